@@ -1,0 +1,1 @@
+"""Workloads timed side by side with other libraries: ``python -m benchmarks --help``."""

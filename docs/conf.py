@@ -1,0 +1,57 @@
+"""Configuration of the manual: ``python -m sphinx -W -b html docs docs/_build/html``."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import funcgrad
+
+project = "funcgrad"
+author = "The funcgrad developers"
+copyright = author
+release = funcgrad.__version__
+version = release
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autosummary_ignore_module_all = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+
+html_theme = "furo"
+html_title = f"funcgrad {release}"
+html_theme_options = {"navigation_with_keys": True}
+
+
+def shorten_borrowed(
+    app: Any, what: str, name: str, obj: object, options: Any, lines: list[str]
+) -> None:
+    """Of a docstring that is NumPy's own keep the summary: its references lead nowhere here."""
+    original = getattr(numpy, name.rpartition(".")[2], None)
+    text = getattr(original, "__doc__", None)
+    if text and text == getattr(obj, "__doc__", None):
+        paragraphs = "\n".join(lines).strip().split("\n\n")
+        summary = next((p for p in paragraphs if not p.startswith(name.rpartition(".")[2])), "")
+        lines[:] = [*summary.splitlines(), "", "Parameters and result are those of NumPy.", ""]
+
+
+def setup(app: Any) -> None:
+    app.connect("autodoc-process-docstring", shorten_borrowed, priority=100)

@@ -1,0 +1,113 @@
+"""A primitive: one record that states an operation and all that the transforms need of it.
+
+A transform reads the fields and calls the methods; it never asks what kind a primitive is. The
+five forms in `forms.py` fill the fields from the little that an author states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.errors import NotDifferentiableError, located
+
+__all__ = ["PRIMITIVES", "Params", "Primitive", "Sample"]
+
+Params = dict[str, Any]
+PRIMITIVES: dict[str, Primitive] = {}
+
+
+class Sample(NamedTuple):
+    """Valid operands and parameters of a primitive, for the tests that are made from records.
+
+    `smooth` is False where finite differences cannot be trusted (a kink, an infinite partial);
+    value, type, batching and duality are tested there all the same.
+    """
+
+    args: tuple[Any, ...]
+    params: Params = {}
+    smooth: bool = True
+
+
+class Primitive:
+    """The record of one operation.
+
+    Attributes
+    ----------
+    name : str
+        Its name in printed graphs; unique.
+    impl : callable
+        ``impl(*arrays, **params)`` computes it with NumPy.
+    form : str
+        The form that made the record; for people, never for transforms.
+    multiple : bool
+        Whether `impl` returns a tuple of outputs.
+    differentiable : bool
+        False for operations whose result is locally constant (comparisons, floor, argsort).
+    saves : tuple
+        ``saves[mask]`` says what a node keeps for backward when the operands of the bits of
+        `mask` are traced: a tuple of flags (outputs, operand 0, operand 1, …).
+    sample : callable
+        Returns the list of `Sample` from which the tests are made.
+    kernel : object
+        What a compiler may use instead of `impl`; None where there is none.
+    """
+
+    form = "primitive"
+    multiple = False
+    differentiable = True
+
+    def __init__(self, name: str, impl: Callable[..., Any]) -> None:
+        if name in PRIMITIVES:
+            raise ValueError(f"a primitive named {name!r} exists; names of primitives are unique")
+        self.name = name
+        self.impl = impl
+        self.sample: Callable[[], list[Sample]] | None = None
+        self.kernel: Any = None
+        PRIMITIVES[name] = self
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
+        """Which of (outputs, operand 0, …) a node has to keep; `mask` has the traced operands."""
+        return (True,) * (count + 1)
+
+    def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
+        """The type of the output, or the tuple of types of the outputs."""
+        raise NotDifferentiableError(located(f"{self.name} states no type rule"))
+
+    def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
+        """The cotangents of the operands of `node`, given that of its output(s)."""
+        raise NotDifferentiableError(located(f"{self.name} has no derivative in reverse mode"))
+
+    def jvp(self, y: Any, xs: Sequence[Array], ts: Sequence[Array | None], params: Params) -> Any:
+        """The tangent of the output(s) `y`, given the tangents `ts` (None is zero)."""
+        raise NotDifferentiableError(located(f"{self.name} has no derivative in forward mode"))
+
+    def batch(self, size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
+        """Apply to operands of which some carry a batch axis of `size` in front."""
+        raise NotDifferentiableError(located(f"{self.name} has no batching rule"))
+
+    def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
+        """Whether the operation is linear in the operands of `mask` taken together."""
+        return False
+
+    # A higher-order primitive overrides these four to state its own action.
+
+    def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        """Record one application on a tape."""
+        return trace.record(self, args, params)
+
+    def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        """Apply to dual numbers."""
+        return trace.push(self, args, params)
+
+    def map(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        """Apply to batched operands."""
+        return trace.spread(self, args, params)
+
+    def stage(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        """Append an equation to a graph."""
+        return trace.append(self, args, params)

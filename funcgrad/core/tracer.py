@@ -1,0 +1,225 @@
+"""Traced values, the traces that own them, and `bind`, which hands an operation to a trace.
+
+Dispatch is by data alone: the operand with the highest level decides. A level is a serial number
+taken when a transform starts, so the later transform is always the inner one, in every thread and
+after every exception. The operators of traced values are installed by `ops.operators`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from itertools import count
+from typing import Any, ClassVar
+
+import numpy as np
+
+from funcgrad.core.primitive import Params, Primitive
+from funcgrad.core.types import Array, ArrayType, type_of_raw
+from funcgrad.errors import LeakedTracerError, OperandError, SourceLine, located, user_line
+
+__all__ = ["EMPTY", "Operand", "Trace", "Tracer", "bind", "operand", "running", "type_of", "value"]
+
+EMPTY: Params = {}
+serial = count(1)
+
+
+class Running(threading.local):
+    """How many transforms run in this thread: read by creation functions, never by dispatch."""
+
+    count = 0
+
+
+running = Running()
+
+
+class Operand:
+    """What has NumPy's operators and methods and is no NumPy array: traced values and boxes."""
+
+    __slots__ = ()
+    __array_priority__ = 1000.0
+    __hash__: ClassVar[Any] = object.__hash__  # `==` compares elementwise, as arrays do
+
+    def content(self) -> Array:
+        """The value that operations read: a `Tracer`, or a raw array."""
+        raise NotImplementedError
+
+
+class Tracer(Operand):
+    """A value that a transform follows.
+
+    Every subclass has the slots `value` (what lies one level down) and `trace` (its owner), and a
+    `type`. It behaves as the array it stands for.
+    """
+
+    __slots__ = ("__weakref__", "trace", "value")
+    trace: Any
+    value: Any
+
+    @property
+    def type(self) -> ArrayType:
+        return type_of(self.value)
+
+    def content(self) -> Array:
+        return self
+
+    def assign(self, new: Tracer) -> None:
+        """Take over the content of `new`, a tracer of the same trace: every alias sees it."""
+        raise NotImplementedError
+
+
+class Trace:
+    """One running transform: it has a level and handles the operations on its tracers."""
+
+    __slots__ = ("closed", "level", "origin")
+    what: ClassVar[str] = "transform"
+
+    def __init__(self) -> None:
+        self.level = next(serial)
+        self.closed = False
+        self.origin: SourceLine = user_line()
+
+    def __enter__(self) -> Trace:
+        running.count += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        running.count -= 1
+        self.closed = True
+
+    def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
+        raise NotImplementedError
+
+    def process1(self, prim: Primitive, x: Array) -> Any:
+        return self.process(prim, (x,), EMPTY)
+
+    def process2(self, prim: Primitive, x: Array, y: Array) -> Any:
+        return self.process(prim, (x, y), EMPTY)
+
+    def check_open(self) -> None:
+        """Raise when the transform has ended: its tracers must not be used any more."""
+        if self.closed:
+            raise self.leaked()
+
+    def leaked(self) -> LeakedTracerError:
+        return LeakedTracerError(
+            located(
+                f"a value traced by {self.what} (started at {self.origin}) is used after that "
+                "transform has ended; return it from the function instead of storing it, or store "
+                "funcgrad.value(t)"
+            )
+        )
+
+
+# What operations accept as it is; everything else goes through `operand`.
+RAW_TYPES: frozenset[type] = frozenset(
+    [np.ndarray, float, int, complex, bool]
+    + [np.float64, np.float32, np.float16, np.longdouble, np.complex128, np.complex64, np.bool_]
+    + [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+)
+
+
+def operand(x: Any) -> Array:
+    """`x` as an operand: a tracer, an array or a number. Lists become arrays, as in NumPy."""
+    if isinstance(x, Operand):
+        return x.content()
+    if type(x) in RAW_TYPES:
+        if type(x) is np.ndarray and x.dtype.kind == "O":
+            return _from_objects(x)
+        return x
+    if isinstance(x, (np.ndarray, np.generic)):
+        plain = np.asarray(x)
+        return _from_objects(plain) if plain.dtype.kind == "O" else plain
+    if isinstance(x, (list, tuple)):
+        return _from_list(x)
+    if hasattr(x, "__array__"):
+        return operand(np.asarray(x))
+    raise OperandError(
+        located(f"an operand of type {type(x).__name__!r} is neither an array nor a number")
+    )
+
+
+# Stacking is an operation, and operations come after this file: `ops.shape` puts its own here.
+STACK: list[Any] = []
+
+
+def _from_list(x: Any) -> Array:
+    if _holds_operand(x):
+        return STACK[0]([operand(item) for item in x])
+    try:
+        made = np.asarray(x)
+    except ValueError as error:
+        raise OperandError(located(f"a ragged list is no array: {error}")) from error
+    return operand(made)
+
+
+def _holds_operand(x: Any) -> bool:
+    if isinstance(x, Operand):
+        return True
+    if isinstance(x, (list, tuple)):
+        return any(map(_holds_operand, x))
+    return isinstance(x, np.ndarray) and x.dtype.kind == "O"
+
+
+def _from_objects(x: np.ndarray[Any, Any]) -> Array:
+    """An object array that holds traced values, stacked into one traced value."""
+    if x.ndim == 0:
+        item = x.item()
+        if isinstance(item, Operand):
+            return item.content()
+    elif any(isinstance(item, Operand) for item in x.flat):
+        return STACK[0]([operand(item) for item in x])
+    raise OperandError(
+        located(
+            f"an array of dtype object and shape {x.shape} holds things that are no numbers; "
+            "give it a numeric dtype"
+        )
+    )
+
+
+def type_of(x: Array) -> ArrayType:
+    """The type of an operand, traced or not."""
+    return x.type if isinstance(x, Tracer) else type_of_raw(x)
+
+
+def bind(prim: Primitive, args: Sequence[Array], params: Params = EMPTY) -> Any:
+    """Apply `prim` to operands: the operand of the highest level decides who handles it."""
+    top = None
+    for a in args:
+        if isinstance(a, Tracer):
+            trace = a.trace
+            if top is None or trace.level > top.level:
+                top = trace
+    if top is None:
+        return prim.impl(*args, **params)
+    return top.process(prim, args, params)
+
+
+def value(x: Any) -> Any:
+    """The number or array behind a traced value, cut off from every gradient.
+
+    Parameters
+    ----------
+    x : array_like
+        A traced value, or anything else, which is returned as it is.
+
+    Returns
+    -------
+    array
+        The concrete value. It carries no gradient: what is computed from it is a constant.
+
+    Raises
+    ------
+    AbstractValueError
+        Under `jit`, where there is no concrete value.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> fg.grad(lambda x: x * fg.value(x))(3.0)
+    np.float64(3.0)
+    """
+    while isinstance(x, Operand):
+        inner = x.content()
+        x = inner.value if isinstance(inner, Tracer) else inner
+    return x

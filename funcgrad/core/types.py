@@ -1,0 +1,66 @@
+"""What is known of a value without looking at its numbers: shape, dtype and weakness.
+
+A Python number is *weak* (NEP 50): next to an array it takes the array's dtype. It may import
+NumPy only.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+__all__ = ["Array", "ArrayType", "is_inexact", "type_of_raw"]
+
+# A NumPy array, a NumPy scalar, a Python number or a traced value. Python's type system cannot
+# say "whatever behaves as an array", so the operations are typed with this name.
+Array: TypeAlias = Any
+
+
+class ArrayType(NamedTuple):
+    """The shape, dtype and weakness of a value; hashable, so that it can be part of a key."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    weak: bool = False
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        size = 1
+        for extent in self.shape:
+            size *= extent
+        return size
+
+    def __str__(self) -> str:
+        star = "*" if self.weak else ""
+        return f"{self.dtype.name}{star}[{','.join(map(str, self.shape))}]"
+
+    def promotable(self) -> Any:
+        """What NumPy's promotion has to be given for this operand: a dtype or a Python type."""
+        return _PYTHON_TYPE[self.dtype.kind] if self.weak else self.dtype
+
+
+_PYTHON_TYPE: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
+_WEAK_TYPES: dict[type, ArrayType] = {
+    bool: ArrayType((), np.dtype(bool), False),  # NumPy treats a Python bool as its own bool
+    int: ArrayType((), np.dtype(int), True),
+    float: ArrayType((), np.dtype(float), True),
+    complex: ArrayType((), np.dtype(complex), True),
+}
+
+
+def type_of_raw(value: Any) -> ArrayType:
+    """The type of an array, a NumPy scalar or a Python number."""
+    known = _WEAK_TYPES.get(type(value))
+    if known is not None:
+        return known
+    return ArrayType(value.shape, value.dtype)
+
+
+def is_inexact(dtype: np.dtype[Any]) -> bool:
+    """Whether values of this dtype have a derivative: floating point and complex ones do."""
+    return dtype.kind in "fc"

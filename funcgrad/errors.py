@@ -1,0 +1,133 @@
+"""The exception classes of funcgrad and the search for the user's line.
+
+Each class derives from the standard exception that fits, so that `except TypeError` keeps working.
+A message says what happened, where (the user's file and line, never ours) and what to do instead.
+This file imports nothing of funcgrad.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NamedTuple
+
+__all__ = [
+    "AbstractValueError",
+    "BatchSizeError",
+    "CotangentError",
+    "CustomRuleError",
+    "FuncgradError",
+    "GraphError",
+    "InputTypeError",
+    "LaterTransformError",
+    "LeakedTracerError",
+    "MutatedCaptureError",
+    "NonScalarOutputError",
+    "NotDifferentiableError",
+    "OperandError",
+    "TracerConversionError",
+    "TreeError",
+    "UnsupportedCallError",
+]
+
+
+class FuncgradError(Exception):
+    """The base of all errors that funcgrad raises on its own behalf."""
+
+
+class LeakedTracerError(FuncgradError, RuntimeError):
+    """A traced value was used after the transform that made it had ended."""
+
+
+class TracerConversionError(FuncgradError, TypeError):
+    """A traced value was to become a plain number or array, which would cut its gradient."""
+
+
+class AbstractValueError(FuncgradError, TypeError):
+    """Python asked for the concrete value of something that is abstract under `jit` or `vmap`."""
+
+
+class NotDifferentiableError(FuncgradError, TypeError):
+    """A derivative was asked of an operation that has none, or states none."""
+
+
+class NonScalarOutputError(FuncgradError, TypeError):
+    """`grad` was applied to a function whose output is not a real scalar."""
+
+
+class InputTypeError(FuncgradError, TypeError):
+    """An argument to be differentiated is not floating point or complex."""
+
+
+class TreeError(FuncgradError, TypeError, ValueError):
+    """Two trees do not match, or a leaf of a tree is nothing that can be traced."""
+
+
+class CotangentError(FuncgradError, TypeError, ValueError):
+    """A cotangent or tangent has not the tree, shape or dtype of the value it belongs to."""
+
+
+class CustomRuleError(FuncgradError, TypeError, ValueError):
+    """A custom derivative rule is missing, or returned the wrong number, tree or shape."""
+
+
+class OperandError(FuncgradError, TypeError):
+    """An operand is neither an array nor a number (a ragged list, an object array, a string)."""
+
+
+class UnsupportedCallError(FuncgradError, TypeError):
+    """A NumPy call, or one of its keywords, is not supported on traced values."""
+
+
+class MutatedCaptureError(FuncgradError, RuntimeError):
+    """An array that the backward pass needs was changed in place after it had been recorded."""
+
+
+class LaterTransformError(FuncgradError, RuntimeError):
+    """A value of a later transform was written into an array that is older than the transform."""
+
+
+class BatchSizeError(FuncgradError, ValueError):
+    """The mapped axes of `vmap` are missing or differ in size."""
+
+
+class GraphError(FuncgradError, RuntimeError):
+    """A graph breaks one of the invariants that `graph.check` holds (a defect of funcgrad)."""
+
+
+class SourceLine(NamedTuple):
+    """A place in the user's program."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f'File "{self.file}", line {self.line}, in {self.function}'
+
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def user_line() -> SourceLine:
+    """The innermost line of the call stack that is neither funcgrad's nor NumPy's.
+
+    Examples
+    --------
+    >>> from funcgrad.errors import user_line
+    >>> user_line().function
+    '<module>'
+    """
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame.f_code.co_filename):
+        frame = frame.f_back
+    return SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+def _is_ours(filename: str) -> bool:
+    return filename.startswith(_PACKAGE) or "/numpy/" in filename or filename == "<__array_function__ internals>"
+
+
+def located(what: str) -> str:
+    """`what` with the user's line appended: the form of every message that names a place."""
+    return f"{what}\n  at {user_line()}"
