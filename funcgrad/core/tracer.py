@@ -18,7 +18,7 @@ from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.types import Array, ArrayType, type_of_raw
 from funcgrad.errors import LeakedTracerError, OperandError, SourceLine, located, user_line
 
-__all__ = ["EMPTY", "Operand", "Trace", "Tracer", "bind", "operand", "running", "type_of", "value"]
+__all__ = ["EMPTY", "Operand", "Trace", "Tracer", "bind", "concrete", "operand", "running", "type_of", "value"]
 
 EMPTY: Params = {}
 serial = count(1)
@@ -55,6 +55,7 @@ class Tracer(Operand):
     __slots__ = ("__weakref__", "trace", "value")
     trace: Any
     value: Any
+    abstract: ClassVar[bool] = False  # whether `value` tells nothing that Python may branch on
 
     @property
     def type(self) -> ArrayType:
@@ -193,6 +194,17 @@ def bind(prim: Primitive, args: Sequence[Array], params: Params = EMPTY) -> Any:
     if top is None:
         return prim.impl(*args, **params)
     return top.process(prim, args, params)
+
+
+def concrete(x: Any) -> bool:
+    """Whether a number lies behind `x`: not so under `jit`, and one per example under `vmap`."""
+    while isinstance(x, Operand):
+        x = x.content()
+        if isinstance(x, Tracer):
+            if x.abstract:
+                return False
+            x = x.value
+    return True
 
 
 def value(x: Any) -> Any:

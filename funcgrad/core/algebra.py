@@ -1,0 +1,30 @@
+"""The few operations on which the forms are built.
+
+`ops` is above `core`, yet the derivative of every form needs a sum, a product and a cast. They
+are looked up here by name; `ops` and `transforms` put their functions in when they are imported.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["Algebra", "algebra"]
+
+
+class Algebra:
+    """Late-bound operations: every attribute is a function of operands."""
+
+    add: Any  # add(x, y)
+    negative: Any  # negative(x)
+    scale: Any  # scale(g, d): 0 where g is exactly 0, else g * d
+    conform: Any  # conform(c, type): sum over broadcast axes, then cast, to `type`
+    broadcast: Any  # broadcast(x, shape, dtype)
+    zeros: Any  # zeros(type)
+    reshape: Any  # reshape(x, shape)
+    stack: Any  # stack(list of operands) along a new axis 0
+    take_lane: Any  # take_lane(x, i): x[i]
+    scatter: Any  # scatter(type, index, g): a cotangent that is zero but at a basic index
+    transpose_linear: Any  # transpose_linear(fn, types of its inputs, cotangents)
+
+
+algebra = Algebra()

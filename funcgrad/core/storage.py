@@ -1,0 +1,148 @@
+"""Mutable arrays in traced programs: cells, views of them, and writing.
+
+A traced value is itself immutable, but the NumPy program that is traced may write into its
+arrays. A `Cell` holds the content of an array that a creation function made; a `View` derives its
+content from its base by a function, so that a write on either side is seen on the other. Writing
+splices the new values in functionally, or through NumPy's own view while nothing traced is
+involved. Traced arrays take part too: `x[i] = v` and `x += v` replace the content of the tracer,
+which every alias shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.tracer import Operand, Tracer, running, serial, type_of
+from funcgrad.core.types import Array
+from funcgrad.errors import LaterTransformError, located
+
+__all__ = ["Box", "Cell", "View", "new_array", "set_item", "view", "write"]
+
+
+class Splice:
+    """The two operations that writing needs; `ops.operators` puts them in."""
+
+    index_set: Any  # index_set(x, index, v)
+    set_positions: Any  # set_positions(x, flat positions, v)
+
+
+splice = Splice()
+
+
+class _Writes:
+    """Counts the writes that replace a content, so that a view knows when to look again."""
+
+    count = 0
+
+
+writes = _Writes()
+
+
+class Box(Operand):
+    """A mutable array: read it by `content`, change it by `write`."""
+
+    __slots__ = ("__weakref__",)
+
+    @property
+    def type(self) -> Any:
+        return type_of(self.content())
+
+    def write(self, new: Array) -> None:
+        raise NotImplementedError
+
+
+class Cell(Box):
+    """An array that a creation function made inside a transform."""
+
+    __slots__ = ("level", "payload")
+
+    def __init__(self, payload: np.ndarray[Any, Any]) -> None:
+        self.payload: Array = payload
+        self.level = next(serial)  # transforms that start later have a higher level
+
+    def content(self) -> Array:
+        return self.payload
+
+    def write(self, new: Array) -> None:
+        if isinstance(new, Tracer) and new.trace.level > self.level:
+            raise _later(new)
+        writes.count += 1
+        self.payload = new
+
+
+class View(Box):
+    """What `function` shows of `base`; a basic index is kept, because it writes back directly."""
+
+    __slots__ = ("base", "cached", "function", "index", "seen")
+
+    def __init__(
+        self, base: Operand, function: Callable[[Array], Array], index: Any = None
+    ) -> None:
+        self.base, self.function, self.index = base, function, index
+        self.seen = -1
+
+    def content(self) -> Array:
+        if self.seen != writes.count:
+            self.seen = writes.count
+            self.cached = self.function(self.base.content())
+        return self.cached
+
+    def write(self, new: Array) -> None:
+        whole = self.base.content()
+        if self.index is not None:
+            spliced = splice.index_set(whole, self.index, new)
+        else:
+            kind = type_of(whole)
+            positions = self.function(np.arange(kind.size).reshape(kind.shape))
+            spliced = splice.set_positions(whole, positions, new)
+        write(self.base, spliced)
+
+
+def _later(new: Tracer) -> LaterTransformError:
+    return LaterTransformError(
+        located(
+            f"a value traced by {new.trace.what} (started at {new.trace.origin}) is written into "
+            "an array that is older than that transform, which would let it leak; create the "
+            "array inside the transformed function, or pass it as an argument and return it"
+        )
+    )
+
+
+def new_array(raw: np.ndarray[Any, Any]) -> Any:
+    """A fresh array: a cell while a transform runs in this thread, else the array itself.
+
+    The caller hands over `raw`, which nobody else may hold.
+    """
+    return Cell(raw) if running.count and type(raw) is np.ndarray else raw
+
+
+def view(x: Any, function: Callable[[Array], Array], index: Any = None) -> Any:
+    """`function(x)` as a view: of a traced or boxed `x`, writes go through in both directions."""
+    if isinstance(x, Operand):
+        return View(x, function, index)
+    return function(x)
+
+
+def write(x: Operand, new: Array) -> None:
+    """Replace the content of a mutable or traced array; its shape and dtype stay."""
+    if isinstance(x, Box):
+        x.write(new)
+        return
+    assert isinstance(x, Tracer)
+    if new.trace is not x.trace:
+        raise _later(new)
+    writes.count += 1
+    x.assign(new)
+
+
+def set_item(x: Operand, index: Any, v: Array) -> None:
+    """``x[index] = v``."""
+    whole = x.content()
+    if not isinstance(whole, Tracer) and not isinstance(v, Tracer):
+        if isinstance(x, Box) and isinstance(whole, np.ndarray) and whole.flags.writeable:
+            whole[index] = v  # nothing traced: NumPy's own memory is shared by all views
+            return
+    write(x, splice.index_set(whole, index, v))

@@ -1,0 +1,1 @@
+"""Graphs: staging, the reference interpreter, the verifier and printing."""

@@ -1,0 +1,175 @@
+"""Staging: run a function on abstract values and write down the equations.
+
+Equal equations become one by value numbering, but never across scopes. Arrays that the function
+brings along are hoisted as constants, copied at that moment, because the program may reuse the
+array as a workspace; traced values of outer transforms are adopted as further inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from hashlib import blake2b
+from itertools import count
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+
+from funcgrad.core.primitive import Params, Primitive
+from funcgrad.core.tracer import Trace, Tracer, operand, type_of
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.errors import AbstractValueError, located, user_line
+from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
+
+__all__ = ["Stage", "StageTracer", "stage"]
+
+
+class StageTracer(Tracer):
+    """A value of the graph that is being built; it has a type and no number."""
+
+    __slots__ = ("var",)
+    abstract: ClassVar[bool] = True
+    var: Var
+
+    def __init__(self, var: Var, trace: Stage) -> None:
+        self.var, self.trace = var, trace
+
+    @property
+    def type(self) -> ArrayType:
+        return self.var.type
+
+    @property
+    def value(self) -> NoReturn:  # type: ignore[override]
+        raise AbstractValueError(
+            located(
+                f"a value of type {self.type} is abstract while jit traces the function: there is "
+                "no number to look at; use funcgrad.numpy.where (or cond) instead of a Python "
+                "branch, or make the argument static with static_argnums"
+            )
+        )
+
+    def assign(self, new: Tracer) -> None:
+        assert isinstance(new, StageTracer)
+        self.var = new.var
+
+
+class Stage(Trace):
+    """The trace that builds a graph."""
+
+    __slots__ = ("adopted", "constants", "equations", "numbering", "numbers", "scope", "used")
+    what: ClassVar[str] = "jit"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.equations: list[Equation] = []
+        self.constants: dict[Hashable, tuple[Var, Any, Any]] = {}
+        self.adopted: dict[int, tuple[Var, Tracer]] = {}
+        self.numbering: dict[Hashable, tuple[Var, ...]] = {}
+        self.numbers = count()
+        self.scope = 0
+        self.used: list[np.ndarray[Any, Any]] = []  # arrays that were hoisted, as the user has them
+
+    def var(self, kind: ArrayType) -> Var:
+        return Var(kind, next(self.numbers))
+
+    def input(self, kind: ArrayType) -> StageTracer:
+        return StageTracer(self.var(kind), self)
+
+    def atom(self, a: Array) -> Atom:
+        """An operand as an atom of the graph."""
+        if isinstance(a, Tracer):
+            if a.trace is self:
+                assert isinstance(a, StageTracer)
+                return a.var
+            return self._adopt(a)
+        if isinstance(a, np.ndarray):
+            return self._hoist(a)
+        return Literal(a, type_of(a))
+
+    def _adopt(self, a: Tracer) -> Var:
+        a.trace.check_open()
+        if id(a) not in self.adopted:  # the entry keeps `a` alive, so the id stays its own
+            self.adopted[id(a)] = (self.var(a.type), a)
+        return self.adopted[id(a)][0]
+
+    def _hoist(self, a: np.ndarray[Any, Any]) -> Var:
+        content = blake2b(np.ascontiguousarray(a).tobytes(), digest_size=16).digest()
+        key = (id(a), content)
+        if key not in self.constants:
+            self.used.append(a)
+            self.constants[key] = (self.var(type_of(a)), a.copy(), a)
+        return self.constants[key][0]
+
+    def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
+        if self.closed:
+            raise self.leaked()
+        return prim.stage(self, args, params)
+
+    def append(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
+        """One equation, or the one that is there already: the default action."""
+        atoms = tuple(map(self.atom, args))
+        key = self._key(prim, atoms, params)
+        outputs = None if key is None else self.numbering.get(key)
+        if outputs is None:
+            found = prim.type_rule([a.type for a in atoms], params)
+            types = tuple(found) if prim.multiple else (found,)
+            outputs = tuple(map(self.var, types))
+            self.equations.append(
+                Equation(prim, atoms, params, outputs, self.scope, user_line())
+            )
+            if key is not None:
+                self.numbering[key] = outputs
+        made = tuple(StageTracer(v, self) for v in outputs)
+        return made if prim.multiple else made[0]
+
+    def _key(self, prim: Primitive, atoms: tuple[Atom, ...], params: Params) -> Hashable:
+        parts = tuple(
+            (type(a.value), repr(a.value)) if isinstance(a, Literal) else a for a in atoms
+        )
+        key = (prim, parts, tuple(sorted(params.items(), key=lambda p: p[0])), self.scope)
+        try:
+            hash(key)
+        except TypeError:
+            return None
+        return key
+
+
+def _live(equations: Sequence[Equation], outputs: Sequence[Atom]) -> tuple[Equation, ...]:
+    """The equations on which the outputs depend."""
+    needed = {o for o in outputs if isinstance(o, Var)}
+    kept = []
+    for e in reversed(equations):
+        if any(v in needed for v in e.outputs):
+            kept.append(e)
+            needed.update(a for a in e.inputs if isinstance(a, Var))
+    return tuple(reversed(kept))
+
+
+def finish(
+    trace: Stage, inputs: Sequence[Var], outputs: Sequence[Array]
+) -> tuple[Graph, list[Tracer]]:
+    """The graph of what was staged, and the adopted values, which are its last inputs."""
+    atoms = [trace.atom(o) for o in outputs]
+    equations = _live(trace.equations, atoms)
+    used = {a for e in equations for a in e.inputs} | set(atoms)
+    adopted = [(v, t) for v, t in trace.adopted.values() if v in used]
+    constants = tuple((v, a) for v, a, _ in trace.constants.values() if v in used)
+    whole = (*inputs, *(v for v, _ in adopted))
+    return Graph(whole, equations, tuple(atoms), constants), [t for _, t in adopted]
+
+
+def stage(
+    function: Callable[..., Any], types: Sequence[ArrayType]
+) -> tuple[Graph, list[Tracer]]:
+    """The graph of a flat function of operands of these types.
+
+    Returns
+    -------
+    graph, adopted
+        The inputs of the graph are those of the function and then one for each adopted value: a
+        traced value of an outer transform over which the function closes.
+    """
+    with Stage() as trace:
+        inputs = [trace.input(t) for t in types]
+        variables = [t.var for t in inputs]
+        outputs = [operand(o) for o in function(*inputs)]
+        return finish(trace, variables, outputs)

@@ -1,0 +1,80 @@
+"""The graph: typed variables, literals and equations. It is immutable once it is built."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from funcgrad.core.primitive import Params, Primitive
+from funcgrad.core.types import ArrayType
+from funcgrad.errors import SourceLine
+
+__all__ = ["Atom", "Equation", "Graph", "Literal", "Var"]
+
+
+class Var:
+    """A value of a graph: an input, a constant, or what one equation computes."""
+
+    __slots__ = ("id", "type")
+
+    def __init__(self, kind: ArrayType, number: int) -> None:
+        self.type, self.id = kind, number
+
+    def __repr__(self) -> str:
+        return f"v{self.id}"
+
+
+class Literal:
+    """A number written into the graph."""
+
+    __slots__ = ("type", "value")
+
+    def __init__(self, value: Any, kind: ArrayType) -> None:
+        self.value, self.type = value, kind
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+Atom = Var | Literal
+
+
+class Equation(NamedTuple):
+    """One operation. `scope` keeps a recomputation apart from what it computes again."""
+
+    prim: Primitive
+    inputs: tuple[Atom, ...]
+    params: Params
+    outputs: tuple[Var, ...]
+    scope: int
+    source: SourceLine
+
+
+class Graph:
+    """Inputs, equations in order, outputs, and constants (variables with their arrays).
+
+    `derived` holds what is made of it once: its forward and backward halves, batched graphs,
+    executables.
+    """
+
+    __slots__ = ("constants", "derived", "equations", "inputs", "outputs")
+
+    def __init__(
+        self,
+        inputs: tuple[Var, ...],
+        equations: tuple[Equation, ...],
+        outputs: tuple[Atom, ...],
+        constants: tuple[tuple[Var, Any], ...] = (),
+    ) -> None:
+        self.inputs, self.equations, self.outputs = inputs, equations, outputs
+        self.constants = constants
+        self.derived: dict[Any, Any] = {}
+
+    def digest(self) -> str:
+        """A name for the content: equal for graphs that print the same."""
+        return blake2b(str(self).encode(), digest_size=16).hexdigest()
+
+    def __str__(self) -> str:
+        from funcgrad.graph.show import show  # printing stands on this file
+
+        return show(self)

@@ -1,0 +1,253 @@
+"""How each function of the namespace is called.
+
+With nothing traced, NumPy's own function gets the caller's own arguments, so that every keyword
+works and the result is NumPy's. With a traced operand our definition runs. `out=` is handled
+here, once for all. It imports core and ops only.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from funcgrad.core.storage import Box, Cell, new_array, set_item, write
+from funcgrad.core.tracer import RAW_TYPES, Operand, Tracer, concrete, operand, type_of, value
+from funcgrad.core.types import Array
+from funcgrad.errors import (
+    AbstractValueError,
+    NotDifferentiableError,
+    TracerConversionError,
+    UnsupportedCallError,
+    located,
+)
+from funcgrad.ops import arithmetic, shape
+
+__all__ = [
+    "ABSENT",
+    "FUNCTIONS",
+    "RAW",
+    "TRACED",
+    "as_array",
+    "fresh",
+    "into",
+    "known",
+    "numpy_function",
+    "refuse",
+    "state",
+    "unbox",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # NumPy's function -> ours: the table of NEP 18
+
+RAW, BOXED, TRACED = 0, 1, 2
+
+
+class _Absent:
+    """The default of a keyword for which None has a meaning."""
+
+    def __repr__(self) -> str:
+        return "<no value>"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+ABSENT: Any = _Absent()
+
+
+def state(x: Any) -> int:
+    """Whether `x`, or anything in a list `x`, is traced, boxed but not traced, or neither."""
+    kind = type(x)
+    if kind is np.ndarray:
+        return state(x.ravel().tolist()) if x.dtype.char == "O" else RAW
+    if kind in RAW_TYPES:
+        return RAW
+    if isinstance(x, Operand):
+        return TRACED if isinstance(x.content(), Tracer) else BOXED
+    found = RAW
+    if isinstance(x, (list, tuple)):
+        for item in x:
+            if type(item) not in RAW_TYPES or type(item) is np.ndarray:
+                found = max(found, state(item))
+                if found == TRACED:
+                    break
+    return found
+
+
+def unbox(x: Any) -> Any:
+    """`x` with every box in it replaced by its raw content."""
+    if isinstance(x, Operand):
+        return x.content()
+    if type(x) in (list, tuple):
+        return type(x)(map(unbox, x))
+    if type(x) is np.ndarray and x.dtype.char == "O" and state(x):
+        return operand(x)
+    return x
+
+
+def numpy_function(
+    *plain: Any, views: bool = False, creates: bool = False
+) -> Callable[[F], F]:
+    """Make a function of the namespace from its definition for traced operands.
+
+    Parameters
+    ----------
+    *plain : callable
+        NumPy's function, and other names of it that are different objects. The first one is
+        called when nothing is traced; all of them are routed here by NEP 18.
+    views : bool, optional
+        The result may be a view of the operand: boxes are handed to the definition too.
+    creates : bool, optional
+        The result is a fresh array that the program may write into.
+    """
+
+    def decorate(define: F) -> F:
+        name = define.__name__
+        names = list(inspect.signature(define).parameters)
+        out_at = names.index("out") if "out" in names else len(names) + 99
+        run = plain[0]
+
+        @functools.wraps(define)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            found = RAW
+            for a in args:
+                found = max(found, state(a))
+            for a in kwargs.values():
+                found = max(found, state(a))
+            if found == RAW:
+                made = run(*args, **kwargs)
+                return new_array(made) if creates else made
+            if kwargs.get("out") is not None or (len(args) > out_at and args[out_at] is not None):
+                return _with_out(call, args, kwargs, out_at, name)
+            if found == BOXED and not views:
+                made = run(*map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()})
+                return new_array(made) if creates else made
+            try:
+                return define(*args, **kwargs)
+            except ValueError as error:
+                if type(error) is not ValueError or "\n  at File" in str(error):
+                    raise
+                raise ValueError(located(f"{name}: {error}")) from error
+
+        for function in plain:
+            FUNCTIONS[function] = call
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+def _with_out(
+    call: Any, args: Sequence[Any], kwargs: dict[str, Any], at: int, name: str
+) -> Any:
+    kwargs, args = dict(kwargs), list(args)
+    out = kwargs.pop("out", None)
+    if out is None:
+        out, args[at] = args[at], None
+    return into(out, call(*args, **kwargs), name)
+
+
+def into(out: Any, result: Any, name: str) -> Any:
+    """Write `result` into `out`, which is returned: the meaning of ``out=``."""
+    if isinstance(out, tuple) and len(out) == 1:
+        out = out[0]
+    result = operand(result)
+    kind = type_of(result)
+    if isinstance(out, Operand):
+        target = type_of(out.content())
+        if np.broadcast_shapes(target.shape, kind.shape) != target.shape:
+            raise ValueError(
+                located(
+                    f"{name}: a result of shape {kind.shape} does not fit into the `out` "
+                    f"argument of shape {target.shape}"
+                )
+            )
+        if not np.can_cast(kind.dtype, target.dtype, "same_kind"):
+            raise TypeError(
+                located(
+                    f"{name}: a result of dtype {kind.dtype} cannot be stored in the `out` "
+                    f"argument of dtype {target.dtype}"
+                )
+            )
+        replace(out, result)
+        return out
+    if isinstance(result, Tracer):
+        raise TracerConversionError(
+            located(
+                f"{name}: out= is a plain NumPy array, but the result is traced; storing it there "
+                "would cut its gradient. Make the array with funcgrad.numpy (zeros, empty, …) "
+                "inside the transformed function, or leave out="
+            )
+        )
+    np.copyto(out, result, casting="same_kind")
+    return out
+
+
+def replace(target: Operand, new: Array) -> None:
+    """Make `new` the content of `target`; it is cast and broadcast where needed."""
+    kind, made = type_of(target.content()), type_of(new)
+    same = kind.shape == made.shape and kind.dtype == made.dtype
+    if same and isinstance(new, Tracer):
+        if isinstance(target, Box) or new.trace is getattr(target, "trace", None):
+            write(target, fresh(new, new))
+            return
+    set_item(target, Ellipsis, new)
+
+
+def refuse(name: str, **keywords: Any) -> None:
+    """Raise for the keywords that are given (not None) and not supported on traced values."""
+    for key, given in keywords.items():
+        if given is not None and given is not ABSENT:
+            raise UnsupportedCallError(
+                located(
+                    f"numpy.{name}: the keyword {key}={given!r} is not supported on traced values"
+                )
+            )
+
+
+def no_rule(name: str) -> NotDifferentiableError:
+    """The error for an operation that has no derivative here."""
+    return NotDifferentiableError(
+        located(
+            f"funcgrad has no rule for np.{name}; write it with functions that have one, state a "
+            "rule with funcgrad.custom_vjp, or apply it to funcgrad.value(x) if it is a constant"
+        )
+    )
+
+
+def known(x: Any, what: str) -> Any:
+    """The concrete value of `x`, for results that are locally constant."""
+    x = operand(x)
+    if not concrete(x):
+        raise AbstractValueError(
+            located(
+                f"{what} depends on the values of an array of type {type_of(x)}, which are not "
+                "known while it is traced by jit or vmap"
+            )
+        )
+    return value(x)
+
+
+def as_array(x: Any) -> Array:
+    """`x` as an operand that is no weak Python number."""
+    x = operand(x)
+    kind = type_of(x)
+    if kind.weak or not hasattr(x, "dtype"):
+        return arithmetic.cast(x, kind.dtype) if isinstance(x, Tracer) else np.asarray(x)
+    return x
+
+
+def fresh(result: Array, *sources: Array) -> Array:
+    """`result`, or a copy of it where it is one of the `sources` and could be written into."""
+    if isinstance(result, Tracer) and any(result is s for s in sources) and result.type.ndim:
+        return shape.bind(shape.RESHAPE, (result,), {"shape": result.type.shape})
+    return result
+
+
+def boxed(x: Any) -> Any:
+    """A fresh array that the program may write into."""
+    return Cell(x) if type(x) is np.ndarray else x

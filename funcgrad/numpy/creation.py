@@ -1,0 +1,381 @@
+"""Making arrays. While a transform runs, a fresh array can be written into with traced values.
+
+Outside of every transform these are NumPy's functions and return NumPy's arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.storage import new_array
+from funcgrad.core.tracer import Operand, Tracer, operand, type_of
+from funcgrad.core.types import Array
+from funcgrad.numpy.calls import ABSENT, as_array, boxed, fresh, numpy_function, refuse
+from funcgrad.ops import arithmetic as ops
+from funcgrad.ops.index import index_set
+from funcgrad.ops.shape import broadcast_to, concatenate, flip, moveaxis, reshape
+
+__all__ = [
+    "arange",
+    "array",
+    "asanyarray",
+    "asarray",
+    "ascontiguousarray",
+    "copy",
+    "empty",
+    "empty_like",
+    "eye",
+    "full",
+    "full_like",
+    "geomspace",
+    "identity",
+    "indices",
+    "linspace",
+    "logspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "tri",
+    "vander",
+    "zeros",
+    "zeros_like",
+]
+
+
+@numpy_function(np.zeros, creates=True)
+def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None) -> Array:
+    """An array of zeros; inside a transform, traced values can be written into it."""
+    return new_array(np.zeros(_extents(shape), dtype))
+
+
+@numpy_function(np.ones, creates=True)
+def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
+    """An array of ones; inside a transform, traced values can be written into it."""
+    return new_array(np.ones(_extents(shape), dtype))
+
+
+@numpy_function(np.empty, creates=True)
+def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None) -> Array:
+    """An array whose elements are not set; inside a transform, traced values can be written."""
+    return new_array(np.empty(_extents(shape), dtype))
+
+
+@numpy_function(np.full, creates=True)
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None
+) -> Array:
+    """An array filled with a value, which may be traced."""
+    value = as_array(fill_value)
+    if dtype is not None:
+        value = ops.cast(value, dtype)
+    return fresh(broadcast_to(value, _extents(shape)), value)
+
+
+def _extents(shape: Any) -> tuple[int, ...]:
+    if isinstance(shape, Operand):
+        shape = np.asarray(known_integers(shape)).tolist()
+    return tuple(int(n) for n in shape) if isinstance(shape, (tuple, list)) else (int(shape),)
+
+
+def known_integers(x: Any) -> Any:
+    """An integer, or a tuple of them, of a concrete traced value."""
+    shape = type_of(operand(x)).shape
+    return tuple(int(v) for v in x) if shape else int(x)
+
+
+def _like(function: Any) -> Any:
+    def make(x: Any, dtype: Any, shape: Any, *rest: Any) -> Any:
+        kind = type_of(operand(x))
+        extents = kind.shape if shape is None else _extents(shape)
+        return new_array(function(extents, *rest, dtype=kind.dtype if dtype is None else dtype))
+
+    return make
+
+
+@numpy_function(np.zeros_like, views=True, creates=True)
+def zeros_like(
+    a: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """Zeros of the shape and dtype of `a`, which may be traced; they do not depend on it."""
+    return _like(np.zeros)(a, dtype, shape)
+
+
+@numpy_function(np.ones_like, views=True, creates=True)
+def ones_like(
+    a: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """Ones of the shape and dtype of `a`, which may be traced; they do not depend on it."""
+    return _like(np.ones)(a, dtype, shape)
+
+
+@numpy_function(np.empty_like, views=True, creates=True)
+def empty_like(
+    prototype: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """An array of the shape and dtype of `prototype` whose elements are not set."""
+    return _like(np.empty)(prototype, dtype, shape)
+
+
+@numpy_function(np.full_like, creates=True)
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """An array of the shape and dtype of `a` filled with a value, which may be traced."""
+    kind = type_of(operand(a))
+    extents = kind.shape if shape is None else _extents(shape)
+    return full(extents, fill_value, kind.dtype if dtype is None else dtype)
+
+
+@numpy_function(np.eye, creates=True)
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: Any = float,
+    order: str = "C",
+    *,
+    device: Any = None,
+) -> Array:
+    """Ones on the k-th diagonal and zeros elsewhere."""
+    return new_array(np.eye(int(N), None if M is None else int(M), int(k), dtype))
+
+
+@numpy_function(np.identity, creates=True)
+def identity(n: int, dtype: Any = None) -> Array:
+    """The identity matrix."""
+    return new_array(np.identity(int(n), dtype))
+
+
+@numpy_function(np.tri, creates=True)
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Array:
+    """Ones at and below the k-th diagonal."""
+    return new_array(np.tri(int(N), None if M is None else int(M), int(k), dtype))
+
+
+@numpy_function(np.indices, creates=True)
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    """The indices of a grid."""
+    made = np.indices(_extents(dimensions), dtype, sparse)
+    return tuple(map(new_array, made)) if sparse else new_array(made)
+
+
+@numpy_function(np.arange, creates=True)
+def arange(start: Any = ABSENT, stop: Any = ABSENT, step: Any = 1, dtype: Any = None) -> Array:
+    """Evenly spaced values; the start and step may be traced where the count is concrete."""
+    if stop is ABSENT:
+        start, stop = 0, start
+    parts = [operand(v) for v in (start, stop, step)]
+    if any(type_of(v).dtype.kind not in "biu" for v in parts):
+        refuse("arange", start="a traced float (use linspace)")
+    lo, hi, by = map(known_integers, parts)
+    return new_array(np.arange(lo, hi, by, dtype))
+
+
+# -------------------------------------------------------------------- copies and conversions
+
+
+@numpy_function(np.array, views=True, creates=True)
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: Any = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+) -> Array:
+    """A new array; of a list that holds traced values, one traced array."""
+    x = _converted(object, dtype)
+    shape = type_of(x).shape
+    if len(shape) < ndmin:
+        x = reshape(x, (1,) * (ndmin - len(shape)) + shape)
+    if not copy:
+        return object if x is operand(object) and isinstance(object, Operand) else x
+    return _copied(x, operand(object))
+
+
+def _converted(x: Any, dtype: Any) -> Array:
+    x = as_array(x)
+    return x if dtype is None else ops.cast(x, dtype)
+
+
+def _copied(x: Array, source: Array) -> Array:
+    if isinstance(x, Tracer):
+        return fresh(x, source)
+    return boxed(np.array(x))
+
+
+@numpy_function(np.asarray, views=True)
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None
+) -> Array:
+    """The array itself; of a list that holds traced values, one traced array."""
+    if copy:
+        return array(a, dtype)
+    x = _converted(a, dtype)
+    return a if isinstance(a, Operand) and _same(x, a) else x
+
+
+def _same(x: Array, a: Operand) -> bool:
+    content = a.content()
+    return x is content or (type_of(x).dtype == type_of(content).dtype and a is not x)
+
+
+@numpy_function(np.asanyarray, views=True)
+def asanyarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None
+) -> Array:
+    """As `asarray`."""
+    return asarray(a, dtype, copy=copy)
+
+
+@numpy_function(np.ascontiguousarray, views=True)
+def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
+    """As `asarray`, with at least one axis; the memory layout of traced values is not kept."""
+    x = asarray(a, dtype)
+    return x if type_of(operand(x)).ndim else reshape(as_array(x), (1,))
+
+
+@numpy_function(np.copy, views=True, creates=True)
+def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
+    """A copy: writing into it leaves the original as it is."""
+    return array(a)
+
+
+# --------------------------------------------------------------------------------- spacing
+
+
+@numpy_function(np.linspace, creates=True)
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """Evenly spaced numbers; `start` and `stop` may be traced."""
+    num = int(num)
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    div = num - 1 if endpoint else num
+    start, stop = ops.multiply(as_array(start), 1.0), ops.multiply(as_array(stop), 1.0)
+    found = np.result_type(type_of(start).dtype, type_of(stop).dtype, float(num))
+    wanted = found if dtype is None else np.dtype(dtype)
+    delta = ops.cast(ops.subtract(stop, start), found)
+    rank = type_of(delta).ndim
+    y: Any = np.arange(0, num).reshape((-1,) + (1,) * rank).astype(found)
+    if div > 0:
+        step = ops.divide(delta, div)
+        flat = ops.equal(step, 0)
+        # NumPy's order of operations, so that the last bit is the same
+        y = ops.where(flat, ops.multiply(ops.divide(y, div), delta), ops.multiply(y, step))
+    else:
+        step, y = np.nan, ops.multiply(y, delta)
+    y = ops.add(y, start)
+    if endpoint and num > 1:
+        y = index_set(y, (-1, Ellipsis), ops.cast(stop, found))
+    if axis != 0:
+        y = moveaxis(y, 0, axis)
+    if wanted.kind in "iu":
+        y = ops.floor(y)
+    y = ops.cast(y, wanted)
+    return (y, step) if retstep else y
+
+
+@numpy_function(np.logspace, creates=True)
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Array:
+    """Numbers spaced evenly on a log scale; `start`, `stop` and `base` may be traced."""
+    y = ops.power(base, linspace(start, stop, num, endpoint, axis=axis))
+    return y if dtype is None else ops.cast(y, dtype)
+
+
+@numpy_function(np.geomspace, creates=True)
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Array:
+    """Numbers in geometric progression; not supported for traced ends (use `logspace`)."""
+    refuse("geomspace", start="traced value")
+    raise AssertionError
+
+
+@numpy_function(np.meshgrid, creates=False)
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    """Coordinate matrices from coordinate vectors."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    rank = len(xi)
+    grids = [
+        reshape(x, (1,) * i + (type_of(x).size,) + (1,) * (rank - i - 1))
+        for i, x in enumerate(map(as_array, xi))
+    ]
+    if indexing == "xy" and rank > 1:
+        columns, rows = type_of(grids[0]).size, type_of(grids[1]).size
+        grids[0] = reshape(grids[0], (1, columns) + (1,) * (rank - 2))
+        grids[1] = reshape(grids[1], (rows, 1) + (1,) * (rank - 2))
+    if not sparse:
+        shape = np.broadcast_shapes(*(type_of(x).shape for x in grids))
+        grids = [broadcast_to(x, shape) for x in grids]
+    return tuple(fresh(x, *map(operand, xi)) for x in grids)
+
+
+@numpy_function(np.vander)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
+    """The Vandermonde matrix: powers of `x` as columns."""
+    from funcgrad.numpy.reductions import cumprod
+
+    x = as_array(x)
+    shape = type_of(x).shape
+    if len(shape) != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    count = shape[0] if N is None else int(N)
+    dtype = np.promote_types(type_of(x).dtype, int)
+    column = ops.cast(reshape(x, (shape[0], 1)), dtype)
+    parts = [np.ones((shape[0], 1), dtype)][: max(count, 0)]
+    parts += [column] * (count - 1)
+    powers = cumprod(concatenate(parts, 1), 1) if count > 1 else np.ones((shape[0], count), dtype)
+    return powers if increasing else flip(powers, (1,))
+

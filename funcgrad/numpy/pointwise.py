@@ -1,0 +1,319 @@
+"""Elementwise functions of NumPy that are no ufuncs: clip, round, sinc, nan_to_num, isclose …"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.forms import Elementwise
+from funcgrad.core.primitive import Params, Sample
+from funcgrad.core.tracer import bind, concrete, operand, type_of, value
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.numpy.calls import as_array, fresh, numpy_function, refuse
+from funcgrad.ops import arithmetic as ops
+from funcgrad.ops import transcendental
+from funcgrad.ops.samples import draw
+
+__all__ = [
+    "allclose",
+    "angle",
+    "around",
+    "array_equal",
+    "array_equiv",
+    "clip",
+    "fix",
+    "i0",
+    "isclose",
+    "iscomplex",
+    "isneginf",
+    "isposinf",
+    "isreal",
+    "nan_to_num",
+    "real_if_close",
+    "round",
+    "sinc",
+]
+
+
+class _Signature:
+    """What the elementwise form asks of a ufunc, for a NumPy function that is none."""
+
+    def __init__(self, nin: int, resolve: Callable[..., Any]) -> None:
+        self.nin, self.resolve = nin, resolve
+
+    def resolve_dtypes(self, dtypes: Sequence[Any]) -> tuple[Any, ...]:
+        return (self.resolve(*dtypes[: self.nin]),)
+
+
+class Pointwise(Elementwise):
+    """An elementwise primitive that NumPy computes by a function instead of a ufunc."""
+
+    def __init__(
+        self, name: str, impl: Callable[..., Any], nin: int, resolve: Any, partials: Any
+    ) -> None:
+        super().__init__(name, _Signature(nin, resolve), impl, partials)  # type: ignore[arg-type]
+        self.keeps_weak = False
+
+    def type_rule(self, types: Sequence[ArrayType], params: Params) -> ArrayType:
+        first = ArrayType(types[0].shape, types[0].dtype)
+        return super().type_rule((first, *types[1:]), params)
+
+
+# ------------------------------------------------------------------------------------- clip
+
+
+def _inside(x: Any, lo: Any, hi: Any) -> Any:
+    """1 between the bounds, ½ at a bound, 0 outside."""
+    above = ops.where(ops.equal(x, lo), 0.5, ops.where(ops.less(x, lo), 0.0, 1.0))
+    return ops.where(ops.equal(x, hi), 0.5, ops.where(ops.greater(x, hi), 0.0, above))
+
+
+CLIP = Pointwise(
+    "clip",
+    np.clip,
+    3,
+    lambda x, lo, hi: np.result_type(x, lo, hi),
+    (
+        lambda _, x, lo, hi: _inside(x, lo, hi),
+        lambda _, x, lo, hi: ops.where(
+            ops.less(lo, hi), ops.where(ops.equal(x, lo), 0.5, ops.where(ops.less(x, lo), 1.0, 0.0)), 0.0
+        ),
+        lambda _, x, lo, hi: ops.where(
+            ops.greater(lo, hi),
+            1.0,
+            ops.where(ops.equal(x, hi), 0.5, ops.where(ops.greater(x, hi), 1.0, 0.0)),
+        ),
+    ),
+)
+CLIP.sample = lambda: [
+    Sample((draw((5,)), -0.7, 0.9)),
+    Sample((draw((2, 3)), draw((3,), -1.5, -0.5, 1), draw((2, 1), 0.5, 1.5, 2))),
+    Sample((draw((2, 3)).astype(np.float32), -1, 1)),
+    Sample((np.array([-1.0, 0.0, 1.0]), -1.0, 1.0), smooth=False),
+]
+
+
+@numpy_function(np.clip)
+def clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None
+) -> Array:
+    """`a` limited to an interval; at a bound the value and the bound share the derivative."""
+    lo = min if a_min is None else a_min
+    hi = max if a_max is None else a_max
+    x = as_array(a)
+    if lo is None and hi is None:
+        return fresh(ops.positive(x), x)
+    if lo is None:
+        return ops.minimum(x, hi)
+    if hi is None:
+        return ops.maximum(x, lo)
+    return bind(CLIP, (x, operand(lo), operand(hi)))
+
+
+# ---------------------------------------------------------------------------------- rounding
+
+
+@numpy_function(np.round, np.around)
+def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
+    """`a` rounded to a number of decimals; locally constant."""
+    x = as_array(a)
+    if type_of(x).dtype.kind not in "fc":
+        return x
+    if decimals == 0:
+        return ops.rint(x)
+    factor = 10.0 ** math.fabs(decimals)
+    if decimals > 0:
+        return ops.divide(ops.rint(ops.multiply(x, factor)), factor)
+    return ops.multiply(ops.rint(ops.divide(x, factor)), factor)
+
+
+around = round
+
+
+@numpy_function(np.fix)
+def fix(x: Any, out: Any = None) -> Array:
+    """`x` rounded towards zero; locally constant."""
+    return ops.trunc(x)
+
+
+# -------------------------------------------------------------------------------------- sinc
+
+_NEAR = 0.5
+_TERMS = [(-1.0) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(9, 0, -1)]
+
+
+def _sinc_slope(y: Any, x: Any) -> Any:
+    """The derivative: by its series near 0, where cos(πx) and sinc(x) cancel."""
+    u = ops.multiply(math.pi, x)
+    near = ops.less(ops.absolute(u), _NEAR)
+    small = ops.where(near, u, 0.0)
+    squared = ops.square(small)
+    series: Any = 0.0
+    for term in _TERMS:
+        series = ops.add(ops.multiply(series, squared), term)
+    far = ops.where(near, 1.0, x)
+    slope = ops.divide(
+        ops.subtract(transcendental.cos(ops.multiply(math.pi, far)), bind(SINC, (far,))), far
+    )
+    return ops.where(near, ops.multiply(math.pi, ops.multiply(series, small)), slope)
+
+
+SINC = Pointwise("sinc", np.sinc, 1, lambda x: np.result_type(x, 1.0), (_sinc_slope,))
+SINC.partials = (lambda _, x: _sinc_slope(None, x),)
+SINC.flags = [(False, False), (False, True)]
+SINC.sample = lambda: [
+    Sample((draw((3,)),)),
+    Sample((np.array([0.0, 1e-3, 0.1, -0.16, 1.0]),)),
+    Sample((draw((2, 2)).astype(np.float32),)),
+]
+
+
+@numpy_function(np.sinc)
+def sinc(x: Any) -> Array:
+    """sin(πx) / (πx), with all its derivatives at 0."""
+    return bind(SINC, (as_array(x),))
+
+
+@numpy_function(np.i0)
+def i0(x: Any) -> Array:
+    """The modified Bessel function of order 0; plain operands only."""
+    refuse("i0", x="traced value")
+    raise AssertionError
+
+
+# ------------------------------------------------------------------------- special numbers
+
+
+@numpy_function(np.nan_to_num)
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Array:
+    """`x` with NaN and infinities replaced; what is replaced has derivative 0."""
+    y = as_array(x)
+    kind = type_of(y).dtype.kind
+    if not copy:
+        refuse("nan_to_num", copy=False)
+    if kind not in "fc":
+        return y
+    if kind == "c":
+        parts = (nan_to_num(p, True, nan, posinf, neginf) for p in (ops.real(y), ops.imag(y)))
+        re, im = parts
+        return ops.add(re, ops.multiply(1j, im))
+    limits = np.finfo(type_of(y).dtype)
+    high = limits.max if posinf is None else posinf
+    low = limits.min if neginf is None else neginf
+    plus = ops.logical_and(ops.isinf(y), ops.greater(y, 0))
+    minus = ops.logical_and(ops.isinf(y), ops.less(y, 0))
+    out = ops.where(ops.isnan(y), ops.cast(operand(nan), type_of(y).dtype), y)
+    out = ops.where(plus, ops.cast(operand(high), type_of(y).dtype), out)
+    return ops.where(minus, ops.cast(operand(low), type_of(y).dtype), out)
+
+
+@numpy_function(np.isposinf)
+def isposinf(x: Any, out: Any = None) -> Array:
+    """Whether each element is positive infinity."""
+    return ops.logical_and(ops.isinf(x), ops.logical_not(ops.signbit(x)))
+
+
+@numpy_function(np.isneginf)
+def isneginf(x: Any, out: Any = None) -> Array:
+    """Whether each element is negative infinity."""
+    return ops.logical_and(ops.isinf(x), ops.signbit(x))
+
+
+# ---------------------------------------------------------------------------------- complex
+
+
+@numpy_function(np.angle)
+def angle(z: Any, deg: bool = False) -> Array:
+    """The angle of complex numbers, in radians unless `deg`; its derivative at 0 is 0."""
+    x = as_array(z)
+    if type_of(x).dtype.kind == "c":
+        out = transcendental.arctan2(ops.imag(x), ops.real(x))
+    else:
+        out = transcendental.arctan2(0, x)
+    return ops.multiply(out, 180 / math.pi) if deg else out
+
+
+@numpy_function(np.isreal)
+def isreal(x: Any) -> Array:
+    """Whether each element has the imaginary part 0."""
+    return ops.equal(ops.imag(x), 0)
+
+
+@numpy_function(np.iscomplex)
+def iscomplex(x: Any) -> Array:
+    """Whether each element has an imaginary part other than 0."""
+    return ops.not_equal(ops.imag(x), 0)
+
+
+@numpy_function(np.real_if_close)
+def real_if_close(a: Any, tol: float = 100) -> Array:
+    """The real part, if all imaginary parts are close to 0, else `a`; a branch on the values."""
+    x = as_array(a)
+    kind = type_of(x)
+    if kind.dtype.kind != "c" or not concrete(x):
+        return x
+    limit = tol * np.finfo(kind.dtype).eps if tol > 1 else tol
+    return ops.real(x) if bool(np.all(np.absolute(np.imag(value(x))) < limit)) else x
+
+
+# --------------------------------------------------------------------------------- equality
+
+
+@numpy_function(np.isclose)
+def isclose(
+    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
+) -> Array:
+    """Whether the elements of two arrays are close; locally constant."""
+    x, y = operand(a), operand(b)
+    y = ops.cast(y, np.result_type(type_of(y).promotable(), 1.0)) if not type_of(y).weak else y
+    with np.errstate(invalid="ignore"):
+        distance = ops.absolute(ops.subtract(x, y))
+        limit = ops.add(operand(atol), ops.multiply(operand(rtol), ops.absolute(y)))
+        close = ops.logical_and(ops.less_equal(distance, limit), ops.isfinite(y))
+        close = ops.logical_or(close, ops.equal(x, y))
+        if equal_nan:
+            close = ops.logical_or(close, ops.logical_and(ops.isnan(x), ops.isnan(y)))
+    return close
+
+
+def _all(x: Any) -> Any:
+    from funcgrad.numpy.reductions import all as all_  # reductions stand on this file
+
+    out = all_(x)
+    return bool(value(out)) if concrete(out) else out
+
+
+@numpy_function(np.allclose)
+def allclose(
+    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
+) -> bool:
+    """Whether all elements of two arrays are close."""
+    return _all(isclose(a, b, rtol, atol, equal_nan))  # type: ignore[no-any-return]
+
+
+@numpy_function(np.array_equal)
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    """Whether two arrays have the same shape and elements."""
+    x, y = operand(a1), operand(a2)
+    if type_of(x).shape != type_of(y).shape:
+        return False
+    same = ops.equal(x, y)
+    if equal_nan:
+        same = ops.logical_or(same, ops.logical_and(ops.isnan(x), ops.isnan(y)))
+    return _all(same)  # type: ignore[no-any-return]
+
+
+@numpy_function(np.array_equiv)
+def array_equiv(a1: Any, a2: Any) -> bool:
+    """Whether two arrays are equal after broadcasting."""
+    x, y = operand(a1), operand(a2)
+    try:
+        np.broadcast_shapes(type_of(x).shape, type_of(y).shape)
+    except ValueError:
+        return False
+    return _all(ops.equal(x, y))  # type: ignore[no-any-return]

@@ -1,0 +1,110 @@
+"""Updates at repeated positions (`ufunc.at`): every repeat counts, in the order of the index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.forms import linear
+from funcgrad.core.primitive import Params, Sample
+from funcgrad.core.tracer import Operand, bind, operand, type_of
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.numpy.calls import known
+from funcgrad.ops.arithmetic import cast
+from funcgrad.ops.index import (
+    _traced_positions,
+    gather,
+    set_positions,
+    where_negative,
+)
+from funcgrad.ops.samples import draw
+from funcgrad.ops.shape import broadcast_to, reshape
+
+__all__ = ["add_at", "positions_of", "update_at"]
+
+
+def _add_at(x: Any, positions: Any, v: Any) -> Any:
+    out = np.array(x)
+    np.add.at(out.reshape(-1), positions, v)
+    return out
+
+
+def _batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
+    x, positions, v = (
+        a if b else broadcast_to(a, (size, *type_of(a).shape))
+        for a, b in zip(xs, batched, strict=True)
+    )
+    extent = ArrayType(type_of(x).shape[1:], np.dtype(float)).size
+    lanes = (np.arange(size) * extent)[:, None]
+    flat = where_negative(positions, extent) + lanes
+    count = type_of(v).size
+    return bind(ADD_AT, (x, reshape(flat, (count,)), reshape(v, (count,))))
+
+
+ADD_AT = linear(
+    "add_at",
+    _add_at,
+    (
+        lambda g, x, positions, v: g,
+        None,
+        lambda g, x, positions, v: gather(reshape(g, (type_of(g).size,)), positions),
+    ),
+    lambda x, positions, v: ArrayType(x.shape, x.dtype),
+    _batch,
+    sample=lambda: [
+        Sample((draw((2, 3)), np.array([0, 5, 0]), draw((3,)))),
+        Sample((draw((4,)), np.array([1, 3, 1]), draw((3,)))),
+    ],
+)
+
+
+def positions_of(kind: ArrayType, index: Any) -> Array:
+    """The flat positions that `index` chooses in an array of this type."""
+    items = index if isinstance(index, tuple) else (index,)
+    items = tuple(i.content() if isinstance(i, Operand) else i for i in items)
+    return _traced_positions(kind, items)
+
+
+def _flat(x: Array, index: Any, v: Array) -> tuple[Array, Array]:
+    """Flat positions, and as many values in the dtype of `x`."""
+    kind = type_of(x)
+    positions = positions_of(kind, index)
+    shape, count = type_of(positions).shape, type_of(positions).size
+    v = broadcast_to(cast(v, kind.dtype), shape)
+    if not shape:
+        positions = np.asarray(positions) if isinstance(positions, np.generic) else positions
+    return reshape(positions, (count,)), reshape(v, (count,))
+
+
+def add_at(x: Array, index: Any, v: Array) -> Array:
+    """A copy of `x` to which `v` is added at `index`, repeated positions repeatedly."""
+    positions, values = _flat(x, index, v)
+    return bind(ADD_AT, (x, positions, values))
+
+
+def update_at(rule: Callable[..., Any], x: Array, index: Any, *values: Array) -> Array:
+    """A copy of `x` with ``x[p] = rule(x[p], v)`` for each position in turn.
+
+    Positions are taken in rounds: the k-th repeat of each position belongs to round k.
+    """
+    kind = type_of(x)
+    positions = known(positions_of(kind, index), "the update of repeated positions")
+    flat = np.atleast_1d(positions).reshape(-1)
+    vs = [reshape(broadcast_to(operand(v), np.shape(positions)), (flat.size,)) for v in values]
+    for chosen in _rounds(flat):
+        at = flat[chosen]
+        old = gather(reshape(x, (kind.size,)), at)
+        new = rule(old, *(gather(v, chosen) for v in vs))
+        x = set_positions(x, at, cast(new, kind.dtype))
+    return x
+
+
+def _rounds(flat: Any) -> list[Any]:
+    """The indices of the first occurrences in `flat`, of the second ones, and so on."""
+    order = np.argsort(flat, kind="stable")
+    ordered = flat[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if flat.size else flat
+    run = np.arange(flat.size) - np.repeat(starts, np.diff(np.r_[starts, flat.size]))
+    return [order[run == k] for k in range(int(run.max()) + 1)] if flat.size else []

@@ -1,0 +1,263 @@
+"""NumPy's ufuncs on traced values: the call with its keywords, and the methods of a ufunc.
+
+`call_ufunc` is what NEP 13 hands a plain ``np.sin(t)`` to; a `Ufunc` is the same thing under a
+name of the namespace. The rules are those of the forms; what has none is a named error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.forms import UFUNCS
+from funcgrad.core.tracer import RAW_TYPES, Operand, Tracer, operand, type_of
+from funcgrad.errors import UnsupportedCallError, located
+from funcgrad.numpy.calls import BOXED, RAW, TRACED, into, no_rule, replace, state, unbox
+from funcgrad.numpy.scatter import add_at, update_at
+from funcgrad.ops import arithmetic as a
+from funcgrad.ops import product
+from funcgrad.ops.shape import reshape
+
+__all__ = ["COMPOSED", "METHODS", "Ufunc", "call_ufunc"]
+
+
+def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
+    return a.floor_divide(x, y), a.remainder(x, y)
+
+
+def _modf(x: Any) -> tuple[Any, Any]:
+    x = operand(x)
+    endless = a.isinf(x)
+    # fmod keeps the sign of a zero fraction, as modf does; ±inf has the fraction ±0
+    fraction = a.fmod(a.where(endless, 0.0, x), 1.0)
+    return a.where(endless, a.copysign(0.0, x), fraction), a.trunc(x)
+
+
+COMPOSED: dict[np.ufunc, Callable[..., Any]] = {
+    np.matmul: product.matmul,
+    np.divmod: _divmod,
+    np.modf: _modf,
+    np.conjugate: a.conjugate,
+}
+"""Ufuncs made of several operations."""
+
+METHODS: dict[tuple[np.ufunc, str], Callable[..., Any]] = {}
+"""(ufunc, "reduce" or "accumulate") -> function of the namespace; `reductions` fills it."""
+
+_HARMLESS = {"casting": "same_kind", "order": "K", "subok": True}
+_OUTER = "outer"
+
+
+def call_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], keywords: Any) -> Any:
+    """Apply a ufunc, or one of its methods, where an operand or `out` is traced or boxed."""
+    if method == "__call__" and not keywords:
+        rule = UFUNCS.get(ufunc)
+        if rule is not None and len(inputs) == ufunc.nin:
+            return rule(*inputs)
+    keywords = dict(keywords)
+    inputs, outs = _split_outputs(ufunc, method, inputs, keywords)
+    if method == "at":
+        return _at(ufunc, *inputs)
+    found = max(state(inputs), state(tuple(keywords.values())))
+    if found != TRACED:
+        result = getattr(ufunc, method)(
+            *map(unbox, inputs), **_raw_keywords(method, keywords, outs)
+        )
+        return result if all(o is None for o in outs) else _deliver(ufunc, result, outs)
+    if method == "__call__":
+        return _deliver(ufunc, _apply(ufunc, inputs, keywords, outs), outs)
+    if method == _OUTER:
+        return _deliver(ufunc, _outer(ufunc, inputs, keywords, outs), outs)
+    function = METHODS.get((ufunc, method))
+    if function is None:
+        raise UnsupportedCallError(
+            located(f"np.{ufunc.__name__}.{method} is not supported on traced values")
+        )
+    defaults = {"axis": 0}
+    if method == "reduce" and keywords.get("dtype") is None:
+        keywords.pop("dtype", None)
+    return _deliver(ufunc, function(*inputs, **_bound(method, inputs, defaults, keywords)), outs)
+
+
+def _bound(method: str, inputs: Sequence[Any], defaults: Any, keywords: Any) -> dict[str, Any]:
+    """`axis` is 0 for a method of a ufunc where a reduction of the namespace has None."""
+    given = dict(keywords)
+    if len(inputs) < 2 and "axis" not in given:
+        given.update(defaults)
+    return given
+
+
+def _split_outputs(
+    ufunc: np.ufunc, method: str, inputs: Sequence[Any], keywords: dict[str, Any]
+) -> tuple[list[Any], tuple[Any, ...]]:
+    inputs = list(inputs)
+    outs = keywords.pop("out", None)
+    if method == "__call__" and len(inputs) > ufunc.nin:
+        outs = tuple(inputs[ufunc.nin :])
+        inputs = inputs[: ufunc.nin]
+    if outs is None:
+        outs = (None,) * ufunc.nout
+    return inputs, outs if isinstance(outs, tuple) else (outs,)
+
+
+def _raw_keywords(method: str, keywords: dict[str, Any], outs: tuple[Any, ...]) -> dict[str, Any]:
+    given = {k: unbox(v) for k, v in keywords.items()}
+    if "where" in given and any(o is not None for o in outs):
+        # the content of out shows through where the mask is False
+        held = tuple(None if o is None else _raw_copy(o) for o in outs)
+        given["out"] = held if method == "__call__" else held[0]
+    return given
+
+
+def _raw_copy(out: Any) -> Any:
+    content = operand(out)
+    if isinstance(content, Tracer):
+        raise UnsupportedCallError(
+            located("where= with a traced out= needs a traced operand; use funcgrad.numpy.where")
+        )
+    return np.array(content)
+
+
+def _deliver(ufunc: np.ufunc, result: Any, outs: tuple[Any, ...]) -> Any:
+    if all(o is None for o in outs):
+        return result
+    if not isinstance(result, tuple):
+        return into(outs[0], result, ufunc.__name__)
+    return tuple(
+        r if o is None else into(o, r, ufunc.__name__)
+        for r, o in zip(result, outs, strict=True)
+    )
+
+
+def _apply(
+    ufunc: np.ufunc, inputs: Sequence[Any], keywords: dict[str, Any], outs: tuple[Any, ...]
+) -> Any:
+    rule = UFUNCS.get(ufunc) or COMPOSED.get(ufunc)
+    if rule is None:
+        raise no_rule(ufunc.__name__)
+    mask, dtype = keywords.pop("where", True), keywords.pop("dtype", None)
+    for key, given in keywords.items():
+        if given is not None and _HARMLESS.get(key, ABSENT_KEY) != given:
+            raise UnsupportedCallError(
+                located(
+                    f"np.{ufunc.__name__}: the keyword {key}={given!r} is not supported on "
+                    "traced values"
+                )
+            )
+    operands = [operand(x) for x in inputs]
+    if dtype is not None:
+        operands = [_cast_input(ufunc, x, np.dtype(dtype)) for x in operands]
+    result = rule(*operands)
+    if mask is True or mask is np.True_:
+        return result
+    if any(o is None for o in outs):
+        raise UnsupportedCallError(
+            located(
+                f"np.{ufunc.__name__}: where= without out= leaves the other elements undefined; "
+                "give out=, or use funcgrad.numpy.where"
+            )
+        )
+    if isinstance(result, tuple):
+        return tuple(a.where(mask, r, o) for r, o in zip(result, outs, strict=True))
+    return a.where(mask, result, outs[0])
+
+
+ABSENT_KEY = object()
+
+
+def _cast_input(ufunc: np.ufunc, x: Any, dtype: np.dtype[Any]) -> Any:
+    kind = type_of(x)
+    if not kind.weak and not np.can_cast(kind.dtype, dtype, "same_kind"):
+        raise TypeError(
+            located(
+                f"Cannot cast ufunc '{ufunc.__name__}' input from {kind.dtype!r} to {dtype!r} "
+                "with casting rule 'same_kind'"
+            )
+        )
+    return a.cast(x, dtype)
+
+
+def _outer(
+    ufunc: np.ufunc, inputs: Sequence[Any], keywords: dict[str, Any], outs: tuple[Any, ...]
+) -> Any:
+    x, y = map(operand, inputs)
+    if not isinstance(x, (int, float, complex)):
+        x = reshape(x, type_of(x).shape + (1,) * type_of(y).ndim)
+    return _apply(ufunc, (x, y), keywords, outs)
+
+
+def _at(ufunc: np.ufunc, target: Any, index: Any, *values: Any) -> None:
+    """``ufunc.at(target, index, v)``: repeated positions are updated once for each repeat."""
+    if not isinstance(target, Operand):
+        if state((index, values)) == TRACED:
+            into(target, operand(values[0]) if values else operand(index), f"{ufunc.__name__}.at")
+        ufunc.at(target, unbox(index), *map(unbox, values))
+        return
+    if state((target, index, values)) == BOXED:
+        getattr(ufunc, "at")(target.content(), unbox(index), *map(unbox, values))
+        return
+    if ufunc in (np.add, np.subtract):
+        v = operand(values[0])
+        new = add_at(target.content(), index, v if ufunc is np.add else a.negative(v))
+    else:
+        rule = UFUNCS.get(ufunc)
+        if rule is None or ufunc.nin != len(values) + 1:
+            raise UnsupportedCallError(
+                located(f"np.{ufunc.__name__}.at is not supported on traced values")
+            )
+        new = update_at(rule, target.content(), index, *map(operand, values))
+    replace(target, new)
+
+
+class Ufunc:
+    """A ufunc of the namespace: NumPy's name, signature, attributes and methods.
+
+    With nothing traced it calls NumPy's ufunc.
+    """
+
+    def __init__(self, ufunc: np.ufunc, note: str = "") -> None:
+        self.ufunc = ufunc
+        self.rule = UFUNCS.get(ufunc) or COMPOSED.get(ufunc)
+        self.__name__ = self.__qualname__ = ufunc.__name__
+        self.nin, self.nout, self.nargs = ufunc.nin, ufunc.nout, ufunc.nargs
+        self.identity, self.types = ufunc.identity, ufunc.types
+        self.__doc__ = f"numpy.{ufunc.__name__} for plain and traced operands. {note}".rstrip()
+
+    def __repr__(self) -> str:
+        return f"<funcgrad ufunc '{self.__name__}'>"
+
+    def __call__(self, *inputs: Any, **keywords: Any) -> Any:
+        if not keywords and self.rule is not None and len(inputs) == self.nin:
+            for x in inputs:
+                if type(x) not in RAW_TYPES and not isinstance(x, Operand):
+                    break
+            else:
+                return self.rule(*inputs)
+        return self._method("__call__", inputs, keywords)
+
+    def _method(self, method: str, inputs: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        if state(tuple(inputs)) == RAW and state(tuple(keywords.values())) == RAW:
+            return getattr(self.ufunc, method)(*inputs, **keywords)
+        return call_ufunc(self.ufunc, method, inputs, keywords)
+
+    def reduce(self, array: Any, *inputs: Any, **keywords: Any) -> Any:
+        """Reduce along an axis, 0 by default."""
+        return self._method("reduce", (array, *inputs), keywords)
+
+    def accumulate(self, array: Any, *inputs: Any, **keywords: Any) -> Any:
+        """The partial results along an axis, 0 by default."""
+        return self._method("accumulate", (array, *inputs), keywords)
+
+    def outer(self, x: Any, y: Any, /, **keywords: Any) -> Any:
+        """Apply to all pairs of elements."""
+        return self._method(_OUTER, (x, y), keywords)
+
+    def at(self, target: Any, indices: Any, *values: Any) -> None:
+        """Update `target` in place at `indices`, once for each repeat."""
+        self._method("at", (target, indices, *values), {})
+
+    def reduceat(self, array: Any, indices: Any, **keywords: Any) -> Any:
+        """NumPy's `reduceat`; not supported on traced values."""
+        return self._method("reduceat", (array, indices), keywords)

@@ -1,0 +1,1 @@
+"""The operations: each a primitive with its derivative, and the function that applies it."""

@@ -1,0 +1,243 @@
+"""Running sums and products along one axis, and the recurrence that differentiates a product.
+
+The derivative of a running product is ``s[i] = a[i] s[i-1] + b[i]``, whose own derivatives are
+the same recurrence run backwards. Nothing is divided, so zeros are exact to every order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from funcgrad.core.forms import Explicit, Linear, explicit, linear
+from funcgrad.core.primitive import Params, Sample
+from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.ops.arithmetic import add, cast, has_nan, scale
+from funcgrad.ops.index import getitem
+from funcgrad.ops.samples import draw
+from funcgrad.ops.shape import broadcast_to, concatenate, flip, reshape
+
+__all__ = ["before", "cumprod", "cumsum", "dtype_of_result", "recurrence"]
+
+
+@cache
+def dtype_of_result(f: Callable[..., Any], dtype: np.dtype[Any], wanted: Any = None) -> Any:
+    """The dtype that NumPy's `f` gives for an operand of `dtype`, found by asking NumPy."""
+    one = np.ones(1, dtype)
+    return np.asarray(f(one) if wanted is None else f(one, dtype=wanted)).dtype
+
+
+def _accumulated(f: Callable[..., Any]) -> Callable[..., ArrayType]:
+    return lambda x, *, axis, dtype: ArrayType(x.shape, dtype_of_result(f, x.dtype, dtype))
+
+
+def _line(x: Any, axis: int | None) -> tuple[Array, int]:
+    """`x` and the axis to run along; without one it is made flat, as NumPy does."""
+    x = operand(x)
+    kind = type_of(x)
+    if axis is None:
+        return reshape(x, (kind.size,)), 0
+    return x, normalize_axis_index(axis, kind.ndim)
+
+
+def _dtype(dtype: Any) -> np.dtype[Any] | None:
+    return None if dtype is None else np.dtype(dtype)
+
+
+# ------------------------------------------------------------------------------------ sum
+
+
+def _cumsum_samples() -> list[Sample]:
+    x = draw((2, 3))
+    return [
+        Sample((x,), {"axis": 0, "dtype": None}),
+        Sample((x[:, ::-1],), {"axis": 1, "dtype": None}),
+        Sample((x.astype(np.float32),), {"axis": 1, "dtype": np.dtype(float)}),
+        Sample((x + 1j * draw((2, 3), seed=1),), {"axis": 1, "dtype": None}),
+        Sample((draw((0, 2)),), {"axis": 0, "dtype": None}),
+    ]
+
+
+CUMSUM: Linear = linear(
+    "cumsum",
+    lambda x, axis, dtype: np.cumsum(x, axis=axis, dtype=dtype),
+    lambda g, x, *, axis, dtype: cast(flip(cumsum(flip(g, (axis,)), axis), (axis,)), x.dtype),
+    _accumulated(np.cumsum),
+    lambda size, xs, batched, params: bind(CUMSUM, xs, {**params, "axis": params["axis"] + 1}),
+    sample=_cumsum_samples,
+)
+
+
+def cumsum(x: Array, axis: int | None = None, dtype: Any = None) -> Array:
+    """The running sum along `axis`, or of the flat array."""
+    x, axis = _line(x, axis)
+    return bind(CUMSUM, (x,), {"axis": axis, "dtype": _dtype(dtype)})
+
+
+# ----------------------------------------------------------------------------- recurrence
+
+
+def before(x: Array, axis: int, first: float) -> Array:
+    """`x` moved on by one along `axis`: `first` in front, without its last element."""
+    shape, dtype = type_of(x).shape, type_of(x).dtype
+    if shape[axis] == 0:
+        return x
+    front = np.full(shape[:axis] + (1,) + shape[axis + 1 :], first, dtype)
+    return concatenate([front, getitem(x, (slice(None),) * axis + (slice(None, -1),))], axis)
+
+
+_FEW_LINES = 8  # below it, Python numbers are faster than rows of arrays
+
+
+def _recurrence(a: Any, b: Any, axis: int) -> Any:
+    a, b = np.moveaxis(a, axis, 0), np.moveaxis(b, axis, 0)
+    out = np.array(b)
+    lines = out.size // max(len(out), 1)
+    if lines < _FEW_LINES and out.dtype.char in "fdFD":
+        _run_lines(a, out)
+    else:
+        _run_rows(a, out, False)
+        if has_nan(out):  # an exact zero stays zero past inf and NaN
+            out[...] = b
+            _run_rows(a, out, True)
+    return np.moveaxis(out, 0, axis)
+
+
+def _run_rows(a: Any, out: Any, masked: bool) -> None:
+    with np.errstate(all="ignore"):
+        for i in range(1, len(out)):
+            term = a[i] * out[i - 1]
+            out[i] += np.where(out[i - 1] == 0, 0, term) if masked else term
+
+
+def _run_lines(a: Any, out: Any) -> None:
+    for line in np.ndindex(out.shape[1:]):
+        at = (slice(None), *line)
+        numbers, factors = out[at].tolist(), a[at].tolist()
+        for i in range(1, len(numbers)):
+            if numbers[i - 1] != 0:
+                numbers[i] += factors[i] * numbers[i - 1]
+        with np.errstate(all="ignore"):
+            out[at] = numbers
+
+
+class Recurrence(Explicit):
+    """Linear in `b` alone, so that rules that use it can be transposed."""
+
+    def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
+        return not mask[0]
+
+
+def _recurrence_vjp(g: Any, s: Any, a: Any, _b: Any, *, needs: Any, axis: int) -> list[Any]:
+    back = _backward_recurrence(a, g, axis)
+    if not needs[0]:
+        return [None, back]
+    # s[i] meets a[i+1], and a[0] meets nothing: its cotangent is 0 whatever arrives there
+    later = flip(before(flip(back, (axis,)), axis, 0.0), (axis,))
+    return [before(scale(later, s), axis, 0.0), back]
+
+
+def _backward_recurrence(a: Array, g: Array, axis: int) -> Array:
+    """r[i] = g[i] + a[i+1] r[i+1]."""
+    turned = before(flip(a, (axis,)), axis, 0.0)
+    return flip(recurrence(turned, flip(g, (axis,)), axis), (axis,))
+
+
+def _recurrence_jvp(s: Any, xs: Any, ts: Any, *, axis: int) -> Any:
+    a, (ta, t) = xs[0], ts
+    if ta is not None:
+        c = scale(ta, before(s, axis, 0.0))  # a[0] is not used
+        t = c if t is None else add(c, t)
+    return None if t is None else recurrence(a, t, axis)
+
+
+def _recurrence_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
+    a, b = (
+        x if is_batched else broadcast_to(x, (size, *type_of(x).shape))
+        for x, is_batched in zip(xs, batched, strict=True)
+    )
+    return recurrence(a, b, params["axis"] + 1)
+
+
+def _recurrence_samples() -> list[Sample]:
+    a, b = draw((2, 3)), draw((2, 3), seed=1)
+    wide = draw((3, 10)), draw((3, 10), seed=1)
+    return [
+        Sample((a, b), {"axis": 1}),
+        Sample((a[:, ::-1], b), {"axis": 0}),
+        Sample(wide, {"axis": 0}),
+        Sample((a.astype(np.float32), b.astype(np.float32)), {"axis": 1}),
+        Sample((a + 1j * b, b - 1j * a), {"axis": 1}),
+        Sample((np.array([1.0, np.inf]), np.array([0.0, 1.0])), {"axis": 0}, smooth=False),
+        Sample((draw((0, 2)), draw((0, 2))), {"axis": 0}),
+    ]
+
+
+RECURRENCE = Recurrence(
+    "recurrence",
+    _recurrence,
+    type_rule=lambda a, b, *, axis: ArrayType(b.shape, b.dtype),
+    vjp=_recurrence_vjp,
+    jvp=_recurrence_jvp,
+    batch=_recurrence_batch,
+    multiple=False,
+)
+RECURRENCE.sample = _recurrence_samples
+
+
+def recurrence(a: Array, b: Array, axis: int) -> Array:
+    """s[i] = a[i] s[i-1] + b[i] along `axis`, from s = 0; a zero stays zero past infinite `a`."""
+    dtype = np.result_type(type_of(a).dtype, type_of(b).dtype)
+    return bind(RECURRENCE, (cast(a, dtype), cast(b, dtype)), {"axis": axis})
+
+
+# -------------------------------------------------------------------------------- product
+
+
+def _cumprod_vjp(g: Any, y: Any, x: Any, *, axis: int, dtype: Any) -> Any:
+    back = _backward_recurrence(cast(x, type_of(y).dtype), g, axis)
+    return cast(scale(back, before(y, axis, 1.0)), type_of(x).dtype)
+
+
+def _cumprod_jvp(y: Any, xs: Any, ts: Any, *, axis: int, dtype: Any) -> Any:
+    own = type_of(y).dtype
+    moved = scale(cast(ts[0], own), before(y, axis, 1.0))
+    return recurrence(cast(xs[0], own), moved, axis)
+
+
+def _cumprod_samples() -> list[Sample]:
+    x = draw((2, 3))
+    zeros = np.array([1.5, 0.0, -0.7, 0.0, 2.0])
+    return [
+        Sample((x,), {"axis": 0, "dtype": None}),
+        Sample((x[::-1],), {"axis": 1, "dtype": None}),
+        Sample((zeros,), {"axis": 0, "dtype": None}),
+        Sample((x.astype(np.float32),), {"axis": 1, "dtype": np.dtype(float)}),
+        Sample((x.astype(np.float32),), {"axis": 1, "dtype": None}),
+        Sample((x + 1j * draw((2, 3), seed=1),), {"axis": 1, "dtype": None}),
+        Sample((draw((0, 2)),), {"axis": 0, "dtype": None}),
+    ]
+
+
+CUMPROD: Explicit = explicit(
+    "cumprod",
+    lambda x, axis, dtype: np.cumprod(x, axis=axis, dtype=dtype),
+    type_rule=_accumulated(np.cumprod),
+    vjp=(_cumprod_vjp,),
+    jvp=_cumprod_jvp,
+    batch=lambda size, xs, batched, params: bind(
+        CUMPROD, xs, {**params, "axis": params["axis"] + 1}
+    ),
+    sample=_cumprod_samples,
+)
+
+
+def cumprod(x: Array, axis: int | None = None, dtype: Any = None) -> Array:
+    """The running product along `axis`, or of the flat array; exact where factors are zero."""
+    x, axis = _line(x, axis)
+    return bind(CUMPROD, (x,), {"axis": axis, "dtype": _dtype(dtype)})

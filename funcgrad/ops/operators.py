@@ -1,0 +1,284 @@
+"""The operators of traced values and boxes: arithmetic, comparison, indexing, conversion.
+
+They follow Python's and NumPy's rules: Python numbers stay Python numbers, `+=` changes an array
+for every alias and rebinds a scalar, and what would cut a gradient is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.forms import bind2
+from funcgrad.core.primitive import Primitive
+from funcgrad.core.storage import View, set_item, splice, write
+from funcgrad.core.tracer import RAW_TYPES, Operand, Tracer, bind, concrete, operand, type_of, value
+from funcgrad.core.types import Array
+from funcgrad.errors import AbstractValueError, OperandError, TracerConversionError, located
+from funcgrad.ops import arithmetic as a
+from funcgrad.ops import index as ix
+from funcgrad.ops import product
+
+ndarray = np.ndarray
+
+
+def _other(y: Any) -> Any:
+    """The right operand of an operator; NotImplemented where Python should ask the other side."""
+    try:
+        return operand(y)
+    except OperandError:
+        if isinstance(y, (list, tuple, ndarray)):
+            raise
+        return NotImplemented
+
+
+def _binary(prim: Primitive, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    def dunder(self: Any, y: Any) -> Any:
+        x = self.content()
+        kind = type(y)
+        if kind not in RAW_TYPES or (kind is ndarray and y.dtype.char == "O"):
+            y = _other(y)
+            if y is NotImplemented:
+                return y
+        return bind2(prim, y, x) if swapped else bind2(prim, x, y)
+
+    return dunder
+
+
+def _unary(prim: Primitive) -> Callable[[Any], Any]:
+    def dunder(self: Any) -> Any:
+        return bind(prim, (self.content(),))
+
+    return dunder
+
+
+def _inplace(compute: Callable[[Any, Any], Any], symbol: str) -> Callable[[Any, Any], Any]:
+    def dunder(self: Any, y: Any) -> Any:
+        x = self.content()
+        new = compute(self, y)
+        if new is NotImplemented:
+            return new
+        kind = type_of(x)
+        if isinstance(self, Tracer) and kind.ndim == 0:
+            return new  # a scalar is immutable: Python rebinds the name
+        made = type_of(new)
+        if made.shape != kind.shape:
+            raise ValueError(
+                located(
+                    f"non-broadcastable output operand with shape {kind.shape} doesn't match the "
+                    f"broadcast shape {made.shape} in '{symbol}'"
+                )
+            )
+        if not np.can_cast(made.dtype, kind.dtype, "same_kind"):
+            raise TypeError(
+                located(
+                    f"'{symbol}' cannot store a result of dtype {made.dtype} in an array of dtype "
+                    f"{kind.dtype}; make the array {made.dtype} first"
+                )
+            )
+        _store(self, x, a.cast(new, kind.dtype))
+        return self
+
+    return dunder
+
+
+def _store(target: Operand, old: Array, new: Array) -> None:
+    """Write `new` as the whole content, through NumPy's memory while nothing is traced."""
+    if isinstance(old, ndarray) and not isinstance(new, Tracer):
+        old[...] = new
+    else:
+        write(target, new)
+
+
+def _matmul(self: Any, y: Any) -> Any:
+    return product.matmul(self.content(), _other(y))
+
+
+def _rmatmul(self: Any, y: Any) -> Any:
+    return product.matmul(_other(y), self.content())
+
+
+def _divmod(self: Any, y: Any) -> Any:
+    return self // y, self % y
+
+
+def _getitem(self: Any, index: Any) -> Any:
+    items = index if isinstance(index, tuple) else (index,)
+    x = self.content()
+    if ix.reads_view(items):
+        if type_of(x).weak:
+            raise TypeError(located("a Python number cannot be indexed"))
+        index = tuple(map(ix._static, items))
+        out = ix.getitem(x, index)
+        if type_of(out).ndim == 0:
+            return out
+        return View(self, lambda base: ix.getitem(base, index), index)
+    return ix.read(x, tuple(_index_item(i) for i in items))
+
+
+def _index_item(i: Any) -> Any:
+    return i.content() if isinstance(i, Operand) else i
+
+
+def _setitem(self: Any, index: Any, v: Any) -> None:
+    if isinstance(self, Tracer) and self.type.ndim == 0:
+        raise TypeError(located("a scalar does not support item assignment"))
+    items = index if isinstance(index, tuple) else (index,)
+    set_item(self, tuple(map(_index_item, items)), operand(v))
+
+
+def _iter(self: Any) -> Iterator[Any]:
+    shape = type_of(self.content()).shape
+    if not shape:
+        raise TypeError(located("iteration over a 0-d array"))
+    return (self[i] for i in range(shape[0]))
+
+
+def _len(self: Any) -> int:
+    shape = type_of(self.content()).shape
+    if not shape:
+        raise TypeError(located("len() of unsized object"))
+    return shape[0]
+
+
+# ----------------------------------------------------------------------------- conversions
+
+
+def _concrete(self: Any, what: str) -> Any:
+    x = self.content()
+    if not concrete(x):
+        raise AbstractValueError(
+            located(
+                f"{what} of a value of type {type_of(x)} is not known while it is traced by jit or "
+                "vmap; use funcgrad.numpy.where (or cond) instead of a Python branch, or make the "
+                "argument static with static_argnums"
+            )
+        )
+    return value(x)
+
+
+def _bool(self: Any) -> bool:
+    return bool(_concrete(self, "the truth"))
+
+
+def _index(self: Any) -> int:
+    x = self.content()
+    if type_of(x).dtype.kind in "fc":
+        raise _cut("an index", self)
+    return int(_concrete(self, "the integer value").__index__())
+
+
+def _int(self: Any) -> int:
+    if type_of(self.content()).dtype.kind in "fc":
+        raise _cut("int()", self)
+    return int(_concrete(self, "the integer value"))
+
+
+def _cut(what: str, self: Any) -> TracerConversionError:
+    return TracerConversionError(
+        located(
+            f"{what} of a traced value of type {type_of(self.content())} would cut its gradient; "
+            "leave out the conversion, or say funcgrad.value(t) or funcgrad.stop_gradient(t) if "
+            "it is meant to be a constant"
+        )
+    )
+
+
+def _float(self: Any) -> float:
+    x = self.content()
+    if not isinstance(x, Tracer):
+        return float(x)
+    raise _cut("float()", self)
+
+
+def _complex(self: Any) -> complex:
+    x = self.content()
+    if not isinstance(x, Tracer):
+        return complex(x)
+    raise _cut("complex()", self)
+
+
+def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
+    x = self.content()
+    if not isinstance(x, Tracer):
+        return np.array(x, dtype=dtype)
+    if dtype is not None and np.dtype(dtype) != object:
+        raise _cut(f"numpy.asarray(…, dtype={np.dtype(dtype)})", self)
+    held = np.empty((), object)
+    held[()] = self
+    return held
+
+
+def _repr(self: Any) -> str:
+    x = self.content()
+    if not isinstance(x, Tracer):
+        return repr(x)
+    inner = f", value={value(x)!r}" if concrete(x) else ""
+    return f"Traced({x.type}{inner})"
+
+
+def _format(self: Any, spec: str) -> str:
+    return format(value(self.content()) if concrete(self) else repr(self), spec)
+
+
+BINARY = {
+    "add": a.add,
+    "sub": a.subtract,
+    "mul": a.multiply,
+    "truediv": a.divide,
+    "pow": a.power,
+    "floordiv": a.floor_divide,
+    "mod": a.remainder,
+}
+COMPARE = {
+    "eq": a.equal,
+    "ne": a.not_equal,
+    "lt": a.less,
+    "le": a.less_equal,
+    "gt": a.greater,
+    "ge": a.greater_equal,
+}
+
+
+def install() -> None:
+    """Give `Operand` its operators."""
+    for name, op in BINARY.items():
+        prim = op.primitive  # type: ignore[attr-defined]
+        forward = _binary(prim)
+        setattr(Operand, f"__{name}__", forward)
+        setattr(Operand, f"__r{name}__", _binary(prim, swapped=True))
+        setattr(Operand, f"__i{name}__", _inplace(forward, name))
+    for name, op in COMPARE.items():
+        setattr(Operand, f"__{name}__", _binary(op.primitive))  # type: ignore[attr-defined]
+    for name, op in {"and": a.bitwise_and, "or": a.bitwise_or, "xor": a.bitwise_xor}.items():
+        setattr(Operand, f"__{name}__", _binary(op.primitive))
+        setattr(Operand, f"__r{name}__", _binary(op.primitive, swapped=True))
+    unary = {"neg": a.negative, "pos": a.positive, "abs": a.absolute, "invert": a.invert}
+    for name, op in unary.items():
+        setattr(Operand, f"__{name}__", _unary(op.primitive))  # type: ignore[attr-defined]
+    plain = {
+        "matmul": _matmul,
+        "rmatmul": _rmatmul,
+        "imatmul": _inplace(_matmul, "matmul"),
+        "divmod": _divmod,
+        "getitem": _getitem,
+        "setitem": _setitem,
+        "iter": _iter,
+        "len": _len,
+        "bool": _bool,
+        "index": _index,
+        "int": _int,
+        "float": _float,
+        "complex": _complex,
+        "array": _array,
+        "repr": _repr,
+        "format": _format,
+    }
+    for name, function in plain.items():
+        setattr(Operand, f"__{name}__", function)
+    splice.index_set, splice.set_positions = ix.index_set, ix.set_positions
+
+
+install()

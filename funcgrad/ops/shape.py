@@ -1,0 +1,226 @@
+"""Operations that move elements without computing: reshape, transpose, broadcast, join.
+
+All are linear. The functions here return plain traced values; that slices and reshapes of a
+mutable array are views of it is the business of `core.storage` and of the NumPy layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.algebra import algebra
+from funcgrad.core.forms import linear
+from funcgrad.core.primitive import Params, Sample
+from funcgrad.core.tracer import STACK, Tracer, bind, operand, type_of
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.ops.arithmetic import cast
+from funcgrad.ops.samples import draw
+
+# -------------------------------------------------------------------------------- reshape
+
+RESHAPE = linear(
+    "reshape",
+    lambda x, shape: np.reshape(x, shape),
+    lambda g, x, *, shape: reshape(g, x.shape),
+    lambda x, *, shape: ArrayType(shape, x.dtype),
+    lambda size, xs, batched, params: reshape(xs[0], (size, *params["shape"])),
+    sample=lambda: [
+        Sample((draw((2, 3)),), {"shape": (3, 2)}),
+        Sample((draw((2, 3))[:, ::-1],), {"shape": (6,)}),
+        Sample((np.float64(1.5),), {"shape": (1, 1)}),
+        Sample((draw((0, 2)),), {"shape": (2, 0)}),
+    ],
+)
+
+
+def reshape(x: Array, shape: Sequence[int]) -> Array:
+    """`x` in another shape; no extent may be -1 here."""
+    shape = tuple(shape)
+    if type_of(x).shape == shape and not type_of(x).weak:
+        return x
+    return bind(RESHAPE, (x,), {"shape": shape})
+
+
+# ------------------------------------------------------------------------------ transpose
+
+TRANSPOSE = linear(
+    "transpose",
+    lambda x, axes: np.transpose(x, axes),
+    lambda g, x, *, axes: transpose(g, tuple(np.argsort(axes).tolist())),
+    lambda x, *, axes: ArrayType(tuple(x.shape[a] for a in axes), x.dtype),
+    lambda size, xs, batched, params: transpose(xs[0], (0, *(a + 1 for a in params["axes"]))),
+    sample=lambda: [
+        Sample((draw((2, 3)),), {"axes": (1, 0)}),
+        Sample((draw((2, 3, 4)),), {"axes": (2, 0, 1)}),
+    ],
+)
+
+
+def transpose(x: Array, axes: Sequence[int]) -> Array:
+    """`x` with its axes in the order `axes` (each once, non-negative)."""
+    axes = tuple(axes)
+    if axes == tuple(range(len(axes))):
+        return x
+    return bind(TRANSPOSE, (x,), {"axes": axes})
+
+
+def moveaxis(x: Array, source: int, destination: int) -> Array:
+    """`x` with one axis moved."""
+    ndim = type_of(x).ndim
+    order = [a for a in range(ndim) if a != source % ndim]
+    order.insert(destination % ndim, source % ndim)
+    return transpose(x, order)
+
+
+def swap_last(x: Array) -> Array:
+    """The matrix transpose over the last two axes."""
+    ndim = type_of(x).ndim
+    return transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
+
+
+# ------------------------------------------------------------------------------ broadcast
+
+
+def _broadcast_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
+    x, shape = xs[0], params["shape"]
+    own = type_of(x).shape
+    x = reshape(x, own[:1] + (1,) * (len(shape) + 1 - len(own)) + own[1:])
+    return broadcast_to(x, (size, *shape))
+
+
+BROADCAST = linear(
+    "broadcast",
+    lambda x, shape: np.broadcast_to(x, shape),
+    lambda g, x, *, shape: conform(g, x),
+    lambda x, *, shape: ArrayType(shape, x.dtype),
+    _broadcast_batch,
+    sample=lambda: [
+        Sample((draw((3,)),), {"shape": (2, 3)}),
+        Sample((draw((2, 1)),), {"shape": (2, 3)}),
+        Sample((np.float64(1.5),), {"shape": (0, 2)}),
+    ],
+)
+
+
+def broadcast_to(x: Array, shape: Sequence[int]) -> Array:
+    """`x` repeated along new and size-1 axes, as a read-only view."""
+    shape = tuple(shape)
+    return x if type_of(x).shape == shape else bind(BROADCAST, (x,), {"shape": shape})
+
+
+def _broadcast_as(x: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+    """`x` with exactly this shape and dtype, and not weak."""
+    return broadcast_to(cast(x, dtype), shape)
+
+
+def conform(c: Array, kind: ArrayType) -> Array:
+    """A cotangent summed over the axes along which its operand of type `kind` was broadcast."""
+    shape = type_of(c).shape
+    if shape != kind.shape:
+        lead = len(shape) - len(kind.shape)
+        if lead < 0:
+            c = broadcast_to(c, kind.shape)
+        else:
+            axes = tuple(range(lead)) + tuple(
+                lead + i
+                for i, extent in enumerate(kind.shape)
+                if extent == 1 and shape[lead + i] != 1
+            )
+            if axes:
+                from funcgrad.ops.reduce import sum as sum_  # reductions stand on shapes
+
+                c = sum_(c, axes)
+            c = broadcast_to(reshape(c, _kept(shape, axes, lead)), kind.shape)
+    return cast(c, kind.dtype)
+
+
+def _kept(shape: tuple[int, ...], axes: Sequence[int], lead: int) -> tuple[int, ...]:
+    return tuple(1 if i in axes else n for i, n in enumerate(shape))[lead:]
+
+
+def zeros(kind: ArrayType) -> Any:
+    """Zeros of a type: a NumPy scalar where it has no axes."""
+    dtype = kind.dtype if kind.dtype.kind in "fc" else np.dtype(float)
+    return np.zeros(kind.shape, dtype)[()]
+
+
+# ------------------------------------------------------------------------------- flipping
+
+FLIP = linear(
+    "flip",
+    lambda x, axes: np.flip(x, axes),
+    lambda g, x, *, axes: flip(g, axes),
+    lambda x, *, axes: ArrayType(x.shape, x.dtype),
+    lambda size, xs, batched, params: flip(xs[0], tuple(a + 1 for a in params["axes"])),
+    sample=lambda: [Sample((draw((2, 3)),), {"axes": (1,)})],
+)
+
+
+def flip(x: Array, axes: Sequence[int]) -> Array:
+    """`x` in reverse order along `axes`."""
+    return bind(FLIP, (x,), {"axes": tuple(axes)})
+
+
+# -------------------------------------------------------------------------------- joining
+
+
+def _join_transpose(g: Any, *xs: Any, which: int = 0, axis: int) -> Any:
+    from funcgrad.ops.index import getitem  # indexing stands on shapes
+
+    start = sum(x.shape[axis] for x in xs[:which])
+    index = (slice(None),) * axis + (slice(start, start + xs[which].shape[axis]),)
+    return cast(getitem(g, index), xs[which].dtype)
+
+
+def _join_type(*xs: ArrayType, axis: int) -> ArrayType:
+    extent = sum(x.shape[axis] for x in xs)
+    shape = xs[0].shape[:axis] + (extent,) + xs[0].shape[axis + 1 :]
+    return ArrayType(shape, np.result_type(*(x.dtype for x in xs)))
+
+
+def _join_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
+    whole = [
+        x if b else broadcast_to(x, (size, *type_of(x).shape))
+        for x, b in zip(xs, batched, strict=True)
+    ]
+    return concatenate(whole, params["axis"] + 1)
+
+
+CONCATENATE = linear(
+    "concatenate",
+    lambda *xs, axis: np.concatenate(xs, axis),
+    _join_transpose,
+    _join_type,
+    _join_batch,
+    sample=lambda: [
+        Sample((draw((2, 3)), draw((1, 3), seed=1)), {"axis": 0}),
+        Sample((draw((2, 3)), draw((2, 0)), draw((2, 2)).astype(np.float32)), {"axis": 1}),
+        Sample((draw((3,)),), {"axis": 0}),
+    ],
+)
+
+
+def concatenate(xs: Sequence[Array], axis: int) -> Array:
+    """Operands joined along an existing axis (non-negative)."""
+    return bind(CONCATENATE, tuple(xs), {"axis": axis})
+
+
+def stack(xs: Sequence[Array], axis: int = 0) -> Array:
+    """Operands of one shape joined along a new axis (non-negative)."""
+    if not any(isinstance(x, Tracer) for x in xs):
+        return np.stack([np.asarray(x) for x in xs], axis)
+    xs = [operand(x) for x in xs]
+    shape = np.broadcast_shapes(*(type_of(x).shape for x in xs))
+    if any(type_of(x).shape != shape for x in xs):
+        raise ValueError("all input arrays must have the same shape")
+    whole = (*shape[:axis], 1, *shape[axis:])
+    dtype = np.result_type(*(type_of(x).dtype for x in xs))
+    return concatenate([reshape(cast(x, dtype), whole) for x in xs], axis)
+
+
+STACK.append(stack)
+algebra.conform, algebra.broadcast, algebra.zeros = conform, _broadcast_as, zeros
+algebra.reshape, algebra.stack = reshape, stack

@@ -1,0 +1,119 @@
+"""Exponentials, logarithms, trigonometric and hyperbolic functions. Angles are in radians.
+
+Each is stated by its partial derivative, in the form that stays accurate at the ends of its
+domain. Subgradients: arctan2 has 0 at the origin.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.forms import elementwise
+from funcgrad.ops.arithmetic import (
+    add,
+    divide,
+    equal,
+    isinf,
+    logical_and,
+    multiply,
+    negative,
+    reciprocal,
+    sqrt,
+    square,
+    subtract,
+    where,
+)
+from funcgrad.ops.samples import binary, unary
+
+LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
+
+exp = elementwise(np.exp, lambda y, _: y, sample=unary(complex_=True))
+exp2 = elementwise(np.exp2, lambda y, _: multiply(LN2, y), sample=unary())
+expm1 = elementwise(np.expm1, lambda y, _: add(y, 1.0), sample=unary())
+log = elementwise(
+    np.log, lambda _, x: divide(1.0, x), sample=unary(0.5, 3, kinks=(0.0,), complex_=True)
+)
+log2 = elementwise(np.log2, lambda _, x: divide(1.0 / LN2, x), sample=unary(0.5, 3))
+log10 = elementwise(np.log10, lambda _, x: divide(1.0 / LN10, x), sample=unary(0.5, 3))
+log1p = elementwise(np.log1p, lambda _, x: divide(1.0, add(x, 1.0)), sample=unary(-0.5, 3))
+
+sin = elementwise(np.sin, lambda _, x: cos(x), sample=unary(kinks=(0.0,), complex_=True))
+cos = elementwise(np.cos, lambda _, x: negative(sin(x)), sample=unary(complex_=True))
+tan = elementwise(
+    np.tan, lambda y, _: add(square(y), 1.0), sample=unary(-1.2, 1.2, complex_=True)
+)
+arcsin = elementwise(
+    np.arcsin, lambda _, x: divide(1.0, _sqrt_one_minus_square(x)), sample=unary(-0.9, 0.9)
+)
+arccos = elementwise(
+    np.arccos, lambda _, x: divide(-1.0, _sqrt_one_minus_square(x)), sample=unary(-0.9, 0.9)
+)
+arctan = elementwise(np.arctan, lambda _, x: divide(1.0, add(square(x), 1.0)), sample=unary())
+
+
+def _sqrt_one_minus_square(x: Any) -> Any:
+    return sqrt(multiply(subtract(1.0, x), add(x, 1.0)))  # exact near the ends
+
+
+def _over_radius(x: Any, y: Any, numerator: Any) -> Any:
+    """numerator / (x² + y²), and 0 at the origin."""
+    r2 = add(square(x), square(y))
+    origin = equal(r2, 0)
+    return where(origin, 0.0, divide(numerator, where(origin, 1.0, r2)))
+
+
+arctan2 = elementwise(
+    np.arctan2,
+    lambda _, y, x: _over_radius(x, y, x),
+    lambda _, y, x: _over_radius(x, y, negative(y)),
+    sample=binary(kinks=((0.0, 0.0),)),
+)
+
+sinh = elementwise(np.sinh, lambda _, x: cosh(x), sample=unary(complex_=True))
+cosh = elementwise(np.cosh, lambda _, x: sinh(x), sample=unary(complex_=True))
+tanh = elementwise(
+    np.tanh,
+    lambda y, _: multiply(subtract(1.0, y), add(y, 1.0)),
+    sample=unary(complex_=True),
+)
+arcsinh = elementwise(
+    np.arcsinh, lambda _, x: divide(1.0, sqrt(add(square(x), 1.0))), sample=unary()
+)
+arccosh = elementwise(
+    np.arccosh,
+    lambda _, x: divide(1.0, sqrt(multiply(subtract(x, 1.0), add(x, 1.0)))),
+    sample=unary(1.2, 3),
+)
+arctanh = elementwise(
+    np.arctanh,
+    lambda _, x: reciprocal(multiply(subtract(1.0, x), add(x, 1.0))),
+    sample=unary(-0.8, 0.8),
+)
+
+degrees = elementwise(np.degrees, lambda _, __: 180.0 / np.pi, sample=unary())
+radians = elementwise(np.radians, lambda _, __: np.pi / 180.0, sample=unary())
+deg2rad = elementwise(np.deg2rad, lambda _, __: np.pi / 180.0, sample=unary())
+rad2deg = elementwise(np.rad2deg, lambda _, __: 180.0 / np.pi, sample=unary())
+
+
+def _weight(a: Any, b: Any) -> Any:
+    """exp(a) / (exp(a) + exp(b)) without overflow; ½ where both are -inf."""
+    same = logical_and(equal(a, b), isinf(a))
+    gap = subtract(where(same, 0.0, b), where(same, 0.0, a))
+    return reciprocal(add(exp(gap), 1.0))
+
+
+logaddexp = elementwise(
+    np.logaddexp,
+    lambda _, x, y: _weight(x, y),
+    lambda _, x, y: _weight(y, x),
+    sample=binary(kinks=((1e4, -1e4), (-np.inf, -np.inf))),
+)
+logaddexp2 = elementwise(
+    np.logaddexp2,
+    lambda _, x, y: _weight(multiply(LN2, x), multiply(LN2, y)),
+    lambda _, x, y: _weight(multiply(LN2, y), multiply(LN2, x)),
+    sample=binary(),
+)

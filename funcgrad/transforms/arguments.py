@@ -1,0 +1,168 @@
+"""What every transform does with arguments and results: trees in, operands out, errors named.
+
+It flattens with key paths, turns leaves into operands, picks the differentiated arguments and
+checks what comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad import tree
+from funcgrad.core.tracer import Operand, Trace, Tracer, operand, type_of
+from funcgrad.core.types import Array, ArrayType, is_inexact
+from funcgrad.errors import (
+    CotangentError,
+    InputTypeError,
+    NonScalarOutputError,
+    OperandError,
+    TreeError,
+    located,
+)
+
+__all__ = ["check_matches", "differentiable_leaves", "leaves_of", "lower", "name_of", "own", "select"]
+
+float0 = np.dtype([("float0", np.void, 0)])
+
+
+def name_of(f: Any) -> str:
+    """How messages name a user's function."""
+    return str(getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or repr(f))
+
+
+def leaves_of(value: Any, what: str) -> tuple[list[Array], tree.TreeDef]:
+    """The leaves of a tree as operands; a leaf that is no array is named by its path."""
+    found, definition = tree.flatten_with_paths(value)
+    out = []
+    for path, leaf in found:
+        try:
+            out.append(operand(leaf))
+        except OperandError as error:
+            raise TreeError(
+                located(
+                    f"{what}{path} is {type(leaf).__name__!r}, which is neither an array nor a "
+                    "number; close over it, or register its class with funcgrad.tree.register"
+                )
+            ) from error
+    return out, definition
+
+
+def differentiable_leaves(value: Any, what: str) -> tuple[list[Array], tree.TreeDef]:
+    """As `leaves_of`, and every leaf has to be floating point or complex."""
+    leaves, definition = leaves_of(value, what)
+    for (path, _), leaf in zip(tree.flatten_with_paths(value)[0], leaves, strict=True):
+        kind = type_of(leaf)
+        if not is_inexact(kind.dtype):
+            raise InputTypeError(
+                located(
+                    f"{what}{path} has dtype {kind.dtype}, which has no derivative; pass a floating "
+                    "point value (3.0 instead of 3), or leave it out of argnums"
+                )
+            )
+    return leaves, definition
+
+
+def select(
+    argnums: int | Sequence[int], args: Sequence[Any], f: Any, transform: str
+) -> tuple[int, ...]:
+    """`argnums` as non-negative positions, checked against the arguments given."""
+    wanted = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
+    out = []
+    for k in wanted:
+        if not isinstance(k, (int, np.integer)) or isinstance(k, bool):
+            raise TypeError(located(f"{transform}: argnums must be integers, not {k!r}"))
+        if not -len(args) <= k < len(args):
+            raise ValueError(
+                located(
+                    f"{transform}: argnums={argnums!r} names argument {k}, but {name_of(f)} was "
+                    f"called with {len(args)} positional argument(s); pass it by position"
+                )
+            )
+        out.append(int(k) % len(args))
+    if len(set(out)) != len(out):
+        raise ValueError(located(f"{transform}: argnums={argnums!r} names an argument twice"))
+    return tuple(out)
+
+
+def lower(x: Any, trace: Trace) -> Any:
+    """A result of the transformed function one level down; raises for what leaked into it."""
+    if isinstance(x, Operand):
+        x = x.content()
+    if isinstance(x, Tracer):
+        if x.trace is trace:
+            return x.value
+        if x.trace.closed or x.trace.level > trace.level:
+            raise x.trace.leaked()
+    return x
+
+
+def own(found: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
+    """Results that the caller may change: no views, no array twice, none that was passed in."""
+    seen = {id(g) for g in given}
+    out = []
+    for c in found:
+        if type(c) is np.ndarray:
+            if c.base is not None or not c.flags.writeable or id(c) in seen:
+                c = c.copy()
+            seen.add(id(c))
+        out.append(c)
+    return out
+
+
+def check_scalar(out: Any, f: Any, transform: str) -> ArrayType:
+    """The type of the output of a function for `grad`, which has to be a real scalar."""
+    try:
+        kind = type_of(operand(out))
+    except OperandError as error:
+        raise NonScalarOutputError(
+            located(
+                f"{transform}: {name_of(f)} returned {type(out).__name__!r}, not a real scalar; "
+                "return one number, or use has_aux=True for (value, anything else)"
+            )
+        ) from error
+    if kind.shape != () or kind.dtype.kind != "f":
+        raise NonScalarOutputError(
+            located(
+                f"{transform}: {name_of(f)} returned a value of type {kind}, not a real scalar; "
+                "sum it, or use jacobian or vjp"
+            )
+        )
+    return kind
+
+
+def check_matches(
+    given: Any, definition: tree.TreeDef, types: Sequence[ArrayType], what: str
+) -> list[Any]:
+    """The leaves of a tangent or cotangent, which has to match `definition` and `types`."""
+    found, got = tree.flatten_with_paths(given)
+    if got != definition:
+        raise CotangentError(
+            located(f"{what} has the tree {got}, but the value it belongs to has {definition}")
+        )
+    out = []
+    for (path, leaf), kind in zip(found, types, strict=True):
+        if not is_inexact(kind.dtype):
+            out.append(None)
+            continue
+        c = operand(leaf)
+        have = type_of(c)
+        if have.shape != kind.shape:
+            raise CotangentError(
+                located(f"{what}{path} has shape {have.shape}; it has to be {kind.shape}")
+            )
+        if not np.can_cast(have.dtype, kind.dtype, "same_kind"):
+            raise CotangentError(
+                located(f"{what}{path} has dtype {have.dtype}; it has to be {kind.dtype}")
+            )
+        if not have.weak and have.dtype != kind.dtype and is_inexact(have.dtype):
+            raise CotangentError(
+                located(f"{what}{path} has dtype {have.dtype}; it has to be {kind.dtype}")
+            )
+        out.append(c)
+    return out
+
+
+Function = Callable[..., Any]

@@ -1,0 +1,215 @@
+"""`call`: a graph as one operation, with its derivative and its batched form made from the graph.
+
+Under a tape the graph is staged together with its backward pass once, and the joint graph is cut
+into a forward part (outputs and residuals) and a backward part, which are kept with the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from funcgrad.core.algebra import algebra
+from funcgrad.core.primitive import Params, Primitive
+from funcgrad.core.tracer import Tracer, bind, type_of
+from funcgrad.core.types import Array, ArrayType, is_inexact
+from funcgrad.graph.build import Stage, finish, stage
+from funcgrad.graph.interpret import evaluate
+from funcgrad.graph.ir import Equation, Graph, Var
+from funcgrad.ops.shape import broadcast_to
+from funcgrad.transforms.arguments import lower
+from funcgrad.transforms.batch import Batch, BatchTracer
+from funcgrad.transforms.forward import DualTracer, Forward
+from funcgrad.transforms.reverse import Tape, backward
+
+__all__ = ["CALL", "batched_graph", "call_graph", "reverse_graphs", "tangent_graph"]
+
+
+def reverse_graphs(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, Graph]:
+    """(inputs → outputs and residuals) and (residuals and cotangents → cotangents of `mask`)."""
+    key = ("reverse", mask)
+    if key not in graph.derived:
+        graph.derived[key] = _cut(graph, mask)
+    found: tuple[Graph, Graph] = graph.derived[key]
+    return found
+
+
+def _cut(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, Graph]:
+    with Stage() as trace:
+        inputs = [trace.input(v.type) for v in graph.inputs]
+        variables = [t.var for t in inputs]
+        with Tape() as tape:
+            leaves = [tape.input(x) if m else x for x, m in zip(inputs, mask, strict=True)]
+            outs = evaluate(graph, *leaves)
+            ends = [o.node if isinstance(o, Tracer) and o.trace is tape else None for o in outs]
+            values = [lower(o, tape) for o in outs]
+        split = len(trace.equations)
+        cts = [trace.input(_strong(type_of(v))) for v in values]
+        roots = [(n, c) for n, c in zip(ends, cts, strict=True) if n is not None]
+        wanted = [x.node for x in leaves if isinstance(x, Tracer) and x.trace is tape]
+        found = [
+            algebra.zeros(kind) if c is None else c
+            for c, kind in zip(
+                backward(roots, wanted),
+                [v.type for v, m in zip(graph.inputs, mask, strict=True) if m],
+                strict=True,
+            )
+        ]
+        whole, adopted = finish(trace, (*variables, *(c.var for c in cts)), [*values, *found])
+        assert not adopted
+        first = {v for e in trace.equations[:split] for v in e.outputs} | set(variables)
+    return _split(whole, len(variables), len(values), first)
+
+
+def _strong(kind: ArrayType) -> ArrayType:
+    return ArrayType(kind.shape, kind.dtype)
+
+
+def _split(whole: Graph, inputs: int, outputs: int, first: set[Var]) -> tuple[Graph, Graph]:
+    """Cut the joint graph after the forward equations."""
+    forward = [e for e in whole.equations if e.outputs[0] in first]
+    later = [e for e in whole.equations if e.outputs[0] not in first]
+    results = whole.outputs[outputs:]
+    read = {a for e in later for a in e.inputs if isinstance(a, Var)}
+    read |= {a for a in results if isinstance(a, Var)}
+    held = {v for v, _ in whole.constants}
+    residuals = tuple(v for v in _in_order(whole, forward, inputs) if v in read and v not in held)
+    one = Graph(
+        whole.inputs[:inputs],
+        tuple(forward),
+        (*whole.outputs[:outputs], *residuals),
+        whole.constants,
+    )
+    two = Graph((*residuals, *whole.inputs[inputs:]), tuple(later), results, whole.constants)
+    return one, two
+
+
+def _in_order(whole: Graph, forward: Sequence[Equation], inputs: int) -> list[Var]:
+    return [*whole.inputs[:inputs], *(v for e in forward for v in e.outputs)]
+
+
+def tangent_graph(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, tuple[bool, ...]]:
+    """(inputs and tangents of `mask` → outputs and tangents), and which outputs have one."""
+    key = ("tangent", mask)
+    if key not in graph.derived:
+        moving = [v.type for v, m in zip(graph.inputs, mask, strict=True) if m]
+        has: list[bool] = []
+
+        def push(*args: Array) -> list[Array]:
+            xs, ts = args[: len(mask)], iter(args[len(mask) :])
+            with Forward() as trace:
+                duals = [
+                    DualTracer(x, trace, next(ts)) if m else x
+                    for x, m in zip(xs, mask, strict=True)
+                ]
+                outs = evaluate(graph, *duals)
+                moved = [
+                    o.tangent if isinstance(o, DualTracer) and o.trace is trace else None
+                    for o in outs
+                ]
+                values = [lower(o, trace) for o in outs]
+            has[:] = [t is not None for t in moved]
+            return [*values, *(t for t in moved if t is not None)]
+
+        types = [v.type for v in graph.inputs] + [_strong(t) for t in moving]
+        made, adopted = stage(push, types)
+        assert not adopted
+        graph.derived[key] = made, tuple(has)
+    found: tuple[Graph, tuple[bool, ...]] = graph.derived[key]
+    return found
+
+
+def batched_graph(graph: Graph, size: int, mask: tuple[bool, ...]) -> Graph:
+    """The graph over inputs of which those of `mask` carry a batch axis; all outputs do."""
+    key = ("batch", size, mask)
+    if key not in graph.derived:
+
+        def spread(*args: Array) -> list[Array]:
+            with Batch(size) as trace:
+                xs = [BatchTracer(x, trace) if m else x for x, m in zip(args, mask, strict=True)]
+                outs = evaluate(graph, *xs)
+                return [_whole(o, trace) for o in outs]
+
+        types = [
+            ArrayType((size, *v.type.shape), v.type.dtype) if m else v.type
+            for v, m in zip(graph.inputs, mask, strict=True)
+        ]
+        made, adopted = stage(spread, types)
+        assert not adopted
+        graph.derived[key] = made
+    found: Graph = graph.derived[key]
+    return found
+
+
+def _whole(o: Array, trace: Batch) -> Array:
+    mine = isinstance(o, Tracer) and o.trace is trace
+    o = lower(o, trace)
+    return o if mine else broadcast_to(o, (trace.size, *type_of(o).shape))
+
+
+class CallPullback(Primitive):
+    """The node of a call: the residuals are saved, the backward graph is in the parameters."""
+
+    def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
+        cts = [algebra.zeros(t) if c is None else c for c, t in zip(g, node.outputs, strict=True)]
+        found = iter(call_graph(node.params["graph"], *node.saved, *cts))
+        return [None if p is None else next(found) for p in node.parents]
+
+
+class Call(Primitive):
+    """A graph applied to operands."""
+
+    form = "higher_order"
+    multiple = True
+
+    def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
+        return tuple(o.type for o in params["graph"].outputs)
+
+    def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        graph = params["graph"]
+        nodes, xs, _ = trace.split(args)
+        mask = tuple(
+            n is not None and is_inexact(v.type.dtype)
+            for n, v in zip(nodes, graph.inputs, strict=True)
+        )
+        one, two = reverse_graphs(graph, mask)
+        results = call_graph(one, *xs)
+        count = len(graph.outputs)
+        raw = {id(x) for x, n in zip(xs, nodes, strict=True) if n is None}
+        residuals = [trace.keep(r) if id(r) in raw else r for r in results[count:]]
+        return trace.record_multiple(
+            CALL_PULLBACK, nodes, {"graph": two}, residuals, results[:count]
+        )
+
+    def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        graph = params["graph"]
+        xs, ts = trace.split(args)
+        mask = tuple(t is not None for t in ts)
+        made, has = tangent_graph(graph, mask)
+        results = call_graph(made, *xs, *(t for t in ts if t is not None))
+        count = len(graph.outputs)
+        moved = iter(results[count:])
+        return tuple(
+            trace.dual(o, next(moved) if h else None)
+            for o, h in zip(results[:count], has, strict=True)
+        )
+
+    def map(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        xs, batched = trace.split(args)
+        made = batched_graph(params["graph"], trace.size, tuple(batched))
+        return tuple(BatchTracer(o, trace) for o in call_graph(made, *xs))
+
+    def stage(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        return evaluate(params["graph"], *args)  # inlined, so that what is around it fuses
+
+
+CALL = Call("call", lambda *xs, graph: evaluate(graph, *xs))
+CALL_PULLBACK = CallPullback("call_pullback", lambda *_: ())
+
+
+def call_graph(graph: Graph, *args: Array) -> tuple[Array, ...]:
+    """The outputs of a graph, through the operation `call`."""
+    made: tuple[Array, ...] = bind(CALL, args, {"graph": graph})
+    return made
+
+

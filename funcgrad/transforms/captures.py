@@ -1,0 +1,159 @@
+"""What a function brings along: the arrays, numbers and functions that it can reach by name.
+
+`jit` looks at them on every call, so that a cached graph is never stale: arrays become operands,
+numbers and texts part of the key, and a traced value means that the function is staged anew.
+Looked at are closure cells, defaults, the globals that the code names, the function behind a
+bound method and its object, containers, and of other objects the attributes that the code names.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.tracer import Operand, Tracer, type_of
+
+__all__ = ["Captures", "capture"]
+
+_PLAIN = (int, float, complex, bool, str, bytes, type(None), np.generic)
+_SKIPPED = (types.ModuleType, types.BuiltinFunctionType, np.ufunc, np.dtype)
+
+
+class Captures:
+    """The arrays in the order of the walk, the key of everything else, and whether traced."""
+
+    def __init__(self) -> None:
+        self.arrays: list[np.ndarray[Any, Any]] = []
+        self.key: list[Hashable] = []
+        self.traced = False
+        self.seen: dict[int, Any] = {}
+
+
+def capture(f: Any) -> Captures:
+    """Walk over what `f` can reach."""
+    found = Captures()
+    names = _all_names(f)
+    _visit(f, found, names)
+    return found
+
+
+def _code_names(code: types.CodeType) -> set[str]:
+    names = set(code.co_names)
+    for c in code.co_consts:
+        if isinstance(c, types.CodeType):
+            names |= _code_names(c)
+    return names
+
+
+def _all_names(f: Any) -> set[str]:
+    inner = _function(f)
+    return _code_names(inner.__code__) if inner is not None else set()
+
+
+def _function(f: Any) -> types.FunctionType | None:
+    while isinstance(f, (functools.partial, types.MethodType)):
+        f = f.func if isinstance(f, functools.partial) else f.__func__
+    return f if isinstance(f, types.FunctionType) else None
+
+
+def _is_ours(f: types.FunctionType) -> bool:
+    module = getattr(f, "__module__", None) or ""
+    return module.split(".")[0] in ("numpy", "scipy") or (
+        module.split(".")[0] == "funcgrad" and not f.__closure__
+    )
+
+
+def _visit(x: Any, found: Captures, names: set[str]) -> None:
+    if isinstance(x, _PLAIN):
+        found.key.append((type(x), repr(x) if isinstance(x, (float, complex, np.generic)) else x))
+        return
+    if id(x) in found.seen or isinstance(x, _SKIPPED):
+        return
+    found.seen[id(x)] = x
+    if isinstance(x, np.ndarray):
+        if x.dtype.kind != "O":
+            found.arrays.append(x)
+            found.key.append(type_of(x))
+    elif isinstance(x, Operand):
+        _visit_operand(x, found, names)
+    elif isinstance(x, functools.partial):
+        for part in (x.func, x.args, x.keywords):
+            _visit(part, found, names)
+    elif isinstance(x, types.MethodType):
+        _visit(x.__func__, found, names)
+        _visit(x.__self__, found, names)
+    elif isinstance(x, types.FunctionType):
+        _visit_function(x, found)
+    elif isinstance(x, (list, tuple, set, frozenset)):
+        found.key.append((type(x), len(x)))
+        for item in x:
+            _visit(item, found, names)
+    elif isinstance(x, dict):
+        found.key.append((dict, len(x)))
+        for k, item in x.items():
+            _visit(k, found, names)
+            _visit(item, found, names)
+    elif isinstance(x, type):
+        return
+    else:
+        _visit_object(x, found, names)
+
+
+def _visit_operand(x: Operand, found: Captures, names: set[str]) -> None:
+    inner = x.content()
+    if isinstance(inner, Tracer):
+        found.traced = True
+    else:
+        _visit(inner, found, names)
+
+
+def _visit_function(f: types.FunctionType, found: Captures) -> None:
+    found.key.append(f.__code__)
+    if _is_ours(f):
+        return
+    names = _code_names(f.__code__)
+    for cell in f.__closure__ or ():
+        try:
+            _visit(cell.cell_contents, found, names)
+        except ValueError:  # a cell that is not filled yet
+            found.key.append("empty")
+    for default in (f.__defaults__, f.__kwdefaults__):
+        if default:
+            _visit(default, found, names)
+    for name in sorted(names):
+        if name in f.__globals__:
+            _visit(f.__globals__[name], found, names)
+
+
+def _visit_object(x: Any, found: Captures, names: set[str]) -> None:
+    """Of an object, the attributes that the code names, without running properties."""
+    own = getattr(x, "__dict__", {})
+    found.key.append(type(x))
+    for name in sorted(names):
+        if name in own:
+            _visit(own[name], found, names)
+            continue
+        for cls in type(x).__mro__:
+            if name in vars(cls):
+                held = vars(cls)[name]
+                if isinstance(held, types.FunctionType):
+                    more = names | _code_names(held.__code__)
+                    _visit(held, found, more)
+                    if more != names:
+                        found.seen.pop(id(x), None)
+                        _visit_attributes(x, found, more - names)
+                elif not isinstance(held, property):
+                    _visit(held, found, names)
+                break
+
+
+def _visit_attributes(x: Any, found: Captures, names: set[str]) -> None:
+    own = getattr(x, "__dict__", {})
+    found.seen[id(x)] = x
+    for name in sorted(names):
+        if name in own:
+            _visit(own[name], found, names)

@@ -1,0 +1,154 @@
+"""`checkpoint`: keep the inputs of a function and compute the rest again in the backward pass."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+from funcgrad import tree
+from funcgrad.core.primitive import Params, Primitive
+from funcgrad.core.tracer import Tracer, bind, type_of
+from funcgrad.core.types import Array, ArrayType, is_inexact
+from funcgrad.graph.build import Stage, stage
+from funcgrad.graph.interpret import evaluate
+from funcgrad.transforms.arguments import leaves_of, lower, name_of
+from funcgrad.transforms.batch import BatchTracer
+from funcgrad.transforms.call import batched_graph, tangent_graph
+from funcgrad.transforms.reverse import Tape, backward
+
+__all__ = ["checkpoint"]
+
+Function = Callable[..., Any]
+scopes = count(1)
+
+
+class Recompute(Primitive):
+    """The node of a checkpointed call: it has the operands, and runs the graph again."""
+
+    def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
+        with _Scope([*node.saved, *(c for c in g if c is not None)]), Tape() as tape:
+            inputs = [
+                tape.input(x) if p is not None else x
+                for x, p in zip(node.saved, node.parents, strict=True)
+            ]
+            outs = evaluate(node.params["graph"], *inputs)
+            roots = [
+                (o.node, c)
+                for o, c in zip(outs, g, strict=True)
+                if c is not None and isinstance(o, Tracer) and o.trace is tape
+            ]
+            leaves = [x.node for x, p in zip(inputs, node.parents, strict=True) if p is not None]
+            found = iter(backward(roots, leaves))
+            for o in outs:
+                lower(o, tape)
+        return [None if p is None else next(found) for p in node.parents]
+
+
+class _Scope:
+    """While it runs, the graphs that are being staged keep what is computed again apart."""
+
+    def __init__(self, values: Sequence[Array]) -> None:
+        self.stages: list[tuple[Stage, int]] = []
+        for x in values:
+            while isinstance(x, Tracer):
+                if isinstance(x.trace, Stage):
+                    if all(x.trace is not s for s, _ in self.stages):
+                        self.stages.append((x.trace, x.trace.scope))
+                    break
+                x = x.value
+
+    def __enter__(self) -> None:
+        scope = next(scopes)
+        for s, _ in self.stages:
+            s.scope = scope
+
+    def __exit__(self, *_: object) -> None:
+        for s, before in self.stages:
+            s.scope = before
+
+
+class Checkpoint(Primitive):
+    """A graph whose intermediate values are not kept."""
+
+    form = "higher_order"
+    multiple = True
+
+    def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
+        return tuple(o.type for o in params["graph"].outputs)
+
+    def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        nodes, xs, _ = trace.split(args)
+        outs = bind(self, xs, params)
+        moving = tuple(
+            n if is_inexact(type_of(x).dtype) else None for n, x in zip(nodes, xs, strict=True)
+        )
+        kept = [x if n is not None else trace.keep(x) for x, n in zip(xs, nodes, strict=True)]
+        return trace.record_multiple(RECOMPUTE, moving, params, kept, outs)
+
+    def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        xs, ts = trace.split(args)
+        made, has = tangent_graph(params["graph"], tuple(t is not None for t in ts))
+        given = (*xs, *(t for t in ts if t is not None))
+        results = bind(self, given, {"graph": made})
+        outputs = len(params["graph"].outputs)
+        moved = iter(results[outputs:])
+        return tuple(
+            trace.dual(o, next(moved) if h else None)
+            for o, h in zip(results[:outputs], has, strict=True)
+        )
+
+    def map(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        xs, batched = trace.split(args)
+        made = batched_graph(params["graph"], trace.size, tuple(batched))
+        return tuple(BatchTracer(o, trace) for o in bind(self, xs, {"graph": made}))
+
+
+CHECKPOINT = Checkpoint("checkpoint", lambda *xs, graph: evaluate(graph, *xs))
+RECOMPUTE = Recompute("checkpoint_pullback", lambda *_: ())
+
+
+def checkpoint(f: Function) -> Function:
+    """`f` with its intermediate values computed again in the backward pass instead of kept.
+
+    Parameters
+    ----------
+    f : callable
+        A function of trees of arrays. It is traced on abstract values, as under `jit`: Python
+        branches on values raise `AbstractValueError`. Traced values over which it closes are
+        adopted as further arguments, so gradients reach them.
+
+    Returns
+    -------
+    callable
+        The same value and derivatives of every order, with the memory of the arguments alone, at
+        the cost of a second evaluation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.grad(fg.checkpoint(lambda x: np.sin(np.exp(x))))(0.0)
+    np.float64(0.5403023058681398)
+    """
+
+    @functools.wraps(f, updated=())
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, definition = leaves_of((args, kwargs), f"the arguments of {name_of(f)}")
+        out: list[tree.TreeDef] = []
+
+        def flat(*xs: Any) -> list[Any]:
+            new_args, new_kwargs = tree.unflatten(definition, xs)
+            outputs, out_definition = leaves_of(
+                f(*new_args, **new_kwargs), f"the output of {name_of(f)}"
+            )
+            out.append(out_definition)
+            return outputs
+
+        graph, adopted = stage(flat, [type_of(x) for x in leaves])
+        return tree.unflatten(out[0], bind(CHECKPOINT, [*leaves, *adopted], {"graph": graph}))
+
+    return wrapped
+
+

@@ -1,0 +1,468 @@
+"""Custom derivative rules: `custom_vjp` and `custom_jvp`.
+
+A call becomes one higher-order operation that carries the user's functions, made flat: a tape
+stores the backward rule, `vmap` maps all of them, `jit` keeps them as callables, and the mode
+that was not stated is derived from the other one.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad import tree
+from funcgrad.core.algebra import algebra
+from funcgrad.core.primitive import Params, Primitive
+from funcgrad.core.tracer import Operand, Tracer, bind, operand, type_of
+from funcgrad.core.types import Array, ArrayType, is_inexact
+from funcgrad.errors import CustomRuleError, OperandError, located
+from funcgrad.graph.build import stage
+from funcgrad.ops.reduce import sum as sum_
+from funcgrad.ops.shape import broadcast_to
+from funcgrad.transforms.arguments import leaves_of, lower, name_of
+from funcgrad.transforms.batch import Batch, BatchTracer
+from funcgrad.transforms.reverse import transpose_linear
+
+__all__ = ["custom_jvp", "custom_vjp"]
+
+Function = Callable[..., Any]
+
+
+class VjpRule(NamedTuple):
+    """Flat functions: leaves in, lists of leaves out; residuals are any object."""
+
+    name: str
+    fun: Function  # fun(*xs) -> outputs
+    fwd: Function  # fwd(*xs) -> (outputs, residuals)
+    bwd: Function  # bwd(residuals, cotangents of the outputs) -> cotangents of xs, None for zero
+
+
+class JvpRule(NamedTuple):
+    """As `VjpRule`, with ``jvp(xs, ts) -> (outputs, tangents)``."""
+
+    name: str
+    fun: Function
+    jvp: Function
+
+
+def _refuse_captured(outputs: Sequence[Any], trace: Any, name: str) -> None:
+    for o in outputs:
+        if isinstance(o, Tracer) and o.trace.level >= trace.level:
+            raise CustomRuleError(
+                located(
+                    f"{name} has a custom derivative rule and closes over a traced value, whose "
+                    "gradient the rule cannot give; pass that value as an argument"
+                )
+            )
+
+
+def _output_types(fun: Function, types: Sequence[ArrayType], name: str) -> tuple[ArrayType, ...]:
+    graph, captured = stage(fun, types)
+    if captured:
+        raise CustomRuleError(
+            located(
+                f"{name} has a custom derivative rule and closes over a traced value, whose "
+                "gradient the rule cannot give; pass that value as an argument"
+            )
+        )
+    return tuple(o.type for o in graph.outputs)
+
+
+# ------------------------------------------------------------------------ batched functions
+
+
+def _whole(x: Any, trace: Batch) -> Array:
+    """A result of a mapped function with the batch axis in front."""
+    x = operand(x)
+    mine = isinstance(x, Tracer) and x.trace is trace
+    x = lower(x, trace)
+    return x if mine else broadcast_to(x, (trace.size, *type_of(x).shape))
+
+
+def _split(xs: Sequence[Any], batched: Sequence[bool], trace: Batch) -> list[Any]:
+    return [BatchTracer(x, trace) if b else x for x, b in zip(xs, batched, strict=True)]
+
+
+def _batched_vjp(rule: VjpRule, size: int, batched: Sequence[bool]) -> VjpRule:
+    def fun(*xs: Any) -> list[Any]:
+        with Batch(size) as trace:
+            return [_whole(o, trace) for o in rule.fun(*_split(xs, batched, trace))]
+
+    def fwd(*xs: Any) -> tuple[list[Any], Any]:
+        with Batch(size) as trace:
+            outs, residuals = rule.fwd(*_split(xs, batched, trace))
+            found, definition = tree.flatten(residuals)
+            mapped = [isinstance(r, Tracer) and r.trace is trace for r in found]
+            values = [lower(r, trace) for r in found]
+            return [_whole(o, trace) for o in outs], (values, mapped, definition)
+
+    def bwd(residuals: Any, cts: Sequence[Any]) -> list[Any]:
+        values, mapped, definition = residuals
+        with Batch(size) as trace:
+            given = tree.unflatten(definition, _split(values, mapped, trace))
+            found = rule.bwd(given, [BatchTracer(c, trace) for c in cts])
+            out: list[Any] = []
+            for c, b in zip(found, batched, strict=True):
+                whole = None if c is None else _whole(c, trace)
+                out.append(whole if b or whole is None else sum_(whole, (0,)))
+            return out
+
+    return VjpRule(rule.name, fun, fwd, bwd)
+
+
+def _batched_jvp(rule: JvpRule, size: int, batched: Sequence[bool]) -> JvpRule:
+    def fun(*xs: Any) -> list[Any]:
+        with Batch(size) as trace:
+            return [_whole(o, trace) for o in rule.fun(*_split(xs, batched, trace))]
+
+    def jvp(xs: Sequence[Any], ts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        with Batch(size) as trace:
+            outs, moved = rule.jvp(_split(xs, batched, trace), _split(ts, batched, trace))
+            return [_whole(o, trace) for o in outs], [_whole(t, trace) for t in moved]
+
+    return JvpRule(rule.name, fun, jvp)
+
+
+# ------------------------------------------------------------------------------ primitives
+
+
+class Pullback(Primitive):
+    """What a node of a custom vjp holds: the residuals, and the rule in its parameters."""
+
+    def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
+        cts = [algebra.zeros(t) if c is None else c for c, t in zip(g, node.outputs, strict=True)]
+        found: list[Array | None] = node.params["rule"].bwd(node.saved, cts)
+        return found
+
+
+PULLBACK = Pullback("custom_vjp_pullback", lambda *_: ())
+
+
+class CustomVjp(Primitive):
+    """A call of a function with a custom vjp."""
+
+    form = "higher_order"
+    multiple = True
+
+    def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
+        return _output_types(params["rule"].fun, types, params["rule"].name)
+
+    def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        nodes, xs, _ = trace.split(args)
+        outs, residuals = params["rule"].fwd(*xs)
+        _refuse_captured([*outs, *tree.leaves(residuals)], trace, params["rule"].name)
+        return trace.record_multiple(PULLBACK, nodes, params, residuals, outs)
+
+    def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        rule = params["rule"]
+        xs, ts = trace.split(args)
+        outs, residuals = rule.fwd(*xs)
+        _refuse_captured(outs, trace, rule.name)
+        moving = [i for i, t in enumerate(ts) if t is not None]
+        types = [type_of(o) for o in outs]
+
+        def pull(*cts: Any) -> tuple[Any, ...]:
+            found = rule.bwd(residuals, cts)
+            return tuple(
+                algebra.zeros(type_of(xs[i])) if found[i] is None else found[i] for i in moving
+            )
+
+        moved = transpose_linear(pull, types, tuple(ts[i] for i in moving))
+        return tuple(trace.dual(o, t) for o, t in zip(outs, moved, strict=True))
+
+    def map(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        xs, batched = trace.split(args)
+        outs = bind(self, xs, {"rule": _batched_vjp(params["rule"], trace.size, batched)})
+        return tuple(BatchTracer(o, trace) for o in outs)
+
+
+class PushedBack(Primitive):
+    """What a node of a custom jvp holds: the operands; its vjp transposes the rule."""
+
+    def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
+        rule, xs = node.params["rule"], node.saved
+        wanted = [i for i, p in enumerate(node.parents) if p is not None]
+        used = [k for k, c in enumerate(g) if c is not None]
+
+        def push(*moved: Any) -> tuple[Any, ...]:
+            ts = [algebra.zeros(type_of(x)) for x in xs]
+            for i, t in zip(wanted, moved, strict=True):
+                ts[i] = t
+            tangents = rule.jvp(xs, ts)[1]
+            return tuple(tangents[k] for k in used)
+
+        back = transpose_linear(push, [type_of(xs[i]) for i in wanted], tuple(g[k] for k in used))
+        out: list[Array | None] = [None] * len(xs)
+        for i, c in zip(wanted, back, strict=True):
+            out[i] = c
+        return out
+
+
+PUSHED_BACK = PushedBack("custom_jvp_pullback", lambda *_: ())
+
+
+class CustomJvp(Primitive):
+    """A call of a function with a custom jvp."""
+
+    form = "higher_order"
+    multiple = True
+
+    def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
+        return _output_types(params["rule"].fun, types, params["rule"].name)
+
+    def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        nodes, xs, _ = trace.split(args)
+        outs = bind(self, xs, params)
+        _refuse_captured(outs, trace, params["rule"].name)
+        kept = [x if n is not None else trace.keep(x) for x, n in zip(xs, nodes, strict=True)]
+        return trace.record_multiple(PUSHED_BACK, nodes, params, kept, outs)
+
+    def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        xs, ts = trace.split(args)
+        given = [
+            algebra.zeros(type_of(x)) if t is None else t for x, t in zip(xs, ts, strict=True)
+        ]
+        outs, moved = params["rule"].jvp(xs, given)
+        _refuse_captured(outs, trace, params["rule"].name)
+        return tuple(trace.dual(o, t) for o, t in zip(outs, moved, strict=True))
+
+    def map(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        xs, batched = trace.split(args)
+        # a tangent may be mapped where its primal is not
+        whole = [
+            x if b else broadcast_to(x, (trace.size, *type_of(x).shape))
+            for x, b in zip(xs, batched, strict=True)
+        ]
+        rule = _batched_jvp(params["rule"], trace.size, [True] * len(xs))
+        return tuple(BatchTracer(o, trace) for o in bind(self, whole, {"rule": rule}))
+
+
+CUSTOM_VJP = CustomVjp("custom_vjp", lambda *xs, rule: tuple(rule.fun(*xs)))
+CUSTOM_JVP = CustomJvp("custom_jvp", lambda *xs, rule: tuple(rule.fun(*xs)))
+
+
+# ------------------------------------------------------------------------------ public face
+
+
+class _Custom:
+    """Shared by both: binding of arguments, static positions, flattening."""
+
+    def __init__(self, fun: Function, nondiff_argnums: Sequence[int] = ()) -> None:
+        functools.update_wrapper(self, fun, updated=())
+        self.fun = fun
+        self.nondiff = tuple(nondiff_argnums)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def _arguments(self, args: Any, kwargs: Any) -> tuple[list[Any], list[Any]]:
+        """Static and differentiable arguments, all by position."""
+        if kwargs:
+            bound = inspect.signature(self.fun).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args = bound.args
+        static = [args[k] for k in self.nondiff]
+        return static, [a for k, a in enumerate(args) if k not in self.nondiff]
+
+    def _merge(self, static: Sequence[Any], dynamic: Sequence[Any]) -> list[Any]:
+        merged = list(dynamic)
+        for k, s in sorted(zip(self.nondiff, static, strict=True), key=lambda p: p[0]):
+            merged.insert(k, s)
+        return merged
+
+
+def _numbered(given: Any, count: int, what: str) -> Sequence[Any]:
+    if not isinstance(given, (tuple, list)) or len(given) != count:
+        got = f"{len(given)}" if isinstance(given, (tuple, list)) else type(given).__name__
+        raise CustomRuleError(
+            located(f"{what} has to return a tuple of {count}, one for each argument; got {got}")
+        )
+    return given
+
+
+class custom_vjp(_Custom):  # noqa: N801 (a decorator, with JAX's name)
+    """A function with its own reverse rule.
+
+    Parameters
+    ----------
+    fun : callable
+        The function; its value is used where nothing is differentiated.
+    nondiff_argnums : sequence of int, optional
+        Arguments that are not differentiated and may be anything; `bwd` gets them first.
+
+    Notes
+    -----
+    ``defvjp(fwd, bwd)``: ``fwd(*args)`` returns ``(output, residuals)``, and ``bwd(*nondiff,
+    residuals, cotangent)`` a tuple with one cotangent (or None for zero) for each other argument.
+    Forward mode is derived by transposing `bwd`, which has to be linear in the cotangent.
+
+    Raises
+    ------
+    CustomRuleError
+        No rule was given, a rule returns the wrong number, tree or shape, or the function closes
+        over a traced value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> @fg.custom_vjp
+    ... def clipped(x):
+    ...     return x
+    >>> clipped.defvjp(lambda x: (x, None), lambda _, g: (np.clip(g, -1.0, 1.0),))
+    >>> fg.grad(lambda x: 5.0 * clipped(x))(2.0)
+    np.float64(1.0)
+    """
+
+    fwd: Function | None = None
+    bwd: Function | None = None
+
+    def defvjp(self, fwd: Function, bwd: Function) -> None:
+        """State the rule."""
+        self.fwd, self.bwd = fwd, bwd
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        static, dynamic = self._arguments(args, kwargs)
+        leaves, definition = leaves_of(tuple(dynamic), f"the arguments of {name_of(self.fun)}")
+        box: dict[str, Any] = {}
+        rule = self._rule(static, definition, len(dynamic), box)
+        outs = bind(CUSTOM_VJP, leaves, {"rule": rule})
+        return tree.unflatten(box["out"], outs)
+
+    def _rule(self, static: Any, definition: Any, count: int, box: dict[str, Any]) -> VjpRule:
+        name, fwd, bwd = name_of(self.fun), self.fwd, self.bwd
+        if fwd is None or bwd is None:
+            raise CustomRuleError(located(f"{name} has no rule yet; call defvjp(fwd, bwd) first"))
+
+        def flat(out: Any) -> list[Any]:
+            leaves, box["out"] = leaves_of(out, f"the output of {name}")
+            return leaves
+
+        def flat_fun(*xs: Any) -> list[Any]:
+            return flat(self.fun(*self._merge(static, tree.unflatten(definition, xs))))
+
+        def flat_fwd(*xs: Any) -> tuple[list[Any], Any]:
+            pair = fwd(*self._merge(static, tree.unflatten(definition, xs)))
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise CustomRuleError(
+                    located(f"the forward rule of {name} has to return (output, residuals)")
+                )
+            box["types"] = [type_of(x) for x in xs]
+            return flat(pair[0]), tree.map(_content, pair[1])
+
+        def flat_bwd(residuals: Any, cts: Sequence[Any]) -> list[Any]:
+            given = bwd(*static, residuals, tree.unflatten(box["out"], cts))
+            given = _numbered(given, count, f"the backward rule of {name}")
+            return _flat_cotangents(given, definition, box["types"], name)
+
+        return VjpRule(name, flat_fun, flat_fwd, flat_bwd)
+
+
+def _content(x: Any) -> Any:
+    return x.content() if isinstance(x, Operand) else x
+
+
+def _flat_cotangents(
+    given: Sequence[Any], definition: Any, types: Sequence[ArrayType], name: str
+) -> list[Any]:
+    out: list[Any] = []
+    for k, (c, part) in enumerate(zip(given, definition.children, strict=True)):
+        if c is None:
+            out.extend([None] * part.size)
+            continue
+        found, got = tree.flatten(c)
+        if got != part:
+            raise CustomRuleError(
+                located(
+                    f"the backward rule of {name} returned the tree {got} for argument {k}, which "
+                    f"has {part}"
+                )
+            )
+        out.extend(found)
+    for i, (c, kind) in enumerate(zip(out, types, strict=True)):
+        if c is None:
+            continue
+        if not is_inexact(kind.dtype):
+            out[i] = None
+            continue
+        out[i] = _checked(c, kind, f"the backward rule of {name}")
+    return out
+
+
+def _checked(c: Any, kind: ArrayType, what: str) -> Array:
+    try:
+        c = operand(c)
+    except OperandError as error:
+        raise CustomRuleError(located(f"{what} returned {type(c).__name__!r}")) from error
+    if type_of(c).shape != kind.shape:
+        raise CustomRuleError(
+            located(f"{what} returned shape {type_of(c).shape}; it has to be {kind.shape}")
+        )
+    if isinstance(c, np.ndarray):
+        c = c.copy()  # a residual may be returned as it is; what we add into must be ours
+    return algebra.broadcast(c, kind.shape, kind.dtype)
+
+
+class custom_jvp(_Custom):  # noqa: N801 (a decorator, with JAX's name)
+    """A function with its own forward rule; reverse mode is derived from it.
+
+    Notes
+    -----
+    ``defjvp(jvp)``: ``jvp(*nondiff, primals, tangents)`` returns ``(output, tangent)``, the latter
+    linear in `tangents`. See `custom_vjp` for `nondiff_argnums` and the errors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> @fg.custom_jvp
+    ... def f(x):
+    ...     return np.sin(x)
+    >>> f.defjvp(lambda primals, tangents: (f(*primals), 10.0 * tangents[0]))
+    >>> fg.grad(f)(0.5)
+    np.float64(10.0)
+    """
+
+    rule: Function | None = None
+
+    def defjvp(self, jvp: Function) -> Function:
+        """State the rule; returns it, so that it can be used as a decorator."""
+        self.rule = jvp
+        return jvp
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        static, dynamic = self._arguments(args, kwargs)
+        leaves, definition = leaves_of(tuple(dynamic), f"the arguments of {name_of(self.fun)}")
+        box: dict[str, Any] = {}
+        outs = bind(CUSTOM_JVP, leaves, {"rule": self._rule(static, definition, box)})
+        return tree.unflatten(box["out"], outs)
+
+    def _rule(self, static: Any, definition: Any, box: dict[str, Any]) -> JvpRule:
+        name, jvp = name_of(self.fun), self.rule
+        if jvp is None:
+            raise CustomRuleError(located(f"{name} has no rule yet; call defjvp(jvp) first"))
+
+        def flat_fun(*xs: Any) -> list[Any]:
+            out = self.fun(*self._merge(static, tree.unflatten(definition, xs)))
+            leaves, box["out"] = leaves_of(out, f"the output of {name}")
+            return leaves
+
+        def flat_jvp(xs: Sequence[Any], ts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+            primals, tangents = (tuple(tree.unflatten(definition, v)) for v in (xs, ts))
+            pair = _numbered(jvp(*static, primals, tangents), 2, f"the jvp rule of {name}")
+            leaves, box["out"] = leaves_of(pair[0], f"the output of {name}")
+            moved, got = leaves_of(pair[1], f"the tangent of {name}")
+            if got != box["out"]:
+                raise CustomRuleError(
+                    located(f"the jvp rule of {name} returned a tangent of tree {got}")
+                )
+            what = f"the jvp rule of {name}"
+            return leaves, [
+                _checked(t, type_of(o), what) for o, t in zip(leaves, moved, strict=True)
+            ]
+
+        return JvpRule(name, flat_fun, flat_jvp)

@@ -1,0 +1,76 @@
+"""Forward mode: dual numbers, a value together with its tangent.
+
+A tangent has the shape and dtype of its value; a value without a tangent is no dual number but a
+constant, so that zero tangents cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from funcgrad.core.primitive import Params, Primitive
+from funcgrad.core.tracer import Trace, Tracer, bind, type_of
+from funcgrad.core.types import Array, is_inexact
+
+__all__ = ["DualTracer", "Forward"]
+
+
+class DualTracer(Tracer):
+    """A value and its tangent."""
+
+    __slots__ = ("tangent",)
+    tangent: Array
+
+    def __init__(self, value: Array, trace: Forward, tangent: Array) -> None:
+        self.value, self.trace, self.tangent = value, trace, tangent
+
+    def assign(self, new: Tracer) -> None:
+        assert isinstance(new, DualTracer)
+        self.value, self.tangent = new.value, new.tangent
+
+
+class Forward(Trace):
+    """The trace of forward mode."""
+
+    __slots__ = ()
+    what: ClassVar[str] = "a jvp"
+
+    def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
+        if self.closed:
+            raise self.leaked()
+        return prim.forward(self, args, params)
+
+    def split(self, args: Sequence[Array]) -> tuple[list[Array], list[Array | None]]:
+        """Values one level down, and tangents with None for zero."""
+        xs: list[Array] = []
+        ts: list[Array | None] = []
+        for a in args:
+            if isinstance(a, Tracer) and a.trace is self:
+                xs.append(a.value)
+                ts.append(a.tangent)  # type: ignore[attr-defined]
+            else:
+                xs.append(a)
+                ts.append(None)
+        return xs, ts
+
+    def push(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
+        """Value and tangent of one operation: the default action."""
+        xs, ts = self.split(args)
+        y = bind(prim, xs, params)
+        if not prim.differentiable:
+            return y
+        with np.errstate(all="ignore"):
+            t = prim.jvp(y, xs, ts, params)
+        if not prim.multiple:
+            return self.dual(y, t)
+        tangents = (None,) * len(y) if t is None else t
+        return tuple(self.dual(o, s) for o, s in zip(y, tangents, strict=True))
+
+    def dual(self, y: Array, t: Array | None) -> Array:
+        """`y` with the tangent `t`; `y` itself where there is none."""
+        if t is None or not is_inexact(type_of(y).dtype):
+            return y
+        return DualTracer(y, self, t)

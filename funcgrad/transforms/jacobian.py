@@ -1,0 +1,184 @@
+"""Jacobians and Hessians, by mapping one pass over a basis."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad import tree
+from funcgrad.core.tracer import type_of
+from funcgrad.core.types import ArrayType
+from funcgrad.ops.shape import moveaxis, reshape
+from funcgrad.transforms.api import jvp, vjp
+from funcgrad.transforms.arguments import differentiable_leaves, name_of, select
+from funcgrad.transforms.vmap import vmap
+
+__all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
+
+Function = Callable[..., Any]
+
+
+def _partial(f: Function, args: Sequence[Any], wanted: Sequence[int], kwargs: Any) -> Function:
+    """`f` as a function of the wanted arguments only."""
+
+    def g(*chosen: Any) -> Any:
+        full = list(args)
+        for k, x in zip(wanted, chosen, strict=True):
+            full[k] = x
+        return f(*full, **kwargs)
+
+    return g
+
+
+def _basis(kind: ArrayType) -> Any:
+    return np.eye(kind.size, dtype=kind.dtype).reshape(kind.size, *kind.shape)
+
+
+def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
+    """The Jacobian of `f` in reverse mode: one mapped backward pass for each output.
+
+    Parameters
+    ----------
+    f : callable
+        A function of arrays; trees are allowed on both sides.
+    argnums : int or sequence of int, optional
+        The argument(s) to differentiate.
+
+    Returns
+    -------
+    callable
+        Its result has the tree of the output, and in each leaf the tree of the argument, with
+        arrays of shape ``output.shape + argument.shape``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.jacrev(lambda x: x**2)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+
+    @functools.wraps(f, updated=())
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        wanted = select(argnums, args, f, "jacrev")
+        chosen = [args[k] for k in wanted]
+        for k, x in zip(wanted, chosen, strict=True):
+            differentiable_leaves(x, f"argument {k} of {name_of(f)}")
+        out, pull = vjp(_partial(f, args, wanted, kwargs), *chosen)
+        outputs, definition = tree.flatten(out)
+        types = [type_of(o) for o in outputs]
+        rows = []
+        for i, kind in enumerate(types):
+            rows.append(_rows(pull, definition, types, i, kind))
+        picked = rows if isinstance(argnums, (tuple, list)) else [r[0] for r in rows]
+        return tree.unflatten(definition, picked)
+
+    return wrapped
+
+
+def _rows(pull: Function, definition: Any, types: Sequence[ArrayType], i: int, kind: Any) -> Any:
+    """The Jacobian of output `i`."""
+
+    def one(ct: Any) -> Any:
+        cts = [ct if j == i else np.zeros(t.shape, t.dtype) for j, t in enumerate(types)]
+        return pull(tree.unflatten(definition, cts))
+
+    mapped = vmap(one)(_basis(kind))
+    return tree.map(lambda c: reshape(c, kind.shape + type_of(c).shape[1:]), mapped)
+
+
+def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
+    """The Jacobian of `f` in forward mode: one mapped pass for each input; see `jacrev`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.jacfwd(lambda x: np.stack([x, x**2, x**3]))(2.0)
+    array([ 1.,  4., 12.])
+    """
+
+    @functools.wraps(f, updated=())
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        wanted = select(argnums, args, f, "jacfwd")
+        chosen = tuple(args[k] for k in wanted)
+        for k, x in zip(wanted, chosen, strict=True):
+            differentiable_leaves(x, f"argument {k} of {name_of(f)}")
+        leaves, definition = tree.flatten(chosen)
+        types = [type_of(x) for x in leaves]
+        g = _partial(f, args, wanted, kwargs)
+        columns = [
+            vmap(functools.partial(_column, g, chosen, definition, types, i))(_basis(kind))
+            for i, kind in enumerate(types)
+        ]
+        flat = [tree.flatten(c) for c in columns]
+        out_definition = flat[0][1]
+        rows = []
+        for j in range(len(flat[0][0])):
+            entries = [_as_rows(c[0][j], kind) for c, kind in zip(flat, types, strict=True)]
+            row = tree.unflatten(definition, entries)
+            rows.append(row if isinstance(argnums, (tuple, list)) else row[0])
+        return tree.unflatten(out_definition, rows)
+
+    return wrapped
+
+
+def _column(
+    g: Function, chosen: Any, definition: Any, types: Sequence[ArrayType], i: int, t: Any
+) -> Any:
+    ts = [t if j == i else np.zeros(k.shape, k.dtype) for j, k in enumerate(types)]
+    return jvp(g, chosen, tree.unflatten(definition, ts))[1]
+
+
+def _as_rows(columns: Any, kind: ArrayType) -> Any:
+    """Columns along axis 0 made the trailing axes of the argument."""
+    last = moveaxis(columns, 0, type_of(columns).ndim - 1)
+    return reshape(last, type_of(last).shape[:-1] + kind.shape)
+
+
+def jacobian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
+    """The Jacobian of `f`, in the mode that needs fewer passes; see `jacrev`.
+
+    Which one is decided from the sizes of the input and of one evaluation of `f`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.jacobian(np.sin)(np.zeros(2))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    from funcgrad.transforms.jit import eval_shape
+
+    @functools.wraps(f, updated=())
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        wanted = select(argnums, args, f, "jacobian")
+        inputs = sum(type_of(x).size for k in wanted for x in tree.leaves(args[k]))
+        try:
+            out = eval_shape(functools.partial(f, **kwargs), *args)
+        except Exception:  # a Python branch on a value: reverse mode works all the same
+            return jacrev(f, argnums)(*args, **kwargs)
+        outputs = sum(ArrayType(s.shape, s.dtype).size for s in tree.leaves(out))
+        mode = jacfwd if inputs <= outputs else jacrev
+        return mode(f, argnums)(*args, **kwargs)
+
+    return wrapped
+
+
+def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
+    """The Hessian of a scalar function, forward over reverse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.hessian(lambda x: x[0] * x[1] ** 2)(np.array([1.0, 2.0]))
+    array([[0., 4.],
+           [4., 2.]])
+    """
+    return jacfwd(jacrev(f, argnums), argnums)

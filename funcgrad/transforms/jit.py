@@ -1,0 +1,286 @@
+"""`jit`: a function traced once for each kind of arguments, and run from its graph.
+
+Also `make_graph` and `eval_shape`, which stage a function and stop there.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad import tree
+from funcgrad.core.tracer import operand, type_of
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.errors import located
+from funcgrad.graph.build import Stage, finish
+from funcgrad.graph.ir import Graph, Var
+from funcgrad.transforms.arguments import leaves_of, name_of
+from funcgrad.transforms.call import call_graph
+from funcgrad.transforms.captures import Captures, capture
+
+__all__ = ["ShapeDtypeStruct", "eval_shape", "jit", "make_graph"]
+
+Function = Callable[..., Any]
+CACHE_SIZE = 256
+
+
+class ShapeDtypeStruct:
+    """The shape and dtype of an array that need not exist.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> fg.ShapeDtypeStruct((2, 3), "float32")
+    ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+    """
+
+    def __init__(self, shape: Sequence[int], dtype: Any) -> None:
+        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+
+    def __repr__(self) -> str:
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and (self.shape, self.dtype) == (
+            other.shape,
+            other.dtype,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+
+class Staged(NamedTuple):
+    """A graph, which captured arrays it takes after the arguments, and the tree of its output."""
+
+    graph: Graph
+    captured: tuple[int, ...]
+    adopted: tuple[Any, ...]
+    out: tree.TreeDef
+    reusable: bool
+
+
+def _stage(flat: Function, types: Sequence[ArrayType], captures: Captures, name: str) -> Staged:
+    """Stage a flat function; captured arrays become inputs unless they changed meanwhile."""
+    before = [x.tobytes() for x in captures.arrays]
+    definition: list[tree.TreeDef] = []
+    with Stage() as trace:
+        inputs = [trace.input(t) for t in types]
+        variables = [t.var for t in inputs]
+        outputs, out = leaves_of(flat(*inputs), f"the output of {name}")
+        definition.append(out)
+        graph, adopted = finish(trace, variables, outputs)
+        hoisted = {v: a for v, _, a in trace.constants.values()}
+    changed = [x.tobytes() != b for x, b in zip(captures.arrays, before, strict=True)]
+    position = {id(x): i for i, x in enumerate(captures.arrays)}
+    moved: list[tuple[Var, int]] = []
+    fixed: list[tuple[Var, Any]] = []
+    reusable = not adopted
+    for v, array in graph.constants:
+        where = position.get(id(hoisted[v]))
+        if where is None:
+            fixed.append((v, array))
+        elif changed[where]:  # a workspace: the content at the time of use is what counts
+            fixed.append((v, array))
+            reusable = False
+        else:
+            moved.append((v, where))
+    whole = Graph(
+        (*graph.inputs, *(v for v, _ in moved)), graph.equations, graph.outputs, tuple(fixed)
+    )
+    return Staged(whole, tuple(i for _, i in moved), tuple(adopted), definition[0], reusable)
+
+
+class Jitted:
+    """A function that runs from its graph; made by `jit`."""
+
+    def __init__(
+        self, f: Function, static_argnums: Sequence[int], static_argnames: Sequence[str]
+    ) -> None:
+        functools.update_wrapper(self, f, updated=())
+        self.fun = f
+        self.static_argnums, self.static_argnames = tuple(static_argnums), tuple(static_argnames)
+        self.cache: OrderedDict[Hashable, Staged] = OrderedDict()
+        self.lock = threading.Lock()
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves, captures, staged = self._staged(args, kwargs)
+        operands = [*leaves, *staged.adopted, *(captures.arrays[i] for i in staged.captured)]
+        return tree.unflatten(staged.out, call_graph(staged.graph, *operands))
+
+    def show(self, *args: Any, **kwargs: Any) -> str:
+        """The graph for these arguments, as text."""
+        return str(self._staged(args, kwargs)[2].graph)
+
+    def _staged(self, args: Any, kwargs: Any) -> tuple[list[Array], Captures, Staged]:
+        static, dynamic, named = self._divide(args, kwargs)
+        leaves, definition = leaves_of((dynamic, named), f"the arguments of {name_of(self.fun)}")
+        types = [type_of(x) for x in leaves]
+        captures = capture(self.fun)
+        key = (definition, tuple(types), static, tuple(captures.key))
+        if not captures.traced:
+            with self.lock:
+                known = self.cache.get(key)
+                if known is not None:
+                    self.cache.move_to_end(key)
+                    return leaves, captures, known
+
+        def flat(*xs: Any) -> Any:
+            dynamic, named = tree.unflatten(definition, xs)
+            return self.fun(*self._merge(static, dynamic), **named, **dict(static[1]))
+
+        staged = _stage(flat, types, captures, name_of(self.fun))
+        if staged.reusable and not captures.traced:
+            with self.lock:
+                self.cache[key] = staged
+                while len(self.cache) > CACHE_SIZE:
+                    self.cache.popitem(last=False)
+        return leaves, captures, staged
+
+    def _divide(self, args: Any, kwargs: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+        """Static arguments (positions and names), and the dynamic ones."""
+        by_name = {n: kwargs[n] for n in self.static_argnames if n in kwargs}
+        positions = {k % len(args) for k in self.static_argnums if -len(args) <= k < len(args)}
+        if self.static_argnames and len(by_name) < len(self.static_argnames):
+            positions |= self._positions_of_names(args)
+        static = (
+            tuple((k, args[k]) for k in sorted(positions)),
+            tuple(sorted(by_name.items())),
+        )
+        try:
+            hash(static)
+        except TypeError as error:
+            raise ValueError(
+                located(
+                    f"jit of {name_of(self.fun)}: static arguments have to be hashable ({error}); "
+                    "pass arrays as ordinary arguments"
+                )
+            ) from error
+        dynamic = tuple(a for k, a in enumerate(args) if k not in positions)
+        return static, dynamic, {n: v for n, v in kwargs.items() if n not in by_name}
+
+    def _positions_of_names(self, args: Any) -> set[int]:
+        names = list(inspect.signature(self.fun).parameters)
+        return {k for k in range(len(args)) if k < len(names) and names[k] in self.static_argnames}
+
+    def _merge(self, static: Any, dynamic: Sequence[Any]) -> list[Any]:
+        merged = list(dynamic)
+        for k, value in static[0]:
+            merged.insert(k, value)
+        return merged
+
+
+def jit(
+    f: Function | None = None,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Any:
+    """`f` traced to a graph for each kind of arguments, and run from the graph.
+
+    Parameters
+    ----------
+    f : callable
+        A pure function of trees of arrays. It is called once for each combination of tree,
+        shapes, dtypes and static values, on abstract arrays.
+    static_argnums, static_argnames : optional
+        Arguments that are hashable constants: another value traces anew.
+
+    Returns
+    -------
+    callable
+        With a method ``show(*args)`` that returns the graph as text. Arrays that `f` takes from
+        its closure, globals or object are looked at on every call, never baked in.
+
+    Raises
+    ------
+    AbstractValueError
+        `f` branches on a traced value; the message names the line.
+
+    Notes
+    -----
+    Side effects of `f` happen while it is traced, not on every call.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.jit(fg.grad(lambda x: np.sum(x**2)))(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    if f is None:
+        return lambda g: Jitted(g, nums, names)
+    return Jitted(f, nums, names)
+
+
+def _abstract(x: Any) -> ArrayType:
+    if isinstance(x, ShapeDtypeStruct):
+        return ArrayType(x.shape, x.dtype)
+    return type_of(operand(x))
+
+
+def _staged_call(f: Function, args: Any, kwargs: Any) -> tuple[Graph, tree.TreeDef]:
+    leaves, definition = tree.flatten((args, kwargs))
+    out: list[tree.TreeDef] = []
+    with Stage() as trace:
+        inputs = [trace.input(_abstract(x)) for x in leaves]
+        variables = [t.var for t in inputs]
+        new_args, new_kwargs = tree.unflatten(definition, inputs)
+        outputs, out_definition = leaves_of(
+            f(*new_args, **new_kwargs), f"the output of {name_of(f)}"
+        )
+        out.append(out_definition)
+        graph, _ = finish(trace, variables, outputs)
+    return graph, out[0]
+
+
+def make_graph(f: Function) -> Callable[..., Graph]:
+    """A function that returns the graph of `f` for its arguments.
+
+    Arguments may be arrays or `ShapeDtypeStruct`. Print the graph to read it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> print(fg.make_graph(fg.grad(np.sin))(1.0))
+    graph(a: float64*[]) {
+      b: float64[] = cos a
+      c: float64[] = scale 1.0 b
+      return c
+    }
+    """
+
+    @functools.wraps(f, updated=())
+    def wrapped(*args: Any, **kwargs: Any) -> Graph:
+        return _staged_call(f, args, kwargs)[0]
+
+    return wrapped
+
+
+def eval_shape(f: Function, *args: Any, **kwargs: Any) -> Any:
+    """The shapes and dtypes of the output of `f`, without computing anything.
+
+    Arguments may be arrays or `ShapeDtypeStruct`; the result is a tree of `ShapeDtypeStruct`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.eval_shape(np.dot, fg.ShapeDtypeStruct((2, 3), float), np.ones(3))
+    ShapeDtypeStruct(shape=(2,), dtype=float64)
+    """
+    graph, definition = _staged_call(f, args, kwargs)
+    shapes = [ShapeDtypeStruct(o.type.shape, o.type.dtype) for o in graph.outputs]
+    return tree.unflatten(definition, shapes)

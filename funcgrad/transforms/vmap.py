@@ -1,0 +1,137 @@
+"""`vmap`: a function of one example made a function of many."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from funcgrad import tree
+from funcgrad.core.tracer import Tracer, operand, type_of
+from funcgrad.core.types import Array
+from funcgrad.errors import BatchSizeError, located
+from funcgrad.ops.shape import broadcast_to, moveaxis
+from funcgrad.transforms.arguments import leaves_of, lower, name_of
+from funcgrad.transforms.batch import Batch, BatchTracer
+
+__all__ = ["vmap"]
+
+Function = Callable[..., Any]
+
+
+def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None) -> Function:
+    """`f` applied to every example along an axis of its arguments, without a loop.
+
+    Parameters
+    ----------
+    f : callable
+        A function of one example; trees in, trees out.
+    in_axes : int, None or tree
+        Which axis of each positional argument runs over the examples; None: the same for all. A
+        tuple or list gives one entry for each argument, each may be a tree prefix of it.
+    out_axes : int, None or tree
+        Where the axis goes in the output; a tree prefix of it.
+    axis_size : int, optional
+        The number of examples, needed only where no argument is mapped.
+
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    BatchSizeError
+        No argument is mapped, or the mapped axes differ in size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.vmap(np.dot, in_axes=(0, None))(np.eye(2), np.array([3.0, 4.0]))
+    array([3., 4.])
+    """
+
+    @functools.wraps(f, updated=())
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, definition = leaves_of((args, kwargs), f"the arguments of {name_of(f)}")
+        axes = _input_axes(in_axes, args, kwargs)
+        size = _common_size(leaves, axes, axis_size, f)
+        with Batch(size) as trace:
+            mapped = [
+                x if axis is None else BatchTracer(moveaxis(x, axis, 0), trace)
+                for x, axis in zip(leaves, axes, strict=True)
+            ]
+            new_args, new_kwargs = tree.unflatten(definition, mapped)
+            out = f(*new_args, **new_kwargs)
+            outputs, out_definition = leaves_of(out, f"the output of {name_of(f)}")
+            wanted = tree.flatten_prefix(out_axes, out, none_is_leaf=True)
+            results = [_finish(o, axis, trace, f) for o, axis in zip(outputs, wanted, strict=True)]
+        return tree.unflatten(out_definition, results)
+
+    return wrapped
+
+
+def _input_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
+    if isinstance(in_axes, (tuple, list)):
+        if len(in_axes) != len(args):
+            raise ValueError(
+                located(
+                    f"vmap: in_axes has {len(in_axes)} entries, but there are {len(args)} "
+                    "positional arguments; give one entry for each"
+                )
+            )
+        given: Any = tuple(in_axes)
+    else:
+        given = (in_axes,) * len(args)
+    axes = [a for g, arg in zip(given, args, strict=True) for a in _prefix(g, arg)]
+    return axes + [0 for _ in tree.leaves(kwargs)]
+
+
+def _prefix(axes: Any, arg: Any) -> list[Any]:
+    found: list[Any] = tree.flatten_prefix(axes, arg, none_is_leaf=True)
+    return found
+
+
+def _common_size(
+    leaves: Sequence[Array], axes: Sequence[int | None], axis_size: int | None, f: Function
+) -> int:
+    sizes = []
+    for x, axis in zip(leaves, axes, strict=True):
+        if axis is None:
+            continue
+        shape = type_of(x).shape
+        if not isinstance(axis, int) or not -len(shape) <= axis < len(shape):
+            raise BatchSizeError(
+                located(
+                    f"vmap of {name_of(f)}: axis {axis!r} of in_axes is out of range for an "
+                    f"argument of shape {shape}"
+                )
+            )
+        sizes.append(shape[axis])
+    if axis_size is not None:
+        sizes.append(axis_size)
+    if not sizes:
+        raise BatchSizeError(
+            located(f"vmap of {name_of(f)}: no argument is mapped; give axis_size")
+        )
+    if len(set(sizes)) > 1:
+        raise BatchSizeError(
+            located(f"vmap of {name_of(f)}: the mapped axes have different sizes {sizes}")
+        )
+    return sizes[0]
+
+
+def _finish(out: Any, axis: int | None, trace: Batch, f: Function) -> Any:
+    x = operand(out)
+    mine = isinstance(x, Tracer) and x.trace is trace
+    whole = lower(x, trace)
+    if axis is None:
+        if mine:
+            raise ValueError(
+                located(f"vmap of {name_of(f)}: out_axes is None for an output that is mapped")
+            )
+        return whole
+    if not mine:
+        whole = broadcast_to(whole, (trace.size, *type_of(whole).shape))
+        whole = whole if isinstance(whole, Tracer) else whole.copy()
+    return moveaxis(whole, 0, axis)
