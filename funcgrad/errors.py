@@ -125,7 +125,11 @@ def user_line() -> SourceLine:
 
 
 def _is_ours(filename: str) -> bool:
-    return filename.startswith(_PACKAGE) or "/numpy/" in filename or filename == "<__array_function__ internals>"
+    return (
+        filename.startswith(_PACKAGE)
+        or "/numpy/" in filename
+        or filename == "<__array_function__ internals>"
+    )
 
 
 def located(what: str) -> str:

@@ -21,7 +21,7 @@ Start = Callable[[Any], Any]
 class AdamState(NamedTuple):
     """The number of steps done, and running means of the gradient and of its square."""
 
-    count: int
+    steps: int
     first: Any
     second: Any
 
@@ -61,7 +61,7 @@ def adam(
         return AdamState(0, zeros, tree.map(np.copy, zeros))
 
     def step(parameters: Any, gradient: Any, state: AdamState) -> tuple[Any, AdamState]:
-        count = state.count + 1
+        count = state.steps + 1
         first = tree.map(lambda m, g: beta1 * m + (1 - beta1) * g, state.first, gradient)
         second = tree.map(lambda v, g: beta2 * v + (1 - beta2) * g * g, state.second, gradient)
         # the corrections for the zeros at the start, gathered into two numbers

@@ -153,9 +153,7 @@ def _handler(x: Any) -> _Handler | None:
     if found is not None:
         return found
     if isinstance(x, tuple) and hasattr(cls, "_fields"):
-        found = _Handler(
-            lambda x: (x, x._fields), lambda _, c: cls._make(c), _field_names
-        )
+        found = _Handler(lambda x: (x, x._fields), lambda _, c: cls._make(c), _field_names)
     elif dataclasses.is_dataclass(cls):
         names = tuple(f.name for f in dataclasses.fields(cls))
         found = _Handler(
@@ -171,7 +169,7 @@ def _handler(x: Any) -> _Handler | None:
 
 def _rebuild_dataclass(cls: type, names: Sequence[str], values: Sequence[Any]) -> Any:
     # not through __init__: a field may have init=False, and __post_init__ must not run on tracers
-    made = object.__new__(cls)
+    made: Any = object.__new__(cls)
     for name, value in zip(names, values, strict=True):
         object.__setattr__(made, name, value)
     return made
@@ -254,7 +252,9 @@ def unflatten(definition: TreeDef, values: Iterable[Any]) -> Any:
     given = list(values)
     if len(given) != definition.size:
         raise TreeError(
-            located(f"{len(given)} leaves were given for the tree {definition} of {definition.size}")
+            located(
+                f"{len(given)} leaves were given for the tree {definition} of {definition.size}"
+            )
         )
     return _build(definition, iter(given))
 
@@ -266,7 +266,7 @@ def _build(definition: TreeDef, values: Any) -> Any:
     return _registry[definition.kind].unflatten(definition.meta, children)
 
 
-def map(function: Callable[..., Any], x: Any, *rest: Any) -> Any:  # noqa: A001
+def map(function: Callable[..., Any], x: Any, *rest: Any) -> Any:
     """Apply `function` to the leaves of one tree, or of several that match it.
 
     Examples

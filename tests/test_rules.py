@@ -103,7 +103,7 @@ def test_derivatives_in_both_modes_to_second_order(prim, sample):
     xs = tuple(sample.args[i] for i in wanted)
     if getattr(prim, "symmetric", False):
         inner = f
-        f = lambda *a: inner(*[0.5 * (x + np.conj(np.swapaxes(x, -1, -2))) for x in a])  # noqa: E731
+        f = lambda *a: inner(*[0.5 * (x + np.conj(np.swapaxes(x, -1, -2))) for x in a])
     with np.errstate(all="ignore"):
         check_grads(f, xs, order=2)
 
@@ -139,13 +139,19 @@ def test_batching_every_subset(prim, sample, size):
         if not any(subset):
             continue
         stacked = [
-            np.stack([np.asarray(x)] * size) if b and size else np.empty((0, *np.shape(x)), np.asarray(x).dtype) if b else x
+            np.stack([np.asarray(x)] * size)
+            if b and size
+            else np.empty((0, *np.shape(x)), np.asarray(x).dtype)
+            if b
+            else x
             for x, b in zip(sample.args, subset, strict=True)
         ]
         rng = np.random.default_rng(1)
         for k, (x, b) in enumerate(zip(stacked, subset, strict=True)):
             if b and is_inexact(x.dtype) and size and not getattr(prim, "symmetric", False):
-                stacked[k] = (x * rng.uniform(0.9, 1.0, (size,) + (1,) * (x.ndim - 1))).astype(x.dtype)
+                stacked[k] = (x * rng.uniform(0.9, 1.0, (size,) + (1,) * (x.ndim - 1))).astype(
+                    x.dtype
+                )
         f = apply(prim, sample.params)
         with np.errstate(all="ignore"):
             got = fg.vmap(f, in_axes=tuple(0 if b else None for b in subset))(*stacked)
@@ -157,7 +163,12 @@ def test_batching_every_subset(prim, sample, size):
         for k, whole in enumerate(outputs(prim, got)):
             assert whole.shape == (size, *np.shape(plain[k]))
             for i in range(size):
-                np.testing.assert_allclose(whole[i], loop[i][k], rtol=1e-5 if whole.dtype.itemsize <= 4 else 1e-11, atol=1e-6 if whole.dtype == np.float32 else 1e-13)
+                np.testing.assert_allclose(
+                    whole[i],
+                    loop[i][k],
+                    rtol=1e-5 if whole.dtype.itemsize <= 4 else 1e-11,
+                    atol=1e-6 if whole.dtype == np.float32 else 1e-13,
+                )
 
 
 @pytest.mark.parametrize(("prim", "sample"), [c for c in CASES if c.values[0].differentiable])
@@ -171,13 +182,39 @@ def test_what_is_not_saved_may_be_overwritten(prim, sample):
         with np.errstate(all="ignore"), Tape() as tape:
             inputs = [tape.input(x) if i in wanted else x for i, x in enumerate(args)]
             y = outputs(prim, bind(prim, inputs, sample.params))
-            roots = [(o.node, np.ones(type_of(o).shape, type_of(o).dtype)[()]) for o in y if hasattr(o, "node")]
+            roots = [
+                (o.node, np.ones(type_of(o).shape, type_of(o).dtype)[()])
+                for o in y
+                if hasattr(o, "node")
+            ]
             if poison:
                 for node in {r.parents[0] if r.prim is PICK else r for r, _ in roots}:
-                    kept = {id(v) for part in node.saved for v in (part if isinstance(part, tuple) else (part,))}
-                    for v in [i.value for i in inputs if hasattr(i, "node")] + args + [o.value for o in y if hasattr(o, "node")]:
-                        shared = any(np.may_share_memory(v, k) for part in node.saved for k in (part if isinstance(part, tuple) else (part,)) if isinstance(k, np.ndarray)) if isinstance(v, np.ndarray) else True
-                        if id(v) not in kept and not shared and v.flags.writeable and is_inexact(v.dtype):
+                    kept = {
+                        id(v)
+                        for part in node.saved
+                        for v in (part if isinstance(part, tuple) else (part,))
+                    }
+                    for v in (
+                        [i.value for i in inputs if hasattr(i, "node")]
+                        + args
+                        + [o.value for o in y if hasattr(o, "node")]
+                    ):
+                        shared = (
+                            any(
+                                np.may_share_memory(v, k)
+                                for part in node.saved
+                                for k in (part if isinstance(part, tuple) else (part,))
+                                if isinstance(k, np.ndarray)
+                            )
+                            if isinstance(v, np.ndarray)
+                            else True
+                        )
+                        if (
+                            id(v) not in kept
+                            and not shared
+                            and v.flags.writeable
+                            and is_inexact(v.dtype)
+                        ):
                             v[...] = np.nan
         return backward(roots, [i.node for i in inputs if hasattr(i, "node")])
 

@@ -101,15 +101,17 @@ def test_trap_07_powers():
 def test_trap_08_products_with_zeros_to_second_order(zeros):
     x = np.array([2.0, 3.0, 5.0, 7.0])
     x[zeros] = 0.0
-    others = [[np.prod(np.delete(x, [i, j])) if i != j else 0.0 for j in range(4)] for i in range(4)]
+    others = [
+        [np.prod(np.delete(x, [i, j])) if i != j else 0.0 for j in range(4)] for i in range(4)
+    ]
     np.testing.assert_allclose(fg.hessian(fnp.prod)(x), others)
     np.testing.assert_allclose(fg.hessian(lambda x: fnp.cumprod(x)[-1])(x), others)
 
 
 def test_trap_09_sinc_at_zero():
     assert fg.grad(fnp.sinc)(0.0) == 0.0
-    np.testing.assert_allclose(second(fnp.sinc)(0.0), -np.pi**2 / 3, rtol=1e-12)
-    np.testing.assert_allclose(second(fnp.sinc)(1e-3), -np.pi**2 / 3, rtol=1e-5)
+    np.testing.assert_allclose(second(fnp.sinc)(0.0), -(np.pi**2) / 3, rtol=1e-12)
+    np.testing.assert_allclose(second(fnp.sinc)(1e-3), -(np.pi**2) / 3, rtol=1e-5)
 
 
 def test_trap_12_logaddexp_far_out():
@@ -212,7 +214,7 @@ def test_trap_27_leaks():
 
     fg.grad(f)(1.0)
     for use in (lambda t: t + 1.0, lambda t: np.sin(t), lambda t: t > 0, lambda t: fnp.sum(t)):
-        with pytest.raises(errors.LeakedTracerError, match="test_traps.py"):
+        with pytest.raises(errors.LeakedTracerError, match=r"test_traps\.py"):
             use(store[0])
 
     def outer(x):

@@ -9,6 +9,7 @@ saved. Higher-order primitives subclass `Primitive` and override its four action
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -42,7 +43,9 @@ def _needed(rule: Any, count: int) -> tuple[bool, ...]:
 def _combine(rows: Sequence[tuple[bool, ...]], mask: int, count: int) -> tuple[bool, ...]:
     """The union of the rows of the traced operands."""
     chosen = [row for i, row in enumerate(rows) if mask >> i & 1]
-    return tuple(any(column) for column in zip(*chosen, strict=True)) if chosen else (False,) * count
+    return (
+        tuple(any(column) for column in zip(*chosen, strict=True)) if chosen else (False,) * count
+    )
 
 
 # ---------------------------------------------------------------------------- elementwise
@@ -89,7 +92,9 @@ class Elementwise(Primitive):
                 out.append(None)
                 continue
             c = _times(g, d, saved)
-            out.append(c if fix is None or c is None or fix[i] is None else algebra.conform(c, fix[i]))
+            out.append(
+                c if fix is None or c is None or fix[i] is None else algebra.conform(c, fix[i])
+            )
         return out
 
     def jvp(self, y: Any, xs: Sequence[Array], ts: Sequence[Array | None], params: Params) -> Any:
@@ -271,9 +276,7 @@ class Linear(Primitive):
 
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
         count = len(node.parents)
-        given = [
-            node.saved[i + 1] if self._rule(i) is None else node.fix[i] for i in range(count)
-        ]
+        given = [node.saved[i + 1] if self._rule(i) is None else node.fix[i] for i in range(count)]
         out: list[Array | None] = []
         for i in range(count):
             rule = self._rule(i)
@@ -427,9 +430,10 @@ class Explicit(Primitive):
         jvp: Callable[..., Any] | None,
         batch: Callable[..., Any] | None,
         multiple: bool,
+        linear_in: Sequence[int] = (),
     ) -> None:
         super().__init__(name, impl)
-        self.multiple = multiple
+        self.multiple, self.linear_in = multiple, tuple(linear_in)
         self.vjp_rule, self.jvp_stated = vjp, jvp
         self._type, self._batch = type_rule, batch
 
@@ -505,6 +509,9 @@ class Explicit(Primitive):
         )
         return tuple(pushed) if self.multiple else pushed[0]
 
+    def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
+        return all(i in self.linear_in for i, m in enumerate(mask) if m)
+
     def batch(self, size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
         if self._batch is not None:
             return self._batch(size, xs, batched, params)
@@ -521,9 +528,7 @@ class Explicit(Primitive):
             return empty if self.multiple else empty[0]
         results = []
         for i in range(size):
-            lane = [
-                algebra.take_lane(x, i) if b else x for x, b in zip(xs, batched, strict=True)
-            ]
+            lane = [algebra.take_lane(x, i) if b else x for x, b in zip(xs, batched, strict=True)]
             results.append(bind(self, lane, params))
         if self.multiple:
             return tuple(algebra.stack(list(column)) for column in zip(*results, strict=True))
@@ -540,6 +545,7 @@ def explicit(
     jvp: Callable[..., Any] | None = None,
     batch: Callable[..., Any] | None = None,
     multiple: bool = False,
+    linear_in: Sequence[int] = (),
     sample: Samples | None = None,
 ) -> Explicit:
     """Make a primitive from its vjp, its jvp, or both.
@@ -559,6 +565,8 @@ def explicit(
         ``jvp(y, xs, ts, **params)``; a tangent that is None is zero.
     batch : callable, optional
         As in `linear`; needed only without a signature, where the default is a loop.
+    linear_in : sequence of int, optional
+        Operands in which it is linear (taken together), as `solve` is in its right-hand side.
     """
     if vjp is None and jvp is None:
         raise ValueError(f"{name}: state a vjp or a jvp; the other one is derived")
@@ -568,7 +576,14 @@ def explicit(
     if type_rule is None:
         raise ValueError(f"{name}: state a type rule or a signature")
     prim = Explicit(
-        name, impl, type_rule=type_rule, vjp=vjp, jvp=jvp, batch=batch, multiple=multiple
+        name,
+        impl,
+        type_rule=type_rule,
+        vjp=vjp,
+        jvp=jvp,
+        batch=batch,
+        multiple=multiple,
+        linear_in=linear_in,
     )
     if signature is not None and batch is None:
         prim._batch = leading_batch(prim, [len(c) for c in cores[0]])
@@ -577,10 +592,9 @@ def explicit(
 
 
 def _parse(signature: str) -> tuple[list[list[str]], list[list[str]]]:
-    sides = signature.replace(" ", "").split("->")
     left, right = (
-        [[n for n in core.split(",") if n] for core in side.strip("()").split("),(")]
-        for side in sides
+        [[n for n in core.split(",") if n] for core in re.findall(r"\(([^)]*)\)", side)]
+        for side in signature.replace(" ", "").split("->")
     )
     return left, right
 

@@ -26,7 +26,7 @@ class Sample(NamedTuple):
     """
 
     args: tuple[Any, ...]
-    params: Params = {}
+    params: Params = {}  # noqa: RUF012 (a named tuple's default, never written)
     smooth: bool = True
 
 

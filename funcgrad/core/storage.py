@@ -141,8 +141,8 @@ def write(x: Operand, new: Array) -> None:
 def set_item(x: Operand, index: Any, v: Array) -> None:
     """``x[index] = v``."""
     whole = x.content()
-    if not isinstance(whole, Tracer) and not isinstance(v, Tracer):
-        if isinstance(x, Box) and isinstance(whole, np.ndarray) and whole.flags.writeable:
-            whole[index] = v  # nothing traced: NumPy's own memory is shared by all views
-            return
+    plain = isinstance(x, Box) and isinstance(whole, np.ndarray) and whole.flags.writeable
+    if plain and not isinstance(v, Tracer):
+        whole[index] = v  # nothing traced: NumPy's own memory is shared by all views
+        return
     write(x, splice.index_set(whole, index, v))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from itertools import count
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,7 +18,18 @@ from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.types import Array, ArrayType, type_of_raw
 from funcgrad.errors import LeakedTracerError, OperandError, SourceLine, located, user_line
 
-__all__ = ["EMPTY", "Operand", "Trace", "Tracer", "bind", "concrete", "operand", "running", "type_of", "value"]
+__all__ = [
+    "EMPTY",
+    "Operand",
+    "Trace",
+    "Tracer",
+    "bind",
+    "concrete",
+    "operand",
+    "running",
+    "type_of",
+    "value",
+]
 
 EMPTY: Params = {}
 serial = count(1)
@@ -55,6 +66,8 @@ class Tracer(Operand):
     __slots__ = ("__weakref__", "trace", "value")
     trace: Any
     value: Any
+    node: Any  # of tape tracers
+    tangent: Any  # of dual numbers
     abstract: ClassVar[bool] = False  # whether `value` tells nothing that Python may branch on
 
     @property
@@ -80,7 +93,7 @@ class Trace:
         self.closed = False
         self.origin: SourceLine = user_line()
 
-    def __enter__(self) -> Trace:
+    def __enter__(self) -> Self:
         running.count += 1
         return self
 

@@ -38,7 +38,7 @@ class StageTracer(Tracer):
         return self.var.type
 
     @property
-    def value(self) -> NoReturn:  # type: ignore[override]
+    def value(self) -> NoReturn:
         raise AbstractValueError(
             located(
                 f"a value of type {self.type} is abstract while jit traces the function: there is "
@@ -96,7 +96,7 @@ class Stage(Trace):
         key = (id(a), content)
         if key not in self.constants:
             self.used.append(a)
-            self.constants[key] = (self.var(type_of(a)), a.copy(), a)
+            self.constants[key] = (self.var(type_of(a)), a.copy("K"), a)
         return self.constants[key][0]
 
     def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
@@ -113,9 +113,7 @@ class Stage(Trace):
             found = prim.type_rule([a.type for a in atoms], params)
             types = tuple(found) if prim.multiple else (found,)
             outputs = tuple(map(self.var, types))
-            self.equations.append(
-                Equation(prim, atoms, params, outputs, self.scope, user_line())
-            )
+            self.equations.append(Equation(prim, atoms, params, outputs, self.scope, user_line()))
             if key is not None:
                 self.numbering[key] = outputs
         made = tuple(StageTracer(v, self) for v in outputs)
@@ -157,9 +155,7 @@ def finish(
     return Graph(whole, equations, tuple(atoms), constants), [t for _, t in adopted]
 
 
-def stage(
-    function: Callable[..., Any], types: Sequence[ArrayType]
-) -> tuple[Graph, list[Tracer]]:
+def stage(function: Callable[..., Any], types: Sequence[ArrayType]) -> tuple[Graph, list[Tracer]]:
     """The graph of a flat function of operands of these types.
 
     Returns

@@ -17,7 +17,7 @@ __all__ = ["evaluate"]
 
 def _last_uses(graph: Graph) -> list[tuple[Var, ...]]:
     """For each equation the variables that nobody reads after it."""
-    plan = graph.derived.get("last_uses")
+    plan: list[tuple[Var, ...]] | None = graph.derived.get("last_uses")
     if plan is None:
         kept = {o for o in graph.outputs if isinstance(o, Var)}
         plan = []
@@ -28,7 +28,7 @@ def _last_uses(graph: Graph) -> list[tuple[Var, ...]]:
             plan.append(tuple(last))
         plan.reverse()
         graph.derived["last_uses"] = plan
-    return plan  # type: ignore[no-any-return]
+    return plan
 
 
 def evaluate(graph: Graph, *args: Array) -> tuple[Array, ...]:

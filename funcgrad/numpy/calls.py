@@ -90,9 +90,7 @@ def unbox(x: Any) -> Any:
     return x
 
 
-def numpy_function(
-    *plain: Any, views: bool = False, creates: bool = False
-) -> Callable[[F], F]:
+def numpy_function(*plain: Any, views: bool = False, creates: bool = False) -> Callable[[F], F]:
     """Make a function of the namespace from its definition for traced operands.
 
     Parameters
@@ -141,9 +139,7 @@ def numpy_function(
     return decorate
 
 
-def _with_out(
-    call: Any, args: Sequence[Any], kwargs: dict[str, Any], at: int, name: str
-) -> Any:
+def _with_out(call: Any, args: Sequence[Any], kwargs: dict[str, Any], at: int, name: str) -> Any:
     kwargs, args = dict(kwargs), list(args)
     out = kwargs.pop("out", None)
     if out is None:

@@ -378,4 +378,3 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     parts += [column] * (count - 1)
     powers = cumprod(concatenate(parts, 1), 1) if count > 1 else np.ones((shape[0], count), dtype)
     return powers if increasing else flip(powers, (1,))
-

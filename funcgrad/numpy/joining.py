@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -10,10 +11,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.storage import view
-from funcgrad.core.tracer import Operand, operand, type_of
+from funcgrad.core.tracer import Operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.numpy.calls import as_array, fresh, known, numpy_function
-from funcgrad.numpy.shape import (
+from funcgrad.numpy.reshaping import (
     atleast_1d,
     atleast_2d,
     atleast_3d,
@@ -50,7 +51,7 @@ __all__ = [
 
 def _items(arrays: Any) -> list[Any]:
     """The arrays to be joined: an array stands for the sequence of its rows."""
-    if isinstance(arrays, Operand) or isinstance(arrays, np.ndarray):
+    if isinstance(arrays, (Operand, np.ndarray)):
         return [arrays[i] for i in range(shape_of(arrays)[0])]
     return list(arrays)
 
@@ -200,7 +201,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
         each, extra = divmod(total, count)
         sizes = [each + 1] * extra + [each] * (count - extra)
         points = [0, *np.cumsum(sizes).tolist()]
-    return [_slab(ary, axis, lo, hi) for lo, hi in zip(points[:-1], points[1:], strict=True)]
+    return [_slab(ary, axis, lo, hi) for lo, hi in itertools.pairwise(points)]
 
 
 def _slab(x: Any, axis: int, lo: int, hi: int) -> Array:
@@ -343,10 +344,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     at = np.where(places < 0, shape[axis] + np.cumsum(places < 0) - 1, places)
     order = np.argsort(np.argsort(np.asarray(obj).reshape(-1) % (shape[axis] + 1), kind="stable"))
     if np.ndim(obj) and not np.array_equal(order, np.arange(count)):
-        at = np.where(places < 0, shape[axis] + np.argsort(order)[np.cumsum(places < 0) - 1], places)
+        at = np.where(
+            places < 0, shape[axis] + np.argsort(order)[np.cumsum(places < 0) - 1], places
+        )
     return _pick(join([x, v], axis), at, axis)
-
-
-def operands(xs: Any) -> list[Array]:
-    """All of `xs` as operands."""
-    return [operand(x) for x in xs]

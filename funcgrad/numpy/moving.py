@@ -11,7 +11,7 @@ from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import as_array, fresh, numpy_function, state
-from funcgrad.numpy.shape import diagonal, shape_of
+from funcgrad.numpy.reshaping import diagonal, shape_of
 from funcgrad.ops import arithmetic, index
 from funcgrad.ops import shape as ops
 

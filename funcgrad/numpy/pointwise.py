@@ -79,7 +79,9 @@ CLIP = Pointwise(
     (
         lambda _, x, lo, hi: _inside(x, lo, hi),
         lambda _, x, lo, hi: ops.where(
-            ops.less(lo, hi), ops.where(ops.equal(x, lo), 0.5, ops.where(ops.less(x, lo), 1.0, 0.0)), 0.0
+            ops.less(lo, hi),
+            ops.where(ops.equal(x, lo), 0.5, ops.where(ops.less(x, lo), 1.0, 0.0)),
+            0.0,
         ),
         lambda _, x, lo, hi: ops.where(
             ops.greater(lo, hi),
@@ -98,7 +100,13 @@ CLIP.sample = lambda: [
 
 @numpy_function(np.clip)
 def clip(
-    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    out: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
 ) -> Array:
     """`a` limited to an interval; at a bound the value and the bound share the derivative."""
     lo = min if a_min is None else a_min
@@ -265,9 +273,7 @@ def real_if_close(a: Any, tol: float = 100) -> Array:
 
 
 @numpy_function(np.isclose)
-def isclose(
-    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
-) -> Array:
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Array:
     """Whether the elements of two arrays are close; locally constant."""
     x, y = operand(a), operand(b)
     y = ops.cast(y, np.result_type(type_of(y).promotable(), 1.0)) if not type_of(y).weak else y
@@ -289,9 +295,7 @@ def _all(x: Any) -> Any:
 
 
 @numpy_function(np.allclose)
-def allclose(
-    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
-) -> bool:
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements of two arrays are close."""
     return _all(isclose(a, b, rtol, atol, equal_nan))  # type: ignore[no-any-return]
 

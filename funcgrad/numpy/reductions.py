@@ -106,9 +106,7 @@ def var(
 ) -> Array:
     """The variance over some axes."""
     refuse("var", mean=given(mean))
-    return reduce.var(
-        as_array(a), axis, _freedom(ddof, correction), bool(keepdims), dtype, where
-    )
+    return reduce.var(as_array(a), axis, _freedom(ddof, correction), bool(keepdims), dtype, where)
 
 
 @numpy_function(np.std)
@@ -126,9 +124,7 @@ def std(
 ) -> Array:
     """The standard deviation over some axes; its derivative is 0 where there is no spread."""
     refuse("std", mean=given(mean))
-    return reduce.std(
-        as_array(a), axis, _freedom(ddof, correction), bool(keepdims), dtype, where
-    )
+    return reduce.std(as_array(a), axis, _freedom(ddof, correction), bool(keepdims), dtype, where)
 
 
 def _freedom(ddof: float, correction: Any) -> float:
@@ -175,13 +171,17 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Arr
 
 
 @numpy_function(np.any)
-def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Array:
+def any(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Array:
     """Whether an element over some axes is true."""
     return reduce.any(as_array(a), axis, bool(keepdims), where)
 
 
 @numpy_function(np.all)
-def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Array:
+def all(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Array:
     """Whether all elements over some axes are true."""
     return reduce.all(as_array(a), axis, bool(keepdims), where)
 
@@ -252,7 +252,9 @@ def _running(function: Any, x: Any, axis: int | None, dtype: Any, first: int | N
     rank = type_of(x).ndim
     if axis is None:
         if rank > 1:
-            raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+            raise ValueError(
+                "For arrays which have more than one dimension ``axis`` argument is required."
+            )
         axis = 0
     axis = normalize_axis_index(axis, rank)
     out = function(x, axis, dtype)

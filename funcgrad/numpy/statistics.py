@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from funcgrad.core.tracer import Tracer, concrete, operand, type_of, value
 from funcgrad.core.types import Array
@@ -71,7 +71,9 @@ def _weights(w: Array, shape: tuple[int, ...], axis: Any) -> Array:
         raise TypeError("Axis must be specified when shapes of a and weights differ.")
     axes = normalize_axis_tuple(axis, len(shape))
     if type_of(w).shape != tuple(shape[k] for k in axes):
-        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+        raise ValueError(
+            "Shape of weights must be consistent with shape of a along specified axis."
+        )
     order = np.argsort(axes).tolist()
     w = shapes.transpose(w, order)
     return shapes.reshape(w, tuple(n if k in axes else 1 for k, n in enumerate(shape)))
@@ -280,7 +282,13 @@ def _counted(mask: Array, axis: Any, keepdims: bool, where: Any) -> Array:
 
 @numpy_function(np.nanmean)
 def nanmean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
 ) -> Array:
     """The mean over some axes of what is not NaN."""
     x, mask = _without_nan(a, 0)
@@ -356,7 +364,12 @@ def _inexact(x: Array) -> bool:
 
 @numpy_function(np.nanmax)
 def nanmax(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = None,
 ) -> Array:
     """The largest element over some axes that is not NaN."""
     refuse("nanmax", initial=given(initial), where=given(where))
@@ -365,7 +378,12 @@ def nanmax(
 
 @numpy_function(np.nanmin)
 def nanmin(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = None,
 ) -> Array:
     """The smallest element over some axes that is not NaN."""
     refuse("nanmin", initial=given(initial), where=given(where))

@@ -126,8 +126,7 @@ def _deliver(ufunc: np.ufunc, result: Any, outs: tuple[Any, ...]) -> Any:
     if not isinstance(result, tuple):
         return into(outs[0], result, ufunc.__name__)
     return tuple(
-        r if o is None else into(o, r, ufunc.__name__)
-        for r, o in zip(result, outs, strict=True)
+        r if o is None else into(o, r, ufunc.__name__) for r, o in zip(result, outs, strict=True)
     )
 
 
@@ -196,7 +195,7 @@ def _at(ufunc: np.ufunc, target: Any, index: Any, *values: Any) -> None:
         ufunc.at(target, unbox(index), *map(unbox, values))
         return
     if state((target, index, values)) == BOXED:
-        getattr(ufunc, "at")(target.content(), unbox(index), *map(unbox, values))
+        ufunc.at(target.content(), unbox(index), *map(unbox, values))
         return
     if ufunc in (np.add, np.subtract):
         v = operand(values[0])

@@ -20,17 +20,11 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import AbstractValueError, located
 from funcgrad.ops.arithmetic import cast, where
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import broadcast_to, concatenate, conform, reshape, stack, transpose
+from funcgrad.ops.shape import broadcast_to, conform, reshape, stack, transpose
 
 Slice = tuple[Any, ...]  # ints, (start, stop, step) triples, None, Ellipsis
 
 # --------------------------------------------------------------------------- basic indices
-
-
-class Cut(Linear):
-    """A basic index; in eager backward it hands over a `Scatter` instead of a full array."""
-
-    scatter: Any = None
 
 
 def encode(index: Any) -> Slice:
@@ -45,14 +39,15 @@ def decode(index: Slice) -> tuple[Any, ...]:
 
 
 def _shape_after(shape: tuple[int, ...], index: Slice) -> tuple[int, ...]:
-    return np.broadcast_to(np.int8(0), shape)[decode(index)].shape
+    found: tuple[int, ...] = np.broadcast_to(np.int8(0), shape)[decode(index)].shape
+    return found
 
 
 def _inner(index: Slice) -> Slice:
     return ((None, None, None), *index)
 
 
-GETITEM = linear(
+GETITEM: Linear = linear(
     "getitem",
     lambda x, index: x[decode(index)],
     lambda g, x, *, index: place(g, x, index),
@@ -77,7 +72,7 @@ def _place(g: Any, *, shape: tuple[int, ...], index: Slice) -> Any:
     return full
 
 
-PLACE = linear(
+PLACE: Linear = linear(
     "place",
     _place,
     lambda g, x, *, shape, index: bind(GETITEM, (g,), {"index": index}),
@@ -136,7 +131,7 @@ def _gather_samples() -> list[Sample]:
     ]
 
 
-GATHER = linear(
+GATHER: Linear = linear(
     "gather",
     lambda x, *indices: np.asarray(x)[indices],
     (lambda g, x, *indices: scatter_add(g, x, indices),),
@@ -171,7 +166,7 @@ def _scatter_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
     return bind(SCATTER_ADD, (g, _lanes(size, rank), *indices), {"shape": shape})
 
 
-SCATTER_ADD = linear(
+SCATTER_ADD: Linear = linear(
     "scatter_add",
     _scatter_add,
     (lambda g, x, *indices, shape: conform(bind(GATHER, (g, *indices)), x),),
@@ -216,7 +211,9 @@ def reads_view(index: Any) -> bool:
 def _static(i: Any) -> Any:
     """A concrete integer or slice bounds of a tracer or NumPy integer, as plain data."""
     if isinstance(i, slice):
-        return slice(*(None if v is None else int(v.__index__()) for v in (i.start, i.stop, i.step)))
+        return slice(
+            *(None if v is None else int(v.__index__()) for v in (i.start, i.stop, i.step))
+        )
     return int(i) if isinstance(i, np.integer) else i
 
 
@@ -246,10 +243,14 @@ def _expand(items: Sequence[Any], ndim: int) -> list[Any]:
         elif kind.size == 0 and not isinstance(i, Tracer):
             out.append(np.asarray(i).astype(np.intp))
         else:
-            raise IndexError(located(f"arrays used as indices must be of integer or bool type, not {kind.dtype}"))
+            raise IndexError(
+                located(f"arrays used as indices must be of integer or bool type, not {kind.dtype}")
+            )
     used = sum(i is not None and i is not Ellipsis for i in out)
     if used > ndim:
-        raise IndexError(located(f"too many indices: the array has {ndim} axes, {used} are indexed"))
+        raise IndexError(
+            located(f"too many indices: the array has {ndim} axes, {used} are indexed")
+        )
     where_ = [k for k, i in enumerate(out) if i is Ellipsis]
     fill = [slice(None)] * (ndim - used)
     if not where_:
@@ -297,14 +298,15 @@ def _arrange(x: Array, items: Sequence[Any]) -> tuple[Array, list[Array], tuple[
 
 # ------------------------------------------------------------------- any index, as a writing
 
-POSITIONS_UP_TO = np.iinfo(np.intp)
-
 
 def index_set(x: Array, index: Any, v: Array) -> Array:
     """A copy of `x` in which ``copy[index] = v`` has been done; the last of equal indices wins."""
     kind, kv = type_of(x), type_of(v)
     dtype = kind.dtype
-    if not np.can_cast(kv.promotable() if not kv.weak else kv.dtype, dtype, "same_kind") and not kv.weak:
+    if (
+        not np.can_cast(kv.promotable() if not kv.weak else kv.dtype, dtype, "same_kind")
+        and not kv.weak
+    ):
         if dtype.kind in "biu" and kv.dtype.kind in "fc":
             raise TypeError(
                 located(
@@ -344,7 +346,7 @@ def set_positions(x: Array, positions: Array, v: Array) -> Array:
 
 
 def _put(x: Any, positions: Any, v: Any) -> Any:
-    out = np.array(x)
+    out = np.array(x, order="C")
     out.reshape(-1)[positions] = v
     return out
 
@@ -370,7 +372,7 @@ def _winners_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
     return out
 
 
-WINNERS = linear(
+WINNERS: Linear = linear(
     "winners",
     _winners,
     (None,),
@@ -407,7 +409,7 @@ def where_negative(positions: Array, extent: int) -> Array:
     return where(positions < 0, positions + extent, positions)
 
 
-PUT = linear(
+PUT: Linear = linear(
     "put",
     _put,
     (_put_x, None, _put_v),

@@ -99,6 +99,7 @@ SOLVE = explicit(
     signature="(n,n),(n,k)->(n,k)",
     type_rule=_solve_type,
     vjp=(_solve_a, _solve_b),
+    linear_in=(1,),
     sample=lambda: [
         Sample((_regular(), draw((3, 2)))),
         Sample((_regular(2), draw((3, 2)))),
@@ -138,6 +139,7 @@ SOLVE_VECTOR = explicit(
     signature="(n,n),(n)->(n)",
     type_rule=_solve_vector_type,
     vjp=(_solve_vector_a, _solve_vector_b),
+    linear_in=(1,),
     sample=lambda: [
         Sample((_regular(), draw((3,)))),
         Sample((_regular(2), draw((2, 3)))),
@@ -340,7 +342,9 @@ def _eigh_vjp(g: Any, y: Any, _a: Any, *, uplo: str = "L") -> Any:
     same = equal(gap, 0)
     f = where(same, 0.0, divide(1.0, where(same, 1.0, gap)))
     inner = multiply(f, matmul(swap_last(v), gv))
-    inner = add(inner, multiply(np.eye(n, dtype=type_of(w).dtype), reshape(gw, (*shape[:-1], 1, n))))
+    inner = add(
+        inner, multiply(np.eye(n, dtype=type_of(w).dtype), reshape(gw, (*shape[:-1], 1, n)))
+    )
     c = matmul(matmul(v, inner), swap_last(v))
     return multiply(0.5, add(c, swap_last(c)))
 
@@ -349,7 +353,10 @@ EIGH = explicit(
     "eigh",
     lambda a, uplo="L": tuple(np.linalg.eigh(a, uplo)),
     signature="(n,n)->(n),(n,n)",
-    type_rule=lambda a, *, uplo="L": (ArrayType(a.shape[:-1], a.dtype), ArrayType(a.shape, a.dtype)),
+    type_rule=lambda a, *, uplo="L": (
+        ArrayType(a.shape[:-1], a.dtype),
+        ArrayType(a.shape, a.dtype),
+    ),
     vjp=(_eigh_vjp,),
     multiple=True,
     sample=lambda: [Sample((_definite(),)), Sample((_definite(2, n=2),), {"uplo": "U"})],
@@ -357,13 +364,13 @@ EIGH = explicit(
 EIGH.symmetric = True  # type: ignore[attr-defined]
 
 
-def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 (NumPy's name)
+def eigh(a: Any, UPLO: str = "L") -> Any:
     """Eigenvalues in ascending order and eigenvectors of a symmetric matrix."""
     a = _real_matrix(_square(a, "eigh"), "eigh")
     return bind(EIGH, (a,), {"uplo": UPLO.upper()} if UPLO.upper() != "L" else {})
 
 
-def eigvalsh(a: Any, UPLO: str = "L") -> Array:  # noqa: N803 (NumPy's name)
+def eigvalsh(a: Any, UPLO: str = "L") -> Array:
     """Eigenvalues of a symmetric matrix in ascending order."""
     return eigh(a, UPLO)[0]
 
@@ -371,7 +378,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Array:  # noqa: N803 (NumPy's name)
 # ----------------------------------------------------------------------------------- norm
 
 
-def _norm_impl(x: Any, axes: Any, ord: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
+def _norm_impl(x: Any, axes: Any, ord: Any = None, keepdims: bool = False) -> Any:
     axis = None if axes is None else axes[0] if len(axes) == 1 else axes
     return np.linalg.norm(x, ord, axis, keepdims)
 
@@ -380,7 +387,7 @@ def _all_axes(axes: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(range(len(shape))) if axes is None else axes
 
 
-def _norm_type(x: ArrayType, *, axes: Any, ord: Any = None, keepdims: bool = False) -> ArrayType:  # noqa: A002
+def _norm_type(x: ArrayType, *, axes: Any, ord: Any = None, keepdims: bool = False) -> ArrayType:
     where_ = _all_axes(axes, x.shape)
     shape = tuple(
         1 if i in where_ else n for i, n in enumerate(x.shape) if keepdims or i not in where_
@@ -398,7 +405,7 @@ def _direction(x: Array) -> Array:
     return where(none, 0.0, divide(conjugate(x), where(none, 1.0, size)))
 
 
-def _norm_vjp(g: Any, y: Any, x: Any, *, axes: Any, ord: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
+def _norm_vjp(g: Any, y: Any, x: Any, *, axes: Any, ord: Any = None, keepdims: bool = False) -> Any:
     shape = type_of(x).shape
     where_ = _all_axes(axes, shape)
     g, y = spread(g, shape, where_), spread(y, shape, where_)
@@ -457,7 +464,10 @@ def _norm_batch(size: int, xs: Any, batched: Any, params: Any) -> Any:
 def _norm_samples() -> list[Sample]:
     x, m = draw((4,)), draw((2, 3))
     vector = [{"ord": o} for o in (None, 1, 2, 3, np.inf, -np.inf, 0.5)]
-    out = [Sample((x,), {"axes": (0,), **{k: v for k, v in p.items() if v is not None}}) for p in vector]
+    out = [
+        Sample((x,), {"axes": (0,), **{k: v for k, v in p.items() if v is not None}})
+        for p in vector
+    ]
     out += [Sample((m,), {"axes": (0, 1), "ord": o}) for o in ("fro", 1, -1, np.inf, -np.inf)]
     out += [
         Sample((m,), {"axes": None}),
@@ -479,7 +489,7 @@ NORM = explicit(
 )
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:  # noqa: A002
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
     """NumPy's vector and matrix norms; 0 is the gradient at the zero vector.
 
     The spectral and nuclear norms of matrices have no rule yet.
@@ -529,4 +539,3 @@ def matrix_power(a: Any, n: int) -> Array:
         if bit:
             result = z if result is None else matmul(result, z)
     return result
-

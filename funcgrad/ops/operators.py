@@ -223,7 +223,7 @@ def _format(self: Any, spec: str) -> str:
     return format(value(self.content()) if concrete(self) else repr(self), spec)
 
 
-BINARY = {
+BINARY: dict[str, Any] = {
     "add": a.add,
     "sub": a.subtract,
     "mul": a.multiply,
@@ -232,7 +232,7 @@ BINARY = {
     "floordiv": a.floor_divide,
     "mod": a.remainder,
 }
-COMPARE = {
+COMPARE: dict[str, Any] = {
     "eq": a.equal,
     "ne": a.not_equal,
     "lt": a.less,
@@ -245,19 +245,25 @@ COMPARE = {
 def install() -> None:
     """Give `Operand` its operators."""
     for name, op in BINARY.items():
-        prim = op.primitive  # type: ignore[attr-defined]
+        prim = op.primitive
         forward = _binary(prim)
         setattr(Operand, f"__{name}__", forward)
         setattr(Operand, f"__r{name}__", _binary(prim, swapped=True))
         setattr(Operand, f"__i{name}__", _inplace(forward, name))
     for name, op in COMPARE.items():
-        setattr(Operand, f"__{name}__", _binary(op.primitive))  # type: ignore[attr-defined]
-    for name, op in {"and": a.bitwise_and, "or": a.bitwise_or, "xor": a.bitwise_xor}.items():
+        setattr(Operand, f"__{name}__", _binary(op.primitive))
+    logic: dict[str, Any] = {"and": a.bitwise_and, "or": a.bitwise_or, "xor": a.bitwise_xor}
+    for name, op in logic.items():
         setattr(Operand, f"__{name}__", _binary(op.primitive))
         setattr(Operand, f"__r{name}__", _binary(op.primitive, swapped=True))
-    unary = {"neg": a.negative, "pos": a.positive, "abs": a.absolute, "invert": a.invert}
+    unary: dict[str, Any] = {
+        "neg": a.negative,
+        "pos": a.positive,
+        "abs": a.absolute,
+        "invert": a.invert,
+    }
     for name, op in unary.items():
-        setattr(Operand, f"__{name}__", _unary(op.primitive))  # type: ignore[attr-defined]
+        setattr(Operand, f"__{name}__", _unary(op.primitive))
     plain = {
         "matmul": _matmul,
         "rmatmul": _rmatmul,

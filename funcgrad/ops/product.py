@@ -168,7 +168,7 @@ def _einsum_type(*types: ArrayType, spec: str, optimize: Any = False) -> ArrayTy
 
 
 class Einsum(Multilinear):
-    """Linear in each of any number of operands; every axis has a letter, and the output is given."""
+    """Linear in each of any number of operands; every axis has a letter."""
 
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
         terms, out = _split(node.params["spec"])
@@ -273,7 +273,10 @@ def _explicit(spec: str, ranks: Sequence[int]) -> str:
         named = len(t.replace("...", ""))
         if named > r or ("..." not in t and named != r):
             raise ValueError(located(f"einsum: the term {t!r} does not fit an operand of {r} axes"))
-    extra = max((r - len(t.replace("...", "")) for t, r in zip(terms, ranks, strict=True) if "..." in t), default=0)
+    extra = max(
+        (r - len(t.replace("...", "")) for t, r in zip(terms, ranks, strict=True) if "..." in t),
+        default=0,
+    )
     fill = _letters(spec, extra)
     filled = []
     for t, r in zip(terms, ranks, strict=True):
@@ -312,9 +315,7 @@ def _contraction(
 
     def batch(size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
         ranks = [type_of(x).ndim - b for x, b in zip(xs, batched, strict=True)]
-        return _einsum_batch(
-            size, xs, batched, {"spec": spec(*ranks, **params), "optimize": True}
-        )
+        return _einsum_batch(size, xs, batched, {"spec": spec(*ranks, **params), "optimize": True})
 
     return multilinear(name, impl, (cotangent(0), cotangent(1)), type_rule, batch, samples)
 

@@ -80,7 +80,7 @@ def _left(shape: tuple[int, ...], axes: Axes, keepdims: bool) -> tuple[int, ...]
     )
 
 
-def _spread(g: Array, shape: tuple[int, ...], axes: Axes) -> Array:
+def spread(g: Array, shape: tuple[int, ...], axes: Axes) -> Array:
     """The result of a reduction, repeated along the axes that it reduced."""
     return broadcast_to(reshape(g, _kept(shape, axes)), shape)
 
@@ -191,15 +191,18 @@ _ROWS = {"axes": (1,), "keepdims": False}
 # ------------------------------------------------------------------------------------ sum
 
 
+_add_reduce: Any = np.add.reduce
+
+
 def _sum(x: Any, *mask: Any, axes: Axes, keepdims: bool, dtype: Any) -> Any:
     # np.sum is this call: it adds nothing but time
     if not mask:
-        return np.add.reduce(x, axes, dtype, None, keepdims)
+        return _add_reduce(x, axes, dtype, None, keepdims)
     return np.add.reduce(x, axis=axes, dtype=dtype, keepdims=keepdims, **_keywords(mask))
 
 
 def _sum_transpose(g: Any, x: ArrayType, *mask: Any, axes: Axes, **_: Any) -> Any:
-    c = _spread(g, x.shape, axes)
+    c = spread(g, x.shape, axes)
     return cast(where(mask[0], c, 0.0) if mask else c, x.dtype)
 
 
@@ -354,7 +357,7 @@ def _graded(
 
     def vjp(g: Any, y: Any, x: Any, *mask: Any, needs: Any, **params: Any) -> list[Any]:
         kind = type_of(x)
-        c = weighted(_spread(g, kind.shape, params["axes"]), y, x, mask, params)
+        c = weighted(spread(g, kind.shape, params["axes"]), y, x, mask, params)
         return [cast(c, kind.dtype), *(None for _ in mask)]
 
     def jvp(y: Any, xs: Any, ts: Any, **params: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.algebra import algebra
-from funcgrad.core.forms import linear
+from funcgrad.core.forms import Linear, linear
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import STACK, Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
@@ -21,7 +21,7 @@ from funcgrad.ops.samples import draw
 
 # -------------------------------------------------------------------------------- reshape
 
-RESHAPE = linear(
+RESHAPE: Linear = linear(
     "reshape",
     lambda x, shape: np.reshape(x, shape),
     lambda g, x, *, shape: reshape(g, x.shape),
@@ -46,7 +46,7 @@ def reshape(x: Array, shape: Sequence[int]) -> Array:
 
 # ------------------------------------------------------------------------------ transpose
 
-TRANSPOSE = linear(
+TRANSPOSE: Linear = linear(
     "transpose",
     lambda x, axes: np.transpose(x, axes),
     lambda g, x, *, axes: transpose(g, tuple(np.argsort(axes).tolist())),
@@ -91,7 +91,7 @@ def _broadcast_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
     return broadcast_to(x, (size, *shape))
 
 
-BROADCAST = linear(
+BROADCAST: Linear = linear(
     "broadcast",
     lambda x, shape: np.broadcast_to(x, shape),
     lambda g, x, *, shape: conform(g, x),
@@ -149,7 +149,7 @@ def zeros(kind: ArrayType) -> Any:
 
 # ------------------------------------------------------------------------------- flipping
 
-FLIP = linear(
+FLIP: Linear = linear(
     "flip",
     lambda x, axes: np.flip(x, axes),
     lambda g, x, *, axes: flip(g, axes),
@@ -189,7 +189,7 @@ def _join_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
     return concatenate(whole, params["axis"] + 1)
 
 
-CONCATENATE = linear(
+CONCATENATE: Linear = linear(
     "concatenate",
     lambda *xs, axis: np.concatenate(xs, axis),
     _join_transpose,

@@ -12,6 +12,7 @@ import numpy as np
 
 from funcgrad.core.forms import elementwise
 from funcgrad.ops.arithmetic import (
+    Op,
     add,
     divide,
     equal,
@@ -29,28 +30,28 @@ from funcgrad.ops.samples import binary, unary
 
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
-exp = elementwise(np.exp, lambda y, _: y, sample=unary(complex_=True))
-exp2 = elementwise(np.exp2, lambda y, _: multiply(LN2, y), sample=unary())
-expm1 = elementwise(np.expm1, lambda y, _: add(y, 1.0), sample=unary())
-log = elementwise(
+exp: Op = elementwise(np.exp, lambda y, _: y, sample=unary(complex_=True))
+exp2: Op = elementwise(np.exp2, lambda y, _: multiply(LN2, y), sample=unary())
+expm1: Op = elementwise(np.expm1, lambda y, _: add(y, 1.0), sample=unary())
+log: Op = elementwise(
     np.log, lambda _, x: divide(1.0, x), sample=unary(0.5, 3, kinks=(0.0,), complex_=True)
 )
-log2 = elementwise(np.log2, lambda _, x: divide(1.0 / LN2, x), sample=unary(0.5, 3))
-log10 = elementwise(np.log10, lambda _, x: divide(1.0 / LN10, x), sample=unary(0.5, 3))
-log1p = elementwise(np.log1p, lambda _, x: divide(1.0, add(x, 1.0)), sample=unary(-0.5, 3))
+log2: Op = elementwise(np.log2, lambda _, x: divide(1.0 / LN2, x), sample=unary(0.5, 3))
+log10: Op = elementwise(np.log10, lambda _, x: divide(1.0 / LN10, x), sample=unary(0.5, 3))
+log1p: Op = elementwise(np.log1p, lambda _, x: divide(1.0, add(x, 1.0)), sample=unary(-0.5, 3))
 
-sin = elementwise(np.sin, lambda _, x: cos(x), sample=unary(kinks=(0.0,), complex_=True))
-cos = elementwise(np.cos, lambda _, x: negative(sin(x)), sample=unary(complex_=True))
-tan = elementwise(
+sin: Op = elementwise(np.sin, lambda _, x: cos(x), sample=unary(kinks=(0.0,), complex_=True))
+cos: Op = elementwise(np.cos, lambda _, x: negative(sin(x)), sample=unary(complex_=True))
+tan: Op = elementwise(
     np.tan, lambda y, _: add(square(y), 1.0), sample=unary(-1.2, 1.2, complex_=True)
 )
-arcsin = elementwise(
+arcsin: Op = elementwise(
     np.arcsin, lambda _, x: divide(1.0, _sqrt_one_minus_square(x)), sample=unary(-0.9, 0.9)
 )
-arccos = elementwise(
+arccos: Op = elementwise(
     np.arccos, lambda _, x: divide(-1.0, _sqrt_one_minus_square(x)), sample=unary(-0.9, 0.9)
 )
-arctan = elementwise(np.arctan, lambda _, x: divide(1.0, add(square(x), 1.0)), sample=unary())
+arctan: Op = elementwise(np.arctan, lambda _, x: divide(1.0, add(square(x), 1.0)), sample=unary())
 
 
 def _sqrt_one_minus_square(x: Any) -> Any:
@@ -64,38 +65,38 @@ def _over_radius(x: Any, y: Any, numerator: Any) -> Any:
     return where(origin, 0.0, divide(numerator, where(origin, 1.0, r2)))
 
 
-arctan2 = elementwise(
+arctan2: Op = elementwise(
     np.arctan2,
     lambda _, y, x: _over_radius(x, y, x),
     lambda _, y, x: _over_radius(x, y, negative(y)),
     sample=binary(kinks=((0.0, 0.0),)),
 )
 
-sinh = elementwise(np.sinh, lambda _, x: cosh(x), sample=unary(complex_=True))
-cosh = elementwise(np.cosh, lambda _, x: sinh(x), sample=unary(complex_=True))
-tanh = elementwise(
+sinh: Op = elementwise(np.sinh, lambda _, x: cosh(x), sample=unary(complex_=True))
+cosh: Op = elementwise(np.cosh, lambda _, x: sinh(x), sample=unary(complex_=True))
+tanh: Op = elementwise(
     np.tanh,
     lambda y, _: multiply(subtract(1.0, y), add(y, 1.0)),
     sample=unary(complex_=True),
 )
-arcsinh = elementwise(
+arcsinh: Op = elementwise(
     np.arcsinh, lambda _, x: divide(1.0, sqrt(add(square(x), 1.0))), sample=unary()
 )
-arccosh = elementwise(
+arccosh: Op = elementwise(
     np.arccosh,
     lambda _, x: divide(1.0, sqrt(multiply(subtract(x, 1.0), add(x, 1.0)))),
     sample=unary(1.2, 3),
 )
-arctanh = elementwise(
+arctanh: Op = elementwise(
     np.arctanh,
     lambda _, x: reciprocal(multiply(subtract(1.0, x), add(x, 1.0))),
     sample=unary(-0.8, 0.8),
 )
 
-degrees = elementwise(np.degrees, lambda _, __: 180.0 / np.pi, sample=unary())
-radians = elementwise(np.radians, lambda _, __: np.pi / 180.0, sample=unary())
-deg2rad = elementwise(np.deg2rad, lambda _, __: np.pi / 180.0, sample=unary())
-rad2deg = elementwise(np.rad2deg, lambda _, __: 180.0 / np.pi, sample=unary())
+degrees: Op = elementwise(np.degrees, lambda _, __: 180.0 / np.pi, sample=unary())
+radians: Op = elementwise(np.radians, lambda _, __: np.pi / 180.0, sample=unary())
+deg2rad: Op = elementwise(np.deg2rad, lambda _, __: np.pi / 180.0, sample=unary())
+rad2deg: Op = elementwise(np.rad2deg, lambda _, __: 180.0 / np.pi, sample=unary())
 
 
 def _weight(a: Any, b: Any) -> Any:
@@ -105,13 +106,13 @@ def _weight(a: Any, b: Any) -> Any:
     return reciprocal(add(exp(gap), 1.0))
 
 
-logaddexp = elementwise(
+logaddexp: Op = elementwise(
     np.logaddexp,
     lambda _, x, y: _weight(x, y),
     lambda _, x, y: _weight(y, x),
     sample=binary(kinks=((1e4, -1e4), (-np.inf, -np.inf))),
 )
-logaddexp2 = elementwise(
+logaddexp2: Op = elementwise(
     np.logaddexp2,
     lambda _, x, y: _weight(multiply(LN2, x), multiply(LN2, y)),
     lambda _, x, y: _weight(multiply(LN2, y), multiply(LN2, x)),

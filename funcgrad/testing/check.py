@@ -82,9 +82,7 @@ def derivative_along(
             row.append(
                 [(a * factor - b) / (factor - 1) for a, b in zip(row[k], table[k], strict=True)]
             )
-            for j, (new, left, old) in enumerate(
-                zip(row[k + 1], row[k], table[k], strict=True)
-            ):
+            for j, (new, left, old) in enumerate(zip(row[k + 1], row[k], table[k], strict=True)):
                 miss = np.maximum(np.abs(new - left), np.abs(new - old))
                 better = miss < error[j]
                 best[j] = np.where(better, new, best[j])
@@ -108,10 +106,16 @@ def _random_like(x: Any, rng: np.random.Generator) -> Any:
 
 
 def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    return sum(
-        (np.sum(np.asarray(x, _wide(x)) * np.asarray(y, _wide(y))) for x, y in zip(a, b, strict=True)
-         if np.asarray(x).dtype.kind in "fc" and np.asarray(y).dtype.kind in "fc"),
-        np.float64(0.0),
+    """Re Σ a·b: a real operand has no use for the imaginary part of its cotangent."""
+    return np.real(
+        sum(
+            (
+                np.sum(np.asarray(x, _wide(x)) * np.asarray(y, _wide(y)))
+                for x, y in zip(a, b, strict=True)
+                if np.asarray(x).dtype.kind in "fc" and np.asarray(y).dtype.kind in "fc"
+            ),
+            np.float64(0.0),
+        )
     )
 
 
@@ -192,18 +196,25 @@ def _check(
         value, pull = vjp(f, *args)
         gs = tree.map(lambda x: _random_like(x, rng), value)
         back = pull(gs)
-        numbers = [(np.asarray(g), np.asarray(w)) for g, w in zip(_leaves(gs), expected, strict=True)]
+        numbers = [
+            (np.asarray(g), np.asarray(w)) for g, w in zip(_leaves(gs), expected, strict=True)
+        ]
         want = _dot([g for g, _ in numbers], [w for _, w in numbers])
         size = sum(float(np.sum(np.abs(g) * np.abs(w))) for g, w in numbers if g.dtype.kind in "fc")
-        miss = sum(float(np.sum(np.abs(g) * e)) for (g, _), e in zip(numbers, error, strict=True) if g.dtype.kind in "fc")
+        miss = sum(
+            float(np.sum(np.abs(g) * e))
+            for (g, _), e in zip(numbers, error, strict=True)
+            if g.dtype.kind in "fc"
+        )
         got = _dot(_leaves(back), _leaves(ts))
         _close(got, want, r, a + r * size, miss, f"reverse mode, order {level}")
     if order > 1:
         if "fwd" in modes:
             _check(lambda *x: jvp(f, x, ts)[1], args, order - 1, modes, rtol, atol, rng, level + 1)
         if gs is not None:
+
             def pulled(*x: Any) -> Any:
-                value, pull = vjp(f, *x)
+                _, pull = vjp(f, *x)
                 return [c for c in tree.leaves(pull(gs)) if is_inexact(type_of(operand(c)).dtype)]
 
             _check(pulled, args, order - 1, modes, rtol, atol, rng, level + 1)

@@ -139,9 +139,7 @@ def _node_of(x: Any, tape: Tape) -> Any:
 def _gather(found: Sequence[Any], flat: Sequence[Any]) -> tuple[Any, ...]:
     """Cotangents as trees, one for each group of leaves."""
     leaves = [x for group, _ in flat for x in group]
-    whole = own(
-        [_zeros_like(x) if c is None else c for c, x in zip(found, leaves, strict=True)]
-    )
+    whole = own([_zeros_like(x) if c is None else c for c, x in zip(found, leaves, strict=True)])
     out, at = [], 0
     for group, definition in flat:
         out.append(tree.unflatten(definition, whole[at : at + len(group)]))
@@ -231,11 +229,11 @@ class _Stand(Tracer):
     """Remembers the type of a primal and nothing of its value."""
 
     __slots__ = ("kind",)
+    kind: ArrayType
 
     @property
     def type(self) -> ArrayType:
-        kind: ArrayType = self.kind
-        return kind
+        return self.kind
 
 
 def _no_value(x: Any) -> Any:
@@ -245,7 +243,7 @@ def _no_value(x: Any) -> Any:
 
 
 def _fresh(x: Any) -> Any:
-    return x.copy() if type(x) is np.ndarray else x
+    return x.copy("K") if type(x) is np.ndarray else x
 
 
 def _as_cotangent(c: Any, kind: ArrayType) -> Any:
@@ -326,7 +324,9 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Function]:
     def push(*tangents: Any) -> Any:
         ts = check_matches(tuple(tangents), primal_definition, primal_types, "the tangent")
         chosen = [i for i, t in enumerate(types) if is_inexact(t.dtype)]
-        cast_ts = [None if t is None else cast(t, k.dtype) for t, k in zip(ts, primal_types, strict=True)]
+        cast_ts = [
+            None if t is None else cast(t, k.dtype) for t, k in zip(ts, primal_types, strict=True)
+        ]
 
         def flat_pull(*cts: Any) -> tuple[Any, ...]:
             given: list[Any] = [_no_tangent(t) for t in types]
@@ -390,5 +390,3 @@ def stop_gradient(x: Any) -> Any:
     """
     leaves, definition = leaves_of(x, "the argument of stop_gradient")
     return tree.unflatten(definition, [bind(STOP_GRADIENT, (leaf,)) for leaf in leaves])
-
-

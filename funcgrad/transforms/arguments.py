@@ -23,7 +23,15 @@ from funcgrad.errors import (
     located,
 )
 
-__all__ = ["check_matches", "differentiable_leaves", "leaves_of", "lower", "name_of", "own", "select"]
+__all__ = [
+    "check_matches",
+    "differentiable_leaves",
+    "leaves_of",
+    "lower",
+    "name_of",
+    "own",
+    "select",
+]
 
 float0 = np.dtype([("float0", np.void, 0)])
 
@@ -58,8 +66,8 @@ def differentiable_leaves(value: Any, what: str) -> tuple[list[Array], tree.Tree
         if not is_inexact(kind.dtype):
             raise InputTypeError(
                 located(
-                    f"{what}{path} has dtype {kind.dtype}, which has no derivative; pass a floating "
-                    "point value (3.0 instead of 3), or leave it out of argnums"
+                    f"{what}{path} has dtype {kind.dtype}, which has no derivative; pass a "
+                    "floating point value (3.0 instead of 3), or leave it out of argnums"
                 )
             )
     return leaves, definition
@@ -142,7 +150,7 @@ def check_matches(
         raise CotangentError(
             located(f"{what} has the tree {got}, but the value it belongs to has {definition}")
         )
-    out = []
+    out: list[Any] = []
     for (path, leaf), kind in zip(found, types, strict=True):
         if not is_inexact(kind.dtype):
             out.append(None)

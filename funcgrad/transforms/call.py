@@ -211,5 +211,3 @@ def call_graph(graph: Graph, *args: Array) -> tuple[Array, ...]:
     """The outputs of a graph, through the operation `call`."""
     made: tuple[Array, ...] = bind(CALL, args, {"graph": graph})
     return made
-
-

@@ -132,7 +132,8 @@ def _visit_function(f: types.FunctionType, found: Captures) -> None:
 def _visit_object(x: Any, found: Captures, names: set[str]) -> None:
     """Of an object, the attributes that the code names, without running properties."""
     own = getattr(x, "__dict__", {})
-    found.key.append(type(x))
+    kind: Any = type(x)
+    found.key.append(kind)
     for name in sorted(names):
         if name in own:
             _visit(own[name], found, names)

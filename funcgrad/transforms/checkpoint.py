@@ -150,5 +150,3 @@ def checkpoint(f: Function) -> Function:
         return tree.unflatten(out[0], bind(CHECKPOINT, [*leaves, *adopted], {"graph": graph}))
 
     return wrapped
-
-

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -223,9 +223,7 @@ class CustomJvp(Primitive):
 
     def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         xs, ts = trace.split(args)
-        given = [
-            algebra.zeros(type_of(x)) if t is None else t for x, t in zip(xs, ts, strict=True)
-        ]
+        given = [algebra.zeros(type_of(x)) if t is None else t for x, t in zip(xs, ts, strict=True)]
         outs, moved = params["rule"].jvp(xs, given)
         _refuse_captured(outs, trace, params["rule"].name)
         return tuple(trace.dual(o, t) for o, t in zip(outs, moved, strict=True))
@@ -252,12 +250,12 @@ class _Custom:
     """Shared by both: binding of arguments, static positions, flattening."""
 
     def __init__(self, fun: Function, nondiff_argnums: Sequence[int] = ()) -> None:
-        functools.update_wrapper(self, fun, updated=())
+        functools.update_wrapper(cast(Any, self), fun, updated=())
         self.fun = fun
         self.nondiff = tuple(nondiff_argnums)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else functools.partial(cast(Any, self), instance)
 
     def _arguments(self, args: Any, kwargs: Any) -> tuple[list[Any], list[Any]]:
         """Static and differentiable arguments, all by position."""
@@ -284,7 +282,7 @@ def _numbered(given: Any, count: int, what: str) -> Sequence[Any]:
     return given
 
 
-class custom_vjp(_Custom):  # noqa: N801 (a decorator, with JAX's name)
+class custom_vjp(_Custom):
     """A function with its own reverse rule.
 
     Parameters
@@ -407,7 +405,7 @@ def _checked(c: Any, kind: ArrayType, what: str) -> Array:
     return algebra.broadcast(c, kind.shape, kind.dtype)
 
 
-class custom_jvp(_Custom):  # noqa: N801 (a decorator, with JAX's name)
+class custom_jvp(_Custom):
     """A function with its own forward rule; reverse mode is derived from it.
 
     Notes

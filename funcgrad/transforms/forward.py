@@ -50,7 +50,7 @@ class Forward(Trace):
         for a in args:
             if isinstance(a, Tracer) and a.trace is self:
                 xs.append(a.value)
-                ts.append(a.tangent)  # type: ignore[attr-defined]
+                ts.append(a.tangent)
             else:
                 xs.append(a)
                 ts.append(None)

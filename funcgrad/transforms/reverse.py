@@ -99,7 +99,7 @@ class Tape(Trace):
         """`x` as it can be kept for backward, whatever the caller does to it."""
         if type(x) is ndarray:
             if x.nbytes <= config.copy_limit:
-                return x.copy()
+                return x.copy("K")  # the same order: NumPy sums in memory order
             self.watches.append((x, fingerprint(x)))
         return x
 
@@ -230,7 +230,7 @@ def _pick(parent: Node, k: int) -> Node:
 
 
 def _fix2(x: Array, y: Array, z: Array, nx: Any, ny: Any) -> Any:
-    """The types of the operands whose shape or dtype is not the output's; None when there is none."""
+    """The types of the operands whose shape or dtype is not the output's; None without any."""
     kx, ky = type(x), type(y)
     if kx is ndarray and ky is ndarray:
         if x.shape == y.shape and x.dtype is y.dtype:
@@ -317,9 +317,7 @@ def reachable(roots: Sequence[Node]) -> list[Node]:
     return sorted(seen, key=operator.attrgetter("seq"), reverse=True)
 
 
-def backward(
-    roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node]
-) -> list[Array | None]:
+def backward(roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node]) -> list[Array | None]:
     """The cotangents of `leaves`, given those of `roots`; None where it is zero."""
     cts: dict[Node, Any] = {}
     for node, g in roots:

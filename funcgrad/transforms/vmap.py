@@ -19,7 +19,9 @@ __all__ = ["vmap"]
 Function = Callable[..., Any]
 
 
-def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None) -> Function:
+def vmap(
+    f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None
+) -> Function:
     """`f` applied to every example along an axis of its arguments, without a loop.
 
     Parameters

@@ -1,0 +1,76 @@
+"""NEP 13 and NEP 18: plain ``np.sin(t)`` and ``np.sum(t)`` of traced values come here.
+
+A ufunc goes to `ufuncs.call_ufunc`, any other function to the function of the namespace that
+stands for it. What has no rule is a named error: nothing falls back to the bare value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.forms import UFUNCS
+from funcgrad.core.tracer import Operand
+from funcgrad.errors import UnsupportedCallError, located
+from funcgrad.numpy.calls import FUNCTIONS, TRACED, state, unbox
+from funcgrad.numpy.ufuncs import call_ufunc
+
+__all__ = ["install"]
+
+
+def array_ufunc(self: Any, ufunc: np.ufunc, method: str, /, *inputs: Any, **keywords: Any) -> Any:
+    """Apply a ufunc of which an input or output is traced."""
+    if method == "__call__" and not keywords:
+        rule = UFUNCS.get(ufunc)
+        if rule is not None and len(inputs) == ufunc.nin:
+            return rule(*inputs)
+    return call_ufunc(ufunc, method, inputs, keywords)
+
+
+def array_function(
+    self: Any, function: Callable[..., Any], types: Any, args: Any, kwargs: Any
+) -> Any:
+    """Apply a function of NumPy of which an argument is traced."""
+    ours = FUNCTIONS.get(function)
+    if ours is not None:
+        return ours(*args, **kwargs)
+    if state(tuple(args)) < TRACED and state(tuple(kwargs.values())) < TRACED:
+        return function(*map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()})
+    module = getattr(function, "__module__", "numpy")
+    raise UnsupportedCallError(
+        located(
+            f"{module}.{function.__name__} is not supported on traced values; write it with "
+            "functions of funcgrad.numpy, state a rule with funcgrad.custom_vjp, or apply it to "
+            "funcgrad.value(x) if it is a constant"
+        )
+    )
+
+
+def _text(a: Any, *args: Any, **kwargs: Any) -> str:
+    return repr(a)
+
+
+def _plain_text(a: Any, *args: Any, **kwargs: Any) -> str:
+    return str(a)
+
+
+def _apart(a: Any, b: Any, *args: Any, **kwargs: Any) -> bool:
+    """Traced values share no memory that a program could see, but with themselves."""
+    return a is b
+
+
+def install() -> None:
+    """Give traced values NumPy's two protocols."""
+    FUNCTIONS.update(
+        {
+            np.array_repr: _text,
+            np.array_str: _plain_text,
+            np.array2string: _plain_text,
+            np.shares_memory: _apart,
+            np.may_share_memory: _apart,
+        }
+    )
+    for name, method in (("__array_ufunc__", array_ufunc), ("__array_function__", array_function)):
+        setattr(Operand, name, method)

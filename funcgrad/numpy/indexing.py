@@ -1,0 +1,230 @@
+"""Choosing elements: where, take, compress, select and the functions that return indices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from funcgrad.core.tracer import operand, type_of
+from funcgrad.core.types import Array
+from funcgrad.numpy.calls import as_array, known, numpy_function
+from funcgrad.ops import arithmetic as ops
+from funcgrad.ops import index
+from funcgrad.ops import shape as shapes
+
+__all__ = [
+    "argwhere",
+    "choose",
+    "compress",
+    "diag_indices",
+    "diag_indices_from",
+    "extract",
+    "flatnonzero",
+    "nonzero",
+    "piecewise",
+    "select",
+    "take",
+    "take_along_axis",
+    "tril_indices",
+    "tril_indices_from",
+    "triu_indices",
+    "triu_indices_from",
+    "unravel_index",
+    "where",
+]
+
+diag_indices = np.diag_indices
+tril_indices, triu_indices, unravel_index = np.tril_indices, np.triu_indices, np.unravel_index
+
+
+@numpy_function(np.where)
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """`x` where the condition holds, else `y`; the branch not taken gets derivative 0.
+
+    With the condition alone the indices where it holds, which have to be known.
+    """
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ValueError("either both or neither of x and y should be given")
+    return ops.where(condition, x, y)
+
+
+@numpy_function(np.nonzero)
+def nonzero(a: Any) -> Any:
+    """The indices of the elements that are not 0; they have to be known."""
+    return np.nonzero(known(a, "nonzero()"))
+
+
+@numpy_function(np.flatnonzero)
+def flatnonzero(a: Any) -> Any:
+    """The flat indices of the elements that are not 0; they have to be known."""
+    return np.flatnonzero(known(a, "flatnonzero()"))
+
+
+@numpy_function(np.argwhere)
+def argwhere(a: Any) -> Any:
+    """The indices of the elements that are not 0 as rows; they have to be known."""
+    return np.argwhere(known(a, "argwhere()"))
+
+
+@numpy_function(np.take)
+def take(
+    a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
+) -> Array:
+    """The elements of `a` at integer positions along an axis."""
+    x, at = as_array(a), operand(indices)
+    if axis is None:
+        x, axis = shapes.reshape(x, (type_of(x).size,)), 0
+    axis = normalize_axis_index(axis, type_of(x).ndim)
+    extent = type_of(x).shape[axis]
+    if mode == "wrap":
+        at = ops.remainder(at, extent)
+    elif mode == "clip":
+        at = ops.minimum(ops.maximum(at, 0), extent - 1)
+    kind = type_of(at)
+    if kind.ndim == 0:
+        return index.read(x, (slice(None),) * axis + (at,))
+    if not kind.size:
+        at = np.asarray(at).astype(int)
+    order = (axis, *(k for k in range(type_of(x).ndim) if k != axis))
+    found = index.gather(shapes.transpose(x, order), at)
+    rank = kind.ndim
+    back = (*range(rank, rank + axis), *range(rank), *range(rank + axis, type_of(found).ndim))
+    return shapes.transpose(found, back)
+
+
+@numpy_function(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
+    """The elements of `arr` at one position for each line along an axis."""
+    x, at = as_array(arr), as_array(indices)
+    if type_of(at).dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if axis is None:
+        if type_of(at).ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        x, axis = shapes.reshape(x, (type_of(x).size,)), 0
+    rank = type_of(x).ndim
+    if rank != type_of(at).ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    axis = normalize_axis_index(axis, rank)
+    lines = [
+        at if k == axis else np.arange(n).reshape((-1,) + (1,) * (rank - k - 1))
+        for k, n in enumerate(type_of(x).shape)
+    ]
+    return index.gather(x, *lines)
+
+
+@numpy_function(np.compress)
+def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Array:
+    """The slices of `a` along an axis where the condition, which has to be known, holds."""
+    return take(a, np.flatnonzero(known(condition, "compress()")), axis)
+
+
+@numpy_function(np.extract)
+def extract(condition: Any, arr: Any) -> Array:
+    """The elements of `arr` where the condition, which has to be known, holds."""
+    return take(arr, np.flatnonzero(known(condition, "extract()")))
+
+
+# ------------------------------------------------------------------------ choosing branches
+
+
+@numpy_function(np.select)
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
+    """For each element the first choice whose condition holds, else the default."""
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not len(condlist):
+        raise ValueError("select with an empty condition list is not possible")
+    conditions = [as_array(c) for c in condlist]
+    for i, c in enumerate(conditions):
+        if type_of(c).dtype.kind != "b":
+            raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
+    choices = [operand(c) for c in (*choicelist, default)]
+    dtype = np.result_type(*(type_of(c).promotable() for c in choices))
+    whole = np.broadcast_shapes(*(type_of(c).shape for c in (*conditions, *choices)))
+    out: Any = ops.cast(choices[-1], dtype)
+    for condition, choice in zip(conditions[::-1], choices[-2::-1], strict=True):
+        out = ops.where(condition, ops.cast(choice, dtype), out)
+    return shapes.broadcast_to(out, whole)
+
+
+@numpy_function(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
+    """Each function applied to the elements where its condition, which has to be known, holds."""
+    at = as_array(x)
+    shape = type_of(at).shape
+    conditions = np.asarray(known(condlist, "piecewise()"), bool)
+    if conditions.shape == shape or (conditions.ndim == 1 and len(shape) == 0):
+        conditions = conditions.reshape((-1, *shape))
+    if len(conditions) == len(funclist) - 1:
+        rest = ~np.any(conditions, axis=0, keepdims=True)
+        conditions = np.concatenate([conditions, rest], axis=0)
+    elif len(conditions) != len(funclist):
+        n = len(conditions)
+        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
+    out: Any = np.zeros(shape, type_of(at).dtype)
+    for condition, function in zip(conditions, funclist, strict=True):
+        if not condition.any():
+            continue
+        value = function
+        if isinstance(function, Callable):  # type: ignore[arg-type]
+            value = function(index.read(at, (condition,)), *args, **kw)
+        out = index.index_set(out, condition, operand(value))
+    return out
+
+
+@numpy_function(np.choose)
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
+    """For each element the choice that the integer array `a` names."""
+    at = as_array(a)
+    rows = [operand(c) for c in choices]
+    shape = np.broadcast_shapes(type_of(at).shape, *(type_of(c).shape for c in rows))
+    dtype = np.result_type(*(type_of(c).promotable() for c in rows))
+    table = shapes.stack([shapes.broadcast_to(ops.cast(c, dtype), shape) for c in rows])
+    if mode == "wrap":
+        at = ops.remainder(at, len(rows))
+    elif mode == "clip":
+        at = ops.minimum(ops.maximum(at, 0), len(rows) - 1)
+    at = shapes.broadcast_to(at, shape)
+    lines = [np.arange(n).reshape((-1,) + (1,) * (len(shape) - k - 1)) for k, n in enumerate(shape)]
+    return index.gather(table, at, *lines)
+
+
+# ------------------------------------------------------------------------- index functions
+
+
+def _square(x: Any, rank: int | None = None) -> tuple[int, ...]:
+    shape = type_of(operand(x)).shape
+    if rank is not None and len(shape) != rank:
+        raise ValueError(f"input array must be {rank}-d")
+    return shape
+
+
+@numpy_function(np.diag_indices_from)
+def diag_indices_from(arr: Any) -> Any:
+    """The indices of the main diagonal of an array."""
+    shape = _square(arr)
+    if len(shape) < 2:
+        raise ValueError("input array must be at least 2-d")
+    if len(set(shape)) != 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    return np.diag_indices(shape[0], len(shape))
+
+
+@numpy_function(np.tril_indices_from)
+def tril_indices_from(arr: Any, k: int = 0) -> Any:
+    """The indices of the lower triangle of a matrix."""
+    rows, columns = _square(arr, 2)
+    return np.tril_indices(rows, k, columns)
+
+
+@numpy_function(np.triu_indices_from)
+def triu_indices_from(arr: Any, k: int = 0) -> Any:
+    """The indices of the upper triangle of a matrix."""
+    rows, columns = _square(arr, 2)
+    return np.triu_indices(rows, k, columns)

@@ -1,0 +1,159 @@
+"""Functions that read shape and dtype only, and the names that are NumPy's own objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import (
+    bool_,
+    complex64,
+    complex128,
+    dtype,
+    e,
+    errstate,
+    euler_gamma,
+    finfo,
+    float16,
+    float32,
+    float64,
+    iinfo,
+    inf,
+    int8,
+    int16,
+    int32,
+    int64,
+    intp,
+    isdtype,
+    issubdtype,
+    nan,
+    ndarray,
+    newaxis,
+    pi,
+    promote_types,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+
+from funcgrad.core.tracer import Operand, operand, type_of
+from funcgrad.numpy.calls import numpy_function
+
+__all__ = [
+    "bool_",
+    "can_cast",
+    "common_type",
+    "complex128",
+    "complex64",
+    "dtype",
+    "e",
+    "errstate",
+    "euler_gamma",
+    "finfo",
+    "float16",
+    "float32",
+    "float64",
+    "iinfo",
+    "inf",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "intp",
+    "iscomplexobj",
+    "isdtype",
+    "isrealobj",
+    "isscalar",
+    "issubdtype",
+    "min_scalar_type",
+    "nan",
+    "ndarray",
+    "ndim",
+    "newaxis",
+    "pi",
+    "promote_types",
+    "result_type",
+    "shape",
+    "size",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
+]
+
+
+@numpy_function(np.shape, views=True)
+def shape(a: Any) -> tuple[int, ...]:
+    """The extents of an array."""
+    return type_of(operand(a)).shape
+
+
+@numpy_function(np.ndim, views=True)
+def ndim(a: Any) -> int:
+    """The number of axes."""
+    return type_of(operand(a)).ndim
+
+
+@numpy_function(np.size, views=True)
+def size(a: Any, axis: Any = None) -> int:
+    """The number of elements, or the extent of an axis."""
+    kind = type_of(operand(a))
+    if axis is None:
+        return kind.size
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    return int(np.prod([kind.shape[k] for k in axes], dtype=int))
+
+
+@numpy_function(np.iscomplexobj, views=True)
+def iscomplexobj(x: Any) -> bool:
+    """Whether the dtype is complex."""
+    return type_of(operand(x)).dtype.kind == "c"
+
+
+@numpy_function(np.isrealobj, views=True)
+def isrealobj(x: Any) -> bool:
+    """Whether the dtype is not complex."""
+    return not iscomplexobj(x)
+
+
+@numpy_function(np.result_type, views=True)
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    """The dtype of a result of these operands."""
+    return np.result_type(*(_promotable(x) for x in arrays_and_dtypes))
+
+
+def _promotable(x: Any) -> Any:
+    if not isinstance(x, Operand):
+        return x
+    kind = type_of(operand(x))
+    return kind.dtype.type(0).item() if kind.weak else kind.dtype
+
+
+@numpy_function(np.can_cast, views=True)
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+    """Whether a cast between dtypes is possible under a rule."""
+    return np.can_cast(_dtype_of(from_), _dtype_of(to), casting)
+
+
+def _dtype_of(x: Any) -> Any:
+    return type_of(operand(x)).dtype if isinstance(x, Operand) else x
+
+
+@numpy_function(np.common_type, views=True)
+def common_type(*arrays: Any) -> Any:
+    """A floating point type to which all arrays can be cast."""
+    return np.common_type(*(np.empty(0, type_of(operand(x)).dtype) for x in arrays))
+
+
+@numpy_function(np.min_scalar_type, views=True)
+def min_scalar_type(a: Any, /) -> Any:
+    """The dtype of a traced value."""
+    return _dtype_of(a)
+
+
+def isscalar(element: Any) -> bool:
+    """Whether `element` is a scalar, as in NumPy; a traced value is one if its value is."""
+    if isinstance(element, Operand):
+        return type_of(operand(element)).weak
+    return np.isscalar(element)

@@ -1,0 +1,241 @@
+"""``funcgrad.numpy.linalg``: linear algebra under NumPy's names.
+
+Matrices stand in the last two axes. A function of `numpy.linalg` that is not here (qr, svd, eig,
+lstsq, pinv …) works on plain arrays through NumPy and is a named error on traced values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad.core.tracer import type_of
+from funcgrad.core.types import Array
+from funcgrad.numpy import products
+from funcgrad.numpy import reshaping as shape
+from funcgrad.numpy.calls import FUNCTIONS, as_array, numpy_function
+from funcgrad.numpy.elementwise import matmul
+from funcgrad.ops import linalg as ops
+from funcgrad.ops import product
+
+__all__ = [
+    "EighResult",
+    "LinAlgError",
+    "SlogdetResult",
+    "cholesky",
+    "cross",
+    "det",
+    "diagonal",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "slogdet",
+    "solve",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
+
+LinAlgError = np.linalg.LinAlgError
+matrix_transpose = shape.matrix_transpose
+tensordot, vecdot = products.tensordot, products.vecdot
+FUNCTIONS.update(
+    {
+        np.linalg.matrix_transpose: matrix_transpose,
+        np.linalg.tensordot: tensordot,
+        np.linalg.vecdot: vecdot,
+        np.linalg.matmul: matmul,
+    }
+)
+
+
+class SlogdetResult(NamedTuple):
+    """The sign of a determinant and the logarithm of its absolute value."""
+
+    sign: Array
+    logabsdet: Array
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues in ascending order, and eigenvectors as columns."""
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+@numpy_function(np.linalg.solve)
+def solve(a: Any, b: Any) -> Array:
+    """The solution x of a x = b; `b` is a vector only if it has one axis."""
+    return ops.solve(as_array(a), as_array(b))
+
+
+@numpy_function(np.linalg.inv)
+def inv(a: Any) -> Array:
+    """The inverse of a square matrix."""
+    return ops.inv(as_array(a))
+
+
+@numpy_function(np.linalg.det)
+def det(a: Any) -> Array:
+    """The determinant; its derivative is exact for singular matrices too."""
+    return ops.det(as_array(a))
+
+
+@numpy_function(np.linalg.slogdet)
+def slogdet(a: Any) -> SlogdetResult:
+    """The sign of the determinant, and the logarithm of its absolute value."""
+    return SlogdetResult(*ops.slogdet(as_array(a)))
+
+
+@numpy_function(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: bool = False) -> Array:
+    """The Cholesky factor of a symmetric positive definite matrix."""
+    return ops.cholesky(as_array(a), upper)
+
+
+@numpy_function(np.linalg.eigh)
+def eigh(a: Any, UPLO: str = "L") -> EighResult:
+    """Eigenvalues and eigenvectors of a symmetric matrix.
+
+    The derivative of the eigenvectors is infinite where eigenvalues coincide.
+    """
+    return EighResult(*ops.eigh(as_array(a), UPLO))
+
+
+@numpy_function(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: str = "L") -> Array:
+    """Eigenvalues of a symmetric matrix in ascending order."""
+    return ops.eigvalsh(as_array(a), UPLO)
+
+
+@numpy_function(np.linalg.matrix_power)
+def matrix_power(a: Any, n: int) -> Array:
+    """A square matrix to an integer power."""
+    return ops.matrix_power(as_array(a), n)
+
+
+# ----------------------------------------------------------------------------------- norms
+
+
+@numpy_function(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
+    """A vector or matrix norm; its derivative at the zero vector is 0."""
+    return ops.norm(as_array(x), ord, axis, keepdims)
+
+
+@numpy_function(np.linalg.vector_norm)
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Array:
+    """A vector norm over some axes, all by default."""
+    v = as_array(x)
+    rank = type_of(v).ndim
+    axes = tuple(range(rank)) if axis is None else axis
+    if axis is None or isinstance(axis, tuple):
+        axes = np.lib.array_utils.normalize_axis_tuple(axes, rank)
+        rest = tuple(k for k in range(rank) if k not in axes)
+        kept = tuple(1 if k in axes else n for k, n in enumerate(type_of(v).shape))
+        v = shape.ops.transpose(v, (*axes, *rest))
+        tail = type_of(v).shape[len(axes) :]
+        extent = int(np.prod(type_of(v).shape[: len(axes)], dtype=int))
+        found = ops.norm(shape.ops.reshape(v, (extent, *tail)), ord, 0)
+        return shape.ops.reshape(found, kept) if keepdims else found
+    return ops.norm(v, ord, axis, keepdims)
+
+
+@numpy_function(np.linalg.matrix_norm)
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+    """A norm of matrices in the last two axes."""
+    return ops.norm(as_array(x), ord, (-2, -1), keepdims)
+
+
+# ------------------------------------------------- functions that differ from those of numpy
+
+
+@numpy_function(np.linalg.trace)
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
+    """The sum over a diagonal of the last two axes."""
+    return products.trace(x, offset, -2, -1, dtype)
+
+
+@numpy_function(np.linalg.diagonal, views=True)
+def diagonal(x: Any, /, *, offset: int = 0) -> Array:
+    """A diagonal of the last two axes, as a view."""
+    return shape.diagonal(x, offset, -2, -1)
+
+
+@numpy_function(np.linalg.cross)
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    """The cross product of vectors of 3 components."""
+    if any(type_of(as_array(v)).shape[axis] != 3 for v in (x1, x2)):
+        raise ValueError("Both input arrays must be (arrays of) 3-dimensional vectors")
+    return products.cross(x1, x2, axis=axis)
+
+
+@numpy_function(np.linalg.outer)
+def outer(x1: Any, x2: Any, /) -> Array:
+    """All products of an element of one vector and one of another."""
+    if any(type_of(as_array(v)).ndim != 1 for v in (x1, x2)):
+        raise ValueError("Input arrays must be one-dimensional")
+    return products.outer(x1, x2)
+
+
+@numpy_function(np.linalg.multi_dot)
+def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Array:
+    """The product of several matrices in the order that takes the fewest multiplications."""
+    xs = [as_array(x) for x in arrays]
+    if len(xs) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    if len(xs) == 2:
+        return product.dot(*xs)
+    first, last = type_of(xs[0]).ndim, type_of(xs[-1]).ndim
+    if first == 1:
+        xs[0] = shape.ops.reshape(xs[0], (1, type_of(xs[0]).size))
+    if last == 1:
+        xs[-1] = shape.ops.reshape(xs[-1], (type_of(xs[-1]).size, 1))
+    found = _chain(xs)
+    extents = type_of(found).shape
+    kept = extents[(first == 1) : 2 - (last == 1)]
+    return shape.ops.reshape(found, kept)
+
+
+def _chain(xs: Sequence[Array]) -> Array:
+    shapes = [type_of(x).shape for x in xs]
+    if len(xs) == 3:
+        (a0, a1), b1, c1 = shapes[0], shapes[1][1], shapes[2][1]
+        # NumPy's choice, ties included
+        if a0 * b1 * (a1 + c1) < a1 * c1 * (a0 + b1):
+            return product.dot(product.dot(xs[0], xs[1]), xs[2])
+        return product.dot(xs[0], product.dot(xs[1], xs[2]))
+    split = _order([s[0] for s in shapes] + [shapes[-1][1]])
+
+    def multiply(i: int, j: int) -> Array:
+        if i == j:
+            return xs[i]
+        return product.dot(multiply(i, split[i, j]), multiply(split[i, j] + 1, j))
+
+    return multiply(0, len(xs) - 1)
+
+
+def _order(p: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where to split each chain of matrices of the extents `p` (Cormen et al., §15.2)."""
+    n = len(p) - 1
+    cost = {(i, i): 0.0 for i in range(n)}
+    split: dict[tuple[int, int], int] = {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            cost[i, j] = float("inf")
+            for k in range(i, j):
+                found = cost[i, k] + cost[k + 1, j] + p[i] * p[k + 1] * p[j + 1]
+                if found < cost[i, j]:
+                    cost[i, j], split[i, j] = found, k
+    return split

@@ -1,0 +1,344 @@
+"""The methods and attributes of arrays, for traced values: each is a function of the namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.forms import UFUNCS
+from funcgrad.core.storage import set_item, view
+from funcgrad.core.tracer import Operand, Tracer, concrete, operand, type_of, value
+from funcgrad.errors import (
+    AbstractValueError,
+    TracerConversionError,
+    UnsupportedCallError,
+    located,
+)
+from funcgrad.numpy import creation, indexing, joining, pointwise, products, reductions, writing
+from funcgrad.numpy import reshaping as shape
+from funcgrad.numpy.calls import as_array, fresh, refuse
+from funcgrad.ops import arithmetic
+
+__all__ = ["install"]
+
+# ------------------------------------------------------------------------------- attributes
+
+
+def _kind(self: Any) -> Any:
+    return type_of(self.content())
+
+
+def _transposed(self: Any) -> Any:
+    return shape.transpose(self) if _kind(self).ndim > 1 else self
+
+
+def _mt(self: Any) -> Any:
+    if _kind(self).ndim < 2:
+        raise ValueError("matrix transpose with ndim < 2 is undefined")
+    return shape.matrix_transpose(self)
+
+
+def _strides(self: Any) -> tuple[int, ...]:
+    return tuple(np.empty(_kind(self).shape, _kind(self).dtype).strides)
+
+
+ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
+    "shape": lambda self: _kind(self).shape,
+    "dtype": lambda self: _kind(self).dtype,
+    "ndim": lambda self: _kind(self).ndim,
+    "size": lambda self: _kind(self).size,
+    "itemsize": lambda self: _kind(self).dtype.itemsize,
+    "nbytes": lambda self: _kind(self).dtype.itemsize * _kind(self).size,
+    "strides": _strides,
+    "T": _transposed,
+    "mT": _mt,
+    "real": shape.real,
+    "imag": shape.imag,
+    "flat": lambda self: Flat(self),
+}
+
+
+class Flat:
+    """``x.flat``: the elements in order, to be read, written and iterated over."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def _line(self) -> Any:
+        size = _kind(self.array).size
+        return view(self.array, lambda x: shape.ops.reshape(x, (size,)))
+
+    def __len__(self) -> int:
+        return int(_kind(self.array).size)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._line())
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._line()[index]
+        return creation.copy(found) if _kind_of(found).ndim else found
+
+    def __setitem__(self, index: Any, v: Any) -> None:
+        self._line()[index] = v
+
+
+def _kind_of(x: Any) -> Any:
+    return type_of(operand(x))
+
+
+# ---------------------------------------------------------------------------------- methods
+
+
+def _extents(shape_: tuple[Any, ...]) -> Any:
+    return shape_[0] if len(shape_) == 1 else shape_
+
+
+def _reshape(self: Any, *shape_: Any, order: str = "C", copy: bool | None = None) -> Any:
+    """The array in another shape, as a view where NumPy gives one."""
+    return shape.reshape(self, _extents(shape_), order, copy=copy)
+
+
+def _transpose(self: Any, *axes: Any) -> Any:
+    """The array with its axes in another order, as a view."""
+    return shape.transpose(self, _extents(axes) if axes else None)
+
+
+def _ravel(self: Any, order: str = "C") -> Any:
+    """The array with one axis, as a view where NumPy gives one."""
+    return shape.ravel(self, order)
+
+
+def _flatten(self: Any, order: str = "C") -> Any:
+    """A copy of the array with one axis."""
+    return creation.copy(shape.ravel(self, order))
+
+
+def _copy(self: Any, order: str = "C") -> Any:
+    """A copy: writing into it leaves the array as it is."""
+    return creation.copy(self)
+
+
+def _astype(
+    self: Any,
+    dtype: Any,
+    order: str = "K",
+    casting: str = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+) -> Any:
+    """The array in another dtype; integers and bools are locally constant."""
+    kind = _kind(self)
+    if not np.can_cast(kind.dtype, dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            located(
+                f"Cannot cast array data from {kind.dtype!r} to {np.dtype(dtype)!r} "
+                f"according to the rule '{casting}'"
+            )
+        )
+    if not copy and np.dtype(dtype) == kind.dtype:
+        return self
+    return creation.array(self, dtype)
+
+
+def _cut(self: Any, what: str) -> Any:
+    x = self.content()
+    if not isinstance(x, Tracer):
+        return x
+    raise TracerConversionError(
+        located(
+            f"{what} of a traced value of type {type_of(x)} would cut its gradient; leave it out, "
+            "or say funcgrad.value(t) or funcgrad.stop_gradient(t) if it is meant to be a constant"
+        )
+    )
+
+
+def _item(self: Any, *args: Any) -> Any:
+    """The element as a Python number; an error for a traced value."""
+    return _cut(self, ".item()").item(*args)
+
+
+def _tolist(self: Any) -> Any:
+    """The elements as Python numbers; an error for a traced value."""
+    return _cut(self, ".tolist()").tolist()
+
+
+def _fill(self: Any, value: Any) -> None:
+    """Write one value into all elements."""
+    set_item(self, Ellipsis, operand(value))
+
+
+def _sort(
+    self: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> None:
+    """Sort in place along an axis."""
+    set_item(self, Ellipsis, operand(reductions.sort(self, axis, kind, order, stable=stable)))
+
+
+def _partition(
+    self: Any, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
+) -> None:
+    """Partition in place along an axis."""
+    set_item(self, Ellipsis, operand(reductions.partition(self, kth, axis, kind, order)))
+
+
+def _clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **keywords: Any) -> Any:
+    """The array limited to an interval."""
+    if min is None and max is None:
+        raise ValueError("One of max or min must be given")
+    refuse("clip", **keywords)
+    return pointwise.clip(self, min, max, out)
+
+
+def _conj(self: Any) -> Any:
+    """The complex conjugate."""
+    x = as_array(self)
+    return fresh(arithmetic.conjugate(x), x)
+
+
+def _tobytes(self: Any, order: str = "C") -> bytes:
+    """The bytes of the array; an error for a traced value."""
+    made: bytes = np.asarray(_cut(self, ".tobytes()")).tobytes()
+    return made
+
+
+def _view(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """The array itself; another dtype or type would reinterpret the bytes."""
+    if args or kwargs:
+        raise UnsupportedCallError(
+            located("a view with another dtype is not supported on traced values")
+        )
+    return view(self, lambda x: x)
+
+
+def _resize(self: Any, *args: Any, **kwargs: Any) -> None:
+    """Not supported: a traced array cannot change its size in place."""
+    raise UnsupportedCallError(located("resize() in place is not supported on traced values"))
+
+
+def _choose(self: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    """For each element the choice that it names."""
+    return indexing.choose(self, choices, out, mode)
+
+
+def _compress(self: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    """The slices along an axis where the condition holds."""
+    return indexing.compress(condition, self, axis, out)
+
+
+def _searchsorted(self: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """Where the elements of `v` would go."""
+    return reductions.searchsorted(self, v, side, sorter)
+
+
+def _dot(self: Any, b: Any, out: Any = None) -> Any:
+    """The product with `b`."""
+    return products.dot(self, b, out)
+
+
+def _setflags(self: Any, *args: Any, **kwargs: Any) -> None:
+    """Nothing to set: the memory of a traced value is not the program's."""
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "all": reductions.all,
+    "any": reductions.any,
+    "argmax": reductions.argmax,
+    "argmin": reductions.argmin,
+    "argpartition": reductions.argpartition,
+    "argsort": reductions.argsort,
+    "astype": _astype,
+    "choose": _choose,
+    "clip": _clip,
+    "compress": _compress,
+    "conj": _conj,
+    "conjugate": _conj,
+    "copy": _copy,
+    "cumprod": reductions.cumprod,
+    "cumsum": reductions.cumsum,
+    "diagonal": shape.diagonal,
+    "dot": _dot,
+    "fill": _fill,
+    "flatten": _flatten,
+    "item": _item,
+    "max": reductions.max,
+    "mean": reductions.mean,
+    "min": reductions.min,
+    "nonzero": indexing.nonzero,
+    "partition": _partition,
+    "prod": reductions.prod,
+    "put": writing.put,
+    "ravel": _ravel,
+    "repeat": joining.repeat,
+    "reshape": _reshape,
+    "resize": _resize,
+    "round": pointwise.round,
+    "searchsorted": _searchsorted,
+    "setflags": _setflags,
+    "sort": _sort,
+    "squeeze": shape.squeeze,
+    "std": reductions.std,
+    "sum": reductions.sum,
+    "swapaxes": shape.swapaxes,
+    "take": indexing.take,
+    "tobytes": _tobytes,
+    "tolist": _tolist,
+    "trace": products.trace,
+    "transpose": _transpose,
+    "var": reductions.var,
+    "view": _view,
+}
+
+# NumPy calls the method of this name for an object array, which ``np.asarray(t)`` is
+SCALAR_METHODS = (
+    *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "hypot"),
+    *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2"),
+    *("sqrt", "cbrt", "square", "reciprocal", "fabs", "rint", "trunc", "copysign", "fmod"),
+    *("degrees", "radians", "deg2rad", "rad2deg", "isnan", "isinf", "isfinite"),
+)
+
+
+def _scalar_method(name: str) -> Callable[..., Any]:
+    rule = UFUNCS[getattr(np, name)]
+
+    def method(self: Any, *others: Any) -> Any:
+        return rule(self, *others)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"numpy.{name} of the value."
+    return method
+
+
+def _round(self: Any, decimals: int | None = None) -> Any:
+    """Python's round()."""
+    if decimals is None:
+        x = self.content()
+        if not concrete(x):
+            raise AbstractValueError(
+                located("round() to an integer is not known under jit or vmap; use np.round")
+            )
+        return round(value(x))
+    return pointwise.round(self, decimals)
+
+
+def install() -> None:
+    """Give traced values the methods and attributes of arrays."""
+    for name in SCALAR_METHODS:
+        setattr(Operand, name, _scalar_method(name))
+    for name, function in METHODS.items():
+        setattr(Operand, name, function)
+    for name, getter in ATTRIBUTES.items():
+        setter = _setter(name) if name in ("real", "imag", "flat") else None
+        setattr(Operand, name, property(getter, setter))
+    Operand.__round__ = _round  # type: ignore[attr-defined]
+
+
+def _setter(name: str) -> Callable[[Any, Any], None]:
+    def write(self: Any, v: Any) -> None:
+        getattr(self, name)[...] = v
+
+    return write

@@ -1,0 +1,256 @@
+"""Products: dot, matmul and einsum under NumPy's names, kron, cross, trace, convolution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from funcgrad.core.forms import multilinear
+from funcgrad.core.primitive import Params, Sample
+from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.numpy.calls import as_array, numpy_function, refuse
+from funcgrad.numpy.reshaping import diagonal
+from funcgrad.numpy.ufuncs import COMPOSED
+from funcgrad.ops import arithmetic as ops
+from funcgrad.ops import index, product, reduce
+from funcgrad.ops import shape as shapes
+from funcgrad.ops.samples import draw
+
+__all__ = [
+    "convolve",
+    "correlate",
+    "cross",
+    "dot",
+    "einsum",
+    "inner",
+    "kron",
+    "outer",
+    "tensordot",
+    "trace",
+    "vdot",
+    "vecdot",
+]
+
+
+@numpy_function(np.dot)
+def dot(a: Any, b: Any, out: Any = None) -> Array:
+    """The product over the last axis of `a` and the last but one of `b`."""
+    return product.dot(as_array(a), as_array(b))
+
+
+@numpy_function(np.inner)
+def inner(a: Any, b: Any, /) -> Array:
+    """The product over the last axes of both."""
+    return product.inner(as_array(a), as_array(b))
+
+
+@numpy_function(np.outer)
+def outer(a: Any, b: Any, out: Any = None) -> Array:
+    """All products of an element of `a` and one of `b`."""
+    return product.outer(as_array(a), as_array(b))
+
+
+@numpy_function(np.vdot)
+def vdot(a: Any, b: Any, /) -> Array:
+    """The inner product of the flattened arrays, the first one conjugated."""
+    return product.vdot(as_array(a), as_array(b))
+
+
+@numpy_function(np.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
+    """The product over some axes of both."""
+    return product.tensordot(as_array(a), as_array(b), axes)
+
+
+@numpy_function(np.einsum)
+def einsum(
+    *operands: Any,
+    out: Any = None,
+    optimize: Any = False,
+    dtype: Any = None,
+    order: str = "K",
+    casting: str = "safe",
+) -> Array:
+    """Einstein's summation convention over any number of operands."""
+    refuse("einsum", dtype=dtype)
+    return product.einsum(*operands, optimize=optimize)
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    """The product over one axis of both, the first one conjugated."""
+    x, y = as_array(x1), as_array(x2)
+    x, y = (shapes.moveaxis(v, normalize_axis_index(axis, type_of(v).ndim), -1) for v in (x, y))
+    row = shapes.reshape(ops.conjugate(x), (*type_of(x).shape[:-1], 1, type_of(x).shape[-1]))
+    column = shapes.reshape(y, (*type_of(y).shape, 1))
+    out = product.matmul(row, column)
+    return shapes.reshape(out, type_of(out).shape[:-2])
+
+
+vecdot = numpy_function(np.vecdot)(vecdot)
+COMPOSED[np.vecdot] = vecdot
+if hasattr(np, "matvec"):
+    COMPOSED[np.matvec] = lambda x, v: _drop(product.matmul(x, _column(v)), -1)
+    COMPOSED[np.vecmat] = lambda v, x: _drop(product.matmul(_row(v), x), -2)
+
+
+def _column(v: Any) -> Array:
+    v = as_array(v)
+    return shapes.reshape(v, (*type_of(v).shape, 1))
+
+
+def _row(v: Any) -> Array:
+    v = ops.conjugate(as_array(v))
+    shape = type_of(v).shape
+    return shapes.reshape(v, (*shape[:-1], 1, shape[-1]))
+
+
+def _drop(x: Array, axis: int) -> Array:
+    shape = list(type_of(x).shape)
+    del shape[axis]
+    return shapes.reshape(x, shape)
+
+
+@numpy_function(np.kron)
+def kron(a: Any, b: Any) -> Array:
+    """The Kronecker product: blocks of `b`, each times an element of `a`."""
+    x, y = as_array(a), as_array(b)
+    rank = max(type_of(x).ndim, type_of(y).ndim)
+    if not type_of(x).ndim or not type_of(y).ndim:
+        return ops.multiply(x, y)
+    m, n = ((1,) * (rank - type_of(v).ndim) + type_of(v).shape for v in (x, y))
+    left = shapes.reshape(x, tuple(k for extent in m for k in (extent, 1)))
+    right = shapes.reshape(y, tuple(k for extent in n for k in (1, extent)))
+    whole = ops.multiply(left, right)
+    return shapes.reshape(whole, tuple(i * j for i, j in zip(m, n, strict=True)))
+
+
+@numpy_function(np.cross)
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Array:
+    """The cross product of vectors of 3 (or 2) components."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = as_array(a), as_array(b)
+    dtype = np.promote_types(type_of(x).dtype, type_of(y).dtype)
+    x = shapes.moveaxis(x, normalize_axis_index(axisa, type_of(x).ndim, "axisa"), -1)
+    y = shapes.moveaxis(y, normalize_axis_index(axisb, type_of(y).ndim, "axisb"), -1)
+    sizes = type_of(x).shape[-1], type_of(y).shape[-1]
+    if any(n not in (2, 3) for n in sizes):
+        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
+    x, y = ops.cast(x, dtype), ops.cast(y, dtype)
+    u, v = ([index.getitem(w, (..., k)) for k in range(n)] for w, n in zip((x, y), sizes))
+    third = ops.subtract(ops.multiply(u[0], v[1]), ops.multiply(u[1], v[0]))
+    if sizes == (2, 2):
+        return third
+    if sizes == (3, 3):
+        first = ops.subtract(ops.multiply(u[1], v[2]), ops.multiply(u[2], v[1]))
+        second = ops.subtract(ops.multiply(u[2], v[0]), ops.multiply(u[0], v[2]))
+    elif sizes == (2, 3):
+        first = ops.multiply(u[1], v[2])
+        second = ops.negative(ops.multiply(u[0], v[2]))
+    else:
+        first = ops.negative(ops.multiply(u[2], v[1]))
+        second = ops.multiply(u[2], v[0])
+    rank = type_of(third).ndim
+    return shapes.stack([first, second, third], normalize_axis_index(axisc, rank + 1, "axisc"))
+
+
+@numpy_function(np.trace)
+def trace(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+) -> Array:
+    """The sum over a diagonal of two axes."""
+    found = operand(diagonal(as_array(a), offset, axis1, axis2))
+    return reduce.sum(found, type_of(found).ndim - 1, False, dtype)
+
+
+# ------------------------------------------------------------------------------- convolution
+
+
+def _window(n: int, m: int, mode: str) -> tuple[int, int]:
+    """Where the result lies in the full convolution: its start and its length."""
+    short, long = sorted((n, m))
+    if mode == "same":
+        return (short - 1) // 2, long
+    return (0, n + m - 1) if mode == "full" else (short - 1, long - short + 1)
+
+
+def _cotangent(g: Any, x: Any, y: Any, mode: str, first: bool) -> Any:
+    kind, other = (x, y) if first else (y, x)
+    n, m = kind.shape[0], type_of(other).shape[0]
+    start, length = _window(n, m, mode)
+    at = index.encode(slice(start, start + length))
+    full = bind(index.PLACE, (g,), {"shape": (n + m - 1,), "index": at})
+    return ops.cast(bind(CONVOLVE, (full, shapes.flip(other, (0,))), {"mode": "valid"}), kind.dtype)
+
+
+def _convolve_type(x: ArrayType, y: ArrayType, *, mode: str) -> ArrayType:
+    length = _window(x.shape[0], y.shape[0], mode)[1]
+    return ArrayType((length,), np.result_type(x.dtype, y.dtype))
+
+
+def _convolve_batch(size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
+    lanes = [
+        [index.getitem(x, (i,)) if b else x for x, b in zip(xs, batched, strict=True)]
+        for i in range(size)
+    ]
+    if not lanes:
+        kinds = [type_of(x) for x in xs]
+        own = [ArrayType(k.shape[b:], k.dtype) for k, b in zip(kinds, batched, strict=True)]
+        out = _convolve_type(*own, **params)
+        return np.zeros((0, *out.shape), out.dtype)
+    return shapes.stack([bind(CONVOLVE, lane, params) for lane in lanes])
+
+
+CONVOLVE = multilinear(
+    "convolve",
+    lambda x, y, mode: np.convolve(x, y, mode),
+    (
+        lambda g, x, y, *, mode: _cotangent(g, x, y, mode, True),
+        lambda g, x, y, *, mode: _cotangent(g, x, y, mode, False),
+    ),
+    _convolve_type,
+    _convolve_batch,
+    sample=lambda: [
+        Sample((draw((5,)), draw((3,), seed=1)), {"mode": "full"}),
+        Sample((draw((5,)), draw((4,), seed=1)), {"mode": "same"}),
+        Sample((draw((2,)), draw((5,), seed=1)), {"mode": "valid"}),
+        Sample((draw((5,)).astype(np.float32), draw((3,), seed=1)), {"mode": "same"}),
+    ],
+)
+
+_MODES = {0: "valid", 1: "same", 2: "full", "v": "valid", "s": "same", "f": "full"}
+
+
+def _vector(x: Any) -> Array:
+    x = as_array(x)
+    kind = type_of(x)
+    if kind.ndim > 1:
+        raise ValueError("object too deep for desired array")
+    return x if kind.ndim else shapes.reshape(x, (1,))
+
+
+@numpy_function(np.convolve)
+def convolve(a: Any, v: Any, mode: Any = "full") -> Array:
+    """The convolution of two vectors."""
+    x, y = _vector(a), _vector(v)
+    for name, w in (("a", x), ("v", y)):
+        if not type_of(w).size:
+            raise ValueError(f"{name} cannot be empty")
+    return bind(CONVOLVE, (x, y), {"mode": _MODES.get(mode, mode)})
+
+
+@numpy_function(np.correlate)
+def correlate(a: Any, v: Any, mode: Any = "valid") -> Array:
+    """The cross-correlation of two vectors, the second one conjugated."""
+    x, y = _vector(a), _vector(v)
+    mode = _MODES.get(mode, mode)
+    if type_of(x).size >= type_of(y).size:
+        return convolve(x, shapes.flip(ops.conjugate(y), (0,)), mode)
+    swapped = convolve(ops.conjugate(y), shapes.flip(x, (0,)), mode)
+    return shapes.flip(swapped, (0,))

@@ -1,0 +1,108 @@
+"""Custom rules under every transform, and what is said of wrong ones."""
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+from funcgrad.errors import CustomRuleError, NotDifferentiableError
+
+X = np.array([0.3, -0.6, 0.9])
+
+
+@fg.custom_vjp
+def tripled(x):
+    """The sine, whose gradient we call three times the cosine."""
+    return np.sin(x)
+
+
+tripled.defvjp(lambda x: (np.sin(x), x), lambda x, g: (3.0 * np.cos(x) * g,))
+
+
+@fg.custom_jvp
+def doubled(x):
+    return np.sin(x)
+
+
+doubled.defjvp(lambda xs, ts: (np.sin(xs[0]), 2.0 * np.cos(xs[0]) * ts[0]))
+
+
+@pytest.mark.parametrize(("f", "k"), [(tripled, 3.0), (doubled, 2.0)])
+def test_every_mode_uses_the_rule(f, k):
+    want = k * np.cos(X)
+    total = lambda x: np.sum(f(x))  # noqa: E731
+    np.testing.assert_array_equal(f(X), np.sin(X))
+    np.testing.assert_allclose(fg.grad(total)(X), want)
+    np.testing.assert_allclose(fg.jvp(f, (X,), (np.ones(3),))[1], want)
+    np.testing.assert_allclose(fg.jit(fg.grad(total))(X), want)
+    np.testing.assert_allclose(fg.grad(fg.jit(total))(X), want)
+    np.testing.assert_allclose(fg.vmap(fg.grad(f))(X), want)
+    np.testing.assert_allclose(fg.grad(lambda x: np.sum(fg.vmap(f)(x)))(X), want)
+    np.testing.assert_allclose(fg.jvp(fg.vmap(f), (X,), (np.ones(3),))[1], want)
+    np.testing.assert_allclose(fg.jit(fg.vmap(fg.grad(f)))(X), want)
+    # the rule itself is differentiated for the second order
+    np.testing.assert_allclose(fg.vmap(fg.grad(fg.grad(f)))(X), -k * np.sin(X))
+    np.testing.assert_allclose(fg.grad(lambda x: np.sum(fg.checkpoint(f)(x)))(X), want)
+
+
+def test_unmapped_operands_get_the_sum():
+    @fg.custom_vjp
+    def f(x, w):
+        return x * w
+
+    f.defvjp(lambda x, w: (x * w, (x, w)), lambda r, g: (g * r[1], g * r[0]))
+    g = fg.grad(lambda w: np.sum(fg.vmap(f, in_axes=(0, None))(X, w)))
+    np.testing.assert_allclose(g(2.0), np.sum(X))
+
+
+def test_trees_static_arguments_and_several_outputs():
+    @fg.custom_vjp
+    def f(n, p):
+        return {"a": p["x"] * n, "b": p["y"]}
+
+    f = fg.custom_vjp(f.fun, nondiff_argnums=(0,))
+    f.defvjp(
+        lambda n, p: ({"a": p["x"] * n, "b": p["y"]}, None),
+        lambda n, _, g: ({"x": 10.0 * n * g["a"], "y": None or g["b"]},),
+    )
+    g = fg.grad(lambda p: f(2, p)["a"] + 3.0 * f(2, p)["b"])({"x": 1.0, "y": 1.0})
+    assert g == {"x": 20.0, "y": 3.0}
+
+
+def test_wrong_rules_are_named():
+    @fg.custom_vjp
+    def f(x):
+        return x
+
+    with pytest.raises(CustomRuleError, match="no rule yet"):
+        f(1.0)
+    f.defvjp(lambda x: (x, None), lambda _, g: (g, g))
+    with pytest.raises(CustomRuleError, match="tuple of 1, one for each argument; got 2"):
+        fg.grad(f)(1.0)
+    f.defvjp(lambda x: (x, None), lambda _, g: (np.ones(2),))
+    with pytest.raises(CustomRuleError, match=r"returned shape \(2,\); it has to be \(\)"):
+        fg.grad(f)(1.0)
+    f.defvjp(lambda x: (x, None), lambda _, g: ([g],))
+    with pytest.raises(CustomRuleError, match="returned the tree"):
+        fg.grad(f)(1.0)
+    f.defvjp(lambda x: x, lambda _, g: (g,))
+    with pytest.raises(CustomRuleError, match=r"has to return \(output, residuals\)"):
+        fg.grad(f)(1.0)
+
+
+def test_closing_over_a_traced_value_is_named():
+    def loss(w):
+        f = fg.custom_vjp(lambda x: x * w)
+        f.defvjp(lambda x: (x * w, None), lambda _, g: (g,))
+        return f(w * 1.0)
+
+    for transform in (fg.grad, lambda f: fg.jit(fg.grad(f))):
+        with pytest.raises(CustomRuleError, match="closes over a traced value"):
+            transform(loss)(2.0)
+
+
+def test_a_rule_that_is_not_linear_has_no_forward_mode():
+    f = fg.custom_vjp(lambda x: x)
+    f.defvjp(lambda x: (x, None), lambda _, g: (g * g,))
+    assert fg.grad(f)(1.0) == 1.0
+    with pytest.raises(NotDifferentiableError, match="not linear"):
+        fg.jvp(f, (1.0,), (1.0,))

@@ -1,0 +1,131 @@
+"""jit: when it traces, what it remembers, and that captures are never stale."""
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
+from funcgrad.errors import TreeError
+
+
+def counted(f):
+    def g(*args, **kwargs):
+        g.count += 1
+        return f(*args, **kwargs)
+
+    g.count = 0
+    return g
+
+
+def test_it_traces_once_for_each_kind_of_arguments():
+    f = counted(lambda x: np.sum(x * 2.0))
+    g = fg.jit(f)
+    first = f.count
+    for x in (np.ones(3), np.zeros(3)):
+        g(x)
+    traced = f.count
+    g(np.ones(4)), g(np.ones(3, np.float32)), g(1.0)
+    assert traced == first + 1 or traced == 1
+    assert g(np.ones(3)) == 6.0
+
+
+def test_static_arguments():
+    f = fg.jit(lambda x, n: x**n if n > 1 else x, static_argnums=1)
+    assert f(3.0, 2) == 9.0
+    assert f(3.0, 1) == 3.0
+    g = fg.jit(lambda x, *, mode: x + 1.0 if mode == "up" else x - 1.0, static_argnames="mode")
+    assert g(1.0, mode="up") == 2.0
+    assert g(1.0, mode="down") == 0.0
+    with pytest.raises(ValueError, match="hashable"):
+        f(3.0, np.ones(2))
+
+
+def test_trees_in_and_out():
+    f = fg.jit(lambda p: {"a": p["x"][0] + p["y"], "b": (p["y"], None)})
+    out = f({"x": [1.0, np.ones(2)], "y": 2.0})
+    assert out == {"a": 3.0, "b": (2.0, None)}
+    with pytest.raises(TreeError, match=r"\['s'\]"):
+        fg.jit(lambda x: {"s": "text"})(1.0)
+
+
+def test_captured_arrays_are_looked_at_on_every_call():
+    w = np.ones(3)
+
+    def f(v):
+        return fnp.sum(w * v)
+
+    g = fg.jit(f)
+    x = np.arange(3.0)
+    assert g(x) == 3.0
+    w[:] = 2.0
+    assert g(x) == 6.0
+    w = np.full(3, 3.0)
+    assert g(x) == 9.0
+    w = np.full((3, 1), 1.0)
+    assert g(x) == 9.0
+
+
+def test_captured_numbers_containers_and_attributes():
+    scale, weights = 2.0, [np.ones(2), {"b": 1.0}]
+
+    class Model:
+        def __init__(self):
+            self.bias = np.zeros(2)
+
+        @fg.jit
+        def __call__(self, x):
+            return x * scale + weights[0] * weights[1]["b"] + self.bias
+
+    model = Model()
+    f = fg.jit(lambda x: x * scale + weights[0] * weights[1]["b"] + model.bias)
+    x = np.array([1.0, 2.0])
+    np.testing.assert_array_equal(f(x), [3, 5])
+    scale = 3.0
+    np.testing.assert_array_equal(f(x), [4, 7])
+    weights[0] = np.zeros(2)
+    np.testing.assert_array_equal(f(x), [3, 6])
+    weights[1]["b"] = 5.0
+    np.testing.assert_array_equal(f(x), [3, 6])
+    model.bias = np.ones(2)
+    np.testing.assert_array_equal(f(x), [4, 7])
+
+
+def test_a_captured_traced_value_gets_its_gradient():
+    f = fg.jit(lambda x, y: x * y)
+
+    def loss(w):
+        inner = fg.jit(lambda x: np.sum(x * w))
+        return inner(np.arange(3.0)) + f(w, w).sum()
+
+    np.testing.assert_array_equal(fg.grad(loss)(np.ones(3)), [2, 3, 4])
+
+
+def test_a_function_that_captures_a_jitted_one_that_captures_an_array():
+    w = np.ones(2)
+    inner = fg.jit(lambda x: x * w)
+    outer = fg.jit(lambda x: inner(x) + 1.0)
+    np.testing.assert_array_equal(outer(np.ones(2)), [2, 2])
+    w[:] = 5.0
+    np.testing.assert_array_equal(outer(np.ones(2)), [6, 6])
+
+
+def test_the_primal_is_not_run_twice():
+    graph = fg.make_graph(fg.grad(fg.jit(lambda x: np.sum(np.tanh(x)))))(np.ones(3))
+    assert [e.prim.name for e in graph.equations].count("tanh") == 1
+
+
+def test_every_composition_of_the_issue():
+    def f(x):
+        return np.sum(np.sin(x) * x)
+
+    x = np.linspace(0.1, 1.0, 3)
+    want = np.cos(x) * x + np.sin(x)
+    np.testing.assert_allclose(fg.jit(fg.grad(f))(x), want)
+    np.testing.assert_allclose(fg.grad(fg.jit(f))(x), want)
+    np.testing.assert_allclose(fg.jit(fg.grad(fg.jit(f)))(x), want)
+    np.testing.assert_allclose(fg.vmap(fg.jit(fg.grad(f)))(np.stack([x, x])), [want, want])
+    np.testing.assert_allclose(fg.jit(fg.vmap(fg.grad(f)))(np.stack([x, x])), [want, want])
+    np.testing.assert_allclose(fg.jvp(fg.jit(f), (x,), (np.ones(3),))[1], want.sum())
+    hessian = np.diag(2 * np.cos(x) - x * np.sin(x))
+    np.testing.assert_allclose(fg.hessian(fg.jit(f))(x), hessian)
+    np.testing.assert_allclose(fg.jit(fg.hessian(f))(x), hessian)
