@@ -4,8 +4,7 @@
 arrays; `funcgrad.numpy` is NumPy's namespace for them, and plain `np.*` calls work as well.
 """
 
-import funcgrad.numpy
-from funcgrad import errors, tree
+from funcgrad import errors, numpy, tree
 from funcgrad.config import config
 from funcgrad.core.tracer import value
 from funcgrad.transforms.api import grad, hvp, jvp, linearize, stop_gradient, value_and_grad, vjp
@@ -34,6 +33,7 @@ __all__ = [
     "jvp",
     "linearize",
     "make_graph",
+    "numpy",
     "stop_gradient",
     "tree",
     "value",

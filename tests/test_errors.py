@@ -65,7 +65,9 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "kind", "text"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+@pytest.mark.parametrize(
+    ("call", "kind", "text"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
+)
 def test_bad_input(call, kind, text):
     with pytest.raises(kind, match=text):
         call()

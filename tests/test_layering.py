@@ -49,8 +49,10 @@ def test_rooms_import_downwards(path):
             continue
         other = parts[1]
         assert other in RANK, f"{name} is in no room"
-        assert other == room or RANK[other] < RANK[room] or (
-            RANK[other] == RANK[room] and RANK[room] == 0
+        assert (
+            other == room
+            or RANK[other] < RANK[room]
+            or (RANK[other] == RANK[room] and RANK[room] == 0)
         ), f"{path} imports {name}"
 
 

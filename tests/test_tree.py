@@ -48,7 +48,9 @@ def test_round_trip_of_every_kind():
 @given(
     st.recursive(
         st.floats(allow_nan=False) | st.none(),
-        lambda kids: st.lists(kids) | st.dictionaries(st.text(max_size=3), kids) | st.tuples(kids, kids),
+        lambda kids: (
+            st.lists(kids) | st.dictionaries(st.text(max_size=3), kids) | st.tuples(kids, kids)
+        ),
     )
 )
 def test_round_trip_of_random_trees(x):

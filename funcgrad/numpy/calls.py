@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from funcgrad.core.storage import Box, Cell, new_array, set_item, write
-from funcgrad.core.tracer import RAW_TYPES, Operand, Tracer, concrete, operand, type_of, value
+from funcgrad.core.tracer import RAW_TYPES, Operand, Tracer, bind, concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import (
     AbstractValueError,
@@ -45,6 +45,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # NumPy's function -> ours: the table of NEP 18
 
 RAW, BOXED, TRACED = 0, 1, 2
+NEVER = 1 << 30
 
 
 class _Absent:
@@ -106,8 +107,9 @@ def numpy_function(*plain: Any, views: bool = False, creates: bool = False) -> C
 
     def decorate(define: F) -> F:
         name = define.__name__
-        names = list(inspect.signature(define).parameters)
-        out_at = names.index("out") if "out" in names else len(names) + 99
+        parameters = inspect.signature(define).parameters
+        spread = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
+        out_at = NEVER if spread or "out" not in parameters else list(parameters).index("out")
         run = plain[0]
 
         @functools.wraps(define)
@@ -187,10 +189,10 @@ def replace(target: Operand, new: Array) -> None:
     """Make `new` the content of `target`; it is cast and broadcast where needed."""
     kind, made = type_of(target.content()), type_of(new)
     same = kind.shape == made.shape and kind.dtype == made.dtype
-    if same and isinstance(new, Tracer):
-        if isinstance(target, Box) or new.trace is getattr(target, "trace", None):
-            write(target, fresh(new, new))
-            return
+    mine = isinstance(target, Box) or getattr(new, "trace", 0) is getattr(target, "trace", None)
+    if same and mine and isinstance(new, Tracer):
+        write(target, fresh(new, new))
+        return
     set_item(target, Ellipsis, new)
 
 
@@ -240,7 +242,7 @@ def as_array(x: Any) -> Array:
 def fresh(result: Array, *sources: Array) -> Array:
     """`result`, or a copy of it where it is one of the `sources` and could be written into."""
     if isinstance(result, Tracer) and any(result is s for s in sources) and result.type.ndim:
-        return shape.bind(shape.RESHAPE, (result,), {"shape": result.type.shape})
+        return bind(shape.RESHAPE, (result,), {"shape": result.type.shape})
     return result
 
 

@@ -334,17 +334,34 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
         x, axis = ops.reshape(x, (type_of(x).size,)), 0
     shape = type_of(x).shape
     axis = normalize_axis_index(axis, len(shape))
-    # -1 marks the places of the new values
-    places = np.insert(np.arange(shape[axis]), obj, -1)
-    count = int(np.sum(places < 0))
-    if np.ndim(obj) == 0 and type_of(v).ndim > 1:
-        v = ops.moveaxis(v, 0, axis)
+    at, scalar = _places(obj, shape[axis])
     v = cast(v, type_of(x).dtype)
+    lead = (1,) * max(0, len(shape) - type_of(v).ndim)
+    v = ops.reshape(v, lead + type_of(v).shape)
+    if scalar:  # x[:, 0, :] = v reads v without the axis
+        v = ops.moveaxis(v, 0, axis)
+    count = type_of(v).shape[axis] if at.size == 1 else at.size
     v = ops.broadcast_to(v, (*shape[:axis], count, *shape[axis + 1 :]))
-    at = np.where(places < 0, shape[axis] + np.cumsum(places < 0) - 1, places)
-    order = np.argsort(np.argsort(np.asarray(obj).reshape(-1) % (shape[axis] + 1), kind="stable"))
-    if np.ndim(obj) and not np.array_equal(order, np.arange(count)):
-        at = np.where(
-            places < 0, shape[axis] + np.argsort(order)[np.cumsum(places < 0) - 1], places
-        )
-    return _pick(join([x, v], axis), at, axis)
+    source = np.full(shape[axis] + count, -1)
+    if at.size == 1:
+        at = at + np.arange(count)
+    else:
+        order = at.argsort(kind="stable")
+        at[order] += np.arange(count)
+    source[at] = shape[axis] + np.arange(count)
+    source[source < 0] = np.arange(shape[axis])
+    return _pick(join([x, v], axis), source, axis)
+
+
+def _places(obj: Any, extent: int) -> tuple[Any, bool]:
+    """The positions that `obj` names, none of them negative, and whether it is one number."""
+    if isinstance(obj, slice):
+        return np.arange(*obj.indices(extent)), False
+    at = np.asarray(known(obj, "insert()"))
+    if at.dtype.kind == "b":
+        at = np.flatnonzero(at)
+    scalar = at.ndim == 0
+    at = np.atleast_1d(at.astype(int))
+    if np.any((at < -extent) | (at > extent)):
+        raise IndexError(f"index {obj} is out of bounds for an axis of size {extent}")
+    return np.where(at < 0, at + extent, at), scalar

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad.core.forms import UFUNCS
 from funcgrad.core.storage import set_item, view
-from funcgrad.core.tracer import Operand, Tracer, concrete, operand, type_of, value
+from funcgrad.core.tracer import Operand, Trace, Tracer, concrete, operand, type_of, value
 from funcgrad.errors import (
     AbstractValueError,
     TracerConversionError,
@@ -334,7 +334,15 @@ def install() -> None:
     for name, getter in ATTRIBUTES.items():
         setter = _setter(name) if name in ("real", "imag", "flat") else None
         setattr(Operand, name, property(getter, setter))
+    Trace.__call__ = _no_trace  # type: ignore[attr-defined]
     Operand.__round__ = _round  # type: ignore[attr-defined]
+
+
+def _no_trace(self: Trace, *args: Any, **kwargs: Any) -> Any:
+    """``x.trace()`` finds the transform that follows `x`: the attribute has that name."""
+    raise UnsupportedCallError(
+        located("the method .trace() is not available on traced values; use np.trace(x)")
+    )
 
 
 def _setter(name: str) -> Callable[[Any, Any], None]:

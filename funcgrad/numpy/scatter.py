@@ -26,7 +26,7 @@ __all__ = ["add_at", "positions_of", "update_at"]
 
 
 def _add_at(x: Any, positions: Any, v: Any) -> Any:
-    out = np.array(x)
+    out = np.array(x, order="C")  # so that reshape(-1) is a view
     np.add.at(out.reshape(-1), positions, v)
     return out
 

@@ -224,16 +224,18 @@ def _between(x: Array, position: Array, method: str, weak: bool) -> Array:
     weight = ops.subtract(position, ops.where(beyond, -1.0, ops.where(before, 0.0, below)))
     if method == "midpoint":
         weight = ops.where(ops.equal(ops.remainder(position, 1), 0), 0.0, 0.5)
+    late, rest = ops.greater_equal(weight, 0.5), ops.subtract(1, weight)
     if weak:
-        weight = ops.cast(weight, type_of(x).dtype if _inexact(x) else float)
+        dtype = type_of(x).dtype if _inexact(x) else np.dtype(float)
+        weight, rest = ops.cast(weight, dtype), ops.cast(rest, dtype)
     else:
-        shape = type_of(weight).shape
-        weight = shapes.reshape(weight, (*shape, *(1,) * (type_of(x).ndim - 1)))
+        shape = type_of(weight).shape + (1,) * (type_of(x).ndim - 1)
+        late, weight, rest = (shapes.reshape(v, shape) for v in (late, weight, rest))
     first, second = index.gather(x, low), index.gather(x, high)
     gap = ops.subtract(second, first)
-    upper = ops.subtract(second, ops.multiply(gap, ops.subtract(1, weight)))
+    upper = ops.subtract(second, ops.multiply(gap, rest))
     lower = ops.add(first, ops.multiply(gap, weight))
-    return ops.where(ops.greater_equal(weight, 0.5), upper, lower)
+    return ops.where(late, upper, lower)
 
 
 # --------------------------------------------------------------------------- skipping NaN

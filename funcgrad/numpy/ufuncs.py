@@ -218,7 +218,7 @@ class Ufunc:
 
     def __init__(self, ufunc: np.ufunc, note: str = "") -> None:
         self.ufunc = ufunc
-        self.rule = UFUNCS.get(ufunc) or COMPOSED.get(ufunc)
+        self.rule = UFUNCS.get(ufunc)
         self.__name__ = self.__qualname__ = ufunc.__name__
         self.nin, self.nout, self.nargs = ufunc.nin, ufunc.nout, ufunc.nargs
         self.identity, self.types = ufunc.identity, ufunc.types

@@ -116,7 +116,9 @@ def _less_one(p: Any) -> Any:
 
 def _power_base(_: Any, x: Any, p: Any) -> Any:
     if not isinstance(p, Tracer) and isinstance(p, (int, float)):
-        return 0.0 if p == 0 else multiply(p, power(x, _less_one(p))) if p != 2 else multiply(2.0, x)
+        return (
+            0.0 if p == 0 else multiply(p, power(x, _less_one(p))) if p != 2 else multiply(2.0, x)
+        )
     # x**0 is constant, also at x = 0, where p * x**(p-1) is 0 * inf
     return where(equal(p, 0), 0.0, multiply(p, power(x, _less_one(p))))
 

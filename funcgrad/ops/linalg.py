@@ -370,9 +370,28 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
     return bind(EIGH, (a,), {"uplo": UPLO.upper()} if UPLO.upper() != "L" else {})
 
 
+def _eigvalsh_vjp(g: Any, _y: Any, a: Any, *, uplo: str = "L") -> Any:
+    """V diag(g) Vᵀ; the values come from another LAPACK driver than those of `eigh`."""
+    v = bind(EIGH, (a,), {"uplo": uplo} if uplo != "L" else {})[1]
+    shape = type_of(g).shape
+    return matmul(multiply(v, reshape(g, (*shape[:-1], 1, shape[-1]))), swap_last(v))
+
+
+EIGVALSH = explicit(
+    "eigvalsh",
+    lambda a, uplo="L": np.linalg.eigvalsh(a, uplo),
+    signature="(n,n)->(n)",
+    type_rule=lambda a, *, uplo="L": ArrayType(a.shape[:-1], a.dtype),
+    vjp=(_eigvalsh_vjp,),
+    sample=lambda: [Sample((_definite(),)), Sample((_definite(2, n=2),), {"uplo": "U"})],
+)
+EIGVALSH.symmetric = True  # type: ignore[attr-defined]
+
+
 def eigvalsh(a: Any, UPLO: str = "L") -> Array:
     """Eigenvalues of a symmetric matrix in ascending order."""
-    return eigh(a, UPLO)[0]
+    a = _real_matrix(_square(a, "eigvalsh"), "eigvalsh")
+    return bind(EIGVALSH, (a,), {"uplo": UPLO.upper()} if UPLO.upper() != "L" else {})
 
 
 # ----------------------------------------------------------------------------------- norm

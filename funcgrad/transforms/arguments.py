@@ -49,6 +49,8 @@ def leaves_of(value: Any, what: str) -> tuple[list[Array], tree.TreeDef]:
         try:
             out.append(operand(leaf))
         except OperandError as error:
+            if isinstance(leaf, np.ndarray):
+                raise TreeError(f"{what}{path}: {error}") from error
             raise TreeError(
                 located(
                     f"{what}{path} is {type(leaf).__name__!r}, which is neither an array nor a "
@@ -115,6 +117,7 @@ def own(found: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
         if type(c) is np.ndarray:
             if c.base is not None or not c.flags.writeable or id(c) in seen:
                 c = c.copy()
+            c = c if c.ndim else c[()]
             seen.add(id(c))
         out.append(c)
     return out

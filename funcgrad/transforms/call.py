@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, type_of
@@ -203,7 +205,12 @@ class Call(Primitive):
         return evaluate(params["graph"], *args)  # inlined, so that what is around it fuses
 
 
-CALL = Call("call", lambda *xs, graph: evaluate(graph, *xs))
+def _run(*xs: Array, graph: Graph) -> tuple[Array, ...]:
+    with np.errstate(all="ignore"):  # backward equations meet inf and NaN that are masked later
+        return evaluate(graph, *xs)
+
+
+CALL = Call("call", _run)
 CALL_PULLBACK = CallPullback("call_pullback", lambda *_: ())
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Hashable
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,17 @@ __all__ = ["Captures", "capture"]
 
 _PLAIN = (int, float, complex, bool, str, bytes, type(None), np.generic)
 _SKIPPED = (types.ModuleType, types.BuiltinFunctionType, np.ufunc, np.dtype)
+
+
+# What the function computes of its captures with NumPy alone happens while it is traced. Small
+# arrays are therefore part of the key by content; for larger ones the content is compared if the
+# graph holds anything that may have been computed from them.
+DIGEST_UP_TO = 64 * 1024
+
+
+def digest(x: np.ndarray[Any, Any]) -> bytes:
+    """A digest of the content of an array."""
+    return blake2b(np.ascontiguousarray(x).tobytes(), digest_size=16).digest()
 
 
 class Captures:
@@ -78,6 +90,8 @@ def _visit(x: Any, found: Captures, names: set[str]) -> None:
         if x.dtype.kind != "O":
             found.arrays.append(x)
             found.key.append(type_of(x))
+            if x.nbytes <= DIGEST_UP_TO:
+                found.key.append(digest(x))
     elif isinstance(x, Operand):
         _visit_operand(x, found, names)
     elif isinstance(x, functools.partial):
@@ -99,6 +113,10 @@ def _visit(x: Any, found: Captures, names: set[str]) -> None:
             _visit(item, found, names)
     elif isinstance(x, type):
         return
+    elif "__wrapped__" in getattr(x, "__dict__", {}):  # a jitted function, a custom rule
+        for part in vars(x).values():
+            if isinstance(part, (types.FunctionType, types.MethodType)) or callable(part):
+                _visit(part, found, names)
     else:
         _visit_object(x, found, names)
 

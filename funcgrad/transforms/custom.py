@@ -420,7 +420,9 @@ class custom_jvp(_Custom):
     >>> @fg.custom_jvp
     ... def f(x):
     ...     return np.sin(x)
-    >>> f.defjvp(lambda primals, tangents: (f(*primals), 10.0 * tangents[0]))
+    >>> @f.defjvp
+    ... def _(primals, tangents):
+    ...     return f(*primals), 10.0 * tangents[0]
     >>> fg.grad(f)(0.5)
     np.float64(10.0)
     """

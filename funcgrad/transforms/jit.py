@@ -19,10 +19,10 @@ from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
 from funcgrad.graph.build import Stage, finish
-from funcgrad.graph.ir import Graph, Var
+from funcgrad.graph.ir import Graph, Literal, Var
 from funcgrad.transforms.arguments import leaves_of, name_of
 from funcgrad.transforms.call import call_graph
-from funcgrad.transforms.captures import Captures, capture
+from funcgrad.transforms.captures import DIGEST_UP_TO, Captures, capture, digest
 
 __all__ = ["ShapeDtypeStruct", "eval_shape", "jit", "make_graph"]
 
@@ -64,6 +64,11 @@ class Staged(NamedTuple):
     adopted: tuple[Any, ...]
     out: tree.TreeDef
     reusable: bool
+    guards: tuple[tuple[int, bytes], ...]
+
+    def holds(self, captures: Captures) -> bool:
+        """Whether what the graph may have been computed from is still the same."""
+        return all(digest(captures.arrays[i]) == d for i, d in self.guards)
 
 
 def _stage(flat: Function, types: Sequence[ArrayType], captures: Captures, name: str) -> Staged:
@@ -94,7 +99,19 @@ def _stage(flat: Function, types: Sequence[ArrayType], captures: Captures, name:
     whole = Graph(
         (*graph.inputs, *(v for v, _ in moved)), graph.equations, graph.outputs, tuple(fixed)
     )
-    return Staged(whole, tuple(i for _, i in moved), tuple(adopted), definition[0], reusable)
+    guards: tuple[tuple[int, bytes], ...] = ()
+    if fixed or _holds_numpy_scalar(graph):
+        guards = tuple(
+            (i, digest(x)) for i, x in enumerate(captures.arrays) if x.nbytes > DIGEST_UP_TO
+        )
+    used = tuple(i for _, i in moved)
+    return Staged(whole, used, tuple(adopted), definition[0], reusable, guards)
+
+
+def _holds_numpy_scalar(graph: Graph) -> bool:
+    """Whether a literal may have been computed from an array."""
+    atoms = [a for e in graph.equations for a in e.inputs] + list(graph.outputs)
+    return any(isinstance(a, Literal) and isinstance(a.value, np.generic) for a in atoms)
 
 
 class Jitted:
@@ -130,7 +147,7 @@ class Jitted:
         if not captures.traced:
             with self.lock:
                 known = self.cache.get(key)
-                if known is not None:
+                if known is not None and known.holds(captures):
                     self.cache.move_to_end(key)
                     return leaves, captures, known
 
@@ -257,7 +274,7 @@ def make_graph(f: Function) -> Callable[..., Graph]:
     >>> print(fg.make_graph(fg.grad(np.sin))(1.0))
     graph(a: float64*[]) {
       b: float64[] = cos a
-      c: float64[] = scale 1.0 b
+      c: float64[] = scale np.float64(1.0) b
       return c
     }
     """

@@ -29,7 +29,7 @@ doubled.defjvp(lambda xs, ts: (np.sin(xs[0]), 2.0 * np.cos(xs[0]) * ts[0]))
 @pytest.mark.parametrize(("f", "k"), [(tripled, 3.0), (doubled, 2.0)])
 def test_every_mode_uses_the_rule(f, k):
     want = k * np.cos(X)
-    total = lambda x: np.sum(f(x))  # noqa: E731
+    total = lambda x: np.sum(f(x))
     np.testing.assert_array_equal(f(X), np.sin(X))
     np.testing.assert_allclose(fg.grad(total)(X), want)
     np.testing.assert_allclose(fg.jvp(f, (X,), (np.ones(3),))[1], want)
