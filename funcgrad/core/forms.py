@@ -18,7 +18,7 @@ import numpy as np
 from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive, Sample
 from funcgrad.core.tracer import EMPTY, Tracer, bind, operand, type_of
-from funcgrad.core.types import Array, ArrayType, is_inexact
+from funcgrad.core.types import Array, ArrayType, is_inexact, promote
 
 __all__ = ["UFUNCS", "elementwise", "explicit", "linear", "multilinear"]
 
@@ -608,7 +608,7 @@ def _signature_types(cores: tuple[list[list[str]], list[list[str]]], multiple: b
             leads.append(t.shape[:split])
             extents.update(zip(names, t.shape[split:], strict=True))
         lead = np.broadcast_shapes(*leads)
-        dtype = np.result_type(*(t.promotable() for t in types))
+        dtype = promote(*types)
         if not is_inexact(dtype):
             dtype = np.dtype(float)
         out = tuple(ArrayType((*lead, *(extents[n] for n in c)), dtype) for c in cores[1])

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-__all__ = ["Array", "ArrayType", "is_inexact", "type_of_raw"]
+__all__ = ["Array", "ArrayType", "is_inexact", "promote", "type_of_raw"]
 
 # A NumPy array, a NumPy scalar, a Python number or a traced value. Python's type system cannot
 # say "whatever behaves as an array", so the operations are typed with this name.
@@ -42,6 +42,12 @@ class ArrayType(NamedTuple):
     def promotable(self) -> Any:
         """What NumPy's promotion has to be given for this operand: a dtype or a Python type."""
         return _PYTHON_TYPE[self.dtype.kind] if self.weak else self.dtype
+
+
+def promote(*types: ArrayType) -> np.dtype[Any]:
+    """The dtype that NumPy gives operands of these types, weak ones yielding to the others."""
+    # `result_type` takes a Python type for a dtype, so a weak operand is shown as a number
+    return np.result_type(*(_PYTHON_TYPE[t.dtype.kind]() if t.weak else t.dtype for t in types))
 
 
 _PYTHON_TYPE: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}

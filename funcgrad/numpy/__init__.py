@@ -249,6 +249,10 @@ from funcgrad.numpy.moving import (
     tril,
     triu,
 )
+from funcgrad.numpy.parts import (
+    imag,
+    real,
+)
 from funcgrad.numpy.pointwise import (
     allclose,
     angle,
@@ -321,12 +325,10 @@ from funcgrad.numpy.reshaping import (
     flip,
     fliplr,
     flipud,
-    imag,
     matrix_transpose,
     moveaxis,
     permute_dims,
     ravel,
-    real,
     reshape,
     rollaxis,
     rot90,

@@ -64,7 +64,7 @@ def _flat(x: Any) -> Array:
     return shapes.reshape(x, (type_of(x).size,))
 
 
-@numpy_function(np.trapezoid, *([np.trapz] if "trapz" in np.__all__ else []))
+@numpy_function(np.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
     """The integral along an axis by the trapezoidal rule."""
     f = as_array(y)

@@ -32,11 +32,14 @@ __all__ = [
     "RAW",
     "TRACED",
     "as_array",
+    "boxed",
     "fresh",
     "into",
     "known",
+    "no_rule",
     "numpy_function",
     "refuse",
+    "replace",
     "state",
     "unbox",
 ]
@@ -125,8 +128,7 @@ def numpy_function(*plain: Any, views: bool = False, creates: bool = False) -> C
             if kwargs.get("out") is not None or (len(args) > out_at and args[out_at] is not None):
                 return _with_out(call, args, kwargs, out_at, name)
             if found == BOXED and not views:
-                made = run(*map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()})
-                return new_array(made) if creates else made
+                return boxed(run(*map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()}))
             try:
                 return define(*args, **kwargs)
             except ValueError as error:
@@ -157,7 +159,10 @@ def into(out: Any, result: Any, name: str) -> Any:
     kind = type_of(result)
     if isinstance(out, Operand):
         target = type_of(out.content())
-        if np.broadcast_shapes(target.shape, kind.shape) != target.shape:
+        lead = len(target.shape) - len(kind.shape)
+        if lead < 0 or any(
+            n not in (1, k) for n, k in zip(kind.shape, target.shape[lead:], strict=True)
+        ):
             raise ValueError(
                 located(
                     f"{name}: a result of shape {kind.shape} does not fit into the `out` "
@@ -247,5 +252,5 @@ def fresh(result: Array, *sources: Array) -> Array:
 
 
 def boxed(x: Any) -> Any:
-    """A fresh array that the program may write into."""
-    return Cell(x) if type(x) is np.ndarray else x
+    """A result computed from boxes: an array that the program may write traced values into."""
+    return Cell(x) if type(x) is np.ndarray and x.dtype.kind in "fc" else x

@@ -182,7 +182,8 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Array:
 @numpy_function(np.indices, creates=True)
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """The indices of a grid."""
-    made = np.indices(_extents(dimensions), dtype, sparse)
+    made_plain: Any = np.indices
+    made = made_plain(_extents(dimensions), dtype, sparse)
     return tuple(map(new_array, made)) if sparse else new_array(made)
 
 
@@ -195,7 +196,8 @@ def arange(start: Any = ABSENT, stop: Any = ABSENT, step: Any = 1, dtype: Any = 
     if any(type_of(v).dtype.kind not in "biu" for v in parts):
         refuse("arange", start="a traced float (use linspace)")
     lo, hi, by = map(known_integers, parts)
-    return new_array(np.arange(lo, hi, by, dtype))
+    plain: Any = np.arange
+    return new_array(plain(lo, hi, by, dtype))
 
 
 # -------------------------------------------------------------------- copies and conversions

@@ -14,7 +14,7 @@ import numpy as np
 from funcgrad.core.forms import UFUNCS
 from funcgrad.core.tracer import Operand
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import FUNCTIONS, TRACED, state, unbox
+from funcgrad.numpy.calls import FUNCTIONS, TRACED, boxed, state, unbox
 from funcgrad.numpy.ufuncs import call_ufunc
 
 __all__ = ["install"]
@@ -25,7 +25,8 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, /, *inputs: Any, **keyw
     if method == "__call__" and not keywords:
         rule = UFUNCS.get(ufunc)
         if rule is not None and len(inputs) == ufunc.nin:
-            return rule(*inputs)
+            out = rule(*inputs)
+            return boxed(out) if type(out) is np.ndarray else out
     return call_ufunc(ufunc, method, inputs, keywords)
 
 
@@ -37,7 +38,7 @@ def array_function(
     if ours is not None:
         return ours(*args, **kwargs)
     if state(tuple(args)) < TRACED and state(tuple(kwargs.values())) < TRACED:
-        return function(*map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()})
+        return boxed(function(*map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()}))
     module = getattr(function, "__module__", "numpy")
     raise UnsupportedCallError(
         located(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.tracer import operand, type_of
-from funcgrad.core.types import Array
+from funcgrad.core.types import Array, promote
 from funcgrad.numpy.calls import as_array, known, numpy_function
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import index
@@ -145,7 +145,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         if type_of(c).dtype.kind != "b":
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
     choices = [operand(c) for c in (*choicelist, default)]
-    dtype = np.result_type(*(type_of(c).promotable() for c in choices))
+    dtype = promote(*map(type_of, choices))
     whole = np.broadcast_shapes(*(type_of(c).shape for c in (*conditions, *choices)))
     out: Any = ops.cast(choices[-1], dtype)
     for condition, choice in zip(conditions[::-1], choices[-2::-1], strict=True):
@@ -184,7 +184,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
     at = as_array(a)
     rows = [operand(c) for c in choices]
     shape = np.broadcast_shapes(type_of(at).shape, *(type_of(c).shape for c in rows))
-    dtype = np.result_type(*(type_of(c).promotable() for c in rows))
+    dtype = promote(*map(type_of, rows))
     table = shapes.stack([shapes.broadcast_to(ops.cast(c, dtype), shape) for c in rows])
     if mode == "wrap":
         at = ops.remainder(at, len(rows))

@@ -52,7 +52,8 @@ __all__ = [
 def _items(arrays: Any) -> list[Any]:
     """The arrays to be joined: an array stands for the sequence of its rows."""
     if isinstance(arrays, (Operand, np.ndarray)):
-        return [arrays[i] for i in range(shape_of(arrays)[0])]
+        rows: Any = arrays
+        return [rows[i] for i in range(shape_of(arrays)[0])]
     return list(arrays)
 
 
@@ -253,7 +254,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
         raise ValueError("Input array must be at least 1-d.")
     axis = normalize_axis_index(axis, len(shape))
     lead = (slice(None),) * axis
-    target = x if isinstance(x, Operand) else as_array(x)
+    target: Any = x if isinstance(x, Operand) else as_array(x)
     return tuple(target[(*lead, i)] for i in range(shape[axis]))
 
 

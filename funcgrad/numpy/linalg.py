@@ -19,6 +19,7 @@ from funcgrad.numpy.calls import FUNCTIONS, as_array, numpy_function
 from funcgrad.numpy.elementwise import matmul
 from funcgrad.ops import linalg as ops
 from funcgrad.ops import product
+from funcgrad.ops import shape as shapes
 
 __all__ = [
     "EighResult",
@@ -143,11 +144,11 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
         axes = np.lib.array_utils.normalize_axis_tuple(axes, rank)
         rest = tuple(k for k in range(rank) if k not in axes)
         kept = tuple(1 if k in axes else n for k, n in enumerate(type_of(v).shape))
-        v = shape.ops.transpose(v, (*axes, *rest))
+        v = shapes.transpose(v, (*axes, *rest))
         tail = type_of(v).shape[len(axes) :]
         extent = int(np.prod(type_of(v).shape[: len(axes)], dtype=int))
-        found = ops.norm(shape.ops.reshape(v, (extent, *tail)), ord, 0)
-        return shape.ops.reshape(found, kept) if keepdims else found
+        found = ops.norm(shapes.reshape(v, (extent, *tail)), ord, 0)
+        return shapes.reshape(found, kept) if keepdims else found
     return ops.norm(v, ord, axis, keepdims)
 
 
@@ -198,13 +199,13 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Array:
         return product.dot(*xs)
     first, last = type_of(xs[0]).ndim, type_of(xs[-1]).ndim
     if first == 1:
-        xs[0] = shape.ops.reshape(xs[0], (1, type_of(xs[0]).size))
+        xs[0] = shapes.reshape(xs[0], (1, type_of(xs[0]).size))
     if last == 1:
-        xs[-1] = shape.ops.reshape(xs[-1], (type_of(xs[-1]).size, 1))
+        xs[-1] = shapes.reshape(xs[-1], (type_of(xs[-1]).size, 1))
     found = _chain(xs)
     extents = type_of(found).shape
     kept = extents[(first == 1) : 2 - (last == 1)]
-    return shape.ops.reshape(found, kept)
+    return shapes.reshape(found, kept)
 
 
 def _chain(xs: Sequence[Array]) -> Array:

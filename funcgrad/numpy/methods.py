@@ -16,10 +16,20 @@ from funcgrad.errors import (
     UnsupportedCallError,
     located,
 )
-from funcgrad.numpy import creation, indexing, joining, pointwise, products, reductions, writing
+from funcgrad.numpy import (
+    creation,
+    indexing,
+    joining,
+    parts,
+    pointwise,
+    products,
+    reductions,
+    writing,
+)
 from funcgrad.numpy import reshaping as shape
 from funcgrad.numpy.calls import as_array, fresh, refuse
 from funcgrad.ops import arithmetic
+from funcgrad.ops import shape as shapes
 
 __all__ = ["install"]
 
@@ -54,8 +64,8 @@ ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "strides": _strides,
     "T": _transposed,
     "mT": _mt,
-    "real": shape.real,
-    "imag": shape.imag,
+    "real": parts.real,
+    "imag": parts.imag,
     "flat": lambda self: Flat(self),
 }
 
@@ -70,7 +80,7 @@ class Flat:
 
     def _line(self) -> Any:
         size = _kind(self.array).size
-        return view(self.array, lambda x: shape.ops.reshape(x, (size,)))
+        return view(self.array, lambda x: shapes.reshape(x, (size,)))
 
     def __len__(self) -> int:
         return int(_kind(self.array).size)
@@ -334,8 +344,8 @@ def install() -> None:
     for name, getter in ATTRIBUTES.items():
         setter = _setter(name) if name in ("real", "imag", "flat") else None
         setattr(Operand, name, property(getter, setter))
-    Trace.__call__ = _no_trace  # type: ignore[attr-defined]
-    Operand.__round__ = _round  # type: ignore[attr-defined]
+    for owner, name, function in ((Trace, "__call__", _no_trace), (Operand, "__round__", _round)):
+        setattr(owner, name, function)
 
 
 def _no_trace(self: Trace, *args: Any, **kwargs: Any) -> Any:

@@ -72,9 +72,10 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
     return index.gather(ops.reshape(x, (size,)), positions)
 
 
-def _framed(x: Array, pad_width: Any, mode: str, kwargs: dict[str, Any]) -> Array:
+def _framed(x: Array, pad_width: Any, mode: Any, kwargs: dict[str, Any]) -> Array:
     shape = type_of(x).shape
-    frame = np.pad(np.zeros(shape, type_of(x).dtype), pad_width, mode, **kwargs)
+    pad_plain: Any = np.pad  # its overloads know no mode that is not a literal
+    frame = pad_plain(np.zeros(shape, type_of(x).dtype), pad_width, mode, **kwargs)
     inside = np.pad(np.arange(1, type_of(x).size + 1).reshape(shape), pad_width, "constant")
     return index.set_positions(frame, np.flatnonzero(inside), ops.reshape(x, (type_of(x).size,)))
 
@@ -90,7 +91,8 @@ def _not_supported(what: str) -> UnsupportedCallError:
 def triu(m: Any, k: int = 0) -> Array:
     """`m` with the elements below the k-th diagonal set to zero."""
     x = _matrix(m)
-    keep = ~np.tri(*type_of(x).shape[-2:], k=k - 1, dtype=bool)
+    rows, columns = type_of(x).shape[-2:]
+    keep = ~np.tri(rows, columns, k - 1, bool)
     return arithmetic.where(keep, x, np.zeros(1, type_of(x).dtype))
 
 
@@ -98,8 +100,14 @@ def triu(m: Any, k: int = 0) -> Array:
 def tril(m: Any, k: int = 0) -> Array:
     """`m` with the elements above the k-th diagonal set to zero."""
     x = _matrix(m)
-    keep = np.tri(*type_of(x).shape[-2:], k=k, dtype=bool)
+    rows, columns = type_of(x).shape[-2:]
+    keep = np.tri(rows, columns, k, bool)
     return arithmetic.where(keep, x, np.zeros(1, type_of(x).dtype))
+
+
+def _below(x: Array, k: int) -> Any:
+    rows, columns = type_of(x).shape[-2:]
+    return np.tri(rows, columns, k, bool)
 
 
 def _matrix(m: Any) -> Array:

@@ -13,6 +13,7 @@ from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, concrete, operand, type_of, value
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.numpy.calls import as_array, fresh, numpy_function, refuse
+from funcgrad.numpy.parts import from_parts
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import transcendental
 from funcgrad.ops.samples import draw
@@ -45,7 +46,9 @@ class _Signature:
         self.nin, self.resolve = nin, resolve
 
     def resolve_dtypes(self, dtypes: Sequence[Any]) -> tuple[Any, ...]:
-        return (self.resolve(*dtypes[: self.nin]),)
+        # a Python type stands for a weak operand, which `result_type` knows as a number
+        shown = [t() if isinstance(t, type) else t for t in dtypes[: self.nin]]
+        return (self.resolve(*shown),)
 
 
 class Pointwise(Elementwise):
@@ -209,7 +212,7 @@ def nan_to_num(
     if kind == "c":
         parts = (nan_to_num(p, True, nan, posinf, neginf) for p in (ops.real(y), ops.imag(y)))
         re, im = parts
-        return ops.add(re, ops.multiply(1j, im))
+        return from_parts(re, im)
     limits = np.finfo(type_of(y).dtype)
     high = limits.max if posinf is None else posinf
     low = limits.min if neginf is None else neginf

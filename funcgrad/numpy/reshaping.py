@@ -13,8 +13,8 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from funcgrad.core.storage import View, view
 from funcgrad.core.tracer import Operand, concrete, operand, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, fresh, numpy_function
-from funcgrad.ops import arithmetic, index
+from funcgrad.numpy.calls import as_array, boxed, fresh, numpy_function
+from funcgrad.ops import index
 from funcgrad.ops import shape as ops
 
 __all__ = [
@@ -29,12 +29,10 @@ __all__ = [
     "flip",
     "fliplr",
     "flipud",
-    "imag",
     "matrix_transpose",
     "moveaxis",
     "permute_dims",
     "ravel",
-    "real",
     "reshape",
     "rollaxis",
     "rot90",
@@ -90,7 +88,8 @@ def reshaped(a: Any, new: tuple[int, ...], copy: bool | None = None) -> Any:
         whole = _layout(a)
         if np.may_share_memory(whole.reshape(new), whole):
             return view(a, lambda base: ops.reshape(base, new))
-    return fresh(ops.reshape(x, new), x)
+    out = fresh(ops.reshape(x, new), x)
+    return boxed(out.copy()) if isinstance(a, Operand) and isinstance(out, np.ndarray) else out
 
 
 def _reshape_f(a: Any, old: tuple[int, ...], new: tuple[int, ...]) -> Array:
@@ -123,7 +122,12 @@ def _show(shape: tuple[int, ...]) -> str:
 @numpy_function(np.ravel, views=True)
 def ravel(a: Any, order: str = "C") -> Array:
     """`a` with one axis: a view where NumPy gives one."""
-    return reshape(a, (-1,) if math.prod(shape_of(a)) else (0,), "C" if order == "K" else order)
+    new = (math.prod(shape_of(a)),)
+    if order == "F":
+        return reshape(a, new, order)
+    # unlike reshape, ravel always gives contiguous memory: a copy of x[::2]
+    contiguous = isinstance(a, Operand) and _layout(a).flags.c_contiguous
+    return reshaped(a, new, copy=not contiguous)
 
 
 @numpy_function(np.expand_dims, views=True)
@@ -246,12 +250,18 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
 # ------------------------------------------------------------------------------- broadcast
 
 
+def broadcasts(old: tuple[int, ...], new: tuple[int, ...]) -> bool:
+    """Whether an array of shape `old` can be broadcast to exactly `new`."""
+    tail = new[len(new) - len(old) :]
+    return len(old) <= len(new) and all(n in (1, k) for n, k in zip(old, tail, strict=True))
+
+
 @numpy_function(np.broadcast_to, views=True)
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     """`array` repeated along new axes and axes of extent 1, as a view."""
     new = tuple(map(operator.index, shape)) if np.iterable(shape) else (operator.index(shape),)
     old = shape_of(array)
-    if np.broadcast_shapes(old, new) != new:
+    if not broadcasts(old, new):
         raise ValueError(
             "operands could not be broadcast together with remapped shapes "
             f"[original->remapped]: {_show(old)} and requested shape {_show(new)}"
@@ -342,19 +352,3 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
         return ops.moveaxis(index.gather(x, rows, rows + offset), 0, -1)
 
     return shown(a, part)
-
-
-@numpy_function(np.real, views=True)
-def real(val: Any) -> Array:
-    """The real part, as a view; of a real array the array itself."""
-    if isinstance(val, Operand) and type_of(val.content()).dtype.kind != "c":
-        return val
-    return shown(val, arithmetic.real)
-
-
-@numpy_function(np.imag, views=True)
-def imag(val: Any) -> Array:
-    """The imaginary part, as a view; of a real array zeros."""
-    if isinstance(val, Operand) and type_of(val.content()).dtype.kind != "c":
-        return np.zeros(shape_of(val), type_of(val.content()).dtype)[()]
-    return shown(val, arithmetic.imag)

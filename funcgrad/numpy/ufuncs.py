@@ -14,7 +14,7 @@ import numpy as np
 from funcgrad.core.forms import UFUNCS
 from funcgrad.core.tracer import RAW_TYPES, Operand, Tracer, operand, type_of
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import BOXED, RAW, TRACED, into, no_rule, replace, state, unbox
+from funcgrad.numpy.calls import BOXED, RAW, TRACED, boxed, into, no_rule, replace, state, unbox
 from funcgrad.numpy.scatter import add_at, update_at
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import product
@@ -55,7 +55,7 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], keywords: An
     if method == "__call__" and not keywords:
         rule = UFUNCS.get(ufunc)
         if rule is not None and len(inputs) == ufunc.nin:
-            return rule(*inputs)
+            return boxed(rule(*inputs))
     keywords = dict(keywords)
     inputs, outs = _split_outputs(ufunc, method, inputs, keywords)
     if method == "at":
@@ -65,7 +65,9 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], keywords: An
         result = getattr(ufunc, method)(
             *map(unbox, inputs), **_raw_keywords(method, keywords, outs)
         )
-        return result if all(o is None for o in outs) else _deliver(ufunc, result, outs)
+        if any(o is not None for o in outs):
+            return _deliver(ufunc, result, outs)
+        return tuple(map(boxed, result)) if isinstance(result, tuple) else boxed(result)
     if method == "__call__":
         return _deliver(ufunc, _apply(ufunc, inputs, keywords, outs), outs)
     if method == _OUTER:

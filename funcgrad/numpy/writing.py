@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
@@ -14,15 +16,15 @@ from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import index
 from funcgrad.ops import shape as shapes
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 __all__ = ["copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"]
 
 
-def _writer(plain: Any) -> Any:
+def _writer(plain: Any) -> Callable[[F], F]:
     """A function whose first argument is written into."""
 
-    def decorate(define: Any) -> Any:
-        import functools
-
+    def decorate(define: F) -> F:
         @functools.wraps(define)
         def call(target: Any, *args: Any, **kwargs: Any) -> Any:
             if not isinstance(target, Operand):
@@ -33,7 +35,7 @@ def _writer(plain: Any) -> Any:
             return define(target, *args, **kwargs)
 
         FUNCTIONS[plain] = call
-        return call
+        return call  # type: ignore[return-value]
 
     return decorate
 

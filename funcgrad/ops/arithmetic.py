@@ -6,6 +6,7 @@ Subgradients: |x| has 0 at 0; the larger or smaller of two equal operands is sha
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Elementwise, Linear, bind2, elementwise, linear
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import Tracer, bind, operand, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, promote
 from funcgrad.ops.samples import binary, draw, unary
 
 ndarray = np.ndarray
@@ -55,10 +56,10 @@ class Scale(Elementwise):
     def type_rule(self, types: Any, params: Params) -> ArrayType:
         g, d = types
         shape = np.broadcast_shapes(g.shape, d.shape)
-        promoted = np.result_type(g.promotable(), d.promotable())
+        promoted = promote(g, d)
         return ArrayType(shape, g.dtype if promoted.kind == g.dtype.kind else promoted)
 
-    def is_linear(self, mask: Any, params: Params) -> bool:
+    def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
         return sum(mask) == 1
 
 
@@ -273,7 +274,7 @@ def cast_scalar(x: Any) -> Any:
 
 
 def _where_type(c: ArrayType, x: ArrayType, y: ArrayType) -> ArrayType:
-    dtype = np.result_type(x.promotable(), y.promotable())
+    dtype = promote(x, y)
     return ArrayType(np.broadcast_shapes(c.shape, x.shape, y.shape), dtype)
 
 

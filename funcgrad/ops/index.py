@@ -303,17 +303,13 @@ def index_set(x: Array, index: Any, v: Array) -> Array:
     """A copy of `x` in which ``copy[index] = v`` has been done; the last of equal indices wins."""
     kind, kv = type_of(x), type_of(v)
     dtype = kind.dtype
-    if (
-        not np.can_cast(kv.promotable() if not kv.weak else kv.dtype, dtype, "same_kind")
-        and not kv.weak
-    ):
-        if dtype.kind in "biu" and kv.dtype.kind in "fc":
-            raise TypeError(
-                located(
-                    f"a traced value of dtype {kv.dtype} cannot be stored in an array of dtype "
-                    f"{dtype}: the gradient would be cut; make the array floating point"
-                )
+    if isinstance(v, Tracer) and dtype.kind in "biu" and kv.dtype.kind in "fc":
+        raise TypeError(
+            located(
+                f"a traced value of dtype {kv.dtype} cannot be stored in an array of dtype "
+                f"{dtype}: the gradient would be cut; make the array floating point"
             )
+        )
     items = index if isinstance(index, tuple) else (index,)
     if any(isinstance(i, Tracer) for i in items) and not all(
         concrete(i) for i in items if isinstance(i, Tracer)

@@ -48,25 +48,96 @@ def case(name: str, call: Callable[..., Any], *args: Any, flags: str = "") -> No
     CASES.append(Case(name, call, args, frozenset(flags.split())))
 
 
+def names(text: str) -> list[str]:
+    return text.split()
+
+
 # ----------------------------------------------------------------------------- ufuncs
 
 for _name in (
-    *("negative positive square absolute abs fabs exp exp2 expm1 sin cos tanh sinh cosh".split()),
-    *("arctan arcsinh degrees radians deg2rad rad2deg sign floor ceil trunc rint".split()),
-    *("isnan isinf isfinite signbit logical_not sinc conjugate tan".split()),
+    *(
+        [
+            "negative",
+            "positive",
+            "square",
+            "absolute",
+            "abs",
+            "fabs",
+            "exp",
+            "exp2",
+            "expm1",
+            "sin",
+            "cos",
+            "tanh",
+            "sinh",
+            "cosh",
+        ]
+    ),
+    *(
+        [
+            "arctan",
+            "arcsinh",
+            "degrees",
+            "radians",
+            "deg2rad",
+            "rad2deg",
+            "sign",
+            "floor",
+            "ceil",
+            "trunc",
+            "rint",
+        ]
+    ),
+    *names("isnan isinf isfinite signbit logical_not sinc conjugate tan"),
 ):
     case(_name, lambda m, x, n=_name: getattr(m, n)(x), A)
     case(f"{_name} scalar", lambda m, x, n=_name: getattr(m, n)(x), 0.7)
-for _name in "sqrt cbrt log log2 log10 log1p reciprocal".split():
+for _name in names("sqrt cbrt log log2 log10 log1p reciprocal"):
     case(_name, lambda m, x, n=_name: getattr(m, n)(x), B)
     case(f"{_name} f32", lambda m, x, n=_name: getattr(m, n)(x), B.astype(np.float32))
-for _name in "arcsin arccos arctanh".split():
+for _name in names("arcsin arccos arctanh"):
     case(_name, lambda m, x, n=_name: getattr(m, n)(x), A / 3)
 case("arccosh", lambda m, x: m.arccosh(x), B + 1)
 for _name in (
-    *("add subtract multiply divide true_divide arctan2 hypot logaddexp logaddexp2".split()),
-    *("maximum minimum fmax fmin copysign less less_equal greater greater_equal equal".split()),
-    *("not_equal logical_and logical_or logical_xor floor_divide remainder mod fmod".split()),
+    *(
+        [
+            "add",
+            "subtract",
+            "multiply",
+            "divide",
+            "true_divide",
+            "arctan2",
+            "hypot",
+            "logaddexp",
+            "logaddexp2",
+        ]
+    ),
+    *(
+        [
+            "maximum",
+            "minimum",
+            "fmax",
+            "fmin",
+            "copysign",
+            "less",
+            "less_equal",
+            "greater",
+            "greater_equal",
+            "equal",
+        ]
+    ),
+    *(
+        [
+            "not_equal",
+            "logical_and",
+            "logical_or",
+            "logical_xor",
+            "floor_divide",
+            "remainder",
+            "mod",
+            "fmod",
+        ]
+    ),
 ):
     case(_name, lambda m, x, y, n=_name: getattr(m, n)(x, y), A, B)
     case(f"{_name} row", lambda m, x, y, n=_name: getattr(m, n)(x, y), A, B[0])
@@ -79,7 +150,12 @@ case("divmod", lambda m, x: m.divmod(x, 0.37)[1], A)
 case("divmod 0", lambda m, x: m.divmod(x, 0.37)[0], A)
 case("modf", lambda m, x: m.modf(x)[0], A)
 case("modf 1", lambda m, x: m.modf(x)[1], A)
-case("modf special", lambda m, x: m.modf(x), np.array([-2.0, 2.0, -0.0, np.inf, -np.inf]), flags="flat")
+case(
+    "modf special",
+    lambda m, x: m.modf(x),
+    np.array([-2.0, 2.0, -0.0, np.inf, -np.inf]),
+    flags="flat",
+)
 case("dtype=", lambda m, x: m.add(x, x, dtype=np.float32), A, flags="flat")
 case("dtype= wide", lambda m, x: m.sin(x, dtype=np.float64), F)
 case("outer", lambda m, x, y: m.multiply.outer(x, y), V, A)
@@ -103,7 +179,9 @@ case("clip f32", lambda m, x: m.clip(x, -0.5, 0.8), F)
 case("clip low", lambda m, x: m.clip(x, -0.5, None), A)
 case("clip high", lambda m, x: m.clip(x, None, 0.5), A)
 case("clip arrays", lambda m, x, lo, hi: m.clip(x, lo, hi), A, -B[0], B[1])
-case("clip zero", lambda m, x: m.clip(x, 0.0, 1.0), np.array([-0.0, 0.0, np.nan, 2.0]), flags="flat")
+case(
+    "clip zero", lambda m, x: m.clip(x, 0.0, 1.0), np.array([-0.0, 0.0, np.nan, 2.0]), flags="flat"
+)
 case("clip keyword", lambda m, x: m.clip(x, min=0.1, max=0.2), A)
 case("round", lambda m, x: m.round(x), A)
 case("round 2", lambda m, x: m.round(x, 2), A)
@@ -111,7 +189,12 @@ case("around -1", lambda m, x: m.around(x * 100, -1), A)
 case("fix", lambda m, x: m.fix(x), A)
 case("sinc zero", lambda m, x: m.sinc(x), np.array([0.0, 1e-9, 1e-3, 0.1, 0.2, -3.0]))
 case("nan_to_num", lambda m, x: m.nan_to_num(x), NANS, flags="flat")
-case("nan_to_num inf", lambda m, x: m.nan_to_num(x, nan=1.0, posinf=3.0), np.array([np.inf, -np.inf, np.nan, 1.0]), flags="flat")
+case(
+    "nan_to_num inf",
+    lambda m, x: m.nan_to_num(x, nan=1.0, posinf=3.0),
+    np.array([np.inf, -np.inf, np.nan, 1.0]),
+    flags="flat",
+)
 case("isclose", lambda m, x: m.isclose(x, A), A)
 case("allclose", lambda m, x: m.allclose(x, A), A, flags="flat concrete")
 case("array_equal", lambda m, x: m.array_equal(x, A), A, flags="flat concrete")
@@ -127,18 +210,37 @@ case("where", lambda m, x, y: m.where(x > 0, x, y), A, B)
 case("where number", lambda m, x: m.where(x > 0, x, 1.5), F)
 case("where 1", lambda m, x: x[m.where(x > 0)], A, flags="concrete")
 case("select", lambda m, x: m.select([x > 1, x > 0], [x * 2, x * x], 0.5), A)
-case("piecewise", lambda m, x: m.piecewise(x, [x < 0, x >= 0], [lambda v: -v, lambda v: v * v]), V, flags="concrete")
+case(
+    "piecewise",
+    lambda m, x: m.piecewise(x, [x < 0, x >= 0], [lambda v: -v, lambda v: v * v]),
+    V,
+    flags="concrete",
+)
 case("choose", lambda m, x, y: m.choose(np.array([0, 1, 1, 0]), [x, y]), A[0], B[0])
 
 # ------------------------------------------------------------------------- reductions
 
-for _name in "sum prod mean var std max min amax amin ptp median any all".split():
+for _name in [
+    "sum",
+    "prod",
+    "mean",
+    "var",
+    "std",
+    "max",
+    "min",
+    "amax",
+    "amin",
+    "ptp",
+    "median",
+    "any",
+    "all",
+]:
     case(_name, lambda m, x, n=_name: getattr(m, n)(x), A)
     case(f"{_name} axis", lambda m, x, n=_name: getattr(m, n)(x, axis=1), T)
     case(f"{_name} axes", lambda m, x, n=_name: getattr(m, n)(x, axis=(0, -1)), T)
     case(f"{_name} keepdims", lambda m, x, n=_name: getattr(m, n)(x, axis=0, keepdims=True), F)
     case(f"{_name} F", lambda m, x, n=_name: getattr(m, n)(x.T, axis=0), A)
-for _name in "sum mean var std".split():
+for _name in names("sum mean var std"):
     case(f"{_name} long", lambda m, x, n=_name: getattr(m, n)(x), LONG)
     case(f"{_name} where", lambda m, x, n=_name: getattr(m, n)(x, where=MASK), A)
     case(f"{_name} dtype", lambda m, x, n=_name: getattr(m, n)(x, dtype=np.float64), F)
@@ -167,9 +269,23 @@ case("argpartition", lambda m, x: m.argpartition(x, 2), V)
 case("searchsorted", lambda m, x: m.searchsorted(m.sort(x), 0.3), V)
 case("median odd", lambda m, x: m.median(x), V)
 case("median nan", lambda m, x: m.median(x, axis=1), NANS, flags="flat")
-for _method in "linear lower higher midpoint nearest hazen weibull median_unbiased normal_unbiased".split():
+for _method in [
+    "linear",
+    "lower",
+    "higher",
+    "midpoint",
+    "nearest",
+    "hazen",
+    "weibull",
+    "median_unbiased",
+    "normal_unbiased",
+]:
     case(f"quantile {_method}", lambda m, x, k=_method: m.quantile(x, 0.3, method=k), A)
-    case(f"quantile axis {_method}", lambda m, x, k=_method: m.quantile(x, [0.0, 0.4, 1.0], axis=1, method=k), A)
+    case(
+        f"quantile axis {_method}",
+        lambda m, x, k=_method: m.quantile(x, [0.0, 0.4, 1.0], axis=1, method=k),
+        A,
+    )
 case("quantile f32", lambda m, x: m.quantile(x, 0.3, axis=0), F)
 case("quantile keepdims", lambda m, x: m.quantile(x, [0.2, 0.8], axis=(0, 2), keepdims=True), T)
 case("quantile q", lambda m, q: m.quantile(A, q, axis=1), np.array([0.31, 0.77]))
@@ -210,7 +326,7 @@ case("squeeze", lambda m, x: m.squeeze(x[:, :1]), A)
 case("squeeze axis", lambda m, x: m.squeeze(x[:, :1], axis=1), A)
 case("broadcast_to", lambda m, x: m.broadcast_to(x, (2, 3, 4)), A)
 case("broadcast_arrays", lambda m, x, y: m.broadcast_arrays(x, y), A, V[:4])
-for _name in "atleast_1d atleast_2d atleast_3d".split():
+for _name in names("atleast_1d atleast_2d atleast_3d"):
     case(_name, lambda m, x, n=_name: getattr(m, n)(x), V)
     case(f"{_name} scalar", lambda m, x, n=_name: getattr(m, n)(x), 0.7)
     case(f"{_name} two", lambda m, x, y, n=_name: getattr(m, n)(x, y), A, V)
@@ -237,7 +353,7 @@ case("roll axis", lambda m, x: m.roll(x, (1, -1), axis=(0, 1)), A)
 case("roll 0", lambda m, x: m.roll(x, 0, 1), A)
 case("pad", lambda m, x: m.pad(x, 1), A)
 case("pad value", lambda m, x: m.pad(x, ((1, 0), (0, 2)), constant_values=3.0), A)
-for _mode in "edge reflect symmetric wrap".split():
+for _mode in names("edge reflect symmetric wrap"):
     case(f"pad {_mode}", lambda m, x, k=_mode: m.pad(x, ((1, 2), (3, 0)), mode=k), A)
 case("tile", lambda m, x: m.tile(x, (2, 1, 3)), A)
 case("tile 1", lambda m, x: m.tile(x, 2), A)
@@ -344,7 +460,13 @@ case("trapezoid", lambda m, y: m.trapezoid(y, dx=0.1), A)
 case("trapezoid x", lambda m, y, x: m.trapezoid(y, x, axis=0), A, V[:3])
 case("gradient", lambda m, x: m.gradient(x, 0.3), V)
 case("gradient 2", lambda m, x: m.gradient(x, edge_order=2), np.vstack([A, B]))
-case("interp", lambda m, x, y: m.interp(x, np.arange(5.0), y), np.array([-1.0, 0.0, 0.3, 2.7, 4.0, 9.0]), V, flags="kink")
+case(
+    "interp",
+    lambda m, x, y: m.interp(x, np.arange(5.0), y),
+    np.array([-1.0, 0.0, 0.3, 2.7, 4.0, 9.0]),
+    V,
+    flags="kink",
+)
 case("interp nodes", lambda m, xp: m.interp([0.3, 0.9], xp, V), np.sort(W))
 case("polyval", lambda m, p, x: m.polyval(p, x), V, A)
 case("unwrap", lambda m, x: m.unwrap(x), np.cumsum(3 * np.abs(LONG[:20])))
@@ -381,9 +503,38 @@ case("linalg.tensordot", lambda m, x, y: m.linalg.tensordot(x, y, axes=2), A, B)
 
 # -------------------------------------------------------------------------------- methods
 
-for _name in "sum mean std var prod max min any all argmax argmin cumsum cumprod".split():
+for _name in [
+    "sum",
+    "mean",
+    "std",
+    "var",
+    "prod",
+    "max",
+    "min",
+    "any",
+    "all",
+    "argmax",
+    "argmin",
+    "cumsum",
+    "cumprod",
+]:
     case(f".{_name}", lambda m, x, n=_name: getattr(x, n)(axis=1), A)
-for _name in "sum mean std var prod max min ravel flatten copy conj transpose squeeze round".split():
+for _name in [
+    "sum",
+    "mean",
+    "std",
+    "var",
+    "prod",
+    "max",
+    "min",
+    "ravel",
+    "flatten",
+    "copy",
+    "conj",
+    "transpose",
+    "squeeze",
+    "round",
+]:
     case(f".{_name}()", lambda m, x, n=_name: getattr(x, n)(), A)
 case(".reshape", lambda m, x: x.reshape(2, 6) + x.reshape((2, -1)), A)
 case(".T", lambda m, x: x.T @ x, A)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy_cases import CASES, Case, rng
 
 import funcgrad.numpy as fnp
 from funcgrad import tree
 from funcgrad.transforms.api import jvp, vjp
 from funcgrad.transforms.vmap import vmap
-from numpy_cases import CASES, Case, rng
 
 MODULES = {"np": np, "fnp": fnp}
 
@@ -82,9 +82,7 @@ def inner(a: Any, b: Any) -> float:
     return float(np.sum(np.asarray(a, complex) * np.asarray(b, complex)).real)
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in CASES if not c.flags & {"flat", "fnp-only"}], ids=str
-)
+@pytest.mark.parametrize("case", [c for c in CASES if not c.flags & {"flat", "fnp-only"}], ids=str)
 def test_gradient_against_differences(case: Case) -> None:
     ts = directions(case)
     wide = [np.asarray(x, np.result_type(np.asarray(x).dtype, float))[()] for x in case.args]
@@ -96,9 +94,7 @@ def test_gradient_against_differences(case: Case) -> None:
     downs = plain(case, *(x - h * t for x, t in zip(wide, ts, strict=True)))
     leaves, definition = tree.flatten(out)
     cotangents, forward, numeric = [], 0.0, 0.0
-    for k, (y, dy, up, down) in enumerate(
-        zip(leaves, outputs(moved), ups, downs, strict=True)
-    ):
+    for k, (y, dy, up, down) in enumerate(zip(leaves, outputs(moved), ups, downs, strict=True)):
         y = np.asarray(y)
         g = rng(13, k).normal(size=y.shape)
         if y.dtype.kind not in "fc":
@@ -142,4 +138,6 @@ def test_vmap_is_the_loop(case: Case) -> None:
         wanted = np.stack([np.asarray(e[k]) for e in each])
         single = wanted.dtype in (np.float32, np.complex64)
         assert np.shape(out) == wanted.shape
-        np.testing.assert_allclose(out, wanted, rtol=1e-5 if single else 1e-11, atol=1e-6 if single else 1e-12)
+        np.testing.assert_allclose(
+            out, wanted, rtol=1e-5 if single else 1e-11, atol=1e-6 if single else 1e-12
+        )
