@@ -45,7 +45,7 @@ def shorten_borrowed(
     app: Any, what: str, name: str, obj: object, options: Any, lines: list[str]
 ) -> None:
     """Of a docstring that is NumPy's own keep the summary: its references lead nowhere here."""
-    original = getattr(numpy, name.rpartition(".")[2], None)
+    original = vars(numpy).get(name.rpartition(".")[2])
     text = getattr(original, "__doc__", None)
     if text and text == getattr(obj, "__doc__", None):
         paragraphs = "\n".join(lines).strip().split("\n\n")
