@@ -2,7 +2,7 @@
 
 Each class derives from the standard exception that fits, so that `except TypeError` keeps working.
 A message says what happened, where (the user's file and line, never ours) and what to do instead.
-This file imports nothing of funcgrad.
+This file imports NumPy only.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import sys
 from typing import NamedTuple
+
+import numpy
 
 __all__ = [
     "AbstractValueError",
@@ -107,6 +109,7 @@ class SourceLine(NamedTuple):
 
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_NUMPY = os.path.dirname(os.path.abspath(numpy.__file__)) + os.sep
 
 
 def user_line() -> SourceLine:
@@ -125,11 +128,7 @@ def user_line() -> SourceLine:
 
 
 def _is_ours(filename: str) -> bool:
-    return (
-        filename.startswith(_PACKAGE)
-        or "/numpy/" in filename
-        or filename == "<__array_function__ internals>"
-    )
+    return filename.startswith((_PACKAGE, _NUMPY, "<__array_function__"))
 
 
 def located(what: str) -> str:

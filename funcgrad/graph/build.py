@@ -26,16 +26,16 @@ __all__ = ["Stage", "StageTracer", "stage"]
 class StageTracer(Tracer):
     """A value of the graph that is being built; it has a type and no number."""
 
-    __slots__ = ("var",)
+    __slots__ = ("variable",)
     abstract: ClassVar[bool] = True
-    var: Var
+    variable: Var
 
     def __init__(self, var: Var, trace: Stage) -> None:
-        self.var, self.trace = var, trace
+        self.variable, self.trace = var, trace
 
     @property
     def type(self) -> ArrayType:
-        return self.var.type
+        return self.variable.type
 
     @property
     def value(self) -> NoReturn:
@@ -49,7 +49,7 @@ class StageTracer(Tracer):
 
     def assign(self, new: Tracer) -> None:
         assert isinstance(new, StageTracer)
-        self.var = new.var
+        self.variable = new.variable
 
 
 class Stage(Trace):
@@ -79,7 +79,7 @@ class Stage(Trace):
         if isinstance(a, Tracer):
             if a.trace is self:
                 assert isinstance(a, StageTracer)
-                return a.var
+                return a.variable
             return self._adopt(a)
         if isinstance(a, np.ndarray):
             return self._hoist(a)
@@ -166,6 +166,6 @@ def stage(function: Callable[..., Any], types: Sequence[ArrayType]) -> tuple[Gra
     """
     with Stage() as trace:
         inputs = [trace.input(t) for t in types]
-        variables = [t.var for t in inputs]
+        variables = [t.variable for t in inputs]
         outputs = [operand(o) for o in function(*inputs)]
         return finish(trace, variables, outputs)

@@ -214,9 +214,10 @@ def refuse(name: str, **keywords: Any) -> None:
 
 def no_rule(name: str) -> NotDifferentiableError:
     """The error for an operation that has no derivative here."""
+    full = f"np.{name}" if hasattr(np, name) else f"the ufunc {name}"
     return NotDifferentiableError(
         located(
-            f"funcgrad has no rule for np.{name}; write it with functions that have one, state a "
+            f"funcgrad has no rule for {full}; write it with functions that have one, state a "
             "rule with funcgrad.custom_vjp, or apply it to funcgrad.value(x) if it is a constant"
         )
     )

@@ -10,9 +10,9 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array, promote
-from funcgrad.numpy.calls import as_array, known, numpy_function
+from funcgrad.numpy.calls import as_array, known, numpy_function, refuse
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops import index
+from funcgrad.ops import index, reduce, sort
 from funcgrad.ops import shape as shapes
 
 __all__ = [
@@ -20,6 +20,11 @@ __all__ = [
     "choose",
     "compress",
     "diag_indices",
+    "digitize",
+    "isin",
+    "ix_",
+    "ravel_multi_index",
+    "unique",
     "diag_indices_from",
     "extract",
     "flatnonzero",
@@ -36,7 +41,7 @@ __all__ = [
     "where",
 ]
 
-diag_indices = np.diag_indices
+diag_indices, ix_, ravel_multi_index = np.diag_indices, np.ix_, np.ravel_multi_index
 tril_indices, triu_indices, unravel_index = np.tril_indices, np.triu_indices, np.unravel_index
 
 
@@ -193,6 +198,55 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
     at = shapes.broadcast_to(at, shape)
     lines = [np.arange(n).reshape((-1,) + (1,) * (len(shape) - k - 1)) for k, n in enumerate(shape)]
     return index.gather(table, at, *lines)
+
+
+@numpy_function(np.unique)
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    **keywords: Any,
+) -> Any:
+    """The distinct elements in order, which have to be known; the first of equals counts."""
+    refuse("unique", axis=axis, **keywords)
+    x = as_array(ar)
+    found: Any = np.unique(  # type: ignore[call-overload]
+        known(x, "unique()"), True, return_inverse, return_counts, equal_nan=equal_nan
+    )
+    flat = shapes.reshape(x, (type_of(x).size,))
+    values = index.gather(flat, found[1])
+    rest = found[1:] if return_index else found[2:]
+    return (values, *rest) if rest else values
+
+
+@numpy_function(np.isin)
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, **k: Any
+) -> Array:
+    """Whether each element is among others."""
+    x, y = as_array(element), as_array(test_elements)
+    column = shapes.reshape(x, (*type_of(x).shape, 1))
+    found = reduce.any(ops.equal(column, shapes.reshape(y, (type_of(y).size,))), -1)
+    return ops.logical_not(found) if invert else found
+
+
+@numpy_function(np.digitize)
+def digitize(x: Any, bins: Any, right: bool = False) -> Array:
+    """The bin that each element falls into; the order of the bins has to be known."""
+    edges = as_array(bins)
+    known_edges = known(edges, "digitize()")
+    side = "left" if right else "right"
+    if np.all(known_edges[:-1] <= known_edges[1:]):
+        return sort.searchsorted(edges, as_array(x), side)
+    if not np.all(known_edges[:-1] >= known_edges[1:]):
+        raise ValueError("bins must be monotonically increasing or decreasing")
+    other = "right" if right else "left"
+    found = sort.searchsorted(shapes.flip(edges, (0,)), as_array(x), other)
+    return ops.subtract(type_of(edges).size, found)
 
 
 # ------------------------------------------------------------------------- index functions

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy import (
+    bartlett,
+    blackman,
     bool_,
     complex64,
     complex128,
@@ -17,6 +19,8 @@ from numpy import (
     float16,
     float32,
     float64,
+    hamming,
+    hanning,
     iinfo,
     inf,
     int8,
@@ -26,11 +30,15 @@ from numpy import (
     intp,
     isdtype,
     issubdtype,
+    iterable,
+    kaiser,
     nan,
     ndarray,
     newaxis,
     pi,
+    printoptions,
     promote_types,
+    set_printoptions,
     uint8,
     uint16,
     uint32,
@@ -41,6 +49,15 @@ from funcgrad.core.tracer import Operand, operand, type_of
 from funcgrad.numpy.calls import numpy_function
 
 __all__ = [
+    "astype",
+    "set_printoptions",
+    "printoptions",
+    "kaiser",
+    "iterable",
+    "hanning",
+    "hamming",
+    "blackman",
+    "bartlett",
     "bool_",
     "can_cast",
     "common_type",
@@ -150,6 +167,12 @@ def common_type(*arrays: Any) -> Any:
 def min_scalar_type(a: Any, /) -> Any:
     """The dtype of a traced value."""
     return _dtype_of(a)
+
+
+@numpy_function(np.astype)
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    """`x` in another dtype; integers and bools are locally constant."""
+    return x.astype(dtype, copy=copy)
 
 
 def isscalar(element: Any) -> bool:

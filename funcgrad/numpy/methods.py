@@ -27,7 +27,7 @@ from funcgrad.numpy import (
     writing,
 )
 from funcgrad.numpy import reshaping as shape
-from funcgrad.numpy.calls import as_array, fresh, refuse
+from funcgrad.numpy.calls import refuse
 from funcgrad.ops import arithmetic
 from funcgrad.ops import shape as shapes
 
@@ -204,9 +204,8 @@ def _clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **keywor
 
 
 def _conj(self: Any) -> Any:
-    """The complex conjugate."""
-    x = as_array(self)
-    return fresh(arithmetic.conjugate(x), x)
+    """The complex conjugate; a real array itself, as in NumPy."""
+    return arithmetic.conjugate(self) if _kind(self).dtype.kind == "c" else self
 
 
 def _tobytes(self: Any, order: str = "C") -> bytes:

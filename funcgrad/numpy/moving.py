@@ -105,11 +105,6 @@ def tril(m: Any, k: int = 0) -> Array:
     return arithmetic.where(keep, x, np.zeros(1, type_of(x).dtype))
 
 
-def _below(x: Array, k: int) -> Any:
-    rows, columns = type_of(x).shape[-2:]
-    return np.tri(rows, columns, k, bool)
-
-
 def _matrix(m: Any) -> Array:
     """`m` with at least two axes; a vector stands for a matrix of equal rows, as in NumPy."""
     x = as_array(m)

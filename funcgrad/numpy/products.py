@@ -94,18 +94,12 @@ vecdot = numpy_function(np.vecdot)(vecdot)
 COMPOSED[np.vecdot] = vecdot
 if hasattr(np, "matvec"):
     COMPOSED[np.matvec] = lambda x, v: _drop(product.matmul(x, _column(v)), -1)
-    COMPOSED[np.vecmat] = lambda v, x: _drop(product.matmul(_row(v), x), -2)
+    # no rule for vecmat: matmul and dot sum in another order than it does
 
 
 def _column(v: Any) -> Array:
     v = as_array(v)
     return shapes.reshape(v, (*type_of(v).shape, 1))
-
-
-def _row(v: Any) -> Array:
-    v = ops.conjugate(as_array(v))
-    shape = type_of(v).shape
-    return shapes.reshape(v, (*shape[:-1], 1, shape[-1]))
 
 
 def _drop(x: Array, axis: int) -> Array:

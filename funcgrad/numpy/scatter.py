@@ -14,8 +14,8 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.numpy.calls import known
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.index import (
-    _traced_positions,
     gather,
+    read,
     set_positions,
     where_negative,
 )
@@ -64,7 +64,7 @@ def positions_of(kind: ArrayType, index: Any) -> Array:
     """The flat positions that `index` chooses in an array of this type."""
     items = index if isinstance(index, tuple) else (index,)
     items = tuple(i.content() if isinstance(i, Operand) else i for i in items)
-    return _traced_positions(kind, items)
+    return read(np.arange(kind.size).reshape(kind.shape), items)
 
 
 def _flat(x: Array, index: Any, v: Array) -> tuple[Array, Array]:

@@ -14,7 +14,18 @@ import numpy as np
 from funcgrad.core.forms import UFUNCS
 from funcgrad.core.tracer import RAW_TYPES, Operand, Tracer, operand, type_of
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import BOXED, RAW, TRACED, boxed, into, no_rule, replace, state, unbox
+from funcgrad.numpy.calls import (
+    BOXED,
+    RAW,
+    TRACED,
+    as_array,
+    boxed,
+    into,
+    no_rule,
+    replace,
+    state,
+    unbox,
+)
 from funcgrad.numpy.scatter import add_at, update_at
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import product
@@ -39,7 +50,7 @@ COMPOSED: dict[np.ufunc, Callable[..., Any]] = {
     np.matmul: product.matmul,
     np.divmod: _divmod,
     np.modf: _modf,
-    np.conjugate: a.conjugate,
+    np.conjugate: lambda x: a.conjugate(as_array(x)),
 }
 """Ufuncs made of several operations."""
 

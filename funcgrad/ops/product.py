@@ -1,11 +1,13 @@
 """Products with contraction: matmul, dot, tensordot, inner, einsum.
 
-Each keeps NumPy's own function, so that values agree bit for bit; what is derived from one goes
-through `matmul` where the operands are matrices and through `einsum` otherwise.
+Each keeps NumPy's own function, so that values agree bit for bit. What is derived from `dot`,
+`inner` and `tensordot` goes through `dot` where the operands are matrices and through `tensordot`
+and `matmul` otherwise, hence to BLAS; what is derived from `einsum` is an `einsum`.
 """
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,12 +18,12 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Multilinear, multilinear
 from funcgrad.core.primitive import Params, Sample
-from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.tracer import Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
-from funcgrad.ops.arithmetic import multiply
+from funcgrad.ops.arithmetic import cast, conjugate, multiply
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import broadcast_to, reshape, swap_last
+from funcgrad.ops.shape import broadcast_to, moveaxis, reshape, swap_last, transpose
 
 
 def _result_dtype(*types: ArrayType) -> Any:
@@ -68,6 +70,8 @@ def _matmul_y(g: Array, x: Array, y: ArrayType) -> Array:
 
 
 def _matmul_type(x: ArrayType, y: ArrayType) -> ArrayType:
+    if not x.ndim or not y.ndim:
+        raise ValueError(located("matmul: an operand has no axes; use multiply for scalars"))
     a = x.shape if x.ndim > 1 else (1, *x.shape)
     b = y.shape if y.ndim > 1 else (*y.shape, 1)
     if a[-1] != b[-2]:
@@ -157,7 +161,10 @@ def _extents(terms: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> dict[st
     extents: dict[str, int] = {}
     for term, shape in zip(terms, shapes, strict=True):
         for c, n in zip(term, shape, strict=True):
-            extents[c] = max(extents.get(c, 1), n) if extents.get(c, 1) != 0 and n != 0 else 0
+            known = extents.get(c, 1)
+            if 1 not in (known, n) and known != n:
+                raise ValueError(located(f"einsum: the axis {c!r} has {known} and {n} elements"))
+            extents[c] = n if known == 1 else known
     return extents
 
 
@@ -186,6 +193,8 @@ def _einsum_cotangent(
     own, kind = terms[i], types[i]
     extents = _extents(terms, [t.shape for t in types])
     others = [j for j in range(len(terms)) if j != i]
+    # A path given for the operands is none for the cotangent: an order of our own, where it pays.
+    optimize = bool(optimize) or math.prod(extents.values()) > 1 << 16
     unique = "".join(dict.fromkeys(own))
     there = set(out).union(*(terms[j] for j in others))
     seen = "".join(c for c in unique if c in there)
@@ -195,7 +204,8 @@ def _einsum_cotangent(
         optimize,
     )
     # an axis that only this operand has was summed out: its cotangent is the same all along
-    shape = tuple(extents[k] if k in seen else 1 for k in unique)
+    there_extents = dict(zip(seen, type_of(c).shape, strict=True))
+    shape = tuple(there_extents.get(k, 1) for k in unique)
     full = broadcast_to(reshape(c, shape), tuple(extents[k] for k in unique))
     if unique == own:
         return algebra.conform(full, kind)
@@ -209,7 +219,7 @@ def _on_diagonal(x: Array, unique: str, own: str, extents: dict[str, int]) -> Ar
         shape = [1] * len(unique)
         shape[unique.index(c)] = extents[c]
         index.append(np.arange(extents[c]).reshape(shape))
-    from funcgrad.ops.index import scatter_add
+    from funcgrad.ops.index import scatter_add  # indexing stands on products
 
     whole = ArrayType(tuple(extents[c] for c in own), type_of(x).dtype)
     return scatter_add(x, whole, index)
@@ -229,6 +239,10 @@ def _einsum_samples() -> list[Sample]:
         Sample((draw((3, 3)),), {"spec": "ii->"}),
         Sample((draw((3, 3)), draw((3,), seed=1)), {"spec": "ii,i->i"}),
         Sample((draw((2, 3)), draw((3,), seed=1), draw((2,), seed=2)), {"spec": "ij,j,i->"}),
+        Sample((draw((2, 1)), draw((3,), seed=1)), {"spec": "ij,j->i"}),
+        Sample((draw((2, 2, 3)), draw((3, 2), seed=1)), {"spec": "iij,jk->ik", "optimize": True}),
+        Sample((draw((2, 3)) + 1j * draw((2, 3), seed=2), draw((3,), seed=1)), {"spec": "ij,j->"}),
+        Sample((draw((0, 3)), draw((3,), seed=1)), {"spec": "ij,j->"}),
         Sample((draw((2, 3)).astype(np.float32), draw((2, 3), seed=1)), {"spec": "ij,ij->ji"}),
     ]
 
@@ -255,7 +269,9 @@ def einsum(*operands: Any, optimize: Any = False) -> Array:
 
 def _from_sublists(operands: Sequence[Any]) -> tuple[str, list[Array]]:
     def term(axes: Sequence[Any]) -> str:
-        return "".join("..." if a is Ellipsis else string.ascii_letters[a] for a in axes)
+        # capitals first: the order of the letters is that of the numbers, as in NumPy
+        letters = string.ascii_uppercase + string.ascii_lowercase
+        return "".join("..." if a is Ellipsis else letters[a] for a in axes)
 
     count = len(operands) // 2
     xs = [operand(operands[2 * k]) for k in range(count)]
@@ -294,76 +310,162 @@ def _explicit(spec: str, ranks: Sequence[int]) -> str:
 # ------------------------------------------------------------- dot, tensordot, inner, vdot
 
 
+Axes = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def _free(rank: int, axes: Sequence[int]) -> tuple[int, ...]:
+    return tuple(i for i in range(rank) if i not in axes)
+
+
+def _sent_to(x: Array, places: Sequence[int]) -> Array:
+    """`x` with its axis `i` moved to `places[i]`."""
+    order = sorted(range(len(places)), key=places.__getitem__)
+    return x if order == list(range(len(places))) else transpose(x, order)
+
+
+def _contract_x(g: Array, x: ArrayType, y: Array, axes: Axes) -> Array:
+    left, right = axes
+    mine, others = _free(x.ndim, left), _free(type_of(y).ndim, right)
+    over = tuple(range(len(mine), len(mine) + len(others)))
+    c = bind(TENSORDOT, (g, y), {"axes": (over, others)})
+    places = [*mine, *(left[right.index(b)] for b in sorted(right))]
+    return algebra.conform(_sent_to(c, places), x)
+
+
+def _contract_y(g: Array, x: Array, y: ArrayType, axes: Axes) -> Array:
+    left, right = axes
+    mine, others = _free(y.ndim, right), _free(type_of(x).ndim, left)
+    c = bind(TENSORDOT, (x, g), {"axes": (others, tuple(range(len(others))))})
+    places = [*(right[left.index(a)] for a in sorted(left)), *mine]
+    return algebra.conform(_sent_to(c, places), y)
+
+
+def _contract_lanes(size: int, x: Array, y: Array, axes: Axes) -> Array:
+    """The contraction of two operands that both carry a batch axis: one matmul."""
+    left, right = axes
+    xs, ys = type_of(x).shape[1:], type_of(y).shape[1:]
+    mine, others = _free(len(xs), left), _free(len(ys), right)
+    x = transpose(x, (0, *(i + 1 for i in (*mine, *left))))
+    y = transpose(y, (0, *(i + 1 for i in (*right, *others))))
+    m, n = (tuple(s[i] for i in free) for s, free in ((xs, mine), (ys, others)))
+    k = math.prod(xs[a] for a in left)
+    out = matmul(reshape(x, (size, math.prod(m), k)), reshape(y, (size, k, math.prod(n))))
+    return reshape(out, (size, *m, *n))
+
+
 def _contraction(
     name: str,
     impl: Callable[..., Any],
-    spec: Callable[..., str],
+    axes: Callable[..., Axes],
     samples: Callable[[], list[Sample]],
+    transposes: tuple[Callable[..., Any], Callable[..., Any]] | None = None,
 ) -> Multilinear:
-    """A product of two operands whose derivative is that of an einsum."""
+    """A product of two operands that is a `tensordot` over ``axes(rank, rank, **params)``."""
 
-    def cotangent(i: int) -> Callable[..., Any]:
-        def rule(g: Array, x: Any, y: Any, **params: Any) -> Array:
-            types = [v if isinstance(v, ArrayType) else type_of(v) for v in (x, y)]
-            terms, out = _split(spec(types[0].ndim, types[1].ndim, **params))
-            return _einsum_cotangent(i, g, (x, y), types, terms, out, True)
+    def cotangent_x(g: Array, x: ArrayType, y: Array, **params: Any) -> Array:
+        return _contract_x(g, x, y, axes(x.ndim, type_of(y).ndim, **params))
 
-        return rule
+    def cotangent_y(g: Array, x: Array, y: ArrayType, **params: Any) -> Array:
+        return _contract_y(g, x, y, axes(type_of(x).ndim, y.ndim, **params))
 
     def type_rule(x: ArrayType, y: ArrayType, **params: Any) -> ArrayType:
-        return _einsum_type(x, y, spec=spec(x.ndim, y.ndim, **params))
+        left, right = axes(x.ndim, y.ndim, **params)
+        shape = tuple(x.shape[i] for i in _free(x.ndim, left))
+        shape += tuple(y.shape[i] for i in _free(y.ndim, right))
+        return ArrayType(shape, _result_dtype(x, y))
 
     def batch(size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
-        ranks = [type_of(x).ndim - b for x, b in zip(xs, batched, strict=True)]
-        return _einsum_batch(size, xs, batched, {"spec": spec(*ranks, **params), "optimize": True})
+        x, y = xs
+        ranks = [type_of(v).ndim - b for v, b in zip(xs, batched, strict=True)]
+        left, right = axes(*ranks, **params)
+        if all(batched):
+            return _contract_lanes(size, x, y, (left, right))
+        if batched[0]:
+            return bind(TENSORDOT, xs, {"axes": (tuple(a + 1 for a in left), right)})
+        out = bind(TENSORDOT, xs, {"axes": (left, tuple(b + 1 for b in right))})
+        return moveaxis(out, ranks[0] - len(left), 0)
 
-    return multilinear(name, impl, (cotangent(0), cotangent(1)), type_rule, batch, samples)
-
-
-def _dot_spec(m: int, n: int) -> str:
-    left = string.ascii_lowercase[:m]
-    right = list(string.ascii_uppercase[:n])
-    right[-2 if n > 1 else -1] = left[-1]
-    term = "".join(right)
-    return f"{left},{term}->{left[:-1]}{term.replace(left[-1], '')}"
-
-
-def _inner_spec(m: int, n: int) -> str:
-    left, right = string.ascii_lowercase[:m], string.ascii_uppercase[: n - 1]
-    return f"{left},{right}{left[-1]}->{left[:-1]}{right}"
+    rules = transposes or (cotangent_x, cotangent_y)
+    return multilinear(name, impl, rules, type_rule, batch, samples)
 
 
-def _tensordot_spec(m: int, n: int, axes: Any) -> str:
-    left, right = string.ascii_lowercase[:m], list(string.ascii_uppercase[:n])
-    for a, b in zip(*axes, strict=True):
-        right[b] = left[a]
-    summed = [left[a] for a in axes[0]]
-    out = [c for c in [*left, *right] if c not in summed]
-    return f"{left},{''.join(right)}->{''.join(out)}"
+def _dot_axes(m: int, n: int) -> Axes:
+    return (m - 1,), (max(n - 2, 0),)
+
+
+def _outer(x: Array, y: Array) -> Array:
+    return multiply(_column(x), _row(y))
+
+
+def _dot_x(g: Array, x: ArrayType, y: Array) -> Array:
+    ranks = x.ndim, type_of(y).ndim
+    if max(ranks) > 2:
+        return _contract_x(g, x, y, _dot_axes(*ranks))
+    if ranks[1] == 1:
+        c = multiply(g, y) if ranks[0] == 1 else _outer(g, y)
+    else:
+        c = bind(DOT, (y, g) if ranks[0] == 1 else (g, swap_last(y)))
+    return algebra.conform(c, x)
+
+
+def _dot_y(g: Array, x: Array, y: ArrayType) -> Array:
+    ranks = type_of(x).ndim, y.ndim
+    if max(ranks) > 2:
+        return _contract_y(g, x, y, _dot_axes(*ranks))
+    if ranks[0] == 1:
+        c = multiply(g, x) if ranks[1] == 1 else _outer(x, g)
+    else:
+        c = bind(DOT, (swap_last(x), g))
+    return algebra.conform(c, y)
 
 
 DOT = _contraction(
     "dot",
     np.dot,
-    _dot_spec,
-    lambda: _pairs(((2, 3), (3, 2)), ((3,), (3,)), ((2, 3), (3,)), ((2, 3), (2, 3, 2))),
+    _dot_axes,
+    lambda: _pairs(
+        ((2, 3), (3, 2)),
+        ((3,), (3,)),
+        ((2, 3), (3,)),
+        ((3,), (3, 2)),
+        ((2, 3), (2, 3, 2)),
+        ((2, 2, 3), (3,)),
+        ((0, 3), (3, 2)),
+    ),
+    (_dot_x, _dot_y),
 )
-INNER = _contraction("inner", np.inner, _inner_spec, lambda: _pairs(((2, 3), (2, 3)), ((3,), (3,))))
+INNER = _contraction(
+    "inner",
+    np.inner,
+    lambda m, n: ((m - 1,), (n - 1,)),
+    lambda: _pairs(((2, 3), (2, 3)), ((3,), (3,)), ((2, 2, 3), (3,)), ((2, 3), (1, 2, 3))),
+)
 TENSORDOT = _contraction(
     "tensordot",
     lambda x, y, axes: np.tensordot(x, y, axes),
-    _tensordot_spec,
+    lambda m, n, axes: axes,
     lambda: [
         Sample((draw((2, 3)), draw((3, 2), seed=1)), {"axes": ((1,), (0,))}),
         Sample((draw((2, 3, 2)), draw((2, 3), seed=1)), {"axes": ((0, 1), (0, 1))}),
+        Sample((draw((2, 3, 4)), draw((4, 1, 2), seed=1)), {"axes": ((2, 0), (0, 2))}),
         Sample((draw((2,)), draw((3,), seed=1)), {"axes": ((), ())}),
+        Sample((draw((2, 3)).astype(np.float32), draw((3,), seed=1)), {"axes": ((1,), (0,))}),
+        Sample((draw((2, 3)) + 1j, draw((3, 2), seed=1)), {"axes": ((0, 1), (1, 0))}),
     ],
 )
 
 
+def _strong(x: Any) -> Array:
+    """An operand that is no Python number: products make arrays of those, as NumPy's do."""
+    x = operand(x)
+    if isinstance(x, Tracer):
+        return cast(x, x.type.dtype) if x.type.weak else x
+    return np.asarray(x)[()] if type_of(x).weak else x
+
+
 def dot(x: Any, y: Any) -> Array:
     """NumPy's `dot`: the last axis of x with the last but one of y."""
-    x, y = operand(x), operand(y)
+    x, y = _strong(x), _strong(y)
     if not type_of(x).shape or not type_of(y).shape:
         return multiply(x, y)
     _check_contracted("dot", x, y, -1, -2 if type_of(y).ndim > 1 else -1)
@@ -372,7 +474,7 @@ def dot(x: Any, y: Any) -> Array:
 
 def inner(x: Any, y: Any) -> Array:
     """The sum over the last axes of both."""
-    x, y = operand(x), operand(y)
+    x, y = _strong(x), _strong(y)
     if not type_of(x).shape or not type_of(y).shape:
         return multiply(x, y)
     _check_contracted("inner", x, y, -1, -1)
@@ -388,15 +490,13 @@ def _check_contracted(name: str, x: Array, y: Array, a: int, b: int) -> None:
 
 def vdot(x: Any, y: Any) -> Array:
     """The inner product of the flat arrays, the first one conjugated."""
-    from funcgrad.ops.arithmetic import conjugate
-
-    x, y = operand(x), operand(y)
+    x, y = _strong(x), _strong(y)
     return dot(conjugate(reshape(x, (type_of(x).size,))), reshape(y, (type_of(y).size,)))
 
 
 def outer(x: Any, y: Any) -> Array:
     """All products of an element of x and one of y."""
-    x, y = operand(x), operand(y)
+    x, y = _strong(x), _strong(y)
     return multiply(reshape(x, (type_of(x).size, 1)), reshape(y, (1, type_of(y).size)))
 
 

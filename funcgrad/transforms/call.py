@@ -39,7 +39,7 @@ def reverse_graphs(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, Graph]:
 def _cut(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, Graph]:
     with Stage() as trace:
         inputs = [trace.input(v.type) for v in graph.inputs]
-        variables = [t.var for t in inputs]
+        variables = [t.variable for t in inputs]
         with Tape() as tape:
             leaves = [tape.input(x) if m else x for x, m in zip(inputs, mask, strict=True)]
             outs = evaluate(graph, *leaves)
@@ -57,7 +57,7 @@ def _cut(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, Graph]:
                 strict=True,
             )
         ]
-        whole, adopted = finish(trace, (*variables, *(c.var for c in cts)), [*values, *found])
+        whole, adopted = finish(trace, (*variables, *(c.variable for c in cts)), [*values, *found])
         assert not adopted
         first = {v for e in trace.equations[:split] for v in e.outputs} | set(variables)
     return _split(whole, len(variables), len(values), first)

@@ -77,7 +77,7 @@ def _stage(flat: Function, types: Sequence[ArrayType], captures: Captures, name:
     definition: list[tree.TreeDef] = []
     with Stage() as trace:
         inputs = [trace.input(t) for t in types]
-        variables = [t.var for t in inputs]
+        variables = [t.variable for t in inputs]
         outputs, out = leaves_of(flat(*inputs), f"the output of {name}")
         definition.append(out)
         graph, adopted = finish(trace, variables, outputs)
@@ -252,7 +252,7 @@ def _staged_call(f: Function, args: Any, kwargs: Any) -> tuple[Graph, tree.TreeD
     out: list[tree.TreeDef] = []
     with Stage() as trace:
         inputs = [trace.input(_abstract(x)) for x in leaves]
-        variables = [t.var for t in inputs]
+        variables = [t.variable for t in inputs]
         new_args, new_kwargs = tree.unflatten(definition, inputs)
         outputs, out_definition = leaves_of(
             f(*new_args, **new_kwargs), f"the output of {name_of(f)}"

@@ -55,39 +55,8 @@ def names(text: str) -> list[str]:
 # ----------------------------------------------------------------------------- ufuncs
 
 for _name in (
-    *(
-        [
-            "negative",
-            "positive",
-            "square",
-            "absolute",
-            "abs",
-            "fabs",
-            "exp",
-            "exp2",
-            "expm1",
-            "sin",
-            "cos",
-            "tanh",
-            "sinh",
-            "cosh",
-        ]
-    ),
-    *(
-        [
-            "arctan",
-            "arcsinh",
-            "degrees",
-            "radians",
-            "deg2rad",
-            "rad2deg",
-            "sign",
-            "floor",
-            "ceil",
-            "trunc",
-            "rint",
-        ]
-    ),
+    *names("negative positive square absolute abs fabs exp exp2 expm1 sin cos tanh sinh cosh"),
+    *names("arctan arcsinh degrees radians deg2rad rad2deg sign floor ceil trunc rint"),
     *names("isnan isinf isfinite signbit logical_not sinc conjugate tan"),
 ):
     case(_name, lambda m, x, n=_name: getattr(m, n)(x), A)
@@ -99,45 +68,9 @@ for _name in names("arcsin arccos arctanh"):
     case(_name, lambda m, x, n=_name: getattr(m, n)(x), A / 3)
 case("arccosh", lambda m, x: m.arccosh(x), B + 1)
 for _name in (
-    *(
-        [
-            "add",
-            "subtract",
-            "multiply",
-            "divide",
-            "true_divide",
-            "arctan2",
-            "hypot",
-            "logaddexp",
-            "logaddexp2",
-        ]
-    ),
-    *(
-        [
-            "maximum",
-            "minimum",
-            "fmax",
-            "fmin",
-            "copysign",
-            "less",
-            "less_equal",
-            "greater",
-            "greater_equal",
-            "equal",
-        ]
-    ),
-    *(
-        [
-            "not_equal",
-            "logical_and",
-            "logical_or",
-            "logical_xor",
-            "floor_divide",
-            "remainder",
-            "mod",
-            "fmod",
-        ]
-    ),
+    *names("add subtract multiply divide true_divide arctan2 hypot logaddexp logaddexp2"),
+    *names("maximum minimum fmax fmin copysign less less_equal greater greater_equal equal"),
+    *names("not_equal logical_and logical_or logical_xor floor_divide remainder mod fmod"),
 ):
     case(_name, lambda m, x, y, n=_name: getattr(m, n)(x, y), A, B)
     case(f"{_name} row", lambda m, x, y, n=_name: getattr(m, n)(x, y), A, B[0])
@@ -220,21 +153,7 @@ case("choose", lambda m, x, y: m.choose(np.array([0, 1, 1, 0]), [x, y]), A[0], B
 
 # ------------------------------------------------------------------------- reductions
 
-for _name in [
-    "sum",
-    "prod",
-    "mean",
-    "var",
-    "std",
-    "max",
-    "min",
-    "amax",
-    "amin",
-    "ptp",
-    "median",
-    "any",
-    "all",
-]:
+for _name in names("sum prod mean var std max min amax amin ptp median any all"):
     case(_name, lambda m, x, n=_name: getattr(m, n)(x), A)
     case(f"{_name} axis", lambda m, x, n=_name: getattr(m, n)(x, axis=1), T)
     case(f"{_name} axes", lambda m, x, n=_name: getattr(m, n)(x, axis=(0, -1)), T)
@@ -269,17 +188,9 @@ case("argpartition", lambda m, x: m.argpartition(x, 2), V)
 case("searchsorted", lambda m, x: m.searchsorted(m.sort(x), 0.3), V)
 case("median odd", lambda m, x: m.median(x), V)
 case("median nan", lambda m, x: m.median(x, axis=1), NANS, flags="flat")
-for _method in [
-    "linear",
-    "lower",
-    "higher",
-    "midpoint",
-    "nearest",
-    "hazen",
-    "weibull",
-    "median_unbiased",
-    "normal_unbiased",
-]:
+for _method in names(
+    "linear lower higher midpoint nearest hazen weibull median_unbiased normal_unbiased"
+):
     case(f"quantile {_method}", lambda m, x, k=_method: m.quantile(x, 0.3, method=k), A)
     case(
         f"quantile axis {_method}",
@@ -299,6 +210,15 @@ case("nanvar", lambda m, x: m.nanvar(x, axis=0), NANS, flags="flat")
 case("nanstd", lambda m, x: m.nanstd(x, ddof=1), NANS, flags="flat")
 case("nanmax", lambda m, x: m.nanmax(x, axis=1), NANS, flags="flat")
 case("nanmin", lambda m, x: m.nanmin(x), NANS, flags="flat")
+case("nanargmax", lambda m, x: m.nanargmax(x, axis=1), NANS, flags="flat")
+case("nanargmin", lambda m, x: m.nanargmin(x), NANS, flags="flat")
+case("nancumsum", lambda m, x: m.nancumsum(x, axis=1), NANS, flags="flat")
+case("nancumprod", lambda m, x: m.nancumprod(x, axis=0), NANS, flags="flat")
+case("unique", lambda m, x: m.unique(m.round(x, 0) + 0 * x), A, flags="concrete")
+case("isin", lambda m, x: m.isin(x, [A[0, 0], A[1, 2]]), A)
+case("digitize", lambda m, x: m.digitize(x, [-1.0, 0.0, 1.0]), A)
+case("digitize down", lambda m, x: m.digitize(x, [1.0, 0.0, -1.0], right=True), A)
+case("matvec", lambda m, x, y: np.matvec(x, y), T, A[0])
 case("nanmedian", lambda m, x: m.nanmedian(x, axis=1), NANS, flags="flat")
 case("nanmean none", lambda m, x: m.nanmean(x, axis=1), A)
 case("nanvar none", lambda m, x: m.nanvar(x, axis=1), A)
@@ -503,38 +423,9 @@ case("linalg.tensordot", lambda m, x, y: m.linalg.tensordot(x, y, axes=2), A, B)
 
 # -------------------------------------------------------------------------------- methods
 
-for _name in [
-    "sum",
-    "mean",
-    "std",
-    "var",
-    "prod",
-    "max",
-    "min",
-    "any",
-    "all",
-    "argmax",
-    "argmin",
-    "cumsum",
-    "cumprod",
-]:
+for _name in names("sum mean std var prod max min any all argmax argmin cumsum cumprod"):
     case(f".{_name}", lambda m, x, n=_name: getattr(x, n)(axis=1), A)
-for _name in [
-    "sum",
-    "mean",
-    "std",
-    "var",
-    "prod",
-    "max",
-    "min",
-    "ravel",
-    "flatten",
-    "copy",
-    "conj",
-    "transpose",
-    "squeeze",
-    "round",
-]:
+for _name in names("sum mean std var prod max min ravel flatten copy conj transpose squeeze round"):
     case(f".{_name}()", lambda m, x, n=_name: getattr(x, n)(), A)
 case(".reshape", lambda m, x: x.reshape(2, 6) + x.reshape((2, -1)), A)
 case(".T", lambda m, x: x.T @ x, A)

@@ -11,7 +11,8 @@ from numpy_cases import CASES, Case, rng
 
 import funcgrad.numpy as fnp
 from funcgrad import tree
-from funcgrad.transforms.api import jvp, vjp
+from funcgrad.transforms.api import grad, jvp, vjp
+from funcgrad.transforms.jit import jit
 from funcgrad.transforms.vmap import vmap
 
 MODULES = {"np": np, "fnp": fnp}
@@ -53,6 +54,7 @@ def test_value_is_numpys_bit_for_bit(case: Case, module: Any) -> None:
     assert len(found) == len(wanted)
     for a, b in zip(found, wanted, strict=True):
         same_bits(a, b)
+        assert type(a) is type(b)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if "fnp-only" not in c.flags], ids=str)
@@ -98,7 +100,7 @@ def test_gradient_against_differences(case: Case) -> None:
         y = np.asarray(y)
         g = rng(13, k).normal(size=y.shape)
         if y.dtype.kind not in "fc":
-            cotangents.append(np.zeros(y.shape, [("float0", "V")]) if False else _zero(y))
+            cotangents.append(_zero(y))
             continue
         if y.dtype.kind == "c":
             g = g + 1j * rng(14, k).normal(size=y.shape)
@@ -141,3 +143,49 @@ def test_vmap_is_the_loop(case: Case) -> None:
         np.testing.assert_allclose(
             out, wanted, rtol=1e-5 if single else 1e-11, atol=1e-6 if single else 1e-12
         )
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if not c.flags & {"concrete", "fnp-only"}], ids=str
+)
+def test_jit_gives_the_same_bits(case: Case) -> None:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        found = outputs(jit(lambda *a: case.call(np, *a))(*case.args))
+    for a, b in zip(found, plain(case, *case.args), strict=True):
+        same_bits(a, b)
+
+
+def weighted(case: Case, *args: Any) -> Any:
+    """The float outputs of a case as one number that depends on them smoothly."""
+    total: Any = 0.0
+    for k, y in enumerate(outputs(case.call(np, *args))):
+        kind = np.result_type(y)
+        if kind.kind in "fc":
+            y = np.real(y) + np.imag(y) if kind.kind == "c" else y
+            total = total + np.sum(np.cos(y) * rng(15, k).normal(size=np.shape(y)))
+    return total
+
+
+SMOOTH = [
+    c
+    for c in CASES
+    if not c.flags & {"flat", "kink", "concrete", "fnp-only"}
+    and all(np.asarray(x).dtype == np.float64 for x in c.args)
+]
+
+
+@pytest.mark.parametrize("case", SMOOTH, ids=str)
+def test_second_derivative_against_differences(case: Case) -> None:
+    t = directions(case)[0]
+    x, *rest = case.args
+
+    def slope(v: Any) -> Any:
+        return grad(lambda a: weighted(case, a, *rest))(v)
+
+    with np.errstate(all="ignore"):
+        _, second = jvp(slope, (x,), (t,))
+        h = 1e-5
+        numeric = (np.asarray(slope(x + h * t)) - slope(x - h * t)) / (2 * h)
+    scale = max(1.0, float(np.max(np.abs(numeric), initial=0)))
+    np.testing.assert_allclose(second, numeric, atol=1e-6 * scale, rtol=1e-5)

@@ -1,0 +1,233 @@
+"""Reductions that skip NaN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.tracer import concrete, type_of, value
+from funcgrad.core.types import Array
+from funcgrad.numpy import reductions as red
+from funcgrad.numpy.calls import as_array, numpy_function, refuse
+from funcgrad.numpy.quantiles import one_axis
+from funcgrad.numpy.reductions import given, take_slice
+from funcgrad.ops import arithmetic as ops
+from funcgrad.ops import cumulative, index, reduce
+from funcgrad.ops import shape as shapes
+from funcgrad.ops import sort as sorting
+
+__all__ = [
+    "nanargmax",
+    "nanargmin",
+    "nancumprod",
+    "nancumsum",
+    "nanmax",
+    "nanmean",
+    "nanmedian",
+    "nanmin",
+    "nanprod",
+    "nanstd",
+    "nansum",
+    "nanvar",
+]
+
+
+def _without_nan(a: Any, other: float) -> tuple[Array, Array]:
+    """`a` with NaN replaced, and where it was; nothing is replaced in integers."""
+    x = as_array(a)
+    if type_of(x).dtype.kind not in "fc":
+        return x, np.zeros(type_of(x).shape, bool)
+    mask = ops.isnan(x)
+    return ops.where(mask, type_of(x).dtype.type(other), x), mask
+
+
+@numpy_function(np.nansum)
+def nansum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Array:
+    """The sum over some axes with NaN as zero."""
+    return red.sum(_without_nan(a, 0)[0], axis, dtype, None, given(keepdims), initial, where)
+
+
+@numpy_function(np.nanprod)
+def nanprod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Array:
+    """The product over some axes with NaN as one."""
+    return red.prod(_without_nan(a, 1)[0], axis, dtype, None, given(keepdims), initial, where)
+
+
+def _counted(mask: Array, axis: Any, keepdims: bool, where: Any) -> Array:
+    return reduce.sum(ops.logical_not(mask), axis, keepdims, np.intp, where)
+
+
+@numpy_function(np.nanmean)
+def nanmean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+) -> Array:
+    """The mean over some axes of what is not NaN."""
+    x, mask = _without_nan(a, 0)
+    keep = bool(given(keepdims))
+    total = reduce.sum(x, axis, keep, dtype, where)
+    return _ratio(total, _counted(mask, axis, keep, where))
+
+
+def _ratio(total: Array, count: Array) -> Array:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return ops.cast(ops.divide(total, count), type_of(total).dtype)
+
+
+@numpy_function(np.nanvar)
+def nanvar(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
+) -> Array:
+    """The variance over some axes of what is not NaN."""
+    refuse("nanvar", mean=given(mean), correction=given(correction))
+    x, mask = _without_nan(a, 0)
+    count = _counted(mask, axis, True, where)
+    center = _ratio(reduce.sum(x, axis, True, dtype, where), count)
+    apart = ops.where(mask, type_of(x).dtype.type(0), ops.subtract(x, center))
+    squares = ops.multiply(apart, ops.conjugate(apart))
+    if type_of(squares).dtype.kind == "c":
+        squares = ops.real(squares)
+    keep = bool(given(keepdims))
+    total = reduce.sum(squares, axis, keep, dtype, where)
+    freedom = ops.subtract(_counted(mask, axis, keep, where), ddof)
+    found = _ratio(total, freedom)
+    return ops.where(ops.less_equal(freedom, 0), type_of(found).dtype.type(np.nan), found)
+
+
+@numpy_function(np.nanstd)
+def nanstd(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
+) -> Array:
+    """The standard deviation over some axes of what is not NaN."""
+    return ops.sqrt(
+        nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
+    )
+
+
+def _nan_extremum(function: Any, a: Any, axis: Any, keepdims: Any, worst: float) -> Array:
+    x, mask = _without_nan(a, worst)
+    keep = bool(given(keepdims))
+    found = function(x, axis, keep)
+    empty = reduce.all(mask, axis, keep)
+    return ops.where(empty, type_of(found).dtype.type(np.nan), found) if _inexact(x) else found
+
+
+def _inexact(x: Array) -> bool:
+    return type_of(x).dtype.kind in "fc"
+
+
+@numpy_function(np.nanmax)
+def nanmax(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array:
+    """The largest element over some axes that is not NaN."""
+    refuse("nanmax", initial=given(initial), where=given(where))
+    return _nan_extremum(reduce.max, a, axis, keepdims, -np.inf)
+
+
+@numpy_function(np.nanmin)
+def nanmin(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array:
+    """The smallest element over some axes that is not NaN."""
+    refuse("nanmin", initial=given(initial), where=given(where))
+    return _nan_extremum(reduce.min, a, axis, keepdims, np.inf)
+
+
+@numpy_function(np.nanmedian)
+def nanmedian(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
+) -> Array:
+    """The median over some axes of what is not NaN."""
+    x, kept = one_axis(as_array(a), axis)
+    last = type_of(x).ndim - 1
+    ordered = sorting.sort(x, last)
+    count = reduce.sum(ops.logical_not(ops.isnan(ordered)), last, True)
+    at = [ops.maximum(ops.floor_divide(ops.subtract(count, k), 2), 0) for k in (1, 0)]
+    pair = shapes.concatenate([index.take_along_axis(ordered, i, last) for i in at], last)
+    low, high = (take_slice(pair, last, k) for k in (0, 1))
+    odd = ops.equal(ops.remainder(shapes.reshape(count, type_of(low).shape), 2), 1)
+    found = ops.where(odd, low, ops.divide(ops.add(low, high), 2.0))
+    return shapes.reshape(found, kept) if given(keepdims) else found
+
+
+def _nan_position(function: Any, a: Any, axis: Any, keepdims: Any, worst: float) -> Array:
+    x, mask = _without_nan(a, worst)
+    empty = reduce.all(mask, axis)
+    if concrete(empty) and np.any(value(empty)):
+        raise ValueError("All-NaN slice encountered")
+    return function(x, axis, bool(given(keepdims)))
+
+
+@numpy_function(np.nanargmax)
+def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Array:
+    """The position of the largest element that is not NaN."""
+    return _nan_position(reduce.argmax, a, axis, keepdims, -np.inf)
+
+
+@numpy_function(np.nanargmin)
+def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Array:
+    """The position of the smallest element that is not NaN."""
+    return _nan_position(reduce.argmin, a, axis, keepdims, np.inf)
+
+
+@numpy_function(np.nancumsum)
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+    """The running sum with NaN as zero."""
+    return cumulative.cumsum(_without_nan(a, 0)[0], axis, dtype)
+
+
+@numpy_function(np.nancumprod)
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+    """The running product with NaN as one."""
+    return cumulative.cumprod(_without_nan(a, 1)[0], axis, dtype)
