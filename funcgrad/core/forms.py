@@ -71,6 +71,7 @@ class Elementwise(Primitive):
         count = ufunc.nin
         rows = [_needed(d, count + 1) for d in self.partials]
         self.flags = [_combine(rows, mask, count + 1) for mask in range(1 << count)]
+        self.quick = _QUICK[count](*self.partials) if self.partials and count in _QUICK else None
 
     def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
         return self.flags[mask]
@@ -127,6 +128,59 @@ class Elementwise(Primitive):
         if self.name == "multiply":
             return sum(mask) == 1
         return self.name == "divide" and tuple(mask) == (True, False)
+
+
+# A quick vjp multiplies raw cotangents and partials of one shape without looking for masked NaN;
+# the backward pass does so once at its end and starts again with the full rules if it finds any.
+# A node that has a `fix` needs the full rule.
+
+
+def _quick_unary(d: Any) -> Callable[[Any, Any], Sequence[Any]]:
+    if not callable(d):
+        return lambda node, g: (_constant_times(g, d),)
+
+    def vjp(node: Any, g: Any) -> Sequence[Any]:
+        c = g * d(*node.saved)
+        return (c if c.dtype is g.dtype else _as_cotangent(c, g),)
+
+    return vjp
+
+
+def _quick_binary(d0: Any, d1: Any) -> Callable[[Any, Any], Sequence[Any]]:
+    call0, call1 = callable(d0), callable(d1)
+
+    def vjp(node: Any, g: Any) -> Sequence[Any]:
+        px, py = node.parents
+        a = b = None
+        if px is not None:
+            if call0:
+                a = g * d0(*node.saved)
+                if a.dtype is not g.dtype:
+                    a = _as_cotangent(a, g)
+            else:
+                a = g if d0 == 1 else _constant_times(g, d0)
+        if py is not None:
+            if call1:
+                b = g * d1(*node.saved)
+                if b.dtype is not g.dtype:
+                    b = _as_cotangent(b, g)
+            else:
+                b = g if d1 == 1 else _constant_times(g, d1)
+        return a, b
+
+    return vjp
+
+
+_QUICK: dict[int, Any] = {1: _quick_unary, 2: _quick_binary}
+
+
+def _constant_times(g: Any, d: Any) -> Any:
+    return g if d == 1 else -g if d == -1 else None if d == 0 else g * d
+
+
+def _as_cotangent(c: Any, g: Any) -> Any:
+    """In the dtype of the cotangent, unless the partial made it complex."""
+    return c.astype(g.dtype) if c.dtype.kind == g.dtype.kind else c
 
 
 def _times(g: Array, d: Any, values: Sequence[Any]) -> Array | None:

@@ -57,6 +57,7 @@ class Primitive:
     form = "primitive"
     multiple = False
     differentiable = True
+    opaque = False  # whether its vjp runs code of the user, which may look at the cotangent
 
     def __init__(self, name: str, impl: Callable[..., Any]) -> None:
         if name in PRIMITIVES:
@@ -65,6 +66,7 @@ class Primitive:
         self.impl = impl
         self.sample: Callable[[], list[Sample]] | None = None
         self.kernel: Any = None
+        self.quick: Any = None  # a vjp of raw values without masking; see forms
         PRIMITIVES[name] = self
 
     def __repr__(self) -> str:

@@ -47,6 +47,21 @@ def _binary(prim: Primitive, swapped: bool = False) -> Callable[[Any, Any], Any]
     return dunder
 
 
+def _traced_binary(prim: Primitive, swapped: bool, general: Any) -> Callable[[Any, Any], Any]:
+    """The operator of a `Tracer`, which needs no look at its content; `general` does the rest."""
+
+    def dunder(self: Any, y: Any) -> Any:
+        trace, kind = self.trace, type(y)
+        if kind is type(self):
+            if y.trace.level > trace.level:
+                trace = y.trace
+        elif kind not in RAW_TYPES or (kind is ndarray and y.dtype.char == "O"):
+            return general(self, y)
+        return trace.process2(prim, y, self) if swapped else trace.process2(prim, self, y)
+
+    return dunder
+
+
 def _unary(prim: Primitive) -> Callable[[Any], Any]:
     def dunder(self: Any) -> Any:
         return bind(prim, (self.content(),))
@@ -248,8 +263,11 @@ def install() -> None:
         prim = op.primitive
         forward = _binary(prim)
         setattr(Operand, f"__{name}__", forward)
-        setattr(Operand, f"__r{name}__", _binary(prim, swapped=True))
+        backward = _binary(prim, swapped=True)
+        setattr(Operand, f"__r{name}__", backward)
         setattr(Operand, f"__i{name}__", _inplace(forward, name))
+        setattr(Tracer, f"__{name}__", _traced_binary(prim, False, forward))
+        setattr(Tracer, f"__r{name}__", _traced_binary(prim, True, backward))
     for name, op in COMPARE.items():
         setattr(Operand, f"__{name}__", _binary(op.primitive))
     logic: dict[str, Any] = {"and": a.bitwise_and, "or": a.bitwise_or, "xor": a.bitwise_xor}

@@ -133,6 +133,8 @@ def _batched_jvp(rule: JvpRule, size: int, batched: Sequence[bool]) -> JvpRule:
 class Pullback(Primitive):
     """What a node of a custom vjp holds: the residuals, and the rule in its parameters."""
 
+    opaque = True
+
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
         cts = [algebra.zeros(t) if c is None else c for c, t in zip(g, node.outputs, strict=True)]
         found: list[Array | None] = node.params["rule"].bwd(node.saved, cts)
@@ -182,6 +184,8 @@ class CustomVjp(Primitive):
 
 class PushedBack(Primitive):
     """What a node of a custom jvp holds: the operands; its vjp transposes the rule."""
+
+    opaque = True
 
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
         rule, xs = node.params["rule"], node.saved

@@ -27,6 +27,7 @@ __all__ = ["Node", "Tape", "TapeTracer", "backward", "transpose_linear", "verify
 
 seq = count()
 new = object.__new__
+PLAIN = frozenset((np.ndarray, float, np.float64))
 ndarray = np.ndarray
 
 
@@ -116,9 +117,12 @@ class Tape(Trace):
         node.saved = (y if out else None, v if first else None)
         if type(v) is ndarray:
             node.fix = None if v.dtype is y.dtype else (type_of_raw(v),)
+        elif isinstance(v, Tracer):
+            kind = v.type
+            node.fix = (None if kind.dtype == type_of(y).dtype else kind,)
         else:
             kind = type_of(v)
-            node.fix = None if kind.dtype is type_of(y).dtype else (kind,)
+            node.fix = None if kind.dtype == type_of(y).dtype else (kind,)
         node.seq = next(seq)
         t = new(TapeTracer)
         t.value, t.trace, t.node = y, self, node
@@ -127,22 +131,28 @@ class Tape(Trace):
     def process2(self, prim: Primitive, x: Array, y: Array) -> Any:
         if self.closed:
             raise self.leaked()
-        nx = ny = None
+        nx = ny = fix = None
         mask = 0
-        if isinstance(x, Tracer) and x.trace is self:
+        if type(x) is TapeTracer and x.trace is self:
             nx, x, mask = x.node, x.value, 1
-        if isinstance(y, Tracer) and y.trace is self:
+        if type(y) is TapeTracer and y.trace is self:
             ny, y, mask = y.node, y.value, mask | 2
-        if isinstance(x, Tracer) or isinstance(y, Tracer):
+        kx, ky = type(x), type(y)
+        if kx is ky and kx in PLAIN:
+            z = prim.impl(x, y)
+            if kx is ndarray and (x.shape != y.shape or x.dtype is not y.dtype):
+                fix = _fix2(x, y, z, nx, ny)
+        elif isinstance(x, Tracer) or isinstance(y, Tracer):
             z = bind2(prim, x, y)
+            fix = _fix2(x, y, z, nx, ny) or (None, None)  # saved values are traced: full rules
         else:
             z = prim.impl(x, y)
+            fix = _fix2(x, y, z, nx, ny)
         if not prim.differentiable:
             return z
         out, first, second = prim.saved_flags(mask, 2)
         node = new(Node)
-        node.prim, node.params, node.parents = prim, EMPTY, (nx, ny)
-        node.fix = _fix2(x, y, z, nx, ny)
+        node.prim, node.params, node.parents, node.fix = prim, EMPTY, (nx, ny), fix
         if nx is None and first:
             x = self.keep(x)
         if ny is None and second:
@@ -231,12 +241,6 @@ def _pick(parent: Node, k: int) -> Node:
 
 def _fix2(x: Array, y: Array, z: Array, nx: Any, ny: Any) -> Any:
     """The types of the operands whose shape or dtype is not the output's; None without any."""
-    kx, ky = type(x), type(y)
-    if kx is ndarray and ky is ndarray:
-        if x.shape == y.shape and x.dtype is y.dtype:
-            return None
-    elif kx is ky and (kx is float or kx is np.float64):
-        return None
     tz = type_of(z)
     fx = fy = None
     if nx is not None:
@@ -269,6 +273,7 @@ class Buffer:
         self.array = array
 
 
+HELD = frozenset((Scatter, Buffer))
 _IN_PLACE_FROM = 1 << 14  # elements; below it a fresh sum is as fast
 
 
@@ -318,26 +323,59 @@ def reachable(roots: Sequence[Node]) -> list[Node]:
 
 
 def backward(roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node]) -> list[Array | None]:
-    """The cotangents of `leaves`, given those of `roots`; None where it is zero."""
+    """The cotangents of `leaves`, given those of `roots`; None where it is zero.
+
+    Raw cotangents take the quick rules first, in which 0 times an infinite partial is NaN. A NaN
+    survives every linear operation that does not drop it, so a result without one is right;
+    otherwise the pass is repeated with the full rules.
+    """
+    order = reachable([node for node, _ in roots])
+    raw = not any(isinstance(g, Tracer) for _, g in roots)
+    with np.errstate(all="ignore"):
+        if raw and not any(node.prim is not None and node.prim.opaque for node in order):
+            found = _pull(order, roots, leaves, True)
+            if not any(map(_has_nan, found)):
+                return found
+        return _pull(order, roots, leaves, False)
+
+
+def _has_nan(c: Any) -> bool:
+    return c is not None and not isinstance(c, Tracer) and bool(np.isnan(c).any())
+
+
+def _pull(
+    order: Sequence[Node], roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node], quick: bool
+) -> list[Array | None]:
+    """One pass over the nodes, latest first."""
     cts: dict[Node, Any] = {}
     for node, g in roots:
         cts[node] = g if node not in cts else _add(cts[node], g)
-    with np.errstate(all="ignore"):
-        for node in reachable(list(cts)):
-            prim = node.prim
-            if prim is None:
-                continue
-            g = cts.pop(node, None)
-            if g is None:
-                continue
+    for node in order:
+        prim = node.prim
+        if prim is None:
+            continue
+        g = cts.pop(node, None)
+        if g is None:
+            continue
+        if type(g) in HELD:
             g = _dense(g)
-            if prim is PICK:
-                _fill_slot(cts, node, g)
+        if prim is PICK:
+            _fill_slot(cts, node, g)
+            continue
+        if quick and node.fix is None and prim.quick is not None and type(g) in PLAIN:
+            pulled = prim.quick(node, g)
+        else:
+            pulled = prim.vjp(node, g)
+        for p, c in zip(node.parents, pulled, strict=True):
+            if p is None or c is None:
                 continue
-            for p, c in zip(node.parents, prim.vjp(node, g), strict=True):
-                if p is None or c is None:
-                    continue
-                cts[p] = c if p not in cts else _add(cts[p], c)
+            old = cts.get(p)
+            if old is None:
+                cts[p] = c
+            elif type(old) is type(c) and type(c) in PLAIN and c.size < _IN_PLACE_FROM:
+                cts[p] = old + c
+            else:
+                cts[p] = _add(old, c)
     return [_dense(cts.get(leaf)) for leaf in leaves]
 
 
