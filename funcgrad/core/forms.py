@@ -74,7 +74,8 @@ class Elementwise(Primitive):
         self.quick = _QUICK[count](*self.partials) if self.partials and count in _QUICK else None
 
     def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
-        return self.flags[mask]
+        found: tuple[bool, ...] = self.flags[mask]
+        return found
 
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> ArrayType:
         weak = self.keeps_weak and all(t.weak for t in types)
@@ -316,6 +317,7 @@ class Linear(Primitive):
         super().__init__(name, impl)
         self.transpose = transpose
         self._type, self._batch = type_rule, batch
+        self.kept: dict[int, tuple[bool, ...]] = {}  # `saved_flags` for each number of operands
 
     def _rule(self, i: int) -> Callable[..., Any] | None:
         if callable(self.transpose):
@@ -323,13 +325,21 @@ class Linear(Primitive):
         return self.transpose[i] if i < len(self.transpose) else None
 
     def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
-        return (False, *(self._rule(i) is None for i in range(count)))
+        kept = self.kept.get(count)
+        if kept is None:
+            rules = (self._rule(i) for i in range(count))
+            kept = self.kept[count] = (False, *(rule is None for rule in rules))
+        return kept
 
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
         return self._type(*types, **params)
 
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
         count = len(node.parents)
+        if count == 1:
+            rule = self._rule(0)
+            assert rule is not None
+            return (rule(g, node.fix[0], **node.params),)
         given = [node.saved[i + 1] if self._rule(i) is None else node.fix[i] for i in range(count)]
         out: list[Array | None] = []
         for i in range(count):

@@ -66,6 +66,7 @@ class Primitive:
         self.impl = impl
         self.sample: Callable[[], list[Sample]] | None = None
         self.kernel: Any = None
+        self.flags: Any = None  # of elementwise operations: `saved_flags` for every mask
         self.quick: Any = None  # a vjp of raw values without masking; see forms
         PRIMITIVES[name] = self
 

@@ -61,10 +61,10 @@ _WEAK_TYPES: dict[type, ArrayType] = {
 
 def type_of_raw(value: Any) -> ArrayType:
     """The type of an array, a NumPy scalar or a Python number."""
+    if type(value) is np.ndarray:
+        return ArrayType(value.shape, value.dtype)
     known = _WEAK_TYPES.get(type(value))
-    if known is not None:
-        return known
-    return ArrayType(value.shape, value.dtype)
+    return ArrayType(value.shape, value.dtype) if known is None else known
 
 
 def is_inexact(dtype: np.dtype[Any]) -> bool:

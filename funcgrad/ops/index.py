@@ -30,11 +30,15 @@ Slice = tuple[Any, ...]  # ints, (start, stop, step) triples, None, Ellipsis
 def encode(index: Any) -> Slice:
     """A basic index as hashable data: slices become triples."""
     items = index if isinstance(index, tuple) else (index,)
+    if len(items) == 1 and type(items[0]) is int:
+        return items
     return tuple((i.start, i.stop, i.step) if isinstance(i, slice) else i for i in items)
 
 
 def decode(index: Slice) -> tuple[Any, ...]:
     """The index that `encode` was given."""
+    if len(index) == 1 and type(index[0]) is int:
+        return index
     return tuple(slice(*i) if type(i) is tuple else i for i in index)
 
 

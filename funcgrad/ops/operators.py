@@ -120,8 +120,11 @@ def _divmod(self: Any, y: Any) -> Any:
 
 
 def _getitem(self: Any, index: Any) -> Any:
-    items = index if isinstance(index, tuple) else (index,)
     x = self.content()
+    if type(index) is int:  # a row or an element: what loops are made of
+        out = ix.getitem(x, (index,))
+        return out if type_of(out).ndim == 0 else View(self, _reader((index,)), (index,))
+    items = index if isinstance(index, tuple) else (index,)
     if ix.reads_view(items):
         if type_of(x).weak:
             raise TypeError(located("a Python number cannot be indexed"))
@@ -129,8 +132,12 @@ def _getitem(self: Any, index: Any) -> Any:
         out = ix.getitem(x, index)
         if type_of(out).ndim == 0:
             return out
-        return View(self, lambda base: ix.getitem(base, index), index)
+        return View(self, _reader(index), index)
     return ix.read(x, tuple(_index_item(i) for i in items))
+
+
+def _reader(index: tuple[Any, ...]) -> Callable[[Array], Array]:
+    return lambda base: ix.getitem(base, index)
 
 
 def _index_item(i: Any) -> Any:

@@ -27,6 +27,7 @@ __all__ = ["Node", "Tape", "TapeTracer", "backward", "transpose_linear", "verify
 
 seq = count()
 new = object.__new__
+float64 = np.float64
 PLAIN = frozenset((np.ndarray, float, np.float64))
 ndarray = np.ndarray
 
@@ -111,7 +112,7 @@ class Tape(Trace):
         y = v.trace.process1(prim, v) if isinstance(v, Tracer) else prim.impl(v)
         if not prim.differentiable:
             return y
-        out, first = prim.saved_flags(1, 1)
+        out, first = prim.flags[1]
         node = new(Node)
         node.prim, node.params, node.parents = prim, EMPTY, (x.node,)
         node.saved = (y if out else None, v if first else None)
@@ -150,7 +151,7 @@ class Tape(Trace):
             fix = _fix2(x, y, z, nx, ny)
         if not prim.differentiable:
             return z
-        out, first, second = prim.saved_flags(mask, 2)
+        out, first, second = prim.flags[mask]
         node = new(Node)
         node.prim, node.params, node.parents, node.fix = prim, EMPTY, (nx, ny), fix
         if nx is None and first:
@@ -170,6 +171,8 @@ class Tape(Trace):
 
     def record(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         """Apply `prim` one level down and record it: the default action on a tape."""
+        if len(args) == 1:
+            return self.record_one(prim, args[0], params)
         nodes, xs, mask = self.split(args)
         y = bind(prim, xs, params)
         if not prim.differentiable:
@@ -181,6 +184,19 @@ class Tape(Trace):
         ]
         saved = (y if flags[0] else None, *kept)
         return self.record_node(prim, nodes, params, saved, tuple(map(type_of, xs)), y)
+
+    def record_one(self, prim: Primitive, x: Array, params: Params) -> Any:
+        """`record` for one operand, which then is mine."""
+        v = x.value
+        if isinstance(v, Tracer):
+            y = v.trace.process(prim, (v,), params)
+        else:
+            y = prim.impl(v, **params)
+        if not prim.differentiable:
+            return y
+        out, first = prim.saved_flags(1, 1)
+        saved = (y if out else None, v if first else None)
+        return self.record_node(prim, (x.node,), params, saved, (type_of(v),), y)
 
     def split(self, args: Sequence[Array]) -> tuple[tuple[Node | None, ...], list[Array], int]:
         """The nodes of the operands that are mine, all values one level down, and the mask."""
@@ -210,7 +226,11 @@ class Tape(Trace):
         node.prim, node.params, node.parents = prim, params, parents
         node.saved, node.fix, node.seq = saved, types, next(seq)
         if not isinstance(y, tuple):
-            return self.tracer(y, node) if is_inexact(type_of(y).dtype) else y
+            if type(y) is float or (y.dtype if type(y) in PLAIN else type_of(y).dtype).kind in "fc":
+                t = new(TapeTracer)
+                t.value, t.trace, t.node = y, self, node
+                return t
+            return y
         node.outputs = tuple(map(type_of, y))
         return tuple(
             self.tracer(o, _pick(node, k)) if is_inexact(kind.dtype) else o
@@ -357,22 +377,22 @@ def _pull(
         g = cts.pop(node, None)
         if g is None:
             continue
-        if type(g) in HELD:
-            g = _dense(g)
-        if prim is PICK:
-            _fill_slot(cts, node, g)
-            continue
         if quick and node.fix is None and prim.quick is not None and type(g) in PLAIN:
             pulled = prim.quick(node, g)
+        elif prim is PICK:
+            _fill_slot(cts, node, _dense(g))
+            continue
         else:
-            pulled = prim.vjp(node, g)
-        for p, c in zip(node.parents, pulled, strict=True):
+            pulled = prim.vjp(node, _dense(g) if type(g) in HELD else g)
+        for p, c in zip(node.parents, pulled):  # of one length by construction
             if p is None or c is None:
                 continue
             old = cts.get(p)
             if old is None:
                 cts[p] = c
-            elif type(old) is type(c) and type(c) in PLAIN and c.size < _IN_PLACE_FROM:
+            elif type(c) is type(old) and (
+                type(c) is float64 or (type(c) is ndarray and c.size < _IN_PLACE_FROM)
+            ):
                 cts[p] = old + c
             else:
                 cts[p] = _add(old, c)
