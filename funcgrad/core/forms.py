@@ -20,7 +20,7 @@ from funcgrad.core.primitive import Params, Primitive, Sample
 from funcgrad.core.tracer import EMPTY, Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact, promote
 
-__all__ = ["UFUNCS", "elementwise", "explicit", "linear", "multilinear"]
+__all__ = ["UFUNCS", "elementwise", "explicit", "left", "linear", "multilinear", "right"]
 
 Samples = Callable[[], list[Sample]]
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
@@ -71,7 +71,7 @@ class Elementwise(Primitive):
         count = ufunc.nin
         rows = [_needed(d, count + 1) for d in self.partials]
         self.flags = [_combine(rows, mask, count + 1) for mask in range(1 << count)]
-        self.quick = _QUICK[count](*self.partials) if self.partials and count in _QUICK else None
+        self.quick = _quick(self.partials) if self.partials and count <= 2 else None
 
     def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
         found: tuple[bool, ...] = self.flags[mask]
@@ -131,57 +131,38 @@ class Elementwise(Primitive):
         return self.name == "divide" and tuple(mask) == (True, False)
 
 
-# A quick vjp multiplies raw cotangents and partials of one shape without looking for masked NaN;
-# the backward pass does so once at its end and starts again with the full rules if it finds any.
-# A node that has a `fix` needs the full rule.
+# A quick vjp multiplies raw float64 cotangents and partials of one shape without looking for
+# masked NaN; the backward pass does so once at its end and starts again with the full rules if it
+# finds any. There is one for each set of traced operands, written out so that nothing is decided
+# while it runs: for `multiply` with both traced it is (g * saved[2], g * saved[1]).
 
 
-def _quick_unary(d: Any) -> Callable[[Any, Any], Sequence[Any]]:
-    if not callable(d):
-        return lambda node, g: (_constant_times(g, d),)
-
-    def vjp(node: Any, g: Any) -> Sequence[Any]:
-        c = g * d(*node.saved)
-        return (c if c.dtype is g.dtype else _as_cotangent(c, g),)
-
-    return vjp
+def left(_: Any, x: Any, __: Any) -> Any:
+    """The partial derivative that is the first operand itself."""
+    return x
 
 
-def _quick_binary(d0: Any, d1: Any) -> Callable[[Any, Any], Sequence[Any]]:
-    call0, call1 = callable(d0), callable(d1)
-
-    def vjp(node: Any, g: Any) -> Sequence[Any]:
-        px, py = node.parents
-        a = b = None
-        if px is not None:
-            if call0:
-                a = g * d0(*node.saved)
-                if a.dtype is not g.dtype:
-                    a = _as_cotangent(a, g)
-            else:
-                a = g if d0 == 1 else _constant_times(g, d0)
-        if py is not None:
-            if call1:
-                b = g * d1(*node.saved)
-                if b.dtype is not g.dtype:
-                    b = _as_cotangent(b, g)
-            else:
-                b = g if d1 == 1 else _constant_times(g, d1)
-        return a, b
-
-    return vjp
+def right(_: Any, __: Any, y: Any) -> Any:
+    """The partial derivative that is the second operand itself."""
+    return y
 
 
-_QUICK: dict[int, Any] = {1: _quick_unary, 2: _quick_binary}
+def _quick(partials: Sequence[Any]) -> list[Any]:
+    """The quick vjps by the mask of traced operands: ``(saved, g) -> cotangents``."""
+    scope = {f"d{i}": d for i, d in enumerate(partials)}
+    out = []
+    for mask in range(1 << len(partials)):
+        terms = [_term(i, d) if mask >> i & 1 else "None" for i, d in enumerate(partials)]
+        out.append(eval(f"lambda saved, g: ({', '.join(terms)},)", scope))
+    return out
 
 
-def _constant_times(g: Any, d: Any) -> Any:
-    return g if d == 1 else -g if d == -1 else None if d == 0 else g * d
-
-
-def _as_cotangent(c: Any, g: Any) -> Any:
-    """In the dtype of the cotangent, unless the partial made it complex."""
-    return c.astype(g.dtype) if c.dtype.kind == g.dtype.kind else c
+def _term(i: int, d: Any) -> str:
+    if d is left or d is right:
+        return f"g * saved[{1 if d is left else 2}]"
+    if callable(d):
+        return f"g * d{i}(*saved)"
+    return "g" if d == 1 else "-g" if d == -1 else "None" if d == 0 else f"g * d{i}"
 
 
 def _times(g: Array, d: Any, values: Sequence[Any]) -> Array | None:

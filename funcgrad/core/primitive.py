@@ -67,7 +67,7 @@ class Primitive:
         self.sample: Callable[[], list[Sample]] | None = None
         self.kernel: Any = None
         self.flags: Any = None  # of elementwise operations: `saved_flags` for every mask
-        self.quick: Any = None  # a vjp of raw values without masking; see forms
+        self.quick: Any = None  # vjps of raw values without masking, by mask; see forms
         PRIMITIVES[name] = self
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.algebra import algebra
-from funcgrad.core.forms import Elementwise, Linear, bind2, elementwise, linear
+from funcgrad.core.forms import Elementwise, Linear, bind2, elementwise, left, linear, right
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType, promote
@@ -87,8 +87,8 @@ add: Op = elementwise(np.add, 1, 1, operator=operator.add, sample=binary(complex
 subtract: Op = elementwise(np.subtract, 1, -1, operator=operator.sub, sample=binary(complex_=True))
 multiply: Op = elementwise(
     np.multiply,
-    lambda _, __, y: y,
-    lambda _, x, __: x,
+    right,
+    left,
     operator=operator.mul,
     sample=binary(complex_=True),
 )

@@ -19,7 +19,7 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import bind2
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import EMPTY, Trace, Tracer, bind, type_of
-from funcgrad.core.types import Array, ArrayType, is_inexact, type_of_raw
+from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.errors import NotDifferentiableError, located
 from funcgrad.transforms.guard import Watch, fingerprint, verify
 
@@ -28,6 +28,7 @@ __all__ = ["Node", "Tape", "TapeTracer", "backward", "transpose_linear", "verify
 seq = count()
 new = object.__new__
 float64 = np.float64
+FLOAT64 = np.dtype(np.float64)
 PLAIN = frozenset((np.ndarray, float, np.float64))
 ndarray = np.ndarray
 
@@ -47,15 +48,27 @@ class Node:
 
     `saved` is (outputs, operand 0, …) with None for what its rule does not need; `fix` has the
     type of each operand (None where it equals the output's, or in the place of the tuple when all
-    do); `outputs` the types of several outputs; `seq` is the order of creation.
+    do); `quick` is the vjp for raw float64 values, or None; `outputs` are the types of several
+    outputs; `seq` is the order of creation.
     """
 
-    __slots__ = ("__weakref__", "fix", "outputs", "params", "parents", "prim", "saved", "seq")
+    __slots__ = (
+        "__weakref__",
+        "fix",
+        "outputs",
+        "params",
+        "parents",
+        "prim",
+        "quick",
+        "saved",
+        "seq",
+    )
     prim: Primitive | None
     params: Params
     parents: tuple[Node | None, ...]
     saved: Any
     fix: Any
+    quick: Any
     seq: int
     outputs: tuple[ArrayType, ...]
 
@@ -63,7 +76,7 @@ class Node:
 def leaf_node(kind: ArrayType) -> Node:
     node = new(Node)
     node.prim, node.params, node.parents, node.saved = None, EMPTY, (), None
-    node.fix, node.seq = (kind,), next(seq)
+    node.fix, node.quick, node.seq = (kind,), None, next(seq)
     return node
 
 
@@ -116,14 +129,13 @@ class Tape(Trace):
         node = new(Node)
         node.prim, node.params, node.parents = prim, EMPTY, (x.node,)
         node.saved = (y if out else None, v if first else None)
-        if type(v) is ndarray:
-            node.fix = None if v.dtype is y.dtype else (type_of_raw(v),)
-        elif isinstance(v, Tracer):
-            kind = v.type
-            node.fix = (None if kind.dtype == type_of(y).dtype else kind,)
+        kv = type(v)
+        if kv is float or kv is float64 or (kv is ndarray and v.dtype is FLOAT64 is y.dtype):
+            node.fix, node.quick = None, prim.quick[1]
         else:
             kind = type_of(v)
             node.fix = None if kind.dtype == type_of(y).dtype else (kind,)
+            node.quick = None
         node.seq = next(seq)
         t = new(TapeTracer)
         t.value, t.trace, t.node = y, self, node
@@ -132,7 +144,7 @@ class Tape(Trace):
     def process2(self, prim: Primitive, x: Array, y: Array) -> Any:
         if self.closed:
             raise self.leaked()
-        nx = ny = fix = None
+        nx = ny = fix = quick = None
         mask = 0
         if type(x) is TapeTracer and x.trace is self:
             nx, x, mask = x.node, x.value, 1
@@ -141,19 +153,27 @@ class Tape(Trace):
         kx, ky = type(x), type(y)
         if kx is ky and kx in PLAIN:
             z = prim.impl(x, y)
-            if kx is ndarray and (x.shape != y.shape or x.dtype is not y.dtype):
+            if not prim.differentiable:
+                return z
+            if kx is not ndarray or (x.dtype is FLOAT64 is y.dtype and x.shape == y.shape):
+                quick = prim.quick[mask]
+            else:
                 fix = _fix2(x, y, z, nx, ny)
-        elif isinstance(x, Tracer) or isinstance(y, Tracer):
-            z = bind2(prim, x, y)
-            fix = _fix2(x, y, z, nx, ny) or (None, None)  # saved values are traced: full rules
         else:
-            z = prim.impl(x, y)
-            fix = _fix2(x, y, z, nx, ny)
-        if not prim.differentiable:
-            return z
+            plain = not (isinstance(x, Tracer) or isinstance(y, Tracer))
+            z = prim.impl(x, y) if plain else bind2(prim, x, y)
+            if not prim.differentiable:
+                return z
+            if mask == 1 and kx is ndarray and ky is float and z.dtype is FLOAT64 is x.dtype:
+                quick = prim.quick[1]
+            elif mask == 2 and ky is ndarray and kx is float and z.dtype is FLOAT64 is y.dtype:
+                quick = prim.quick[2]
+            else:
+                fix = _fix2(x, y, z, nx, ny)
         out, first, second = prim.flags[mask]
         node = new(Node)
         node.prim, node.params, node.parents, node.fix = prim, EMPTY, (nx, ny), fix
+        node.quick = quick
         if nx is None and first:
             x = self.keep(x)
         if ny is None and second:
@@ -224,7 +244,7 @@ class Tape(Trace):
         """One node for the output(s) `y`; outputs that are not floating point come back raw."""
         node = new(Node)
         node.prim, node.params, node.parents = prim, params, parents
-        node.saved, node.fix, node.seq = saved, types, next(seq)
+        node.saved, node.fix, node.quick, node.seq = saved, types, None, next(seq)
         if not isinstance(y, tuple):
             if type(y) is float or (y.dtype if type(y) in PLAIN else type_of(y).dtype).kind in "fc":
                 t = new(TapeTracer)
@@ -255,7 +275,7 @@ class Tape(Trace):
 def _pick(parent: Node, k: int) -> Node:
     node = new(Node)
     node.prim, node.params, node.parents, node.saved = PICK, {"index": k}, (parent,), None
-    node.fix, node.seq = None, next(seq)
+    node.fix, node.quick, node.seq = None, None, next(seq)
     return node
 
 
@@ -377,8 +397,8 @@ def _pull(
         g = cts.pop(node, None)
         if g is None:
             continue
-        if quick and node.fix is None and prim.quick is not None and type(g) in PLAIN:
-            pulled = prim.quick(node, g)
+        if quick and node.quick is not None and type(g) in PLAIN:
+            pulled = node.quick(node.saved, g)
         elif prim is PICK:
             _fill_slot(cts, node, _dense(g))
             continue
