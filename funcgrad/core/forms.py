@@ -71,7 +71,7 @@ class Elementwise(Primitive):
         count = ufunc.nin
         rows = [_needed(d, count + 1) for d in self.partials]
         self.flags = [_combine(rows, mask, count + 1) for mask in range(1 << count)]
-        self.quick = _quick(self.partials) if self.partials and count <= 2 else None
+        self.recorders: list[Any] = [None] * (1 << count)
 
     def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
         found: tuple[bool, ...] = self.flags[mask]
@@ -131,12 +131,6 @@ class Elementwise(Primitive):
         return self.name == "divide" and tuple(mask) == (True, False)
 
 
-# A quick vjp multiplies raw float64 cotangents and partials of one shape without looking for
-# masked NaN; the backward pass does so once at its end and starts again with the full rules if it
-# finds any. There is one for each set of traced operands, written out so that nothing is decided
-# while it runs: for `multiply` with both traced it is (g * saved[2], g * saved[1]).
-
-
 def left(_: Any, x: Any, __: Any) -> Any:
     """The partial derivative that is the first operand itself."""
     return x
@@ -145,24 +139,6 @@ def left(_: Any, x: Any, __: Any) -> Any:
 def right(_: Any, __: Any, y: Any) -> Any:
     """The partial derivative that is the second operand itself."""
     return y
-
-
-def _quick(partials: Sequence[Any]) -> list[Any]:
-    """The quick vjps by the mask of traced operands: ``(saved, g) -> cotangents``."""
-    scope = {f"d{i}": d for i, d in enumerate(partials)}
-    out = []
-    for mask in range(1 << len(partials)):
-        terms = [_term(i, d) if mask >> i & 1 else "None" for i, d in enumerate(partials)]
-        out.append(eval(f"lambda saved, g: ({', '.join(terms)},)", scope))
-    return out
-
-
-def _term(i: int, d: Any) -> str:
-    if d is left or d is right:
-        return f"g * saved[{1 if d is left else 2}]"
-    if callable(d):
-        return f"g * d{i}(*saved)"
-    return "g" if d == 1 else "-g" if d == -1 else "None" if d == 0 else f"g * d{i}"
 
 
 def _times(g: Array, d: Any, values: Sequence[Any]) -> Array | None:
@@ -225,12 +201,12 @@ def _unary(prim: Elementwise) -> Callable[..., Any]:
     ndarray = np.ndarray
 
     def op(x: Any, /) -> Any:
+        if isinstance(x, Tracer):
+            return x.owner.process1(prim, _strong(x) if keeps_weak else x)
         if type(x) is ndarray and x.dtype.char != "O":
             return ufunc(x)
         x = operand(x)
-        if isinstance(x, Tracer):
-            return x.trace.process1(prim, _strong(x) if keeps_weak else x)
-        return ufunc(x)
+        return op(x) if isinstance(x, Tracer) else ufunc(x)
 
     return op
 
@@ -265,11 +241,11 @@ def _nary(prim: Elementwise) -> Callable[..., Any]:
 def bind2(prim: Primitive, x: Array, y: Array) -> Any:
     """`bind` for two operands and no parameters, the hot case."""
     if isinstance(x, Tracer):
-        trace = x.trace
-        if isinstance(y, Tracer) and y.trace.level > trace.level:
-            trace = y.trace
+        trace = x.owner
+        if isinstance(y, Tracer) and y.owner.level > trace.level:
+            trace = y.owner
     elif isinstance(y, Tracer):
-        trace = y.trace
+        trace = y.owner
     else:
         return prim.impl(x, y)
     return trace.process2(prim, x, y)

@@ -67,7 +67,7 @@ class Primitive:
         self.sample: Callable[[], list[Sample]] | None = None
         self.kernel: Any = None
         self.flags: Any = None  # of elementwise operations: `saved_flags` for every mask
-        self.quick: Any = None  # vjps of raw values without masking, by mask; see forms
+        self.recorders: list[Any] = []  # what a tape has written for it, by the traced operands
         PRIMITIVES[name] = self
 
     def __repr__(self) -> str:

@@ -67,7 +67,7 @@ class Cell(Box):
         return self.payload
 
     def write(self, new: Array) -> None:
-        if isinstance(new, Tracer) and new.trace.level > self.level:
+        if isinstance(new, Tracer) and new.owner.level > self.level:
             raise _later(new)
         writes.count += 1
         self.payload = new
@@ -104,7 +104,7 @@ class View(Box):
 def _later(new: Tracer) -> LaterTransformError:
     return LaterTransformError(
         located(
-            f"a value traced by {new.trace.what} (started at {new.trace.origin}) is written into "
+            f"a value traced by {new.owner.what} (started at {new.owner.origin}) is written into "
             "an array that is older than that transform, which would let it leak; create the "
             "array inside the transformed function, or pass it as an argument and return it"
         )
@@ -132,7 +132,7 @@ def write(x: Operand, new: Array) -> None:
         x.write(new)
         return
     assert isinstance(x, Tracer)
-    if new.trace is not x.trace:
+    if new.owner is not x.owner:
         raise _later(new)
     writes.count += 1
     x.assign(new)

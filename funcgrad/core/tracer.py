@@ -59,12 +59,12 @@ class Operand:
 class Tracer(Operand):
     """A value that a transform follows.
 
-    Every subclass has the slots `value` (what lies one level down) and `trace` (its owner), and a
+    Every subclass has the slots `value` (what lies one level down) and `owner` (its trace), and a
     `type`. It behaves as the array it stands for.
     """
 
-    __slots__ = ("__weakref__", "trace", "value")
-    trace: Any
+    __slots__ = ("__weakref__", "owner", "value")
+    owner: Any
     value: Any
     node: Any  # of tape tracers
     tangent: Any  # of dual numbers
@@ -203,7 +203,7 @@ def bind(prim: Primitive, args: Sequence[Array], params: Params = EMPTY) -> Any:
     top = None
     for a in args:
         if isinstance(a, Tracer):
-            trace = a.trace
+            trace = a.owner
             if top is None or trace.level > top.level:
                 top = trace
     if top is None:

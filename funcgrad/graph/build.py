@@ -31,7 +31,7 @@ class StageTracer(Tracer):
     variable: Var
 
     def __init__(self, var: Var, trace: Stage) -> None:
-        self.variable, self.trace = var, trace
+        self.variable, self.owner = var, trace
 
     @property
     def type(self) -> ArrayType:
@@ -77,7 +77,7 @@ class Stage(Trace):
     def atom(self, a: Array) -> Atom:
         """An operand as an atom of the graph."""
         if isinstance(a, Tracer):
-            if a.trace is self:
+            if a.owner is self:
                 assert isinstance(a, StageTracer)
                 return a.variable
             return self._adopt(a)
@@ -86,7 +86,7 @@ class Stage(Trace):
         return Literal(a, type_of(a))
 
     def _adopt(self, a: Tracer) -> Var:
-        a.trace.check_open()
+        a.owner.check_open()
         if id(a) not in self.adopted:  # the entry keeps `a` alive, so the id stays its own
             self.adopted[id(a)] = (self.var(a.type), a)
         return self.adopted[id(a)][0]

@@ -194,7 +194,7 @@ def replace(target: Operand, new: Array) -> None:
     """Make `new` the content of `target`; it is cast and broadcast where needed."""
     kind, made = type_of(target.content()), type_of(new)
     same = kind.shape == made.shape and kind.dtype == made.dtype
-    mine = isinstance(target, Box) or getattr(new, "trace", 0) is getattr(target, "trace", None)
+    mine = isinstance(target, Box) or getattr(new, "owner", 0) is getattr(target, "owner", None)
     if same and mine and isinstance(new, Tracer):
         write(target, fresh(new, new))
         return

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad.core.forms import UFUNCS
 from funcgrad.core.storage import set_item, view
-from funcgrad.core.tracer import Operand, Trace, Tracer, concrete, operand, type_of, value
+from funcgrad.core.tracer import Operand, Tracer, concrete, operand, type_of, value
 from funcgrad.errors import (
     AbstractValueError,
     TracerConversionError,
@@ -338,20 +338,11 @@ def install() -> None:
     """Give traced values the methods and attributes of arrays."""
     for name in SCALAR_METHODS:
         setattr(Operand, name, _scalar_method(name))
-    for name, function in METHODS.items():
+    for name, function in (*METHODS.items(), ("__round__", _round)):
         setattr(Operand, name, function)
     for name, getter in ATTRIBUTES.items():
         setter = _setter(name) if name in ("real", "imag", "flat") else None
         setattr(Operand, name, property(getter, setter))
-    for owner, name, function in ((Trace, "__call__", _no_trace), (Operand, "__round__", _round)):
-        setattr(owner, name, function)
-
-
-def _no_trace(self: Trace, *args: Any, **kwargs: Any) -> Any:
-    """``x.trace()`` finds the transform that follows `x`: the attribute has that name."""
-    raise UnsupportedCallError(
-        located("the method .trace() is not available on traced values; use np.trace(x)")
-    )
 
 
 def _setter(name: str) -> Callable[[Any, Any], None]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.forms import UFUNCS
-from funcgrad.core.tracer import RAW_TYPES, Operand, Tracer, operand, type_of
+from funcgrad.core.tracer import Operand, Tracer, operand, type_of
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import (
     BOXED,
@@ -28,7 +28,10 @@ from funcgrad.numpy.calls import (
 )
 from funcgrad.numpy.scatter import add_at, update_at
 from funcgrad.ops import arithmetic as a
-from funcgrad.ops import product
+from funcgrad.ops import (
+    product,
+    transcendental,  # noqa: F401 (fills UFUNCS)
+)
 from funcgrad.ops.shape import reshape
 
 __all__ = ["COMPOSED", "METHODS", "Ufunc", "call_ufunc"]
@@ -243,10 +246,8 @@ class Ufunc:
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         if not keywords and self.rule is not None and len(inputs) == self.nin:
             for x in inputs:
-                if type(x) not in RAW_TYPES and not isinstance(x, Operand):
-                    break
-            else:
-                return self.rule(*inputs)
+                if isinstance(x, Tracer):
+                    return self.rule(*inputs)
         return self._method("__call__", inputs, keywords)
 
     def _method(self, method: str, inputs: Sequence[Any], keywords: dict[str, Any]) -> Any:

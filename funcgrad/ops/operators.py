@@ -51,10 +51,10 @@ def _traced_binary(prim: Primitive, swapped: bool, general: Any) -> Callable[[An
     """The operator of a `Tracer`, which needs no look at its content; `general` does the rest."""
 
     def dunder(self: Any, y: Any) -> Any:
-        trace, kind = self.trace, type(y)
+        trace, kind = self.owner, type(y)
         if kind is type(self):
-            if y.trace.level > trace.level:
-                trace = y.trace
+            if y.owner.level > trace.level:
+                trace = y.owner
         elif kind not in RAW_TYPES or (kind is ndarray and y.dtype.char == "O"):
             return general(self, y)
         return trace.process2(prim, y, self) if swapped else trace.process2(prim, self, y)

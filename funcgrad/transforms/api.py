@@ -133,7 +133,7 @@ def _pair(out: Any, f: Function) -> tuple[Any, Any]:
 
 def _node_of(x: Any, tape: Tape) -> Any:
     inner = x.content() if hasattr(x, "content") else x
-    return inner.node if isinstance(inner, Tracer) and inner.trace is tape else None
+    return inner.node if isinstance(inner, Tracer) and inner.owner is tape else None
 
 
 def _gather(found: Sequence[Any], flat: Sequence[Any]) -> tuple[Any, ...]:
@@ -291,7 +291,7 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
             aux = tree.map(lambda x: lower(x, trace), aux)
         outputs, out_definition = leaves_of(out, f"the output of {name_of(f)}")
         moved = [
-            o.tangent if isinstance(o, DualTracer) and o.trace is trace else None for o in outputs
+            o.tangent if isinstance(o, DualTracer) and o.owner is trace else None for o in outputs
         ]
         values = [lower(o, trace) for o in outputs]
     moved = own(

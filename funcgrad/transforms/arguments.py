@@ -102,10 +102,10 @@ def lower(x: Any, trace: Trace) -> Any:
     if isinstance(x, Operand):
         x = x.content()
     if isinstance(x, Tracer):
-        if x.trace is trace:
+        if x.owner is trace:
             return x.value
-        if x.trace.closed or x.trace.level > trace.level:
-            raise x.trace.leaked()
+        if x.owner.closed or x.owner.level > trace.level:
+            raise x.owner.leaked()
     return x
 
 

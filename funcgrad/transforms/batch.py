@@ -19,7 +19,7 @@ class BatchTracer(Tracer):
     abstract: ClassVar[bool] = True
 
     def __init__(self, value: Array, trace: Batch) -> None:
-        self.value, self.trace = value, trace
+        self.value, self.owner = value, trace
 
     @property
     def type(self) -> ArrayType:
@@ -47,7 +47,7 @@ class Batch(Trace):
 
     def split(self, args: Sequence[Array]) -> tuple[list[Array], list[bool]]:
         """Values one level down, and which of them carry the batch axis."""
-        batched = [isinstance(a, Tracer) and a.trace is self for a in args]
+        batched = [isinstance(a, Tracer) and a.owner is self for a in args]
         return [a.value if b else a for a, b in zip(args, batched, strict=True)], batched
 
     def spread(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:

@@ -43,12 +43,12 @@ def _cut(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, Graph]:
         with Tape() as tape:
             leaves = [tape.input(x) if m else x for x, m in zip(inputs, mask, strict=True)]
             outs = evaluate(graph, *leaves)
-            ends = [o.node if isinstance(o, Tracer) and o.trace is tape else None for o in outs]
+            ends = [o.node if isinstance(o, Tracer) and o.owner is tape else None for o in outs]
             values = [lower(o, tape) for o in outs]
         split = len(trace.equations)
         cts = [trace.input(_strong(type_of(v))) for v in values]
         roots = [(n, c) for n, c in zip(ends, cts, strict=True) if n is not None]
-        wanted = [x.node for x in leaves if isinstance(x, Tracer) and x.trace is tape]
+        wanted = [x.node for x in leaves if isinstance(x, Tracer) and x.owner is tape]
         found = [
             algebra.zeros(kind) if c is None else c
             for c, kind in zip(
@@ -106,7 +106,7 @@ def tangent_graph(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, tuple[bo
                 ]
                 outs = evaluate(graph, *duals)
                 moved = [
-                    o.tangent if isinstance(o, DualTracer) and o.trace is trace else None
+                    o.tangent if isinstance(o, DualTracer) and o.owner is trace else None
                     for o in outs
                 ]
                 values = [lower(o, trace) for o in outs]
@@ -144,7 +144,7 @@ def batched_graph(graph: Graph, size: int, mask: tuple[bool, ...]) -> Graph:
 
 
 def _whole(o: Array, trace: Batch) -> Array:
-    mine = isinstance(o, Tracer) and o.trace is trace
+    mine = isinstance(o, Tracer) and o.owner is trace
     o = lower(o, trace)
     return o if mine else broadcast_to(o, (trace.size, *type_of(o).shape))
 

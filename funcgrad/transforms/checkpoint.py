@@ -37,7 +37,7 @@ class Recompute(Primitive):
             roots = [
                 (o.node, c)
                 for o, c in zip(outs, g, strict=True)
-                if c is not None and isinstance(o, Tracer) and o.trace is tape
+                if c is not None and isinstance(o, Tracer) and o.owner is tape
             ]
             leaves = [x.node for x, p in zip(inputs, node.parents, strict=True) if p is not None]
             found = iter(backward(roots, leaves))
@@ -53,9 +53,9 @@ class _Scope:
         self.stages: list[tuple[Stage, int]] = []
         for x in values:
             while isinstance(x, Tracer):
-                if isinstance(x.trace, Stage):
-                    if all(x.trace is not s for s, _ in self.stages):
-                        self.stages.append((x.trace, x.trace.scope))
+                if isinstance(x.owner, Stage):
+                    if all(x.owner is not s for s, _ in self.stages):
+                        self.stages.append((x.owner, x.owner.scope))
                     break
                 x = x.value
 

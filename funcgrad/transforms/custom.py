@@ -51,7 +51,7 @@ class JvpRule(NamedTuple):
 
 def _refuse_captured(outputs: Sequence[Any], trace: Any, name: str) -> None:
     for o in outputs:
-        if isinstance(o, Tracer) and o.trace.level >= trace.level:
+        if isinstance(o, Tracer) and o.owner.level >= trace.level:
             raise CustomRuleError(
                 located(
                     f"{name} has a custom derivative rule and closes over a traced value, whose "
@@ -78,7 +78,7 @@ def _output_types(fun: Function, types: Sequence[ArrayType], name: str) -> tuple
 def _whole(x: Any, trace: Batch) -> Array:
     """A result of a mapped function with the batch axis in front."""
     x = operand(x)
-    mine = isinstance(x, Tracer) and x.trace is trace
+    mine = isinstance(x, Tracer) and x.owner is trace
     x = lower(x, trace)
     return x if mine else broadcast_to(x, (trace.size, *type_of(x).shape))
 
@@ -96,7 +96,7 @@ def _batched_vjp(rule: VjpRule, size: int, batched: Sequence[bool]) -> VjpRule:
         with Batch(size) as trace:
             outs, residuals = rule.fwd(*_split(xs, batched, trace))
             found, definition = tree.flatten(residuals)
-            mapped = [isinstance(r, Tracer) and r.trace is trace for r in found]
+            mapped = [isinstance(r, Tracer) and r.owner is trace for r in found]
             values = [lower(r, trace) for r in found]
             return [_whole(o, trace) for o in outs], (values, mapped, definition)
 

@@ -25,7 +25,7 @@ class DualTracer(Tracer):
     tangent: Array
 
     def __init__(self, value: Array, trace: Forward, tangent: Array) -> None:
-        self.value, self.trace, self.tangent = value, trace, tangent
+        self.value, self.owner, self.tangent = value, trace, tangent
 
     def assign(self, new: Tracer) -> None:
         assert isinstance(new, DualTracer)
@@ -48,7 +48,7 @@ class Forward(Trace):
         xs: list[Array] = []
         ts: list[Array | None] = []
         for a in args:
-            if isinstance(a, Tracer) and a.trace is self:
+            if isinstance(a, Tracer) and a.owner is self:
                 xs.append(a.value)
                 ts.append(a.tangent)
             else:

@@ -125,7 +125,7 @@ def _common_size(
 
 def _finish(out: Any, axis: int | None, trace: Batch, f: Function) -> Any:
     x = operand(out)
-    mine = isinstance(x, Tracer) and x.trace is trace
+    mine = isinstance(x, Tracer) and x.owner is trace
     whole = lower(x, trace)
     if axis is None:
         if mine:

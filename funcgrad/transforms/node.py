@@ -1,0 +1,219 @@
+"""What a tape records: nodes, the tracers that carry them, and how cotangents are added.
+
+A `Node` keeps what the rule of its primitive needs and hands cotangents on to its parents. `None`
+stands for a zero cotangent throughout.
+"""
+
+from __future__ import annotations
+
+import operator
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.algebra import algebra
+from funcgrad.core.primitive import Params, Primitive
+from funcgrad.core.tracer import EMPTY, Tracer
+from funcgrad.core.types import ArrayType
+
+__all__ = [
+    "PICK",
+    "Buffer",
+    "Cotangents",
+    "Node",
+    "Scatter",
+    "TapeTracer",
+    "dense",
+    "OpaqueRule",
+    "leaf_node",
+]
+
+seq = count()
+new = object.__new__
+Cotangents = dict[Any, Any]
+
+
+class Pick(Primitive):
+    """Output `index` of a node that has several: its cotangent goes into the parent's slot."""
+
+    def __init__(self) -> None:
+        super().__init__("pick", operator.getitem)
+
+
+PICK = Pick()
+
+
+class OpaqueRule(Exception):
+    """A rule that runs code of the user is met, which must not see a NaN of the quick rules."""
+
+
+class Node:
+    """One recorded operation.
+
+    `saved` is (outputs, operand 0, …) with None for what its rule does not need; `fix` has the
+    type of each operand (None where it equals the output's, or in the place of the tuple when all
+    do); `outputs` are the types of several outputs; `seq` is the order of creation. What is not
+    a slot here is one in `OpNode`, and stands in the class where all nodes of it are alike.
+    """
+
+    __slots__ = ("__weakref__", "parents", "saved", "seq")
+    prim: Primitive | None
+    params: Params
+    parents: tuple[Node | None, ...]
+    saved: Any
+    fix: Any
+    seq: int
+    outputs: tuple[ArrayType, ...]
+
+    def pull(self, cts: Cotangents, g: Any) -> None:
+        """Add what the cotangent `g` of this node means for its parents into `cts`."""
+        assert self.prim is not None
+        for p, c in zip(self.parents, self.prim.vjp(self, g), strict=True):
+            if p is not None and c is not None:
+                old = cts.get(p)
+                cts[p] = c if old is None else add(old, c)
+
+    def pull_quick(self, cts: Cotangents, g: Any) -> None:
+        """`pull` for a raw `g`, allowed to turn 0 times an infinite partial into NaN."""
+        assert self.prim is not None
+        if self.prim.opaque:
+            raise OpaqueRule
+        self.pull(cts, g)
+
+
+class OpNode(Node):
+    """A node of any operation."""
+
+    __slots__ = ("fix", "outputs", "params", "prim")
+
+
+class LeafNode(Node):
+    """An input: what arrives stays."""
+
+    __slots__ = ("fix",)
+    prim, params, parents, saved = None, EMPTY, (), None
+
+    def pull(self, cts: Cotangents, g: Any) -> None:
+        cts[self] = g
+
+    pull_quick = pull
+
+
+class PickNode(Node):
+    """One output of a node with several: it fills a slot of the parent's list of cotangents."""
+
+    __slots__ = ("params",)
+    prim, saved, fix = PICK, None, None
+
+    def pull(self, cts: Cotangents, g: Any) -> None:
+        (parent,) = self.parents
+        assert parent is not None
+        slots = cts.get(parent)
+        if slots is None:
+            slots = cts[parent] = [None] * len(parent.outputs)
+        k = self.params["index"]
+        slots[k] = g if slots[k] is None else algebra.add(slots[k], g)
+
+    pull_quick = pull
+
+
+def leaf_node(kind: ArrayType) -> Node:
+    """The node of an input of the type `kind`."""
+    node = new(LeafNode)
+    node.fix, node.seq = (kind,), next(seq)
+    return node
+
+
+def pick_node(parent: Node, k: int) -> Node:
+    """The node of output `k` of `parent`."""
+    node = new(PickNode)
+    node.params, node.parents, node.seq = {"index": k}, (parent,), next(seq)
+    return node
+
+
+class TapeTracer(Tracer):
+    """A value on a tape, with the node that made it.
+
+    `kind` is an object that the tape hands out once for each small float64 shape (and once for
+    float64 scalars), else None: two tracers of one kind need no further look before their raw
+    values are combined.
+    """
+
+    __slots__ = ("kind", "node")
+    node: Node
+    kind: Any
+
+    def assign(self, new: Tracer) -> None:
+        assert isinstance(new, TapeTracer)
+        self.value, self.node, self.kind = new.value, new.node, new.kind
+
+
+# ----------------------------------------------------------------------- adding cotangents
+
+
+class Held:
+    """A cotangent in another form than an array; only sums and `dense` look into it."""
+
+    __slots__ = ()
+
+    def __add__(self, c: Any) -> Any:
+        return add(self, c)
+
+
+class Scatter(Held):
+    """A cotangent that is zero but at `index`: added into one buffer, so a loop stays linear."""
+
+    __slots__ = ("g", "index", "kind")
+
+    def __init__(self, kind: ArrayType, index: Any, g: Any) -> None:
+        self.kind, self.index, self.g = kind, index, g
+
+
+class Buffer(Held):
+    """A cotangent in an array that the backward pass made itself and may add into."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+
+IN_PLACE_FROM = 1 << 14  # elements; below it a fresh sum is as fast
+
+
+def add(old: Any, c: Any) -> Any:
+    """The sum of two cotangents; in place where the old one is a buffer of our own."""
+    if type(c) is Scatter:
+        if type(old) is not Buffer:
+            if isinstance(old, Tracer):
+                return algebra.add(old, dense(c))
+            base = dense(old) if type(old) is Scatter else np.array(old, copy=True)
+            old = Buffer(base)
+        old.array[c.index] += c.g
+        return old
+    if type(old) is Scatter:
+        return add(c, old)
+    if type(old) is Buffer:
+        if isinstance(c, Tracer) or np.result_type(old.array, c) != old.array.dtype:
+            return algebra.add(old.array, c)
+        old.array += c
+        return old
+    total = algebra.add(old, c)
+    if type(total) is np.ndarray and total.size >= IN_PLACE_FROM:
+        return Buffer(total)
+    return total
+
+
+def dense(c: Any) -> Any:
+    """A cotangent as an array."""
+    if type(c) is Buffer:
+        return c.array
+    if type(c) is Scatter:
+        full = np.zeros(c.kind.shape, c.kind.dtype)
+        full[c.index] = c.g
+        return full
+    return c
+
+
+algebra.scatter = Scatter

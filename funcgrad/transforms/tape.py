@@ -1,0 +1,178 @@
+"""The trace of reverse mode.
+
+A `Tape` handles each operation on its tracers one level down and records one `Node`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from funcgrad.config import config
+from funcgrad.core.primitive import Params, Primitive
+from funcgrad.core.tracer import EMPTY, Trace, Tracer, bind, type_of
+from funcgrad.core.types import Array, is_inexact
+from funcgrad.transforms.guard import Watch, fingerprint
+from funcgrad.transforms.hot import FLOAT64, recorder
+from funcgrad.transforms.node import (
+    IN_PLACE_FROM,
+    Node,
+    OpNode,
+    TapeTracer,
+    leaf_node,
+    new,
+    pick_node,
+    seq,
+)
+
+__all__ = ["Tape"]
+
+ndarray = np.ndarray
+float64 = np.float64
+PLAIN = frozenset((ndarray, float, float64))
+
+
+class Tape(Trace):
+    """The trace of reverse mode."""
+
+    __slots__ = ("kinds", "scalar", "watches")
+    what: ClassVar[str] = "a gradient"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.watches: list[Watch] = []
+        self.kinds: dict[tuple[int, ...], object] = {(): None}  # a 0-d array becomes a scalar
+        self.scalar = object()
+
+    def input(self, x: Array) -> TapeTracer:
+        """A leaf with the value `x`."""
+        return self.tracer(self.keep(x), leaf_node(type_of(x)))
+
+    def tracer(self, x: Array, node: Node) -> TapeTracer:
+        t = new(TapeTracer)
+        t.value, t.owner, t.node, t.kind = x, self, node, self.kind_of(x)
+        return t
+
+    def kind_of(self, x: Array) -> object:
+        """The `kind` of a tracer of the value `x`."""
+        if type(x) is ndarray:
+            if x.dtype is not FLOAT64:
+                return None
+            shape = x.shape
+            if shape not in self.kinds:
+                self.kinds[shape] = object() if x.size < IN_PLACE_FROM else None
+            return self.kinds[shape]
+        return self.scalar if type(x) is float64 or type(x) is float else None
+
+    def keep(self, x: Array) -> Array:
+        """`x` as it can be kept for backward, whatever the caller does to it."""
+        if type(x) is ndarray:
+            if x.nbytes <= config.copy_limit:
+                return x.copy("K")  # the same order: NumPy sums in memory order
+            self.watches.append((x, fingerprint(x)))
+        return x
+
+    def process1(self, prim: Primitive, x: Array) -> Any:
+        if x.kind is not None:
+            return (prim.recorders[1] or recorder(prim, 1))(x)
+        return self.process(prim, (x,), EMPTY)
+
+    def process2(self, prim: Primitive, x: Array, y: Array) -> Any:
+        mine, other = type(x), type(y)
+        if mine is TapeTracer:
+            if x.kind is not None:
+                if other is TapeTracer:
+                    if x.kind is y.kind:
+                        return (prim.recorders[3] or recorder(prim, 3))(x, y)
+                elif other is float or other is int:
+                    return (prim.recorders[1] or recorder(prim, 1))(x, y)
+        elif (mine is float or mine is int) and y.kind is not None:
+            return (prim.recorders[2] or recorder(prim, 2))(x, y)
+        return self.process(prim, (x, y), EMPTY)
+
+    def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
+        if self.closed:
+            raise self.leaked()
+        return prim.tape(self, args, params)
+
+    def record(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
+        """Apply `prim` one level down and record it: the default action on a tape."""
+        if len(args) == 1:
+            return self.record_one(prim, args[0], params)
+        nodes, xs, mask = self.split(args)
+        y = bind(prim, xs, params)
+        if not prim.differentiable:
+            return y
+        flags = prim.saved_flags(mask, len(xs))
+        kept = [
+            None if not flag else x if node is not None else self.keep(x)
+            for x, node, flag in zip(xs, nodes, flags[1:], strict=True)
+        ]
+        saved = (y if flags[0] else None, *kept)
+        return self.record_node(prim, nodes, params, saved, tuple(map(type_of, xs)), y)
+
+    def record_one(self, prim: Primitive, x: Array, params: Params) -> Any:
+        """`record` for one operand, which then is mine."""
+        v = x.value
+        if isinstance(v, Tracer):
+            y = v.owner.process(prim, (v,), params)
+        else:
+            y = prim.impl(v, **params)
+        if not prim.differentiable:
+            return y
+        out, first = prim.saved_flags(1, 1)
+        saved = (y if out else None, v if first else None)
+        return self.record_node(prim, (x.node,), params, saved, (type_of(v),), y)
+
+    def split(self, args: Sequence[Array]) -> tuple[tuple[Node | None, ...], list[Array], int]:
+        """The nodes of the operands that are mine, all values one level down, and the mask."""
+        nodes: list[Node | None] = []
+        xs, mask = [], 0
+        for i, a in enumerate(args):
+            if isinstance(a, Tracer) and a.owner is self:
+                nodes.append(a.node)
+                xs.append(a.value)
+                mask |= 1 << i
+            else:
+                nodes.append(None)
+                xs.append(a)
+        return tuple(nodes), xs, mask
+
+    def record_node(
+        self,
+        prim: Primitive,
+        parents: tuple[Node | None, ...],
+        params: Params,
+        saved: Any,
+        types: Any,
+        y: Any,
+    ) -> Any:
+        """One node for the output(s) `y`; outputs that are not floating point come back raw."""
+        node = new(OpNode)
+        node.prim, node.params, node.parents = prim, params, parents
+        node.saved, node.fix, node.seq = saved, types, next(seq)
+        if not isinstance(y, tuple):
+            if type(y) is float or (y.dtype if type(y) in PLAIN else type_of(y).dtype).kind in "fc":
+                return self.tracer(y, node)
+            return y
+        node.outputs = tuple(map(type_of, y))
+        return tuple(
+            self.tracer(o, pick_node(node, k)) if is_inexact(kind.dtype) else o
+            for k, (o, kind) in enumerate(zip(y, node.outputs, strict=True))
+        )
+
+    def record_multiple(
+        self,
+        prim: Primitive,
+        parents: tuple[Node | None, ...],
+        params: Params,
+        saved: Any,
+        outputs: Sequence[Any],
+    ) -> tuple[Any, ...]:
+        """Record a node of several outputs that the caller has computed already."""
+        result: tuple[Any, ...] = self.record_node(
+            prim, parents, params, saved, None, tuple(outputs)
+        )
+        return result
