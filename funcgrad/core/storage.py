@@ -79,10 +79,15 @@ class View(Box):
     __slots__ = ("base", "cached", "function", "index", "seen")
 
     def __init__(
-        self, base: Operand, function: Callable[[Array], Array], index: Any = None
+        self,
+        base: Operand,
+        function: Callable[[Array], Array],
+        index: Any = None,
+        content: Array | None = None,
     ) -> None:
         self.base, self.function, self.index = base, function, index
-        self.seen = -1
+        self.cached = content
+        self.seen = -1 if content is None else writes.count
 
     def content(self) -> Array:
         if self.seen != writes.count:

@@ -193,8 +193,6 @@ def _from_objects(x: np.ndarray[Any, Any]) -> Array:
 
 def type_of(x: Array) -> ArrayType:
     """The type of an operand, traced or not."""
-    if type(x) is np.ndarray:
-        return ArrayType(x.shape, x.dtype)
     return x.type if isinstance(x, Tracer) else type_of_raw(x)
 
 

@@ -50,6 +50,7 @@ def promote(*types: ArrayType) -> np.dtype[Any]:
     return np.result_type(*(_PYTHON_TYPE[t.dtype.kind]() if t.weak else t.dtype for t in types))
 
 
+_new = tuple.__new__
 _PYTHON_TYPE: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
 _WEAK_TYPES: dict[type, ArrayType] = {
     bool: ArrayType((), np.dtype(bool), False),  # NumPy treats a Python bool as its own bool
@@ -61,10 +62,9 @@ _WEAK_TYPES: dict[type, ArrayType] = {
 
 def type_of_raw(value: Any) -> ArrayType:
     """The type of an array, a NumPy scalar or a Python number."""
-    if type(value) is np.ndarray:
-        return ArrayType(value.shape, value.dtype)
     known = _WEAK_TYPES.get(type(value))
-    return ArrayType(value.shape, value.dtype) if known is None else known
+    # `tuple.__new__` spares a call of Python code, which shows in every traced operation
+    return _new(ArrayType, (value.shape, value.dtype, False)) if known is None else known
 
 
 def is_inexact(dtype: np.dtype[Any]) -> bool:

@@ -123,7 +123,7 @@ def _getitem(self: Any, index: Any) -> Any:
     x = self.content()
     if type(index) is int:  # a row or an element: what loops are made of
         out = ix.getitem(x, (index,))
-        return out if type_of(out).ndim == 0 else View(self, _reader((index,)), (index,))
+        return out if type_of(out).ndim == 0 else View(self, _reader((index,)), (index,), out)
     items = index if isinstance(index, tuple) else (index,)
     if ix.reads_view(items):
         if type_of(x).weak:
@@ -132,7 +132,7 @@ def _getitem(self: Any, index: Any) -> Any:
         out = ix.getitem(x, index)
         if type_of(out).ndim == 0:
             return out
-        return View(self, _reader(index), index)
+        return View(self, _reader(index), index, out)
     return ix.read(x, tuple(_index_item(i) for i in items))
 
 

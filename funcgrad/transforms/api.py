@@ -17,7 +17,6 @@ from funcgrad.ops.arithmetic import cast
 from funcgrad.transforms.arguments import (
     check_matches,
     check_scalar,
-    differentiable_leaves,
     float0,
     leaves_of,
     lower,
@@ -77,7 +76,8 @@ def value_and_grad(
     @functools.wraps(f, updated=())
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "grad")
-        flat = [differentiable_leaves(args[k], f"argument {k} of {name_of(f)}") for k in wanted]
+        name = name_of(f)
+        flat = [leaves_of(args[k], f"argument {k} of {name}", True) for k in wanted]
         aux = None
         with Tape() as tape:
             inputs = [[tape.input(x) for x in leaves] for leaves, _ in flat]

@@ -25,7 +25,6 @@ from funcgrad.errors import (
 
 __all__ = [
     "check_matches",
-    "differentiable_leaves",
     "leaves_of",
     "lower",
     "name_of",
@@ -41,10 +40,15 @@ def name_of(f: Any) -> str:
     return str(getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or repr(f))
 
 
-def leaves_of(value: Any, what: str) -> tuple[list[Array], tree.TreeDef]:
-    """The leaves of a tree as operands; a leaf that is no array is named by its path."""
+def leaves_of(
+    value: Any, what: str, differentiable: bool = False
+) -> tuple[list[Array], tree.TreeDef]:
+    """The leaves of a tree as operands; an error names the path of a leaf that is no array.
+
+    With `differentiable`, every leaf has to be floating point or complex.
+    """
     found, definition = tree.flatten_with_paths(value)
-    out = []
+    out: list[Array] = []
     for path, leaf in found:
         try:
             out.append(operand(leaf))
@@ -57,22 +61,14 @@ def leaves_of(value: Any, what: str) -> tuple[list[Array], tree.TreeDef]:
                     "number; close over it, or register its class with funcgrad.tree.register"
                 )
             ) from error
-    return out, definition
-
-
-def differentiable_leaves(value: Any, what: str) -> tuple[list[Array], tree.TreeDef]:
-    """As `leaves_of`, and every leaf has to be floating point or complex."""
-    leaves, definition = leaves_of(value, what)
-    for (path, _), leaf in zip(tree.flatten_with_paths(value)[0], leaves, strict=True):
-        kind = type_of(leaf)
-        if not is_inexact(kind.dtype):
+        if differentiable and not is_inexact(dtype := type_of(out[-1]).dtype):
             raise InputTypeError(
                 located(
-                    f"{what}{path} has dtype {kind.dtype}, which has no derivative; pass a "
+                    f"{what}{path} has dtype {dtype}, which has no derivative; pass a "
                     "floating point value (3.0 instead of 3), or leave it out of argnums"
                 )
             )
-    return leaves, definition
+    return out, definition
 
 
 def select(

@@ -13,7 +13,7 @@ from funcgrad.core.tracer import type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.ops.shape import moveaxis, reshape
 from funcgrad.transforms.api import jvp, vjp
-from funcgrad.transforms.arguments import differentiable_leaves, name_of, select
+from funcgrad.transforms.arguments import leaves_of, name_of, select
 from funcgrad.transforms.vmap import vmap
 
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
@@ -67,7 +67,7 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
         wanted = select(argnums, args, f, "jacrev")
         chosen = [args[k] for k in wanted]
         for k, x in zip(wanted, chosen, strict=True):
-            differentiable_leaves(x, f"argument {k} of {name_of(f)}")
+            leaves_of(x, f"argument {k} of {name_of(f)}", differentiable=True)
         out, pull = vjp(_partial(f, args, wanted, kwargs), *chosen)
         outputs, definition = tree.flatten(out)
         types = [type_of(o) for o in outputs]
@@ -107,7 +107,7 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
         wanted = select(argnums, args, f, "jacfwd")
         chosen = tuple(args[k] for k in wanted)
         for k, x in zip(wanted, chosen, strict=True):
-            differentiable_leaves(x, f"argument {k} of {name_of(f)}")
+            leaves_of(x, f"argument {k} of {name_of(f)}", differentiable=True)
         leaves, definition = tree.flatten(chosen)
         types = [type_of(x) for x in leaves]
         g = _partial(f, args, wanted, kwargs)
