@@ -12,7 +12,7 @@ from funcgrad.core.types import Array
 from funcgrad.numpy.calls import ABSENT, as_array, fresh, numpy_function, refuse
 from funcgrad.numpy.reductions import take_slice
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops import cumulative, index, reduce
+from funcgrad.ops import cumulative, index, sums
 from funcgrad.ops import shape as shapes
 from funcgrad.ops import sort as sorting
 
@@ -81,7 +81,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
         else:
             d = diff(at, 1, axis)
     pair = ops.add(take_slice(f, axis, slice(1, None)), take_slice(f, axis, slice(None, -1)))
-    return reduce.sum(ops.divide(ops.multiply(d, pair), 2.0), axis)
+    return sums.sum(ops.divide(ops.multiply(d, pair), 2.0), axis)
 
 
 @numpy_function(np.gradient)

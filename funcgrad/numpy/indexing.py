@@ -12,7 +12,7 @@ from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array, promote
 from funcgrad.numpy.calls import as_array, known, numpy_function, refuse
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops import index, reduce, sort
+from funcgrad.ops import constant, index, sort
 from funcgrad.ops import shape as shapes
 
 __all__ = [
@@ -230,7 +230,7 @@ def isin(
     """Whether each element is among others."""
     x, y = as_array(element), as_array(test_elements)
     column = shapes.reshape(x, (*type_of(x).shape, 1))
-    found = reduce.any(ops.equal(column, shapes.reshape(y, (type_of(y).size,))), -1)
+    found = constant.any(ops.equal(column, shapes.reshape(y, (type_of(y).size,))), -1)
     return ops.logical_not(found) if invert else found
 
 

@@ -17,9 +17,9 @@ from funcgrad.numpy import products
 from funcgrad.numpy import reshaping as shape
 from funcgrad.numpy.calls import FUNCTIONS, as_array, numpy_function
 from funcgrad.numpy.elementwise import matmul
-from funcgrad.ops import linalg as ops
-from funcgrad.ops import product
+from funcgrad.ops import determinant, factor, norms, product
 from funcgrad.ops import shape as shapes
+from funcgrad.ops import solve as solving
 
 __all__ = [
     "EighResult",
@@ -77,31 +77,31 @@ class EighResult(NamedTuple):
 @numpy_function(np.linalg.solve)
 def solve(a: Any, b: Any) -> Array:
     """The solution x of a x = b; `b` is a vector only if it has one axis."""
-    return ops.solve(as_array(a), as_array(b))
+    return solving.solve(as_array(a), as_array(b))
 
 
 @numpy_function(np.linalg.inv)
 def inv(a: Any) -> Array:
     """The inverse of a square matrix."""
-    return ops.inv(as_array(a))
+    return solving.inv(as_array(a))
 
 
 @numpy_function(np.linalg.det)
 def det(a: Any) -> Array:
     """The determinant; its derivative is exact for singular matrices too."""
-    return ops.det(as_array(a))
+    return determinant.det(as_array(a))
 
 
 @numpy_function(np.linalg.slogdet)
 def slogdet(a: Any) -> SlogdetResult:
     """The sign of the determinant, and the logarithm of its absolute value."""
-    return SlogdetResult(*ops.slogdet(as_array(a)))
+    return SlogdetResult(*determinant.slogdet(as_array(a)))
 
 
 @numpy_function(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> Array:
     """The Cholesky factor of a symmetric positive definite matrix."""
-    return ops.cholesky(as_array(a), upper)
+    return factor.cholesky(as_array(a), upper)
 
 
 @numpy_function(np.linalg.eigh)
@@ -110,19 +110,19 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
 
     The derivative of the eigenvectors is infinite where eigenvalues coincide.
     """
-    return EighResult(*ops.eigh(as_array(a), UPLO))
+    return EighResult(*factor.eigh(as_array(a), UPLO))
 
 
 @numpy_function(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Array:
     """Eigenvalues of a symmetric matrix in ascending order."""
-    return ops.eigvalsh(as_array(a), UPLO)
+    return factor.eigvalsh(as_array(a), UPLO)
 
 
 @numpy_function(np.linalg.matrix_power)
 def matrix_power(a: Any, n: int) -> Array:
     """A square matrix to an integer power."""
-    return ops.matrix_power(as_array(a), n)
+    return solving.matrix_power(as_array(a), n)
 
 
 # ----------------------------------------------------------------------------------- norms
@@ -131,7 +131,7 @@ def matrix_power(a: Any, n: int) -> Array:
 @numpy_function(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
     """A vector or matrix norm; its derivative at the zero vector is 0."""
-    return ops.norm(as_array(x), ord, axis, keepdims)
+    return norms.norm(as_array(x), ord, axis, keepdims)
 
 
 @numpy_function(np.linalg.vector_norm)
@@ -147,15 +147,15 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
         v = shapes.transpose(v, (*axes, *rest))
         tail = type_of(v).shape[len(axes) :]
         extent = int(np.prod(type_of(v).shape[: len(axes)], dtype=int))
-        found = ops.norm(shapes.reshape(v, (extent, *tail)), ord, 0)
+        found = norms.norm(shapes.reshape(v, (extent, *tail)), ord, 0)
         return shapes.reshape(found, kept) if keepdims else found
-    return ops.norm(v, ord, axis, keepdims)
+    return norms.norm(v, ord, axis, keepdims)
 
 
 @numpy_function(np.linalg.matrix_norm)
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
     """A norm of matrices in the last two axes."""
-    return ops.norm(as_array(x), ord, (-2, -1), keepdims)
+    return norms.norm(as_array(x), ord, (-2, -1), keepdims)
 
 
 # ------------------------------------------------- functions that differ from those of numpy

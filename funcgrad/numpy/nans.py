@@ -13,7 +13,7 @@ from funcgrad.numpy.calls import as_array, numpy_function, refuse
 from funcgrad.numpy.quantiles import one_axis
 from funcgrad.numpy.reductions import given, take_slice
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops import cumulative, index, reduce
+from funcgrad.ops import constant, cumulative, graded, index, sums
 from funcgrad.ops import shape as shapes
 from funcgrad.ops import sort as sorting
 
@@ -71,7 +71,7 @@ def nanprod(
 
 
 def _counted(mask: Array, axis: Any, keepdims: bool, where: Any) -> Array:
-    return reduce.sum(ops.logical_not(mask), axis, keepdims, np.intp, where)
+    return sums.sum(ops.logical_not(mask), axis, keepdims, np.intp, where)
 
 
 @numpy_function(np.nanmean)
@@ -87,7 +87,7 @@ def nanmean(
     """The mean over some axes of what is not NaN."""
     x, mask = _without_nan(a, 0)
     keep = bool(given(keepdims))
-    total = reduce.sum(x, axis, keep, dtype, where)
+    total = sums.sum(x, axis, keep, dtype, where)
     return _ratio(total, _counted(mask, axis, keep, where))
 
 
@@ -113,13 +113,13 @@ def nanvar(
     refuse("nanvar", mean=given(mean), correction=given(correction))
     x, mask = _without_nan(a, 0)
     count = _counted(mask, axis, True, where)
-    center = _ratio(reduce.sum(x, axis, True, dtype, where), count)
+    center = _ratio(sums.sum(x, axis, True, dtype, where), count)
     apart = ops.where(mask, type_of(x).dtype.type(0), ops.subtract(x, center))
     squares = ops.multiply(apart, ops.conjugate(apart))
     if type_of(squares).dtype.kind == "c":
         squares = ops.real(squares)
     keep = bool(given(keepdims))
-    total = reduce.sum(squares, axis, keep, dtype, where)
+    total = sums.sum(squares, axis, keep, dtype, where)
     freedom = ops.subtract(_counted(mask, axis, keep, where), ddof)
     found = _ratio(total, freedom)
     return ops.where(ops.less_equal(freedom, 0), type_of(found).dtype.type(np.nan), found)
@@ -148,7 +148,7 @@ def _nan_extremum(function: Any, a: Any, axis: Any, keepdims: Any, worst: float)
     x, mask = _without_nan(a, worst)
     keep = bool(given(keepdims))
     found = function(x, axis, keep)
-    empty = reduce.all(mask, axis, keep)
+    empty = constant.all(mask, axis, keep)
     return ops.where(empty, type_of(found).dtype.type(np.nan), found) if _inexact(x) else found
 
 
@@ -167,7 +167,7 @@ def nanmax(
 ) -> Array:
     """The largest element over some axes that is not NaN."""
     refuse("nanmax", initial=given(initial), where=given(where))
-    return _nan_extremum(reduce.max, a, axis, keepdims, -np.inf)
+    return _nan_extremum(graded.max, a, axis, keepdims, -np.inf)
 
 
 @numpy_function(np.nanmin)
@@ -181,7 +181,7 @@ def nanmin(
 ) -> Array:
     """The smallest element over some axes that is not NaN."""
     refuse("nanmin", initial=given(initial), where=given(where))
-    return _nan_extremum(reduce.min, a, axis, keepdims, np.inf)
+    return _nan_extremum(graded.min, a, axis, keepdims, np.inf)
 
 
 @numpy_function(np.nanmedian)
@@ -192,7 +192,7 @@ def nanmedian(
     x, kept = one_axis(as_array(a), axis)
     last = type_of(x).ndim - 1
     ordered = sorting.sort(x, last)
-    count = reduce.sum(ops.logical_not(ops.isnan(ordered)), last, True)
+    count = sums.sum(ops.logical_not(ops.isnan(ordered)), last, True)
     at = [ops.maximum(ops.floor_divide(ops.subtract(count, k), 2), 0) for k in (1, 0)]
     pair = shapes.concatenate([index.take_along_axis(ordered, i, last) for i in at], last)
     low, high = (take_slice(pair, last, k) for k in (0, 1))
@@ -203,7 +203,7 @@ def nanmedian(
 
 def _nan_position(function: Any, a: Any, axis: Any, keepdims: Any, worst: float) -> Array:
     x, mask = _without_nan(a, worst)
-    empty = reduce.all(mask, axis)
+    empty = constant.all(mask, axis)
     if concrete(empty) and np.any(value(empty)):
         raise ValueError("All-NaN slice encountered")
     return function(x, axis, bool(given(keepdims)))
@@ -212,13 +212,13 @@ def _nan_position(function: Any, a: Any, axis: Any, keepdims: Any, worst: float)
 @numpy_function(np.nanargmax)
 def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Array:
     """The position of the largest element that is not NaN."""
-    return _nan_position(reduce.argmax, a, axis, keepdims, -np.inf)
+    return _nan_position(constant.argmax, a, axis, keepdims, -np.inf)
 
 
 @numpy_function(np.nanargmin)
 def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Array:
     """The position of the smallest element that is not NaN."""
-    return _nan_position(reduce.argmin, a, axis, keepdims, np.inf)
+    return _nan_position(constant.argmin, a, axis, keepdims, np.inf)
 
 
 @numpy_function(np.nancumsum)

@@ -16,7 +16,8 @@ from funcgrad.numpy.calls import as_array, numpy_function, refuse
 from funcgrad.numpy.reshaping import diagonal
 from funcgrad.numpy.ufuncs import COMPOSED
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops import index, product, reduce
+from funcgrad.ops import einsum as einsums
+from funcgrad.ops import index, product, sums
 from funcgrad.ops import shape as shapes
 from funcgrad.ops.samples import draw
 
@@ -77,7 +78,7 @@ def einsum(
 ) -> Array:
     """Einstein's summation convention over any number of operands."""
     refuse("einsum", dtype=dtype)
-    return product.einsum(*operands, optimize=optimize)
+    return einsums.einsum(*operands, optimize=optimize)
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
@@ -160,7 +161,7 @@ def trace(
 ) -> Array:
     """The sum over a diagonal of two axes."""
     found = operand(diagonal(as_array(a), offset, axis1, axis2))
-    return reduce.sum(found, type_of(found).ndim - 1, False, dtype)
+    return sums.sum(found, type_of(found).ndim - 1, False, dtype)
 
 
 # ------------------------------------------------------------------------------- convolution

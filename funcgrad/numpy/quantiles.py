@@ -13,7 +13,7 @@ from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import as_array, numpy_function, refuse
 from funcgrad.numpy.reductions import take_slice
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops import index, reduce
+from funcgrad.ops import index, sums
 from funcgrad.ops import shape as shapes
 from funcgrad.ops import sort as sorting
 
@@ -41,12 +41,12 @@ def median(
     extent = type_of(x).shape[-1]
     half = extent // 2
     if extent == 0:
-        return reduce.mean(x, last, False)
+        return sums.mean(x, last, False)
     inexact = type_of(x).dtype.kind in "fc"
     places = [half] if extent % 2 else [half - 1, half]
     ordered = sorting.partition(x, places + [extent - 1] * inexact, last)
     middle = take_slice(ordered, last, slice(places[0], half + 1))
-    found = reduce.mean(middle, last, False)
+    found = sums.mean(middle, last, False)
     if inexact:
         found = _nan_wins(take_slice(ordered, last, -1), found)
     return shapes.reshape(found, kept) if keepdims else found

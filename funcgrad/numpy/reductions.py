@@ -11,7 +11,7 @@ from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.numpy.calls import ABSENT, as_array, known, numpy_function, refuse
 from funcgrad.numpy.ufuncs import METHODS
-from funcgrad.ops import arithmetic, cumulative, index, reduce
+from funcgrad.ops import arithmetic, constant, cumulative, graded, index, sums
 from funcgrad.ops import shape as shapes
 from funcgrad.ops import sort as sorting
 
@@ -60,7 +60,7 @@ def sum(
     where: Any = True,
 ) -> Array:
     """The sum over some axes."""
-    return reduce.sum(as_array(a), axis, bool(keepdims), dtype, where, given(initial))
+    return sums.sum(as_array(a), axis, bool(keepdims), dtype, where, given(initial))
 
 
 @numpy_function(np.prod)
@@ -74,7 +74,7 @@ def prod(
     where: Any = True,
 ) -> Array:
     """The product over some axes; its derivatives are exact where factors are zero."""
-    return reduce.prod(as_array(a), axis, bool(keepdims), dtype, where, given(initial))
+    return graded.prod(as_array(a), axis, bool(keepdims), dtype, where, given(initial))
 
 
 @numpy_function(np.mean)
@@ -88,7 +88,7 @@ def mean(
     where: Any = True,
 ) -> Array:
     """The mean over some axes."""
-    return reduce.mean(as_array(a), axis, bool(keepdims), dtype, where)
+    return sums.mean(as_array(a), axis, bool(keepdims), dtype, where)
 
 
 @numpy_function(np.var)
@@ -106,7 +106,7 @@ def var(
 ) -> Array:
     """The variance over some axes."""
     refuse("var", mean=given(mean))
-    return reduce.var(as_array(a), axis, _freedom(ddof, correction), bool(keepdims), dtype, where)
+    return graded.var(as_array(a), axis, _freedom(ddof, correction), bool(keepdims), dtype, where)
 
 
 @numpy_function(np.std)
@@ -124,7 +124,7 @@ def std(
 ) -> Array:
     """The standard deviation over some axes; its derivative is 0 where there is no spread."""
     refuse("std", mean=given(mean))
-    return reduce.std(as_array(a), axis, _freedom(ddof, correction), bool(keepdims), dtype, where)
+    return graded.std(as_array(a), axis, _freedom(ddof, correction), bool(keepdims), dtype, where)
 
 
 def _freedom(ddof: float, correction: Any) -> float:
@@ -145,7 +145,7 @@ def max(
     where: Any = True,
 ) -> Array:
     """The largest element over some axes; equal ones share the derivative equally."""
-    return reduce.max(as_array(a), axis, bool(keepdims), where, given(initial))
+    return graded.max(as_array(a), axis, bool(keepdims), where, given(initial))
 
 
 @numpy_function(np.min, np.amin)
@@ -158,7 +158,7 @@ def min(
     where: Any = True,
 ) -> Array:
     """The smallest element over some axes; equal ones share the derivative equally."""
-    return reduce.min(as_array(a), axis, bool(keepdims), where, given(initial))
+    return graded.min(as_array(a), axis, bool(keepdims), where, given(initial))
 
 
 amax, amin = max, min
@@ -175,7 +175,7 @@ def any(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Array:
     """Whether an element over some axes is true."""
-    return reduce.any(as_array(a), axis, bool(keepdims), where)
+    return constant.any(as_array(a), axis, bool(keepdims), where)
 
 
 @numpy_function(np.all)
@@ -183,25 +183,25 @@ def all(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Array:
     """Whether all elements over some axes are true."""
-    return reduce.all(as_array(a), axis, bool(keepdims), where)
+    return constant.all(as_array(a), axis, bool(keepdims), where)
 
 
 @numpy_function(np.count_nonzero)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Array:
     """The number of elements that are not 0."""
-    return reduce.count_nonzero(as_array(a), axis, keepdims)
+    return constant.count_nonzero(as_array(a), axis, keepdims)
 
 
 @numpy_function(np.argmax)
 def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: Any = False) -> Array:
     """The position of the largest element."""
-    return reduce.argmax(as_array(a), axis, bool(keepdims))
+    return constant.argmax(as_array(a), axis, bool(keepdims))
 
 
 @numpy_function(np.argmin)
 def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: Any = False) -> Array:
     """The position of the smallest element."""
-    return reduce.argmin(as_array(a), axis, bool(keepdims))
+    return constant.argmin(as_array(a), axis, bool(keepdims))
 
 
 # ------------------------------------------------------------------------- running results

@@ -12,7 +12,7 @@ from funcgrad.core.types import Array
 from funcgrad.numpy.calls import as_array, numpy_function, refuse
 from funcgrad.numpy.reductions import given
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops import product, reduce
+from funcgrad.ops import product, sums
 from funcgrad.ops import shape as shapes
 
 __all__ = ["average", "bincount", "corrcoef", "cov"]
@@ -27,18 +27,18 @@ def average(
     keep = bool(given(keepdims))
     shape = type_of(x).shape
     if weights is None:
-        out = reduce.mean(x, axis, keep)
+        out = sums.mean(x, axis, keep)
         total: Any = type_of(out).dtype.type(type_of(x).size / max(type_of(out).size, 1))
     else:
         w = _weights(as_array(weights), shape, axis)
         dtype = np.result_type(type_of(x).dtype, type_of(w).dtype)
         if type_of(x).dtype.kind in "biu":
             dtype = np.result_type(dtype, "f8")
-        total = reduce.sum(w, axis, keep, dtype)
+        total = sums.sum(w, axis, keep, dtype)
         if concrete(total) and np.any(value(total) == 0):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
         weighted = ops.multiply(ops.cast(x, dtype), ops.cast(w, dtype))
-        out = ops.divide(reduce.sum(weighted, axis, keep), total)
+        out = ops.divide(sums.sum(weighted, axis, keep), total)
     if not returned:
         return out
     return out, shapes.broadcast_to(total, type_of(out).shape)
@@ -83,7 +83,7 @@ def cov(
     if ddof is None:
         ddof = 0 if bias else 1
     count = type_of(x).shape[1]
-    center = reduce.mean(x, 1, True)
+    center = sums.mean(x, 1, True)
     x = ops.subtract(x, center)
     c = product.dot(x, ops.conjugate(shapes.swap_last(x)))
     c = ops.multiply(c, np.true_divide(1, max(count - ddof, 0)))

@@ -130,7 +130,7 @@ def conform(c: Array, kind: ArrayType) -> Array:
                 if extent == 1 and shape[lead + i] != 1
             )
             if axes:
-                from funcgrad.ops.reduce import sum as sum_  # reductions stand on shapes
+                from funcgrad.ops.sums import sum as sum_  # reductions stand on shapes
 
                 c = sum_(c, axes)
             c = broadcast_to(reshape(c, _kept(shape, axes, lead)), kind.shape)

@@ -17,7 +17,7 @@ from funcgrad.core.forms import Explicit, explicit, linear
 from funcgrad.core.primitive import PRIMITIVES, Params, Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.ops.reduce import constant
+from funcgrad.ops.constant import constant
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import broadcast_to, reshape, stack
 

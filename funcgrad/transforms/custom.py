@@ -21,8 +21,8 @@ from funcgrad.core.tracer import Operand, Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.errors import CustomRuleError, OperandError, located
 from funcgrad.graph.build import stage
-from funcgrad.ops.sums import sum as sum_
 from funcgrad.ops.shape import broadcast_to
+from funcgrad.ops.sums import sum as sum_
 from funcgrad.transforms.arguments import leaves_of, lower, name_of
 from funcgrad.transforms.batch import Batch, BatchTracer
 from funcgrad.transforms.reverse import transpose_linear

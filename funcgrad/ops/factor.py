@@ -1,0 +1,258 @@
+"""Factorisations: `cholesky`, `eigh`, `eigvalsh`, `svd`.
+
+They stand on `solve` and on products; the rules follow Giles (2008), Murray, "Differentiation of
+the Cholesky decomposition" (2016), and Townsend, "Differentiating the singular value
+decomposition" (2016). `cholesky` and `eigh` read one triangle; they are differentiated as
+functions of a symmetric matrix: cotangents and tangents are made symmetric, and a gradient is
+spread over both triangles.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.forms import Explicit, explicit
+from funcgrad.core.primitive import Sample
+from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.errors import located
+from funcgrad.ops.arithmetic import (
+    absolute,
+    add,
+    conjugate,
+    divide,
+    equal,
+    less_equal,
+    logical_or,
+    multiply,
+    real,
+    subtract,
+    where,
+)
+from funcgrad.ops.graded import max as max_
+from funcgrad.ops.matrices import (
+    adjoint,
+    as_float,
+    column,
+    complex_,
+    definite,
+    drop,
+    hermitian,
+    real_dtype,
+    regular,
+    row,
+    square,
+    symmetric,
+)
+from funcgrad.ops.product import matmul
+from funcgrad.ops.samples import draw
+from funcgrad.ops.shape import swap_last
+from funcgrad.ops.solve import SOLVE
+from funcgrad.ops.sums import sum as sum_
+
+__all__ = ["SVD", "cholesky", "coincide", "eigh", "eigvalsh", "svd"]
+
+# ------------------------------------------------------------------------------- cholesky
+
+
+def _lower_half(n: int, dtype: Any) -> Any:
+    """1 below the diagonal, ½ on it."""
+    half = np.tril(np.ones((n, n)), -1) + 0.5 * np.eye(n)
+    return half.astype(real_dtype(dtype))
+
+
+def _cholesky_jvp(y: Any, xs: Any, ts: Any, *, upper: bool = False) -> Any:
+    """dL = L Φ(L⁻¹ dA L⁻ᴴ), Φ the lower half (Murray 2016, eq. 8)."""
+    low = adjoint(y) if upper else y
+    t = symmetric(ts[0])
+    first = bind(SOLVE, (low, t))
+    inner = adjoint(bind(SOLVE, (low, adjoint(first))))
+    n = type_of(y).shape[-1]
+    moved = matmul(low, multiply(inner, _lower_half(n, type_of(y).dtype)))
+    return adjoint(moved) if upper else moved
+
+
+def _cholesky_vjp(g: Any, y: Any, _a: Any, *, upper: bool = False) -> Any:
+    """The transpose of the jvp (Murray 2016, eq. 10)."""
+    low, g = (adjoint(y), swap_last(g)) if upper else (y, conjugate(g))
+    p = multiply(matmul(adjoint(low), g), _lower_half(type_of(y).shape[-1], type_of(y).dtype))
+    first = bind(SOLVE, (adjoint(low), p))
+    s = adjoint(bind(SOLVE, (adjoint(low), adjoint(first))))
+    return conjugate(symmetric(s))
+
+
+CHOLESKY = explicit(
+    "cholesky",
+    lambda a, upper=False: np.linalg.cholesky(a, upper=upper) if upper else np.linalg.cholesky(a),
+    signature="(n,n)->(n,n)",
+    type_rule=lambda a, *, upper=False: ArrayType(a.shape, a.dtype),
+    vjp=(_cholesky_vjp,),
+    jvp=_cholesky_jvp,
+    sample=lambda: [
+        Sample((definite(),)),
+        Sample((definite(2, n=2),)),
+        Sample((definite(),), {"upper": True}),
+        Sample((definite().astype(np.float32),)),
+        Sample((hermitian(),)),
+        Sample((hermitian(),), {"upper": True}),
+    ],
+)
+CHOLESKY.symmetric = True  # type: ignore[attr-defined]
+
+
+def cholesky(a: Any, upper: bool = False) -> Array:
+    """The Cholesky factor of a symmetric positive definite matrix.
+
+    NumPy reads one triangle; the gradient is that of a symmetric matrix, spread over both.
+    """
+    return bind(CHOLESKY, (square(a, "cholesky"),), {"upper": True} if upper else {})
+
+
+# ----------------------------------------------------------------------------------- eigh
+
+
+def coincide(gap: Array, w: Array) -> Array:
+    """Which differences of the eigenvalues or singular values `w` are mere rounding."""
+    n = type_of(w).shape[-1]
+    if not n:
+        return equal(gap, 0)
+    bound = 4.0 * n * float(np.finfo(type_of(w).dtype).eps)
+    return less_equal(absolute(gap), multiply(bound, column(max_(absolute(w), -1, True))))
+
+
+def _inverse(x: Array, none: Array) -> Array:
+    """1 / x, and 0 where `none`."""
+    return where(none, 0.0, divide(1.0, where(none, 1.0, x)))
+
+
+def _eigh_vjp(g: Any, y: Any, _a: Any, *, uplo: str = "L") -> Any:
+    """V (diag gw + F ∘ VᴴgV) Vᴴ, F_ij = 1/(w_j − w_i) (Giles 2008, §3.1), made symmetric.
+
+    Where two eigenvalues are equal (but for rounding) F is 0: functions that do not depend on the
+    choice of the eigenvectors within an eigenspace have exact first derivatives.
+    """
+    (gw, gv), (w, v) = g, y
+    gap = subtract(row(w), column(w))
+    inner = multiply(_inverse(gap, coincide(gap, w)), matmul(adjoint(v), conjugate(gv)))
+    inner = add(inner, multiply(np.eye(type_of(w).shape[-1], dtype=type_of(w).dtype), row(gw)))
+    return conjugate(symmetric(matmul(matmul(v, inner), adjoint(v))))
+
+
+EIGH = explicit(
+    "eigh",
+    lambda a, uplo="L": tuple(np.linalg.eigh(a, uplo)),
+    signature="(n,n)->(n),(n,n)",
+    type_rule=lambda a, *, uplo="L": (
+        ArrayType(a.shape[:-1], real_dtype(a.dtype)),
+        ArrayType(a.shape, a.dtype),
+    ),
+    vjp=(_eigh_vjp,),
+    multiple=True,
+    sample=lambda: [
+        Sample((definite(),)),
+        Sample((definite(2, n=2),), {"uplo": "U"}),
+        Sample((definite().astype(np.float32),)),
+        Sample((hermitian(),), smooth=False),  # the phase of an eigenvector is anybody's choice
+    ],
+)
+EIGH.symmetric = True  # type: ignore[attr-defined]
+
+
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues in ascending order and eigenvectors of a symmetric or Hermitian matrix."""
+    return bind(EIGH, (square(a, "eigh"),), {"uplo": UPLO.upper()} if UPLO.upper() != "L" else {})
+
+
+def _eigvalsh_vjp(g: Any, _y: Any, a: Any, *, uplo: str = "L") -> Any:
+    """V diag(g) Vᴴ; the values come from another LAPACK driver than those of `eigh`."""
+    v = bind(EIGH, (a,), {"uplo": uplo} if uplo != "L" else {})[1]
+    return conjugate(matmul(multiply(v, row(g)), adjoint(v)))
+
+
+EIGVALSH = explicit(
+    "eigvalsh",
+    lambda a, uplo="L": np.linalg.eigvalsh(a, uplo),
+    signature="(n,n)->(n)",
+    type_rule=lambda a, *, uplo="L": ArrayType(a.shape[:-1], real_dtype(a.dtype)),
+    vjp=(_eigvalsh_vjp,),
+    sample=lambda: [
+        Sample((definite(),)),
+        Sample((definite(2, n=2),), {"uplo": "U"}),
+        Sample((hermitian(),)),
+    ],
+)
+EIGVALSH.symmetric = True  # type: ignore[attr-defined]
+
+
+def eigvalsh(a: Any, UPLO: str = "L") -> Array:
+    """Eigenvalues of a symmetric matrix in ascending order."""
+    params = {"uplo": UPLO.upper()} if UPLO.upper() != "L" else {}
+    return bind(EIGVALSH, (square(a, "eigvalsh"),), params)
+
+
+# ------------------------------------------------------------------------------------ svd
+
+
+def _svd_type(a: ArrayType) -> tuple[ArrayType, ...]:
+    *lead, m, n = a.shape
+    k = min(m, n)
+    return (
+        ArrayType((*lead, m, k), a.dtype),
+        ArrayType((*lead, k), real_dtype(a.dtype)),
+        ArrayType((*lead, k, n), a.dtype),
+    )
+
+
+def _svd_jvp(y: Any, xs: Any, ts: Any) -> Any:
+    """Townsend, "Differentiating the singular value decomposition" (2016); F as in `eigh`."""
+    (u, s, vh), t = y, ts[0]
+    m, n = type_of(t).shape[-2:]
+    v, k = adjoint(vh), min(m, n)
+    x = matmul(matmul(adjoint(u), t), v)
+    own = np.eye(k, dtype=type_of(s).dtype)
+    ds = sum_(multiply(real(x), own), -2)
+    gap, total = subtract(row(s), column(s)), add(row(s), column(s))
+    same = logical_or(coincide(gap, s), coincide(total, s))
+    f = _inverse(multiply(gap, total), same)
+    over = _inverse(s, drop(coincide(column(s), s)))
+    right, left = multiply(x, row(s)), multiply(x, column(s))
+    turn = multiply(multiply(0.5, subtract(x, adjoint(x))), multiply(own, row(over)))
+    du = matmul(u, add(multiply(f, add(right, adjoint(right))), turn))
+    dv = matmul(v, multiply(f, add(left, adjoint(left))))
+    if m > n:
+        rest = matmul(t, v)
+        du = add(du, multiply(subtract(rest, matmul(u, matmul(adjoint(u), rest))), row(over)))
+    if n > m:
+        rest = matmul(adjoint(t), u)
+        dv = add(dv, multiply(subtract(rest, matmul(v, matmul(vh, rest))), row(over)))
+    return du, ds, adjoint(dv)
+
+
+SVD: Explicit = explicit(
+    "svd",
+    lambda a: tuple(np.linalg.svd(a, full_matrices=False)),
+    type_rule=_svd_type,
+    jvp=_svd_jvp,
+    batch=lambda size, xs, batched, params: bind(SVD, xs, params),
+    multiple=True,
+    sample=lambda: [
+        Sample((draw((3, 2)),)),
+        Sample((draw((2, 2, 3)),)),
+        Sample((regular(),)),
+        Sample((complex_(draw((3, 2))),), smooth=False),  # the phase of a singular vector
+    ],
+)
+
+
+def svd(a: Any) -> Any:
+    """The thin singular value decomposition: u, s and the adjoint of v, as NumPy gives them.
+
+    Where singular values coincide, or are 0, first derivatives are those of functions that do not
+    depend on the choice of the vectors.
+    """
+    a = as_float(operand(a))
+    if type_of(a).ndim < 2:
+        raise np.linalg.LinAlgError(located("svd: a matrix has to have at least two axes"))
+    return bind(SVD, (a,))

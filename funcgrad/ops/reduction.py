@@ -1,0 +1,157 @@
+"""What reductions share: axes, masks, batching, the type of the result, and samples.
+
+It imports operations on shapes, no reduction. Axes are a sorted tuple of non-negative numbers in
+every record; a boolean mask (NumPy's `where=`) is a second operand, and what is not given is not
+handed to NumPy, so that values stay NumPy's bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from funcgrad.core.forms import Samples
+from funcgrad.core.primitive import PRIMITIVES, Params, Sample
+from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.ops.arithmetic import cast
+from funcgrad.ops.cumulative import dtype_of_result
+from funcgrad.ops.samples import draw
+from funcgrad.ops.shape import broadcast_to, reshape
+
+Axis = int | Sequence[int] | None
+Axes = tuple[int, ...]
+
+# ----------------------------------------------------------------------------------- axes
+
+
+def normalize_axes(axis: Axis, ndim: int) -> Axes:
+    """`axis` as a tuple of non-negative axes; AxisError as in NumPy."""
+    if axis is None:
+        return tuple(range(ndim))
+    if type(axis) is int:
+        return (normalize_axis_index(axis, ndim),)
+    return tuple(sorted(normalize_axis_tuple(axis, ndim)))
+
+
+def kept(shape: tuple[int, ...], axes: Axes) -> tuple[int, ...]:
+    """The shape after a reduction with ``keepdims``."""
+    return tuple(1 if a in axes else n for a, n in enumerate(shape))
+
+
+def left(shape: tuple[int, ...], axes: Axes, keepdims: bool) -> tuple[int, ...]:
+    """The shape after a reduction."""
+    return kept(shape, axes) if keepdims else tuple(n for a, n in enumerate(shape) if a not in axes)
+
+
+def spread(g: Array, shape: tuple[int, ...], axes: Axes) -> Array:
+    """The result of a reduction, repeated along the axes that it reduced."""
+    return broadcast_to(reshape(g, kept(shape, axes)), shape)
+
+
+def extent(shape: tuple[int, ...], axes: Axes) -> int:
+    """How many elements `axes` have together."""
+    count = 1
+    for a in axes:
+        count *= shape[a]
+    return count
+
+
+def operands(x: Any, mask: Any) -> tuple[Array, ...]:
+    """The operands of a reduction: `x`, and the mask if there is one."""
+    x = operand(x)
+    if mask is None or mask is True:
+        return (x,)
+    mask = operand(mask)
+    shape = type_of(x).shape
+    if np.broadcast_shapes(shape, type_of(mask).shape) != shape:
+        raise ValueError(
+            f"the mask has shape {type_of(mask).shape}, which does not broadcast to {shape}"
+        )
+    return x, cast(mask, bool)
+
+
+def mask_of(x: Array, mask: tuple[Array, ...]) -> Array | None:
+    return broadcast_to(mask[0], type_of(x).shape) if mask else None
+
+
+def keywords(mask: tuple[Any, ...], initial: Any = None) -> dict[str, Any]:
+    """What is not given must not be handed to NumPy."""
+    found: dict[str, Any] = {"where": mask[0]} if mask else {}
+    return found if initial is None else {**found, "initial": initial}
+
+
+def align(size: int, xs: Sequence[Array], batched: Sequence[bool]) -> list[Array]:
+    """Array and mask so that the batch axis is axis 0 of the array."""
+    x, mask = xs[0], list(xs[1:])
+    if not batched[0]:
+        x = broadcast_to(x, (size, *type_of(x).shape))
+    if mask and batched[1]:
+        shape, ndim = type_of(mask[0]).shape, type_of(x).ndim
+        mask[0] = reshape(mask[0], (size,) + (1,) * (ndim - len(shape)) + shape[1:])
+    return [x, *mask]
+
+
+def shift(name: str) -> Callable[..., Any]:
+    """Batching of a reduction: every axis is one further."""
+
+    def batch(size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
+        axes = tuple(a + 1 for a in params["axes"])
+        return bind(PRIMITIVES[name], align(size, xs, batched), {**params, "axes": axes})
+
+    return batch
+
+
+def reduced(f: Callable[..., Any]) -> Callable[..., ArrayType]:
+    """The type rule of NumPy's reduction `f`."""
+
+    def rule(
+        x: ArrayType, *_: Any, axes: Axes, keepdims: bool, dtype: Any = None, **__: Any
+    ) -> ArrayType:
+        return ArrayType(left(x.shape, axes, keepdims), dtype_of_result(f, x.dtype, dtype))
+
+    return rule
+
+
+def given_dtype(dtype: Any) -> np.dtype[Any] | None:
+    return None if dtype is None else np.dtype(dtype)
+
+
+def given_number(initial: Any) -> Any:
+    """A start value as hashable data."""
+    return initial if initial is None else np.asarray(initial)[()]
+
+
+# ------------------------------------------------------------------------------- samples
+
+
+def standard_samples(**more: Any) -> Samples:
+    """Axes, strides, dtypes and masks that every differentiable reduction has to pass."""
+
+    def samples() -> list[Sample]:
+        x = draw((2, 3))
+        mask = np.array([True, False, True])
+        no = {"axes": (0, 1), "keepdims": False, **more}
+        return [
+            Sample((x,), no),
+            Sample((x,), {**no, "axes": (1,), "keepdims": True}),
+            Sample((x[:, ::-1],), {**no, "axes": (0,)}),
+            Sample((draw((2, 3, 2)).T,), {**no, "axes": (0, 2)}),
+            Sample((x.astype(np.float32),), {**no, "axes": (1,)}),
+            Sample((x, mask), {**no, "axes": (1,)}),
+            Sample((x, np.array([[True], [True]])), {**no, "keepdims": True}),
+            Sample((draw((0, 2)),), {**no, "axes": (1,)}),
+        ]
+
+    return samples
+
+
+def with_samples(base: Samples, *more: Sample) -> Samples:
+    return lambda: [*base(), *more]
+
+
+COMPLEX = draw((2, 3)) + 1j * draw((2, 3), seed=1)
+ROWS = {"axes": (1,), "keepdims": False}

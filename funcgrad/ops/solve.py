@@ -1,0 +1,186 @@
+"""`solve`, `inv` and integer powers of matrices.
+
+They stand on products; the rules follow Giles, "An extended collection of matrix derivative
+results for forward and reverse mode automatic differentiation" (2008). What `solve` gives is never
+computed through an inverse.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.algebra import algebra
+from funcgrad.core.forms import explicit
+from funcgrad.core.primitive import Sample
+from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.errors import located
+from funcgrad.ops.arithmetic import add, multiply, negative
+from funcgrad.ops.matrices import as_float, column, complex_, drop, regular, row, square
+from funcgrad.ops.product import matmul
+from funcgrad.ops.samples import draw
+from funcgrad.ops.shape import broadcast_to, swap_last
+
+__all__ = ["SOLVE", "inv", "matrix_power", "solve"]
+
+# ---------------------------------------------------------------------------------- solve
+
+
+def _solve(a: Any, b: Any) -> Any:
+    return np.linalg.solve(a, b)
+
+
+def _solve_type(a: ArrayType, b: ArrayType) -> ArrayType:
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return ArrayType((*lead, *b.shape[-2:]), np.result_type(a.dtype, b.dtype))
+
+
+def _solve_jvp(x: Any, xs: Any, ts: Any) -> Any:
+    """x' = a⁻¹ (b' − a' x) (Giles 2008, §2.3.1)."""
+    (a, _), (ta, tb) = xs, ts
+    right = None if ta is None else negative(matmul(ta, x))
+    if tb is not None:
+        right = tb if right is None else add(tb, right)
+    return bind(SOLVE, (a, right))
+
+
+def _solve_b(g: Any, _x: Any, a: Any, b: Any) -> Any:
+    return algebra.conform(bind(SOLVE, (swap_last(a), g)), type_of(b))
+
+
+def _solve_a(g: Any, x: Any, a: Any, _b: Any) -> Any:
+    gb = bind(SOLVE, (swap_last(a), g))
+    return algebra.conform(negative(matmul(gb, swap_last(x))), type_of(a))
+
+
+SOLVE = explicit(
+    "solve",
+    _solve,
+    signature="(n,n),(n,k)->(n,k)",
+    type_rule=_solve_type,
+    vjp=(_solve_a, _solve_b),
+    jvp=_solve_jvp,
+    linear_in=(1,),
+    sample=lambda: [
+        Sample((regular(2), draw((3, 1, 3, 3)))),
+        Sample((complex_(regular()), draw((3, 2)))),
+        Sample((regular().astype(np.float32), complex_(draw((3, 2))))),
+        Sample((regular(), draw((3, 2)))),
+        Sample((regular(2), draw((3, 2)))),
+        Sample((regular(n=2).astype(np.float32), draw((2, 2)).astype(np.float32))),
+    ],
+)
+
+
+def _solve_vector(a: Any, b: Any) -> Any:
+    if b.ndim == 1:
+        return np.linalg.solve(a, b)
+    return np.linalg.solve(a, b[..., None])[..., 0]
+
+
+def _solve_vector_type(a: ArrayType, b: ArrayType) -> ArrayType:
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-1])
+    return ArrayType((*lead, b.shape[-1]), np.result_type(a.dtype, b.dtype))
+
+
+def _solve_vector_jvp(x: Any, xs: Any, ts: Any) -> Any:
+    (a, _), (ta, tb) = xs, ts
+    if ta is None:
+        return bind(SOLVE_VECTOR, (a, tb))
+    right = negative(drop(matmul(ta, column(x))))
+    return bind(SOLVE_VECTOR, (a, right if tb is None else add(tb, right)))
+
+
+def _solve_vector_b(g: Any, _x: Any, a: Any, b: Any) -> Any:
+    return algebra.conform(bind(SOLVE_VECTOR, (swap_last(a), g)), type_of(b))
+
+
+def _solve_vector_a(g: Any, x: Any, a: Any, _b: Any) -> Any:
+    gb = bind(SOLVE_VECTOR, (swap_last(a), g))
+    return algebra.conform(negative(multiply(column(gb), row(x))), type_of(a))
+
+
+SOLVE_VECTOR = explicit(
+    "solve_vector",
+    _solve_vector,
+    signature="(n,n),(n)->(n)",
+    type_rule=_solve_vector_type,
+    vjp=(_solve_vector_a, _solve_vector_b),
+    jvp=_solve_vector_jvp,
+    linear_in=(1,),
+    sample=lambda: [
+        Sample((regular(2), draw((3,)))),
+        Sample((complex_(regular()), draw((3,)).astype(np.float32))),
+        Sample((regular(), draw((3,)))),
+        Sample((regular(2), draw((2, 3)))),
+    ],
+)
+
+
+def solve(a: Any, b: Any) -> Array:
+    """The solution x of a x = b; `b` is a vector only if it has one axis (NumPy 2)."""
+    a, b = square(a, "solve"), as_float(operand(b))
+    if not type_of(b).shape:
+        raise np.linalg.LinAlgError(located("solve: b has to have at least one axis"))
+    vector = type_of(b).ndim == 1
+    if type_of(b).shape[-1 if vector else -2] != type_of(a).shape[-1]:
+        raise ValueError(
+            located(f"solve: shapes {type_of(a).shape} and {type_of(b).shape} do not fit together")
+        )
+    return bind(SOLVE_VECTOR if vector else SOLVE, (a, b))
+
+
+# ------------------------------------------------------------------------------- inverse
+
+
+def _inv_vjp(g: Any, y: Any, _: Any) -> Any:
+    back = swap_last(y)
+    return negative(matmul(matmul(back, g), back))
+
+
+INV = explicit(
+    "inv",
+    np.linalg.inv,
+    signature="(n,n)->(n,n)",
+    vjp=(_inv_vjp,),
+    jvp=lambda y, _, ts: negative(matmul(matmul(y, ts[0]), y)),
+    sample=lambda: [
+        Sample((regular(),)),
+        Sample((regular(2, n=2),)),
+        Sample((regular().astype(np.float32),)),
+        Sample((complex_(regular()),)),
+    ],
+)
+
+
+def inv(a: Any) -> Array:
+    """The inverse of a square matrix."""
+    return bind(INV, (square(a, "inv"),))
+
+
+def matrix_power(a: Any, n: int) -> Array:
+    """A square matrix to an integer power, by repeated squaring as NumPy does it."""
+    whole = operand(a)  # integers stay integers, but for an inverse
+    a = square(whole, "matrix_power")
+    if not isinstance(n, (int, np.integer)):
+        raise TypeError(located("matrix_power: the exponent has to be an integer"))
+    a = whole if n >= 0 else a
+    if n == 0:
+        return broadcast_to(np.eye(type_of(a).shape[-1], dtype=type_of(a).dtype), type_of(a).shape)
+    if n < 0:
+        a, n = inv(a), -n
+    if n == 1:
+        return a
+    if n == 2:
+        return matmul(a, a)
+    if n == 3:
+        return matmul(matmul(a, a), a)
+    z, result = None, None
+    while n > 0:  # the order of products is NumPy's
+        z = a if z is None else matmul(z, z)
+        n, bit = divmod(n, 2)
+        if bit:
+            result = z if result is None else matmul(result, z)
+    return result
