@@ -1,7 +1,7 @@
 """``funcgrad.numpy.linalg``: linear algebra under NumPy's names.
 
-Matrices stand in the last two axes. A function of `numpy.linalg` that is not here (qr, svd, eig,
-lstsq, pinv …) works on plain arrays through NumPy and is a named error on traced values.
+Matrices stand in the last two axes. A function of `numpy.linalg` that is not here (qr, eig, lstsq,
+pinv …) works on plain arrays through NumPy and is a named error on traced values.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.numpy import products
 from funcgrad.numpy import reshaping as shape
-from funcgrad.numpy.calls import FUNCTIONS, as_array, numpy_function
+from funcgrad.numpy.calls import FUNCTIONS, as_array, numpy_function, refuse
 from funcgrad.numpy.elementwise import matmul
 from funcgrad.ops import determinant, factor, norms, product
 from funcgrad.ops import shape as shapes
@@ -24,6 +24,7 @@ from funcgrad.ops import solve as solving
 __all__ = [
     "EighResult",
     "LinAlgError",
+    "SVDResult",
     "SlogdetResult",
     "cholesky",
     "cross",
@@ -41,6 +42,8 @@ __all__ = [
     "outer",
     "slogdet",
     "solve",
+    "svd",
+    "svdvals",
     "tensordot",
     "trace",
     "vecdot",
@@ -72,6 +75,14 @@ class EighResult(NamedTuple):
 
     eigenvalues: Array
     eigenvectors: Array
+
+
+class SVDResult(NamedTuple):
+    """Left singular vectors as columns, singular values, and right ones as rows (conjugated)."""
+
+    U: Array
+    S: Array
+    Vh: Array
 
 
 @numpy_function(np.linalg.solve)
@@ -106,17 +117,57 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
 
 @numpy_function(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
-    """Eigenvalues and eigenvectors of a symmetric matrix.
+    """Eigenvalues and eigenvectors of a symmetric or Hermitian matrix, as `numpy.linalg.eigh`.
 
-    The derivative of the eigenvectors is infinite where eigenvalues coincide.
+    The gradient is that of a symmetric matrix, spread over both triangles. Where eigenvalues
+    coincide, vectors within their eigenspace are anybody's choice: first derivatives are those of
+    functions that do not depend on it. The same is so for the phases of complex vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.grad(lambda a: np.linalg.eigh(a).eigenvalues[1])(np.diag([1.0, 2.0]))
+    array([[0., 0.],
+           [0., 1.]])
     """
     return EighResult(*factor.eigh(as_array(a), UPLO))
 
 
 @numpy_function(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Array:
-    """Eigenvalues of a symmetric matrix in ascending order."""
+    """Eigenvalues of a symmetric matrix in ascending order; see `eigh`."""
     return factor.eigvalsh(as_array(a), UPLO)
+
+
+@numpy_function(np.linalg.svd)
+def svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    """The singular value decomposition, as `numpy.linalg.svd`; a ``SVDResult``.
+
+    Traced matrices that are not square need ``full_matrices=False``, and ``hermitian=True`` is
+    not supported (use `eigh`). Where singular values coincide, or are 0, first derivatives are
+    those of functions that do not depend on the choice of the vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.grad(lambda a: np.linalg.svd(a).S[0])(np.diag([2.0, 1.0]))
+    array([[1., 0.],
+           [0., 0.]])
+    """
+    refuse("linalg.svd", hermitian=hermitian or None)
+    if not compute_uv:
+        return factor.svdvals(as_array(a))
+    return SVDResult(*factor.svd(as_array(a), bool(full_matrices)))
+
+
+@numpy_function(np.linalg.svdvals)
+def svdvals(x: Any, /) -> Array:
+    """The singular values in descending order; the derivative of a value of 0 is taken as 0."""
+    return factor.svdvals(as_array(x))
 
 
 @numpy_function(np.linalg.matrix_power)

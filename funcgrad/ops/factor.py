@@ -1,4 +1,4 @@
-"""Factorisations: `cholesky`, `eigh`, `eigvalsh`, `svd`.
+"""Factorisations: `cholesky`, `eigh`, `eigvalsh`, `svd`, `svdvals`.
 
 They stand on `solve` and on products; the rules follow Giles (2008), Murray, "Differentiation of
 the Cholesky decomposition" (2016), and Townsend, "Differentiating the singular value
@@ -17,7 +17,7 @@ from funcgrad.core.forms import Explicit, explicit
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.errors import located
+from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.ops.arithmetic import (
     absolute,
     add,
@@ -52,7 +52,7 @@ from funcgrad.ops.shape import swap_last
 from funcgrad.ops.solve import SOLVE
 from funcgrad.ops.sums import sum as sum_
 
-__all__ = ["SVD", "cholesky", "coincide", "eigh", "eigvalsh", "svd"]
+__all__ = ["SVD", "cholesky", "coincide", "eigh", "eigvalsh", "svd", "svdvals"]
 
 # ------------------------------------------------------------------------------- cholesky
 
@@ -195,7 +195,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Array:
 # ------------------------------------------------------------------------------------ svd
 
 
-def _svd_type(a: ArrayType) -> tuple[ArrayType, ...]:
+def _svd_type(a: ArrayType, *, full: bool = False) -> tuple[ArrayType, ...]:
     *lead, m, n = a.shape
     k = min(m, n)
     return (
@@ -205,7 +205,7 @@ def _svd_type(a: ArrayType) -> tuple[ArrayType, ...]:
     )
 
 
-def _svd_jvp(y: Any, xs: Any, ts: Any) -> Any:
+def _svd_jvp(y: Any, xs: Any, ts: Any, *, full: bool = False) -> Any:
     """Townsend, "Differentiating the singular value decomposition" (2016); F as in `eigh`."""
     (u, s, vh), t = y, ts[0]
     m, n = type_of(t).shape[-2:]
@@ -232,7 +232,7 @@ def _svd_jvp(y: Any, xs: Any, ts: Any) -> Any:
 
 SVD: Explicit = explicit(
     "svd",
-    lambda a: tuple(np.linalg.svd(a, full_matrices=False)),
+    lambda a, full=False: tuple(np.linalg.svd(a, full_matrices=full)),
     type_rule=_svd_type,
     jvp=_svd_jvp,
     batch=lambda size, xs, batched, params: bind(SVD, xs, params),
@@ -240,19 +240,63 @@ SVD: Explicit = explicit(
     sample=lambda: [
         Sample((draw((3, 2)),)),
         Sample((draw((2, 2, 3)),)),
-        Sample((regular(),)),
+        Sample((regular(),), {"full": True}),
         Sample((complex_(draw((3, 2))),), smooth=False),  # the phase of a singular vector
     ],
 )
 
 
-def svd(a: Any) -> Any:
+def _matrix(a: Any, name: str) -> Array:
+    a = as_float(operand(a))
+    if type_of(a).ndim < 2:
+        raise np.linalg.LinAlgError(located(f"{name}: a matrix has to have at least two axes"))
+    return a
+
+
+def svd(a: Any, full: bool = False) -> Any:
     """The thin singular value decomposition: u, s and the adjoint of v, as NumPy gives them.
 
     Where singular values coincide, or are 0, first derivatives are those of functions that do not
-    depend on the choice of the vectors.
+    depend on the choice of the vectors. With `full` NumPy's full decomposition is called; it has
+    the same shapes for a square matrix, and is an error for others: nothing determines the
+    further vectors.
     """
-    a = as_float(operand(a))
-    if type_of(a).ndim < 2:
-        raise np.linalg.LinAlgError(located("svd: a matrix has to have at least two axes"))
-    return bind(SVD, (a,))
+    a = _matrix(a, "svd")
+    m, n = type_of(a).shape[-2:]
+    if full and m != n:
+        raise UnsupportedCallError(
+            located(
+                f"numpy.linalg.svd: full_matrices=True adds vectors to those of a matrix of shape "
+                f"{type_of(a).shape} that nothing determines, so they have no derivative; "
+                "pass full_matrices=False"
+            )
+        )
+    return bind(SVD, (a,), {"full": True} if full else {})
+
+
+def _svdvals_vjp(g: Any, _y: Any, a: Any) -> Any:
+    """conj(U diag(g) Vᴴ); a singular value of 0 is at a kink, and its derivative is taken as 0."""
+    u, s, vh = bind(SVD, (a,))
+    weight = where(drop(coincide(column(s), s)), 0.0, g)
+    return conjugate(matmul(multiply(u, row(weight)), vh))
+
+
+SVDVALS = explicit(
+    "svdvals",
+    lambda a: np.linalg.svd(a, compute_uv=False),  # another LAPACK driver than that of `svd`
+    type_rule=lambda a: _svd_type(a)[1],
+    vjp=(_svdvals_vjp,),
+    batch=lambda size, xs, batched, params: bind(SVDVALS, xs, params),
+    sample=lambda: [
+        Sample((draw((3, 2)),)),
+        Sample((draw((2, 2, 3)),)),
+        Sample((regular().astype(np.float32),)),
+        Sample((complex_(draw((3, 2))),)),
+        Sample((np.ones((2, 3)),), smooth=False),
+    ],
+)
+
+
+def svdvals(a: Any) -> Array:
+    """The singular values in descending order; the derivative of a value of 0 is taken as 0."""
+    return bind(SVDVALS, (_matrix(a, "svdvals"),))
