@@ -2,13 +2,14 @@
 
 The difference is Ridders' extrapolation of central differences (Numerical Recipes, 3rd ed.,
 section 5.7), which also estimates its own error; the tolerance follows from that estimate and
-from the dtype, so that an ill-conditioned function is not called wrong.
+from the dtype, so that an ill-conditioned function is not called wrong. It stands on `jvp` and
+`vjp` alone: what it checks are their results, not the rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,15 +21,28 @@ from funcgrad.transforms.api import jvp, vjp
 __all__ = ["check_grads", "derivative_along"]
 
 Function = Callable[..., Any]
+MODES = {"fwd": "forward mode", "rev": "reverse mode"}
+
+# --------------------------------------------------------------------------- differences
 
 
 def _leaves(x: Any) -> list[Any]:
     return [operand(leaf) for leaf in tree.leaves(x)]
 
 
+def _inexact(x: Any) -> bool:
+    return is_inexact(type_of(operand(x)).dtype)
+
+
+def _eps(xs: Sequence[Any]) -> float:
+    """The rounding error of the coarsest dtype among `xs`."""
+    kinds = [np.asarray(x).dtype for x in xs]
+    return max((float(np.finfo(k).eps) for k in kinds if k.kind in "fc"), default=2.3e-16)
+
+
 def _moved(args: Sequence[Any], direction: Sequence[Any], h: float) -> tuple[Any, ...]:
     def step(x: Any, t: Any) -> Any:
-        if not is_inexact(type_of(operand(x)).dtype):
+        if not _inexact(x):
             return x
         return (np.asarray(x) + h * np.asarray(t)).astype(np.asarray(x).dtype)[()]
 
@@ -47,12 +61,21 @@ def derivative_along(
     args, direction : sequence
         The point, and a tangent of the same tree for each argument.
     step : float, optional
-        The first step; it is divided by 1.4 until the error no longer falls.
+        The first step; it is divided by 1.4 thirteen times, and the best of what is extrapolated
+        is taken.
 
     Returns
     -------
     derivative, error : list of array
-        One array for each leaf of the output.
+        One array for each leaf of the output. The error is an estimate: what further steps change,
+        and what rounding of arguments and values does to a difference.
+
+    Raises
+    ------
+    ValueError
+        The step is not positive.
+    TreeError
+        `direction` has another tree than `args`.
 
     Examples
     --------
@@ -62,28 +85,39 @@ def derivative_along(
     >>> bool(abs(derivative[0] - 1.0) < 1e-10)
     True
     """
+    if not step > 0:
+        raise ValueError(f"derivative_along: the step has to be positive, not {step}")
+    points = [x for x in _leaves(args) if _inexact(x)]
+    eps, extent = (
+        _eps(points),
+        max((float(np.max(np.abs(x), initial=0)) for x in points), default=0),
+    )
 
-    def central(h: float) -> list[Any]:
+    def central(h: float) -> tuple[list[Any], list[Any]]:
+        """The difference, and what rounding does to it."""
         up, down = f(*_moved(args, direction, h)), f(*_moved(args, direction, -h))
-        return [
-            (np.asarray(a, _wide(a)) - np.asarray(b, _wide(b))) / (2 * h)
-            for a, b in zip(_leaves(up), _leaves(down), strict=True)
-        ]
+        slopes, noise = [], []
+        for a, b in zip(_leaves(up), _leaves(down), strict=True):
+            slope = (np.asarray(a, _wide(a)) - np.asarray(b, _wide(b))) / (2 * h)
+            size = (np.abs(a) + np.abs(b)) / 2 + extent * np.abs(slope)
+            slopes.append(slope)
+            noise.append(max(eps, _eps([a])) * size / h)
+        return slopes, noise
 
     shrink, rounds = 1.4, 14
-    table = [central(step)]
-    best, error = table[0], [np.full(np.shape(c), np.inf) for c in table[0]]
+    first, _ = central(step)
+    table, best, error = [first], first, [np.full(np.shape(c), np.inf) for c in first]
     for i in range(1, rounds):
         step /= shrink
-        row = [central(step)]
-        factor = 1.0
+        slopes, noise = central(step)
+        row, factor = [slopes], 1.0
         for k in range(i):
             factor *= shrink**2
             row.append(
                 [(a * factor - b) / (factor - 1) for a, b in zip(row[k], table[k], strict=True)]
             )
             for j, (new, left, old) in enumerate(zip(row[k + 1], row[k], table[k], strict=True)):
-                miss = np.maximum(np.abs(new - left), np.abs(new - old))
+                miss = np.maximum(np.abs(new - left), np.abs(new - old)) + noise[j]
                 better = miss < error[j]
                 best[j] = np.where(better, new, best[j])
                 error[j] = np.where(better, miss, error[j])
@@ -119,6 +153,9 @@ def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
     )
 
 
+# --------------------------------------------------------------------------------- checks
+
+
 def check_grads(
     f: Function,
     args: Sequence[Any],
@@ -137,9 +174,11 @@ def check_grads(
     args : sequence
         Its arguments. Integer leaves are held fixed.
     order : int, optional
-        To which order; order 2 checks the derivatives of the derivatives.
+        To which order; order 2 checks the derivatives of the derivatives, in all combinations of
+        the modes.
     modes : sequence of {"fwd", "rev"}, optional
-        Which modes; of "rev" also ⟨g, jvp t⟩ = ⟨vjp g, t⟩ is checked.
+        Which modes. With t a random tangent, g a random cotangent and d the difference along t,
+        "fwd" is jvp t = d and "rev" is ⟨vjp g, t⟩ = ⟨g, d⟩.
     rtol, atol : float, optional
         Tolerances besides the estimated error of the difference; by default from the dtype.
     seed : int, optional
@@ -148,7 +187,11 @@ def check_grads(
     Raises
     ------
     AssertionError
-        They disagree; the message says in which mode, order and output, and by how much.
+        They disagree; the message says in which mode and order, for which outputs and arguments,
+        and by how much.
+    ValueError, TypeError
+        There is nothing to check: an empty `modes`, an order below 1, arguments that are no
+        sequence or hold no floating point number, or an output that holds none.
 
     Examples
     --------
@@ -156,77 +199,135 @@ def check_grads(
     >>> from funcgrad.testing import check_grads
     >>> check_grads(lambda x: np.sin(x) * x, (0.7,))
     """
-    unknown = set(modes) - {"fwd", "rev"}
-    if unknown:
-        raise ValueError(f"modes are 'fwd' and 'rev', not {sorted(unknown)}")
-    rng = np.random.default_rng(seed)
-    _check(f, tuple(args), order, tuple(modes), rtol, atol, rng, 1)
+    if isinstance(modes, str) or not modes or set(modes) - set(MODES):
+        raise ValueError(f"check_grads: modes are a sequence of 'fwd' and 'rev', not {modes!r}")
+    if not isinstance(order, (int, np.integer)) or order < 1:
+        raise ValueError(f"check_grads: the order is an integer from 1 on, not {order!r}")
+    if not isinstance(args, (tuple, list)):
+        raise TypeError(
+            f"check_grads: args is a tuple with one item for each argument of f, not "
+            f"{type(args).__name__!r}"
+        )
+    if not any(_inexact(x) for x in tree.leaves(tuple(args))):
+        raise ValueError("check_grads: args hold no floating point number, so nothing can move")
+    test = _Test(tuple(modes), rtol, atol, np.random.default_rng(seed))
+    _check(f, tuple(args), int(order), test, ())
 
 
-def _tolerance(xs: Sequence[Any], rtol: float | None, atol: float | None) -> tuple[float, float]:
-    eps = max(
-        (float(np.finfo(np.asarray(x).dtype).eps) for x in xs if np.asarray(x).dtype.kind in "fc"),
-        default=2.3e-16,
-    )
-    # a difference of values loses half of the digits where the extrapolation does not help
-    return (eps**0.55 if rtol is None else rtol), (eps**0.55 if atol is None else atol)
+class _Test(NamedTuple):
+    modes: tuple[str, ...]
+    rtol: float | None
+    atol: float | None
+    rng: np.random.Generator
+
+    def slack(self, xs: Sequence[Any]) -> tuple[float, float]:
+        """The relative and the absolute tolerance."""
+        # a difference of values loses half of the digits where the extrapolation does not help
+        own = _eps(xs) ** 0.55
+        return (
+            own if self.rtol is None else self.rtol,
+            own if self.atol is None else self.atol,
+        )
+
+
+class _Miss(NamedTuple):
+    """A derivative that disagrees, and the path of the output."""
+
+    path: str
+    got: Any
+    want: Any
+    difference: float
+    allowed: float
 
 
 def _check(
-    f: Function,
-    args: tuple[Any, ...],
-    order: int,
-    modes: tuple[str, ...],
-    rtol: float | None,
-    atol: float | None,
-    rng: np.random.Generator,
-    level: int,
+    f: Function, args: tuple[Any, ...], order: int, test: _Test, inner: tuple[str, ...]
 ) -> None:
-    ts = tree.map(lambda x: _random_like(x, rng), args)
-    wide = all(np.asarray(x).dtype not in (np.float32, np.complex64) for x in _leaves(args))
-    expected, error = derivative_along(f, args, ts, 0.05 if wide else 0.2)
-    out = _leaves(f(*args))
-    r, a = _tolerance([*_leaves(args), *out], rtol, atol)
-    if "fwd" in modes:
-        _, moved = jvp(f, args, ts)
-        for k, (got, want, miss) in enumerate(zip(_leaves(moved), expected, error, strict=True)):
-            _close(got, want, r, a, miss, f"forward mode, order {level}, output {k}")
-    gs = None
-    if "rev" in modes:
-        value, pull = vjp(f, *args)
-        gs = tree.map(lambda x: _random_like(x, rng), value)
-        back = pull(gs)
-        numbers = [
-            (np.asarray(g), np.asarray(w)) for g, w in zip(_leaves(gs), expected, strict=True)
+    """Check `f`, which is what the modes `inner` made of the user's function."""
+    ts = tree.map(lambda x: _random_like(x, test.rng), args)
+    value = f(*args)
+    if not any(_inexact(x) for x in tree.leaves(value)):
+        raise ValueError("check_grads: the output holds no floating point number to differentiate")
+    gs = tree.map(lambda x: _random_like(x, test.rng), value)
+    rtol, atol = test.slack([*_leaves(args), *_leaves(value)])
+    step = 0.05 if _eps(_leaves(args)) < 1e-10 else 0.2
+
+    def forward(direction: Any, wanted: Any) -> Iterator[_Miss]:
+        _, moved = jvp(f, args, direction)
+        paths = [path for path, _ in tree.flatten_with_paths(value)[0]]
+        for path, got, want, error in zip(paths, _leaves(moved), *wanted, strict=True):
+            yield from _compare(path, got, want, rtol, atol, error)
+
+    def reverse(direction: Any, wanted: Any) -> Iterator[_Miss]:
+        _, pull = vjp(f, *args)
+        back = _leaves(pull(gs))
+        groups = [
+            (np.asarray(g), np.asarray(want), error)
+            for g, want, error in zip(_leaves(gs), *wanted, strict=True)
+            if np.asarray(g).dtype.kind in "fc"
         ]
-        want = _dot([g for g, _ in numbers], [w for _, w in numbers])
-        size = sum(float(np.sum(np.abs(g) * np.abs(w))) for g, w in numbers if g.dtype.kind in "fc")
-        miss = sum(
-            float(np.sum(np.abs(g) * e))
-            for (g, _), e in zip(numbers, error, strict=True)
-            if g.dtype.kind in "fc"
-        )
-        got = _dot(_leaves(back), _leaves(ts))
-        _close(got, want, r, a + r * size, miss, f"reverse mode, order {level}")
+        want = _dot([g for g, _, _ in groups], [w for _, w, _ in groups])
+        size = sum(float(np.sum(np.abs(g) * np.abs(w))) for g, w, _ in groups)
+        error = sum(float(np.sum(np.abs(g) * e)) for g, _, e in groups)
+        got = _dot(back, _leaves(direction))
+        yield from _compare("", got, want, rtol, atol + rtol * size, error)
+
+    wanted = derivative_along(f, args, ts, step)
+    for mode, compare in (("fwd", forward), ("rev", reverse)):
+        misses = [*compare(ts, wanted)] if mode in test.modes else []
+        if misses:
+            wrong = [
+                path
+                for path, alone in _alone(ts)
+                if [*compare(alone, derivative_along(f, args, alone, step))]
+            ]
+            raise AssertionError(_message((*inner, mode), misses, wrong))
     if order > 1:
-        if "fwd" in modes:
-            _check(lambda *x: jvp(f, x, ts)[1], args, order - 1, modes, rtol, atol, rng, level + 1)
-        if gs is not None:
+        if "fwd" in test.modes:
+
+            def pushed(*x: Any) -> Any:
+                return tree.map(lambda c: c if _inexact(c) else 0, jvp(f, x, ts)[1])
+
+            _check(pushed, args, order - 1, test, (*inner, "fwd"))
+        if "rev" in test.modes:
 
             def pulled(*x: Any) -> Any:
                 _, pull = vjp(f, *x)
-                return [c for c in tree.leaves(pull(gs)) if is_inexact(type_of(operand(c)).dtype)]
+                return [c for c in tree.leaves(pull(gs)) if _inexact(c)]
 
-            _check(pulled, args, order - 1, modes, rtol, atol, rng, level + 1)
+            _check(pulled, args, order - 1, test, (*inner, "rev"))
 
 
-def _close(got: Any, want: Any, rtol: float, atol: float, error: Any, what: str) -> None:
+def _alone(ts: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+    """For each leaf that can move, its path and the direction in which it alone does."""
+    found, definition = tree.flatten_with_paths(ts)
+    for k, (path, leaf) in enumerate(found):
+        if np.asarray(leaf).size:
+            only = [t if j == k else np.zeros_like(t)[()] for j, (_, t) in enumerate(found)]
+            end = path.index("]")  # the first key is the position of the argument
+            yield path[1:end] + path[end + 1 :], tree.unflatten(definition, only)
+
+
+def _compare(
+    path: str, got: Any, want: Any, rtol: float, atol: float, error: Any
+) -> Iterator[_Miss]:
     if np.asarray(got).dtype.kind not in "fc":
         return
     slack = atol + rtol * np.abs(want) + 10 * np.asarray(error)
     difference = np.abs(np.asarray(got, _wide(got)) - want)
     if not np.all(difference <= slack):
-        raise AssertionError(
-            f"{what}: the derivative differs from that of the values by {np.max(difference):.3g} "
-            f"(allowed {np.max(slack):.3g})\n  derivative: {got}\n  of values:  {want}"
+        yield _Miss(path, got, want, float(np.max(difference)), float(np.max(slack)))
+
+
+def _message(modes: tuple[str, ...], misses: Sequence[_Miss], wrong: Sequence[str]) -> str:
+    """What disagrees: the outermost mode is named first."""
+    what = " over ".join(MODES[m] for m in reversed(modes))
+    where = f"argument {', '.join(wrong)}" if wrong else "several arguments together"
+    lines = [f"check_grads: {what} (order {len(modes)}) is wrong for {where}"]
+    for m in misses:
+        output = f"output{m.path}: " if m.path else ""
+        lines.append(
+            f"  {output}it differs from the derivative of the values by {m.difference:.3g} "
+            f"(allowed {m.allowed:.3g})\n    derivative: {m.got}\n    of values:  {m.want}"
         )
+    return "\n".join(lines)
