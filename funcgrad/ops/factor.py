@@ -281,7 +281,7 @@ def _svdvals_vjp(g: Any, _y: Any, a: Any) -> Any:
     return conjugate(matmul(multiply(u, row(weight)), vh))
 
 
-SVDVALS = explicit(
+SVDVALS: Explicit = explicit(
     "svdvals",
     lambda a: np.linalg.svd(a, compute_uv=False),  # another LAPACK driver than that of `svd`
     type_rule=lambda a: _svd_type(a)[1],
