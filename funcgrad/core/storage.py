@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.tracer import Operand, Tracer, running, serial, type_of
+from funcgrad.core.tracer import ArrayOperand, Operand, Tracer, running, serial, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import LaterTransformError, located
 
@@ -41,7 +41,7 @@ class _Writes:
 writes = _Writes()
 
 
-class Box(Operand):
+class Box(ArrayOperand):
     """A mutable array: read it by `content`, change it by `write`."""
 
     __slots__ = ("__weakref__",)

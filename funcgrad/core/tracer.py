@@ -20,6 +20,7 @@ from funcgrad.errors import LeakedTracerError, OperandError, SourceLine, located
 
 __all__ = [
     "EMPTY",
+    "ArrayOperand",
     "Operand",
     "Trace",
     "Tracer",
@@ -45,7 +46,7 @@ running = Running()
 
 
 class Operand:
-    """What has NumPy's operators and methods and is no NumPy array: traced values and boxes."""
+    """What operations accept and is no NumPy array: traced values, boxes, the facade's tensors."""
 
     __slots__ = ()
     __array_priority__ = 1000.0
@@ -56,7 +57,13 @@ class Operand:
         raise NotImplementedError
 
 
-class Tracer(Operand):
+class ArrayOperand(Operand):
+    """An operand with NumPy's operators and methods, which `ops` and `numpy` install here."""
+
+    __slots__ = ()
+
+
+class Tracer(ArrayOperand):
     """A value that a transform follows.
 
     Every subclass has the slots `value` (what lies one level down) and `owner` (its trace), and a

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.forms import UFUNCS
-from funcgrad.core.tracer import Operand
+from funcgrad.core.tracer import ArrayOperand
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import FUNCTIONS, TRACED, boxed, state, unbox
 from funcgrad.numpy.ufuncs import call_ufunc
@@ -74,4 +74,4 @@ def install() -> None:
         }
     )
     for name, method in (("__array_ufunc__", array_ufunc), ("__array_function__", array_function)):
-        setattr(Operand, name, method)
+        setattr(ArrayOperand, name, method)

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad.core.forms import UFUNCS
 from funcgrad.core.storage import set_item, view
-from funcgrad.core.tracer import Operand, Tracer, concrete, operand, type_of, value
+from funcgrad.core.tracer import ArrayOperand, Tracer, concrete, operand, type_of, value
 from funcgrad.errors import (
     AbstractValueError,
     TracerConversionError,
@@ -337,12 +337,12 @@ def _round(self: Any, decimals: int | None = None) -> Any:
 def install() -> None:
     """Give traced values the methods and attributes of arrays."""
     for name in SCALAR_METHODS:
-        setattr(Operand, name, _scalar_method(name))
+        setattr(ArrayOperand, name, _scalar_method(name))
     for name, function in (*METHODS.items(), ("__round__", _round)):
-        setattr(Operand, name, function)
+        setattr(ArrayOperand, name, function)
     for name, getter in ATTRIBUTES.items():
         setter = _setter(name) if name in ("real", "imag", "flat") else None
-        setattr(Operand, name, property(getter, setter))
+        setattr(ArrayOperand, name, property(getter, setter))
 
 
 def _setter(name: str) -> Callable[[Any, Any], None]:

@@ -14,7 +14,17 @@ import numpy as np
 from funcgrad.core.forms import bind2
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.storage import View, set_item, splice, write
-from funcgrad.core.tracer import RAW_TYPES, Operand, Tracer, bind, concrete, operand, type_of, value
+from funcgrad.core.tracer import (
+    RAW_TYPES,
+    ArrayOperand,
+    Operand,
+    Tracer,
+    bind,
+    concrete,
+    operand,
+    type_of,
+    value,
+)
 from funcgrad.core.types import Array
 from funcgrad.errors import AbstractValueError, OperandError, TracerConversionError, located
 from funcgrad.ops import arithmetic as a
@@ -265,22 +275,22 @@ COMPARE: dict[str, Any] = {
 
 
 def install() -> None:
-    """Give `Operand` its operators."""
+    """Give `ArrayOperand` its operators."""
     for name, op in BINARY.items():
         prim = op.primitive
         forward = _binary(prim)
-        setattr(Operand, f"__{name}__", forward)
+        setattr(ArrayOperand, f"__{name}__", forward)
         backward = _binary(prim, swapped=True)
-        setattr(Operand, f"__r{name}__", backward)
-        setattr(Operand, f"__i{name}__", _inplace(forward, name))
+        setattr(ArrayOperand, f"__r{name}__", backward)
+        setattr(ArrayOperand, f"__i{name}__", _inplace(forward, name))
         setattr(Tracer, f"__{name}__", _traced_binary(prim, False, forward))
         setattr(Tracer, f"__r{name}__", _traced_binary(prim, True, backward))
     for name, op in COMPARE.items():
-        setattr(Operand, f"__{name}__", _binary(op.primitive))
+        setattr(ArrayOperand, f"__{name}__", _binary(op.primitive))
     logic: dict[str, Any] = {"and": a.bitwise_and, "or": a.bitwise_or, "xor": a.bitwise_xor}
     for name, op in logic.items():
-        setattr(Operand, f"__{name}__", _binary(op.primitive))
-        setattr(Operand, f"__r{name}__", _binary(op.primitive, swapped=True))
+        setattr(ArrayOperand, f"__{name}__", _binary(op.primitive))
+        setattr(ArrayOperand, f"__r{name}__", _binary(op.primitive, swapped=True))
     unary: dict[str, Any] = {
         "neg": a.negative,
         "pos": a.positive,
@@ -288,7 +298,7 @@ def install() -> None:
         "invert": a.invert,
     }
     for name, op in unary.items():
-        setattr(Operand, f"__{name}__", _unary(op.primitive))
+        setattr(ArrayOperand, f"__{name}__", _unary(op.primitive))
     plain = {
         "matmul": _matmul,
         "rmatmul": _rmatmul,
@@ -308,7 +318,7 @@ def install() -> None:
         "format": _format,
     }
     for name, function in plain.items():
-        setattr(Operand, f"__{name}__", function)
+        setattr(ArrayOperand, f"__{name}__", function)
     splice.index_set, splice.set_positions = ix.index_set, ix.set_positions
 
 

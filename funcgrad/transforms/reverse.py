@@ -37,14 +37,21 @@ def reachable(roots: Sequence[Node]) -> list[Node]:
     return sorted(seen, key=operator.attrgetter("seq"), reverse=True)
 
 
-def backward(roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node]) -> list[Array | None]:
+def backward(
+    roots: Sequence[tuple[Node, Array]],
+    leaves: Sequence[Node],
+    order: Sequence[Node] | None = None,
+) -> list[Array | None]:
     """The cotangents of `leaves`, given those of `roots`; None where it is zero.
+
+    `order` is what `reachable` gives for the roots, where the caller has it already.
 
     Raw cotangents take the quick rules first, in which 0 times an infinite partial is NaN. A NaN
     survives every linear operation that does not drop it, so a result without one is right;
     otherwise, and where a rule runs code of the user, the pass is repeated with the full rules.
     """
-    order = reachable([node for node, _ in roots])
+    if order is None:
+        order = reachable([node for node, _ in roots])
     with np.errstate(all="ignore"):
         if not any(isinstance(g, Tracer) for _, g in roots):
             try:
