@@ -1,0 +1,37 @@
+"""The order of the passes, and a hook that looks at the graph after each (the tests verify it)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from funcgrad.graph.ir import Graph
+from funcgrad.passes.common import common_subexpressions
+from funcgrad.passes.constants import constants
+from funcgrad.passes.dead_code import dead_code
+from funcgrad.passes.expand import expand
+from funcgrad.passes.indexing import one_hot, sink_gathers
+from funcgrad.passes.simplify import simplify
+
+__all__ = ["PASSES", "optimize"]
+
+PASSES: tuple[Callable[[Graph], Graph], ...] = (
+    dead_code,
+    expand,
+    constants,
+    simplify,
+    one_hot,
+    sink_gathers,
+    simplify,
+    constants,
+    common_subexpressions,
+    dead_code,
+)
+
+
+def optimize(graph: Graph, look: Callable[[str, Graph], None] | None = None) -> Graph:
+    """The graph after all passes; `look` is shown the graph after each."""
+    for apply in PASSES:
+        graph = apply(graph)
+        if look is not None:
+            look(apply.__name__, graph)
+    return graph

@@ -1,0 +1,247 @@
+"""Algebra that no value notices: not a NaN, an infinity or the sign of a zero.
+
+x * 1 is x and x - 0 is x, but x * 0 is not 0 and x + 0 is not x (at -0). `scale`, the product of a
+cotangent and a partial that is 0 where the cotangent is exactly 0, is a plain product where the
+partial is a finite number or the cotangent a number other than 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.primitive import PRIMITIVES
+from funcgrad.core.types import ArrayType
+from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
+from funcgrad.ops.arithmetic import CAST
+from funcgrad.ops.shape import BROADCAST, RESHAPE, TRANSPOSE
+from funcgrad.passes.rewrite import Rewriter, rewrite
+
+__all__ = ["number_of", "simplify"]
+
+Found = tuple[Atom, ...] | None
+Rule = Callable[[Rewriter, Equation], Found]
+RULES: dict[str, Rule] = {}
+
+
+def simplify(graph: Graph) -> Graph:
+    """The graph with every rule of this file applied, in one sweep."""
+
+    def rule(r: Rewriter, e: Equation) -> Found:
+        known = RULES.get(e.prim.name)
+        return None if known is None else known(r, e)
+
+    return rewrite(graph, rule)
+
+
+def _of(*names: str) -> Callable[[Rule], Rule]:
+    def register(rule: Rule) -> Rule:
+        for name in names:
+            RULES[name] = rule
+        return rule
+
+    return register
+
+
+def number_of(r: Rewriter, a: Atom) -> Any:
+    """The number that an atom is in all its elements, or None."""
+    while isinstance(a, Var):
+        e = r.made.get(a)
+        if e is None or e.prim.name not in ("broadcast", "reshape"):
+            return None
+        a = e.inputs[0]
+    return a.value
+
+
+def _is(value: Any, wanted: float) -> bool:
+    """Whether a number is `wanted`, with the sign of a zero."""
+    if value is None or isinstance(value, complex) or np.iscomplexobj(value):
+        return False
+    return bool(value == wanted) and math.copysign(1.0, float(value)) == math.copysign(1.0, wanted)
+
+
+def _as(r: Rewriter, a: Atom, kind: ArrayType) -> Atom:
+    """An atom brought to a type: cast and spread where it has another one."""
+    if a.type == kind:
+        return a
+    if a.type.dtype != kind.dtype or a.type.weak != kind.weak:
+        a = r.append(CAST, (a,), {"dtype": kind.dtype})[0]
+    if a.type.shape != kind.shape:
+        a = r.append(BROADCAST, (a,), {"shape": kind.shape})[0]
+    return a
+
+
+def _floating(e: Equation) -> bool:
+    return all(a.type.dtype.kind == "f" for a in (*e.inputs, *e.outputs))
+
+
+# ------------------------------------------------------------------------------ products
+
+
+@_of("scale")
+def _scale(r: Rewriter, e: Equation) -> Found:
+    g, d = e.inputs
+    kind = e.outputs[0].type
+    if not _floating(e) or kind.weak:
+        return None
+    c, factor = number_of(r, g), number_of(r, d)
+    if _is(c, 1.0) and d.type.dtype == kind.dtype:
+        return (_as(r, d, kind),)
+    plain = (c is not None and c != 0) or (factor is not None and math.isfinite(factor))
+    if not plain or g.type.weak:
+        return None
+    if d.type.dtype != kind.dtype and not d.type.weak:
+        return None  # the product is taken in the wider dtype
+    (made,) = r.append(PRIMITIVES["multiply"], (g, d))
+    return (_as(r, made, kind),)
+
+
+@_of("multiply")
+def _multiply(r: Rewriter, e: Equation) -> Found:
+    if not _floating(e):
+        return None
+    kind = e.outputs[0].type
+    for one, other in (e.inputs, reversed(e.inputs)):
+        c = number_of(r, one)
+        if _is(c, 1.0) and other.type.dtype == kind.dtype and other.type.weak == kind.weak:
+            return (_as(r, other, kind),)
+        if _is(c, -1.0) and other.type == kind:
+            return r.append(PRIMITIVES["negative"], (other,))
+    return None
+
+
+@_of("divide")
+def _divide(r: Rewriter, e: Equation) -> Found:
+    x, y = e.inputs
+    kind = e.outputs[0].type
+    c = number_of(r, y)
+    if not _floating(e) or c is None or c == 0 or not math.isfinite(c):
+        return None
+    if _is(c, 1.0) and x.type.dtype == kind.dtype and x.type.weak == kind.weak:
+        return (_as(r, x, kind),)
+    if abs(math.frexp(float(c))[0]) == 0.5 and 2.0**-100 < abs(float(c)) < 2.0**100:
+        # the reciprocal of a power of two is exact, so the product rounds as the quotient
+        inverse = type(c)(1.0 / c)
+        if x.type.weak != kind.weak and isinstance(c, float) and not isinstance(c, np.generic):
+            return None
+        made = r.append(PRIMITIVES["multiply"], (x, r.literal(inverse)))
+        return made if made[0].type == kind else None
+    return None
+
+
+@_of("subtract")
+def _subtract(r: Rewriter, e: Equation) -> Found:
+    x, y = e.inputs
+    if _floating(e) and _is(number_of(r, y), 0.0) and _keeps(x, e):
+        return (_as(r, x, e.outputs[0].type),)
+    return None
+
+
+@_of("add")
+def _add(r: Rewriter, e: Equation) -> Found:
+    if not _floating(e):
+        return None
+    for one, other in (e.inputs, tuple(reversed(e.inputs))):
+        if _is(number_of(r, one), -0.0) and _keeps(other, e):
+            return (_as(r, other, e.outputs[0].type),)
+        made = r.made.get(one) if isinstance(one, Var) else None
+        if made is not None and made.prim.name == "negative" and made.scope == e.scope:
+            found = r.append(PRIMITIVES["subtract"], (other, made.inputs[0]))
+            return found if found[0].type == e.outputs[0].type else None
+    return None
+
+
+def _keeps(x: Atom, e: Equation) -> bool:
+    kind = e.outputs[0].type
+    return x.type.dtype == kind.dtype and x.type.weak == kind.weak
+
+
+@_of("negative")
+def _negative(r: Rewriter, e: Equation) -> Found:
+    (x,) = e.inputs
+    made = r.made.get(x) if isinstance(x, Var) else None
+    if made is None or made.scope != e.scope or not _floating(e):
+        return None
+    if made.prim.name == "negative":
+        return (made.inputs[0],)
+    return None
+
+
+@_of("power")
+def _power(r: Rewriter, e: Equation) -> Found:
+    """The powers for which NumPy itself takes a shorter way, and the cube."""
+    x, p = e.inputs
+    kind = e.outputs[0].type
+    c = number_of(r, p)
+    if x.type.dtype != kind.dtype or kind.dtype.kind != "f" or kind.weak or c is None:
+        return None
+    if x.type.shape != kind.shape or isinstance(c, complex):
+        return None
+    multiply = PRIMITIVES["multiply"]
+    if c == 1:
+        return (x,)
+    if c == 2:
+        return r.append(multiply, (x, x))
+    if c == 3:
+        return r.append(multiply, (r.append(multiply, (x, x))[0], x))
+    if c == 4:
+        (square,) = r.append(multiply, (x, x))
+        return r.append(multiply, (square, square))
+    if c == 0.5:
+        return r.append(PRIMITIVES["sqrt"], (x,))
+    if c == -1:
+        return r.append(PRIMITIVES["reciprocal"], (x,))
+    return None
+
+
+# -------------------------------------------------------------------------------- shapes
+
+
+@_of("reshape")
+def _reshape(r: Rewriter, e: Equation) -> Found:
+    (x,) = e.inputs
+    if x.type == e.outputs[0].type:
+        return (x,)
+    made = r.made.get(x) if isinstance(x, Var) else None
+    if made is not None and made.prim.name == "reshape":
+        inner = made.inputs[0]
+        if inner.type == e.outputs[0].type:
+            return (inner,)
+        return r.append(RESHAPE, (inner,), e.params)
+    if isinstance(x, Literal) or number_of(r, x) is not None:
+        value = number_of(r, x)
+        return (_as(r, r.literal(value), e.outputs[0].type),)
+    return None
+
+
+@_of("broadcast")
+def _broadcast(r: Rewriter, e: Equation) -> Found:
+    (x,) = e.inputs
+    if x.type == e.outputs[0].type:
+        return (x,)
+    made = r.made.get(x) if isinstance(x, Var) else None
+    if made is not None and made.prim.name == "broadcast":
+        return r.append(BROADCAST, made.inputs, e.params)
+    return None
+
+
+@_of("transpose")
+def _transpose(r: Rewriter, e: Equation) -> Found:
+    (x,) = e.inputs
+    axes = e.params["axes"]
+    if tuple(axes) == tuple(range(len(axes))):
+        return (x,)
+    made = r.made.get(x) if isinstance(x, Var) else None
+    if made is not None and made.prim.name == "transpose":
+        inner = made.params["axes"]
+        return r.append(TRANSPOSE, made.inputs, {"axes": tuple(inner[a] for a in axes)})
+    return None
+
+
+@_of("cast")
+def _cast(r: Rewriter, e: Equation) -> Found:
+    (x,) = e.inputs
+    return (x,) if x.type == e.outputs[0].type else None
