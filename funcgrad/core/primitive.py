@@ -1,7 +1,7 @@
 """A primitive: one record that states an operation and all that the transforms need of it.
 
 A transform reads the fields and calls the methods; it never asks what kind a primitive is. The
-five forms in `forms.py` fill the fields from the little that an author states.
+five forms in `core.forms` fill the fields from the little that an author states.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import NotDifferentiableError, located
 
-__all__ = ["PRIMITIVES", "Params", "Primitive", "Sample"]
+__all__ = ["PRIMITIVES", "Params", "Primitive", "Sample", "Samples"]
 
 Params = dict[str, Any]
 PRIMITIVES: dict[str, Primitive] = {}
@@ -28,6 +28,9 @@ class Sample(NamedTuple):
     args: tuple[Any, ...]
     params: Params = {}  # noqa: RUF012 (a named tuple's default, never written)
     smooth: bool = True
+
+
+Samples = Callable[[], list[Sample]]
 
 
 class Primitive:
@@ -64,7 +67,7 @@ class Primitive:
             raise ValueError(f"a primitive named {name!r} exists; names of primitives are unique")
         self.name = name
         self.impl = impl
-        self.sample: Callable[[], list[Sample]] | None = None
+        self.sample: Samples | None = None
         self.kernel: Any = None
         self.flags: Any = None  # of elementwise operations: `saved_flags` for every mask
         self.recorders: list[Any] = []  # what a tape has written for it, by the traced operands

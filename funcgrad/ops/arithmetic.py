@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.algebra import algebra
-from funcgrad.core.forms import Elementwise, Linear, bind2, elementwise, left, linear, right
+from funcgrad.core.forms import Elementwise, Linear, align, bind2, elementwise, left, linear, right
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType, promote
@@ -258,14 +258,7 @@ hypot: Op = elementwise(
 
 
 def _where_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
-    rank = max(type_of(x).ndim - b for x, b in zip(xs, batched, strict=True))
-    aligned = []
-    for x, b in zip(xs, batched, strict=True):
-        shape = type_of(x).shape
-        if b and len(shape) <= rank:
-            x = algebra.reshape(x, shape[:1] + (1,) * (rank + 1 - len(shape)) + shape[1:])
-        aligned.append(x)
-    return bind(WHERE, aligned, params)
+    return bind(WHERE, align(xs, batched), params)
 
 
 def cast_scalar(x: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.algebra import algebra
+from funcgrad.core.forms import HigherOrder
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
@@ -158,14 +159,8 @@ class CallPullback(Primitive):
         return [None if p is None else next(found) for p in node.parents]
 
 
-class Call(Primitive):
+class Call(HigherOrder):
     """A graph applied to operands."""
-
-    form = "higher_order"
-    multiple = True
-
-    def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
-        return tuple(o.type for o in params["graph"].outputs)
 
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         graph = params["graph"]

@@ -8,9 +8,10 @@ from itertools import count
 from typing import Any
 
 from funcgrad import tree
+from funcgrad.core.forms import HigherOrder
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, type_of
-from funcgrad.core.types import Array, ArrayType, is_inexact
+from funcgrad.core.types import Array, is_inexact
 from funcgrad.graph.build import Stage, stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.transforms.arguments import leaves_of, lower, name_of
@@ -69,14 +70,8 @@ class _Scope:
             s.scope = before
 
 
-class Checkpoint(Primitive):
+class Checkpoint(HigherOrder):
     """A graph whose intermediate values are not kept."""
-
-    form = "higher_order"
-    multiple = True
-
-    def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
-        return tuple(o.type for o in params["graph"].outputs)
 
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         nodes, xs, _ = trace.split(args)

@@ -16,6 +16,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.core.algebra import algebra
+from funcgrad.core.forms import HigherOrder
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Operand, Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
@@ -144,11 +145,8 @@ class Pullback(Primitive):
 PULLBACK = Pullback("custom_vjp_pullback", lambda *_: ())
 
 
-class CustomVjp(Primitive):
+class CustomVjp(HigherOrder):
     """A call of a function with a custom vjp."""
-
-    form = "higher_order"
-    multiple = True
 
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
         return _output_types(params["rule"].fun, types, params["rule"].name)
@@ -209,11 +207,8 @@ class PushedBack(Primitive):
 PUSHED_BACK = PushedBack("custom_jvp_pullback", lambda *_: ())
 
 
-class CustomJvp(Primitive):
+class CustomJvp(HigherOrder):
     """A call of a function with a custom jvp."""
-
-    form = "higher_order"
-    multiple = True
 
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
         return _output_types(params["rule"].fun, types, params["rule"].name)

@@ -1,0 +1,211 @@
+"""Elementwise operations: a ufunc and one partial derivative for each operand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.algebra import algebra
+from funcgrad.core.forms.shared import align, needed, union
+from funcgrad.core.primitive import Params, Primitive, Samples
+from funcgrad.core.tracer import EMPTY, Tracer, bind, operand, type_of
+from funcgrad.core.types import Array, ArrayType
+
+__all__ = ["UFUNCS", "Elementwise", "bind2", "elementwise", "left", "right"]
+
+UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
+
+
+class Elementwise(Primitive):
+    """Applied to each element; stated by one partial derivative per operand.
+
+    A partial is a number, or a function of the output and the operands.
+    """
+
+    form = "elementwise"
+
+    def __init__(
+        self, name: str, ufunc: np.ufunc, impl: Callable[..., Any], partials: Sequence[Any]
+    ) -> None:
+        super().__init__(name, impl)
+        self.ufunc = ufunc
+        self.partials = tuple(partials)
+        self.differentiable = bool(partials)
+        # NumPy's ufunc makes a NumPy scalar of a Python number, Python's operator does not.
+        self.keeps_weak = impl is not ufunc
+        count = ufunc.nin
+        rows = [needed(d, count + 1) for d in self.partials]
+        self.flags = [union(rows, mask, count + 1) for mask in range(1 << count)]
+        self.recorders: list[Any] = [None] * (1 << count)
+
+    def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
+        found: tuple[bool, ...] = self.flags[mask]
+        return found
+
+    def type_rule(self, types: Sequence[ArrayType], params: Params) -> ArrayType:
+        weak = self.keeps_weak and all(t.weak for t in types)
+        shape = np.broadcast_shapes(*(t.shape for t in types))
+        wanted = tuple(t.dtype if weak else t.promotable() for t in types)
+        if not weak and all(t.weak for t in types):
+            wanted = tuple(t.dtype for t in types)
+        dtype = self.ufunc.resolve_dtypes((*wanted, None))[-1]
+        return ArrayType(shape, dtype, weak and dtype.kind in "ifc")
+
+    def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
+        saved, fix = node.saved, node.fix
+        out: list[Array | None] = []
+        for i, d in enumerate(self.partials):
+            if node.parents[i] is None:
+                out.append(None)
+                continue
+            c = _times(g, d, saved)
+            out.append(
+                c if fix is None or c is None or fix[i] is None else algebra.conform(c, fix[i])
+            )
+        return out
+
+    def jvp(self, y: Any, xs: Sequence[Array], ts: Sequence[Array | None], params: Params) -> Any:
+        total = None
+        for d, t in zip(self.partials, ts, strict=True):
+            if t is None:
+                continue
+            c = _times(t, d, (y, *xs))
+            if c is not None:
+                total = c if total is None else algebra.add(total, c)
+        if total is None:
+            return None
+        out = type_of(y)
+        return algebra.broadcast(total, out.shape, out.dtype)
+
+    def batch(self, size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
+        return bind(self, align(xs, batched), params)
+
+    def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
+        if all(not callable(d) for d, m in zip(self.partials, mask, strict=True) if m):
+            # x + c is affine, not linear: every operand has to take part
+            return self.name in ("negative", "positive", "conjugate") or all(mask)
+        if self.name == "multiply":
+            return sum(mask) == 1
+        return self.name == "divide" and tuple(mask) == (True, False)
+
+
+def left(_: Any, x: Any, __: Any) -> Any:
+    """The partial derivative that is the first operand itself."""
+    return x
+
+
+def right(_: Any, __: Any, y: Any) -> Any:
+    """The partial derivative that is the second operand itself."""
+    return y
+
+
+def _times(g: Array, d: Any, values: Sequence[Any]) -> Array | None:
+    """Cotangent or tangent `g` times the partial derivative `d`."""
+    if callable(d):
+        return algebra.scale(g, d(*values))
+    if d == 1:
+        return g
+    if d == -1:
+        return algebra.negative(g)
+    return None if d == 0 else algebra.scale(g, d)
+
+
+def elementwise(
+    ufunc: np.ufunc,
+    *partials: Any,
+    operator: Callable[..., Any] | None = None,
+    name: str | None = None,
+    sample: Samples | None = None,
+) -> Callable[..., Any]:
+    """Make an elementwise operation from a ufunc and its partial derivatives.
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+        Gives values and dtypes.
+    *partials : float or callable
+        One per operand: a number, or ``lambda y, x0, x1: …`` of the output and the operands, in
+        funcgrad operations. None at all: the operation is locally constant.
+    operator : callable, optional
+        Python's operator for it, so that Python numbers stay Python numbers.
+    name : str, optional
+        Name in graphs; the ufunc's by default.
+    sample : callable
+        The samples that its tests are made from.
+
+    Returns
+    -------
+    callable
+        The operation; its attribute `primitive` is the record.
+    """
+    prim = Elementwise(name or ufunc.__name__, ufunc, operator or ufunc, partials)
+    prim.sample = sample
+    op = _unary(prim) if ufunc.nin == 1 else _binary(prim) if ufunc.nin == 2 else _nary(prim)
+    op.__name__ = op.__qualname__ = prim.name
+    op.primitive = prim  # type: ignore[attr-defined]
+    UFUNCS.setdefault(ufunc, op)
+    return op
+
+
+def _strong(x: Array) -> Array:
+    """A Python number made a NumPy scalar, as ufuncs do; a traced one through `cast`."""
+    if isinstance(x, Tracer):
+        return algebra.broadcast(x, (), x.type.dtype) if x.type.weak else x
+    return x if isinstance(x, (np.ndarray, np.generic)) else np.asarray(x)[()]
+
+
+def _unary(prim: Elementwise) -> Callable[..., Any]:
+    ufunc, keeps_weak = prim.ufunc, prim.keeps_weak
+    ndarray = np.ndarray
+
+    def op(x: Any, /) -> Any:
+        if isinstance(x, Tracer):
+            return x.owner.process1(prim, _strong(x) if keeps_weak else x)
+        if type(x) is ndarray and x.dtype.char != "O":
+            return ufunc(x)
+        x = operand(x)
+        return op(x) if isinstance(x, Tracer) else ufunc(x)
+
+    return op
+
+
+def _binary(prim: Elementwise) -> Callable[..., Any]:
+    ufunc, keeps_weak = prim.ufunc, prim.keeps_weak
+    ndarray = np.ndarray
+
+    def op(x: Any, y: Any, /) -> Any:
+        if type(x) is ndarray and type(y) is ndarray and x.dtype.char != "O" != y.dtype.char:
+            return ufunc(x, y)
+        x, y = operand(x), operand(y)
+        if isinstance(x, Tracer):
+            if keeps_weak and x.type.weak and type_of(y).weak:
+                x = _strong(x)
+        elif not isinstance(y, Tracer):
+            return ufunc(x, y)
+        elif keeps_weak and y.type.weak and type_of(x).weak:
+            x = _strong(x)
+        return bind2(prim, x, y)
+
+    return op
+
+
+def _nary(prim: Elementwise) -> Callable[..., Any]:
+    def op(*xs: Any) -> Any:
+        return bind(prim, [operand(x) for x in xs], EMPTY)
+
+    return op
+
+
+def bind2(prim: Primitive, x: Array, y: Array) -> Any:
+    """`bind` for two operands and no parameters, the hot case."""
+    if isinstance(x, Tracer):
+        trace = x.owner
+        if isinstance(y, Tracer) and y.owner.level > trace.level:
+            trace = y.owner
+    elif isinstance(y, Tracer):
+        trace = y.owner
+    else:
+        return prim.impl(x, y)
+    return trace.process2(prim, x, y)

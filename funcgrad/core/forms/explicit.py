@@ -1,0 +1,232 @@
+"""Operations that state a vjp, a jvp, or both; what is not stated is derived from the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.algebra import algebra
+from funcgrad.core.forms.shared import align, needed, union
+from funcgrad.core.primitive import Params, Primitive, Samples
+from funcgrad.core.tracer import bind, type_of
+from funcgrad.core.types import Array, ArrayType, is_inexact, promote
+
+__all__ = ["Explicit", "explicit", "leading_batch"]
+
+
+class Explicit(Primitive):
+    """States a vjp, or a jvp, or both; what is not stated is derived from the other.
+
+    ``vjp[i](g, y, *xs, **params)``; or one function ``vjp(g, y, *xs, needs=…, **params)`` that
+    returns a sequence. With several outputs `g` and `y` are tuples.
+    """
+
+    form = "explicit"
+
+    def __init__(
+        self,
+        name: str,
+        impl: Callable[..., Any],
+        *,
+        type_rule: Callable[..., Any],
+        vjp: Any,
+        jvp: Callable[..., Any] | None,
+        batch: Callable[..., Any] | None,
+        multiple: bool,
+        linear_in: Sequence[int] = (),
+    ) -> None:
+        super().__init__(name, impl)
+        self.multiple, self.linear_in = multiple, tuple(linear_in)
+        self.vjp_rule, self.jvp_stated = vjp, jvp
+        self._type, self._batch = type_rule, batch
+
+    def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
+        if self.vjp_rule is None:
+            return (True,) * (count + 1)
+        rules = [self.vjp_rule] * count if callable(self.vjp_rule) else self.vjp_rule
+        rows = [needed(rule, count + 2)[1:] for rule in rules]
+        return union(rows, mask, count + 1)
+
+    def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
+        return self._type(*types, **params)
+
+    def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
+        needs = tuple(p is not None for p in node.parents)
+        if self.multiple:
+            g = tuple(
+                algebra.zeros(t) if c is None else c for c, t in zip(g, node.outputs, strict=True)
+            )
+        return self.pull(g, node.saved[0], node.saved[1:], needs, node.params)
+
+    def pull(
+        self, g: Any, y: Any, xs: Sequence[Array], needs: Sequence[bool], params: Params
+    ) -> Sequence[Array | None]:
+        """Cotangents of the operands that `needs` marks."""
+        if self.vjp_rule is None:
+            return self._transpose_jvp(g, y, xs, needs, params)
+        if callable(self.vjp_rule):
+            return list(self.vjp_rule(g, y, *xs, needs=needs, **params))
+        return [
+            rule(g, y, *xs, **params) if need and rule is not None else None
+            for rule, need in zip(self.vjp_rule, needs, strict=True)
+        ]
+
+    def _transpose_jvp(
+        self, g: Any, y: Any, xs: Sequence[Array], needs: Sequence[bool], params: Params
+    ) -> Sequence[Array | None]:
+        assert self.jvp_stated is not None
+        wanted = [i for i, need in enumerate(needs) if need]
+
+        def push(*moved: Array) -> Any:
+            ts: list[Array | None] = [None] * len(xs)
+            for i, t in zip(wanted, moved, strict=True):
+                ts[i] = t
+            return self.jvp(y, xs, ts, params)
+
+        back = algebra.transpose_linear(push, [type_of(xs[i]) for i in wanted], g)
+        out: list[Array | None] = [None] * len(xs)
+        for i, c in zip(wanted, back, strict=True):
+            out[i] = c
+        return out
+
+    def jvp(self, y: Any, xs: Sequence[Array], ts: Sequence[Array | None], params: Params) -> Any:
+        if self.jvp_stated is not None:
+            return self.jvp_stated(y, xs, ts, **params)
+        needs = tuple(t is not None for t in ts)
+
+        def pull(*g: Array) -> Any:
+            cts = self.pull(g if self.multiple else g[0], y, xs, needs, params)
+            return tuple(
+                algebra.zeros(type_of(x)) if c is None else c
+                for c, x, need in zip(cts, xs, needs, strict=True)
+                if need
+            )
+
+        outputs = y if self.multiple else (y,)
+        types = [type_of(o) for o in outputs]
+        # the pullback is linear in g: its transpose, applied to the tangents, is the jvp
+        pushed = algebra.transpose_linear(
+            pull,
+            [t if is_inexact(t.dtype) else ArrayType(t.shape, np.dtype(float)) for t in types],
+            tuple(t for t in ts if t is not None),
+        )
+        return tuple(pushed) if self.multiple else pushed[0]
+
+    def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
+        return all(i in self.linear_in for i, m in enumerate(mask) if m)
+
+    def batch(self, size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
+        if self._batch is not None:
+            return self._batch(size, xs, batched, params)
+        return self._loop(size, xs, batched, params)
+
+    def _loop(self, size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
+        """Lane by lane, for a primitive that states no batching."""
+        if size == 0:
+            lanes = [type_of(x) for x in xs]
+            single = [ArrayType(t.shape[b:], t.dtype) for t, b in zip(lanes, batched, strict=True)]
+            out = self.type_rule(single, params)
+            types = out if self.multiple else (out,)
+            empty = tuple(algebra.zeros(ArrayType((0, *t.shape), t.dtype)) for t in types)
+            return empty if self.multiple else empty[0]
+        results = []
+        for i in range(size):
+            lane = [algebra.take_lane(x, i) if b else x for x, b in zip(xs, batched, strict=True)]
+            results.append(bind(self, lane, params))
+        if self.multiple:
+            return tuple(algebra.stack(list(column)) for column in zip(*results, strict=True))
+        return algebra.stack(results)
+
+
+def explicit(
+    name: str,
+    impl: Callable[..., Any],
+    *,
+    type_rule: Callable[..., Any] | None = None,
+    signature: str | None = None,
+    vjp: Any = None,
+    jvp: Callable[..., Any] | None = None,
+    batch: Callable[..., Any] | None = None,
+    multiple: bool = False,
+    linear_in: Sequence[int] = (),
+    sample: Samples | None = None,
+) -> Explicit:
+    """Make a primitive from its vjp, its jvp, or both.
+
+    Parameters
+    ----------
+    name, impl
+        As in `Primitive`.
+    type_rule : callable, optional
+        ``type_rule(*types, **params)``; by default it is read off `signature`.
+    signature : str, optional
+        A fixed gufunc signature such as ``"(n,n),(n,k)->(n,k)"``: `impl` takes any leading axes,
+        so that batching adds one in front.
+    vjp : callable or sequence of callable, optional
+        ``vjp[i](g, y, *xs, **params)`` is the cotangent of operand `i`.
+    jvp : callable, optional
+        ``jvp(y, xs, ts, **params)``; a tangent that is None is zero.
+    batch : callable, optional
+        As in `linear`; needed only without a signature, where the default is a loop.
+    linear_in : sequence of int, optional
+        Operands in which it is linear (taken together), as `solve` is in its right-hand side.
+    """
+    if vjp is None and jvp is None:
+        raise ValueError(f"{name}: state a vjp or a jvp; the other one is derived")
+    if signature is not None:
+        cores = _parse(signature)
+        type_rule = type_rule or _signature_types(cores, multiple)
+    if type_rule is None:
+        raise ValueError(f"{name}: state a type rule or a signature")
+    prim = Explicit(
+        name,
+        impl,
+        type_rule=type_rule,
+        vjp=vjp,
+        jvp=jvp,
+        batch=batch,
+        multiple=multiple,
+        linear_in=linear_in,
+    )
+    if signature is not None and batch is None:
+        prim._batch = leading_batch(prim, [len(c) for c in cores[0]])
+    prim.sample = sample
+    return prim
+
+
+def _parse(signature: str) -> tuple[list[list[str]], list[list[str]]]:
+    left, right = (
+        [[n for n in core.split(",") if n] for core in re.findall(r"\(([^)]*)\)", side)]
+        for side in signature.replace(" ", "").split("->")
+    )
+    return left, right
+
+
+def _signature_types(cores: tuple[list[list[str]], list[list[str]]], multiple: bool) -> Any:
+    def rule(*types: ArrayType, **_params: Any) -> Any:
+        extents: dict[str, int] = {}
+        leads = []
+        for t, names in zip(types, cores[0], strict=True):
+            split = len(t.shape) - len(names)
+            leads.append(t.shape[:split])
+            extents.update(zip(names, t.shape[split:], strict=True))
+        lead = np.broadcast_shapes(*leads)
+        dtype = promote(*types)
+        if not is_inexact(dtype):
+            dtype = np.dtype(float)
+        out = tuple(ArrayType((*lead, *(extents[n] for n in c)), dtype) for c in cores[1])
+        return out if multiple else out[0]
+
+    return rule
+
+
+def leading_batch(prim: Primitive, core_ranks: Sequence[int]) -> Callable[..., Any]:
+    """Batching of what accepts leading axes: align the ranks, then apply."""
+
+    def rule(size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
+        return bind(prim, align(xs, batched, core_ranks), params)
+
+    return rule

@@ -1,0 +1,27 @@
+"""Operations over graphs or functions, which state their own action for every transform."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from funcgrad.core.primitive import Params, Primitive
+from funcgrad.core.types import ArrayType
+
+__all__ = ["HigherOrder"]
+
+
+class HigherOrder(Primitive):
+    """An operation whose parameters hold a graph, or functions.
+
+    A subclass overrides the four actions `tape`, `forward`, `map` and `stage`: each is given the
+    trace, the operands as they came and the parameters, and returns the tuple of outputs. An
+    action that is not overridden falls back on the rule (`vjp`, `jvp`, `batch`) of `Primitive`.
+    """
+
+    form = "higher_order"
+    multiple = True
+
+    def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
+        """The types of the outputs of the parameter `graph`."""
+        return tuple(o.type for o in params["graph"].outputs)

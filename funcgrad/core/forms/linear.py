@@ -1,0 +1,118 @@
+"""Operations that are linear in some operands taken together: stated by the transpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from funcgrad.core.algebra import algebra
+from funcgrad.core.primitive import Params, Primitive, Samples
+from funcgrad.core.tracer import bind, type_of
+from funcgrad.core.types import Array, ArrayType
+
+__all__ = ["Linear", "linear"]
+
+
+class Linear(Primitive):
+    """Linear in some operands together; stated by the transpose for each of them.
+
+    ``transpose(g, *operands, **params)`` is given the `ArrayType` of each linear operand in its
+    place, and the value of the others.
+    """
+
+    form = "linear"
+
+    def __init__(
+        self,
+        name: str,
+        impl: Callable[..., Any],
+        transpose: Sequence[Callable[..., Any] | None] | Callable[..., Any],
+        type_rule: Callable[..., Any],
+        batch: Callable[..., Any],
+    ) -> None:
+        super().__init__(name, impl)
+        self.transpose = transpose
+        self._type, self._batch = type_rule, batch
+        self.kept: dict[int, tuple[bool, ...]] = {}  # `saved_flags` for each number of operands
+
+    def _rule(self, i: int) -> Callable[..., Any] | None:
+        if callable(self.transpose):
+            return self.transpose
+        return self.transpose[i] if i < len(self.transpose) else None
+
+    def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
+        kept = self.kept.get(count)
+        if kept is None:
+            rules = (self._rule(i) for i in range(count))
+            kept = self.kept[count] = (False, *(rule is None for rule in rules))
+        return kept
+
+    def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
+        return self._type(*types, **params)
+
+    def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
+        count = len(node.parents)
+        if count == 1:
+            rule = self._rule(0)
+            assert rule is not None
+            return (rule(g, node.fix[0], **node.params),)
+        given = [node.saved[i + 1] if self._rule(i) is None else node.fix[i] for i in range(count)]
+        out: list[Array | None] = []
+        for i in range(count):
+            rule = self._rule(i)
+            if node.parents[i] is None or rule is None:
+                out.append(None)
+            else:
+                extra = {"which": i} if callable(self.transpose) and count > 1 else {}
+                out.append(rule(g, *given, **extra, **node.params))
+        return out
+
+    def jvp(self, y: Any, xs: Sequence[Array], ts: Sequence[Array | None], params: Params) -> Any:
+        moved = [t is not None and self._rule(i) is not None for i, t in enumerate(ts)]
+        if not any(moved):
+            return None
+        args = []
+        for i, x in enumerate(xs):
+            if self._rule(i) is None:
+                args.append(x)
+            elif moved[i]:
+                args.append(ts[i])
+            else:
+                args.append(algebra.zeros(type_of(x)))
+        return bind(self, args, params)
+
+    def batch(self, size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
+        return self._batch(size, xs, batched, params)
+
+    def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
+        return all(self._rule(i) is not None for i, m in enumerate(mask) if m)
+
+
+def linear(
+    name: str,
+    impl: Callable[..., Any],
+    transpose: Any,
+    type_rule: Callable[..., Any],
+    batch: Callable[..., Any],
+    sample: Samples | None = None,
+) -> Linear:
+    """Make a primitive that is linear in one operand, or in several taken together.
+
+    Parameters
+    ----------
+    name, impl
+        As in `Primitive`.
+    transpose : callable or sequence of callable or None
+        ``transpose(g, *operands, **params)``: the cotangent of an operand; None for an operand in
+        which it is not linear (a mask, an index). A single callable serves all operands and is
+        told which one by the keyword `which` where there are several.
+    type_rule : callable
+        ``type_rule(*types, **params)``.
+    batch : callable
+        ``batch(size, operands, batched, params)`` returns the output with the batch axis in front.
+    sample : callable
+        The samples that its tests are made from.
+    """
+    prim = Linear(name, impl, transpose, type_rule, batch)
+    prim.sample = sample
+    return prim
