@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from funcgrad.core.forms import Elementwise
-from funcgrad.core.primitive import Params, Sample
-from funcgrad.core.tracer import bind, concrete, operand, type_of, value
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.tracer import concrete, operand, type_of, value
+from funcgrad.core.types import Array
 from funcgrad.numpy.calls import as_array, fresh, numpy_function, refuse
-from funcgrad.numpy.parts import from_parts
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops import transcendental
-from funcgrad.ops.samples import draw
+from funcgrad.ops import pointwise, transcendental
+from funcgrad.ops.arithmetic import from_parts
 
 __all__ = [
     "allclose",
@@ -36,68 +32,6 @@ __all__ = [
     "real_if_close",
     "round",
     "sinc",
-]
-
-
-class _Signature:
-    """What the elementwise form asks of a ufunc, for a NumPy function that is none."""
-
-    def __init__(self, nin: int, resolve: Callable[..., Any]) -> None:
-        self.nin, self.resolve = nin, resolve
-
-    def resolve_dtypes(self, dtypes: Sequence[Any]) -> tuple[Any, ...]:
-        # a Python type stands for a weak operand, which `result_type` knows as a number
-        shown = [t() if isinstance(t, type) else t for t in dtypes[: self.nin]]
-        return (self.resolve(*shown),)
-
-
-class Pointwise(Elementwise):
-    """An elementwise primitive that NumPy computes by a function instead of a ufunc."""
-
-    def __init__(
-        self, name: str, impl: Callable[..., Any], nin: int, resolve: Any, partials: Any
-    ) -> None:
-        super().__init__(name, _Signature(nin, resolve), impl, partials)  # type: ignore[arg-type]
-        self.keeps_weak = False
-
-    def type_rule(self, types: Sequence[ArrayType], params: Params) -> ArrayType:
-        first = ArrayType(types[0].shape, types[0].dtype)
-        return super().type_rule((first, *types[1:]), params)
-
-
-# ------------------------------------------------------------------------------------- clip
-
-
-def _inside(x: Any, lo: Any, hi: Any) -> Any:
-    """1 between the bounds, ½ at a bound, 0 outside."""
-    above = ops.where(ops.equal(x, lo), 0.5, ops.where(ops.less(x, lo), 0.0, 1.0))
-    return ops.where(ops.equal(x, hi), 0.5, ops.where(ops.greater(x, hi), 0.0, above))
-
-
-CLIP = Pointwise(
-    "clip",
-    np.clip,
-    3,
-    lambda x, lo, hi: np.result_type(x, lo, hi),
-    (
-        lambda _, x, lo, hi: _inside(x, lo, hi),
-        lambda _, x, lo, hi: ops.where(
-            ops.less(lo, hi),
-            ops.where(ops.equal(x, lo), 0.5, ops.where(ops.less(x, lo), 1.0, 0.0)),
-            0.0,
-        ),
-        lambda _, x, lo, hi: ops.where(
-            ops.greater(lo, hi),
-            1.0,
-            ops.where(ops.equal(x, hi), 0.5, ops.where(ops.greater(x, hi), 1.0, 0.0)),
-        ),
-    ),
-)
-CLIP.sample = lambda: [
-    Sample((draw((5,)), -0.7, 0.9)),
-    Sample((draw((2, 3)), draw((3,), -1.5, -0.5, 1), draw((2, 1), 0.5, 1.5, 2))),
-    Sample((draw((2, 3)).astype(np.float32), -1, 1)),
-    Sample((np.array([-1.0, 0.0, 1.0]), -1.0, 1.0), smooth=False),
 ]
 
 
@@ -121,7 +55,7 @@ def clip(
         return ops.minimum(x, hi)
     if hi is None:
         return ops.maximum(x, lo)
-    return bind(CLIP, (x, operand(lo), operand(hi)))
+    return pointwise.clip(x, operand(lo), operand(hi))
 
 
 # ---------------------------------------------------------------------------------- rounding
@@ -152,40 +86,11 @@ def fix(x: Any, out: Any = None) -> Array:
 
 # -------------------------------------------------------------------------------------- sinc
 
-_NEAR = 0.5
-_TERMS = [(-1.0) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(9, 0, -1)]
-
-
-def _sinc_slope(y: Any, x: Any) -> Any:
-    """The derivative: by its series near 0, where cos(πx) and sinc(x) cancel."""
-    u = ops.multiply(math.pi, x)
-    near = ops.less(ops.absolute(u), _NEAR)
-    small = ops.where(near, u, 0.0)
-    squared = ops.square(small)
-    series: Any = 0.0
-    for term in _TERMS:
-        series = ops.add(ops.multiply(series, squared), term)
-    far = ops.where(near, 1.0, x)
-    slope = ops.divide(
-        ops.subtract(transcendental.cos(ops.multiply(math.pi, far)), bind(SINC, (far,))), far
-    )
-    return ops.where(near, ops.multiply(math.pi, ops.multiply(series, small)), slope)
-
-
-SINC = Pointwise("sinc", np.sinc, 1, lambda x: np.result_type(x, 1.0), (_sinc_slope,))
-SINC.partials = (lambda _, x: _sinc_slope(None, x),)
-SINC.flags = [(False, False), (False, True)]
-SINC.sample = lambda: [
-    Sample((draw((3,)),)),
-    Sample((np.array([0.0, 1e-3, 0.1, -0.16, 1.0]),)),
-    Sample((draw((2, 2)).astype(np.float32),)),
-]
-
 
 @numpy_function(np.sinc)
 def sinc(x: Any) -> Array:
     """sin(πx) / (πx), with all its derivatives at 0."""
-    return bind(SINC, (as_array(x),))
+    return pointwise.sinc(as_array(x))
 
 
 @numpy_function(np.i0)

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from funcgrad.core.forms import multilinear
-from funcgrad.core.primitive import Params, Sample
-from funcgrad.core.tracer import bind, operand, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.tracer import operand, type_of
+from funcgrad.core.types import Array
 from funcgrad.numpy.calls import as_array, numpy_function, refuse
 from funcgrad.numpy.reshaping import diagonal
 from funcgrad.numpy.ufuncs import COMPOSED
 from funcgrad.ops import arithmetic as ops
+from funcgrad.ops import convolution, index, product, sums
 from funcgrad.ops import einsum as einsums
-from funcgrad.ops import index, product, sums
 from funcgrad.ops import shape as shapes
-from funcgrad.ops.samples import draw
 
 __all__ = [
     "convolve",
@@ -167,58 +163,6 @@ def trace(
 # ------------------------------------------------------------------------------- convolution
 
 
-def _window(n: int, m: int, mode: str) -> tuple[int, int]:
-    """Where the result lies in the full convolution: its start and its length."""
-    short, long = sorted((n, m))
-    if mode == "same":
-        return (short - 1) // 2, long
-    return (0, n + m - 1) if mode == "full" else (short - 1, long - short + 1)
-
-
-def _cotangent(g: Any, x: Any, y: Any, mode: str, first: bool) -> Any:
-    kind, other = (x, y) if first else (y, x)
-    n, m = kind.shape[0], type_of(other).shape[0]
-    start, length = _window(n, m, mode)
-    at = index.encode(slice(start, start + length))
-    full = bind(index.PLACE, (g,), {"shape": (n + m - 1,), "index": at})
-    return ops.cast(bind(CONVOLVE, (full, shapes.flip(other, (0,))), {"mode": "valid"}), kind.dtype)
-
-
-def _convolve_type(x: ArrayType, y: ArrayType, *, mode: str) -> ArrayType:
-    length = _window(x.shape[0], y.shape[0], mode)[1]
-    return ArrayType((length,), np.result_type(x.dtype, y.dtype))
-
-
-def _convolve_batch(size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
-    lanes = [
-        [index.getitem(x, (i,)) if b else x for x, b in zip(xs, batched, strict=True)]
-        for i in range(size)
-    ]
-    if not lanes:
-        kinds = [type_of(x) for x in xs]
-        own = [ArrayType(k.shape[b:], k.dtype) for k, b in zip(kinds, batched, strict=True)]
-        out = _convolve_type(*own, **params)
-        return np.zeros((0, *out.shape), out.dtype)
-    return shapes.stack([bind(CONVOLVE, lane, params) for lane in lanes])
-
-
-CONVOLVE = multilinear(
-    "convolve",
-    lambda x, y, mode: np.convolve(x, y, mode),
-    (
-        lambda g, x, y, *, mode: _cotangent(g, x, y, mode, True),
-        lambda g, x, y, *, mode: _cotangent(g, x, y, mode, False),
-    ),
-    _convolve_type,
-    _convolve_batch,
-    sample=lambda: [
-        Sample((draw((5,)), draw((3,), seed=1)), {"mode": "full"}),
-        Sample((draw((5,)), draw((4,), seed=1)), {"mode": "same"}),
-        Sample((draw((2,)), draw((5,), seed=1)), {"mode": "valid"}),
-        Sample((draw((5,)).astype(np.float32), draw((3,), seed=1)), {"mode": "same"}),
-    ],
-)
-
 _MODES = {0: "valid", 1: "same", 2: "full", "v": "valid", "s": "same", "f": "full"}
 
 
@@ -237,7 +181,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Array:
     for name, w in (("a", x), ("v", y)):
         if not type_of(w).size:
             raise ValueError(f"{name} cannot be empty")
-    return bind(CONVOLVE, (x, y), {"mode": _MODES.get(mode, mode)})
+    return convolution.convolve(x, y, _MODES.get(mode, mode))
 
 
 @numpy_function(np.correlate)

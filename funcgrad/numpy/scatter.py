@@ -7,64 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.forms import linear
-from funcgrad.core.primitive import Params, Sample
-from funcgrad.core.tracer import Operand, bind, operand, type_of
+from funcgrad.core.tracer import Operand, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.numpy.calls import known
+from funcgrad.ops import index as indices
 from funcgrad.ops.arithmetic import cast
-from funcgrad.ops.index import (
-    gather,
-    read,
-    set_positions,
-    where_negative,
-)
-from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import broadcast_to, reshape
 
 __all__ = ["add_at", "positions_of", "update_at"]
-
-
-def _add_at(x: Any, positions: Any, v: Any) -> Any:
-    out = np.array(x, order="C")  # so that reshape(-1) is a view
-    np.add.at(out.reshape(-1), positions, v)
-    return out
-
-
-def _batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
-    x, positions, v = (
-        a if b else broadcast_to(a, (size, *type_of(a).shape))
-        for a, b in zip(xs, batched, strict=True)
-    )
-    extent = ArrayType(type_of(x).shape[1:], np.dtype(float)).size
-    lanes = (np.arange(size) * extent)[:, None]
-    flat = where_negative(positions, extent) + lanes
-    count = type_of(v).size
-    return bind(ADD_AT, (x, reshape(flat, (count,)), reshape(v, (count,))))
-
-
-ADD_AT = linear(
-    "add_at",
-    _add_at,
-    (
-        lambda g, x, positions, v: g,
-        None,
-        lambda g, x, positions, v: gather(reshape(g, (type_of(g).size,)), positions),
-    ),
-    lambda x, positions, v: ArrayType(x.shape, x.dtype),
-    _batch,
-    sample=lambda: [
-        Sample((draw((2, 3)), np.array([0, 5, 0]), draw((3,)))),
-        Sample((draw((4,)), np.array([1, 3, 1]), draw((3,)))),
-    ],
-)
 
 
 def positions_of(kind: ArrayType, index: Any) -> Array:
     """The flat positions that `index` chooses in an array of this type."""
     items = index if isinstance(index, tuple) else (index,)
     items = tuple(i.content() if isinstance(i, Operand) else i for i in items)
-    return read(np.arange(kind.size).reshape(kind.shape), items)
+    return indices.read(np.arange(kind.size).reshape(kind.shape), items)
 
 
 def _flat(x: Array, index: Any, v: Array) -> tuple[Array, Array]:
@@ -81,7 +38,7 @@ def _flat(x: Array, index: Any, v: Array) -> tuple[Array, Array]:
 def add_at(x: Array, index: Any, v: Array) -> Array:
     """A copy of `x` to which `v` is added at `index`, repeated positions repeatedly."""
     positions, values = _flat(x, index, v)
-    return bind(ADD_AT, (x, positions, values))
+    return indices.add_at(x, positions, values)
 
 
 def update_at(rule: Callable[..., Any], x: Array, index: Any, *values: Array) -> Array:
@@ -95,9 +52,9 @@ def update_at(rule: Callable[..., Any], x: Array, index: Any, *values: Array) ->
     vs = [reshape(broadcast_to(operand(v), np.shape(positions)), (flat.size,)) for v in values]
     for chosen in _rounds(flat):
         at = flat[chosen]
-        old = gather(reshape(x, (kind.size,)), at)
-        new = rule(old, *(gather(v, chosen) for v in vs))
-        x = set_positions(x, at, cast(new, kind.dtype))
+        old = indices.gather(reshape(x, (kind.size,)), at)
+        new = rule(old, *(indices.gather(v, chosen) for v in vs))
+        x = indices.set_positions(x, at, cast(new, kind.dtype))
     return x
 
 

@@ -396,4 +396,41 @@ def imag(x: Any) -> Array:
     return bind(IMAG, (operand(x),))
 
 
+def _from_parts(re: Any, im: Any) -> Any:
+    dtype = np.result_type(re, im, np.complex64)
+    out = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), dtype)
+    out.real, out.imag = re, im
+    return out[()]
+
+
+def _from_parts_type(re: ArrayType, im: ArrayType) -> ArrayType:
+    dtype = np.result_type(re.dtype, im.dtype, np.complex64)
+    return ArrayType(np.broadcast_shapes(re.shape, im.shape), dtype)
+
+
+def _from_parts_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
+    return bind(COMPLEX, xs)  # both parts have one shape, and a part without the axis broadcasts
+
+
+COMPLEX: Linear = linear(
+    "complex",
+    _from_parts,
+    (
+        lambda g, re, im: algebra.conform(cast(g, re.dtype), re),
+        lambda g, re, im: algebra.conform(cast(multiply(1j, g), im.dtype), im),
+    ),
+    _from_parts_type,
+    _from_parts_batch,
+    sample=lambda: [
+        Sample((draw((2, 3)), draw((2, 3), seed=1))),
+        Sample((draw((3,)).astype(np.float32), draw((3,), seed=1).astype(np.float32))),
+    ],
+)
+
+
+def from_parts(re: Array, im: Array) -> Array:
+    """The complex array with these parts, which have the same shape."""
+    return bind(COMPLEX, (re, im))
+
+
 algebra.add, algebra.negative, algebra.scale = add, negative, scale

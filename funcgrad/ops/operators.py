@@ -138,7 +138,7 @@ def _getitem(self: Any, index: Any) -> Any:
     if ix.reads_view(items):
         if type_of(x).weak:
             raise TypeError(located("a Python number cannot be indexed"))
-        index = tuple(map(ix._static, items))
+        index = tuple(map(ix.static, items))
         out = ix.getitem(x, index)
         if type_of(out).ndim == 0:
             return out

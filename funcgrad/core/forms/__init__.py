@@ -11,7 +11,7 @@ from funcgrad.core.forms.explicit import Explicit, explicit
 from funcgrad.core.forms.higher_order import HigherOrder
 from funcgrad.core.forms.linear import Linear, linear
 from funcgrad.core.forms.multilinear import Multilinear, multilinear
-from funcgrad.core.forms.shared import align
+from funcgrad.core.forms.shared import align, each_lane
 from funcgrad.core.primitive import Samples
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Samples",
     "align",
     "bind2",
+    "each_lane",
     "elementwise",
     "explicit",
     "left",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.algebra import algebra
-from funcgrad.core.forms.shared import align, needed, union
+from funcgrad.core.forms.shared import align, each_lane, needed, union
 from funcgrad.core.primitive import Params, Primitive, Samples
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact, promote
@@ -121,24 +121,7 @@ class Explicit(Primitive):
     def batch(self, size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
         if self._batch is not None:
             return self._batch(size, xs, batched, params)
-        return self._loop(size, xs, batched, params)
-
-    def _loop(self, size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
-        """Lane by lane, for a primitive that states no batching."""
-        if size == 0:
-            lanes = [type_of(x) for x in xs]
-            single = [ArrayType(t.shape[b:], t.dtype) for t, b in zip(lanes, batched, strict=True)]
-            out = self.type_rule(single, params)
-            types = out if self.multiple else (out,)
-            empty = tuple(algebra.zeros(ArrayType((0, *t.shape), t.dtype)) for t in types)
-            return empty if self.multiple else empty[0]
-        results = []
-        for i in range(size):
-            lane = [algebra.take_lane(x, i) if b else x for x, b in zip(xs, batched, strict=True)]
-            results.append(bind(self, lane, params))
-        if self.multiple:
-            return tuple(algebra.stack(list(column)) for column in zip(*results, strict=True))
-        return algebra.stack(results)
+        return each_lane(self, size, xs, batched, params)
 
 
 def explicit(

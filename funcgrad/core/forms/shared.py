@@ -1,4 +1,4 @@
-"""What several forms share: which values a rule needs, and batching over leading axes."""
+"""What several forms share: which values a rule needs, and ways to batch."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from funcgrad.core.algebra import algebra
-from funcgrad.core.tracer import type_of
-from funcgrad.core.types import Array
+from funcgrad.core.primitive import Params, Primitive
+from funcgrad.core.tracer import bind, type_of
+from funcgrad.core.types import Array, ArrayType
 
-__all__ = ["align", "needed", "union"]
+__all__ = ["align", "each_lane", "needed", "union"]
 
 
 def needed(rule: Any, count: int) -> tuple[bool, ...]:
@@ -53,3 +54,23 @@ def align(
             x = algebra.reshape(x, s[:1] + (1,) * (lead - e) + s[1:])
         aligned.append(x)
     return aligned
+
+
+def each_lane(
+    prim: Primitive, size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params
+) -> Any:
+    """Batching of a primitive that is applied to one example at a time."""
+    if size == 0:
+        lanes = [type_of(x) for x in xs]
+        single = [ArrayType(t.shape[b:], t.dtype) for t, b in zip(lanes, batched, strict=True)]
+        out = prim.type_rule(single, params)
+        types = out if prim.multiple else (out,)
+        empty = tuple(algebra.zeros(ArrayType((0, *t.shape), t.dtype)) for t in types)
+        return empty if prim.multiple else empty[0]
+    results = []
+    for i in range(size):
+        lane = [algebra.take_lane(x, i) if b else x for x, b in zip(xs, batched, strict=True)]
+        results.append(bind(prim, lane, params))
+    if prim.multiple:
+        return tuple(algebra.stack(list(column)) for column in zip(*results, strict=True))
+    return algebra.stack(results)

@@ -1,0 +1,34 @@
+"""Indexing: basic indices as views, gathers and scatters of integer arrays, and any index.
+
+Repeated indices add up under `scatter_add` and `add_at`; under `index_set` the last write wins,
+and the others get no gradient. An index out of bounds is an IndexError.
+"""
+
+from funcgrad.ops.index.anywhere import index_set, read, reads_view, static
+from funcgrad.ops.index.basic import GETITEM, PLACE, decode, encode, getitem, place
+from funcgrad.ops.index.gather import GATHER, SCATTER_ADD, gather, scatter_add, take_along_axis
+from funcgrad.ops.index.scatter import ADD_AT, PUT, WINNERS, add_at, set_positions, winners
+
+__all__ = [
+    "ADD_AT",
+    "GATHER",
+    "GETITEM",
+    "PLACE",
+    "PUT",
+    "SCATTER_ADD",
+    "WINNERS",
+    "add_at",
+    "decode",
+    "encode",
+    "gather",
+    "getitem",
+    "index_set",
+    "place",
+    "read",
+    "reads_view",
+    "scatter_add",
+    "set_positions",
+    "static",
+    "take_along_axis",
+    "winners",
+]

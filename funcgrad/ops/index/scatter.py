@@ -1,0 +1,136 @@
+"""Writes at flat positions: `put`, where the last of equal positions wins, and `add_at`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.forms import Linear, linear
+from funcgrad.core.primitive import Params, Sample
+from funcgrad.core.tracer import Tracer, bind, type_of
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.ops.arithmetic import where
+from funcgrad.ops.index.basic import getitem
+from funcgrad.ops.index.gather import gather
+from funcgrad.ops.samples import draw
+from funcgrad.ops.shape import broadcast_to, reshape, stack
+
+__all__ = ["ADD_AT", "PUT", "WINNERS", "add_at", "set_positions", "winners"]
+
+
+def set_positions(x: Array, positions: Array, v: Array) -> Array:
+    """A copy of `x` with `v` written at the flat `positions`."""
+    shape = type_of(positions).shape
+    if not shape and not isinstance(positions, np.ndarray):
+        positions = reshape(positions, (1,))
+        v = reshape(v, (1,)) if type_of(v).ndim == 0 else reshape(v, (type_of(v).size,))
+    else:
+        lead = type_of(v).shape
+        while len(lead) > len(shape) and lead[0] == 1:  # NumPy drops leading axes of extent 1
+            lead = lead[1:]
+        v = broadcast_to(reshape(v, lead), shape)
+        count = type_of(positions).size
+        positions, v = reshape(positions, (count,)), reshape(v, (count,))
+    return bind(PUT, (x, positions, v))
+
+
+def _put(x: Any, positions: Any, v: Any) -> Any:
+    out = np.array(x, order="C")
+    out.reshape(-1)[positions] = v
+    return out
+
+
+def winners(positions: Array, size: int) -> Array:
+    """Which of the writes at flat `positions` is the last one at its place."""
+    return bind(WINNERS, (positions,), {"size": size})
+
+
+def _winners(positions: Any, size: int) -> Any:
+    owner = np.empty(size, np.intp)
+    order = np.arange(len(positions))
+    owner[positions] = order
+    return owner[positions] == order
+
+
+def _winners_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
+    if isinstance(xs[0], Tracer):
+        return stack([winners(getitem(xs[0], (i,)), params["size"]) for i in range(size)])
+    out = np.zeros(xs[0].shape, bool)
+    for i in range(size):
+        out[i] = _winners(xs[0][i], params["size"])
+    return out
+
+
+WINNERS: Linear = linear(
+    "winners",
+    _winners,
+    (None,),
+    lambda p, *, size: ArrayType(p.shape, np.dtype(bool)),
+    _winners_batch,
+    sample=lambda: [Sample((np.array([0, 2, 0]),), {"size": 3})],
+)
+
+
+def _put_x(g: Any, x: Any, positions: Any, v: Any) -> Any:
+    return bind(PUT, (g, positions, np.zeros(type_of(positions).shape, type_of(g).dtype)))
+
+
+def _put_v(g: Any, x: Any, positions: Any, v: Any) -> Any:
+    flat = reshape(g, (type_of(g).size,))
+    return where(winners(positions, type_of(g).size), gather(flat, positions), 0.0)
+
+
+def _flat_lanes(size: int, xs: Sequence[Array], batched: Sequence[bool]) -> list[Array]:
+    """(array, positions, values) of all examples as one: each has its own range of positions."""
+    x, positions, v = (
+        a if b else broadcast_to(a, (size, *type_of(a).shape))
+        for a, b in zip(xs, batched, strict=True)
+    )
+    extent = ArrayType(type_of(x).shape[1:], type_of(x).dtype).size
+    counted = where(positions < 0, positions + extent, positions)  # negative ones from the end
+    flat = counted + (np.arange(size) * extent)[:, None]
+    count = type_of(v).size
+    return [x, reshape(flat, (count,)), reshape(v, (count,))]
+
+
+PUT: Linear = linear(
+    "put",
+    _put,
+    (_put_x, None, _put_v),
+    lambda x, positions, v: ArrayType(x.shape, x.dtype),
+    lambda size, xs, batched, params: bind(PUT, _flat_lanes(size, xs, batched)),
+    sample=lambda: [
+        Sample((draw((2, 3)), np.array([0, 5]), draw((2,)))),
+        Sample((draw((4,)), np.array([1, 3, 1]), draw((3,)))),
+    ],
+)
+
+
+def _add_at(x: Any, positions: Any, v: Any) -> Any:
+    out = np.array(x, order="C")  # so that reshape(-1) is a view
+    np.add.at(out.reshape(-1), positions, v)
+    return out
+
+
+ADD_AT: Linear = linear(
+    "add_at",
+    _add_at,
+    (
+        lambda g, x, positions, v: g,
+        None,
+        lambda g, x, positions, v: gather(reshape(g, (type_of(g).size,)), positions),
+    ),
+    lambda x, positions, v: ArrayType(x.shape, x.dtype),
+    lambda size, xs, batched, params: bind(ADD_AT, _flat_lanes(size, xs, batched)),
+    sample=lambda: [
+        Sample((draw((2, 3)), np.array([0, 5, 0]), draw((3,)))),
+        Sample((draw((4,)), np.array([1, 3, 1]), draw((3,)))),
+    ],
+)
+
+
+def add_at(x: Array, positions: Array, v: Array) -> Array:
+    """A copy of `x` to which `v` is added at flat positions, repeated ones repeatedly."""
+    return bind(ADD_AT, (x, positions, v))
