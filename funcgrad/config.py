@@ -1,13 +1,40 @@
 """Settings of funcgrad: one object, read where needed and written by the user.
 
-It imports nothing of funcgrad. A setting never changes a result, only checks and reports.
+It imports nothing of funcgrad. A setting never changes a result, only checks, reports and speed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import ctypes
+import os
+from dataclasses import dataclass, field
 
 __all__ = ["Config", "config"]
+
+
+def _usable_cores() -> int:
+    """The cores that this process may use: its affinity, and the quota of its container."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):
+        cores = os.cpu_count() or 1
+    try:
+        with open("/sys/fs/cgroup/cpu.max") as file:
+            quota, period = file.read().split()[:2]
+        if quota != "max":
+            cores = min(cores, -(-int(quota) // int(period)))
+    except (OSError, ValueError):
+        pass
+    return max(cores, 1)
+
+
+def _threads() -> int:
+    text = os.environ.get("FUNCGRAD_THREADS", "")
+    return int(text) if text.isdecimal() and int(text) else _usable_cores()
+
+
+def _switch(name: str) -> bool:
+    return os.environ.get(name, "").lower() not in ("off", "0", "no", "false")
 
 
 @dataclass
@@ -21,16 +48,49 @@ class Config:
         ones are watched by a fingerprint and an error is raised when they were changed.
     debug : bool
         Take a digest of the whole array instead of a sampled fingerprint.
+    threads : int
+        How many threads a compiled function may use, the caller's among them. At first the
+        environment variable ``FUNCGRAD_THREADS``, or the number of usable cores. It may be
+        changed at any time and never changes a result.
+    avx512 : bool
+        Use 512-bit instructions where the processor has them, in what is compiled from now on.
+        At first false if ``FUNCGRAD_AVX512=off``.
+    cache : bool
+        Keep compiled code on disk for the next process. At first false if ``FUNCGRAD_CACHE=off``.
+    cache_directory : str or None
+        Where to keep it: at first ``FUNCGRAD_CACHE_DIR``; None means ``funcgrad`` in the user's
+        cache directory.
+    cache_size : int
+        The least recently used compiled code is deleted beyond this many bytes.
 
     Examples
     --------
     >>> import funcgrad as fg
     >>> fg.config.copy_limit
     65536
+    >>> fg.config.threads >= 1
+    True
     """
 
     copy_limit: int = 64 * 1024
     debug: bool = False
+    threads: int = field(default_factory=_threads)
+    avx512: bool = field(default_factory=lambda: _switch("FUNCGRAD_AVX512"))
+    cache: bool = field(default_factory=lambda: _switch("FUNCGRAD_CACHE"))
+    cache_directory: str | None = field(
+        default_factory=lambda: os.environ.get("FUNCGRAD_CACHE_DIR") or None
+    )
+    cache_size: int = 256 * 1024 * 1024
 
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "threads":
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"config.threads is a positive integer, not {value!r}")
+            shared_threads.value = value
+        object.__setattr__(self, name, value)
+
+
+shared_threads = ctypes.c_int64(1)
+"""`config.threads` again, where native code can read it without asking Python."""
 
 config = Config()

@@ -16,6 +16,7 @@ import numpy
 __all__ = [
     "AbstractValueError",
     "BatchSizeError",
+    "CompilerError",
     "CotangentError",
     "CustomRuleError",
     "FuncgradError",
@@ -95,6 +96,10 @@ class BatchSizeError(FuncgradError, ValueError):
 
 class GraphError(FuncgradError, RuntimeError):
     """A graph breaks one of the invariants that `graph.check` holds (a defect of funcgrad)."""
+
+
+class CompilerError(FuncgradError, RuntimeError):
+    """LLVM rejected code that funcgrad generated (a defect of funcgrad)."""
 
 
 class SourceLine(NamedTuple):

@@ -1,0 +1,174 @@
+"""From IR text to object code, and from object code to addresses.
+
+`build` parses, verifies and generates; what it returns holds no address and may be stored. `load`
+links object code into the process; the `Library` owns the memory and gives it back when it dies.
+All work with LLVM happens under one lock that a fork waits for, so that a child never inherits
+LLVM's state half changed. It imports errors and target; llvmlite inside functions.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ...errors import CompilerError
+from .target import Target, binding, host, machine
+
+__all__ = ["Library", "build", "load"]
+
+_lock = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
+
+
+def build(text: str, *, optimize: bool = False, target: Target | None = None) -> bytes:
+    """The object code of the module `text`.
+
+    `optimize` runs LLVM's O1 pipeline first: for scalar loop bodies. Vector kernels are printed
+    clean, and the pipeline would only double the time to build them.
+    """
+    target = host() if target is None else target
+    llvm = binding()
+    with _lock, _parsed(llvm, text, target) as module:
+        if optimize:
+            _optimize(llvm, module, target)
+        code: bytes = machine(target).emit_object(module)
+        return code
+
+
+@contextmanager
+def _parsed(llvm: Any, text: str, target: Target) -> Iterator[Any]:
+    # A context of its own: types and constants in LLVM's global context are never freed.
+    with llvm.create_context() as context:
+        header = f'target datalayout = "{target.data_layout}"\ntarget triple = "{target.triple}"\n'
+        try:
+            module = llvm.parse_assembly(header + text, context)
+        except RuntimeError as error:
+            raise _rejected("parser", str(error), text) from None
+        with module:
+            try:
+                module.verify()
+            except RuntimeError as error:
+                raise _rejected("verifier", str(error), text) from None
+            yield module
+
+
+def _optimize(llvm: Any, module: Any, target: Target) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=1)
+    options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False
+    with (
+        options,
+        llvm.create_pass_builder(machine(target), options) as builder,
+        builder.getModulePassManager() as passes,
+    ):
+        passes.run(module, builder)
+
+
+_HEADER_LINES = 2
+_POSITION = re.compile(r"<string>:(\d+):(\d+): (?:error: )?(.*)")
+
+
+def _rejected(stage: str, message: str, text: str) -> CompilerError:
+    """The error for IR that LLVM does not take, with the line of our text that it means."""
+    found = _POSITION.search(message)
+    if found:
+        line, column = int(found[1]) - _HEADER_LINES, int(found[2])
+        what = found[3]
+    else:  # the verifier prints the instruction, not its place
+        what, *instructions = message.strip().split("\n")
+        line, column = _line_of(instructions, text), 1
+    place = f"line {line}, column {column}" if line else "unknown line"
+    lines = text.split("\n")
+    first = max(line - 4, 0)
+    excerpt = "\n".join(
+        f"{'>' if k + 1 == line else ' '} {k + 1:5} | {lines[k]}"
+        for k in range(first, min(line + 2, len(lines)))
+    )
+    rest = "" if found else f"\n{message.strip()}"
+    return CompilerError(
+        f"LLVM's {stage} rejected generated code at {place}: {what}{rest}\n{excerpt}\n"
+        "This is a defect of funcgrad; please report it with the program that led here."
+    )
+
+
+def _line_of(instructions: list[str], text: str) -> int:
+    squeezed = [" ".join(line.split()) for line in text.split("\n")]
+    for instruction in instructions:
+        wanted = " ".join(instruction.split())
+        for k, line in enumerate(squeezed):
+            if wanted and line.startswith(wanted):
+                return k + 1
+    return 0
+
+
+class Library:
+    """Object code that is linked into the process, for as long as this object lives."""
+
+    __slots__ = ("__weakref__", "_linker", "_name", "_trackers")
+
+    def __init__(self, linker: Any, name: str, tracker: Any) -> None:
+        self._linker = linker
+        self._name = name
+        self._trackers = [tracker]
+
+    def address(self, name: str) -> int:
+        """The address of the function or variable `name`; valid while the library lives."""
+        with _lock:
+            try:
+                tracker = self._linker.lookup(self._name, name)
+            except RuntimeError as error:
+                raise CompilerError(
+                    f"generated code has no symbol {name!r}, or needs one that is not there: "
+                    f"{error}\nThis is a defect of funcgrad; please report it."
+                ) from None
+            self._trackers.append(tracker)
+            address: int = tracker[name]
+            return address
+
+    def __del__(self) -> None:
+        # llvmlite locks each of its calls; ours is around it so that no fork sees that one taken.
+        # At the exit of the process llvmlite leaves all mapped, for threads that still run.
+        with _lock:
+            self._trackers.clear()
+            self._linker = None
+
+
+def load(object_code: bytes, symbols: Mapping[str, int] | None = None) -> Library:
+    """Link `object_code` into the process.
+
+    Symbols that it does not define are looked up in `symbols` (name -> address) and then among
+    those of the process (libc, libm, the C API of Python where it is exported).
+    """
+    llvm = binding()
+    with _lock:
+        linker, name = _next_linker()
+        builder = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
+        for symbol, address in (symbols or {}).items():
+            builder.import_symbol(symbol, address)
+        try:
+            return Library(linker, name, builder.link(linker, name))
+        except RuntimeError as error:
+            raise CompilerError(f"object code cannot be linked: {error}") from None
+
+
+# A linker keeps about 10 KiB for each library that it ever held, also for released ones, so each
+# serves a few and is then left to its libraries, which free it when the last of them dies.
+_LIBRARIES_PER_LINKER = 32
+_linkers: dict[Target, list[Any]] = {}
+
+
+def _next_linker() -> tuple[Any, str]:
+    """A linker, and a name that no library in it had before. Call it under the lock."""
+    target = host()
+    entry = _linkers.get(target)
+    if entry is None or entry[1] == _LIBRARIES_PER_LINKER:
+        linker = binding().create_lljit_compiler(machine(target), use_jit_link=os.name != "nt")
+        entry = _linkers[target] = [linker, 0]
+    entry[1] += 1
+    return entry[0], f"library{entry[1]}"

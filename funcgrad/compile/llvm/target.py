@@ -1,0 +1,112 @@
+"""The processor that native code is made for.
+
+LLVM takes a feature string at its word: a wrong one kills the process or makes code that traps. So
+features come from the running processor only, and the one change allowed is to leave some out.
+It imports errors and config; llvmlite inside functions.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...config import config
+
+__all__ = ["Target", "host", "machine", "without_avx512"]
+
+# What 512-bit code of ours uses: all of it, or none.
+_AVX512 = frozenset({"avx512f", "avx512bw", "avx512dq", "avx512vl"})
+
+
+@dataclass(frozen=True)
+class Target:
+    """A processor as LLVM names it, and what the printers need to know of it.
+
+    Attributes
+    ----------
+    triple, cpu, features, data_layout : str
+        As LLVM writes them; `features` lists every feature with its sign.
+    code_model : str
+        "small" where the linker puts a library into one piece of memory, else "jitdefault".
+    avx512 : bool
+        Whether the 512-bit instructions and their estimates (`rcp14`, `vscalef`) may be used.
+    vector_bits : int
+        The width of a vector register: 512, 256 or 128.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+    data_layout: str
+    code_model: str
+    avx512: bool
+    vector_bits: int
+
+    @property
+    def description(self) -> str:
+        """All that code generation depends on, in one string: a part of the cache's key."""
+        return "\n".join((self.triple, self.cpu, self.features, self.data_layout, self.code_model))
+
+
+def host() -> Target:
+    """The processor of this process, without AVX-512 if `config.avx512` says so."""
+    found = _detect()
+    return found if config.avx512 else without_avx512(found)
+
+
+@functools.cache
+def _detect() -> Target:
+    llvm = binding()
+    triple = llvm.get_process_triple()
+    cpu = llvm.get_host_cpu_name()
+    features = llvm.get_host_cpu_features().flatten()
+    # JITLink, which places a library in one block so that near calls always reach, does not link
+    # Windows' objects; there the older linker needs far addresses.
+    code_model = "jitdefault" if os.name == "nt" else "small"
+    target = Target(triple, cpu, features, "", code_model, False, 128)
+    layout = str(machine(target).target_data)
+    return _with_width(replace(target, data_layout=layout))
+
+
+@functools.cache
+def without_avx512(target: Target) -> Target:
+    """The same processor with every AVX-512 and AVX10 feature left out."""
+    features = ",".join(
+        "-" + f[1:] if f[1:].startswith(("avx512", "avx10", "evex512")) else f
+        for f in target.features.split(",")
+    )
+    return _with_width(replace(target, features=features))
+
+
+def _with_width(target: Target) -> Target:
+    present = {f[1:] for f in target.features.split(",") if f.startswith("+")}
+    avx512 = present >= _AVX512
+    bits = 512 if avx512 else 256 if {"avx2", "fma"} <= present else 128
+    return replace(target, avx512=avx512, vector_bits=bits)
+
+
+@functools.cache
+def machine(target: Target) -> Any:
+    """The code generator for `target`; llvmlite's own lock lets one thread at a time use it."""
+    llvm = binding()
+    return llvm.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu,
+        features=target.features,
+        opt=2,
+        reloc="pic",
+        codemodel=target.code_model,
+        jit=True,
+    )
+
+
+@functools.cache
+def binding() -> Any:
+    """`llvmlite.binding`, with LLVM set up for the processor of this process."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()
+    return llvm
