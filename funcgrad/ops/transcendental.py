@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.forms import elementwise
+from funcgrad.core.forms import Op, elementwise
 from funcgrad.ops.arithmetic import (
-    Op,
     add,
     divide,
     equal,

@@ -13,8 +13,9 @@ from funcgrad.core.primitive import Params, Primitive, Samples
 from funcgrad.core.tracer import EMPTY, Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 
-__all__ = ["UFUNCS", "Elementwise", "bind2", "elementwise", "left", "right"]
+__all__ = ["UFUNCS", "Elementwise", "Op", "bind2", "elementwise", "left", "right"]
 
+Op = Callable[..., Any]  # a function of operands; its attribute `primitive` is the record
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
 
 

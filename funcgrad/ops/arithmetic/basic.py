@@ -1,0 +1,117 @@
+"""The four operations, and `scale`, the product by which a cotangent meets a partial."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.algebra import algebra
+from funcgrad.core.forms import Elementwise, Op, bind2, elementwise, left, right
+from funcgrad.core.primitive import Params, Sample
+from funcgrad.core.tracer import Tracer
+from funcgrad.core.types import Array, ArrayType, promote
+from funcgrad.ops.samples import binary, draw, unary
+
+__all__ = [
+    "SCALE",
+    "add",
+    "divide",
+    "has_nan",
+    "multiply",
+    "negative",
+    "positive",
+    "reciprocal",
+    "scale",
+    "square",
+    "subtract",
+]
+
+ndarray = np.ndarray
+
+
+def has_nan(x: Any) -> bool:
+    """Whether a raw array holds a NaN (it may say yes for an array that holds none)."""
+    if type(x) is ndarray:
+        flat = x if x.ndim == 1 else x.ravel()
+        x = flat.dot(flat)  # squares do not cancel: the sum is NaN only if an element is
+    answer: Any = x != x
+    return bool(answer)
+
+
+def _scale(g: Any, d: Any) -> Any:
+    """g * d in the dtype of g, but 0 where g is exactly 0, past infinite and NaN partials."""
+    r = g * d
+    if r.dtype is not g.dtype and r.dtype.kind == g.dtype.kind:
+        r = r.astype(g.dtype)
+    if has_nan(r):
+        r = np.where(g == 0, r.dtype.type(0), r)[()]
+    return r
+
+
+class Scale(Elementwise):
+    """A cotangent or tangent times a partial derivative: the only place where the two meet.
+
+    It is bilinear for every transform; only the value masks. A mask on the value itself,
+    ``where(g == 0, …)``, would make the second derivative of sin² at 0 vanish.
+    """
+
+    def __init__(self) -> None:
+        partials = (lambda _, __, d: d, lambda _, g, __: g)
+        super().__init__("scale", np.multiply, _scale, partials)
+        self.keeps_weak = False
+
+    def type_rule(self, types: Any, params: Params) -> ArrayType:
+        g, d = types
+        shape = np.broadcast_shapes(g.shape, d.shape)
+        promoted = promote(g, d)
+        return ArrayType(shape, g.dtype if promoted.kind == g.dtype.kind else promoted)
+
+    def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
+        return sum(mask) == 1
+
+
+SCALE = Scale()
+SCALE.sample = lambda: [
+    Sample((draw((3,)), draw((3,), seed=1))),
+    Sample((draw((2, 1)), draw((3,), seed=1))),
+    Sample((np.array([0.0, 1.0, 0.0]), np.array([np.inf, 2.0, np.nan])), smooth=False),
+    Sample((np.zeros(3), draw((3,), seed=1))),
+]
+
+
+def scale(g: Array, d: Array) -> Array:
+    """The cotangent or tangent `g` times the partial derivative `d`; 0 where `g` is exactly 0."""
+    if isinstance(g, Tracer) or isinstance(d, Tracer):
+        return bind2(SCALE, g, d)
+    if not isinstance(g, (np.ndarray, np.generic)):
+        g = np.float64(g) if not isinstance(g, complex) else np.complex128(g)
+    return _scale(g, d)
+
+
+add: Op = elementwise(np.add, 1, 1, operator=operator.add, sample=binary(complex_=True))
+subtract: Op = elementwise(np.subtract, 1, -1, operator=operator.sub, sample=binary(complex_=True))
+multiply: Op = elementwise(
+    np.multiply,
+    right,
+    left,
+    operator=operator.mul,
+    sample=binary(complex_=True),
+)
+divide: Op = elementwise(
+    np.divide,
+    lambda _, __, y: divide(1.0, y),
+    lambda z, _, y: negative(divide(z, y)),  # not x / y²: y² may overflow
+    operator=operator.truediv,
+    sample=binary(-2, 2, 0.5, 2, complex_=True, kinks=((1e300, 1e200),)),
+)
+negative: Op = elementwise(np.negative, -1, operator=operator.neg, sample=unary(complex_=True))
+positive: Op = elementwise(np.positive, 1, operator=operator.pos, sample=unary(complex_=True))
+reciprocal: Op = elementwise(
+    np.reciprocal, lambda y, _: negative(multiply(y, y)), sample=unary(0.5, 2, complex_=True)
+)
+square: Op = elementwise(np.square, lambda _, x: multiply(2.0, x), sample=unary(complex_=True))
+
+algebra.add, algebra.negative, algebra.scale = add, negative, scale

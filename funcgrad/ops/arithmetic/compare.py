@@ -1,0 +1,73 @@
+"""Comparisons, logic, bits, tests of numbers and rounding: all of them locally constant."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.forms import Op, elementwise
+from funcgrad.core.primitive import Sample
+from funcgrad.ops.samples import binary, unary
+
+__all__ = [
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "ceil",
+    "equal",
+    "floor",
+    "floor_divide",
+    "greater",
+    "greater_equal",
+    "invert",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "not_equal",
+    "rint",
+    "sign",
+    "signbit",
+    "trunc",
+]
+
+equal: Op = elementwise(np.equal, operator=operator.eq, sample=binary())
+not_equal: Op = elementwise(np.not_equal, operator=operator.ne, sample=binary())
+less: Op = elementwise(np.less, operator=operator.lt, sample=binary())
+less_equal: Op = elementwise(np.less_equal, operator=operator.le, sample=binary())
+greater: Op = elementwise(np.greater, operator=operator.gt, sample=binary())
+greater_equal: Op = elementwise(np.greater_equal, operator=operator.ge, sample=binary())
+
+
+def _bools(count: int) -> Any:
+    values: Any = (np.array([True, False, True]), np.array([[False], [True]]))
+    return lambda: [Sample(values[:count])]
+
+
+logical_and: Op = elementwise(np.logical_and, sample=binary())
+logical_or: Op = elementwise(np.logical_or, sample=binary())
+logical_xor: Op = elementwise(np.logical_xor, sample=binary())
+logical_not: Op = elementwise(np.logical_not, sample=unary())
+bitwise_and: Op = elementwise(np.bitwise_and, operator=operator.and_, sample=_bools(2))
+bitwise_or: Op = elementwise(np.bitwise_or, operator=operator.or_, sample=_bools(2))
+bitwise_xor: Op = elementwise(np.bitwise_xor, operator=operator.xor, sample=_bools(2))
+invert: Op = elementwise(np.invert, operator=operator.invert, sample=_bools(1))
+isnan: Op = elementwise(np.isnan, sample=unary())
+isinf: Op = elementwise(np.isinf, sample=unary())
+isfinite: Op = elementwise(np.isfinite, sample=unary())
+signbit: Op = elementwise(np.signbit, sample=unary())
+sign: Op = elementwise(np.sign, sample=unary(0.1, 2))
+floor: Op = elementwise(np.floor, sample=unary(0.1, 0.9))
+ceil: Op = elementwise(np.ceil, sample=unary(0.1, 0.9))
+trunc: Op = elementwise(np.trunc, sample=unary(0.1, 0.9))
+rint: Op = elementwise(np.rint, sample=unary(0.1, 0.4))
+floor_divide: Op = elementwise(
+    np.floor_divide, operator=operator.floordiv, sample=binary(0.1, 0.4, 0.5, 2)
+)

@@ -1,0 +1,98 @@
+"""The larger and the smaller of two, absolute values, remainders, and what has kinks like them.
+
+Subgradients: two equal operands share the derivative of their maximum or minimum equally; |x|
+and hypot have 0 at 0.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.forms import Op, elementwise
+from funcgrad.core.tracer import type_of
+from funcgrad.ops.arithmetic.basic import divide, multiply, negative
+from funcgrad.ops.arithmetic.compare import (
+    equal,
+    floor_divide,
+    isnan,
+    logical_and,
+    logical_or,
+    sign,
+    trunc,
+)
+from funcgrad.ops.arithmetic.select import conjugate, where
+from funcgrad.ops.samples import binary, unary
+
+__all__ = [
+    "absolute",
+    "copysign",
+    "fabs",
+    "fmax",
+    "fmin",
+    "fmod",
+    "heaviside",
+    "hypot",
+    "maximum",
+    "minimum",
+    "remainder",
+]
+
+
+def _share(z: Any, x: Any, y: Any) -> Any:
+    """1 where `x` is the chosen one, ½ where both are; a NaN is chosen if the result is NaN."""
+    nan = isnan(z)  # not so where fmax and fmin pass over it
+    chosen = logical_or(equal(x, z), logical_and(nan, isnan(x)))
+    other = logical_or(equal(y, z), logical_and(nan, isnan(y)))
+    return where(chosen, where(other, 0.5, 1.0), 0.0)
+
+
+def _extremum(ufunc: np.ufunc) -> Any:
+    return elementwise(
+        ufunc,
+        lambda z, x, y: _share(z, x, y),
+        lambda z, x, y: _share(z, y, x),
+        sample=binary(kinks=((1.0, 1.0), (0.0, 0.0))),
+    )
+
+
+maximum, minimum, fmax, fmin = map(_extremum, (np.maximum, np.minimum, np.fmax, np.fmin))
+
+
+def _absolute_partial(y: Any, x: Any) -> Any:
+    if type_of(x).dtype.kind == "c":  # |z| is real: dz enters through Re(conj(z)/|z| dz)
+        return where(equal(y, 0), 0.0, divide(conjugate(x), where(equal(y, 0), 1.0, y)))
+    return sign(x)
+
+
+absolute: Op = elementwise(
+    np.absolute,
+    _absolute_partial,
+    operator=operator.abs,
+    sample=unary(0.1, 2, kinks=(0.0,), complex_=True),
+)
+fabs: Op = elementwise(np.fabs, lambda _, x: sign(x), sample=unary(0.1, 2, kinks=(0.0,)))
+remainder: Op = elementwise(
+    np.remainder,
+    1,
+    lambda _, x, y: negative(floor_divide(x, y)),
+    operator=operator.mod,
+    sample=binary(0.6, 0.9, 0.4, 0.5),
+)
+fmod: Op = elementwise(
+    np.fmod, 1, lambda _, x, y: negative(trunc(divide(x, y))), sample=binary(0.6, 0.9, 0.4, 0.5)
+)
+copysign: Op = elementwise(
+    np.copysign, lambda y, x, _: multiply(sign(x), sign(y)), 0, sample=binary(0.1, 2)
+)
+heaviside: Op = elementwise(
+    np.heaviside, 0, lambda _, x, __: where(equal(x, 0), 1.0, 0.0), sample=binary(0.1, 2)
+)
+hypot: Op = elementwise(
+    np.hypot,
+    lambda z, x, _: where(equal(z, 0), 0.0, divide(x, where(equal(z, 0), 1.0, z))),
+    lambda z, _, y: where(equal(z, 0), 0.0, divide(y, where(equal(z, 0), 1.0, z))),
+    sample=binary(kinks=((0.0, 0.0),)),
+)

@@ -1,0 +1,206 @@
+"""Selection by a condition, casts, and complex numbers and their parts: linear operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.algebra import algebra
+from funcgrad.core.forms import Elementwise, Linear, align, linear
+from funcgrad.core.primitive import Params, Sample
+from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.types import Array, ArrayType, promote
+from funcgrad.ops.arithmetic.basic import multiply
+from funcgrad.ops.samples import draw
+
+__all__ = [
+    "CAST",
+    "COMPLEX",
+    "CONJUGATE",
+    "IMAG",
+    "REAL",
+    "WHERE",
+    "cast",
+    "conjugate",
+    "from_parts",
+    "imag",
+    "real",
+    "where",
+]
+
+
+def _where(c: Any, x: Any, y: Any) -> Any:
+    found: Any = np.where(c, x, y)
+    return found[()]  # a NumPy scalar instead of an array without axes, as ufuncs give
+
+
+def _where_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
+    return bind(WHERE, align(xs, batched), params)
+
+
+def _where_type(c: ArrayType, x: ArrayType, y: ArrayType) -> ArrayType:
+    dtype = promote(x, y)
+    return ArrayType(np.broadcast_shapes(c.shape, x.shape, y.shape), dtype)
+
+
+WHERE: Linear = linear(
+    "where",
+    _where,
+    (
+        None,
+        lambda g, c, x, y: algebra.conform(where(c, g, 0.0), x),
+        lambda g, c, x, y: algebra.conform(where(c, 0.0, g), y),
+    ),
+    _where_type,
+    _where_batch,
+    sample=lambda: [
+        Sample((np.array([True, False, True]), draw((3,)), draw((3,), seed=1))),
+        Sample((np.array([True, False, True]), draw((2, 1)), 1.5)),
+        Sample((np.array([[True], [False]]), draw((3,)).astype(np.float32), draw((2, 3)))),
+    ],
+)
+
+
+def where(condition: Any, x: Any, y: Any) -> Array:
+    """`x` where `condition` holds, else `y`."""
+    return bind(WHERE, (operand(condition), operand(x), operand(y)))
+
+
+def _to_dtype(x: Any, dtype: Any) -> Any:
+    if not isinstance(x, (np.ndarray, np.generic)):
+        return np.asarray(x)[()].astype(dtype)
+    if x.dtype.kind == "c" and np.dtype(dtype).kind == "f":
+        x = x.real
+    return x.astype(dtype)
+
+
+CAST: Linear = linear(
+    "cast",
+    _to_dtype,
+    lambda g, x, *, dtype: cast(g, x.dtype),
+    lambda x, *, dtype: ArrayType(x.shape, np.dtype(dtype)),
+    lambda size, xs, batched, params: bind(CAST, xs, params),
+    sample=lambda: [
+        Sample((draw((3,)),), {"dtype": np.dtype(np.float32)}, smooth=False),
+        Sample((draw((3,)).astype(np.float32),), {"dtype": np.dtype(np.float64)}),
+    ],
+)
+
+
+def cast(x: Array, dtype: Any) -> Array:
+    """`x` with another dtype; from complex to real it takes the real part."""
+    dtype = np.dtype(dtype)
+    kind = type_of(x)
+    if kind.dtype == dtype and not kind.weak:
+        return x
+    if dtype.kind not in "fc":
+        # an integer or a bool has no tangent: the result is locally constant
+        return bind(ROUND_CAST, (x,), {"dtype": dtype})
+    return bind(CAST, (x,), {"dtype": dtype})
+
+
+class RoundCast(Elementwise):
+    """A cast to integers or bools."""
+
+    def __init__(self) -> None:
+        super().__init__("round_cast", np.rint, lambda x, dtype: _to_dtype(x, dtype), ())
+        self.sample = lambda: [Sample((draw((3,)),), {"dtype": np.dtype(np.int64)})]
+
+    def type_rule(self, types: Any, params: Params) -> ArrayType:
+        return ArrayType(types[0].shape, params["dtype"])
+
+
+ROUND_CAST = RoundCast()
+
+
+def _complex_sample() -> list[Sample]:
+    return [Sample((draw((2, 3)) + 1j * draw((2, 3), seed=1),)), Sample((draw((3,)),))]
+
+
+def _real_type(x: ArrayType) -> ArrayType:
+    return ArrayType(x.shape, np.zeros((), x.dtype).real.dtype)
+
+
+def _same_type(x: ArrayType) -> ArrayType:
+    return ArrayType(x.shape, x.dtype)
+
+
+CONJUGATE: Linear = linear(
+    "conjugate",
+    np.conjugate,
+    lambda g, x: conjugate(g),
+    _same_type,
+    lambda size, xs, batched, params: bind(CONJUGATE, xs),
+    sample=_complex_sample,
+)
+REAL: Linear = linear(
+    "real",
+    np.real,
+    lambda g, x: cast(g, x.dtype),
+    _real_type,
+    lambda size, xs, batched, params: bind(REAL, xs),
+    sample=_complex_sample,
+)
+IMAG: Linear = linear(
+    "imag",
+    np.imag,
+    lambda g, x: multiply(-1j, cast(g, x.dtype)) if x.dtype.kind == "c" else multiply(g, 0.0),
+    _real_type,
+    lambda size, xs, batched, params: bind(IMAG, xs),
+    sample=_complex_sample,
+)
+
+
+def conjugate(x: Any, /) -> Array:
+    """The complex conjugate."""
+    x = operand(x)
+    return bind(CONJUGATE, (x,)) if type_of(x).dtype.kind == "c" else x
+
+
+def real(x: Any) -> Array:
+    """The real part."""
+    x = operand(x)
+    return bind(REAL, (x,)) if type_of(x).dtype.kind == "c" else x
+
+
+def imag(x: Any) -> Array:
+    """The imaginary part."""
+    return bind(IMAG, (operand(x),))
+
+
+def _from_parts(re: Any, im: Any) -> Any:
+    dtype = np.result_type(re, im, np.complex64)
+    out = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), dtype)
+    out.real, out.imag = re, im
+    return out[()]
+
+
+def _from_parts_type(re: ArrayType, im: ArrayType) -> ArrayType:
+    dtype = np.result_type(re.dtype, im.dtype, np.complex64)
+    return ArrayType(np.broadcast_shapes(re.shape, im.shape), dtype)
+
+
+def _from_parts_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
+    return bind(COMPLEX, xs)  # both parts have one shape, and a part without the axis broadcasts
+
+
+COMPLEX: Linear = linear(
+    "complex",
+    _from_parts,
+    (
+        lambda g, re, im: algebra.conform(cast(g, re.dtype), re),
+        lambda g, re, im: algebra.conform(cast(multiply(1j, g), im.dtype), im),
+    ),
+    _from_parts_type,
+    _from_parts_batch,
+    sample=lambda: [
+        Sample((draw((2, 3)), draw((2, 3), seed=1))),
+        Sample((draw((3,)).astype(np.float32), draw((3,), seed=1).astype(np.float32))),
+    ],
+)
+
+
+def from_parts(re: Array, im: Array) -> Array:
+    """The complex array with these parts, which have the same shape."""
+    return bind(COMPLEX, (re, im))
