@@ -7,12 +7,27 @@ arrays; `funcgrad.numpy` is NumPy's namespace for them, and plain `np.*` calls w
 from funcgrad import errors, numpy, tree
 from funcgrad.config import config
 from funcgrad.core.tracer import value
-from funcgrad.transforms.api import grad, hvp, jvp, linearize, stop_gradient, value_and_grad, vjp
-from funcgrad.transforms.checkpoint import checkpoint
-from funcgrad.transforms.custom import custom_jvp, custom_vjp
-from funcgrad.transforms.jacobian import hessian, jacfwd, jacobian, jacrev
-from funcgrad.transforms.jit import ShapeDtypeStruct, eval_shape, jit, make_graph
-from funcgrad.transforms.vmap import vmap
+from funcgrad.transforms.api import (
+    ShapeDtypeStruct,
+    checkpoint,
+    custom_jvp,
+    custom_vjp,
+    eval_shape,
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacobian,
+    jacrev,
+    jit,
+    jvp,
+    linearize,
+    make_graph,
+    stop_gradient,
+    value_and_grad,
+    vjp,
+    vmap,
+)
 
 __version__ = "0.1.0"
 __all__ = [

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from funcgrad.core.forms import Samples
+from funcgrad.core.forms import Elementwise, Samples
 from funcgrad.core.primitive import PRIMITIVES, Params, Primitive, Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
@@ -31,7 +31,16 @@ from funcgrad.ops.reduction import (
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import reshape
 
-__all__ = ["Constant", "all", "any", "argmax", "argmin", "constant", "count_nonzero"]
+__all__ = [
+    "STOP_GRADIENT",
+    "Constant",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "constant",
+    "count_nonzero",
+]
 
 
 class Constant(Primitive):
@@ -182,3 +191,17 @@ def argmax(x: Array, axis: int | None = None, keepdims: bool = False) -> Array:
 def argmin(x: Array, axis: int | None = None, keepdims: bool = False) -> Array:
     """The position of the first smallest element along `axis`, or in the flat array."""
     return _apply_position(ARGMIN, x, axis, keepdims)
+
+
+class StopGradient(Elementwise):
+    """The identity, as an elementwise operation that is locally constant."""
+
+    def __init__(self) -> None:
+        super().__init__("stop_gradient", np.positive, lambda x: x, ())
+        self.sample = lambda: [Sample((np.array([1.0, 2.0]),)), Sample((draw((2, 3)),))]
+
+    def type_rule(self, types: Sequence[ArrayType], params: Params) -> ArrayType:
+        return types[0]
+
+
+STOP_GRADIENT = StopGradient()

@@ -16,7 +16,8 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import is_inexact
-from funcgrad.transforms.api import jvp, vjp
+from funcgrad.transforms.jvp import jvp
+from funcgrad.transforms.vjp import vjp
 
 __all__ = ["check_grads", "derivative_along"]
 

@@ -24,13 +24,21 @@ from funcgrad.errors import (
 )
 
 __all__ = [
+    "as_trees",
     "check_matches",
+    "check_scalar",
     "leaves_of",
     "lower",
     "name_of",
+    "no_tangent",
     "own",
+    "own_copy",
     "select",
+    "with_aux",
+    "zero_tangent",
 ]
+
+Function = Callable[..., Any]
 
 float0 = np.dtype([("float0", np.void, 0)])
 
@@ -172,4 +180,31 @@ def check_matches(
     return out
 
 
-Function = Callable[..., Any]
+def with_aux(out: Any, f: Function) -> tuple[Any, Any]:
+    if not isinstance(out, (tuple, list)) or len(out) != 2:
+        raise TypeError(f"with has_aux=True, {name_of(f)} has to return a pair (value, aux)")
+    return out[0], out[1]
+
+
+def as_trees(found: Sequence[Any], flat: Sequence[Any]) -> tuple[Any, ...]:
+    """Cotangents as trees, one for each group of leaves."""
+    leaves = [x for group, _ in flat for x in group]
+    whole = own([zero_tangent(x) if c is None else c for c, x in zip(found, leaves, strict=True)])
+    out, at = [], 0
+    for group, definition in flat:
+        out.append(tree.unflatten(definition, whole[at : at + len(group)]))
+        at += len(group)
+    return tuple(out)
+
+
+def zero_tangent(x: Any) -> Any:
+    kind = type_of(x)
+    return np.zeros(kind.shape, kind.dtype)[()] if is_inexact(kind.dtype) else no_tangent(kind)
+
+
+def no_tangent(kind: ArrayType) -> Any:
+    return np.zeros(kind.shape, float0)
+
+
+def own_copy(x: Any) -> Any:
+    return x.copy("K") if type(x) is np.ndarray else x

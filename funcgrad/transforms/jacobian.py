@@ -12,8 +12,9 @@ from funcgrad import tree
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.ops.shape import moveaxis, reshape
-from funcgrad.transforms.api import jvp, vjp
 from funcgrad.transforms.arguments import leaves_of, name_of, select
+from funcgrad.transforms.jvp import jvp
+from funcgrad.transforms.vjp import vjp
 from funcgrad.transforms.vmap import vmap
 
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]

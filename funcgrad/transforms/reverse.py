@@ -88,6 +88,11 @@ def _pull(
     return [dense(cts.get(leaf)) for leaf in leaves]
 
 
+def node_of(x: Any, tape: Tape) -> Any:
+    inner = x.content() if hasattr(x, "content") else x
+    return inner.node if isinstance(inner, Tracer) and inner.owner is tape else None
+
+
 # ------------------------------------------------------------- transposing linear functions
 
 

@@ -11,7 +11,7 @@ from numpy_cases import CASES, Case, rng
 
 import funcgrad.numpy as fnp
 from funcgrad import tree
-from funcgrad.transforms.api import grad, jvp, vjp
+from funcgrad import grad, jvp, vjp
 from funcgrad.transforms.jit import jit
 from funcgrad.transforms.vmap import vmap
 

@@ -16,7 +16,7 @@ from funcgrad.errors import (
     TracerConversionError,
     UnsupportedCallError,
 )
-from funcgrad.transforms.api import grad, jvp, value_and_grad
+from funcgrad import grad, jvp, value_and_grad
 from funcgrad.transforms.vmap import vmap
 
 X = np.array([0.5, -1.5, 2.0, 0.3])

@@ -1,0 +1,238 @@
+"""A call with a custom derivative rule as one operation: the primitives behind `custom.py`.
+
+The operation carries the user's functions, made flat: a tape stores the backward rule, `vmap`
+maps all of them, `jit` keeps them as callables, and the mode that was not stated is derived from
+the other one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from funcgrad import tree
+from funcgrad.core.algebra import algebra
+from funcgrad.core.forms import HigherOrder
+from funcgrad.core.primitive import Params, Primitive
+from funcgrad.core.tracer import Tracer, bind, operand, type_of
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.errors import CustomRuleError, located
+from funcgrad.graph.build import stage
+from funcgrad.ops.shape import broadcast_to
+from funcgrad.ops.sums import sum as sum_
+from funcgrad.transforms.arguments import lower
+from funcgrad.transforms.batch import Batch, BatchTracer
+from funcgrad.transforms.reverse import transpose_linear
+
+__all__ = ["CUSTOM_JVP", "CUSTOM_VJP", "JvpRule", "VjpRule"]
+
+Function = Callable[..., Any]
+
+
+class VjpRule(NamedTuple):
+    """Flat functions: leaves in, lists of leaves out; residuals are any object."""
+
+    name: str
+    fun: Function  # fun(*xs) -> outputs
+    fwd: Function  # fwd(*xs) -> (outputs, residuals)
+    bwd: Function  # bwd(residuals, cotangents of the outputs) -> cotangents of xs, None for zero
+
+
+class JvpRule(NamedTuple):
+    """As `VjpRule`, with ``jvp(xs, ts) -> (outputs, tangents)``."""
+
+    name: str
+    fun: Function
+    jvp: Function
+
+
+def _refuse_captured(outputs: Sequence[Any], trace: Any, name: str) -> None:
+    for o in outputs:
+        if isinstance(o, Tracer) and o.owner.level >= trace.level:
+            raise CustomRuleError(
+                located(
+                    f"{name} has a custom derivative rule and closes over a traced value, whose "
+                    "gradient the rule cannot give; pass that value as an argument"
+                )
+            )
+
+
+def _output_types(fun: Function, types: Sequence[ArrayType], name: str) -> tuple[ArrayType, ...]:
+    graph, captured = stage(fun, types)
+    if captured:
+        raise CustomRuleError(
+            located(
+                f"{name} has a custom derivative rule and closes over a traced value, whose "
+                "gradient the rule cannot give; pass that value as an argument"
+            )
+        )
+    return tuple(o.type for o in graph.outputs)
+
+
+# ------------------------------------------------------------------------ batched functions
+
+
+def _whole(x: Any, trace: Batch) -> Array:
+    """A result of a mapped function with the batch axis in front."""
+    x = operand(x)
+    mine = isinstance(x, Tracer) and x.owner is trace
+    x = lower(x, trace)
+    return x if mine else broadcast_to(x, (trace.size, *type_of(x).shape))
+
+
+def _split(xs: Sequence[Any], batched: Sequence[bool], trace: Batch) -> list[Any]:
+    return [BatchTracer(x, trace) if b else x for x, b in zip(xs, batched, strict=True)]
+
+
+def _batched_vjp(rule: VjpRule, size: int, batched: Sequence[bool]) -> VjpRule:
+    def fun(*xs: Any) -> list[Any]:
+        with Batch(size) as trace:
+            return [_whole(o, trace) for o in rule.fun(*_split(xs, batched, trace))]
+
+    def fwd(*xs: Any) -> tuple[list[Any], Any]:
+        with Batch(size) as trace:
+            outs, residuals = rule.fwd(*_split(xs, batched, trace))
+            found, definition = tree.flatten(residuals)
+            mapped = [isinstance(r, Tracer) and r.owner is trace for r in found]
+            values = [lower(r, trace) for r in found]
+            return [_whole(o, trace) for o in outs], (values, mapped, definition)
+
+    def bwd(residuals: Any, cts: Sequence[Any]) -> list[Any]:
+        values, mapped, definition = residuals
+        with Batch(size) as trace:
+            given = tree.unflatten(definition, _split(values, mapped, trace))
+            found = rule.bwd(given, [BatchTracer(c, trace) for c in cts])
+            out: list[Any] = []
+            for c, b in zip(found, batched, strict=True):
+                whole = None if c is None else _whole(c, trace)
+                out.append(whole if b or whole is None else sum_(whole, (0,)))
+            return out
+
+    return VjpRule(rule.name, fun, fwd, bwd)
+
+
+def _batched_jvp(rule: JvpRule, size: int, batched: Sequence[bool]) -> JvpRule:
+    def fun(*xs: Any) -> list[Any]:
+        with Batch(size) as trace:
+            return [_whole(o, trace) for o in rule.fun(*_split(xs, batched, trace))]
+
+    def jvp(xs: Sequence[Any], ts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        with Batch(size) as trace:
+            outs, moved = rule.jvp(_split(xs, batched, trace), _split(ts, batched, trace))
+            return [_whole(o, trace) for o in outs], [_whole(t, trace) for t in moved]
+
+    return JvpRule(rule.name, fun, jvp)
+
+
+# ------------------------------------------------------------------------------ primitives
+
+
+class Pullback(Primitive):
+    """What a node of a custom vjp holds: the residuals, and the rule in its parameters."""
+
+    opaque = True
+
+    def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
+        cts = [algebra.zeros(t) if c is None else c for c, t in zip(g, node.outputs, strict=True)]
+        found: list[Array | None] = node.params["rule"].bwd(node.saved, cts)
+        return found
+
+
+PULLBACK = Pullback("custom_vjp_pullback", lambda *_: ())
+
+
+class CustomVjp(HigherOrder):
+    """A call of a function with a custom vjp."""
+
+    def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
+        return _output_types(params["rule"].fun, types, params["rule"].name)
+
+    def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        nodes, xs, _ = trace.split(args)
+        outs, residuals = params["rule"].fwd(*xs)
+        _refuse_captured([*outs, *tree.leaves(residuals)], trace, params["rule"].name)
+        return trace.record_multiple(PULLBACK, nodes, params, residuals, outs)
+
+    def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        rule = params["rule"]
+        xs, ts = trace.split(args)
+        outs, residuals = rule.fwd(*xs)
+        _refuse_captured(outs, trace, rule.name)
+        moving = [i for i, t in enumerate(ts) if t is not None]
+        types = [type_of(o) for o in outs]
+
+        def pull(*cts: Any) -> tuple[Any, ...]:
+            found = rule.bwd(residuals, cts)
+            return tuple(
+                algebra.zeros(type_of(xs[i])) if found[i] is None else found[i] for i in moving
+            )
+
+        moved = transpose_linear(pull, types, tuple(ts[i] for i in moving))
+        return tuple(trace.dual(o, t) for o, t in zip(outs, moved, strict=True))
+
+    def map(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        xs, batched = trace.split(args)
+        outs = bind(self, xs, {"rule": _batched_vjp(params["rule"], trace.size, batched)})
+        return tuple(BatchTracer(o, trace) for o in outs)
+
+
+class PushedBack(Primitive):
+    """What a node of a custom jvp holds: the operands; its vjp transposes the rule."""
+
+    opaque = True
+
+    def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
+        rule, xs = node.params["rule"], node.saved
+        wanted = [i for i, p in enumerate(node.parents) if p is not None]
+        used = [k for k, c in enumerate(g) if c is not None]
+
+        def push(*moved: Any) -> tuple[Any, ...]:
+            ts = [algebra.zeros(type_of(x)) for x in xs]
+            for i, t in zip(wanted, moved, strict=True):
+                ts[i] = t
+            tangents = rule.jvp(xs, ts)[1]
+            return tuple(tangents[k] for k in used)
+
+        back = transpose_linear(push, [type_of(xs[i]) for i in wanted], tuple(g[k] for k in used))
+        out: list[Array | None] = [None] * len(xs)
+        for i, c in zip(wanted, back, strict=True):
+            out[i] = c
+        return out
+
+
+PUSHED_BACK = PushedBack("custom_jvp_pullback", lambda *_: ())
+
+
+class CustomJvp(HigherOrder):
+    """A call of a function with a custom jvp."""
+
+    def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
+        return _output_types(params["rule"].fun, types, params["rule"].name)
+
+    def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        nodes, xs, _ = trace.split(args)
+        outs = bind(self, xs, params)
+        _refuse_captured(outs, trace, params["rule"].name)
+        kept = [x if n is not None else trace.keep(x) for x, n in zip(xs, nodes, strict=True)]
+        return trace.record_multiple(PUSHED_BACK, nodes, params, kept, outs)
+
+    def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        xs, ts = trace.split(args)
+        given = [algebra.zeros(type_of(x)) if t is None else t for x, t in zip(xs, ts, strict=True)]
+        outs, moved = params["rule"].jvp(xs, given)
+        _refuse_captured(outs, trace, params["rule"].name)
+        return tuple(trace.dual(o, t) for o, t in zip(outs, moved, strict=True))
+
+    def map(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        xs, batched = trace.split(args)
+        # a tangent may be mapped where its primal is not
+        whole = [
+            x if b else broadcast_to(x, (trace.size, *type_of(x).shape))
+            for x, b in zip(xs, batched, strict=True)
+        ]
+        rule = _batched_jvp(params["rule"], trace.size, [True] * len(xs))
+        return tuple(BatchTracer(o, trace) for o in bind(self, whole, {"rule": rule}))
+
+
+CUSTOM_VJP = CustomVjp("custom_vjp", lambda *xs, rule: tuple(rule.fun(*xs)))
+CUSTOM_JVP = CustomJvp("custom_jvp", lambda *xs, rule: tuple(rule.fun(*xs)))

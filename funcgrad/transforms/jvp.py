@@ -1,0 +1,76 @@
+"""Forward mode: `jvp`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from funcgrad import tree
+from funcgrad.core.tracer import type_of
+from funcgrad.ops.arithmetic import cast
+from funcgrad.transforms.arguments import (
+    check_matches,
+    leaves_of,
+    lower,
+    name_of,
+    own,
+    own_copy,
+    with_aux,
+    zero_tangent,
+)
+from funcgrad.transforms.forward import DualTracer, Forward
+
+__all__ = ["jvp"]
+
+Function = Callable[..., Any]
+
+
+def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+    """The value of `f` and its derivative along `tangents`, in forward mode.
+
+    Parameters
+    ----------
+    f : callable
+        Its output may be any tree of arrays.
+    primals, tangents : tuple
+        The arguments and the direction: trees of the same structure, shapes and dtypes.
+    has_aux : bool, optional
+        `f` returns ``(output, aux)``.
+
+    Returns
+    -------
+    output, tangent[, aux]
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.jvp(np.sin, (0.0,), (2.0,))
+    (np.float64(0.0), np.float64(2.0))
+    """
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError("jvp takes primals and tangents as tuples, one item for each argument")
+    leaves, definition = leaves_of(tuple(primals), "the primals")
+    types = [type_of(x) for x in leaves]
+    ts = check_matches(tuple(tangents), definition, types, "the tangent")
+    aux = None
+    with Forward() as trace:
+        duals = [
+            x if t is None else DualTracer(own_copy(x), trace, cast(t, kind.dtype))
+            for x, t, kind in zip(leaves, ts, types, strict=True)
+        ]
+        out = f(*tree.unflatten(definition, duals))
+        if has_aux:
+            out, aux = with_aux(out, f)
+            aux = tree.map(lambda x: lower(x, trace), aux)
+        outputs, out_definition = leaves_of(out, f"the output of {name_of(f)}")
+        moved = [
+            o.tangent if isinstance(o, DualTracer) and o.owner is trace else None for o in outputs
+        ]
+        values = [lower(o, trace) for o in outputs]
+    moved = own(
+        [zero_tangent(v) if t is None else t for v, t in zip(values, moved, strict=True)],
+        [*ts, *values],
+    )
+    result = (tree.unflatten(out_definition, values), tree.unflatten(out_definition, moved))
+    return (*result, aux) if has_aux else result

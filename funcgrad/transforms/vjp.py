@@ -1,0 +1,154 @@
+"""Reverse mode for any output: `vjp`, and `linearize`, which transposes it once more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from funcgrad import tree
+from funcgrad.core.tracer import Tracer, type_of
+from funcgrad.core.types import ArrayType, is_inexact
+from funcgrad.ops.arithmetic import cast
+from funcgrad.transforms.arguments import (
+    as_trees,
+    check_matches,
+    leaves_of,
+    lower,
+    name_of,
+    no_tangent,
+    own,
+    own_copy,
+    with_aux,
+)
+from funcgrad.transforms.reverse import Tape, backward, node_of, transpose_linear, verify
+
+__all__ = ["linearize", "vjp"]
+
+Function = Callable[..., Any]
+
+
+def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """The value of `f` and the function that pulls cotangents back.
+
+    Parameters
+    ----------
+    f : callable
+        Its output may be any tree of arrays.
+    *primals
+        Its arguments: trees of arrays. Integer leaves get cotangents of dtype ``float0``.
+    has_aux : bool, optional
+        `f` returns ``(output, aux)``.
+
+    Returns
+    -------
+    output, pull[, aux]
+        ``pull(cotangent)`` takes a tree like `output` and returns a tuple of trees like `primals`.
+        It may be called several times.
+
+    Raises
+    ------
+    CotangentError
+        The cotangent has another tree, shape or dtype than the output.
+    MutatedCaptureError
+        A large array that is still needed was changed between `vjp` and `pull`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> y, pull = fg.vjp(lambda x: x * x, np.array([1.0, 2.0]))
+    >>> pull(np.ones(2))
+    (array([2., 4.]),)
+    """
+    flat = [leaves_of(p, f"argument {k} of {name_of(f)}") for k, p in enumerate(primals)]
+    aux = None
+    with Tape() as tape:
+        inputs = [
+            [tape.input(x) if is_inexact(type_of(x).dtype) else x for x in leaves]
+            for leaves, _ in flat
+        ]
+        args = [tree.unflatten(d, xs) for xs, (_, d) in zip(inputs, flat, strict=True)]
+        nodes = [node_of(t, tape) for group in inputs for t in group]
+        out = f(*args)
+        if has_aux:
+            out, aux = with_aux(out, f)
+            aux = tree.map(lambda x: lower(x, tape), aux)
+        outputs, definition = leaves_of(out, f"the output of {name_of(f)}")
+        roots = [node_of(o, tape) for o in outputs]
+        # own buffers: what is saved for `pull` must not change with what is returned
+        values = [own_copy(lower(o, tape)) for o in outputs]
+    types = [type_of(v) for v in values]
+    primal_types = [([_no_value(x) for x in leaves], d) for leaves, d in flat]
+
+    def pull(cotangent: Any) -> tuple[Any, ...]:
+        cts = check_matches(cotangent, definition, types, "the cotangent")
+        verify(tape.watches)
+        pairs = [
+            (root, cast(c, kind.dtype))
+            for root, c, kind in zip(roots, cts, types, strict=True)
+            if root is not None and c is not None
+        ]
+        wanted = [n for n in nodes if n is not None]
+        found = iter(own(backward(pairs, wanted), [c for _, c in pairs]))
+        return as_trees([None if n is None else next(found) for n in nodes], primal_types)
+
+    result = (tree.unflatten(definition, values), pull)
+    return (*result, aux) if has_aux else result
+
+
+class _Stand(Tracer):
+    """Remembers the type of a primal and nothing of its value."""
+
+    __slots__ = ("kind",)
+    kind: ArrayType
+
+    @property
+    def type(self) -> ArrayType:
+        return self.kind
+
+
+def _no_value(x: Any) -> Any:
+    stand = _Stand()
+    stand.kind = type_of(x)
+    return stand
+
+
+def linearize(f: Function, *primals: Any) -> tuple[Any, Function]:
+    """The value of `f` and its derivative at `primals` as a linear function of tangents.
+
+    `f` runs once; every call of the linear function costs about one backward pass.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> y, push = fg.linearize(lambda x: x**2, 3.0)
+    >>> push(1.0), push(0.5)
+    (np.float64(6.0), np.float64(3.0))
+    """
+    out, pull = vjp(f, *primals)
+    outputs, definition = tree.flatten(out)
+    types = [type_of(o) for o in outputs]
+    primal_leaves, primal_definition = leaves_of(tuple(primals), "the primals")
+    primal_types = [type_of(x) for x in primal_leaves]
+
+    def push(*tangents: Any) -> Any:
+        ts = check_matches(tuple(tangents), primal_definition, primal_types, "the tangent")
+        chosen = [i for i, t in enumerate(types) if is_inexact(t.dtype)]
+        cast_ts = [
+            None if t is None else cast(t, k.dtype) for t, k in zip(ts, primal_types, strict=True)
+        ]
+
+        def flat_pull(*cts: Any) -> tuple[Any, ...]:
+            given: list[Any] = [no_tangent(t) for t in types]
+            for i, c in zip(chosen, cts, strict=True):
+                given[i] = c
+            return tuple(tree.leaves(pull(tree.unflatten(definition, given))))
+
+        found = transpose_linear(flat_pull, [types[i] for i in chosen], tuple(cast_ts))
+        moved = [no_tangent(t) for t in types]
+        for i, t in zip(chosen, own(found), strict=True):
+            moved[i] = t
+        return tree.unflatten(definition, moved)
+
+    return out, push
