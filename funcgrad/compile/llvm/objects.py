@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ...errors import CompilerError
-from .target import Target, binding, host, machine
+from funcgrad.compile.llvm.target import Target, binding, host, machine
+from funcgrad.errors import CompilerError
 
 __all__ = ["Library", "build", "load"]
 

@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...config import config
+from funcgrad.config import config
 
 __all__ = ["Target", "host", "machine", "without_avx512"]
 
