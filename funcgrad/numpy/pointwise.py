@@ -55,7 +55,7 @@ def clip(
         return ops.minimum(x, hi)
     if hi is None:
         return ops.maximum(x, lo)
-    return pointwise.clip(x, operand(lo), operand(hi))
+    return pointwise.clip(x, lo, hi)
 
 
 # ---------------------------------------------------------------------------------- rounding

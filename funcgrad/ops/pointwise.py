@@ -6,23 +6,20 @@ Subgradients: at a bound of `clip` the value and the bound have ½ each.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from funcgrad.core.forms import Elementwise
-from funcgrad.core.primitive import Params, Sample
-from funcgrad.core.tracer import bind
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.forms import Op, elementwise
+from funcgrad.core.primitive import Sample
 from funcgrad.ops.arithmetic import (
     absolute,
     add,
     divide,
-    equal,
-    greater,
     less,
+    maximum,
     multiply,
+    share,
     square,
     subtract,
     where,
@@ -30,71 +27,40 @@ from funcgrad.ops.arithmetic import (
 from funcgrad.ops.samples import draw
 from funcgrad.ops.transcendental import cos
 
-__all__ = ["CLIP", "SINC", "clip", "sinc"]
+__all__ = ["clip", "sinc"]
 
 
-class _Signature:
-    """What the elementwise form asks of a ufunc, for a NumPy function that is none."""
-
-    def __init__(self, nin: int, resolve: Callable[..., Any]) -> None:
-        self.nin, self.resolve = nin, resolve
-
-    def resolve_dtypes(self, dtypes: Sequence[Any]) -> tuple[Any, ...]:
-        # a Python type stands for a weak operand, which `result_type` knows as a number
-        shown = [t() if isinstance(t, type) else t for t in dtypes[: self.nin]]
-        return (self.resolve(*shown),)
+def _shares(y: Any, x: Any, lo: Any, hi: Any) -> tuple[Any, Any]:
+    """What of the derivative goes to `x` in max(x, lo), and to that in min(max(x, lo), hi) = y."""
+    larger = maximum(x, lo)
+    return share(larger, x, lo), share(y, larger, hi)
 
 
-class Pointwise(Elementwise):
-    """An elementwise primitive that NumPy computes by a function instead of a ufunc."""
-
-    def __init__(
-        self, name: str, impl: Callable[..., Any], nin: int, resolve: Any, partials: Any
-    ) -> None:
-        super().__init__(name, _Signature(nin, resolve), impl, partials)  # type: ignore[arg-type]
-        self.keeps_weak = False
-
-    def type_rule(self, types: Sequence[ArrayType], params: Params) -> ArrayType:
-        first = ArrayType(types[0].shape, types[0].dtype)
-        return super().type_rule((first, *types[1:]), params)
+def _by_value(y: Any, x: Any, lo: Any, hi: Any) -> Any:
+    first, second = _shares(y, x, lo, hi)
+    return multiply(first, second)
 
 
-def _inside(x: Any, lo: Any, hi: Any) -> Any:
-    """1 between the bounds, ½ at a bound, 0 outside."""
-    above = where(equal(x, lo), 0.5, where(less(x, lo), 0.0, 1.0))
-    return where(equal(x, hi), 0.5, where(greater(x, hi), 0.0, above))
+def _by_lower(y: Any, x: Any, lo: Any, hi: Any) -> Any:
+    first, second = _shares(y, x, lo, hi)
+    return multiply(subtract(1.0, first), second)
 
 
-CLIP = Pointwise(
-    "clip",
-    np.clip,
-    3,
-    lambda x, lo, hi: np.result_type(x, lo, hi),
-    (
-        lambda _, x, lo, hi: _inside(x, lo, hi),
-        lambda _, x, lo, hi: where(
-            less(lo, hi),
-            where(equal(x, lo), 0.5, where(less(x, lo), 1.0, 0.0)),
-            0.0,
-        ),
-        lambda _, x, lo, hi: where(
-            greater(lo, hi),
-            1.0,
-            where(equal(x, hi), 0.5, where(greater(x, hi), 1.0, 0.0)),
-        ),
-    ),
-)
-CLIP.sample = lambda: [
-    Sample((draw((5,)), -0.7, 0.9)),
-    Sample((draw((2, 3)), draw((3,), -1.5, -0.5, 1), draw((2, 1), 0.5, 1.5, 2))),
-    Sample((draw((2, 3)).astype(np.float32), -1, 1)),
-    Sample((np.array([-1.0, 0.0, 1.0]), -1.0, 1.0), smooth=False),
-]
+def _by_upper(y: Any, x: Any, lo: Any, hi: Any) -> Any:
+    return subtract(1.0, _shares(y, x, lo, hi)[1])
 
 
-def clip(x: Array, lo: Array, hi: Array) -> Array:
-    """`x` limited to the interval from `lo` to `hi`."""
-    return bind(CLIP, (x, lo, hi))
+def _clip_samples() -> list[Sample]:
+    return [
+        Sample((draw((5,)), -0.7, 0.9)),
+        Sample((draw((2, 3)), draw((3,), -1.5, -0.5, 1), draw((2, 1), 0.5, 1.5, 2))),
+        Sample((draw((2, 3)).astype(np.float32), -1, 1)),
+        Sample((np.array([-1.0, 0.0, 1.0]), -1.0, 1.0), smooth=False),
+        Sample((np.array([-1.0, 0.0, 1.0]), 0.0, np.array([0.0, -1.0, 1.0])), smooth=False),
+    ]
+
+
+clip: Op = elementwise(np.clip, _by_value, _by_lower, _by_upper, sample=_clip_samples)
 
 
 _NEAR = 0.5
@@ -111,20 +77,16 @@ def _sinc_slope(x: Any) -> Any:
     for term in _TERMS:
         series = add(multiply(series, squared), term)
     far = where(near, 1.0, x)
-    slope = divide(subtract(cos(multiply(math.pi, far)), bind(SINC, (far,))), far)
+    slope = divide(subtract(cos(multiply(math.pi, far)), sinc(far)), far)
     return where(near, multiply(math.pi, multiply(series, small)), slope)
 
 
-SINC = Pointwise(
-    "sinc", np.sinc, 1, lambda x: np.result_type(x, 1.0), (lambda _, x: _sinc_slope(x),)
-)
-SINC.sample = lambda: [
-    Sample((draw((3,)),)),
-    Sample((np.array([0.0, 1e-3, 0.1, -0.16, 1.0]),)),
-    Sample((draw((2, 2)).astype(np.float32),)),
-]
+def _sinc_samples() -> list[Sample]:
+    return [
+        Sample((draw((3,)),)),
+        Sample((np.array([0.0, 1e-3, 0.1, -0.16, 1.0]),)),
+        Sample((draw((2, 2)).astype(np.float32),)),
+    ]
 
 
-def sinc(x: Array) -> Array:
-    """sin(πx) / (πx), with all its derivatives at 0."""
-    return bind(SINC, (x,))
+sinc: Op = elementwise(np.sinc, lambda _, x: _sinc_slope(x), sample=_sinc_samples)

@@ -33,3 +33,23 @@ def test_the_zeroth_power_is_constant_also_at_zero(p):
 
 def test_the_derivative_of_a_power_of_zero_by_its_exponent_is_zero():
     assert fg.grad(lambda p: np.power(0.0, p))(2.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("x", "lo", "hi", "want"),
+    [
+        (0.5, 0.0, 1.0, (1.0, 0.0, 0.0)),
+        (-1.0, 0.0, 1.0, (0.0, 1.0, 0.0)),
+        (2.0, 0.0, 1.0, (0.0, 0.0, 1.0)),
+        (0.0, 0.0, 1.0, (0.5, 0.5, 0.0)),
+        (1.0, 0.0, 1.0, (0.5, 0.0, 0.5)),
+        (-1.0, 0.0, 0.0, (0.0, 0.5, 0.5)),  # equal bounds share what is below them
+        (2.0, 0.0, 0.0, (0.0, 0.0, 1.0)),
+        (1.0, 2.0, 1.0, (0.0, 0.0, 1.0)),  # crossed bounds: NumPy returns the upper one
+        (np.nan, 0.0, 1.0, (1.0, 0.0, 0.0)),
+    ],
+)
+def test_clip_is_the_minimum_of_a_maximum(x, lo, hi, want):
+    three = [0, 1, 2]
+    composed = lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi)
+    assert fg.grad(np.clip, three)(x, lo, hi) == want == fg.grad(composed, three)(x, lo, hi)

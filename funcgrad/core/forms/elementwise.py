@@ -13,10 +13,33 @@ from funcgrad.core.primitive import Params, Primitive, Samples
 from funcgrad.core.tracer import EMPTY, Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 
-__all__ = ["UFUNCS", "Elementwise", "Op", "bind2", "elementwise", "left", "right"]
+__all__ = ["UFUNCS", "Elementwise", "Op", "Pointwise", "bind2", "elementwise", "left", "right"]
 
 Op = Callable[..., Any]  # a function of operands; its attribute `primitive` is the record
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
+
+
+class Pointwise:
+    """A function that works on each element and is no ufunc, with what the form asks of a ufunc."""
+
+    def __init__(self, function: Callable[..., Any], nin: int) -> None:
+        self.function, self.nin, self.nout = function, nin, 1
+        self.__name__ = function.__name__
+        self.known: dict[tuple[Any, ...], np.dtype[Any]] = {}
+
+    def __call__(self, *xs: Any) -> Any:
+        y = self.function(*xs)
+        return y if isinstance(y, (np.ndarray, np.generic)) else np.asarray(y)[()]
+
+    def resolve_dtypes(self, dtypes: Sequence[Any]) -> tuple[Any, ...]:
+        """As the method of ufuncs: the dtypes of operands and output; a Python type is weak."""
+        given = tuple(dtypes[: self.nin])
+        if given not in self.known:
+            with np.errstate(all="ignore"):
+                ones = [d(1) if isinstance(d, type) else np.ones(1, d) for d in given]
+                self.known[given] = np.asarray(self.function(*ones)).dtype
+        out = self.known[given]
+        return (*(out if isinstance(d, type) else d for d in given), out)
 
 
 class Elementwise(Primitive):
@@ -28,7 +51,11 @@ class Elementwise(Primitive):
     form = "elementwise"
 
     def __init__(
-        self, name: str, ufunc: np.ufunc, impl: Callable[..., Any], partials: Sequence[Any]
+        self,
+        name: str,
+        ufunc: np.ufunc | Pointwise,
+        impl: Callable[..., Any],
+        partials: Sequence[Any],
     ) -> None:
         super().__init__(name, impl)
         self.ufunc = ufunc
@@ -114,7 +141,7 @@ def _times(g: Array, d: Any, values: Sequence[Any]) -> Array | None:
 
 
 def elementwise(
-    ufunc: np.ufunc,
+    function: Callable[..., Any],
     *partials: Any,
     operator: Callable[..., Any] | None = None,
     name: str | None = None,
@@ -124,8 +151,9 @@ def elementwise(
 
     Parameters
     ----------
-    ufunc : numpy.ufunc
-        Gives values and dtypes.
+    function : numpy.ufunc or callable
+        Gives values and dtypes. What is no ufunc has to broadcast its operands as ufuncs do; it
+        takes as many as there are partials.
     *partials : float or callable
         One per operand: a number, or ``lambda y, x0, x1: …`` of the output and the operands, in
         funcgrad operations. None at all: the operation is locally constant.
@@ -141,12 +169,14 @@ def elementwise(
     callable
         The operation; its attribute `primitive` is the record.
     """
+    ufunc = function if isinstance(function, np.ufunc) else Pointwise(function, len(partials))
     prim = Elementwise(name or ufunc.__name__, ufunc, operator or ufunc, partials)
     prim.sample = sample
     op = _unary(prim) if ufunc.nin == 1 else _binary(prim) if ufunc.nin == 2 else _nary(prim)
     op.__name__ = op.__qualname__ = prim.name
     op.primitive = prim  # type: ignore[attr-defined]
-    UFUNCS.setdefault(ufunc, op)
+    if isinstance(ufunc, np.ufunc):
+        UFUNCS.setdefault(ufunc, op)
     return op
 
 

@@ -51,6 +51,7 @@ from funcgrad.ops.arithmetic.extrema import (
     maximum,
     minimum,
     remainder,
+    share,
 )
 from funcgrad.ops.arithmetic.power import (
     cbrt,
@@ -129,6 +130,7 @@ __all__ = [
     "remainder",
     "rint",
     "scale",
+    "share",
     "sign",
     "signbit",
     "sqrt",

@@ -38,10 +38,11 @@ __all__ = [
     "maximum",
     "minimum",
     "remainder",
+    "share",
 ]
 
 
-def _share(z: Any, x: Any, y: Any) -> Any:
+def share(z: Any, x: Any, y: Any) -> Any:
     """1 where `x` is the chosen one, ½ where both are; a NaN is chosen if the result is NaN."""
     nan = isnan(z)  # not so where fmax and fmin pass over it
     chosen = logical_or(equal(x, z), logical_and(nan, isnan(x)))
@@ -52,8 +53,8 @@ def _share(z: Any, x: Any, y: Any) -> Any:
 def _extremum(ufunc: np.ufunc) -> Any:
     return elementwise(
         ufunc,
-        lambda z, x, y: _share(z, x, y),
-        lambda z, x, y: _share(z, y, x),
+        lambda z, x, y: share(z, x, y),
+        lambda z, x, y: share(z, y, x),
         sample=binary(kinks=((1.0, 1.0), (0.0, 0.0))),
     )
 
