@@ -80,7 +80,7 @@ class Config:
     cache_directory: str | None = field(
         default_factory=lambda: os.environ.get("FUNCGRAD_CACHE_DIR") or None
     )
-    cache_size: int = 256 * 1024 * 1024
+    cache_size: int = 64 * 1024 * 1024
 
     def __setattr__(self, name: str, value: object) -> None:
         if name == "threads":

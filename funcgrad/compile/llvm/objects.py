@@ -18,12 +18,12 @@ from typing import Any
 from funcgrad.compile.llvm.target import Target, binding, host, machine
 from funcgrad.errors import CompilerError
 
-__all__ = ["Library", "build", "load"]
+__all__ = ["Library", "build", "load", "lock"]
 
-_lock = threading.RLock()
+lock = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+        before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
     )
 
 
@@ -35,7 +35,7 @@ def build(text: str, *, optimize: bool = False, target: Target | None = None) ->
     """
     target = host() if target is None else target
     llvm = binding()
-    with _lock, _parsed(llvm, text, target) as module:
+    with lock, _parsed(llvm, text, target) as module:
         if optimize:
             _optimize(llvm, module, target)
         code: bytes = machine(target).emit_object(module)
@@ -119,7 +119,7 @@ class Library:
 
     def address(self, name: str) -> int:
         """The address of the function or variable `name`; valid while the library lives."""
-        with _lock:
+        with lock:
             try:
                 tracker = self._linker.lookup(self._name, name)
             except RuntimeError as error:
@@ -134,8 +134,9 @@ class Library:
     def __del__(self) -> None:
         # llvmlite locks each of its calls; ours is around it so that no fork sees that one taken.
         # At the exit of the process llvmlite leaves all mapped, for threads that still run.
-        with _lock:
-            self._trackers.clear()
+        with lock:
+            for tracker in self._trackers:
+                tracker.close()
             self._linker = None
 
 
@@ -146,7 +147,7 @@ def load(object_code: bytes, symbols: Mapping[str, int] | None = None) -> Librar
     those of the process (libc, libm, the C API of Python where it is exported).
     """
     llvm = binding()
-    with _lock:
+    with lock:
         linker, name = _next_linker()
         builder = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
         for symbol, address in (symbols or {}).items():

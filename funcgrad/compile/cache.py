@@ -1,0 +1,93 @@
+"""Compiled code: looked for in memory, then on disk, then built.
+
+The key is the digest of all that object code depends on: the text, the processor, the versions.
+It imports compile/llvm and the store.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import weakref
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from funcgrad.compile import store
+from funcgrad.compile.llvm import objects
+from funcgrad.compile.llvm.target import Target, binding, host
+
+__all__ = ["Statistics", "library", "statistics"]
+
+
+@dataclass
+class Statistics:
+    """How often `library` found code in memory, on disk, or had to build it."""
+
+    memory: int = 0
+    disk: int = 0
+    built: int = 0
+
+
+statistics = Statistics()
+_libraries: weakref.WeakValueDictionary[tuple[object, ...], objects.Library]
+_libraries = weakref.WeakValueDictionary()
+_recent: OrderedDict[str, bytes] = OrderedDict()
+_RECENT_BYTES = 16 * 1024 * 1024
+
+
+def library(
+    text: str,
+    *,
+    optimize: bool = False,
+    symbols: Mapping[str, int] | None = None,
+    target: Target | None = None,
+) -> objects.Library:
+    """The linked module `text`; threads that ask for the same one at once get the same one.
+
+    `symbols` are addresses in the process that stay valid for ever, so never those of another
+    library. See `objects.build` and `objects.load`.
+    """
+    target = host() if target is None else target
+    key = _digest(text, optimize, target)
+    linked = (key, *sorted((symbols or {}).items()))
+    with objects.lock:
+        found = _libraries.get(linked)
+        if found is None:
+            found = objects.load(_object_code(key, text, optimize, target), symbols)
+            _libraries[linked] = found
+        else:
+            statistics.memory += 1
+        return found
+
+
+def _digest(text: str, optimize: bool, target: Target) -> str:
+    llvm = binding()
+    import llvmlite
+
+    versions = f"{store.FORMAT} {llvmlite.__version__} {llvm.llvm_version_info} {optimize}"
+    parts = "\0".join((versions, target.description, text))
+    return hashlib.blake2b(parts.encode(), digest_size=24).hexdigest()
+
+
+def _object_code(key: str, text: str, optimize: bool, target: Target) -> bytes:
+    code = _recent.get(key)
+    if code is not None:
+        statistics.memory += 1
+        _recent.move_to_end(key)
+        return code
+    code = store.read(key)
+    if code is not None:
+        statistics.disk += 1
+    else:
+        code = objects.build(text, optimize=optimize, target=target)
+        statistics.built += 1
+        store.write(key, code)
+    _remember(key, code)
+    return code
+
+
+def _remember(key: str, code: bytes) -> None:
+    _recent[key] = code
+    total = sum(map(len, _recent.values()))
+    while total > _RECENT_BYTES:
+        total -= len(_recent.popitem(last=False)[1])
