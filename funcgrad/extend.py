@@ -1,27 +1,73 @@
-"""For contributors of primitives: the five forms, samples, and the operations to write rules in.
+"""For contributors of primitives: the five forms, samples, and what rules are written with.
 
-An elementwise primitive from a ufunc needs one statement; it then works in every transform, and
-the test suite finds it through its sample.
+A primitive is one record in one of five forms. It then works in every transform, at every order;
+rules are written with ``np.*`` or `funcgrad.numpy`, so that they can be differentiated again. The
+first two are one statement each:
 
 >>> import numpy as np
 >>> import funcgrad as fg
->>> from funcgrad.extend import elementwise, Sample
+>>> from funcgrad.extend import Sample, elementwise
 >>> softsign = elementwise(
-...     np.frompyfunc(lambda x: x, 1, 1), lambda y, x: y, name="doc_example"
-... ) if False else None
+...     lambda x: x / (1.0 + np.abs(x)),
+...     lambda _, x: 1.0 / (1.0 + np.abs(x)) ** 2,  # the output, not needed, then the operand
+...     name="softsign",
+...     sample=lambda: [Sample((np.array([-1.0, 0.5, 3.0]),))],
+... )
+>>> fg.grad(softsign)(1.0)
+np.float64(0.25)
+>>> fg.vmap(fg.grad(softsign))(np.array([0.0, 1.0, 3.0]))
+array([1.    , 0.25  , 0.0625])
+
+The others bind their record to operands:
+
+>>> from funcgrad.extend import bind, explicit, operand
+>>> LOGSUMEXP = explicit(
+...     "logsumexp_of_last",
+...     lambda x: np.logaddexp.reduce(x, axis=-1),
+...     signature="(n)->()",
+...     vjp=[lambda g, y, x: np.expand_dims(g, -1) * np.exp(x - np.expand_dims(y, -1))],
+... )
+>>> def logsumexp(x):
+...     return bind(LOGSUMEXP, (operand(x),))
+>>> fg.jit(fg.grad(logsumexp))(np.array([0.0, 0.0, 0.0, 0.0]))
+array([0.25, 0.25, 0.25, 0.25])
+>>> fg.hessian(logsumexp)(np.array([0.0, 0.0]))
+array([[ 0.25, -0.25],
+       [-0.25,  0.25]])
 """
 
-from funcgrad.core.forms import elementwise, explicit, linear, multilinear
+from funcgrad.core.forms import (
+    Elementwise,
+    Explicit,
+    HigherOrder,
+    Linear,
+    Multilinear,
+    align,
+    each_lane,
+    elementwise,
+    explicit,
+    linear,
+    multilinear,
+)
 from funcgrad.core.primitive import PRIMITIVES, Primitive, Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import ArrayType
+from funcgrad.ops.constant import constant
 
 __all__ = [
     "PRIMITIVES",
     "ArrayType",
+    "Elementwise",
+    "Explicit",
+    "HigherOrder",
+    "Linear",
+    "Multilinear",
     "Primitive",
     "Sample",
+    "align",
     "bind",
+    "constant",
+    "each_lane",
     "elementwise",
     "explicit",
     "linear",

@@ -6,8 +6,9 @@ from funcgrad.transforms.grad import grad, hvp, value_and_grad
 from funcgrad.transforms.jacobian import hessian, jacfwd, jacobian, jacrev
 from funcgrad.transforms.jit import ShapeDtypeStruct, eval_shape, jit, make_graph
 from funcgrad.transforms.jvp import jvp
+from funcgrad.transforms.linearize import linearize
 from funcgrad.transforms.stop import stop_gradient
-from funcgrad.transforms.vjp import linearize, vjp
+from funcgrad.transforms.vjp import vjp
 from funcgrad.transforms.vmap import vmap
 
 __all__ = [

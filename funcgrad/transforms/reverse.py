@@ -16,11 +16,12 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.tracer import Tracer
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import NotDifferentiableError, located
+from funcgrad.graph.build import StageTracer
 from funcgrad.transforms.guard import verify
 from funcgrad.transforms.node import PICK, Cotangents, Node, OpaqueRule, add, dense
 from funcgrad.transforms.tape import PLAIN, Tape
 
-__all__ = ["Tape", "backward", "transpose_linear", "verify"]
+__all__ = ["Tape", "backward", "node_of", "transpose_linear", "verify"]
 
 float64 = np.float64
 
@@ -101,9 +102,10 @@ def transpose_linear(
 ) -> list[Array]:
     """The transpose of a linear function of operands of `types`, applied to `cotangents`.
 
-    It is taped at zero, and every node on the way has to be linear in what is traced.
+    It is taped at zero, where its value has to be zero, and every node on the way has to be
+    linear in what is traced.
     """
-    with Tape() as tape:
+    with Tape(linear=True) as tape:
         inputs = [tape.input(algebra.zeros(t)) for t in types]
         out = fn(*inputs)
     outputs = out if isinstance(out, (tuple, list)) else (out,)
@@ -114,6 +116,8 @@ def transpose_linear(
         if isinstance(o, Tracer) and o.owner is tape and g is not None
     ]
     _check_linear([node for node, _ in roots])
+    for o in outputs:
+        _check_zero(o)
     found = backward(roots, [x.node for x in inputs])
     return [algebra.zeros(t) if c is None else c for c, t in zip(found, types, strict=True)]
 
@@ -127,6 +131,21 @@ def _check_linear(roots: Sequence[Node]) -> None:
             raise NotDifferentiableError(
                 located(f"a function to be transposed is not linear: it applies {prim.name}")
             )
+
+
+def _check_zero(x: Array) -> None:
+    """Raise for what is not zero at zero: an affine function has linear nodes too.
+
+    A NaN is let pass (0 times an infinite factor), and so is what is abstract under `jit`.
+    """
+    while isinstance(x, Tracer):
+        if isinstance(x, StageTracer):
+            return
+        x = x.value
+    if np.any((x != 0) & (x == x)):
+        raise NotDifferentiableError(
+            located("a function to be transposed is not linear: its value at zero is not zero")
+        )
 
 
 algebra.transpose_linear = transpose_linear

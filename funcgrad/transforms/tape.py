@@ -37,11 +37,12 @@ PLAIN = frozenset((ndarray, float, float64))
 class Tape(Trace):
     """The trace of reverse mode."""
 
-    __slots__ = ("kinds", "scalar", "watches")
+    __slots__ = ("kinds", "linear", "scalar", "watches")
     what: ClassVar[str] = "a gradient"
 
-    def __init__(self) -> None:
+    def __init__(self, linear: bool = False) -> None:
         super().__init__()
+        self.linear = linear  # to be transposed: graphs are taken apart, so that nodes tell
         self.watches: list[Watch] = []
         self.kinds: dict[tuple[int, ...], object] = {(): None}  # a 0-d array becomes a scalar
         self.scalar = object()

@@ -1,4 +1,4 @@
-"""Reverse mode for any output: `vjp`, and `linearize`, which transposes it once more."""
+"""Reverse mode for any output: `vjp`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from funcgrad.transforms.arguments import (
     leaves_of,
     lower,
     name_of,
-    no_tangent,
     own,
     own_copy,
     with_aux,
 )
-from funcgrad.transforms.reverse import Tape, backward, node_of, transpose_linear, verify
+from funcgrad.transforms.reverse import Tape, backward, node_of, verify
 
-__all__ = ["linearize", "vjp"]
+__all__ = ["vjp"]
 
 Function = Callable[..., Any]
 
@@ -111,44 +110,3 @@ def _no_value(x: Any) -> Any:
     stand = _Stand()
     stand.kind = type_of(x)
     return stand
-
-
-def linearize(f: Function, *primals: Any) -> tuple[Any, Function]:
-    """The value of `f` and its derivative at `primals` as a linear function of tangents.
-
-    `f` runs once; every call of the linear function costs about one backward pass.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> y, push = fg.linearize(lambda x: x**2, 3.0)
-    >>> push(1.0), push(0.5)
-    (np.float64(6.0), np.float64(3.0))
-    """
-    out, pull = vjp(f, *primals)
-    outputs, definition = tree.flatten(out)
-    types = [type_of(o) for o in outputs]
-    primal_leaves, primal_definition = leaves_of(tuple(primals), "the primals")
-    primal_types = [type_of(x) for x in primal_leaves]
-
-    def push(*tangents: Any) -> Any:
-        ts = check_matches(tuple(tangents), primal_definition, primal_types, "the tangent")
-        chosen = [i for i, t in enumerate(types) if is_inexact(t.dtype)]
-        cast_ts = [
-            None if t is None else cast(t, k.dtype) for t, k in zip(ts, primal_types, strict=True)
-        ]
-
-        def flat_pull(*cts: Any) -> tuple[Any, ...]:
-            given: list[Any] = [no_tangent(t) for t in types]
-            for i, c in zip(chosen, cts, strict=True):
-                given[i] = c
-            return tuple(tree.leaves(pull(tree.unflatten(definition, given))))
-
-        found = transpose_linear(flat_pull, [types[i] for i in chosen], tuple(cast_ts))
-        moved = [no_tangent(t) for t in types]
-        for i, t in zip(chosen, own(found), strict=True):
-            moved[i] = t
-        return tree.unflatten(definition, moved)
-
-    return out, push

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad.errors import CustomRuleError, NotDifferentiableError
+from funcgrad.errors import CustomRuleError, NotDifferentiableError, TreeError
 
 X = np.array([0.3, -0.6, 0.9])
 
@@ -105,4 +105,41 @@ def test_a_rule_that_is_not_linear_has_no_forward_mode():
     f.defvjp(lambda x: (x, None), lambda _, g: (g * g,))
     assert fg.grad(f)(1.0) == 1.0
     with pytest.raises(NotDifferentiableError, match="not linear"):
+        fg.jvp(f, (1.0,), (1.0,))
+
+
+@pytest.mark.parametrize("bwd", [lambda _, g: (np.where(X > 0, g, 1.0),), lambda _, g: (X,)])
+def test_a_rule_that_is_affine_has_no_forward_mode(bwd):
+    f = fg.custom_vjp(lambda x: x)
+    f.defvjp(lambda x: (x, None), bwd)
+    for forward in (lambda x: fg.jvp(f, (x,), (x,)), lambda x: fg.linearize(f, x)):
+        for transform in (lambda g: g, fg.jit):
+            with pytest.raises(NotDifferentiableError, match="its value at zero is not zero"):
+                transform(forward)(X)
+
+
+@pytest.mark.parametrize("wrap", [fg.jit, fg.checkpoint])
+def test_a_rule_may_call_a_linear_function_that_is_staged(wrap):
+    f = fg.custom_vjp(np.sin)
+    pull = wrap(lambda x, g: np.cos(x) * g)
+    f.defvjp(lambda x: (np.sin(x), x), lambda x, g: (pull(x, g),))
+    np.testing.assert_allclose(fg.jvp(f, (X,), (X,))[1], np.cos(X) * X)
+    np.testing.assert_allclose(fg.hessian(lambda x: np.sum(f(x)))(X), np.diag(-np.sin(X)))
+
+
+def test_wrong_forward_rules_are_named():
+    f = fg.custom_jvp(lambda x: x)
+    with pytest.raises(CustomRuleError, match=r"no rule yet; call defjvp\(jvp\) first"):
+        f(1.0)
+    f.defjvp(lambda xs, ts: xs[0])
+    with pytest.raises(CustomRuleError, match=r"jvp rule of .* has to return a tuple of 2"):
+        fg.jvp(f, (1.0,), (1.0,))
+    f.defjvp(lambda xs, ts: (xs[0], np.ones(2)))
+    with pytest.raises(CustomRuleError, match=r"returned shape \(2,\); it has to be \(\)"):
+        fg.jvp(f, (1.0,), (1.0,))
+    f.defjvp(lambda xs, ts: (xs[0], (ts[0],)))
+    with pytest.raises(CustomRuleError, match="returned a tangent of tree"):
+        fg.grad(f)(1.0)
+    f.defjvp(lambda xs, ts: (xs[0], "text"))
+    with pytest.raises(TreeError, match="is 'str', which is neither an array nor a number"):
         fg.jvp(f, (1.0,), (1.0,))

@@ -1,0 +1,83 @@
+"""`linearize`: the derivative at a point as a function of tangents.
+
+Forward mode is run on the primals as they are and on tangents that are staged. What depends on
+primals alone is computed there and then, so the graph holds the linear part and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from funcgrad import tree
+from funcgrad.core.tracer import type_of
+from funcgrad.core.types import Array, ArrayType, is_inexact
+from funcgrad.graph.build import stage
+from funcgrad.ops.arithmetic import cast
+from funcgrad.transforms.arguments import check_matches, leaves_of, no_tangent, own
+from funcgrad.transforms.call import call_graph
+from funcgrad.transforms.jvp import jvp
+
+__all__ = ["linearize"]
+
+Function = Callable[..., Any]
+
+
+def linearize(f: Function, *primals: Any) -> tuple[Any, Function]:
+    """The value of `f` and its derivative at `primals` as a linear function of tangents.
+
+    Parameters
+    ----------
+    f : callable
+        Its output may be any tree of arrays. It runs once.
+    *primals
+        Its arguments: trees of arrays.
+
+    Returns
+    -------
+    output, push
+        ``push(*tangents)`` takes trees like `primals` and returns a tree like `output`. It may be
+        called several times, and costs what `jvp` costs beyond the function itself.
+
+    Raises
+    ------
+    CotangentError
+        A tangent has another tree, shape or dtype than its primal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> y, push = fg.linearize(lambda x: x**2, 3.0)
+    >>> push(1.0), push(0.5)
+    (np.float64(6.0), np.float64(3.0))
+    """
+    leaves, definition = leaves_of(tuple(primals), "the primals")
+    types = [type_of(x) for x in leaves]
+    moving = [i for i, t in enumerate(types) if is_inexact(t.dtype)]
+    outputs: list[Any] = []
+
+    def pushed(*ts: Array) -> list[Array]:
+        given = [no_tangent(t) for t in types]
+        for i, t in zip(moving, ts, strict=True):
+            given[i] = t
+        out, moved = jvp(f, primals, tree.unflatten(definition, given))
+        outputs.append(out)
+        return [t for t, o in zip(*map(tree.leaves, (moved, out)), strict=True) if _moves(o)]
+
+    graph, adopted = stage(pushed, [ArrayType(types[i].shape, types[i].dtype) for i in moving])
+    out = outputs[0]
+    found, out_definition = tree.flatten(out)
+
+    def push(*tangents: Any) -> Any:
+        ts = check_matches(tuple(tangents), definition, types, "the tangent")
+        given = [cast(ts[i], types[i].dtype) for i in moving]
+        moved = iter(own(call_graph(graph, *given, *adopted), given))
+        whole = [next(moved) if _moves(o) else no_tangent(type_of(o)) for o in found]
+        return tree.unflatten(out_definition, whole)
+
+    return out, push
+
+
+def _moves(x: Any) -> bool:
+    return is_inexact(type_of(x).dtype)
