@@ -20,7 +20,7 @@ from funcgrad.graph.ir import Atom, Equation, Graph
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops.graded import MAX, MIN, PROD
 from funcgrad.ops.reduction import extent
-from funcgrad.ops.shape import broadcast_to
+from funcgrad.ops.shape import broadcast_to, reshape
 from funcgrad.ops.sums import SUM
 from funcgrad.passes.rewrite import Rewriter, rewrite
 
@@ -66,6 +66,9 @@ def _native(e: Equation) -> bool:
 
 def _sum(e: Equation) -> Body | None:
     p = e.params
+    if _native(e) and extent(e.inputs[0].type.shape, p["axes"]) == 1 and len(e.inputs) == 1:
+        out = e.outputs[0].type  # NumPy's sum starts from 0, which -0 shows
+        return lambda x: ops.add(reshape(ops.cast(x, out.dtype), out.shape), out.dtype.type(0))
     if not _native(e) or (len(e.inputs) == 1 and p["dtype"] is None):
         return None
 

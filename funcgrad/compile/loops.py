@@ -1,0 +1,315 @@
+"""Loop nests: what a fused group of operations does, in a form that every backend can print.
+
+A kernel is straight-line scalar code inside loops. Values have names and are defined once; sizes,
+strides and odd numbers are parameters, so that one kernel serves every length. The loop over
+chunks is the outermost and may be cut anywhere: what a chunk computes does not depend on which
+thread runs it. A "vector" loop may run its iterations several at a time, because what they share
+is named as a carry with the operation that combines it. `run` executes a kernel in plain Python,
+for tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = [
+    "Accumulate",
+    "Address",
+    "Buffer",
+    "Carry",
+    "Combine",
+    "Const",
+    "For",
+    "Kernel",
+    "Let",
+    "Load",
+    "Require",
+    "Store",
+    "identity",
+    "run",
+    "show",
+]
+
+Term = int | str
+
+
+class Const(NamedTuple):
+    """A number written into the code."""
+
+    value: Any
+    dtype: str
+
+
+Operand = str | Const
+
+
+class Address(NamedTuple):
+    """An element of a buffer: offset + Σ index · stride, counted in elements."""
+
+    buffer: str
+    terms: tuple[tuple[str, Term], ...]
+    offset: Term = 0
+
+
+class Let(NamedTuple):
+    """name = op(args), a value of `dtype`."""
+
+    name: str
+    dtype: str
+    op: str
+    args: tuple[Operand, ...]
+
+
+class Load(NamedTuple):
+    name: str
+    dtype: str
+    address: Address
+
+
+class Store(NamedTuple):
+    address: Address
+    value: Operand
+    dtype: str
+
+
+class Accumulate(NamedTuple):
+    """buffer[address] = op(buffer[address], value); each iteration has an element of its own."""
+
+    address: Address
+    op: str
+    value: Operand
+    dtype: str
+
+
+class Combine(NamedTuple):
+    """carry = op(carry, value), for a carry of a loop around it."""
+
+    carry: str
+    value: Operand
+
+
+class Require(NamedTuple):
+    """Note in the kernel's flag that a condition did not hold."""
+
+    condition: str
+
+
+class Carry(NamedTuple):
+    """What a loop hands on: it starts from the identity of `op` and holds the result afterwards.
+
+    "precise" adds with a second sum of what rounding lost, for sums of sums.
+    """
+
+    name: str
+    dtype: str
+    op: str
+
+
+@dataclass
+class For:
+    """`index` from 0 to `count`; `kind` is "chunks", "vector" or "sequential"."""
+
+    index: str
+    count: Term
+    kind: str
+    body: list[Any] = field(default_factory=list)
+    carries: list[Carry] = field(default_factory=list)
+
+
+class Buffer(NamedTuple):
+    """An array argument, or ("local") one that the kernel has to itself, of `size` elements."""
+
+    name: str
+    dtype: str
+    role: str  # "input", "output", "local"
+    size: Term = 0
+
+
+@dataclass
+class Kernel:
+    """A loop nest with its arguments: buffers, integers (sizes, strides), and numbers."""
+
+    name: str
+    buffers: list[Buffer]
+    integers: list[str]
+    numbers: list[tuple[str, str]]  # name, dtype
+    body: list[Any]
+    requires: bool = False  # whether it may set the flag
+
+
+def identity(op: str, dtype: str) -> Any:
+    """The value that `op` does not notice."""
+    kind = np.dtype(dtype)
+    if op in ("add", "precise"):
+        return kind.type(0)  # NumPy's sum starts from 0: the sum of -0 is 0
+    if op == "mul":
+        return kind.type(1)
+    if op in ("or", "and"):
+        return np.bool_(op == "and")
+    low = op == "max"
+    if kind.kind == "f":
+        return kind.type(-np.inf if low else np.inf)
+    limits = np.iinfo(kind)
+    return kind.type(limits.min if low else limits.max)
+
+
+# ------------------------------------------------------------------------------ execution
+
+FUNCTIONS: dict[str, Any] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": lambda x, y: x // y if x.dtype.kind == "i" else np.divide(x, y),
+    "rem": np.remainder,
+    "neg": np.negative,
+    "abs": np.abs,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "xor": np.logical_xor,
+    "not": np.logical_not,
+    "select": lambda c, x, y: x if c else y,
+    "min": np.minimum,
+    "max": np.maximum,
+    "copy": lambda x: x,
+    "precise": np.add,
+}
+
+
+class _Run:
+    def __init__(self, arrays: Mapping[str, Any], values: dict[str, Any]) -> None:
+        self.arrays, self.values = arrays, values
+        self.held = True  # every requirement so far
+
+    def read(self, x: Any) -> Any:
+        if isinstance(x, Const):
+            return np.dtype(x.dtype).type(x.value)
+        return self.values[x] if isinstance(x, str) else x
+
+    def element(self, a: Address) -> int:
+        return int(self.read(a.offset)) + sum(
+            int(self.read(i)) * int(self.read(s)) for i, s in a.terms
+        )
+
+    def block(self, body: Sequence[Any]) -> None:
+        for s in body:
+            self.statement(s)
+
+    def statement(self, s: Any) -> None:
+        if isinstance(s, Let):
+            found = _apply(s.op, [self.read(a) for a in s.args])
+            self.values[s.name] = np.dtype(s.dtype).type(found)
+        elif isinstance(s, Load):
+            self.values[s.name] = self.arrays[s.address.buffer][self.element(s.address)]
+        elif isinstance(s, Store):
+            self.arrays[s.address.buffer][self.element(s.address)] = self.read(s.value)
+        elif isinstance(s, Accumulate):
+            at, array = self.element(s.address), self.arrays[s.address.buffer]
+            array[at] = FUNCTIONS[s.op](array[at], self.read(s.value))
+        elif isinstance(s, Combine):
+            op = self.ops[s.carry]
+            self.values[s.carry] = FUNCTIONS[op](self.values[s.carry], self.read(s.value))
+        elif isinstance(s, Require):
+            self.held = self.held and bool(self.values[s.condition])
+        else:
+            self.loop(s, range(int(self.read(s.count))))
+
+    def loop(self, s: For, indices: range) -> None:
+        for c in s.carries:
+            self.values[c.name] = identity(c.op, c.dtype)
+            self.ops[c.name] = c.op
+        for i in indices:
+            self.values[s.index] = np.int64(i)
+            self.block(s.body)
+
+    ops: dict[str, str] = {}  # noqa: RUF012 (names of carries are unique in a kernel)
+
+
+def _apply(op: str, args: list[Any]) -> Any:
+    known = FUNCTIONS.get(op)
+    if known is not None:
+        return known(*args)
+    if op == "cast":
+        return args[0]
+    return getattr(np, op)(*args)
+
+
+def run(
+    kernel: Kernel,
+    arrays: Mapping[str, Any],
+    integers: Sequence[int],
+    numbers: Sequence[Any],
+    chunks: range,
+) -> bool:
+    """Execute chunks of a kernel in plain Python on flat arrays; False if a requirement failed."""
+    values: dict[str, Any] = dict(zip(kernel.integers, map(np.int64, integers), strict=True))
+    for (name, dtype), x in zip(kernel.numbers, numbers, strict=True):
+        values[name] = np.dtype(dtype).type(x)
+    machine = _Run(dict(arrays), values)
+    machine.ops = {}
+    for b in kernel.buffers:
+        if b.role == "local":
+            machine.arrays[b.name] = np.empty(int(machine.read(b.size)), b.dtype)  # type: ignore[index]
+    with np.errstate(all="ignore"):
+        for s in kernel.body:
+            if isinstance(s, For) and s.kind == "chunks":
+                machine.loop(s, chunks)
+            else:
+                machine.statement(s)
+    return machine.held
+
+
+# ------------------------------------------------------------------------------- printing
+
+
+def show(kernel: Kernel) -> str:
+    """The loop nest as text."""
+    arguments = [f"{b.name}: {b.dtype}[]" for b in kernel.buffers if b.role != "local"]
+    arguments += kernel.integers + [f"{n}: {d}" for n, d in kernel.numbers]
+    lines = [f"kernel {kernel.name}({', '.join(arguments)}) {{"]
+    lines += [f"  local {b.name}: {b.dtype}[{b.size}]" for b in kernel.buffers if b.role == "local"]
+    _lines(kernel.body, "  ", lines)
+    return "\n".join([*lines, "}"])
+
+
+def _lines(body: Sequence[Any], indent: str, lines: list[str]) -> None:
+    for s in body:
+        if isinstance(s, For):
+            carries = "".join(f", {c.name}: {c.dtype} by {c.op}" for c in s.carries)
+            lines.append(f"{indent}{s.kind} {s.index} < {s.count}{carries} {{")
+            _lines(s.body, indent + "  ", lines)
+            lines.append(indent + "}")
+        else:
+            lines.append(indent + _text(s))
+
+
+def _text(s: Any) -> str:
+    def operand(x: Any) -> str:
+        return repr(x.value) if isinstance(x, Const) else str(x)
+
+    def at(a: Address) -> str:
+        terms = [i if k == 1 else f"{i}*{k}" for i, k in a.terms]
+        if a.offset != 0 or not terms:
+            terms.append(str(a.offset))
+        return f"{a.buffer}[{' + '.join(terms)}]"
+
+    if isinstance(s, Let):
+        return f"{s.name}: {s.dtype} = {s.op}({', '.join(map(operand, s.args))})"
+    if isinstance(s, Load):
+        return f"{s.name}: {s.dtype} = {at(s.address)}"
+    if isinstance(s, Store):
+        return f"{at(s.address)} = {operand(s.value)}"
+    if isinstance(s, Accumulate):
+        return f"{at(s.address)} {s.op}= {operand(s.value)}"
+    if isinstance(s, Combine):
+        return f"{s.carry} combines {operand(s.value)}"
+    return f"require {s.condition}"

@@ -1,0 +1,80 @@
+"""Functions whose loops are of every kind, with arguments, for the tests of the compiler."""
+
+import numpy as np
+
+import funcgrad as fg
+
+rng = np.random.default_rng(0)
+
+
+def draw(*shape, dtype=np.float64):
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def chain(x):
+    return (np.tanh(x) * np.exp(-x * x) + np.log1p(x * x)).sum()
+
+
+def cross_entropy(z, labels):
+    z = z - z.max(1, keepdims=True)
+    logs = z - np.log(np.exp(z).sum(1, keepdims=True))
+    return -logs[np.arange(len(labels)), labels].mean()
+
+
+def layer_norm(x, w, b):
+    y = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * w + b
+    return (0.5 * y * (1 + np.tanh(0.79788456 * (y + 0.044715 * y * y * y)))).sum()
+
+
+def logsumexp(axis):
+    def f(x):
+        m = x.max(axis, keepdims=True)
+        return (np.log(np.exp(x - m).sum(axis, keepdims=True)) + m).sum()
+
+    return f
+
+
+def pairs(x):
+    d = x[:, None] - x[None]
+    return (1 / np.sqrt((d * d).sum(-1) + 0.1)).sum()
+
+
+def rosenbrock(x):
+    return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+
+def broadcasts(x, y):
+    return (np.exp(x)[:, None] * y + x[:, None]).sum(0) + (y * x[:, None]).max(1).sum()
+
+
+NESTS = {
+    "chain": (fg.value_and_grad(chain), (draw(3000),)),
+    "chain of many chunks": (fg.value_and_grad(chain), (draw(70000),)),
+    "chain in float32": (fg.value_and_grad(chain), (draw(10, dtype=np.float32),)),
+    "chain of a scalar": (fg.value_and_grad(chain), (np.float64(0.3),)),
+    "cross-entropy": (
+        fg.value_and_grad(cross_entropy),
+        (draw(30, 20), rng.integers(-20, 20, 30)),
+    ),
+    "layer norm": (fg.value_and_grad(layer_norm, (0, 1, 2)), (draw(40, 20), draw(20), draw(20))),
+    "variance over columns": (fg.value_and_grad(lambda x: x.var(0).sum()), (draw(20, 30),)),
+    "variance over rows": (fg.value_and_grad(lambda x: x.var(1).sum()), (draw(20, 30),)),
+    "logsumexp over columns": (fg.value_and_grad(logsumexp(0)), (draw(20, 30),)),
+    "logsumexp over long rows": (fg.value_and_grad(logsumexp(1)), (draw(9, 3000),)),
+    "logsumexp over two axes": (fg.value_and_grad(logsumexp((0, 2))), (draw(5, 9, 7),)),
+    "pairs": (fg.value_and_grad(pairs), (draw(12, 3),)),
+    "slices": (fg.value_and_grad(rosenbrock), (draw(12),)),
+    "broadcasts": (broadcasts, (draw(12), draw(12, 30))),
+    "several axes": (lambda x, y: (x * y[:, None]).sum((0, 2)), (draw(9, 10, 11), draw(9, 11))),
+    "totals used again": (lambda x: (x - x.mean()) / x.std(), (draw(100),)),
+    "outer product with itself": (lambda x: (x * x)[:, None] * (x * x), (draw(9),)),
+    "with its transpose": (lambda x: np.exp(x * x.T + x * 2 + (x * 2).T), (draw(9, 9),)),
+    "reversed": (lambda x: x[::-1] * np.exp(x)[::-2].sum() + x, (draw(17),)),
+    "columns and total": (lambda x: ((x * x).sum(0), (x * x).sum()), (draw(50, 60),)),
+    "rows and columns": (lambda x: ((x * x).sum(0), (x * x).sum(1)), (draw(50, 60),)),
+    "extrema": (lambda x: (x.max(0), x.min(1), x.prod(1), x.max()), (draw(11, 13),)),
+    "bools": (lambda x: (x > 0) & (x < 1) | (x * 2 > 3), (draw(40),)),
+    "integers": (lambda n: (n * 3 + 1).sum() - n.sum(0), (rng.integers(-9, 9, (7, 5)),)),
+    "mixed dtypes": (lambda x, y: x * y + x * 0.1, (draw(33, dtype=np.float32), draw(3, 33))),
+    "small and many": (lambda x: np.exp(x - x.max(-1, keepdims=True)), (draw(2, 500, 3),)),
+}
