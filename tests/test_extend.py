@@ -1,5 +1,7 @@
 """Primitives of a third party: each form, defined outside the package, in every transform.
 
+They have samples, so `test_rules.py` tests them like those of the house where both files run.
+
 Every operation here stands next to a twin, the same function in ordinary NumPy, whose
 derivatives are taken by the primitives of the house.
 """
@@ -24,6 +26,7 @@ from funcgrad.extend import (
     linear,
     multilinear,
     operand,
+    type_of,
 )
 from funcgrad.testing import check_grads
 
@@ -45,7 +48,10 @@ wave = elementwise(
     sample=lambda: [Sample((X, X[::-1])), Sample((X[:, None], X))],
 )
 inverse_erfc = elementwise(
-    scipy.special.erfcinv, lambda y, _: -0.5 * np.sqrt(np.pi) * np.exp(y * y), name="other.erfcinv"
+    scipy.special.erfcinv,
+    lambda y, _: -0.5 * np.sqrt(np.pi) * np.exp(y * y),
+    name="other.erfcinv",
+    sample=lambda: [Sample((np.array([0.3, 0.9, 1.4]),))],
 )
 
 # ------------------------------------------------------------- linear and multilinear
@@ -56,6 +62,7 @@ TURN = linear(
     lambda g, x, *, k: turn(g, -k),
     lambda x, *, k: ArrayType(x.shape, x.dtype),
     lambda size, xs, batched, params: bind(TURN, xs, params),  # the last axis stays the last
+    sample=lambda: [Sample((X,), {"k": 1})],
 )
 
 
@@ -72,8 +79,13 @@ MIRRORED = multilinear(
     ),
     lambda x, y: ArrayType(x.shape, x.dtype),
     lambda size, xs, batched, params: bind(
-        MIRRORED, [v if b else fnp.stack([v] * size) for v, b in zip(align(xs, batched), batched)]
+        MIRRORED,
+        [
+            v if b else np.broadcast_to(v, (size, *type_of(v).shape))
+            for v, b in zip(align(xs, batched), batched)
+        ],
     ),
+    sample=lambda: [Sample((X, 2.0 * X))],
 )
 
 
@@ -88,6 +100,7 @@ LOGSUMEXP = explicit(
     lambda x: np.logaddexp.reduce(x, axis=-1),
     signature="(n)->()",
     vjp=[lambda g, y, x: np.expand_dims(g, -1) * np.exp(x - np.expand_dims(y, -1))],
+    sample=lambda: [Sample((X,)), Sample((np.stack([X, -X]),))],
 )
 # only a jvp, two outputs, no batching rule: all else is derived
 CIRCLE = explicit(
@@ -96,6 +109,7 @@ CIRCLE = explicit(
     type_rule=lambda x: (ArrayType(x.shape, x.dtype),) * 2,
     jvp=lambda y, xs, ts: (-y[1] * ts[0], y[0] * ts[0]),
     multiple=True,
+    sample=lambda: [Sample((X,))],
 )
 
 
@@ -106,6 +120,14 @@ def logsumexp(x):
 def circle(x):
     return bind(CIRCLE, (operand(x),))
 
+
+HALF = constant(
+    "other.half_steps",
+    lambda x: np.floor(2.0 * x),
+    lambda x: ArrayType(x.shape, x.dtype),
+    lambda size, xs, batched, params: bind(HALF, xs),
+    sample=lambda: [Sample((X,))],
+)
 
 # ------------------------------------------------------------------------ higher order
 
@@ -223,13 +245,7 @@ def test_dtypes_are_those_of_the_function(dtype):
 
 
 def test_a_locally_constant_operation_records_nothing():
-    half = constant(
-        "other.half",
-        lambda x: np.floor(2.0 * x),
-        lambda x: ArrayType(x.shape, x.dtype),
-        lambda size, xs, batched, params: bind(half, xs),
-    )
-    apply = lambda x: bind(half, (operand(x),))
+    apply = lambda x: bind(HALF, (operand(x),))
     np.testing.assert_array_equal(fg.grad(lambda x: np.sum(apply(x) * x))(X), np.floor(2.0 * X))
     np.testing.assert_array_equal(fg.vmap(apply)(X), np.floor(2.0 * X))
 
@@ -244,7 +260,7 @@ def test_what_is_not_stated_is_named():
 
 
 def test_an_action_that_a_higher_order_operation_lacks_is_named():
-    opaque = HigherOrder("other.opaque", lambda x: (x + 1.0,))
+    opaque = HigherOrder("test_opaque", lambda x: (x + 1.0,))
     apply = lambda x: bind(opaque, (operand(x),))[0]
     assert apply(1.0) == 2.0
     for transform in (
@@ -252,7 +268,7 @@ def test_an_action_that_a_higher_order_operation_lacks_is_named():
         lambda x: fg.jvp(apply, (x,), (x,)),
         lambda x: fg.vmap(apply)(X * x),
     ):
-        with pytest.raises(NotDifferentiableError, match=r"other\.opaque has no"):
+        with pytest.raises(NotDifferentiableError, match="test_opaque has no"):
             transform(1.0)
 
 
