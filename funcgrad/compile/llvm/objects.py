@@ -110,34 +110,47 @@ def _line_of(instructions: list[str], text: str) -> int:
 class Library:
     """Object code that is linked into the process, for as long as this object lives."""
 
-    __slots__ = ("__weakref__", "_linker", "_name", "_trackers")
+    __slots__ = ("__weakref__", "_held")
 
     def __init__(self, linker: Any, name: str, tracker: Any) -> None:
-        self._linker = linker
-        self._name = name
-        self._trackers = [tracker]
+        self._held = _Held(linker, name, tracker)
 
     def address(self, name: str) -> int:
         """The address of the function or variable `name`; valid while the library lives."""
         with lock:
             try:
-                tracker = self._linker.lookup(self._name, name)
+                return self._held.lookup(name)
             except RuntimeError as error:
                 raise CompilerError(
                     f"generated code has no symbol {name!r}, or needs one that is not there: "
                     f"{error}\nThis is a defect of funcgrad; please report it."
                 ) from None
-            self._trackers.append(tracker)
-            address: int = tracker[name]
-            return address
+
+
+class _Held:
+    """What a library holds. It is apart because of its finalizer, which waits for the lock: to an
+    object with a finalizer weak references still lead while that runs.
+    """
+
+    __slots__ = ("linker", "name", "trackers")
+
+    def __init__(self, linker: Any, name: str, tracker: Any) -> None:
+        self.linker = linker
+        self.name = name
+        self.trackers = [tracker]
+
+    def lookup(self, name: str) -> int:
+        self.trackers.append(self.linker.lookup(self.name, name))
+        address: int = self.trackers[-1][name]
+        return address
 
     def __del__(self) -> None:
         # llvmlite locks each of its calls; ours is around it so that no fork sees that one taken.
         # At the exit of the process llvmlite leaves all mapped, for threads that still run.
         with lock:
-            for tracker in self._trackers:
+            for tracker in self.trackers:
                 tracker.close()
-            self._linker = None
+            self.linker = None
 
 
 def load(object_code: bytes, symbols: Mapping[str, int] | None = None) -> Library:
