@@ -18,17 +18,15 @@ np.float64(0.25)
 >>> fg.vmap(fg.grad(softsign))(np.array([0.0, 1.0, 3.0]))
 array([1.    , 0.25  , 0.0625])
 
-The others bind their record to operands:
+The others give the record itself, which is called with operands and, by keyword, parameters:
 
->>> from funcgrad.extend import bind, explicit, operand
->>> LOGSUMEXP = explicit(
+>>> from funcgrad.extend import explicit
+>>> logsumexp = explicit(
 ...     "logsumexp_of_last",
 ...     lambda x: np.logaddexp.reduce(x, axis=-1),
 ...     signature="(n)->()",
 ...     vjp=[lambda g, y, x: np.expand_dims(g, -1) * np.exp(x - np.expand_dims(y, -1))],
 ... )
->>> def logsumexp(x):
-...     return bind(LOGSUMEXP, (operand(x),))
 >>> fg.jit(fg.grad(logsumexp))(np.array([0.0, 0.0, 0.0, 0.0]))
 array([0.25, 0.25, 0.25, 0.25])
 >>> fg.hessian(logsumexp)(np.array([0.0, 0.0]))

@@ -19,13 +19,11 @@ from funcgrad.extend import (
     HigherOrder,
     Sample,
     align,
-    bind,
     constant,
     elementwise,
     explicit,
     linear,
     multilinear,
-    operand,
     type_of,
 )
 from funcgrad.testing import check_grads
@@ -56,21 +54,16 @@ inverse_erfc = elementwise(
 
 # ------------------------------------------------------------- linear and multilinear
 
-TURN = linear(
+turn = linear(
     "other.turn",
     lambda x, k: np.roll(x, k, -1),
-    lambda g, x, *, k: turn(g, -k),
+    lambda g, x, *, k: turn(g, k=-k),
     lambda x, *, k: ArrayType(x.shape, x.dtype),
-    lambda size, xs, batched, params: bind(TURN, xs, params),  # the last axis stays the last
+    lambda size, xs, batched, params: turn(*xs, **params),  # the last axis stays the last
     sample=lambda: [Sample((X,), {"k": 1})],
 )
 
-
-def turn(x, k):
-    return bind(TURN, (operand(x),), {"k": k})
-
-
-MIRRORED = multilinear(
+mirrored = multilinear(
     "other.mirrored",
     lambda x, y: x * y[..., ::-1],
     (
@@ -78,32 +71,34 @@ MIRRORED = multilinear(
         lambda g, x, y: (g * x)[..., ::-1],
     ),
     lambda x, y: ArrayType(x.shape, x.dtype),
-    lambda size, xs, batched, params: bind(
-        MIRRORED,
-        [
+    lambda size, xs, batched, params: mirrored(
+        *[
             v if b else np.broadcast_to(v, (size, *type_of(v).shape))
             for v, b in zip(align(xs, batched), batched)
-        ],
+        ]
     ),
     sample=lambda: [Sample((X, 2.0 * X))],
 )
 
-
-def mirrored(x, y):
-    return bind(MIRRORED, (operand(x), operand(y)))
-
-
 # ---------------------------------------------------------------------------- explicit
 
-LOGSUMEXP = explicit(
+logsumexp = explicit(
     "other.logsumexp",
     lambda x: np.logaddexp.reduce(x, axis=-1),
     signature="(n)->()",
     vjp=[lambda g, y, x: np.expand_dims(g, -1) * np.exp(x - np.expand_dims(y, -1))],
     sample=lambda: [Sample((X,)), Sample((np.stack([X, -X]),))],
 )
+# its rule returns a view
+turned_square = explicit(
+    "other.turned_square",
+    lambda x: (x * x)[::-1],
+    type_rule=lambda x: x,
+    vjp=[lambda g, _, x: (2.0 * x[::-1] * g)[::-1]],
+    sample=lambda: [Sample((X,))],
+)
 # only a jvp, two outputs, no batching rule: all else is derived
-CIRCLE = explicit(
+circle = explicit(
     "other.circle",
     lambda x: (np.cos(x), np.sin(x)),
     type_rule=lambda x: (ArrayType(x.shape, x.dtype),) * 2,
@@ -111,21 +106,11 @@ CIRCLE = explicit(
     multiple=True,
     sample=lambda: [Sample((X,))],
 )
-
-
-def logsumexp(x):
-    return bind(LOGSUMEXP, (operand(x),))
-
-
-def circle(x):
-    return bind(CIRCLE, (operand(x),))
-
-
-HALF = constant(
+half_steps = constant(
     "other.half_steps",
     lambda x: np.floor(2.0 * x),
     lambda x: ArrayType(x.shape, x.dtype),
-    lambda size, xs, batched, params: bind(HALF, xs),
+    lambda size, xs, batched, params: half_steps(*xs),
     sample=lambda: [Sample((X,))],
 )
 
@@ -145,7 +130,7 @@ TWICE = Twice("other.twice", lambda x, f: (f(f(x)),))
 
 
 def twice(f, x):
-    return bind(TWICE, (operand(x),), {"f": f})[0]
+    return TWICE(x, f=f)[0]
 
 
 # ------------------------------------------------------------------------------- tests
@@ -160,7 +145,7 @@ PAIRS = {
         lambda x: np.sin(x) * x[:1] + np.sin(2.0) * x,
     ),
     "linear": (
-        lambda x: turn(x * x, 1) * x,
+        lambda x: turn(x * x, k=1) * x,
         lambda x: np.roll(x * x, 1) * x,
     ),
     "multilinear": (
@@ -171,6 +156,10 @@ PAIRS = {
         lambda x: logsumexp(np.stack([x, x * x, 2.0 * x])),
         lambda x: np.logaddexp(np.logaddexp(*np.stack([x, x * x, 2.0 * x]).T[:2]),
                                np.stack([x, x * x, 2.0 * x]).T[2]),
+    ),
+    "explicit, with a view": (
+        lambda x: turned_square(np.sin(x)),
+        lambda x: (np.sin(x) ** 2)[::-1],
     ),
     "explicit, by its jvp": (
         lambda x: circle(x)[0] * circle(x * x)[1],
@@ -245,9 +234,10 @@ def test_dtypes_are_those_of_the_function(dtype):
 
 
 def test_a_locally_constant_operation_records_nothing():
-    apply = lambda x: bind(HALF, (operand(x),))
-    np.testing.assert_array_equal(fg.grad(lambda x: np.sum(apply(x) * x))(X), np.floor(2.0 * X))
-    np.testing.assert_array_equal(fg.vmap(apply)(X), np.floor(2.0 * X))
+    np.testing.assert_array_equal(
+        fg.grad(lambda x: np.sum(half_steps(x) * x))(X), np.floor(2.0 * X)
+    )
+    np.testing.assert_array_equal(fg.vmap(half_steps)(X), np.floor(2.0 * X))
 
 
 def test_what_is_not_stated_is_named():
@@ -261,7 +251,7 @@ def test_what_is_not_stated_is_named():
 
 def test_an_action_that_a_higher_order_operation_lacks_is_named():
     opaque = HigherOrder("test_opaque", lambda x: (x + 1.0,))
-    apply = lambda x: bind(opaque, (operand(x),))[0]
+    apply = lambda x: opaque(x)[0]
     assert apply(1.0) == 2.0
     for transform in (
         fg.grad(apply),
@@ -274,5 +264,5 @@ def test_an_action_that_a_higher_order_operation_lacks_is_named():
 
 def test_the_records_are_listed():
     assert {"other.softsign", "other.turn", "other.circle", "other.twice"} <= set(PRIMITIVES)
-    assert repr(TURN) == "other.turn"
+    assert repr(turn) == "other.turn"
     assert "other.turn" in str(fg.make_graph(PAIRS["linear"][0])(X))

@@ -76,6 +76,12 @@ class Primitive:
     def __repr__(self) -> str:
         return self.name
 
+    def __call__(self, *operands: Any, **params: Any) -> Any:
+        """Apply it to operands of any kind: numbers, lists, arrays, traced values and views."""
+        from funcgrad.core.tracer import bind, operand  # tracers stand on primitives
+
+        return bind(self, [operand(x) for x in operands], params)
+
     def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
         """Which of (outputs, operand 0, …) a node has to keep; `mask` has the traced operands."""
         return (True,) * (count + 1)

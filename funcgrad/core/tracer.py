@@ -27,6 +27,7 @@ __all__ = [
     "bind",
     "concrete",
     "operand",
+    "plain",
     "running",
     "type_of",
     "value",
@@ -196,6 +197,11 @@ def _from_objects(x: np.ndarray[Any, Any]) -> Array:
             "give it a numeric dtype"
         )
     )
+
+
+def plain(x: Any) -> Any:
+    """What a rule returned: of a view or a mutable array its content, else `x` as it is."""
+    return x.content() if isinstance(x, Operand) else x
 
 
 def type_of(x: Array) -> ArrayType:

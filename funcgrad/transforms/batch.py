@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Trace, Tracer, type_of
+from funcgrad.core.tracer import Trace, Tracer, plain, type_of
 from funcgrad.core.types import Array, ArrayType
 
 __all__ = ["Batch", "BatchTracer"]
@@ -55,5 +55,5 @@ class Batch(Trace):
         xs, batched = self.split(args)
         y = prim.batch(self.size, xs, batched, params)
         if prim.multiple:
-            return tuple(BatchTracer(o, self) for o in y)
-        return BatchTracer(y, self)
+            return tuple(BatchTracer(plain(o), self) for o in y)
+        return BatchTracer(plain(y), self)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Trace, Tracer, bind, type_of
+from funcgrad.core.tracer import Trace, Tracer, bind, plain, type_of
 from funcgrad.core.types import Array, is_inexact
 
 __all__ = ["DualTracer", "Forward"]
@@ -65,9 +65,9 @@ class Forward(Trace):
         with np.errstate(all="ignore"):
             t = prim.jvp(y, xs, ts, params)
         if not prim.multiple:
-            return self.dual(y, t)
+            return self.dual(y, plain(t))
         tangents = (None,) * len(y) if t is None else t
-        return tuple(self.dual(o, s) for o, s in zip(y, tangents, strict=True))
+        return tuple(self.dual(o, plain(s)) for o, s in zip(y, tangents, strict=True))
 
     def dual(self, y: Array, t: Array | None) -> Array:
         """`y` with the tangent `t`; `y` itself where there is none."""

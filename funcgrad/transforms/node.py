@@ -14,7 +14,7 @@ import numpy as np
 
 from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import EMPTY, Tracer
+from funcgrad.core.tracer import EMPTY, Tracer, plain
 from funcgrad.core.types import ArrayType
 
 __all__ = [
@@ -71,6 +71,7 @@ class Node:
         assert self.prim is not None
         for p, c in zip(self.parents, self.prim.vjp(self, g), strict=True):
             if p is not None and c is not None:
+                c = plain(c)
                 old = cts.get(p)
                 cts[p] = c if old is None else add(old, c)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.algebra import algebra
-from funcgrad.core.tracer import Tracer
+from funcgrad.core.tracer import Tracer, plain
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import NotDifferentiableError, located
 from funcgrad.graph.build import StageTracer
@@ -108,7 +108,7 @@ def transpose_linear(
     with Tape(linear=True) as tape:
         inputs = [tape.input(algebra.zeros(t)) for t in types]
         out = fn(*inputs)
-    outputs = out if isinstance(out, (tuple, list)) else (out,)
+    outputs = [plain(o) for o in (out if isinstance(out, (tuple, list)) else (out,))]
     given = cotangents if isinstance(cotangents, (tuple, list)) else (cotangents,)
     roots = [
         (o.node, g)

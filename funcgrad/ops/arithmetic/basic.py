@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Elementwise, Op, bind2, elementwise, left, right
 from funcgrad.core.primitive import Params, Sample
-from funcgrad.core.tracer import Tracer
+from funcgrad.core.tracer import Operand, plain
 from funcgrad.core.types import Array, ArrayType, promote
 from funcgrad.ops.samples import binary, draw, unary
 
@@ -84,8 +84,8 @@ SCALE.sample = lambda: [
 
 def scale(g: Array, d: Array) -> Array:
     """The cotangent or tangent `g` times the partial derivative `d`; 0 where `g` is exactly 0."""
-    if isinstance(g, Tracer) or isinstance(d, Tracer):
-        return bind2(SCALE, g, d)
+    if isinstance(g, Operand) or isinstance(d, Operand):
+        return bind2(SCALE, plain(g), plain(d))
     if not isinstance(g, (np.ndarray, np.generic)):
         g = np.float64(g) if not isinstance(g, complex) else np.complex128(g)
     return _scale(g, d)
