@@ -166,9 +166,9 @@ STACK: list[Any] = []
 
 
 def _from_list(x: Any) -> Array:
-    if _holds_operand(x):
-        return STACK[0]([operand(item) for item in x])
     try:
+        if _holds_operand(x):
+            return STACK[0]([operand(item) for item in x])
         made = np.asarray(x)
     except ValueError as error:
         raise OperandError(located(f"a ragged list is no array: {error}")) from error

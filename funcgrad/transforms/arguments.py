@@ -6,7 +6,8 @@ checks what comes back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,17 @@ def select(
     argnums: int | Sequence[int], args: Sequence[Any], f: Any, transform: str
 ) -> tuple[int, ...]:
     """`argnums` as non-negative positions, checked against the arguments given."""
-    wanted = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
+    if isinstance(argnums, (int, np.integer)):
+        wanted: tuple[Any, ...] = (argnums,)
+    elif isinstance(argnums, Iterable):
+        wanted = tuple(argnums)
+    else:
+        raise TypeError(
+            located(
+                f"{transform}: argnums must be an integer or a sequence of integers, not "
+                f"{argnums!r}"
+            )
+        )
     out = []
     for k in wanted:
         if not isinstance(k, (int, np.integer)) or isinstance(k, bool):
@@ -129,15 +140,17 @@ def own(found: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
 
 def check_scalar(out: Any, f: Any, transform: str) -> ArrayType:
     """The type of the output of a function for `grad`, which has to be a real scalar."""
-    try:
-        kind = type_of(operand(out))
-    except OperandError as error:
+    kind = None
+    if not isinstance(out, (tuple, list)):  # which other functions stack to an array
+        with contextlib.suppress(OperandError):
+            kind = type_of(operand(out))
+    if kind is None:
         raise NonScalarOutputError(
             located(
                 f"{transform}: {name_of(f)} returned {type(out).__name__!r}, not a real scalar; "
                 "return one number, or use has_aux=True for (value, anything else)"
             )
-        ) from error
+        )
     if kind.shape != () or kind.dtype.kind != "f":
         raise NonScalarOutputError(
             located(
@@ -162,7 +175,12 @@ def check_matches(
         if not is_inexact(kind.dtype):
             out.append(None)
             continue
-        c = operand(leaf)
+        try:
+            c = operand(leaf)
+        except OperandError as error:
+            raise CotangentError(
+                located(f"{what}{path} is {type(leaf).__name__!r}, not an array or a number")
+            ) from error
         have = type_of(c)
         if have.shape != kind.shape:
             raise CotangentError(
