@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
@@ -28,6 +29,14 @@ __all__ = ["ShapeDtypeStruct", "eval_shape", "jit", "make_graph"]
 
 Function = Callable[..., Any]
 CACHE_SIZE = 256
+
+# Of all caches of staged functions. It is held over a fork, so that a child never inherits it from
+# a thread that the child does not have.
+_lock = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
 
 
 class ShapeDtypeStruct:
@@ -124,7 +133,6 @@ class Jitted:
         self.fun = f
         self.static_argnums, self.static_argnames = tuple(static_argnums), tuple(static_argnames)
         self.cache: OrderedDict[Hashable, Staged] = OrderedDict()
-        self.lock = threading.Lock()
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -145,7 +153,7 @@ class Jitted:
         captures = capture(self.fun)
         key = (definition, tuple(types), static, tuple(captures.key))
         if not captures.traced:
-            with self.lock:
+            with _lock:
                 known = self.cache.get(key)
                 if known is not None and known.holds(captures):
                     self.cache.move_to_end(key)
@@ -157,7 +165,7 @@ class Jitted:
 
         staged = _stage(flat, types, captures, name_of(self.fun))
         if staged.reusable and not captures.traced:
-            with self.lock:
+            with _lock:
                 self.cache[key] = staged
                 while len(self.cache) > CACHE_SIZE:
                     self.cache.popitem(last=False)
