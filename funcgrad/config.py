@@ -63,6 +63,11 @@ class Config:
     cache_size : int
         The least recently used compiled code is deleted beyond this many bytes.
 
+    backend : str
+        What runs the graphs of `jit`: "llvm", native code, or "interpreter", NumPy operation by
+        operation, which is the reference. At first the environment variable ``FUNCGRAD_BACKEND``,
+        or "llvm".
+
     Examples
     --------
     >>> import funcgrad as fg
@@ -74,6 +79,7 @@ class Config:
 
     copy_limit: int = 64 * 1024
     debug: bool = False
+    backend: str = field(default_factory=lambda: os.environ.get("FUNCGRAD_BACKEND", "llvm"))
     threads: int = field(default_factory=_threads)
     avx512: bool = field(default_factory=lambda: _switch("FUNCGRAD_AVX512"))
     cache: bool = field(default_factory=lambda: _switch("FUNCGRAD_CACHE"))

@@ -122,8 +122,9 @@ def _divide(r: Rewriter, e: Equation) -> Found:
         return None
     if _is(c, 1.0) and x.type.dtype == kind.dtype and x.type.weak == kind.weak:
         return (_as(r, x, kind),)
-    if abs(math.frexp(float(c))[0]) == 0.5 and 2.0**-100 < abs(float(c)) < 2.0**100:
-        # the reciprocal of a power of two is exact, so the product rounds as the quotient
+    if abs(float(c)) in (0.5, 2.0):
+        # the reciprocal is exact, so the product rounds as the quotient; other powers of two stay,
+        # or a mean of 16 elements would need another kernel than one of 17
         inverse = type(c)(1.0 / c)
         if x.type.weak != kind.weak and isinstance(c, float) and not isinstance(c, np.generic):
             return None

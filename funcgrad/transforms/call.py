@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from funcgrad.compile.execute import execute
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import HigherOrder
 from funcgrad.core.primitive import Params, Primitive
@@ -202,12 +201,7 @@ class Call(HigherOrder):
         return evaluate(params["graph"], *args)  # inlined, so that what is around it fuses
 
 
-def _run(*xs: Array, graph: Graph) -> tuple[Array, ...]:
-    with np.errstate(all="ignore"):  # backward equations meet inf and NaN that are masked later
-        return evaluate(graph, *xs)
-
-
-CALL = Call("call", _run)
+CALL = Call("call", lambda *xs, graph: execute(graph, *xs))
 CALL_PULLBACK = CallPullback("call_pullback", lambda *_: ())
 
 

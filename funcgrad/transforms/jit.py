@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad import tree
+from funcgrad.compile.execute import executable
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
@@ -143,8 +144,13 @@ class Jitted:
         return tree.unflatten(staged.out, call_graph(staged.graph, *operands))
 
     def show(self, *args: Any, **kwargs: Any) -> str:
-        """The graph for these arguments, as text."""
-        return str(self._staged(args, kwargs)[2].graph)
+        """The graph for these arguments, the program, loops and native code made of it, as text."""
+        graph = self._staged(args, kwargs)[2].graph
+        return f"{graph}\n\n{executable(graph).show()}"
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """Which operations run together in one kernel for these arguments, which not, and why."""
+        return executable(self._staged(args, kwargs)[2].graph).explain()
 
     def _staged(self, args: Any, kwargs: Any) -> tuple[list[Array], Captures, Staged]:
         static, dynamic, named = self._divide(args, kwargs)
@@ -223,8 +229,9 @@ def jit(
     Returns
     -------
     callable
-        With a method ``show(*args)`` that returns the graph as text. Arrays that `f` takes from
-        its closure, globals or object are looked at on every call, never baked in.
+        With the methods ``show(*args)``, which returns the graph and all that was made of it as
+        text, and ``explain(*args)``, which says what runs together and what does not. Arrays that
+        `f` takes from its closure, globals or object are looked at on every call, never baked in.
 
     Raises
     ------

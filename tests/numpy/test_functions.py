@@ -10,8 +10,8 @@ import pytest
 from numpy_cases import CASES, Case, rng
 
 import funcgrad.numpy as fnp
-from funcgrad import tree
-from funcgrad import grad, jvp, vjp
+from funcgrad import grad, jvp, tree, vjp
+from funcgrad.config import config
 from funcgrad.transforms.jit import jit
 from funcgrad.transforms.vmap import vmap
 
@@ -148,12 +148,31 @@ def test_vmap_is_the_loop(case: Case) -> None:
 @pytest.mark.parametrize(
     "case", [c for c in CASES if not c.flags & {"concrete", "fnp-only"}], ids=str
 )
-def test_jit_gives_the_same_bits(case: Case) -> None:
+def test_jit_gives_the_same_bits(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "backend", "interpreter")
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         found = outputs(jit(lambda *a: case.call(np, *a))(*case.args))
     for a, b in zip(found, plain(case, *case.args), strict=True):
         same_bits(a, b)
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if not c.flags & {"concrete", "fnp-only"}], ids=str
+)
+def test_native_code_gives_the_same_values(case: Case) -> None:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        found = outputs(jit(lambda *a: case.call(np, *a))(*case.args))
+    for a, b in zip(found, plain(case, *case.args), strict=True):
+        a, b = np.asarray(a), np.asarray(b)
+        assert a.dtype == b.dtype and a.shape == b.shape
+        if b.dtype.kind not in "fc":
+            np.testing.assert_array_equal(a, b)
+            continue
+        eps = np.finfo(b.dtype).eps  # 8 ulp, and rounding errors of sums of terms that cancel
+        largest = np.max(np.abs(b[np.isfinite(b)]), initial=0.0)
+        np.testing.assert_allclose(a, b, rtol=8 * eps, atol=8 * eps * largest)
 
 
 def weighted(case: Case, *args: Any) -> Any:

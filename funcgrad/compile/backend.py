@@ -1,0 +1,44 @@
+"""What a backend has to offer: named functions of one element, and code for loop nests.
+
+The host program does the rest; what a backend has no function for runs in NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from funcgrad.compile.loops import Kernel
+
+__all__ = ["Backend", "Code"]
+
+
+class Code(Protocol):
+    """The compiled kernels of one graph; their addresses are valid while it lives."""
+
+    def address(self, kernel: str) -> int:
+        """Where ``void kernel(int64 *arguments, int64 first, int64 last)`` begins."""
+        ...
+
+    @property
+    def batch(self) -> Any:
+        """A callable that runs a table of kernels: (code, arguments, chunks) …, 0."""
+        ...
+
+
+class Backend(Protocol):
+    """A printer of loop nests and what builds its text."""
+
+    functions: frozenset[str]
+
+    def text(self, kernels: Sequence[Kernel]) -> str:
+        """The text of a module of these kernels."""
+        ...
+
+    def compile(self, kernels: Sequence[Kernel]) -> Code:
+        """Code for the kernels; the same text is built once."""
+        ...
+
+    def run(self, address: int, arguments: int, chunks: int) -> None:
+        """Run a kernel in all threads."""
+        ...

@@ -1,0 +1,49 @@
+"""Running a graph: in native code, or by the interpreter where the settings say so.
+
+The executable of a graph is kept with it; threads that want the same one wait for one compilation.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any
+
+import numpy as np
+
+from funcgrad.compile.backend import Backend
+from funcgrad.compile.host import Executable, compile_graph
+from funcgrad.config import config
+from funcgrad.graph.interpret import evaluate
+from funcgrad.graph.ir import Graph
+
+__all__ = ["executable", "execute"]
+
+_lock = threading.RLock()
+
+
+@functools.cache
+def _llvm() -> Backend:
+    from funcgrad.compile.llvm.backend import LLVM  # llvmlite: not before the first compilation
+
+    return LLVM()
+
+
+def executable(graph: Graph) -> Executable:
+    """The compiled form of a graph, made at the first call."""
+    key = ("executable", config.avx512)
+    found: Executable | None = graph.derived.get(key)
+    if found is None:
+        with _lock:
+            found = graph.derived.get(key)
+            if found is None:
+                found = graph.derived[key] = compile_graph(graph, _llvm())
+    return found
+
+
+def execute(graph: Graph, *args: Any) -> tuple[Any, ...]:
+    """The outputs of a graph for raw arguments."""
+    if config.backend == "interpreter":
+        with np.errstate(all="ignore"):  # backward equations meet inf and NaN, masked later
+            return evaluate(graph, *args)
+    return executable(graph)(*args)

@@ -1,0 +1,69 @@
+"""The LLVM backend: kernels printed, built or found in the cache, and run by the pool."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+from funcgrad.compile import cache
+from funcgrad.compile.llvm.mathematics import FUNCTIONS
+from funcgrad.compile.llvm.pool import pool
+from funcgrad.compile.llvm.printer import NAMES, module_text
+from funcgrad.compile.llvm.target import host
+from funcgrad.compile.loops import Kernel
+from funcgrad.compile.scalars import MATHEMATICS, TWO_OPERANDS
+
+__all__ = ["BATCH", "LLVM"]
+
+# Runs kernels one after the other, each with all its chunks. A table holds three words for each
+# (code, arguments, chunks) and a zero at its end.
+BATCH = """define void @batch(ptr %table) nounwind {
+entry:
+  br label %head
+head:
+  %place = phi ptr [ %table, %entry ], [ %following, %run ]
+  %kernel = load ptr, ptr %place
+  %end = icmp eq ptr %kernel, null
+  br i1 %end, label %done, label %run
+run:
+  %at.arguments = getelementptr i64, ptr %place, i64 1
+  %at.chunks = getelementptr i64, ptr %place, i64 2
+  %arguments = load ptr, ptr %at.arguments
+  %chunks = load i64, ptr %at.chunks
+  call void %kernel(ptr %arguments, i64 0, i64 %chunks)
+  %following = getelementptr i64, ptr %place, i64 3
+  br label %head
+done:
+  ret void
+}
+"""
+
+
+class LLVMCode:
+    """Kernels in the process."""
+
+    def __init__(self, library: Any) -> None:
+        self.library = library
+        self.batch = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(library.address("batch"))
+
+    def address(self, kernel: str) -> int:
+        found: int = self.library.address(kernel)
+        return found
+
+
+class LLVM:
+    """See `backend.Backend`."""
+
+    def __init__(self) -> None:
+        known = {n for n in (*MATHEMATICS, *TWO_OPERANDS) if NAMES.get(n, n) in FUNCTIONS}
+        self.functions = frozenset(known)
+
+    def text(self, kernels: Sequence[Kernel]) -> str:
+        return module_text(kernels, host()) + BATCH
+
+    def compile(self, kernels: Sequence[Kernel]) -> LLVMCode:
+        return LLVMCode(cache.library(self.text(kernels)))
+
+    def run(self, address: int, arguments: int, chunks: int) -> None:
+        pool().run(address, arguments, chunks)
