@@ -15,10 +15,13 @@ class Algebra:
     """Late-bound operations: every attribute is a function of operands."""
 
     add: Any  # add(x, y)
+    cast: Any  # cast(x, dtype)
+    where: Any  # where(condition, x, y)
     negative: Any  # negative(x)
     scale: Any  # scale(g, d): 0 where g is exactly 0, else g * d
     conform: Any  # conform(c, type): sum over broadcast axes, then cast, to `type`
     broadcast: Any  # broadcast(x, shape, dtype)
+    zero_dim: Any  # zero_dim(x): a scalar as an array without axes
     zeros: Any  # zeros(type)
     reshape: Any  # reshape(x, shape)
     stack: Any  # stack(list of operands) along a new axis 0

@@ -44,7 +44,8 @@ def _rolled(x: Array, shift: int, axis: int) -> Array:
     lead = (slice(None),) * axis
     tail = index.getitem(x, (*lead, slice(extent - shift, None)))
     head = index.getitem(x, (*lead, slice(None, extent - shift)))
-    return ops.concatenate((tail, head), axis)
+    joined = ops.concatenate((tail, head), axis)  # in native byte order, which NumPy's roll keeps
+    return arithmetic.cast(joined, type_of(x).dtype)
 
 
 _MOVES = ("edge", "reflect", "symmetric", "wrap")

@@ -25,11 +25,12 @@ def positions_of(kind: ArrayType, index: Any) -> Array:
 
 
 def _flat(x: Array, index: Any, v: Array) -> tuple[Array, Array]:
-    """Flat positions, and as many values in the dtype of `x`."""
+    """Flat positions, and as many values."""
     kind = type_of(x)
+    indices.check_storable(kind.dtype, v)
     positions = positions_of(kind, index)
     shape, count = type_of(positions).shape, type_of(positions).size
-    v = broadcast_to(cast(v, kind.dtype), shape)
+    v = broadcast_to(v, shape)
     if not shape:
         positions = np.asarray(positions) if isinstance(positions, np.generic) else positions
     return reshape(positions, (count,)), reshape(v, (count,))
@@ -54,6 +55,7 @@ def update_at(rule: Callable[..., Any], x: Array, index: Any, *values: Array) ->
         at = flat[chosen]
         old = indices.gather(reshape(x, (kind.size,)), at)
         new = rule(old, *(indices.gather(v, chosen) for v in vs))
+        indices.check_storable(kind.dtype, new)
         x = indices.set_positions(x, at, cast(new, kind.dtype))
     return x
 

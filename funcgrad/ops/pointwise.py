@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.forms import Op, elementwise
+from funcgrad.core.forms import Op, elementwise, selecting
 from funcgrad.core.primitive import Sample
 from funcgrad.ops.arithmetic import (
     absolute,
@@ -36,16 +36,19 @@ def _shares(y: Any, x: Any, lo: Any, hi: Any) -> tuple[Any, Any]:
     return share(larger, x, lo), share(y, larger, hi)
 
 
+@selecting
 def _by_value(y: Any, x: Any, lo: Any, hi: Any) -> Any:
     first, second = _shares(y, x, lo, hi)
     return multiply(first, second)
 
 
+@selecting
 def _by_lower(y: Any, x: Any, lo: Any, hi: Any) -> Any:
     first, second = _shares(y, x, lo, hi)
     return multiply(subtract(1.0, first), second)
 
 
+@selecting
 def _by_upper(y: Any, x: Any, lo: Any, hi: Any) -> Any:
     return subtract(1.0, _shares(y, x, lo, hi)[1])
 

@@ -111,6 +111,11 @@ def broadcast_to(x: Array, shape: Sequence[int]) -> Array:
     return x if type_of(x).shape == shape else bind(BROADCAST, (x,), {"shape": shape})
 
 
+def zero_dim(x: Array) -> Array:
+    """A scalar as an array without axes; what is one stays one."""
+    return bind(BROADCAST, (x,), {"shape": ()})
+
+
 def _broadcast_as(x: Array, shape: tuple[int, ...], dtype: Any) -> Array:
     """`x` with exactly this shape and dtype, and not weak."""
     return broadcast_to(cast(x, dtype), shape)
@@ -223,4 +228,4 @@ def stack(xs: Sequence[Array], axis: int = 0) -> Array:
 
 STACK.append(stack)
 algebra.conform, algebra.broadcast, algebra.zeros = conform, _broadcast_as, zeros
-algebra.reshape, algebra.stack = reshape, stack
+algebra.reshape, algebra.stack, algebra.zero_dim = reshape, stack, zero_dim

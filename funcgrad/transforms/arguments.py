@@ -190,7 +190,8 @@ def check_matches(
             raise CotangentError(
                 located(f"{what}{path} has dtype {have.dtype}; it has to be {kind.dtype}")
             )
-        if not have.weak and have.dtype != kind.dtype and is_inexact(have.dtype):
+        mine, theirs = have.dtype.newbyteorder("="), kind.dtype.newbyteorder("=")
+        if not have.weak and mine != theirs and is_inexact(mine):
             raise CotangentError(
                 located(f"{what}{path} has dtype {have.dtype}; it has to be {kind.dtype}")
             )

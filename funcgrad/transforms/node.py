@@ -14,7 +14,7 @@ import numpy as np
 
 from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import EMPTY, Tracer, plain
+from funcgrad.core.tracer import EMPTY, Tracer, plain, type_of
 from funcgrad.core.types import ArrayType
 
 __all__ = [
@@ -90,13 +90,14 @@ class OpNode(Node):
 
 
 class LeafNode(Node):
-    """An input: what arrives stays."""
+    """An input: what arrives stays, in the dtype and byte order of the input."""
 
     __slots__ = ("fix",)
     prim, params, parents, saved = None, EMPTY, (), None
 
     def pull(self, cts: Cotangents, g: Any) -> None:
-        cts[self] = g
+        dtype = self.fix[0].dtype
+        cts[self] = g if type_of(g).dtype is dtype else algebra.cast(g, dtype)
 
     pull_quick = pull
 

@@ -6,7 +6,16 @@ differentiated, mapped and staged. A parameter whose name starts with "_" is not
 saved.
 """
 
-from funcgrad.core.forms.elementwise import UFUNCS, Elementwise, Op, bind2, elementwise, left, right
+from funcgrad.core.forms.elementwise import (
+    UFUNCS,
+    Elementwise,
+    Op,
+    bind2,
+    elementwise,
+    left,
+    right,
+    selecting,
+)
 from funcgrad.core.forms.explicit import Explicit, explicit
 from funcgrad.core.forms.higher_order import HigherOrder
 from funcgrad.core.forms.linear import Linear, linear
@@ -32,4 +41,5 @@ __all__ = [
     "linear",
     "multilinear",
     "right",
+    "selecting",
 ]

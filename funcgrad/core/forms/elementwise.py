@@ -13,7 +13,17 @@ from funcgrad.core.primitive import Params, Primitive, Samples
 from funcgrad.core.tracer import EMPTY, Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 
-__all__ = ["UFUNCS", "Elementwise", "Op", "Pointwise", "bind2", "elementwise", "left", "right"]
+__all__ = [
+    "UFUNCS",
+    "Elementwise",
+    "Op",
+    "Pointwise",
+    "bind2",
+    "elementwise",
+    "left",
+    "right",
+    "selecting",
+]
 
 Op = Callable[..., Any]  # a function of operands; its attribute `primitive` is the record
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
@@ -45,7 +55,8 @@ class Pointwise:
 class Elementwise(Primitive):
     """Applied to each element; stated by one partial derivative per operand.
 
-    A partial is a number, or a function of the output and the operands.
+    A partial is a number, or a function of the output and the operands, which are given to it in
+    the precision of the output.
     """
 
     form = "elementwise"
@@ -83,6 +94,8 @@ class Elementwise(Primitive):
 
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
         saved, fix = node.saved, node.fix
+        if fix is not None:
+            saved = (saved[0], *_widened(saved[1:], fix, type_of(g).dtype))
         out: list[Array | None] = []
         for i, d in enumerate(self.partials):
             if node.parents[i] is None:
@@ -95,16 +108,16 @@ class Elementwise(Primitive):
         return out
 
     def jvp(self, y: Any, xs: Sequence[Array], ts: Sequence[Array | None], params: Params) -> Any:
-        total = None
+        out, total = type_of(y), None
+        values = (y, *_widened(xs, list(map(type_of, xs)), out.dtype))
         for d, t in zip(self.partials, ts, strict=True):
             if t is None:
                 continue
-            c = _times(t, d, (y, *xs))
+            c = _times(t, d, values)
             if c is not None:
                 total = c if total is None else algebra.add(total, c)
         if total is None:
             return None
-        out = type_of(y)
         return algebra.broadcast(total, out.shape, out.dtype)
 
     def batch(self, size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
@@ -129,10 +142,34 @@ def right(_: Any, __: Any, y: Any) -> Any:
     return y
 
 
+def selecting(partial: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a partial derivative that chooses among the operands: where it is 0, nothing passes.
+
+    An infinite tangent of an operand that is not chosen is dropped; 0 times infinity is NaN.
+    """
+    partial.selects = True  # type: ignore[attr-defined]
+    return partial
+
+
+def _widened(
+    values: Sequence[Any], types: Sequence[ArrayType], dtype: np.dtype[Any]
+) -> Sequence[Any]:
+    """Operands in the precision of the output: a partial of x / y in that of y would be coarse."""
+    if all(t.dtype is dtype for t in types):
+        return values
+    return [
+        x if x is None or t.weak else algebra.cast(x, np.promote_types(t.dtype, dtype))
+        for x, t in zip(values, types, strict=True)
+    ]
+
+
 def _times(g: Array, d: Any, values: Sequence[Any]) -> Array | None:
     """Cotangent or tangent `g` times the partial derivative `d`."""
     if callable(d):
-        return algebra.scale(g, d(*values))
+        partial = d(*values)
+        if hasattr(d, "selects"):
+            g = algebra.where(algebra.cast(partial, bool), g, 0.0)
+        return algebra.scale(g, partial)
     if d == 1:
         return g
     if d == -1:
@@ -180,20 +217,26 @@ def elementwise(
     return op
 
 
-def _strong(x: Array) -> Array:
-    """A Python number made a NumPy scalar, as ufuncs do; a traced one through `cast`."""
+def _zero_dim(x: Array) -> Array:
+    """A scalar as an array without axes: what ufuncs compute with.
+
+    Python's operators of two scalars are other code: a Python number stays one, and complex
+    numbers round differently.
+    """
     if isinstance(x, Tracer):
-        return algebra.broadcast(x, (), x.type.dtype) if x.type.weak else x
-    return x if isinstance(x, (np.ndarray, np.generic)) else np.asarray(x)[()]
+        return algebra.zero_dim(x)
+    return x if type(x) is np.ndarray else np.asarray(x)
 
 
 def _unary(prim: Elementwise) -> Callable[..., Any]:
-    ufunc, keeps_weak = prim.ufunc, prim.keeps_weak
+    ufunc, has_operator = prim.ufunc, prim.keeps_weak
     ndarray = np.ndarray
 
     def op(x: Any, /) -> Any:
         if isinstance(x, Tracer):
-            return x.owner.process1(prim, _strong(x) if keeps_weak else x)
+            if has_operator and _differs(x.type):
+                x = algebra.zero_dim(x)
+            return x.owner.process1(prim, x)
         if type(x) is ndarray and x.dtype.char != "O":
             return ufunc(x)
         x = operand(x)
@@ -202,21 +245,26 @@ def _unary(prim: Elementwise) -> Callable[..., Any]:
     return op
 
 
+def _differs(*types: ArrayType) -> bool:
+    """Whether Python's operator of operands of these types is not what the ufunc gives."""
+    if any(t.shape for t in types):
+        return False
+    return all(t.weak for t in types) or any(t.dtype.kind == "c" for t in types)
+
+
 def _binary(prim: Elementwise) -> Callable[..., Any]:
-    ufunc, keeps_weak = prim.ufunc, prim.keeps_weak
+    ufunc, has_operator = prim.ufunc, prim.keeps_weak
     ndarray = np.ndarray
 
     def op(x: Any, y: Any, /) -> Any:
         if type(x) is ndarray and type(y) is ndarray and x.dtype.char != "O" != y.dtype.char:
             return ufunc(x, y)
         x, y = operand(x), operand(y)
-        if isinstance(x, Tracer):
-            if keeps_weak and x.type.weak and type_of(y).weak:
-                x = _strong(x)
-        elif not isinstance(y, Tracer):
+        if not isinstance(x, Tracer) and not isinstance(y, Tracer):
             return ufunc(x, y)
-        elif keeps_weak and y.type.weak and type_of(x).weak:
-            x = _strong(x)
+        if has_operator and _differs(one := type_of(x), two := type_of(y)):
+            # one of them suffices: an array and a scalar meet in the ufunc
+            x, y = (x, _zero_dim(y)) if one.weak and not two.weak else (_zero_dim(x), y)
         return bind2(prim, x, y)
 
     return op

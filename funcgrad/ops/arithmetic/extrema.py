@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.forms import Op, elementwise
+from funcgrad.core.forms import Op, elementwise, selecting
 from funcgrad.core.tracer import type_of
 from funcgrad.ops.arithmetic.basic import divide, multiply, negative
 from funcgrad.ops.arithmetic.compare import (
@@ -53,8 +53,8 @@ def share(z: Any, x: Any, y: Any) -> Any:
 def _extremum(ufunc: np.ufunc) -> Any:
     return elementwise(
         ufunc,
-        lambda z, x, y: share(z, x, y),
-        lambda z, x, y: share(z, y, x),
+        selecting(lambda z, x, y: share(z, x, y)),
+        selecting(lambda z, x, y: share(z, y, x)),
         sample=binary(kinks=((1.0, 1.0), (0.0, 0.0))),
     )
 
@@ -89,7 +89,10 @@ copysign: Op = elementwise(
     np.copysign, lambda y, x, _: multiply(sign(x), sign(y)), 0, sample=binary(0.1, 2)
 )
 heaviside: Op = elementwise(
-    np.heaviside, 0, lambda _, x, __: where(equal(x, 0), 1.0, 0.0), sample=binary(0.1, 2)
+    np.heaviside,
+    0,
+    selecting(lambda _, x, __: where(equal(x, 0), 1.0, 0.0)),
+    sample=binary(0.1, 2),
 )
 hypot: Op = elementwise(
     np.hypot,

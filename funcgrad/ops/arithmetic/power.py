@@ -14,7 +14,7 @@ from funcgrad.ops.arithmetic.compare import equal
 from funcgrad.ops.arithmetic.select import where
 from funcgrad.ops.samples import binary, draw, unary
 
-__all__ = ["cbrt", "float_power", "power", "sqrt"]
+__all__ = ["cbrt", "float_power", "power", "sqrt", "ufunc_power"]
 
 
 def _power_base(_: Any, x: Any, p: Any) -> Any:
@@ -49,6 +49,11 @@ def _power_samples() -> list[Sample]:
     ]
 
 
+# x**2 is a square and x**0.5 a square root, also of complex numbers and of scalars. The function
+# np.power takes no such short cuts for these and rounds otherwise: a record of the same derivative.
+ufunc_power: Op = elementwise(
+    np.power, _power_base, _power_exponent, name="ufunc_power", sample=_power_samples
+)
 power: Op = elementwise(
     np.power, _power_base, _power_exponent, operator=operator.pow, sample=_power_samples
 )

@@ -204,3 +204,6 @@ COMPLEX: Linear = linear(
 def from_parts(re: Array, im: Array) -> Array:
     """The complex array with these parts, which have the same shape."""
     return bind(COMPLEX, (re, im))
+
+
+algebra.cast, algebra.where = cast, where

@@ -4,7 +4,7 @@ Repeated indices add up under `scatter_add` and `add_at`; under `index_set` the 
 and the others get no gradient. An index out of bounds is an IndexError.
 """
 
-from funcgrad.ops.index.anywhere import index_set, read, reads_view, static
+from funcgrad.ops.index.anywhere import check_storable, index_set, read, reads_view, static
 from funcgrad.ops.index.basic import GETITEM, PLACE, decode, encode, getitem, place
 from funcgrad.ops.index.gather import GATHER, SCATTER_ADD, gather, scatter_add, take_along_axis
 from funcgrad.ops.index.scatter import ADD_AT, PUT, WINNERS, add_at, set_positions, winners
@@ -18,6 +18,7 @@ __all__ = [
     "SCATTER_ADD",
     "WINNERS",
     "add_at",
+    "check_storable",
     "decode",
     "encode",
     "gather",

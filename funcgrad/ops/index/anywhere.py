@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from funcgrad.ops.index.gather import gather
 from funcgrad.ops.index.scatter import set_positions
 from funcgrad.ops.shape import transpose
 
-__all__ = ["index_set", "read", "reads_view", "static"]
+__all__ = ["check_storable", "index_set", "read", "reads_view", "static"]
 
 
 def reads_view(index: Any) -> bool:
@@ -48,6 +48,12 @@ def read(x: Array, index: Any) -> Array:
     return out if order is None else transpose(out, order)
 
 
+class _NewAxis(NamedTuple):
+    """A bool without axes: it adds an axis of extent 1, of which it takes one element or none."""
+
+    index: Array
+
+
 def _expand(items: Sequence[Any], ndim: int) -> list[Any]:
     """The items with lists made arrays, bool masks made integer arrays, Ellipsis filled in."""
     out: list[Any] = []
@@ -67,12 +73,14 @@ def _expand(items: Sequence[Any], ndim: int) -> list[Any]:
             raise IndexError(
                 located(f"arrays used as indices must be of integer or bool type, not {kind.dtype}")
             )
-    used = sum(i is not None and i is not Ellipsis for i in out)
+    used = sum(i is not None and i is not Ellipsis and not isinstance(i, _NewAxis) for i in out)
     if used > ndim:
         raise IndexError(
             located(f"too many indices: the array has {ndim} axes, {used} are indexed")
         )
     where_ = [k for k, i in enumerate(out) if i is Ellipsis]
+    if len(where_) > 1:
+        raise IndexError(located("an index can only have a single ellipsis ('...')"))
     fill = [slice(None)] * (ndim - used)
     if not where_:
         return out + fill
@@ -89,8 +97,9 @@ def _mask_positions(mask: Array) -> list[Any]:
                 )
             )
         mask = value(mask)
-    found = np.nonzero(np.asarray(mask))
-    return list(found) if np.ndim(mask) else [np.zeros(int(bool(mask)), int)]
+    if not np.ndim(mask):
+        return [_NewAxis(np.zeros(int(bool(mask)), int))]
+    return list(np.nonzero(mask))
 
 
 def _arrange(x: Array, items: Sequence[Any]) -> tuple[Array, list[Array], tuple[int, ...] | None]:
@@ -102,13 +111,16 @@ def _arrange(x: Array, items: Sequence[Any]) -> tuple[Array, list[Array], tuple[
     plain = _expand(items, type_of(x).ndim)
     advanced = [k for k, i in enumerate(plain) if i is not None and not isinstance(i, slice)]
     # integers next to arrays count as arrays, as in NumPy
-    basic = tuple(slice(None) if k in advanced else static(i) for k, i in enumerate(plain))
+    basic = tuple(
+        None if isinstance(i, _NewAxis) else slice(None) if k in advanced else static(i)
+        for k, i in enumerate(plain)
+    )
     if any(i != slice(None) for i in basic):
         x = getitem(x, basic)
-    arrays = [plain[k] for k in advanced]
+    arrays = [i.index if isinstance(i := plain[k], _NewAxis) else i for k in advanced]
     rest = [k for k in range(len(plain)) if k not in advanced]
     x = transpose(x, (*advanced, *rest))
-    rank = len(np.broadcast_shapes(*(type_of(a).shape for a in arrays)))
+    rank = _rank_together(arrays)
     adjacent = advanced[-1] - advanced[0] == len(advanced) - 1
     first = advanced[0]
     if not adjacent or first == 0:
@@ -117,17 +129,32 @@ def _arrange(x: Array, items: Sequence[Any]) -> tuple[Array, list[Array], tuple[
     return x, arrays, order
 
 
-def index_set(x: Array, index: Any, v: Array) -> Array:
-    """A copy of `x` in which ``copy[index] = v`` has been done; the last of equal indices wins."""
-    kind, kv = type_of(x), type_of(v)
-    dtype = kind.dtype
-    if isinstance(v, Tracer) and dtype.kind in "biu" and kv.dtype.kind in "fc":
+def _rank_together(arrays: Sequence[Array]) -> int:
+    shapes = [type_of(a).shape for a in arrays]
+    try:
+        return len(np.broadcast_shapes(*shapes))
+    except ValueError as error:
+        text = ", ".join(map(str, shapes))
+        raise IndexError(
+            located(f"indexing arrays could not be broadcast together with shapes {text}")
+        ) from error
+
+
+def check_storable(dtype: np.dtype[Any], v: Array) -> None:
+    """Raise where storing the traced `v` in an array of this dtype would cut its gradient."""
+    if isinstance(v, Tracer) and dtype.kind in "biu" and v.type.dtype.kind in "fc":
         raise TypeError(
             located(
-                f"a traced value of dtype {kv.dtype} cannot be stored in an array of dtype "
+                f"a traced value of dtype {v.type.dtype} cannot be stored in an array of dtype "
                 f"{dtype}: the gradient would be cut; make the array floating point"
             )
         )
+
+
+def index_set(x: Array, index: Any, v: Array) -> Array:
+    """A copy of `x` in which ``copy[index] = v`` has been done; the last of equal indices wins."""
+    kind = type_of(x)
+    check_storable(kind.dtype, v)
     items = index if isinstance(index, tuple) else (index,)
     if any(isinstance(i, Tracer) for i in items) and not all(
         concrete(i) for i in items if isinstance(i, Tracer)
@@ -136,4 +163,4 @@ def index_set(x: Array, index: Any, v: Array) -> Array:
     else:
         known = tuple(value(i) if isinstance(i, Tracer) else i for i in items)
         positions = np.arange(kind.size).reshape(kind.shape)[known]
-    return set_positions(x, positions, cast(v, dtype))
+    return set_positions(x, positions, cast(v, kind.dtype))

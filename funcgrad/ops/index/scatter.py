@@ -11,7 +11,7 @@ from funcgrad.core.forms import Linear, linear
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.ops.arithmetic import where
+from funcgrad.ops.arithmetic import cast, where
 from funcgrad.ops.index.basic import getitem
 from funcgrad.ops.index.gather import gather
 from funcgrad.ops.samples import draw
@@ -120,17 +120,21 @@ ADD_AT: Linear = linear(
     (
         lambda g, x, positions, v: g,
         None,
-        lambda g, x, positions, v: gather(reshape(g, (type_of(g).size,)), positions),
+        lambda g, x, positions, v: cast(gather(reshape(g, (type_of(g).size,)), positions), v.dtype),
     ),
     lambda x, positions, v: ArrayType(x.shape, x.dtype),
     lambda size, xs, batched, params: bind(ADD_AT, _flat_lanes(size, xs, batched)),
     sample=lambda: [
         Sample((draw((2, 3)), np.array([0, 5, 0]), draw((3,)))),
         Sample((draw((4,)), np.array([1, 3, 1]), draw((3,)))),
+        Sample((draw((4,)), np.array([1, 3, 1]), draw((3,)).astype(np.float32))),
     ],
 )
 
 
 def add_at(x: Array, positions: Array, v: Array) -> Array:
-    """A copy of `x` to which `v` is added at flat positions, repeated ones repeatedly."""
+    """A copy of `x` to which `v` is added at flat positions, repeated ones repeatedly.
+
+    Each addition is made in the common dtype of the two, as NumPy makes it.
+    """
     return bind(ADD_AT, (x, positions, v))
