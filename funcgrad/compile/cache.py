@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from funcgrad.compile import store
 from funcgrad.compile.llvm import objects
-from funcgrad.compile.llvm.target import Target, binding, host
+from funcgrad.compile.llvm.target import Target, binding, host, lock
 
 __all__ = ["Statistics", "library", "statistics"]
 
@@ -50,7 +50,7 @@ def library(
     target = host() if target is None else target
     key = _digest(text, optimize, target)
     linked = (key, *sorted((symbols or {}).items()))
-    with objects.lock:
+    with lock:
         found = _libraries.get(linked)
         if found is None:
             found = objects.load(_object_code(key, text, optimize, target), symbols)
@@ -61,10 +61,9 @@ def library(
 
 
 def _digest(text: str, optimize: bool, target: Target) -> str:
-    llvm = binding()
     import llvmlite
 
-    versions = f"{store.FORMAT} {llvmlite.__version__} {llvm.llvm_version_info} {optimize}"
+    versions = f"{store.FORMAT} {llvmlite.__version__} {binding().llvm_version_info} {optimize}"
     parts = "\0".join((versions, target.description, text))
     return hashlib.blake2b(parts.encode(), digest_size=24).hexdigest()
 

@@ -2,29 +2,21 @@
 
 `build` parses, verifies and generates; what it returns holds no address and may be stored. `load`
 links object code into the process; the `Library` owns the memory and gives it back when it dies.
-All work with LLVM happens under one lock that a fork waits for, so that a child never inherits
-LLVM's state half changed. It imports errors and target; llvmlite inside functions.
+It imports errors and target; llvmlite inside functions.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from funcgrad.compile.llvm.target import Target, binding, host, machine
+from funcgrad.compile.llvm.target import Target, binding, host, lock, machine
 from funcgrad.errors import CompilerError
 
-__all__ = ["Library", "build", "load", "lock"]
-
-lock = threading.RLock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
-    )
+__all__ = ["Library", "build", "load"]
 
 
 def build(text: str, *, optimize: bool = False, target: Target | None = None) -> bytes:
@@ -34,16 +26,16 @@ def build(text: str, *, optimize: bool = False, target: Target | None = None) ->
     clean, and the pipeline would only double the time to build them.
     """
     target = host() if target is None else target
-    llvm = binding()
-    with lock, _parsed(llvm, text, target) as module:
+    with lock, _parsed(text, target) as module:
         if optimize:
-            _optimize(llvm, module, target)
+            _optimize(module, target)
         code: bytes = machine(target).emit_object(module)
         return code
 
 
 @contextmanager
-def _parsed(llvm: Any, text: str, target: Target) -> Iterator[Any]:
+def _parsed(text: str, target: Target) -> Iterator[Any]:
+    llvm = binding()
     # A context of its own: types and constants in LLVM's global context are never freed.
     with llvm.create_context() as context:
         header = f'target datalayout = "{target.data_layout}"\ntarget triple = "{target.triple}"\n'
@@ -59,7 +51,8 @@ def _parsed(llvm: Any, text: str, target: Target) -> Iterator[Any]:
             yield module
 
 
-def _optimize(llvm: Any, module: Any, target: Target) -> None:
+def _optimize(module: Any, target: Target) -> None:
+    llvm = binding()
     options = llvm.create_pipeline_tuning_options(speed_level=1)
     options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False
     with (
@@ -159,10 +152,9 @@ def load(object_code: bytes, symbols: Mapping[str, int] | None = None) -> Librar
     Symbols that it does not define are looked up in `symbols` (name -> address) and then among
     those of the process (libc, libm, the C API of Python where it is exported).
     """
-    llvm = binding()
     with lock:
         linker, name = _next_linker()
-        builder = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
+        builder = binding().JITLibraryBuilder().add_object_img(object_code).add_current_process()
         for symbol, address in (symbols or {}).items():
             builder.import_symbol(symbol, address)
         try:

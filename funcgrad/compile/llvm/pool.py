@@ -19,6 +19,7 @@ from typing import Protocol
 
 from funcgrad.compile import cache
 from funcgrad.compile.llvm import pool_ir
+from funcgrad.compile.llvm.target import lock
 from funcgrad.config import config, shared_threads
 from funcgrad.errors import CompilerError
 
@@ -37,9 +38,14 @@ class Pool(Protocol):
         ...
 
 
-@functools.cache
 def pool() -> Pool:
     """The pool of this process."""
+    with lock:  # a second one would start with the memory of the first
+        return _pool()
+
+
+@functools.cache
+def _pool() -> Pool:
     if sys.platform in ("linux", "darwin"):
         try:
             return NativePool()

@@ -9,12 +9,21 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 from dataclasses import dataclass, replace
 from typing import Any
 
 from funcgrad.config import config
 
-__all__ = ["Target", "host", "machine", "without_avx512"]
+__all__ = ["Target", "binding", "host", "lock", "machine", "without_avx512"]
+
+lock = threading.RLock()
+"""Held during all work with LLVM. A fork waits for it, so that no child inherits LLVM's state half
+changed."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+    )
 
 # What 512-bit code of ours uses: all of it, or none.
 _AVX512 = frozenset({"avx512f", "avx512bw", "avx512dq", "avx512vl"})
@@ -52,7 +61,8 @@ class Target:
 
 def host() -> Target:
     """The processor of this process, without AVX-512 if `config.avx512` says so."""
-    found = _detect()
+    with lock:
+        found = _detect()
     return found if config.avx512 else without_avx512(found)
 
 
