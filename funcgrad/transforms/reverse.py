@@ -129,7 +129,10 @@ def _check_linear(roots: Sequence[Node]) -> None:
             continue
         if not prim.is_linear([p is not None for p in node.parents], node.params):
             raise NotDifferentiableError(
-                located(f"a function to be transposed is not linear: it applies {prim.name}")
+                located(
+                    f"a function to be transposed is not linear: it applies {prim.name}; a rule "
+                    "from which the other mode is derived has to be linear in its (co)tangents"
+                )
             )
 
 
@@ -144,7 +147,10 @@ def _check_zero(x: Array) -> None:
         x = x.value
     if np.any((x != 0) & (x == x)):
         raise NotDifferentiableError(
-            located("a function to be transposed is not linear: its value at zero is not zero")
+            located(
+                "a function to be transposed is not linear: its value at zero is not zero; a rule "
+                "from which the other mode is derived has to be linear in its (co)tangents"
+            )
         )
 
 
