@@ -75,7 +75,7 @@ def direct(name, f):
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
-@pytest.mark.parametrize("names", itertools.product(TRANSFORMS, repeat=2), ids="-".join)
+@pytest.mark.parametrize("names", list(itertools.product(TRANSFORMS, repeat=2)), ids="-".join)
 def test_pairs(names, program):
     outer, inner = names
     transformed = TRANSFORMS[outer](TRANSFORMS[inner](program))
@@ -86,7 +86,7 @@ def test_pairs(names, program):
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
-@pytest.mark.parametrize("names", itertools.product(TRANSFORMS, repeat=3), ids="-".join)
+@pytest.mark.parametrize("names", list(itertools.product(TRANSFORMS, repeat=3)), ids="-".join)
 def test_triples(names, program):
     outer, middle, inner = names
     pair = TRANSFORMS[middle](TRANSFORMS[inner](program))
@@ -95,7 +95,7 @@ def test_triples(names, program):
         np.testing.assert_allclose(got, want, rtol=2e-6, atol=2e-7)
 
 
-@pytest.mark.parametrize("names", itertools.product(["grad", "jvp"], repeat=4), ids="-".join)
+@pytest.mark.parametrize("names", list(itertools.product(["grad", "jvp"], repeat=4)), ids="-".join)
 def test_nesting_to_order_four(names):
     def f(x):
         return np.sin(x) * np.exp(x)

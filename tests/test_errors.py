@@ -1,7 +1,7 @@
 """Bad input: a clear error each, with the user's line, and a right answer afterwards."""
 
-import gc
-import weakref
+import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +9,8 @@ import pytest
 import funcgrad as fg
 import funcgrad.numpy as fnp
 from funcgrad import errors
+from funcgrad.graph.check import check
+from funcgrad.graph.ir import Graph
 
 X = np.ones(3)
 
@@ -22,12 +24,39 @@ CASES = [
      "names argument 1, but total was called with 1 positional"),
     ("argnums twice", lambda: fg.grad(total, argnums=(0, 0))(X), ValueError, "twice"),
     ("argnums no integer", lambda: fg.grad(total, argnums="x")(X), TypeError, "must be integers"),
-    ("ragged list", lambda: fg.grad(lambda x: fnp.sum([[x, 1.0], [x]]))(1.0), Exception, ""),
+    ("argnums of keywords", lambda: fg.grad(total, argnums=0)(x=X), ValueError, "by position"),
+    ("trees that do not match", lambda: fg.tree.map(max, {"a": 1}, {"b": 1}), errors.TreeError,
+     r"the trees do not match: \{'a': \*\} and \{'b': \*\}"),
+    ("trees of in_axes", lambda: fg.vmap(total, in_axes=({"a": 0},))([X]), errors.TreeError,
+     r"the prefix has \{'a': \*\}, the tree \[\*\]; they do not match"),
+    ("trees of out_axes", lambda: fg.vmap(total, out_axes=(0, 0))(np.ones((2, 3))),
+     errors.TreeError, "they do not match"),
+    ("tree of another size", lambda: fg.tree.unflatten(fg.tree.structure([1, 2]), [1.0]),
+     errors.TreeError, r"1 leaves were given for the tree \[\*, \*\] of 2"),
+    ("ragged list", lambda: fg.grad(lambda x: fnp.sum([[x, 1.0], [x]]))(1.0), errors.OperandError,
+     "a ragged list is no array"),
+    ("ragged list of numbers", lambda: fg.grad(lambda x: x * fnp.sum([[1.0], [1.0, 2.0]]))(1.0),
+     ValueError, "inhomogeneous"),
+    ("ragged list as an operand", lambda: fg.grad(lambda x: fnp.sum(x + [[1.0], [1.0, x]]))(1.0),
+     (errors.OperandError, ValueError), "ragged|inhomogeneous"),
+    ("object array in an operation",
+     lambda: fg.grad(lambda x: np.sum(x * np.array([1.0, None, 2.0])))(X), errors.OperandError,
+     r"dtype object and shape \(3,\) holds things that are no numbers"),
+    ("text as an operand", lambda: fg.grad(lambda x: fnp.add(x, "a"))(1.0), errors.OperandError,
+     "an operand of type 'str' is neither an array nor a number"),
     ("object array", lambda: fg.grad(total)(np.array([1.0, None])), TypeError,
      "dtype object"),
     ("shapes that do not broadcast", lambda: fg.grad(lambda x: fnp.sum(x + np.ones(2)))(X),
      ValueError, "broadcast"),
-    ("axis out of range", lambda: fg.grad(lambda x: fnp.sum(x, axis=2))(X), ValueError, "axis 2"),
+    ("shapes that do not broadcast, jit", lambda: fg.jit(lambda x: x + np.ones(2))(X), ValueError,
+     r"shape \(3,\) and arg 1 with shape \(2,\)"),
+    ("shapes of a product", lambda: fg.grad(lambda x: fnp.sum(np.ones((2, 2)) @ x))(X), ValueError,
+     "size 3 is different from 2"),
+    ("axis out of range", lambda: fg.grad(lambda x: fnp.sum(x, axis=2))(X), ValueError,
+     "axis 2 is out of bounds for array of dimension 1"),
+    ("axis out of range, jit", lambda: fg.jit(lambda x: fnp.sum(x, axis=-2))(X), IndexError,
+     "axis -2 is out of bounds"),
+    ("index out of range", lambda: fg.grad(lambda x: x[3])(X), IndexError, "index 3 is out of"),
     ("non-scalar output", lambda: fg.grad(lambda x: x)(X), errors.NonScalarOutputError,
      r"float64\[3\], not a real scalar"),
     ("complex output", lambda: fg.grad(lambda x: np.sum(x * 1j))(X), errors.NonScalarOutputError,
@@ -41,7 +70,7 @@ CASES = [
      r"float\(\).*would cut its gradient"),
     ("int()", lambda: fg.grad(lambda x: int(x) * 2.0)(3.0), errors.TracerConversionError, "cut"),
     ("asarray with a dtype", lambda: fg.grad(lambda x: np.sum(np.asarray(x, float)))(X), TypeError,
-     "cut|traced|sequence"),
+     r"asarray.* would cut its gradient"),
     ("vjp: cotangent of another shape", lambda: fg.vjp(lambda x: x, X)[1](np.ones(2)),
      errors.CotangentError, r"shape \(2,\); it has to be \(3,\)"),
     ("vjp: cotangent of another tree", lambda: fg.vjp(lambda x: x, X)[1]((X,)),
@@ -75,6 +104,97 @@ def test_bad_input(call, kind, text):
     assert fg.grad(lambda x: x * fg.grad(lambda y: x + y)(1.0))(1.0) == 1.0
 
 
+# ------------------------------------------------------------------------ every class
+
+
+def leak():
+    seen = []
+    fg.grad(lambda x: (seen.append(x), x)[1])(1.0)
+    return seen[0] + 1.0
+
+
+def store_later(w):
+    memory = fnp.zeros(1)
+
+    def inner(y):
+        memory[0] = y * w
+        return memory[0]
+
+    return fg.grad(inner)(2.0)
+
+
+def change_a_capture():
+    large = np.ones(20_000)
+    _, pull = fg.vjp(lambda a: np.sum(a * a), large)
+    large += 1.0
+    return pull(1.0)
+
+
+def unsound_graph():
+    graph = fg.make_graph(lambda x: np.sin(x) * 2.0)(1.0)
+    check(Graph(graph.inputs, graph.equations[::-1], graph.outputs))
+
+
+EVERY = {
+    "AbstractValueError": (lambda: fg.jit(lambda x: x if x > 0 else -x)(1.0), TypeError,
+        "is not known while it is traced by jit or vmap; use funcgrad.numpy.where"),
+    "BatchSizeError": (lambda: fg.vmap(np.add)(np.ones(2), np.ones(3)), ValueError,
+        "vmap of add: the mapped axes have different sizes [2, 3]"),
+    "CotangentError": (lambda: fg.vjp(np.sin, X)[1](1.0), (TypeError, ValueError),
+        "the cotangent has shape (); it has to be (3,)"),
+    "CustomRuleError": (lambda: fg.custom_vjp(total)(X), (TypeError, ValueError),
+        "total has no rule yet; call defvjp(fwd, bwd) first"),
+    "GraphError": (unsound_graph, RuntimeError, "is used in multiply before it is defined"),
+    "InputTypeError": (lambda: fg.grad(total)(3), TypeError,
+        "argument 0 of total has dtype int64, which has no derivative; pass a floating point"),
+    "LaterTransformError": (lambda: fg.grad(store_later)(1.0), RuntimeError,
+        "is written into an array that is older than that transform"),
+    "LeakedTracerError": (leak, RuntimeError, "is used after that transform has ended; return it"),
+    "MutatedCaptureError": (change_a_capture, RuntimeError,
+        "an array of shape (20000,) and dtype float64 was changed in place after"),
+    "NonScalarOutputError": (lambda: fg.grad(np.sin)(X), TypeError,
+        "grad: sin returned a value of type float64[3], not a real scalar; sum it, or use"),
+    "NotDifferentiableError": (lambda: fg.grad(np.spacing)(1.0), TypeError,
+        "funcgrad has no rule for np.spacing; write it with functions that have one, state a rule"),
+    "OperandError": (lambda: fg.grad(lambda x: fnp.sum([[x], [x, x]]))(1.0), TypeError,
+        "a ragged list is no array"),
+    "TracerConversionError": (lambda: fg.grad(float)(1.0), TypeError,
+        "would cut its gradient; leave out the conversion, or say funcgrad.value(t)"),
+    "TreeError": (lambda: fg.grad(total)({"a": ["text"]}), (TypeError, ValueError),
+        "argument 0 of total['a'][0] is 'str', which is neither an array nor a number; close over"),
+    "UnsupportedCallError": (
+        lambda: fg.grad(lambda x: np.einsum("i->", x, dtype=float))(X), TypeError,
+        "numpy.einsum: the keyword dtype=<class 'float'> is not supported on traced values"),
+}  # fmt: skip
+# Raised by the compiler for what it generates itself; tests/compile has it.
+OF_THE_COMPILER = {"CompilerError"}
+
+
+@pytest.mark.parametrize("name", sorted(EVERY))
+def test_every_class_is_raised_with_its_text(name):
+    call, standard, text = EVERY[name]
+    cls = getattr(errors, name)
+    with pytest.raises(cls, match=re.escape(text)) as caught:
+        call()
+    assert issubclass(cls, errors.FuncgradError)
+    assert issubclass(cls, standard)
+    if name != "GraphError":  # a defect of ours, at no line of the user
+        assert f'at File "{__file__}", line' in str(caught.value)
+
+
+def test_no_class_is_forgotten():
+    assert set(EVERY) | OF_THE_COMPILER | {"FuncgradError"} == set(errors.__all__)
+
+
+def test_the_manual_has_a_section_for_every_class():
+    manual = pathlib.Path(__file__).parent.parent / "docs" / "errors.md"
+    sections = re.findall(r"^## (\w+Error)$", manual.read_text(), re.MULTILINE)
+    assert sorted(sections) == sorted(set(errors.__all__) - {"FuncgradError"})
+
+
+# ------------------------------------------------------------------------ where and after
+
+
 def test_storing_into_a_plain_array():
     def f(x):
         b = np.zeros(2)
@@ -97,24 +217,6 @@ def test_messages_name_the_users_line():
 def test_a_ufunc_without_a_rule():
     with pytest.raises(errors.FuncgradError, match=r"spacing|frexp"):
         fg.grad(lambda x: np.spacing(x) * 1.0)(1.0)
-
-
-def test_after_an_exception_nothing_stays_alive():
-    big = np.ones(10)
-    held = weakref.ref(big)
-
-    def f(x):
-        raise KeyError("stop")
-
-    for transform in (fg.grad(f), fg.jit(f), fg.vmap(f), lambda x: fg.jvp(f, (x,), (x,))):
-        with pytest.raises(KeyError):
-            transform(big)
-    del big
-    gc.collect()
-    assert held() is None
-    from funcgrad.core.tracer import running
-
-    assert running.count == 0
 
 
 def test_repr_and_format_of_traced_values():

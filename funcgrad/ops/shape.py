@@ -16,16 +16,24 @@ from funcgrad.core.forms import Linear, linear
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import STACK, Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
+from funcgrad.errors import located
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.samples import draw
 
 # -------------------------------------------------------------------------------- reshape
 
+
+def _reshape_type(x: ArrayType, *, shape: tuple[int, ...]) -> ArrayType:
+    if ArrayType(shape, x.dtype).size != x.size:
+        raise ValueError(located(f"cannot reshape array of size {x.size} into shape {shape}"))
+    return ArrayType(shape, x.dtype)
+
+
 RESHAPE: Linear = linear(
     "reshape",
     lambda x, shape: np.reshape(x, shape),
     lambda g, x, *, shape: reshape(g, x.shape),
-    lambda x, *, shape: ArrayType(shape, x.dtype),
+    _reshape_type,
     lambda size, xs, batched, params: reshape(xs[0], (size, *params["shape"])),
     sample=lambda: [
         Sample((draw((2, 3)),), {"shape": (3, 2)}),
@@ -84,6 +92,13 @@ def swap_last(x: Array) -> Array:
 # ------------------------------------------------------------------------------ broadcast
 
 
+def _broadcast_type(x: ArrayType, *, shape: tuple[int, ...]) -> ArrayType:
+    lead = len(shape) - x.ndim
+    if lead < 0 or any(n not in (1, m) for n, m in zip(x.shape, shape[lead:], strict=True)):
+        raise ValueError(located(f"shape {x.shape} cannot be broadcast to {shape}"))
+    return ArrayType(shape, x.dtype)
+
+
 def _broadcast_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
     x, shape = xs[0], params["shape"]
     own = type_of(x).shape
@@ -95,7 +110,7 @@ BROADCAST: Linear = linear(
     "broadcast",
     lambda x, shape: np.broadcast_to(x, shape),
     lambda g, x, *, shape: conform(g, x),
-    lambda x, *, shape: ArrayType(shape, x.dtype),
+    _broadcast_type,
     _broadcast_batch,
     sample=lambda: [
         Sample((draw((3,)),), {"shape": (2, 3)}),

@@ -90,3 +90,25 @@ def test_python_branches_name_the_line():
 def test_eval_shape_computes_nothing():
     out = fg.eval_shape(lambda x: {"y": fnp.exp(x) @ x.T}, fg.ShapeDtypeStruct((2, 3), np.float32))
     assert out == {"y": fg.ShapeDtypeStruct((2, 2), np.float32)}
+
+
+@pytest.mark.parametrize("program", [
+    lambda x: fnp.zeros(2).__setitem__(slice(None), x),
+    lambda x: x + np.ones(2),
+    lambda x: x.reshape(2, 2),
+    lambda x: np.broadcast_to(x, (2, 2)),
+    lambda x: np.ones((2, 2)) @ x,
+    lambda x: np.concatenate([x, np.ones((2, 2))]),
+    lambda x: np.where(x > 0, x, np.ones(2)),
+    lambda x: x[3],
+    lambda x: np.sum(x, axis=1),
+])  # fmt: skip
+def test_shapes_that_do_not_fit_are_refused_while_staging(program):
+    """Also where the result is not used: nothing unsound gets into a graph."""
+
+    def f(x):
+        program(x)
+        return x
+
+    with pytest.raises((ValueError, IndexError)):
+        fg.make_graph(f)(np.ones(3))
