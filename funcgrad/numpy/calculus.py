@@ -21,7 +21,16 @@ __all__ = ["diff", "ediff1d", "gradient", "interp", "polyval", "trapezoid", "unw
 
 @numpy_function(np.diff)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = ABSENT, append: Any = ABSENT) -> Array:
-    """The n-th differences along an axis."""
+    """The n-th differences along an axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.diff(x) ** 2))(np.array([1.0, 2.0, 4.0]))
+    array([-2., -2.,  4.])
+    """
     x = as_array(a)
     if n == 0:
         return a if isinstance(a, Tracer) else x
@@ -49,7 +58,16 @@ def _edge(part: Any, x: Array, axis: int) -> Array:
 
 @numpy_function(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
-    """The differences of the flattened array."""
+    """The differences of the flattened array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.ediff1d(x) ** 2))(np.array([1.0, 2.0, 4.0]))
+    array([-2., -2.,  4.])
+    """
     x = as_array(ary)
     parts = [diff(shapes.reshape(x, (type_of(x).size,)))]
     if to_begin is not None:
@@ -66,7 +84,16 @@ def _flat(x: Any) -> Array:
 
 @numpy_function(np.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
-    """The integral along an axis by the trapezoidal rule."""
+    """The integral along an axis by the trapezoidal rule.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(fnp.trapezoid)(np.ones(4))
+    array([0.5, 1. , 1. , 0.5])
+    """
     f = as_array(y)
     axis = normalize_axis_index(axis, type_of(f).ndim)
     if x is None:
@@ -86,7 +113,16 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
 
 @numpy_function(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """Central differences inside and one-sided differences at the ends; spacings are scalars."""
+    """Central differences inside and one-sided differences at the ends; spacings are scalars.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda f: fnp.gradient(f)[1])(np.ones(3))
+    array([-0.5,  0. ,  0.5])
+    """
     x = as_array(f)
     rank = type_of(x).ndim
     axes = tuple(range(rank)) if axis is None else normalize_axis_tuple(axis, rank)
@@ -136,6 +172,13 @@ def interp(
     """Linear interpolation; differentiable by the points, the nodes and the values.
 
     At a node the derivative is that of the interval to its right.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.interp(x, [0.0, 1.0, 2.0], [0.0, 3.0, 4.0]))(0.5)
+    np.float64(3.0)
     """
     refuse("interp", period=period)
     at, nodes, values = (as_array(v) for v in (x, xp, fp))
@@ -166,7 +209,15 @@ def interp(
 
 @numpy_function(np.polyval)
 def polyval(p: Any, x: Any) -> Array:
-    """A polynomial, given by its coefficients from the highest power down, at `x`."""
+    """A polynomial, given by its coefficients from the highest power down, at `x`.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.polyval([1.0, 0.0, 2.0], x))(3.0)
+    np.float64(6.0)
+    """
     coefficients, at = as_array(p), as_array(x)
     y: Any = np.zeros(type_of(at).shape, type_of(at).dtype)
     for k in range(type_of(coefficients).shape[0]):
@@ -178,7 +229,16 @@ def polyval(p: Any, x: Any) -> Array:
 def unwrap(
     p: Any, discont: float | None = None, axis: int = -1, *, period: float = 6.283185307179586
 ) -> Array:
-    """`p` with jumps of more than half a period removed by adding whole periods."""
+    """`p` with jumps of more than half a period removed by adding whole periods.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda p: fnp.sum(fnp.unwrap(p)))(np.array([0.0, 6.0]))
+    array([1., 1.])
+    """
     x = as_array(p)
     axis = normalize_axis_index(axis, type_of(x).ndim)
     d = diff(x, 1, axis)

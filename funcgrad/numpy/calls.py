@@ -115,6 +115,8 @@ def numpy_function(*plain: Any, views: bool = False, creates: bool = False) -> C
         out_at = NEVER if spread or "out" not in parameters else list(parameters).index("out")
         run = plain[0]
 
+        define.__doc__ = _documented(define, run)
+
         @functools.wraps(define)
         def call(*args: Any, **kwargs: Any) -> Any:
             found = RAW
@@ -141,6 +143,16 @@ def numpy_function(*plain: Any, views: bool = False, creates: bool = False) -> C
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def _documented(define: Callable[..., Any], plain: Any) -> str:
+    """The docstring, with a pointer to NumPy's where it does not state the parameters itself."""
+    summary, *rest = inspect.cleandoc(define.__doc__ or "").split("\n\n", 1)
+    name = f"{plain.__module__}.{plain.__name__}"
+    pointer = f"Parameters, shapes, dtypes and errors are those of `{name}`."
+    if rest and "Parameters\n" in rest[0]:
+        return "\n\n".join((summary, *rest))
+    return "\n\n".join((summary, pointer, *rest))
 
 
 def _with_out(call: Any, args: Sequence[Any], kwargs: dict[str, Any], at: int, name: str) -> Any:

@@ -46,19 +46,58 @@ __all__ = [
 
 @numpy_function(np.zeros, creates=True)
 def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None) -> Array:
-    """An array of zeros; inside a transform, traced values can be written into it."""
+    """An array of zeros; inside a transform, traced values can be written into it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> def f(x):
+    ...     b = fnp.zeros(2)
+    ...     b[0] = x[1]
+    ...     return b.sum()
+    >>> fg.grad(f)(np.array([1.0, 2.0]))
+    array([0., 1.])
+    """
     return new_array(np.zeros(_extents(shape), dtype))
 
 
 @numpy_function(np.ones, creates=True)
 def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
-    """An array of ones; inside a transform, traced values can be written into it."""
+    """An array of ones; inside a transform, traced values can be written into it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> def f(x):
+    ...     b = fnp.ones(2)
+    ...     b[0] = x[1]
+    ...     return b.sum()
+    >>> fg.grad(f)(np.array([1.0, 2.0]))
+    array([0., 1.])
+    """
     return new_array(np.ones(_extents(shape), dtype))
 
 
 @numpy_function(np.empty, creates=True)
 def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None) -> Array:
-    """An array whose elements are not set; inside a transform, traced values can be written."""
+    """An array whose elements are not set; inside a transform, traced values can be written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> def f(x):
+    ...     b = fnp.empty(2)
+    ...     b[:] = 2.0 * x
+    ...     return b.sum()
+    >>> fg.grad(f)(np.array([1.0, 2.0]))
+    array([2., 2.])
+    """
     return new_array(np.empty(_extents(shape), dtype))
 
 
@@ -66,7 +105,15 @@ def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None
 ) -> Array:
-    """An array filled with a value, which may be traced."""
+    """An array filled with a value, which may be traced.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.full(3, x)))(2.0)
+    np.float64(3.0)
+    """
     value = as_array(fill_value)
     if dtype is not None:
         value = ops.cast(value, dtype)
@@ -104,7 +151,16 @@ def zeros_like(
     *,
     device: Any = None,
 ) -> Array:
-    """Zeros of the shape and dtype of `a`, which may be traced; they do not depend on it."""
+    """Zeros of the shape and dtype of `a`, which may be traced; they do not depend on it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.zeros_like(x) + x))(np.ones(2))
+    array([1., 1.])
+    """
     return _like(np.zeros)(a, dtype, shape)
 
 
@@ -118,7 +174,16 @@ def ones_like(
     *,
     device: Any = None,
 ) -> Array:
-    """Ones of the shape and dtype of `a`, which may be traced; they do not depend on it."""
+    """Ones of the shape and dtype of `a`, which may be traced; they do not depend on it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.ones_like(x) * x))(np.ones(2))
+    array([1., 1.])
+    """
     return _like(np.ones)(a, dtype, shape)
 
 
@@ -132,7 +197,15 @@ def empty_like(
     *,
     device: Any = None,
 ) -> Array:
-    """An array of the shape and dtype of `prototype` whose elements are not set."""
+    """An array of the shape and dtype of `prototype` whose elements are not set.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.empty_like(np.ones((2, 3))).shape
+    (2, 3)
+    """
     return _like(np.empty)(prototype, dtype, shape)
 
 
@@ -147,7 +220,16 @@ def full_like(
     *,
     device: Any = None,
 ) -> Array:
-    """An array of the shape and dtype of `a` filled with a value, which may be traced."""
+    """An array of the shape and dtype of `a` filled with a value, which may be traced.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.full_like(np.ones(3), x)))(2.0)
+    np.float64(3.0)
+    """
     kind = type_of(operand(a))
     extents = kind.shape if shape is None else _extents(shape)
     return full(extents, fill_value, kind.dtype if dtype is None else dtype)
@@ -163,25 +245,57 @@ def eye(
     *,
     device: Any = None,
 ) -> Array:
-    """Ones on the k-th diagonal and zeros elsewhere."""
+    """Ones on the k-th diagonal and zeros elsewhere.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(x * fnp.eye(2)))(1.0)
+    np.float64(2.0)
+    """
     return new_array(np.eye(int(N), None if M is None else int(M), int(k), dtype))
 
 
 @numpy_function(np.identity, creates=True)
 def identity(n: int, dtype: Any = None) -> Array:
-    """The identity matrix."""
+    """The identity matrix.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(x * fnp.identity(2)))(1.0)
+    np.float64(2.0)
+    """
     return new_array(np.identity(int(n), dtype))
 
 
 @numpy_function(np.tri, creates=True)
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Array:
-    """Ones at and below the k-th diagonal."""
+    """Ones at and below the k-th diagonal.
+
+    Examples
+    --------
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.tri(2)
+    array([[1., 0.],
+           [1., 1.]])
+    """
     return new_array(np.tri(int(N), None if M is None else int(M), int(k), dtype))
 
 
 @numpy_function(np.indices, creates=True)
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
-    """The indices of a grid."""
+    """The indices of a grid.
+
+    Examples
+    --------
+    >>> import funcgrad.numpy as fnp
+    >>> rows, columns = fnp.indices((1, 2))
+    >>> columns
+    array([[0, 1]])
+    """
     made_plain: Any = np.indices
     made = made_plain(_extents(dimensions), dtype, sparse)
     return tuple(map(new_array, made)) if sparse else new_array(made)
@@ -189,7 +303,15 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
 
 @numpy_function(np.arange, creates=True)
 def arange(start: Any = ABSENT, stop: Any = ABSENT, step: Any = 1, dtype: Any = None) -> Array:
-    """Evenly spaced values; the start and step may be traced where the count is concrete."""
+    """Evenly spaced values; the start and step may be traced where the count is concrete.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(x * fnp.arange(4)))(1.0)
+    np.float64(6.0)
+    """
     if stop is ABSENT:
         start, stop = 0, start
     parts = [operand(v) for v in (start, stop, step)]
@@ -213,7 +335,15 @@ def array(
     subok: bool = False,
     ndmin: int = 0,
 ) -> Array:
-    """A new array; of a list that holds traced values, one traced array."""
+    """A new array; of a list that holds traced values, one traced array.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.prod(fnp.array([x, x, 3.0])))(2.0)
+    np.float64(12.0)
+    """
     x = _converted(object, dtype)
     shape = type_of(x).shape
     if len(shape) < ndmin:
@@ -238,7 +368,15 @@ def _copied(x: Array, source: Array) -> Array:
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None
 ) -> Array:
-    """The array itself; of a list that holds traced values, one traced array."""
+    """The array itself; of a list that holds traced values, one traced array.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.prod(fnp.asarray([x, x, 3.0])))(2.0)
+    np.float64(12.0)
+    """
     if copy:
         return array(a, dtype)
     x = _converted(a, dtype)
@@ -254,20 +392,48 @@ def _same(x: Array, a: Operand) -> bool:
 def asanyarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None
 ) -> Array:
-    """As `asarray`."""
+    """As `asarray`.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.asanyarray([x, 2.0 * x])))(2.0)
+    np.float64(3.0)
+    """
     return asarray(a, dtype, copy=copy)
 
 
 @numpy_function(np.ascontiguousarray, views=True)
 def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
-    """As `asarray`, with at least one axis; the memory layout of traced values is not kept."""
+    """As `asarray`, with at least one axis; the memory layout of traced values is not kept.
+
+    Examples
+    --------
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.ascontiguousarray(2.0)
+    array([2.])
+    """
     x = asarray(a, dtype)
     return x if type_of(operand(x)).ndim else reshape(as_array(x), (1,))
 
 
 @numpy_function(np.copy, views=True, creates=True)
 def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
-    """A copy: writing into it leaves the original as it is."""
+    """A copy: writing into it leaves the original as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> def f(x):
+    ...     b = fnp.copy(x)
+    ...     b[0] = 0.0
+    ...     return b.sum()
+    >>> fg.grad(f)(np.array([1.0, 2.0]))
+    array([0., 1.])
+    """
     return array(a)
 
 
@@ -286,7 +452,15 @@ def linspace(
     *,
     device: Any = None,
 ) -> Any:
-    """Evenly spaced numbers; `start` and `stop` may be traced."""
+    """Evenly spaced numbers; `start` and `stop` may be traced.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda stop: fnp.linspace(0.0, stop, 5)[2])(1.0)
+    np.float64(0.5)
+    """
     num = int(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
@@ -325,7 +499,15 @@ def logspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Array:
-    """Numbers spaced evenly on a log scale; `start`, `stop` and `base` may be traced."""
+    """Numbers spaced evenly on a log scale; `start`, `stop` and `base` may be traced.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda stop: fnp.logspace(0.0, stop, 2, base=2.0)[1])(0.0)
+    np.float64(0.6931471805599453)
+    """
     y = ops.power(base, linspace(start, stop, num, endpoint, axis=axis))
     return y if dtype is None else ops.cast(y, dtype)
 
@@ -339,14 +521,30 @@ def geomspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Array:
-    """Numbers in geometric progression; not supported for traced ends (use `logspace`)."""
+    """Numbers in geometric progression; not supported for traced ends (use `logspace`).
+
+    Examples
+    --------
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.geomspace(1.0, 4.0, 3)
+    array([1., 2., 4.])
+    """
     refuse("geomspace", start="traced value")
     raise AssertionError
 
 
 @numpy_function(np.meshgrid, creates=False)
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    """Coordinate matrices from coordinate vectors."""
+    """Coordinate matrices from coordinate vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.meshgrid(x, np.ones(3))[0]))(np.ones(2))
+    array([3., 3.])
+    """
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     rank = len(xi)
@@ -366,7 +564,18 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 @numpy_function(np.vander)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
-    """The Vandermonde matrix: powers of `x` as columns."""
+    """The Vandermonde matrix: powers of `x` as columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.jacobian(lambda x: fnp.vander(x, 3)[0])(np.array([2.0]))
+    array([[4.],
+           [1.],
+           [0.]])
+    """
     from funcgrad.numpy.reductions import cumprod
 
     x = as_array(x)

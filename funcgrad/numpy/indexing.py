@@ -50,6 +50,14 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """`x` where the condition holds, else `y`; the branch not taken gets derivative 0.
 
     With the condition alone the indices where it holds, which have to be known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.where(x > 0, fnp.sqrt(x), 0.0)))(np.array([0.0, 4.0]))
+    array([0.  , 0.25])
     """
     if x is None and y is None:
         return nonzero(condition)
@@ -60,19 +68,45 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 @numpy_function(np.nonzero)
 def nonzero(a: Any) -> Any:
-    """The indices of the elements that are not 0; they have to be known."""
+    """The indices of the elements that are not 0; they have to be known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(x[fnp.nonzero(x)] ** 2))(np.array([1.0, 0.0, 2.0]))
+    array([2., 0., 4.])
+    """
     return np.nonzero(known(a, "nonzero()"))
 
 
 @numpy_function(np.flatnonzero)
 def flatnonzero(a: Any) -> Any:
-    """The flat indices of the elements that are not 0; they have to be known."""
+    """The flat indices of the elements that are not 0; they have to be known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: x[fnp.flatnonzero(x)[0]])(np.array([0.0, 2.0]))
+    array([0., 1.])
+    """
     return np.flatnonzero(known(a, "flatnonzero()"))
 
 
 @numpy_function(np.argwhere)
 def argwhere(a: Any) -> Any:
-    """The indices of the elements that are not 0 as rows; they have to be known."""
+    """The indices of the elements that are not 0 as rows; they have to be known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.argwhere(np.array([0.0, 2.0]))
+    array([[1]])
+    """
     return np.argwhere(known(a, "argwhere()"))
 
 
@@ -80,7 +114,16 @@ def argwhere(a: Any) -> Any:
 def take(
     a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
 ) -> Array:
-    """The elements of `a` at integer positions along an axis."""
+    """The elements of `a` at integer positions along an axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.take(x, [0, 0])))(np.array([1.0, 2.0]))
+    array([2., 0.])
+    """
     x, at = as_array(a), operand(indices)
     if axis is None:
         x, axis = shapes.reshape(x, (type_of(x).size,)), 0
@@ -104,7 +147,17 @@ def take(
 
 @numpy_function(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
-    """The elements of `arr` at one position for each line along an axis."""
+    """The elements of `arr` at one position for each line along an axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.take_along_axis(x, np.array([[1], [0]]), 1)))(np.ones((2, 2)))
+    array([[0., 1.],
+           [1., 0.]])
+    """
     x, at = as_array(arr), as_array(indices)
     if type_of(at).dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
@@ -125,13 +178,31 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
 
 @numpy_function(np.compress)
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Array:
-    """The slices of `a` along an axis where the condition, which has to be known, holds."""
+    """The slices of `a` along an axis where the condition, which has to be known, holds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.compress([True, False], x)))(np.ones(2))
+    array([1., 0.])
+    """
     return take(a, np.flatnonzero(known(condition, "compress()")), axis)
 
 
 @numpy_function(np.extract)
 def extract(condition: Any, arr: Any) -> Array:
-    """The elements of `arr` where the condition, which has to be known, holds."""
+    """The elements of `arr` where the condition, which has to be known, holds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.extract(x > 1, x)))(np.array([1.0, 2.0]))
+    array([0., 1.])
+    """
     return take(arr, np.flatnonzero(known(condition, "extract()")))
 
 
@@ -140,7 +211,17 @@ def extract(condition: Any, arr: Any) -> Array:
 
 @numpy_function(np.select)
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
-    """For each element the first choice whose condition holds, else the default."""
+    """For each element the first choice whose condition holds, else the default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> f = lambda x: fnp.select([x < 0, x < 1], [-x, x**2], 1.0)
+    >>> fg.vmap(fg.grad(f))(np.array([-1.0, 0.5, 2.0]))
+    array([-1.,  1.,  0.])
+    """
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
     if not len(condlist):
@@ -160,7 +241,17 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 @numpy_function(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
-    """Each function applied to the elements where its condition, which has to be known, holds."""
+    """Each function applied to the elements where its condition, which has to be known, holds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> f = lambda x: fnp.sum(fnp.piecewise(x, [x < 0], [lambda v: -v, lambda v: v**2]))
+    >>> fg.grad(f)(np.array([-1.0, 3.0]))
+    array([-1.,  6.])
+    """
     at = as_array(x)
     shape = type_of(at).shape
     conditions = np.asarray(known(condlist, "piecewise()"), bool)
@@ -185,7 +276,16 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 @numpy_function(np.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
-    """For each element the choice that the integer array `a` names."""
+    """For each element the choice that the integer array `a` names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.choose(np.array([1, 0]), [x, 2.0 * x])))(np.ones(2))
+    array([2., 1.])
+    """
     at = as_array(a)
     rows = [operand(c) for c in choices]
     shape = np.broadcast_shapes(type_of(at).shape, *(type_of(c).shape for c in rows))
@@ -211,7 +311,16 @@ def unique(
     equal_nan: bool = True,
     **keywords: Any,
 ) -> Any:
-    """The distinct elements in order, which have to be known; the first of equals counts."""
+    """The distinct elements in order, which have to be known; the first of equals counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.unique(x)))(np.array([2.0, 2.0, 1.0]))
+    array([1., 0., 1.])
+    """
     refuse("unique", axis=axis, **keywords)
     x = as_array(ar)
     found: Any = np.unique(  # type: ignore[call-overload]
@@ -227,7 +336,15 @@ def unique(
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, **k: Any
 ) -> Array:
-    """Whether each element is among others."""
+    """Whether each element is among others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.isin(np.array([1, 2]), [2, 3])
+    array([False,  True])
+    """
     x, y = as_array(element), as_array(test_elements)
     column = shapes.reshape(x, (*type_of(x).shape, 1))
     found = constant.any(ops.equal(column, shapes.reshape(y, (type_of(y).size,))), -1)
@@ -236,7 +353,15 @@ def isin(
 
 @numpy_function(np.digitize)
 def digitize(x: Any, bins: Any, right: bool = False) -> Array:
-    """The bin that each element falls into; the order of the bins has to be known."""
+    """The bin that each element falls into; the order of the bins has to be known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.digitize(np.array([0.5, 1.5]), [0.0, 1.0, 2.0])
+    array([1, 2])
+    """
     edges = as_array(bins)
     known_edges = known(edges, "digitize()")
     side = "left" if right else "right"
@@ -261,7 +386,17 @@ def _square(x: Any, rank: int | None = None) -> tuple[int, ...]:
 
 @numpy_function(np.diag_indices_from)
 def diag_indices_from(arr: Any) -> Any:
-    """The indices of the main diagonal of an array."""
+    """The indices of the main diagonal of an array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(x[fnp.diag_indices_from(x)]))(np.ones((2, 2)))
+    array([[1., 0.],
+           [0., 1.]])
+    """
     shape = _square(arr)
     if len(shape) < 2:
         raise ValueError("input array must be at least 2-d")
@@ -272,13 +407,33 @@ def diag_indices_from(arr: Any) -> Any:
 
 @numpy_function(np.tril_indices_from)
 def tril_indices_from(arr: Any, k: int = 0) -> Any:
-    """The indices of the lower triangle of a matrix."""
+    """The indices of the lower triangle of a matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(x[fnp.tril_indices_from(x)]))(np.ones((2, 2)))
+    array([[1., 0.],
+           [1., 1.]])
+    """
     rows, columns = _square(arr, 2)
     return np.tril_indices(rows, k, columns)
 
 
 @numpy_function(np.triu_indices_from)
 def triu_indices_from(arr: Any, k: int = 0) -> Any:
-    """The indices of the upper triangle of a matrix."""
+    """The indices of the upper triangle of a matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(x[fnp.triu_indices_from(x)]))(np.ones((2, 2)))
+    array([[1., 1.],
+           [0., 1.]])
+    """
     rows, columns = _square(arr, 2)
     return np.triu_indices(rows, k, columns)

@@ -102,19 +102,45 @@ __all__ = [
 
 @numpy_function(np.shape, views=True)
 def shape(a: Any) -> tuple[int, ...]:
-    """The extents of an array."""
+    """The extents of an array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(x) / fnp.shape(x)[0])(np.ones(2))
+    array([0.5, 0.5])
+    """
     return type_of(operand(a)).shape
 
 
 @numpy_function(np.ndim, views=True)
 def ndim(a: Any) -> int:
-    """The number of axes."""
+    """The number of axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.ndim(np.ones((2, 3)))
+    2
+    """
     return type_of(operand(a)).ndim
 
 
 @numpy_function(np.size, views=True)
 def size(a: Any, axis: Any = None) -> int:
-    """The number of elements, or the extent of an axis."""
+    """The number of elements, or the extent of an axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(x) / fnp.size(x))(np.ones(2))
+    array([0.5, 0.5])
+    """
     kind = type_of(operand(a))
     if axis is None:
         return kind.size
@@ -124,19 +150,41 @@ def size(a: Any, axis: Any = None) -> int:
 
 @numpy_function(np.iscomplexobj, views=True)
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype is complex."""
+    """Whether the dtype is complex.
+
+    Examples
+    --------
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.iscomplexobj(1.0j)
+    True
+    """
     return type_of(operand(x)).dtype.kind == "c"
 
 
 @numpy_function(np.isrealobj, views=True)
 def isrealobj(x: Any) -> bool:
-    """Whether the dtype is not complex."""
+    """Whether the dtype is not complex.
+
+    Examples
+    --------
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.isrealobj(1.0j)
+    False
+    """
     return not iscomplexobj(x)
 
 
 @numpy_function(np.result_type, views=True)
 def result_type(*arrays_and_dtypes: Any) -> Any:
-    """The dtype of a result of these operands."""
+    """The dtype of a result of these operands.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.result_type(np.float32, 1.0)
+    dtype('float32')
+    """
     return np.result_type(*(_promotable(x) for x in arrays_and_dtypes))
 
 
@@ -149,7 +197,15 @@ def _promotable(x: Any) -> Any:
 
 @numpy_function(np.can_cast, views=True)
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
-    """Whether a cast between dtypes is possible under a rule."""
+    """Whether a cast between dtypes is possible under a rule.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.can_cast(np.float64, np.float32)
+    False
+    """
     return np.can_cast(_dtype_of(from_), _dtype_of(to), casting)
 
 
@@ -159,24 +215,55 @@ def _dtype_of(x: Any) -> Any:
 
 @numpy_function(np.common_type, views=True)
 def common_type(*arrays: Any) -> Any:
-    """A floating point type to which all arrays can be cast."""
+    """A floating point type to which all arrays can be cast.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.common_type(np.ones(1, np.float32), np.ones(1, int)).__name__
+    'float64'
+    """
     return np.common_type(*(np.empty(0, type_of(operand(x)).dtype) for x in arrays))
 
 
 @numpy_function(np.min_scalar_type, views=True)
 def min_scalar_type(a: Any, /) -> Any:
-    """The dtype of a traced value."""
+    """The dtype of a traced value.
+
+    Examples
+    --------
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.min_scalar_type(3)
+    dtype('uint8')
+    """
     return _dtype_of(a)
 
 
 @numpy_function(np.astype)
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    """`x` in another dtype; integers and bools are locally constant."""
+    """`x` in another dtype; integers and bools are locally constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.astype(x, np.float32)))(np.ones(2))
+    array([1., 1.])
+    """
     return x.astype(dtype, copy=copy)
 
 
 def isscalar(element: Any) -> bool:
-    """Whether `element` is a scalar, as in NumPy; a traced value is one if its value is."""
+    """Whether `element` is a scalar, as in NumPy; a traced value is one if its value is.
+
+    Examples
+    --------
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.isscalar(3.0)
+    True
+    """
     if isinstance(element, Operand):
         return type_of(operand(element)).weak
     return np.isscalar(element)

@@ -86,7 +86,16 @@ def join(xs: Sequence[Array], axis: int) -> Array:
 def concatenate(
     arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
 ) -> Array:
-    """The arrays joined along an existing axis; flattened first if `axis` is None."""
+    """The arrays joined along an existing axis; flattened first if `axis` is None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.concatenate([x, 2.0 * x])))(np.ones(2))
+    array([3., 3.])
+    """
     xs = [as_array(x) for x in _items(arrays)]
     if axis is None:
         xs, axis = [ops.reshape(x, (type_of(x).size,)) for x in xs], 0
@@ -102,7 +111,15 @@ concat = concatenate
 def stack(
     arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
 ) -> Array:
-    """Arrays of one shape joined along a new axis."""
+    """Arrays of one shape joined along a new axis.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.prod(fnp.stack([x, x, 3.0])))(2.0)
+    np.float64(12.0)
+    """
     xs = [as_array(x) for x in _items(arrays)]
     if not xs:
         raise ValueError("need at least one array to stack")
@@ -117,13 +134,31 @@ def stack(
 
 @numpy_function(np.vstack, *([np.row_stack] if "row_stack" in np.__all__ else []))
 def vstack(tup: Any, *, dtype: Any = None, casting: Any = None) -> Array:
-    """Arrays joined along the first axis; vectors are rows."""
+    """Arrays joined along the first axis; vectors are rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.vstack([x, 2.0 * x])))(np.ones(2))
+    array([3., 3.])
+    """
     return concatenate([atleast_2d(x) for x in _items(tup)], 0, dtype=dtype)
 
 
 @numpy_function(np.hstack)
 def hstack(tup: Any, *, dtype: Any = None, casting: Any = None) -> Array:
-    """Arrays joined along the second axis, vectors along the first."""
+    """Arrays joined along the second axis, vectors along the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.hstack([x, 2.0 * x])))(np.ones(2))
+    array([3., 3.])
+    """
     xs = [atleast_1d(x) for x in _items(tup)]
     axis = 0 if xs and len(shape_of(xs[0])) == 1 else 1
     return concatenate(xs, axis, dtype=dtype)
@@ -131,13 +166,31 @@ def hstack(tup: Any, *, dtype: Any = None, casting: Any = None) -> Array:
 
 @numpy_function(np.dstack)
 def dstack(tup: Any) -> Array:
-    """Arrays joined along the third axis."""
+    """Arrays joined along the third axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.dstack([x, 2.0 * x])))(np.ones(2))
+    array([3., 3.])
+    """
     return concatenate([atleast_3d(x) for x in _items(tup)], 2)
 
 
 @numpy_function(np.column_stack)
 def column_stack(tup: Any) -> Array:
-    """Vectors as the columns of a matrix; matrices are joined as they are."""
+    """Vectors as the columns of a matrix; matrices are joined as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.column_stack([x, 2.0 * x])))(np.ones(2))
+    array([3., 3.])
+    """
     columns = []
     for x in map(as_array, _items(tup)):
         shape = type_of(x).shape
@@ -149,7 +202,17 @@ def column_stack(tup: Any) -> Array:
 
 @numpy_function(np.block)
 def block(arrays: Any) -> Array:
-    """A matrix put together from nested lists of blocks."""
+    """A matrix put together from nested lists of blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.block([[x, x], [np.eye(2), x]])))(np.ones((2, 2)))
+    array([[3., 3.],
+           [3., 3.]])
+    """
     depth = _depth(arrays)
     rank = max(depth, *(len(shape_of(x)) for x in _leaves(arrays)))
     return _block(arrays, depth, rank)
@@ -180,7 +243,16 @@ def _block(arrays: Any, depth: int, rank: int) -> Array:
 
 @numpy_function(np.append)
 def append(arr: Any, values: Any, axis: int | None = None) -> Array:
-    """`values` after `arr`; both are flattened if `axis` is None."""
+    """`values` after `arr`; both are flattened if `axis` is None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.prod(fnp.append(x, 3.0)))(np.array([1.0, 2.0]))
+    array([6., 3.])
+    """
     return concatenate((arr, values), axis)
 
 
@@ -189,7 +261,16 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Array:
 
 @numpy_function(np.array_split, views=True)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
-    """The parts of `ary` along an axis, as views; they may differ in size."""
+    """The parts of `ary` along an axis, as views; they may differ in size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.array_split(x, 2)[1]))(np.ones(3))
+    array([0., 0., 1.])
+    """
     shape = shape_of(ary)
     axis = normalize_axis_index(axis, len(shape))
     total = shape[axis]
@@ -214,7 +295,16 @@ def _slab(x: Any, axis: int, lo: int, hi: int) -> Array:
 
 @numpy_function(np.split, views=True)
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
-    """The parts of `ary` along an axis, as views; an integer has to divide the extent."""
+    """The parts of `ary` along an axis, as views; an integer has to divide the extent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.split(x, [1])[1]))(np.ones(3))
+    array([0., 1., 1.])
+    """
     if not np.ndim(indices_or_sections):
         total = shape_of(ary)[axis]
         if total % operator.index(indices_or_sections):
@@ -224,7 +314,16 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
 
 @numpy_function(np.hsplit, views=True)
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
-    """The parts of `ary` along its second axis, of a vector along its first."""
+    """The parts of `ary` along its second axis, of a vector along its first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.hsplit(x, 2)[1]))(np.ones((1, 2)))
+    array([[0., 1.]])
+    """
     if not shape_of(ary):
         raise ValueError("hsplit only works on arrays of 1 or more dimensions")
     return split(ary, indices_or_sections, 1 if len(shape_of(ary)) > 1 else 0)
@@ -232,7 +331,17 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
 
 @numpy_function(np.vsplit, views=True)
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
-    """The parts of `ary` along its first axis."""
+    """The parts of `ary` along its first axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.vsplit(x, 2)[1]))(np.ones((2, 1)))
+    array([[0.],
+           [1.]])
+    """
     if len(shape_of(ary)) < 2:
         raise ValueError("vsplit only works on arrays of 2 or more dimensions")
     return split(ary, indices_or_sections, 0)
@@ -240,7 +349,16 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
 
 @numpy_function(np.dsplit, views=True)
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
-    """The parts of `ary` along its third axis."""
+    """The parts of `ary` along its third axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.dsplit(x, 2)[1]))(np.ones((1, 1, 2)))
+    array([[[0., 1.]]])
+    """
     if len(shape_of(ary)) < 3:
         raise ValueError("dsplit only works on arrays of 3 or more dimensions")
     return split(ary, indices_or_sections, 2)
@@ -248,7 +366,16 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
 
 @numpy_function(*([np.unstack] if hasattr(np, "unstack") else [None]), views=True)
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """The parts of `x` along an axis, which is dropped; views."""
+    """The parts of `x` along an axis, which is dropped; views.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.unstack(x)[0] * fnp.unstack(x)[1])(np.array([2.0, 3.0]))
+    array([3., 2.])
+    """
     shape = shape_of(x)
     if not shape:
         raise ValueError("Input array must be at least 1-d.")
@@ -263,7 +390,16 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
 
 @numpy_function(np.tile)
 def tile(A: Any, reps: Any) -> Array:
-    """`A` repeated as a whole along each axis."""
+    """`A` repeated as a whole along each axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.tile(x, 3)))(np.ones(2))
+    array([3., 3.])
+    """
     counts = tuple(reps) if np.iterable(reps) else (reps,)
     counts = tuple(map(operator.index, counts))
     x = as_array(A)
@@ -280,7 +416,16 @@ def tile(A: Any, reps: Any) -> Array:
 
 @numpy_function(np.repeat)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
-    """Each element of `a` repeated along an axis; of the flattened array if `axis` is None."""
+    """Each element of `a` repeated along an axis; of the flattened array if `axis` is None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.repeat(x, [1, 3])))(np.ones(2))
+    array([1., 3.])
+    """
     x = as_array(a)
     if axis is None:
         x, axis = ops.reshape(x, (type_of(x).size,)), 0
@@ -305,7 +450,16 @@ def _pick(x: Array, at: Any, axis: int) -> Array:
 
 @numpy_function(np.resize)
 def resize(a: Any, new_shape: Any) -> Array:
-    """`a` repeated or cut to another shape."""
+    """`a` repeated or cut to another shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.resize(x, 3)))(np.ones(2))
+    array([2., 1.])
+    """
     shape = (new_shape,) if not np.iterable(new_shape) else tuple(new_shape)
     x = as_array(a)
     size = type_of(x).size
@@ -318,7 +472,16 @@ def resize(a: Any, new_shape: Any) -> Array:
 
 @numpy_function(np.delete)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
-    """`arr` without some of its slices along an axis."""
+    """`arr` without some of its slices along an axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.delete(x, 1)))(np.ones(3))
+    array([1., 0., 1.])
+    """
     x = as_array(arr)
     if axis is None:
         x, axis = ops.reshape(x, (type_of(x).size,)), 0
@@ -329,7 +492,16 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
 
 @numpy_function(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
-    """`arr` with values put in before the positions `obj` along an axis."""
+    """`arr` with values put in before the positions `obj` along an axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.prod(fnp.insert(x, 1, 3.0)))(np.array([1.0, 2.0]))
+    array([6., 3.])
+    """
     x, v = as_array(arr), as_array(values)
     if axis is None:
         x, axis = ops.reshape(x, (type_of(x).size,)), 0

@@ -20,7 +20,16 @@ __all__ = ["diag", "diagflat", "pad", "roll", "tril", "triu"]
 
 @numpy_function(np.roll)
 def roll(a: Any, shift: Any, axis: Any = None) -> Array:
-    """`a` with its elements shifted along some axes; those that leave come in at the other end."""
+    """`a` with its elements shifted along some axes; those that leave come in at the other end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.roll(x, 1)[0])(np.ones(3))
+    array([0., 0., 1.])
+    """
     x = as_array(a)
     shape = type_of(x).shape
     if axis is None:
@@ -57,6 +66,14 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
 
     The modes "constant", "edge", "reflect", "symmetric", "wrap" and "empty" can be
     differentiated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.pad(x, 1, mode="edge")))(np.ones(2))
+    array([2., 2.])
     """
     x = as_array(array)
     shape, size = type_of(x).shape, type_of(x).size
@@ -90,7 +107,17 @@ def _not_supported(what: str) -> UnsupportedCallError:
 
 @numpy_function(np.triu)
 def triu(m: Any, k: int = 0) -> Array:
-    """`m` with the elements below the k-th diagonal set to zero."""
+    """`m` with the elements below the k-th diagonal set to zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.triu(x)))(np.ones((2, 2)))
+    array([[1., 1.],
+           [0., 1.]])
+    """
     x = _matrix(m)
     rows, columns = type_of(x).shape[-2:]
     keep = ~np.tri(rows, columns, k - 1, bool)
@@ -99,7 +126,17 @@ def triu(m: Any, k: int = 0) -> Array:
 
 @numpy_function(np.tril)
 def tril(m: Any, k: int = 0) -> Array:
-    """`m` with the elements above the k-th diagonal set to zero."""
+    """`m` with the elements above the k-th diagonal set to zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.tril(x)))(np.ones((2, 2)))
+    array([[1., 0.],
+           [1., 1.]])
+    """
     x = _matrix(m)
     rows, columns = type_of(x).shape[-2:]
     keep = np.tri(rows, columns, k, bool)
@@ -115,7 +152,16 @@ def _matrix(m: Any) -> Array:
 
 @numpy_function(np.diag, views=True)
 def diag(v: Any, k: int = 0) -> Array:
-    """The k-th diagonal of a matrix, or the matrix that has the vector `v` there."""
+    """The k-th diagonal of a matrix, or the matrix that has the vector `v` there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.diag(x) ** 2))(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
     rank = len(shape_of(v))
     if rank == 2:
         return diagonal(v, k)
@@ -132,6 +178,15 @@ def diag(v: Any, k: int = 0) -> Array:
 
 @numpy_function(np.diagflat)
 def diagflat(v: Any, k: int = 0) -> Array:
-    """The matrix that has the elements of `v` on its k-th diagonal."""
+    """The matrix that has the elements of `v` on its k-th diagonal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.diagflat(x) ** 2))(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
     x = as_array(v)
     return diag(ops.reshape(x, (type_of(x).size,)), k)

@@ -52,7 +52,16 @@ def nansum(
     initial: Any = None,
     where: Any = True,
 ) -> Array:
-    """The sum over some axes with NaN as zero."""
+    """The sum over some axes with NaN as zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(fnp.nansum)(np.array([1.0, np.nan]))
+    array([1., 0.])
+    """
     return red.sum(_without_nan(a, 0)[0], axis, dtype, None, given(keepdims), initial, where)
 
 
@@ -66,7 +75,16 @@ def nanprod(
     initial: Any = None,
     where: Any = True,
 ) -> Array:
-    """The product over some axes with NaN as one."""
+    """The product over some axes with NaN as one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(fnp.nanprod)(np.array([2.0, np.nan, 3.0]))
+    array([3., 0., 2.])
+    """
     return red.prod(_without_nan(a, 1)[0], axis, dtype, None, given(keepdims), initial, where)
 
 
@@ -84,7 +102,16 @@ def nanmean(
     *,
     where: Any = True,
 ) -> Array:
-    """The mean over some axes of what is not NaN."""
+    """The mean over some axes of what is not NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(fnp.nanmean)(np.array([1.0, np.nan, 3.0]))
+    array([0.5, 0. , 0.5])
+    """
     x, mask = _without_nan(a, 0)
     keep = bool(given(keepdims))
     total = sums.sum(x, axis, keep, dtype, where)
@@ -109,7 +136,16 @@ def nanvar(
     mean: Any = None,
     correction: Any = None,
 ) -> Array:
-    """The variance over some axes of what is not NaN."""
+    """The variance over some axes of what is not NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(fnp.nanvar)(np.array([1.0, np.nan, 3.0]))
+    array([-1.,  0.,  1.])
+    """
     refuse("nanvar", mean=given(mean), correction=given(correction))
     x, mask = _without_nan(a, 0)
     count = _counted(mask, axis, True, where)
@@ -138,7 +174,16 @@ def nanstd(
     mean: Any = None,
     correction: Any = None,
 ) -> Array:
-    """The standard deviation over some axes of what is not NaN."""
+    """The standard deviation over some axes of what is not NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(fnp.nanstd)(np.array([1.0, np.nan, 3.0]))
+    array([-0.5,  0. ,  0.5])
+    """
     return ops.sqrt(
         nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     )
@@ -165,7 +210,16 @@ def nanmax(
     initial: Any = None,
     where: Any = None,
 ) -> Array:
-    """The largest element over some axes that is not NaN."""
+    """The largest element over some axes that is not NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(fnp.nanmax)(np.array([1.0, np.nan, 3.0]))
+    array([0., 0., 1.])
+    """
     refuse("nanmax", initial=given(initial), where=given(where))
     return _nan_extremum(graded.max, a, axis, keepdims, -np.inf)
 
@@ -179,7 +233,16 @@ def nanmin(
     initial: Any = None,
     where: Any = None,
 ) -> Array:
-    """The smallest element over some axes that is not NaN."""
+    """The smallest element over some axes that is not NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(fnp.nanmin)(np.array([1.0, np.nan, 3.0]))
+    array([1., 0., 0.])
+    """
     refuse("nanmin", initial=given(initial), where=given(where))
     return _nan_extremum(graded.min, a, axis, keepdims, np.inf)
 
@@ -188,7 +251,16 @@ def nanmin(
 def nanmedian(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
 ) -> Array:
-    """The median over some axes of what is not NaN."""
+    """The median over some axes of what is not NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(fnp.nanmedian)(np.array([1.0, np.nan, 3.0]))
+    array([0.5, 0. , 0.5])
+    """
     x, kept = one_axis(as_array(a), axis)
     last = type_of(x).ndim - 1
     ordered = sorting.sort(x, last)
@@ -211,23 +283,59 @@ def _nan_position(function: Any, a: Any, axis: Any, keepdims: Any, worst: float)
 
 @numpy_function(np.nanargmax)
 def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Array:
-    """The position of the largest element that is not NaN."""
+    """The position of the largest element that is not NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: x[fnp.nanargmax(x)])(np.array([1.0, np.nan]))
+    array([1., 0.])
+    """
     return _nan_position(constant.argmax, a, axis, keepdims, -np.inf)
 
 
 @numpy_function(np.nanargmin)
 def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Array:
-    """The position of the smallest element that is not NaN."""
+    """The position of the smallest element that is not NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: x[fnp.nanargmin(x)])(np.array([1.0, np.nan]))
+    array([1., 0.])
+    """
     return _nan_position(constant.argmin, a, axis, keepdims, np.inf)
 
 
 @numpy_function(np.nancumsum)
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
-    """The running sum with NaN as zero."""
+    """The running sum with NaN as zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.nancumsum(x)[2])(np.array([1.0, np.nan, 3.0]))
+    array([1., 0., 1.])
+    """
     return cumulative.cumsum(_without_nan(a, 0)[0], axis, dtype)
 
 
 @numpy_function(np.nancumprod)
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
-    """The running product with NaN as one."""
+    """The running product with NaN as one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.nancumprod(x)[2])(np.array([2.0, np.nan, 3.0]))
+    array([3., 0., 2.])
+    """
     return cumulative.cumprod(_without_nan(a, 1)[0], axis, dtype)

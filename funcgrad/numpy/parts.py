@@ -40,7 +40,15 @@ def _kind(x: Operand) -> ArrayType:
 
 @numpy_function(np.real, views=True)
 def real(val: Any) -> Array:
-    """The real part, as a view; of a real array the array itself."""
+    """The real part, as a view; of a real array the array itself.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda z: fnp.real(z * z))(1.0 + 2.0j)
+    np.complex128(2+4j)
+    """
     if not isinstance(val, Operand):
         return ops.real(as_array(val))
     if _kind(val).dtype.kind != "c":
@@ -50,7 +58,15 @@ def real(val: Any) -> Array:
 
 @numpy_function(np.imag, views=True)
 def imag(val: Any) -> Array:
-    """The imaginary part, as a view; of a real array zeros."""
+    """The imaginary part, as a view; of a real array zeros.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(fnp.imag)(1.0 + 2.0j)
+    np.complex128(-1j)
+    """
     if not isinstance(val, Operand):
         return ops.imag(as_array(val))
     if _kind(val).dtype.kind != "c":

@@ -45,7 +45,16 @@ def clip(
     min: Any = None,
     max: Any = None,
 ) -> Array:
-    """`a` limited to an interval; at a bound the value and the bound share the derivative."""
+    """`a` limited to an interval; at a bound the value and the bound share the derivative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.vmap(fg.grad(lambda x: fnp.clip(x, 0.0, 1.0)))(np.array([-1.0, 0.0, 0.5, 2.0]))
+    array([0. , 0.5, 1. , 0. ])
+    """
     lo = min if a_min is None else a_min
     hi = max if a_max is None else a_max
     x = as_array(a)
@@ -63,7 +72,15 @@ def clip(
 
 @numpy_function(np.round, np.around)
 def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
-    """`a` rounded to a number of decimals; locally constant."""
+    """`a` rounded to a number of decimals; locally constant.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.value_and_grad(lambda x: fnp.round(x, 1))(0.26)
+    (np.float64(0.3), np.float64(0.0))
+    """
     x = as_array(a)
     if type_of(x).dtype.kind not in "fc":
         return x
@@ -80,7 +97,15 @@ around = round
 
 @numpy_function(np.fix)
 def fix(x: Any, out: Any = None) -> Array:
-    """`x` rounded towards zero; locally constant."""
+    """`x` rounded towards zero; locally constant.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.value_and_grad(fnp.fix)(-1.5)
+    (np.float64(-1.0), np.float64(0.0))
+    """
     return ops.trunc(x)
 
 
@@ -89,13 +114,28 @@ def fix(x: Any, out: Any = None) -> Array:
 
 @numpy_function(np.sinc)
 def sinc(x: Any) -> Array:
-    """sin(πx) / (πx), with all its derivatives at 0."""
+    """sin(πx) / (πx), with all its derivatives at 0.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(fg.grad(fnp.sinc))(0.0)
+    np.float64(-3.2898681336964524)
+    """
     return pointwise.sinc(as_array(x))
 
 
 @numpy_function(np.i0)
 def i0(x: Any) -> Array:
-    """The modified Bessel function of order 0; plain operands only."""
+    """The modified Bessel function of order 0; plain operands only.
+
+    Examples
+    --------
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.i0(0.0)
+    array(1.)
+    """
     refuse("i0", x="traced value")
     raise AssertionError
 
@@ -107,7 +147,16 @@ def i0(x: Any) -> Array:
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Array:
-    """`x` with NaN and infinities replaced; what is replaced has derivative 0."""
+    """`x` with NaN and infinities replaced; what is replaced has derivative 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.nan_to_num(x)))(np.array([1.0, np.nan]))
+    array([1., 0.])
+    """
     y = as_array(x)
     kind = type_of(y).dtype.kind
     if not copy:
@@ -130,13 +179,29 @@ def nan_to_num(
 
 @numpy_function(np.isposinf)
 def isposinf(x: Any, out: Any = None) -> Array:
-    """Whether each element is positive infinity."""
+    """Whether each element is positive infinity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.isposinf(np.array([1.0, np.inf]))
+    array([False,  True])
+    """
     return ops.logical_and(ops.isinf(x), ops.logical_not(ops.signbit(x)))
 
 
 @numpy_function(np.isneginf)
 def isneginf(x: Any, out: Any = None) -> Array:
-    """Whether each element is negative infinity."""
+    """Whether each element is negative infinity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.isneginf(np.array([1.0, -np.inf]))
+    array([False,  True])
+    """
     return ops.logical_and(ops.isinf(x), ops.signbit(x))
 
 
@@ -145,7 +210,15 @@ def isneginf(x: Any, out: Any = None) -> Array:
 
 @numpy_function(np.angle)
 def angle(z: Any, deg: bool = False) -> Array:
-    """The angle of complex numbers, in radians unless `deg`; its derivative at 0 is 0."""
+    """The angle of complex numbers, in radians unless `deg`; its derivative at 0 is 0.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(fnp.angle)(2.0j)
+    np.complex128(-0.5+0j)
+    """
     x = as_array(z)
     if type_of(x).dtype.kind == "c":
         out = transcendental.arctan2(ops.imag(x), ops.real(x))
@@ -156,19 +229,43 @@ def angle(z: Any, deg: bool = False) -> Array:
 
 @numpy_function(np.isreal)
 def isreal(x: Any) -> Array:
-    """Whether each element has the imaginary part 0."""
+    """Whether each element has the imaginary part 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.isreal(np.array([1.0, 1.0j]))
+    array([ True, False])
+    """
     return ops.equal(ops.imag(x), 0)
 
 
 @numpy_function(np.iscomplex)
 def iscomplex(x: Any) -> Array:
-    """Whether each element has an imaginary part other than 0."""
+    """Whether each element has an imaginary part other than 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.iscomplex(np.array([1.0, 1.0j]))
+    array([False,  True])
+    """
     return ops.not_equal(ops.imag(x), 0)
 
 
 @numpy_function(np.real_if_close)
 def real_if_close(a: Any, tol: float = 100) -> Array:
-    """The real part, if all imaginary parts are close to 0, else `a`; a branch on the values."""
+    """The real part, if all imaginary parts are close to 0, else `a`; a branch on the values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.real_if_close(np.array([1.0 + 1e-20j]))
+    array([1.])
+    """
     x = as_array(a)
     kind = type_of(x)
     if kind.dtype.kind != "c" or not concrete(x):
@@ -182,7 +279,14 @@ def real_if_close(a: Any, tol: float = 100) -> Array:
 
 @numpy_function(np.isclose)
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Array:
-    """Whether the elements of two arrays are close; locally constant."""
+    """Whether the elements of two arrays are close; locally constant.
+
+    Examples
+    --------
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.isclose(1.0, 1.0 + 1e-9)
+    np.True_
+    """
     x, y = operand(a), operand(b)
     y = ops.cast(y, np.result_type(type_of(y).promotable(), 1.0)) if not type_of(y).weak else y
     with np.errstate(invalid="ignore"):
@@ -204,13 +308,28 @@ def _all(x: Any) -> Any:
 
 @numpy_function(np.allclose)
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether all elements of two arrays are close."""
+    """Whether all elements of two arrays are close.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.allclose(np.ones(2), 1.0)
+    True
+    """
     return _all(isclose(a, b, rtol, atol, equal_nan))  # type: ignore[no-any-return]
 
 
 @numpy_function(np.array_equal)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
-    """Whether two arrays have the same shape and elements."""
+    """Whether two arrays have the same shape and elements.
+
+    Examples
+    --------
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.array_equal([1.0, 2.0], [1.0, 2.0])
+    True
+    """
     x, y = operand(a1), operand(a2)
     if type_of(x).shape != type_of(y).shape:
         return False
@@ -222,7 +341,14 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 @numpy_function(np.array_equiv)
 def array_equiv(a1: Any, a2: Any) -> bool:
-    """Whether two arrays are equal after broadcasting."""
+    """Whether two arrays are equal after broadcasting.
+
+    Examples
+    --------
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.array_equiv([1.0, 1.0], 1.0)
+    True
+    """
     x, y = operand(a1), operand(a2)
     try:
         np.broadcast_shapes(type_of(x).shape, type_of(y).shape)

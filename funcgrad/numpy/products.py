@@ -35,31 +35,77 @@ __all__ = [
 
 @numpy_function(np.dot)
 def dot(a: Any, b: Any, out: Any = None) -> Array:
-    """The product over the last axis of `a` and the last but one of `b`."""
+    """The product over the last axis of `a` and the last but one of `b`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(fnp.dot, (0, 1))(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    (array([3., 4.]), array([1., 2.]))
+    """
     return product.dot(as_array(a), as_array(b))
 
 
 @numpy_function(np.inner)
 def inner(a: Any, b: Any, /) -> Array:
-    """The product over the last axes of both."""
+    """The product over the last axes of both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(fnp.inner)(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    array([3., 4.])
+    """
     return product.inner(as_array(a), as_array(b))
 
 
 @numpy_function(np.outer)
 def outer(a: Any, b: Any, out: Any = None) -> Array:
-    """All products of an element of `a` and one of `b`."""
+    """All products of an element of `a` and one of `b`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.outer(x, np.array([2.0, 3.0]))))(np.ones(2))
+    array([5., 5.])
+    """
     return product.outer(as_array(a), as_array(b))
 
 
 @numpy_function(np.vdot)
 def vdot(a: Any, b: Any, /) -> Array:
-    """The inner product of the flattened arrays, the first one conjugated."""
+    """The inner product of the flattened arrays, the first one conjugated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.vdot(x, x))(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
     return product.vdot(as_array(a), as_array(b))
 
 
 @numpy_function(np.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
-    """The product over some axes of both."""
+    """The product over some axes of both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.tensordot(x, np.eye(2)))(np.ones((2, 2)))
+    array([[1., 0.],
+           [0., 1.]])
+    """
     return product.tensordot(as_array(a), as_array(b), axes)
 
 
@@ -72,13 +118,31 @@ def einsum(
     order: str = "K",
     casting: str = "safe",
 ) -> Array:
-    """Einstein's summation convention over any number of operands."""
+    """Einstein's summation convention over any number of operands.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.einsum("i,i->", x, x))(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
     refuse("einsum", dtype=dtype)
     return einsums.einsum(*operands, optimize=optimize)
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
-    """The product over one axis of both, the first one conjugated."""
+    """The product over one axis of both, the first one conjugated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.vecdot(x, np.array([2.0, 3.0])))(np.ones(2))
+    array([2., 3.])
+    """
     x, y = as_array(x1), as_array(x2)
     x, y = (shapes.moveaxis(v, normalize_axis_index(axis, type_of(v).ndim), -1) for v in (x, y))
     row = shapes.reshape(ops.conjugate(x), (*type_of(x).shape[:-1], 1, type_of(x).shape[-1]))
@@ -107,7 +171,16 @@ def _drop(x: Array, axis: int) -> Array:
 
 @numpy_function(np.kron)
 def kron(a: Any, b: Any) -> Array:
-    """The Kronecker product: blocks of `b`, each times an element of `a`."""
+    """The Kronecker product: blocks of `b`, each times an element of `a`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.kron(x, np.array([2.0, 3.0]))))(np.ones(2))
+    array([5., 5.])
+    """
     x, y = as_array(a), as_array(b)
     rank = max(type_of(x).ndim, type_of(y).ndim)
     if not type_of(x).ndim or not type_of(y).ndim:
@@ -123,7 +196,16 @@ def kron(a: Any, b: Any) -> Array:
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Array:
-    """The cross product of vectors of 3 (or 2) components."""
+    """The cross product of vectors of 3 (or 2) components.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.cross(x, np.array([0.0, 0.0, 1.0]))[0])(np.ones(3))
+    array([0., 1., 0.])
+    """
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = as_array(a), as_array(b)
@@ -155,7 +237,17 @@ def cross(
 def trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
 ) -> Array:
-    """The sum over a diagonal of two axes."""
+    """The sum over a diagonal of two axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(fnp.trace)(np.ones((2, 2)))
+    array([[1., 0.],
+           [0., 1.]])
+    """
     found = operand(diagonal(as_array(a), offset, axis1, axis2))
     return sums.sum(found, type_of(found).ndim - 1, False, dtype)
 
@@ -176,7 +268,16 @@ def _vector(x: Any) -> Array:
 
 @numpy_function(np.convolve)
 def convolve(a: Any, v: Any, mode: Any = "full") -> Array:
-    """The convolution of two vectors."""
+    """The convolution of two vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.convolve(x, np.array([2.0, 3.0]))[1])(np.ones(2))
+    array([3., 2.])
+    """
     x, y = _vector(a), _vector(v)
     for name, w in (("a", x), ("v", y)):
         if not type_of(w).size:
@@ -186,7 +287,16 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Array:
 
 @numpy_function(np.correlate)
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Array:
-    """The cross-correlation of two vectors, the second one conjugated."""
+    """The cross-correlation of two vectors, the second one conjugated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.correlate(x, np.array([2.0, 3.0]))[0])(np.ones(2))
+    array([2., 3.])
+    """
     x, y = _vector(a), _vector(v)
     mode = _MODES.get(mode, mode)
     if type_of(x).size >= type_of(y).size:

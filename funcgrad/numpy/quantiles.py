@@ -35,7 +35,16 @@ def one_axis(x: Array, axis: Any) -> tuple[Array, tuple[int, ...]]:
 def median(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
-    """The median over some axes: its derivative goes to the element(s) in the middle."""
+    """The median over some axes: its derivative goes to the element(s) in the middle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(fnp.median)(np.array([4.0, 1.0, 3.0, 2.0]))
+    array([0. , 0. , 0.5, 0.5])
+    """
     x, kept = one_axis(as_array(a), axis)
     last = type_of(x).ndim - 1
     extent = type_of(x).shape[-1]
@@ -97,7 +106,16 @@ def quantile(
     weights: Any = None,
     interpolation: Any = None,
 ) -> Array:
-    """The q-th quantile over some axes, differentiable by `a` and `q`."""
+    """The q-th quantile over some axes, differentiable by `a` and `q`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(fnp.quantile, (0, 1))(np.array([0.0, 1.0, 3.0]), 0.75)
+    (array([0. , 0.5, 0.5]), np.float64(4.0))
+    """
     refuse("quantile", weights=weights, interpolation=interpolation)
     return _quantile("quantile", as_array(a), operand(q), axis, method, keepdims)
 
@@ -115,7 +133,16 @@ def percentile(
     weights: Any = None,
     interpolation: Any = None,
 ) -> Array:
-    """The q-th percentile over some axes, differentiable by `a` and `q`."""
+    """The q-th percentile over some axes, differentiable by `a` and `q`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.percentile(x, 75.0))(np.array([0.0, 1.0, 3.0]))
+    array([0. , 0.5, 0.5])
+    """
     refuse("percentile", weights=weights, interpolation=interpolation)
     return _quantile("percentile", as_array(a), operand(q), axis, method, keepdims)
 

@@ -71,7 +71,16 @@ def _layout(x: Operand) -> Any:
 
 @numpy_function(np.reshape, views=True)
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
-    """`a` in another shape: a view where NumPy gives one."""
+    """`a` in another shape: a view where NumPy gives one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.reshape(x, (2, 2))[1, 0])(np.ones(4))
+    array([0., 0., 1., 0.])
+    """
     old = shape_of(a)
     new = complete_shape(old, shape)
     if order in ("F", "A"):
@@ -121,7 +130,17 @@ def _show(shape: tuple[int, ...]) -> str:
 
 @numpy_function(np.ravel, views=True)
 def ravel(a: Any, order: str = "C") -> Array:
-    """`a` with one axis: a view where NumPy gives one."""
+    """`a` with one axis: a view where NumPy gives one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.ravel(x)[2])(np.ones((2, 2)))
+    array([[0., 0.],
+           [1., 0.]])
+    """
     new = (math.prod(shape_of(a)),)
     if order == "F":
         return reshape(a, new, order)
@@ -132,7 +151,16 @@ def ravel(a: Any, order: str = "C") -> Array:
 
 @numpy_function(np.expand_dims, views=True)
 def expand_dims(a: Any, axis: Any) -> Array:
-    """`a` with new axes of extent 1, as a view."""
+    """`a` with new axes of extent 1, as a view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.eval_shape(lambda x: fnp.expand_dims(x, 0), np.ones(2)).shape
+    (1, 2)
+    """
     old = shape_of(a)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     places = normalize_axis_tuple(axes, len(old) + len(axes))
@@ -143,7 +171,16 @@ def expand_dims(a: Any, axis: Any) -> Array:
 
 @numpy_function(np.squeeze, views=True)
 def squeeze(a: Any, axis: Any = None) -> Array:
-    """`a` without axes of extent 1, as a view."""
+    """`a` without axes of extent 1, as a view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.eval_shape(fnp.squeeze, np.ones((1, 2, 1))).shape
+    (2,)
+    """
     old = shape_of(a)
     if axis is None:
         gone = tuple(i for i, n in enumerate(old) if n == 1)
@@ -185,7 +222,17 @@ atleast_3d = _at_least(np.atleast_3d, 3)
 
 @numpy_function(np.transpose, np.permute_dims, views=True)
 def transpose(a: Any, axes: Any = None) -> Array:
-    """`a` with its axes in another order, reversed by default, as a view."""
+    """`a` with its axes in another order, reversed by default, as a view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.transpose(x)[0, 1])(np.ones((2, 2)))
+    array([[0., 0.],
+           [1., 0.]])
+    """
     rank = len(shape_of(a))
     if axes is None:
         order = tuple(range(rank))[::-1]
@@ -201,7 +248,16 @@ permute_dims = transpose
 
 @numpy_function(np.matrix_transpose, views=True)
 def matrix_transpose(x: Any, /) -> Array:
-    """`x` with its last two axes swapped, as a view."""
+    """`x` with its last two axes swapped, as a view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.eval_shape(fnp.matrix_transpose, np.ones((3, 1, 2))).shape
+    (3, 2, 1)
+    """
     rank = len(shape_of(x))
     if rank < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {rank}")
@@ -210,7 +266,16 @@ def matrix_transpose(x: Any, /) -> Array:
 
 @numpy_function(np.swapaxes, views=True)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
-    """`a` with two axes swapped, as a view."""
+    """`a` with two axes swapped, as a view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.eval_shape(lambda x: fnp.swapaxes(x, 0, 2), np.ones((3, 1, 2))).shape
+    (2, 1, 3)
+    """
     rank = len(shape_of(a))
     first, second = normalize_axis_index(axis1, rank), normalize_axis_index(axis2, rank)
     order = list(range(rank))
@@ -220,7 +285,16 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
 
 @numpy_function(np.moveaxis, views=True)
 def moveaxis(a: Any, source: Any, destination: Any) -> Array:
-    """`a` with some axes moved to other places, as a view."""
+    """`a` with some axes moved to other places, as a view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.eval_shape(lambda x: fnp.moveaxis(x, 0, -1), np.ones((3, 1, 2))).shape
+    (1, 2, 3)
+    """
     rank = len(shape_of(a))
     origin = normalize_axis_tuple(source, rank, "source")
     target = normalize_axis_tuple(destination, rank, "destination")
@@ -236,7 +310,16 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Array:
 
 @numpy_function(np.rollaxis, views=True)
 def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
-    """`a` with one axis moved before another, as a view."""
+    """`a` with one axis moved before another, as a view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.eval_shape(lambda x: fnp.rollaxis(x, 2), np.ones((3, 1, 2))).shape
+    (2, 3, 1)
+    """
     rank = len(shape_of(a))
     axis = normalize_axis_index(axis, rank)
     if not -rank <= start <= rank:
@@ -258,7 +341,16 @@ def broadcasts(old: tuple[int, ...], new: tuple[int, ...]) -> bool:
 
 @numpy_function(np.broadcast_to, views=True)
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
-    """`array` repeated along new axes and axes of extent 1, as a view."""
+    """`array` repeated along new axes and axes of extent 1, as a view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.broadcast_to(x, (3, 2))))(np.ones(2))
+    array([3., 3.])
+    """
     new = tuple(map(operator.index, shape)) if np.iterable(shape) else (operator.index(shape),)
     old = shape_of(array)
     if not broadcasts(old, new):
@@ -271,7 +363,16 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
 
 @numpy_function(np.broadcast_arrays, views=True)
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
-    """The arguments broadcast against each other, as views."""
+    """The arguments broadcast against each other, as views.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.broadcast_arrays(x, np.ones((3, 2)))[0]))(np.ones(2))
+    array([3., 3.])
+    """
     new = np.broadcast_shapes(*map(shape_of, args))
     return tuple(broadcast_to(x, new) for x in args)
 
@@ -285,7 +386,16 @@ def _flipped(a: Any, axes: tuple[int, ...]) -> Any:
 
 @numpy_function(np.flip, views=True)
 def flip(m: Any, axis: Any = None) -> Array:
-    """`m` in reverse order along some axes, all by default, as a view."""
+    """`m` in reverse order along some axes, all by default, as a view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.flip(x)[0])(np.ones(3))
+    array([0., 0., 1.])
+    """
     rank = len(shape_of(m))
     axes = tuple(range(rank)) if axis is None else normalize_axis_tuple(axis, rank)
     return _flipped(m, axes)
@@ -293,7 +403,17 @@ def flip(m: Any, axis: Any = None) -> Array:
 
 @numpy_function(np.fliplr, views=True)
 def fliplr(m: Any) -> Array:
-    """`m` with its columns in reverse order, as a view."""
+    """`m` with its columns in reverse order, as a view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.fliplr(x)[0, 0])(np.ones((2, 2)))
+    array([[0., 1.],
+           [0., 0.]])
+    """
     if len(shape_of(m)) < 2:
         raise ValueError("Input must be >= 2-d.")
     return _flipped(m, (1,))
@@ -301,7 +421,17 @@ def fliplr(m: Any) -> Array:
 
 @numpy_function(np.flipud, views=True)
 def flipud(m: Any) -> Array:
-    """`m` with its rows in reverse order, as a view."""
+    """`m` with its rows in reverse order, as a view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.flipud(x)[0, 0])(np.ones((2, 2)))
+    array([[0., 0.],
+           [1., 0.]])
+    """
     if len(shape_of(m)) < 1:
         raise ValueError("Input must be >= 1-d.")
     return _flipped(m, (0,))
@@ -309,7 +439,17 @@ def flipud(m: Any) -> Array:
 
 @numpy_function(np.rot90, views=True)
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
-    """`m` rotated `k` times by 90 degrees in the plane of two axes, as a view."""
+    """`m` rotated `k` times by 90 degrees in the plane of two axes, as a view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.rot90(x)[0, 0])(np.ones((2, 2)))
+    array([[0., 1.],
+           [0., 0.]])
+    """
     if len(axes) != 2:
         raise ValueError("len(axes) must be 2.")
     rank = len(shape_of(m))
@@ -333,7 +473,17 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
 
 @numpy_function(np.diagonal, views=True)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """The elements on a diagonal of two axes, which becomes the last axis; a view."""
+    """The elements on a diagonal of two axes, which becomes the last axis; a view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.prod(fnp.diagonal(x)))(np.diag([2.0, 3.0]))
+    array([[3., 0.],
+           [0., 2.]])
+    """
     shape = shape_of(a)
     if len(shape) < 2:
         raise ValueError("diag requires an array of at least two dimensions")

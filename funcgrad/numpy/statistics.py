@@ -22,7 +22,16 @@ __all__ = ["average", "bincount", "corrcoef", "cov"]
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
 ) -> Any:
-    """The weighted mean over some axes."""
+    """The weighted mean over some axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda w: fnp.average(np.array([1.0, 3.0]), weights=w))(np.ones(2))
+    array([-0.5,  0.5])
+    """
     x = as_array(a)
     keep = bool(given(keepdims))
     shape = type_of(x).shape
@@ -75,7 +84,16 @@ def cov(
     *,
     dtype: Any = None,
 ) -> Array:
-    """The covariance matrix of variables in rows."""
+    """The covariance matrix of variables in rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.cov(x, np.array([0.0, 1.0]))[0, 1])(np.array([1.0, 3.0]))
+    array([-0.5,  0.5])
+    """
     refuse("cov", fweights=fweights, aweights=aweights)
     x = _variables(m, rowvar, dtype)
     if y is not None:
@@ -104,7 +122,16 @@ def _variables(m: Any, rowvar: bool, dtype: Any) -> Array:
 
 @numpy_function(np.corrcoef)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Array:
-    """The matrix of correlation coefficients of variables in rows."""
+    """The matrix of correlation coefficients of variables in rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.vmap(lambda x: fnp.corrcoef(x, np.array([0.0, 1.0]))[0, 1])(np.array([[1.0, 3.0]]))
+    array([1.])
+    """
     from funcgrad.numpy.moving import diag
     from funcgrad.numpy.pointwise import clip
 
@@ -119,7 +146,16 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 
 @numpy_function(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
-    """The sum of the `weights` for each integer in `x`."""
+    """The sum of the `weights` for each integer in `x`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda w: fnp.bincount([0, 1, 1], w)[1])(np.ones(3))
+    array([0., 1., 1.])
+    """
     from funcgrad.numpy.calls import known
     from funcgrad.numpy.scatter import add_at
 

@@ -42,7 +42,20 @@ def _writer(plain: Any) -> Callable[[F], F]:
 
 @_writer(np.copyto)
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    """Write `src` into `dst`, where the mask holds."""
+    """Write `src` into `dst`, where the mask holds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> def f(x):
+    ...     b = fnp.zeros(2)
+    ...     fnp.copyto(b, x)
+    ...     return b.sum()
+    >>> fg.grad(f)(np.array([1.0, 2.0]))
+    array([1., 1.])
+    """
     kind, given = type_of(operand(dst)), type_of(operand(src))
     if not given.weak and not np.can_cast(given.dtype, kind.dtype, casting):  # type: ignore[arg-type]
         raise TypeError(
@@ -57,7 +70,20 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 
 @_writer(np.putmask)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
-    """Write `values`, repeated to the size of `a`, where the mask holds."""
+    """Write `values`, repeated to the size of `a`, where the mask holds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> def f(x):
+    ...     b = fnp.zeros(2)
+    ...     fnp.putmask(b, [True, False], x)
+    ...     return b.sum()
+    >>> fg.grad(f)(np.array([1.0, 2.0]))
+    array([1., 0.])
+    """
     kind = type_of(operand(a))
     v = operand(values)
     flat = shapes.reshape(v, (type_of(v).size,)) if type_of(v).ndim else shapes.reshape(v, (1,))
@@ -68,14 +94,40 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
 
 @_writer(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    """Write the first `vals`, repeated as needed, where the mask, which has to be known, holds."""
+    """Write the first `vals`, repeated as needed, where the mask, which has to be known, holds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> def f(x):
+    ...     b = fnp.zeros(2)
+    ...     fnp.place(b, [False, True], x)
+    ...     return b.sum()
+    >>> fg.grad(f)(np.array([1.0, 2.0]))
+    array([1., 0.])
+    """
     at = np.flatnonzero(known(mask, "place()"))
     put(arr, at, vals)
 
 
 @_writer(np.put)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    """Write `v`, repeated as needed, at flat positions."""
+    """Write `v`, repeated as needed, at flat positions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> def f(x):
+    ...     b = fnp.zeros(2)
+    ...     fnp.put(b, [1], x[:1])
+    ...     return b.sum()
+    >>> fg.grad(f)(np.array([1.0, 2.0]))
+    array([1., 0.])
+    """
     x = operand(a)
     kind = type_of(x)
     at = operand(ind)
@@ -97,7 +149,19 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 @_writer(np.fill_diagonal)
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """Write `val` on the main diagonal."""
+    """Write `val` on the main diagonal.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> def f(x):
+    ...     b = fnp.ones((2, 2))
+    ...     fnp.fill_diagonal(b, x)
+    ...     return fnp.prod(fnp.diagonal(b))
+    >>> fg.grad(f)(3.0)
+    np.float64(6.0)
+    """
     shape = type_of(operand(a)).shape
     if len(shape) < 2:
         raise ValueError("array must be at least 2-d")
@@ -115,7 +179,20 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 @_writer(np.put_along_axis)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
-    """Write `values` at one position for each line along an axis."""
+    """Write `values` at one position for each line along an axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> def f(x):
+    ...     b = fnp.zeros(2)
+    ...     fnp.put_along_axis(b, np.array([1]), x[:1], 0)
+    ...     return b.sum()
+    >>> fg.grad(f)(np.array([1.0, 2.0]))
+    array([1., 0.])
+    """
     shape = type_of(operand(arr)).shape
     if axis is None:
         put(arr, indices, values)
