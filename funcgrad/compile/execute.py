@@ -6,6 +6,7 @@ The executable of a graph is kept with it; threads that want the same one wait f
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from typing import Any
 
@@ -20,6 +21,10 @@ from funcgrad.graph.ir import Graph
 __all__ = ["executable", "execute"]
 
 _lock = threading.RLock()
+if hasattr(os, "register_at_fork"):  # a child must not inherit it locked
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
 
 
 @functools.cache

@@ -18,6 +18,7 @@ from funcgrad.passes.region import Axis, Labels, Region, inner_axes
 __all__ = ["BLOCK", "Access", "Dim", "Layout", "access", "arrange"]
 
 BLOCK = 1024
+STRIP = 256  # rows that are computed side by side before the next ones
 FEW_ROWS = 64
 SHORT = 8  # an axis with fewer elements does not fill the lanes
 GRAIN = 1 << 15  # elements of a chunk, about
@@ -62,6 +63,11 @@ class Layout:
     def across(self) -> bool:
         """Whether lanes run over rows instead of along them."""
         return self.lanes is not None and self.lanes not in self.inner
+
+    @property
+    def block(self) -> int:
+        """How much of `blocked` a row takes."""
+        return STRIP if self.across else BLOCK
 
     @property
     def chunks(self) -> int:
@@ -113,8 +119,9 @@ def _rows(
     rows = _product(outside)
     work = _product(inside)
     if blocked is not None:
-        rows *= -(-blocked.extent // BLOCK)
-        work = min(BLOCK, blocked.extent) * (work if blocked not in inside else 1)
+        block = BLOCK if blocked in inside else STRIP
+        rows *= -(-blocked.extent // block)
+        work = min(block, blocked.extent) * (work if blocked not in inside else 1)
     grain = max(1, GRAIN // max(work, 1))
     if columns:
         grain = max(grain, -(-rows // MOST_COLUMNS))

@@ -300,7 +300,7 @@ class _Lowering:
             if k == 0:
                 name = rest
             else:
-                extent = -(-d.extent // BLOCK) if is_block else d.extent
+                extent = -(-d.extent // layout.block) if is_block else d.extent
                 n = code.integer(("blocks" if is_block else "extent", d), extent)
                 name, above = code.fresh("i"), code.fresh("i")
                 body += [
@@ -308,14 +308,14 @@ class _Lowering:
                     Let(above, "int64", "div", (rest, n)),  # type: ignore[arg-type]
                 ]
                 rest = above
-            self.index[d] = [(name, BLOCK if is_block else 1)]
+            self.index[d] = [(name, layout.block if is_block else 1)]
 
     def block_count(self, d: Dim, body: list[Any]) -> str:
         """How many elements the block of this row has."""
         code = self.code
         block = self.index[d][0][0]
         start, left, count = code.fresh("s"), code.fresh("s"), code.fresh("s")
-        size = Const(BLOCK, "int64")
+        size = Const(self.index[d][0][1], "int64")
         body += [
             Let(start, "int64", "mul", (block, size)),
             Let(left, "int64", "sub", (code.integer(("extent", d), d.extent), start)),  # type: ignore[arg-type]

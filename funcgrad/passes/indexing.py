@@ -84,10 +84,17 @@ def _choose(r: Rewriter, g: Atom, columns: Atom, n: int, m: int) -> Atom:
 def sink_gathers(graph: Graph) -> Graph:
     """Gathers moved from the result of an elementwise operation to its operands."""
     while True:
-        sunk = rewrite(graph, _sink)
-        if len(sunk.equations) == len(graph.equations):
+        moved: list[Equation] = []
+
+        def rule(r: Rewriter, e: Equation, moved: list[Equation] = moved) -> Any:
+            found = _sink(r, e)
+            if found is not None:
+                moved.append(e)
+            return found
+
+        graph = rewrite(graph, rule)
+        if not moved:
             return graph
-        graph = sunk
 
 
 def _sink(r: Rewriter, e: Equation) -> tuple[Atom, ...] | None:
@@ -101,38 +108,39 @@ def _sink(r: Rewriter, e: Equation) -> tuple[Atom, ...] | None:
     kind, out = x.type, e.outputs[0].type
     if out.size * SHRINKS_BY > kind.size or len(indices) != kind.ndim:
         return None
-    if made.prim.name == "broadcast":
-        return None
     if made.prim.form != "elementwise" and made.prim is not WHERE:
         return None
-    operands = [_gather(r, a, kind, indices) for a in made.inputs]
-    if any(a is None for a in operands):
+    if not all(_can_gather(a, kind) for a in made.inputs):
         return None
-    found = r.append(made.prim, [a for a in operands if a is not None], made.params)
+    found = r.append(made.prim, [_gather(r, a, kind, indices) for a in made.inputs], made.params)
     return found if found[0].type == out else None
 
 
-def _gather(r: Rewriter, a: Atom, whole: ArrayType, indices: list[Atom]) -> Atom | None:
+def _can_gather(a: Atom, whole: ArrayType) -> bool:
+    """Whether `_gather` knows the elements of an operand; along some axes it may have one."""
+    shape = a.type.shape
+    if isinstance(a, Literal) or not shape:
+        return True
+    own = whole.shape[len(whole.shape) - len(shape) :]
+    return any(n == m for n, m in zip(shape, own, strict=True))
+
+
+def _gather(r: Rewriter, a: Atom, whole: ArrayType, indices: list[Atom]) -> Atom:
     """The elements of an operand that go into those of the result."""
     if isinstance(a, Literal) or a.type.shape == ():
         return a
     if a.type.shape == whole.shape:
         return r.append(GATHER, (a, *indices))[0]
-    if len(a.type.shape) != len(whole.shape):
-        return None
     # an axis along which the operand is spread has one element, whatever the index says; one that
     # counts the rows, and has all of them, needs no gather at all
-    kept = [k for k, n in enumerate(a.type.shape) if n == whole.shape[k]]
+    lead = len(whole.shape) - len(a.type.shape)
+    kept = [k for k, n in enumerate(a.type.shape) if n == whole.shape[lead + k]]
     shape = tuple(a.type.shape[k] for k in kept)
-    if not all(n == 1 for k, n in enumerate(a.type.shape) if k not in kept):
-        return None
     (flat,) = r.append(RESHAPE, (a,), {"shape": shape})
-    if len(kept) == 1 and counts_rows(_array(r, indices[kept[0]]), shape[0]):
+    if len(kept) == 1 and counts_rows(_array(r, indices[lead + kept[0]]), shape[0]):
         return flat
-    if not kept:
-        return None
     result = np.broadcast_shapes(*(i.type.shape for i in indices))
-    (found,) = r.append(GATHER, (flat, *(indices[k] for k in kept)))
-    return (
-        found if found.type.shape == result else r.append(BROADCAST, (found,), {"shape": result})[0]
-    )
+    (found,) = r.append(GATHER, (flat, *(indices[lead + k] for k in kept)))
+    if found.type.shape == result:
+        return found
+    return r.append(BROADCAST, (found,), {"shape": result})[0]

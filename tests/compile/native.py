@@ -6,27 +6,35 @@ from funcgrad.compile.execute import executable
 from funcgrad.graph.interpret import evaluate
 
 
-def assert_close(got, want, ulp=256, eps=0.0):
-    """Equal but for rounding: elements to `ulp`, and what sums of cancelling terms lose."""
+def assert_close(got, want, ulp=256, eps=0.0, size=0.0):
+    """Equal but for rounding: elements to `ulp`, and what sums of cancelling terms lose.
+
+    `eps` is that of the coarsest dtype on the way, `size` that of the terms.
+    """
     got, want = np.asarray(got), np.asarray(want)
     assert got.dtype == want.dtype and got.shape == want.shape
     if want.dtype.kind not in "fc":
         np.testing.assert_array_equal(got, want)
         return
     eps = max(eps, np.finfo(want.dtype).eps)
-    largest = np.max(np.abs(want[np.isfinite(want)]), initial=0.0)
+    largest = np.max(np.abs(want[np.isfinite(want)]), initial=size)
     np.testing.assert_allclose(got, want, rtol=ulp * eps, atol=ulp * eps * largest)
 
 
-def check(graph, *args, ulp=256):
+def coarsest(graph):
+    """The largest eps of the dtypes of a graph."""
+    types = [v.type for v in graph.inputs] + [v.type for e in graph.equations for v in e.outputs]
+    inexact = [np.finfo(t.dtype).eps for t in types if t.dtype.kind in "fc"]
+    return max(inexact, default=0.0)
+
+
+def check(graph, *args, ulp=256, size=0.0):
     """The graph in native code against the interpreter; the executable."""
     with np.errstate(all="ignore"):
         want = evaluate(graph, *args)
     made = executable(graph)
     got = made(*args)
-    inexact = [np.asarray(a).dtype for a in args if np.asarray(a).dtype.kind in "fc"]
-    eps = max((np.finfo(d).eps for d in inexact), default=0.0)  # that of the coarsest operand
     for g, w in zip(got, want, strict=True):
         assert type(g) is type(w) or np.shape(g) == ()
-        assert_close(g, w, ulp, eps)
+        assert_close(g, w, ulp, coarsest(graph), size)
     return made

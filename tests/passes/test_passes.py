@@ -169,3 +169,21 @@ def test_gathers_sink_to_the_operands():
     check(graph)
     gathers = [e for e in graph.equations if e.prim.name == "gather"]
     assert [e.inputs[0] for e in gathers] == [graph.inputs[0]]
+
+
+def test_gathers_sink_past_a_row_that_is_added():
+    z, b, labels = (
+        np.random.default_rng(0).standard_normal((6, 5)),
+        np.arange(5.0),
+        np.arange(6) % 5,
+    )
+    graph = fg.make_graph(lambda z, b: (z @ z.T @ z + b)[np.arange(6), labels] * 2.0)(z, b)
+    small = sink_gathers(graph)
+    check(small)
+    np.testing.assert_array_equal(run(small, z, b)[0], run(graph, z, b)[0])
+    assert names(small)[-2:] == ["add", "multiply"]
+    check(
+        sink_gathers(
+            fg.make_graph(lambda z, b: (z + b[:, None, None])[labels, labels, labels])(z, b)
+        )
+    )

@@ -422,6 +422,8 @@ class _Printer:
         lets = [t for t in statements if isinstance(t, Let)]
         if any(NAMES.get(t.op, t.op) in FUNCTIONS and t.op != "sqrt" for t in lets):
             return native * 2
+        if any(isinstance(t, For) for t in statements):  # rows side by side: long reads from each
+            return native * (8 if len(lets) < 16 else 4)
         return native * (4 if len(lets) < 16 else 2)
 
     # ------------------------------------------------------------------------------- memory

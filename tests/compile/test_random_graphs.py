@@ -1,0 +1,44 @@
+"""Random programs, their gradients and batched forms, in native code against the interpreter."""
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from native import check
+from random_graphs import Program
+
+import funcgrad as fg
+from funcgrad.graph.check import check as verify
+from funcgrad.passes.pipeline import optimize
+
+QUICK = settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def loss(program):
+    def f(*xs):
+        return sum(np.sum(np.sin(y)) for y in program(*xs) if y.dtype.kind == "f")
+
+    return f
+
+
+@QUICK
+@given(st.randoms(use_true_random=False))
+def test_values(random):
+    program = Program(random)
+    graph = fg.make_graph(program)(*program.inputs)
+    optimize(graph, lambda name, g: verify(g))
+    check(graph, *program.inputs, ulp=1e4, size=1.0)
+
+
+@QUICK
+@given(st.randoms(use_true_random=False))
+def test_gradients(random):
+    program = Program(random)
+    which = tuple(range(len(program.inputs)))
+    graph = fg.make_graph(fg.value_and_grad(loss(program), which))(*program.inputs)
+    optimize(graph, lambda name, g: verify(g))
+    check(graph, *program.inputs, ulp=1e5, size=1.0)
