@@ -118,6 +118,14 @@ class Trace:
     def process2(self, prim: Primitive, x: Array, y: Array) -> Any:
         return self.process(prim, (x, y), EMPTY)
 
+    def watch(self, t: Tracer) -> Any:
+        """What will differ when the value of `t` has been changed in place; None if it cannot."""
+        return None
+
+    def present(self, t: Tracer) -> Any:
+        """`t`, a tracer of this trace, as a user sees it whom an inner transform gives it."""
+        return t
+
     def check_open(self) -> None:
         """Raise when the transform has ended: its tracers must not be used any more."""
         if self.closed:

@@ -36,6 +36,8 @@ ndarray = np.ndarray
 
 def _other(y: Any) -> Any:
     """The right operand of an operator; NotImplemented where Python should ask the other side."""
+    if isinstance(y, Operand) and not isinstance(y, ArrayOperand):
+        return NotImplemented  # a box with operators of its own
     try:
         return operand(y)
     except OperandError:
@@ -118,11 +120,13 @@ def _store(target: Operand, old: Array, new: Array) -> None:
 
 
 def _matmul(self: Any, y: Any) -> Any:
-    return product.matmul(self.content(), _other(y))
+    y = _other(y)
+    return y if y is NotImplemented else product.matmul(self.content(), y)
 
 
 def _rmatmul(self: Any, y: Any) -> Any:
-    return product.matmul(_other(y), self.content())
+    y = _other(y)
+    return y if y is NotImplemented else product.matmul(y, self.content())
 
 
 def _divmod(self: Any, y: Any) -> Any:

@@ -33,6 +33,8 @@ __all__ = [
     "name_of",
     "no_tangent",
     "own",
+    "present",
+    "rebuild",
     "own_copy",
     "select",
     "with_aux",
@@ -124,6 +126,16 @@ def lower(x: Any, trace: Trace) -> Any:
     return x
 
 
+def rebuild(definition: tree.TreeDef, leaves: Sequence[Any]) -> Any:
+    """The tree of results, as the user shall see them."""
+    return tree.unflatten(definition, [present(x) for x in leaves])
+
+
+def present(x: Any) -> Any:
+    """One result as the user shall see it."""
+    return x.owner.present(x) if isinstance(x, Tracer) else x
+
+
 def own(found: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
     """Results that the caller may change: no views, no array twice, none that was passed in."""
     seen = {id(g) for g in given}
@@ -211,7 +223,7 @@ def as_trees(found: Sequence[Any], flat: Sequence[Any]) -> tuple[Any, ...]:
     whole = own([zero_tangent(x) if c is None else c for c, x in zip(found, leaves, strict=True)])
     out, at = [], 0
     for group, definition in flat:
-        out.append(tree.unflatten(definition, whole[at : at + len(group)]))
+        out.append(rebuild(definition, whole[at : at + len(group)]))
         at += len(group)
     return tuple(out)
 

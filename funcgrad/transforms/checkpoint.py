@@ -14,7 +14,7 @@ from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, is_inexact
 from funcgrad.graph.build import Stage, stage
 from funcgrad.graph.interpret import evaluate
-from funcgrad.transforms.arguments import leaves_of, lower, name_of
+from funcgrad.transforms.arguments import leaves_of, lower, name_of, rebuild
 from funcgrad.transforms.batch import BatchTracer
 from funcgrad.transforms.call import batched_graph, tangent_graph
 from funcgrad.transforms.reverse import Tape, backward
@@ -144,6 +144,6 @@ def checkpoint(f: Function) -> Function:
             return outputs
 
         graph, adopted = stage(flat, [type_of(x) for x in leaves])
-        return tree.unflatten(out[0], bind(CHECKPOINT, [*leaves, *adopted], {"graph": graph}))
+        return rebuild(out[0], bind(CHECKPOINT, [*leaves, *adopted], {"graph": graph}))
 
     return wrapped

@@ -18,7 +18,7 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.tracer import Operand, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.errors import CustomRuleError, OperandError, located
-from funcgrad.transforms.arguments import leaves_of, name_of
+from funcgrad.transforms.arguments import leaves_of, name_of, rebuild
 from funcgrad.transforms.custom_call import CUSTOM_JVP, CUSTOM_VJP, JvpRule, VjpRule
 
 __all__ = ["custom_jvp", "custom_vjp"]
@@ -109,7 +109,7 @@ class custom_vjp(_Custom):
         box: dict[str, Any] = {}
         rule = self._rule(static, definition, len(dynamic), box)
         outs = bind(CUSTOM_VJP, leaves, {"rule": rule})
-        return tree.unflatten(box["out"], outs)
+        return rebuild(box["out"], outs)
 
     def _rule(self, static: Any, definition: Any, count: int, box: dict[str, Any]) -> VjpRule:
         name, fwd, bwd = name_of(self.fun), self.fwd, self.bwd
@@ -219,7 +219,7 @@ class custom_jvp(_Custom):
         leaves, definition = leaves_of(tuple(dynamic), f"the arguments of {name_of(self.fun)}")
         box: dict[str, Any] = {}
         outs = bind(CUSTOM_JVP, leaves, {"rule": self._rule(static, definition, box)})
-        return tree.unflatten(box["out"], outs)
+        return rebuild(box["out"], outs)
 
     def _rule(self, static: Any, definition: Any, box: dict[str, Any]) -> JvpRule:
         name, jvp = name_of(self.fun), self.rule

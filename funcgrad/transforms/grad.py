@@ -14,6 +14,8 @@ from funcgrad.transforms.arguments import (
     leaves_of,
     lower,
     name_of,
+    present,
+    rebuild,
     select,
     with_aux,
 )
@@ -81,10 +83,10 @@ def value_and_grad(
             out = f(*new_args, **kwargs)
             if has_aux:
                 out, aux = with_aux(out, f)
-                aux = tree.map(lambda x: lower(x, tape), aux)
+                aux = tree.map(lambda x: present(lower(x, tape)), aux)
             kind = check_scalar(out, f, "grad")
             node = node_of(out, tape)
-            value = lower(out, tape)
+            value = rebuild(tree.structure(out), [lower(out, tape)])
         verify(tape.watches)
         found = [None] * len(nodes) if node is None else backward([(node, _one(kind))], nodes)
         gradient = as_trees(found, flat)

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from funcgrad.config import config
+from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.errors import MutatedCaptureError, located
 
 __all__ = ["Watch", "fingerprint", "verify"]
 
-Watch = tuple[np.ndarray[Any, Any], bytes]
+Watch = tuple[Any, Any]  # an array with its fingerprint, or a tracer with what its trace watches
 _SAMPLES = 128
 
 
@@ -33,12 +34,13 @@ def fingerprint(x: np.ndarray[Any, Any]) -> bytes:
 
 def verify(watches: Sequence[Watch]) -> None:
     """Raise when one of the watched arrays has changed since it was recorded."""
-    for x, digest in watches:
-        if fingerprint(x) != digest:
+    for x, mark in watches:
+        if (x.owner.watch(x) if isinstance(x, Tracer) else fingerprint(x)) != mark:
+            kind = type_of(x)
             raise MutatedCaptureError(
                 located(
-                    f"an array of shape {x.shape} and dtype {x.dtype} was changed in place after "
-                    "it had been used in a computation whose gradient is now asked for; pass a "
-                    "copy of it, or change it after the backward pass"
+                    f"an array of shape {kind.shape} and dtype {kind.dtype} was changed in place "
+                    "after it had been used in a computation whose gradient is now asked for; pass "
+                    "a copy of it, or change it after the backward pass"
                 )
             )

@@ -15,6 +15,8 @@ from funcgrad.transforms.arguments import (
     name_of,
     own,
     own_copy,
+    present,
+    rebuild,
     with_aux,
     zero_tangent,
 )
@@ -62,7 +64,7 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
         out = f(*tree.unflatten(definition, duals))
         if has_aux:
             out, aux = with_aux(out, f)
-            aux = tree.map(lambda x: lower(x, trace), aux)
+            aux = tree.map(lambda x: present(lower(x, trace)), aux)
         outputs, out_definition = leaves_of(out, f"the output of {name_of(f)}")
         moved = [
             o.tangent if isinstance(o, DualTracer) and o.owner is trace else None for o in outputs
@@ -72,5 +74,5 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
         [zero_tangent(v) if t is None else t for v, t in zip(values, moved, strict=True)],
         [*ts, *values],
     )
-    result = (tree.unflatten(out_definition, values), tree.unflatten(out_definition, moved))
+    result = (rebuild(out_definition, values), rebuild(out_definition, moved))
     return (*result, aux) if has_aux else result

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from funcgrad import tree
 from funcgrad.core.tracer import bind
 from funcgrad.ops.constant import STOP_GRADIENT
-from funcgrad.transforms.arguments import leaves_of
+from funcgrad.transforms.arguments import leaves_of, rebuild
 
 __all__ = ["stop_gradient"]
 
@@ -26,4 +25,4 @@ def stop_gradient(x: Any) -> Any:
     np.float64(3.0)
     """
     leaves, definition = leaves_of(x, "the argument of stop_gradient")
-    return tree.unflatten(definition, [bind(STOP_GRADIENT, (leaf,)) for leaf in leaves])
+    return rebuild(definition, [bind(STOP_GRADIENT, (leaf,)) for leaf in leaves])

@@ -73,6 +73,10 @@ class Tape(Trace):
             if x.nbytes <= config.copy_limit:
                 return x.copy("K")  # the same order: NumPy sums in memory order
             self.watches.append((x, fingerprint(x)))
+        elif isinstance(x, Tracer):
+            mark = x.owner.watch(x)
+            if mark is not None:
+                self.watches.append((x, mark))
         return x
 
     def process1(self, prim: Primitive, x: Array) -> Any:

@@ -17,6 +17,8 @@ from funcgrad.transforms.arguments import (
     name_of,
     own,
     own_copy,
+    present,
+    rebuild,
     with_aux,
 )
 from funcgrad.transforms.reverse import Tape, backward, node_of, verify
@@ -71,7 +73,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         out = f(*args)
         if has_aux:
             out, aux = with_aux(out, f)
-            aux = tree.map(lambda x: lower(x, tape), aux)
+            aux = tree.map(lambda x: present(lower(x, tape)), aux)
         outputs, definition = leaves_of(out, f"the output of {name_of(f)}")
         roots = [node_of(o, tape) for o in outputs]
         # own buffers: what is saved for `pull` must not change with what is returned
@@ -91,7 +93,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         found = iter(own(backward(pairs, wanted), [c for _, c in pairs]))
         return as_trees([None if n is None else next(found) for n in nodes], primal_types)
 
-    result = (tree.unflatten(definition, values), pull)
+    result = (rebuild(definition, values), pull)
     return (*result, aux) if has_aux else result
 
 

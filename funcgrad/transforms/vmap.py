@@ -11,7 +11,7 @@ from funcgrad.core.tracer import Tracer, operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import BatchSizeError, located
 from funcgrad.ops.shape import broadcast_to, moveaxis
-from funcgrad.transforms.arguments import leaves_of, lower, name_of
+from funcgrad.transforms.arguments import leaves_of, lower, name_of, rebuild
 from funcgrad.transforms.batch import Batch, BatchTracer
 
 __all__ = ["vmap"]
@@ -68,7 +68,7 @@ def vmap(
             outputs, out_definition = leaves_of(out, f"the output of {name_of(f)}")
             wanted = tree.flatten_prefix(out_axes, out, none_is_leaf=True)
             results = [_finish(o, axis, trace, f) for o, axis in zip(outputs, wanted, strict=True)]
-        return tree.unflatten(out_definition, results)
+        return rebuild(out_definition, results)
 
     return wrapped
 
