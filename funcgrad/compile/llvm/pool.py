@@ -23,7 +23,7 @@ from funcgrad.compile.llvm.target import lock
 from funcgrad.config import config, shared_threads
 from funcgrad.errors import CompilerError
 
-__all__ = ["NativePool", "Pool", "PythonPool", "pool"]
+__all__ = ["KERNEL", "NativePool", "Pool", "PythonPool", "pool"]
 
 
 class Pool(Protocol):
@@ -82,7 +82,7 @@ class NativePool:
 
 
 _SLICE = 0.002  # seconds: what Python needs between two calls is little against this
-_KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
 class PythonPool:
@@ -90,7 +90,7 @@ class PythonPool:
 
     def run(self, kernel: int, arguments: int, chunks: int) -> None:
         """See `Pool.run`."""
-        call = _KERNEL(kernel)
+        call = KERNEL(kernel)
         threads = min(config.threads, chunks)
         lock = threading.Lock()
         taken = 0

@@ -1,0 +1,123 @@
+"""The native entry point, and the callables that are made of it.
+
+Whether it works in this process is found out at first use: the layouts of objects are looked for in
+known ones, and a small program has to do what it says. It imports the cache, abi and the pool.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.compile import cache
+from funcgrad.compile.llvm.entry import abi, records
+from funcgrad.compile.llvm.entry.encode import encode
+from funcgrad.compile.llvm.entry.program import At, Buffer, Leaf, Made, Number, Program, Step
+from funcgrad.compile.llvm.pool import NativePool, pool
+from funcgrad.compile.llvm.target import lock
+from funcgrad.errors import CompilerError
+
+__all__ = ["Chain", "Native", "native"]
+
+_FASTCALL_WITH_KEYWORDS = 0x82
+
+
+def native() -> Native | None:
+    """Native entry points, or None where they do not work."""
+    with lock:
+        return _native()
+
+
+@functools.cache
+def _native() -> Native | None:
+    where, symbols, threads = abi.find(), abi.symbols(), pool()
+    if where is None or symbols is None or not isinstance(threads, NativePool):
+        return None
+    try:
+        found = Native(where, {**symbols, "funcgrad_run": threads.address})
+    except CompilerError:
+        return None
+    return found if _works(found) else None
+
+
+class _Method(ctypes.Structure):
+    """CPython's PyMethodDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+class Native:
+    """The code of the entry points. There is one in a process, which is never released."""
+
+    def __init__(self, where: abi.ABI, symbols: dict[str, int]) -> None:
+        self._library = cache.library(records.text(where), optimize=True, symbols=symbols)
+        self.copy = self._library.address("funcgrad_copy")
+        entry = self._library.address("funcgrad_entry")
+        self._method = _Method(b"compiled", entry, _FASTCALL_WITH_KEYWORDS, None)
+        prototype = ctypes.PYFUNCTYPE(
+            ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p
+        )
+        self._new = prototype(("PyCFunction_NewEx", ctypes.pythonapi))
+
+    def function(self, chain: Words) -> Callable[..., Any]:
+        """A builtin function for the plans of `chain`, which it keeps alive."""
+        made: Callable[..., Any] = self._new(ctypes.addressof(self._method), chain, None)
+        return made
+
+    def chain(self) -> Chain:
+        return Chain(self)
+
+
+class Words(np.ndarray[Any, Any]):
+    """Words in memory, with what they point to."""
+
+    plans: list[Any]
+
+
+class Chain:
+    """Programs that are tried one after the other, the newest first."""
+
+    def __init__(self, code: Native) -> None:
+        self._code = code
+        self._words = np.zeros(1, np.int64).view(Words)
+        self._words.plans = []
+        self.call = code.function(self._words)
+
+    def add(self, program: Program) -> None:
+        plan = encode(program, self._code.copy, following=int(self._words[0]))
+        self._words.plans.append((plan, program))
+        self._words[0] = plan.ctypes.data
+
+
+def _works(code: Native) -> bool:
+    """Whether programs do in this process what they say."""
+    double, shape = np.dtype(np.float64), (2, 3)
+    program = Program(
+        leaves=[Leaf(shape, double), Leaf((), double), Leaf((), double, weak=True)],
+        buffers=[Buffer(shape, double)],
+        steps=[Step(code.copy, (At("buffer"), At("leaf"), 48))],
+        outputs=[Made(0), Number(double, At("leaf", 1)), Number(double, At("leaf", 2), weak=True)],
+    )
+    chain = Chain(code)
+    chain.add(program)
+    x = np.arange(6.0).reshape(shape)
+    result = chain.call(x, np.float64(7.0), 8.0)
+    missed = [(), (x,), (x.T, 7.0, 8.0), (x, 7.0, 8.0), (x, np.array(7.0), 8), (x, x, x)]
+    return (
+        type(result) is tuple
+        and type(result[0]) is np.ndarray
+        and result[0].shape == shape
+        and np.array_equal(result[0], x)
+        and [(type(y), y) for y in result[1:]] == [(np.float64, 7.0), (float, 8.0)]
+        and chain.call(x, np.array(7.0), 8.0) is not NotImplemented
+        and all(chain.call(*args) is NotImplemented for args in missed)
+    )

@@ -1,0 +1,201 @@
+"""What a call of compiled code does, in records: which arguments it takes, which arrays it makes,
+which kernels it runs on what, and what it returns. It imports NumPy only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+__all__ = [
+    "At",
+    "Buffer",
+    "Fixed",
+    "Given",
+    "Leaf",
+    "Made",
+    "Number",
+    "Output",
+    "Program",
+    "Step",
+    "Stride",
+    "View",
+    "Word",
+    "bits",
+    "is_known",
+]
+
+DType: TypeAlias = "np.dtype[Any]"
+
+
+class Leaf(NamedTuple):
+    """An argument: an array of exactly this shape and dtype; without axes a NumPy scalar as well
+    (and a Python bool), or where it is weak a Python number. Its data is read, never its type.
+
+    `order` is "C", "F" or "any"; strides of "any" are whole elements.
+    """
+
+    shape: tuple[int, ...]
+    dtype: DType
+    weak: bool = False
+    order: str = "C"
+    writeable: bool = False
+
+
+class Buffer(NamedTuple):
+    """An array that is made for each call, uninitialised or with the content of another."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+    order: str = "C"
+    content: np.ndarray[Any, Any] | None = None
+
+
+class At(NamedTuple):
+    """An address: `offset` bytes into a "leaf", a "buffer", the "workspace" (64-byte aligned) or
+    the "flag", an int64 that is 0 before the kernels run and must be so after them.
+    """
+
+    base: str
+    number: int = 0
+    offset: int = 0
+
+
+class Stride(NamedTuple):
+    """The stride of an axis of a leaf of order "any", in elements."""
+
+    leaf: int
+    axis: int
+
+
+# What a kernel finds in its arguments: 8 bytes each, an integer or the bits of a number.
+Word: TypeAlias = int | At | Stride
+
+
+class Step(NamedTuple):
+    """Run ``kernel(words, 0, chunks)``; in all threads, and open to Ctrl-C, if `parallel`."""
+
+    kernel: int
+    words: Sequence[Word]
+    chunks: int = 1
+    parallel: bool = False
+
+
+class Made(NamedTuple):
+    """The array of a buffer."""
+
+    buffer: int
+
+
+class View(NamedTuple):
+    """A view of a buffer; strides and offset are in bytes."""
+
+    buffer: int
+    shape: tuple[int, ...]
+    dtype: DType
+    strides: tuple[int, ...]
+    offset: int = 0
+
+
+class Given(NamedTuple):
+    """An argument itself."""
+
+    leaf: int
+
+
+class Fixed(NamedTuple):
+    """One object, the same in every call."""
+
+    value: Any
+
+
+class Number(NamedTuple):
+    """A NumPy scalar made of what is at `at` afterwards; if weak a Python number (of float64,
+    int64 or complex128).
+    """
+
+    dtype: DType
+    at: At
+    weak: bool = False
+
+
+Output: TypeAlias = Made | View | Given | Fixed | Number
+
+
+@dataclass(frozen=True)
+class Program:
+    """What one call does. ValueError if entry points cannot do it.
+
+    Attributes
+    ----------
+    leaves, buffers, steps, outputs : sequences
+    workspace : int
+        Bytes of memory for the time of the call.
+    arguments : sequence of trees, optional
+        One for each argument: the number of a leaf, None, or a tuple, list or dict (exactly these
+        classes) of trees. By default the arguments are the leaves.
+    result : tree, optional
+        What is returned, in numbers of outputs. By default the tuple of the outputs.
+    release : bool
+        Let other Python threads run meanwhile. So it is always where a step is parallel.
+    keep : object
+        Whatever must live as long as the program: libraries, arrays whose addresses are words.
+    """
+
+    leaves: Sequence[Leaf]
+    buffers: Sequence[Buffer]
+    steps: Sequence[Step]
+    outputs: Sequence[Output]
+    workspace: int = 0
+    arguments: Sequence[Any] | None = None
+    result: Any = None
+    release: bool = False
+    keep: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        numbers = [o for o in self.outputs if isinstance(o, Number)]
+        for dtype in (*(x.dtype for x in self.leaves), *(x.dtype for x in numbers)):
+            if not is_known(dtype):
+                raise ValueError(f"an entry point does not read numbers of dtype {dtype}")
+        weak = [x.dtype for x in self.leaves if x.weak] + [x.dtype for x in numbers if x.weak]
+        for dtype in weak:
+            if dtype not in (np.float64, np.int64, np.complex128):
+                raise ValueError(f"no Python number has dtype {dtype}")
+        _check_tree(tuple(self.argument_trees), len(self.leaves))
+        _check_tree(self.result_tree, len(self.outputs))
+
+    @property
+    def argument_trees(self) -> Sequence[Any]:
+        return range(len(self.leaves)) if self.arguments is None else self.arguments
+
+    @property
+    def result_tree(self) -> Any:
+        return tuple(range(len(self.outputs))) if self.result is None else self.result
+
+    @property
+    def releases(self) -> bool:
+        return self.release or any(step.parallel for step in self.steps)
+
+
+def _check_tree(tree: Any, count: int) -> None:
+    if type(tree) is int:
+        if not 0 <= tree < count:
+            raise ValueError(f"a tree names number {tree} of {count}")
+    elif type(tree) in (tuple, list, dict):
+        for child in tree.values() if type(tree) is dict else tree:
+            _check_tree(child, count)
+    elif tree is not None:
+        raise ValueError(f"an entry point does not know the container {type(tree).__name__}")
+
+
+def bits(number: np.generic) -> int:
+    """The word that holds a NumPy number of at most 8 bytes at its lower end."""
+    return int.from_bytes(number.tobytes(), "little")
+
+
+def is_known(dtype: DType) -> bool:
+    """Whether leaves and outputs may have this dtype."""
+    return dtype.isnative and dtype.kind in "biufc" and dtype.char not in "gG"
