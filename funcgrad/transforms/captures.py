@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from hashlib import blake2b
+from operator import is_not
 from typing import Any
 
 import numpy as np
 
 from funcgrad.core.tracer import Operand, Tracer, type_of
+from funcgrad.core.types import ArrayType
 
 __all__ = ["Captures", "capture"]
 
@@ -36,13 +38,36 @@ def digest(x: np.ndarray[Any, Any]) -> bytes:
 
 
 class Captures:
-    """The arrays in the order of the walk, the key of everything else, and whether traced."""
+    """The arrays in the order of the walk, the key of everything else, and whether traced.
+
+    `places` says where each thing was found, so that `unchanged` can look there again without a
+    walk; `watched` is False where something lies that cannot be looked at in this way.
+    """
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray[Any, Any]] = []
         self.key: list[Hashable] = []
         self.traced = False
         self.seen: dict[int, Any] = {}
+        self.watched = True
+        self.places: list[tuple[Callable[..., Any], Any, Any]] = []  # look, argument, found
+        self.contents: list[tuple[Any, tuple[Any, ...]]] = []  # lists and dicts, their items
+        self.small: list[tuple[np.ndarray[Any, Any], ArrayType, bytes]] = []
+
+    def saw(self, holder: dict[str, Any], name: str) -> None:
+        """Note what a dictionary holds under a name, be it nothing."""
+        self.places.append((holder.get, name, holder.get(name)))
+
+    def unchanged(self) -> bool:
+        """Whether every place still holds the same thing, and every small array the same bytes."""
+        for look, argument, found in self.places:
+            if look(argument) is not found:
+                return False
+        for container, items in self.contents:
+            now = container.values() if type(container) is dict else container
+            if len(now) != len(items) or any(map(is_not, now, items)):
+                return False
+        return all(type_of(x) == kind and digest(x) == known for x, kind, known in self.small)
 
 
 def capture(f: Any) -> Captures:
@@ -92,6 +117,9 @@ def _visit(x: Any, found: Captures, names: set[str]) -> None:
             found.key.append(type_of(x))
             if x.nbytes <= DIGEST_UP_TO:
                 found.key.append(digest(x))
+                found.small.append((x, type_of(x), digest(x)))
+        else:
+            found.watched = False
     elif isinstance(x, Operand):
         _visit_operand(x, found, names)
     elif isinstance(x, functools.partial):
@@ -104,16 +132,23 @@ def _visit(x: Any, found: Captures, names: set[str]) -> None:
         _visit_function(x, found)
     elif isinstance(x, (list, tuple, set, frozenset)):
         found.key.append((type(x), len(x)))
+        if type(x) is list:
+            found.contents.append((x, tuple(x)))
+        elif not isinstance(x, (tuple, frozenset)):
+            found.watched = False
         for item in x:
             _visit(item, found, names)
     elif isinstance(x, dict):
         found.key.append((dict, len(x)))
+        found.watched = found.watched and type(x) is dict
+        found.contents.append((x, tuple(x.values())))
         for k, item in x.items():
             _visit(k, found, names)
             _visit(item, found, names)
     elif isinstance(x, type):
         return
     elif "__wrapped__" in getattr(x, "__dict__", {}):  # a jitted function, a custom rule
+        found.contents.append((vars(x), tuple(vars(x).values())))
         for part in vars(x).values():
             if isinstance(part, (types.FunctionType, types.MethodType)) or callable(part):
                 _visit(part, found, names)
@@ -122,6 +157,7 @@ def _visit(x: Any, found: Captures, names: set[str]) -> None:
 
 
 def _visit_operand(x: Operand, found: Captures, names: set[str]) -> None:
+    found.watched = False
     inner = x.content()
     if isinstance(inner, Tracer):
         found.traced = True
@@ -133,18 +169,35 @@ def _visit_function(f: types.FunctionType, found: Captures) -> None:
     found.key.append(f.__code__)
     if _is_ours(f):
         return
+    # of our own functions code, cells and globals stay (`__module__` may be the user's: wraps)
+    ours = str(f.__globals__.get("__name__")).split(".")[0] == "funcgrad"
+    if not ours:
+        found.places += [(getattr_of(f), n, getattr(f, n)) for n in ("__code__", "__defaults__")]
     names = _code_names(f.__code__)
     for cell in f.__closure__ or ():
         try:
-            _visit(cell.cell_contents, found, names)
+            inner = cell.cell_contents
         except ValueError:  # a cell that is not filled yet
             found.key.append("empty")
+            found.watched = False
+            continue
+        if not ours:
+            found.places.append((getattr_of(cell), "cell_contents", inner))
+        _visit(inner, found, names)
     for default in (f.__defaults__, f.__kwdefaults__):
         if default:
             _visit(default, found, names)
+    if ours:
+        return
     for name in sorted(names):
+        found.saw(f.__globals__, name)
         if name in f.__globals__:
             _visit(f.__globals__[name], found, names)
+
+
+def getattr_of(x: Any) -> Callable[[str], Any]:
+    """`getattr` of one object."""
+    return functools.partial(getattr, x)
 
 
 def _visit_object(x: Any, found: Captures, names: set[str]) -> None:
@@ -152,11 +205,14 @@ def _visit_object(x: Any, found: Captures, names: set[str]) -> None:
     own = getattr(x, "__dict__", {})
     kind: Any = type(x)
     found.key.append(kind)
+    found.places.append((getattr_of(x), "__class__", kind))
     for name in sorted(names):
+        found.saw(own, name)
         if name in own:
             _visit(own[name], found, names)
             continue
         for cls in type(x).__mro__:
+            found.places.append((vars(cls).get, name, vars(cls).get(name)))
             if name in vars(cls):
                 held = vars(cls)[name]
                 if isinstance(held, types.FunctionType):
@@ -174,5 +230,6 @@ def _visit_attributes(x: Any, found: Captures, names: set[str]) -> None:
     own = getattr(x, "__dict__", {})
     found.seen[id(x)] = x
     for name in sorted(names):
+        found.saw(own, name)
         if name in own:
             _visit(own[name], found, names)

@@ -17,14 +17,16 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.compile.execute import executable
+from funcgrad.config import config
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
 from funcgrad.graph.build import Stage, finish
 from funcgrad.graph.ir import Graph, Literal, Var
-from funcgrad.transforms.arguments import leaves_of, name_of
+from funcgrad.transforms.arguments import leaves_of, name_of, rebuild
 from funcgrad.transforms.call import call_graph
 from funcgrad.transforms.captures import DIGEST_UP_TO, Captures, capture, digest
+from funcgrad.transforms.quick import Quick
 
 __all__ = ["ShapeDtypeStruct", "eval_shape", "jit", "make_graph"]
 
@@ -134,14 +136,25 @@ class Jitted:
         self.fun = f
         self.static_argnums, self.static_argnames = tuple(static_argnums), tuple(static_argnames)
         self.cache: OrderedDict[Hashable, Staged] = OrderedDict()
+        plain = not self.static_argnums and not self.static_argnames
+        self.quick = Quick() if plain else None
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        quick = self.quick if not kwargs and config.backend != "interpreter" else None
+        if quick is not None:
+            found = quick.find(args)
+            if found is not None:
+                entry, leaves = found
+                return entry.build(entry.run(*leaves, *entry.captured))
         leaves, captures, staged = self._staged(args, kwargs)
-        operands = [*leaves, *staged.adopted, *(captures.arrays[i] for i in staged.captured)]
-        return tree.unflatten(staged.out, call_graph(staged.graph, *operands))
+        held = tuple(captures.arrays[i] for i in staged.captured)
+        operands = [*leaves, *staged.adopted, *held]
+        if quick is not None and staged.reusable and not staged.guards:
+            quick.add(args, executable(staged.graph), captures, held, staged.out)
+        return rebuild(staged.out, call_graph(staged.graph, *operands))
 
     def show(self, *args: Any, **kwargs: Any) -> str:
         """The graph for these arguments, the program, loops and native code made of it, as text."""

@@ -129,3 +129,37 @@ def test_every_composition_of_the_issue():
     hessian = np.diag(2 * np.cos(x) - x * np.sin(x))
     np.testing.assert_allclose(fg.hessian(fg.jit(f))(x), hessian)
     np.testing.assert_allclose(fg.jit(fg.hessian(f))(x), hessian)
+
+
+def test_quick_calls_look_at_what_the_function_brings_along():
+    class Model:
+        def __init__(self):
+            self.w, self.options = np.ones(3), {"scale": 2.0}
+
+        def __call__(self, x):
+            return np.sum(self.w * x) * self.options["scale"]
+
+    model = Model()
+    f, x = fg.jit(model.__call__), np.arange(3.0)
+    assert [f(x), f(x)] == [6.0, 6.0]
+    model.w[0] = 5.0
+    assert f(x + 1.0) == model(x + 1.0)
+    model.w = np.zeros(3)
+    assert f(x) == 0.0
+    model.w = np.ones(3)
+    model.options["scale"] = 3.0
+    assert f(x) == 9.0
+    model.options = {"scale": 4.0}
+    assert f(x) == 12.0
+
+
+def test_quick_calls_take_trees_and_every_kind_of_number():
+    f = fg.jit(lambda p, x: {"y": p["w"] * x, "z": (p["b"][0] + 1, None)})
+    p = {"w": np.ones(2), "b": [2.0]}
+    for _ in range(2):
+        out = f(p, 3.0)
+        np.testing.assert_array_equal(out["y"], [3.0, 3.0])
+        assert out["z"] == (3.0, None)
+    assert type(f(p, np.float32(3.0))["y"][0]) is np.float64
+    assert f({"w": np.ones(2, np.float32), "b": [2]}, 3.0)["y"].dtype == np.float32
+    assert type(f({"w": 1, "b": [2]}, 3)["z"][0]) is int
