@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from funcgrad.compile.host import Executable, compile_graph
 from funcgrad.config import config
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
+from funcgrad.tree import TreeDef
 
-__all__ = ["executable", "execute"]
+__all__ = ["executable", "execute", "native_entry", "native_program"]
 
 _lock = threading.RLock()
 if hasattr(os, "register_at_fork"):  # a child must not inherit it locked
@@ -52,3 +54,17 @@ def execute(graph: Graph, *args: Any) -> tuple[Any, ...]:
         with np.errstate(all="ignore"):  # backward equations meet inf and NaN, masked later
             return evaluate(graph, *args)
     return executable(graph)(*args)
+
+
+def native_entry() -> Any:
+    """An entry point without programs."""
+    from funcgrad.compile.llvm.entry import Entry
+
+    return Entry()
+
+
+def native_program(made: Executable, arguments: Sequence[Any], result: TreeDef) -> Any:
+    """What an entry point has to do for an executable; None where that takes Python."""
+    from funcgrad.compile.native_call import native_call
+
+    return native_call(made, arguments, result)

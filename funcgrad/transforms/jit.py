@@ -145,6 +145,10 @@ class Jitted:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         quick = self.quick if not kwargs and config.backend != "interpreter" else None
         if quick is not None:
+            if quick.native is not None:
+                result = quick.native.call(args)
+                if result is not NotImplemented:
+                    return result
             found = quick.find(args)
             if found is not None:
                 entry, leaves = found

@@ -1,18 +1,22 @@
 """The short way through `jit`: known arguments, unchanged captures, straight to the executable.
 
-The first call for a kind of arguments goes the long way and leaves an entry here. Whether the entry
+The first call for a kind of arguments goes the long way and leaves an entry here; where no NumPy
+is needed between kernels, a program for the function's native entry point as well. Whether the entry
 holds is found by looking at the same places again, without a walk; whatever is unusual (a traced
 argument, a class of the user's, keywords) is left to the long way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import itertools
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from operator import is_not
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from funcgrad import tree
+from funcgrad.compile.execute import native_entry, native_program
 from funcgrad.config import config
 from funcgrad.transforms.captures import Captures
 
@@ -73,11 +77,43 @@ def settings() -> tuple[Any, ...]:
     return config.backend, config.avx512
 
 
+def numbered(args: Sequence[Any], numbers: Iterator[int]) -> list[Any]:
+    """The arguments with a number for every leaf, in the order of `kind_of`."""
+    found: list[Any] = []
+    for x in args:
+        if type(x) in (tuple, list):
+            found.append(type(x)(numbered(x, numbers)))
+        elif type(x) is dict:
+            names = sorted(x)
+            found.append(dict(zip(names, numbered([x[n] for n in names], numbers), strict=True)))
+        else:
+            found.append(None if x is None else next(numbers))
+    return found
+
+
+class Native:
+    """The entry point of a function, as long as what it brings along stays what it is."""
+
+    def __init__(self, captures: Captures, captured: tuple[Any, ...]) -> None:
+        self.captures, self.captured, self.settings = captures, captured, settings()
+        self.entry = native_entry()
+
+    def call(self, args: Sequence[Any]) -> Any:
+        """The result, or NotImplemented."""
+        if not self.captures.unchanged():
+            return NotImplemented
+        backend, avx512 = self.settings
+        if config.backend != backend or config.avx512 is not avx512:
+            return NotImplemented
+        return self.entry.call(*args, *self.captured)
+
+
 class Quick:
     """The entries of one jitted function."""
 
     def __init__(self) -> None:
         self.entries: dict[Hashable, Entry] = {}
+        self.native: Native | None = None
 
     def find(self, args: Sequence[Any]) -> tuple[Entry, list[Any]] | None:
         leaves: list[Any] = []
@@ -104,6 +140,30 @@ class Quick:
         if len(self.entries) >= LIMIT:
             self.entries.clear()
         self.entries[key] = Entry(run, captures, captured, _builder(out), settings())
+        self.add_native(args, run, captures, captured, out)
+
+    def add_native(
+        self,
+        args: Sequence[Any],
+        run: Any,
+        captures: Captures,
+        captured: tuple[Any, ...],
+        out: tree.TreeDef,
+    ) -> None:
+        numbers = itertools.count()
+        arguments = [*numbered(args, numbers), *(next(numbers) for _ in captured)]
+        program = native_program(run, arguments, out)
+        if program is None:
+            return
+        native = self.native
+        if (
+            native is None
+            or len(native.captured) != len(captured)
+            or (any(map(is_not, native.captured, captured)) or not native.captures.unchanged())
+        ):
+            native = Native(captures, captured)
+        native.entry.add(program)
+        self.native = native
 
 
 def _builder(out: tree.TreeDef) -> Callable[[tuple[Any, ...]], Any]:
