@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from funcgrad.compile.llvm import objects, target
 from funcgrad.compile.llvm.emit import Emitter
 from funcgrad.compile.llvm.mathematics import ARITY, FUNCTIONS
 
-__all__ = ["ELEMENTS", "compile_loop", "compile_loops", "loop_text"]
+__all__ = ["ELEMENTS", "Loop", "compile_loop", "compile_loops", "loop_text"]
 
 ELEMENTS = {"double": np.float64, "float": np.float32}
 
@@ -52,10 +51,37 @@ exit:
     return text, e.body.declarations, e.body.definitions
 
 
+class Loop:
+    """A compiled loop: `loop(*arrays)` takes one-dimensional arrays of any length."""
+
+    def __init__(self, library: objects.Library, symbol: str, arity: int, element: str, lanes: int):
+        self.library = library  # it owns the code
+        self.dtype = ELEMENTS[element]
+        self.lanes = lanes
+        pointers = [ctypes.c_void_p] * (arity + 1)
+        self.native = ctypes.CFUNCTYPE(None, *pointers, ctypes.c_int64)(library.address(symbol))
+
+    def __call__(self, *arrays: np.ndarray) -> np.ndarray:
+        size = arrays[0].size
+        padding = np.ones(-size % self.lanes, self.dtype)
+        arrays = tuple(np.concatenate([x, padding]) for x in arrays)
+        out = np.empty_like(arrays[0])
+        self.prepare(*arrays, out)()
+        return out[:size]
+
+    def prepare(self, *arrays: np.ndarray) -> Callable[[], None]:
+        """The bare call on these arrays, the last of which is the output."""
+        size = arrays[0].size
+        assert size % self.lanes == 0
+        assert all(x.dtype == self.dtype and x.flags.c_contiguous for x in arrays)
+        native, addresses = self.native, [x.ctypes.data for x in arrays]
+        return lambda: native(*addresses, size)
+
+
 def compile_loops(
     names: list[str], element: str, lanes: int, machine: target.Target | None = None
-) -> dict[str, Callable[..., np.ndarray]]:
-    """Each function as `f(*arrays, out=None)` over one-dimensional arrays of any length."""
+) -> dict[str, Loop]:
+    """A loop for each function, all in one module."""
     machine = target.host() if machine is None else machine
     texts, declarations, definitions = [], {}, {}
     for name in names:
@@ -67,32 +93,9 @@ def compile_loops(
     library = objects.load(objects.build(module, target=machine))
     suffix = Emitter(element, lanes).suffix()
     return {
-        name: _caller(library, f"loop.{name}.{suffix}", ARITY[name], ELEMENTS[element], lanes)
-        for name in names
+        name: Loop(library, f"loop.{name}.{suffix}", ARITY[name], element, lanes) for name in names
     }
 
 
-def compile_loop(
-    name: str, element: str, lanes: int, machine: target.Target | None = None
-) -> Callable[..., np.ndarray]:
+def compile_loop(name: str, element: str, lanes: int, machine: target.Target | None = None) -> Loop:
     return compile_loops([name], element, lanes, machine)[name]
-
-
-def _caller(
-    library: Any, symbol: str, arity: int, dtype: type, lanes: int
-) -> Callable[..., np.ndarray]:
-    pointers = [ctypes.c_void_p] * (arity + 1)
-    native = ctypes.CFUNCTYPE(None, *pointers, ctypes.c_int64)(library.address(symbol))
-
-    def run(*arrays: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        assert library is not None  # it owns the code
-        size = arrays[0].size
-        padded = -size % lanes
-        if padded or out is None:
-            arrays = tuple(np.concatenate([x, np.ones(padded, dtype)]) for x in arrays)
-            out = np.empty(size + padded, dtype)
-        assert all(x.dtype == dtype and x.flags.c_contiguous for x in (*arrays, out))
-        native(*(x.ctypes.data for x in (*arrays, out)), out.size)
-        return out[:size]
-
-    return run

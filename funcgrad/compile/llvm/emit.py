@@ -186,6 +186,7 @@ splat (double 0x3FF0000000000000))
         self.integer = "i64" if self.double else "i32"
         self.mantissa_bits = 52 if self.double else 23
         self.bias = 1023 if self.double else 127
+        self.largest = float(np.finfo(np.float64 if self.double else np.float32).max)
         # 1.5 * 2**mantissa_bits: adding it rounds to an integer, left in the low bits.
         self.rounder = 1.5 * 2.0**self.mantissa_bits
         self.full_registers = target.avx512 and lanes * BITS[element] % 512 == 0
@@ -300,6 +301,7 @@ splat (double 0x3FF0000000000000))
         return self.new("i1", f"{operation} {predicate} {x.typed}, {y}")
 
     def select(self, mask: Value, x: Operand, y: Operand) -> Value:
+        """x in the lanes where the mask is set, y in the others."""
         element = x.element if isinstance(x, Value) else y.element if isinstance(y, Value) else None
         x, y = self.lift(x, element), self.lift(y, element)
         return self.new(x.element, f"select {mask.typed}, {x.typed}, {y.typed}")
@@ -368,32 +370,35 @@ splat (double 0x3FF0000000000000))
 
     # Polynomials
 
-    def horner(self, coefficients: Sequence[float], x: Value) -> Value:
+    def horner(self, coefficients: Sequence[Operand], x: Value) -> Value:
         """The polynomial, constant term first, by the fewest operations in the longest chain."""
-        result = self.constant(coefficients[-1])
+        result = self.lift(coefficients[-1])
         for c in coefficients[-2::-1]:
             result = self.multiply_add(result, x, c)
         return result
 
-    def polynomial(self, coefficients: Sequence[float], x: Value) -> Value:
-        """The polynomial, constant term first, by Estrin's scheme: a short chain."""
-        terms: list[Operand] = list(coefficients)
+    def polynomial(self, coefficients: Sequence[Operand], x: Value) -> Value:
+        """The polynomial, constant term first, by Estrin's scheme: a short chain.
+
+        The last step is Horner's, so that one rounding counts where the constant term does.
+        """
+        constant, *terms = coefficients
         power = x
         while len(terms) > 1:
-            if len(terms) < len(coefficients):
+            if len(terms) < len(coefficients) - 1:
                 power = power * power
             pairs = [self.multiply_add(b, power, a) for a, b in zip(terms[::2], terms[1::2])]
             terms = [*pairs, *terms[2 * len(pairs) :]]
-        return self.lift(terms[0])
+        return self.multiply_add(terms[0], x, constant) if terms else self.lift(constant)
 
-    # Instructions of AVX-512, with a generic form each
+    # Instructions of AVX-512
 
-    def avx512(self, name: str, *operands: Value | str) -> Value:
+    def avx512(self, name: str, *operands: Value | str | tuple[str, str]) -> Value:
         """The instruction `llvm.x86.avx512.{name}` on each 512-bit register of the operands.
 
-        In `name`, "{}" becomes "pd" or "ps". A string operand is written as it stands
-        ("i32 4"), but "zeros" is a register of zeros and "all" the mask of all lanes. The result
-        is of this emitter's element type.
+        In `name`, "{}" becomes "pd" or "ps". An operand that is no `Value` is the same for each
+        register: "zeros", "all" (the mask of all lanes), an immediate such as "i32 4", or a pair
+        of type and text. The result is of this emitter's element type.
         """
         register = 512 // BITS[self.element]
         part = Emitter(self.element, register, self.target, self.body)
@@ -410,8 +415,10 @@ splat (double 0x3FF0000000000000))
                 if isinstance(x, Value):
                     x = part.slice_of(x, start)
                     pairs.append((x.type, x.name))
-                else:
+                elif isinstance(x, str):
                     pairs.append(words.get(x) or tuple(x.split(" ")))
+                else:
+                    pairs.append(x)
             self.declarations[f"declare {result} @{name}({', '.join(t for t, _ in pairs)})"] = None
             arguments = ", ".join(f"{t} {x}" for t, x in pairs)
             parts.append(part.new(self.element, f"call {result} @{name}({arguments})"))
@@ -436,40 +443,6 @@ splat (double 0x3FF0000000000000))
                 pairs.append(wide.new(x.element, shuffle))
             parts = pairs
         return Value(self, parts[0].element, parts[0].name)
-
-    def quotient(self, x: Operand, y: Operand) -> Value:
-        """x / y to about half an ulp, for y and x / y in the normal range and finite."""
-        if not self.full_registers:
-            return self.divide(x, y)
-        x, y = self.lift(x), self.lift(y)
-        inverse = self.reciprocal(y)
-        q = x * inverse
-        return self.multiply_add(self.multiply_add(-y, q, x), inverse, q)
-
-    def reciprocal(self, y: Value) -> Value:
-        """1 / y to about one ulp, for normal finite y."""
-        if not self.full_registers:
-            return self.divide(1.0, y)
-        inverse = self.avx512("rcp14.{}.512", y, "zeros", "all")
-        minus = -y
-        for _ in range(2 if self.double else 1):
-            inverse = self.multiply_add(inverse, self.multiply_add(minus, inverse, 1.0), inverse)
-        return inverse
-
-    def scale_by_power(self, x: Value, n: Value, shifted: Value) -> Value:
-        """x * 2**n for integral floats n, into the denormals and past the largest number.
-
-        `shifted` is n + rounder, as the reduction leaves it: its low bits hold n.
-        """
-        if self.full_registers:
-            return self.avx512("mask.scalef.{}.512", x, n, "zeros", "all", "i32 4")
-        k = self.bits(shifted) - self.bits(self.rounder)
-        half = k >> 1
-        return x * self.power_of_two(half) * self.power_of_two(k - half)
-
-    def power_of_two(self, k: Value) -> Value:
-        """2**k for integers in the normal range; only the low bits of k + bias are looked at."""
-        return self.from_bits((k + self.bias) << self.mantissa_bits)
 
 
 def float_text(x: float, element: str) -> str:

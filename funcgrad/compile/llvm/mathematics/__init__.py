@@ -11,23 +11,54 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from funcgrad.compile.llvm.emit import GENERIC, Body, Emitter, Value, VectorTarget
-from funcgrad.compile.llvm.mathematics import error, exponential, logarithm, power, trigonometric
+from funcgrad.compile.llvm.mathematics import (
+    error,
+    exponential,
+    gamma,
+    hyperbolic,
+    inverse_trigonometric,
+    logarithm,
+    power,
+    trigonometric,
+)
 
 __all__ = ["ARITY", "FUNCTIONS", "define", "function_name"]
 
 FUNCTIONS: dict[str, Callable[..., Value]] = {
     "exp": exponential.exp,
+    "exp2": exponential.exp2,
     "expm1": exponential.expm1,
-    "tanh": exponential.tanh,
     "sigmoid": exponential.sigmoid,
     "log": logarithm.log,
+    "log2": logarithm.log2,
+    "log10": logarithm.log10,
     "log1p": logarithm.log1p,
+    "logaddexp": logarithm.logaddexp,
     "sin": trigonometric.sin,
     "cos": trigonometric.cos,
+    "tan": trigonometric.tan,
+    "arcsin": inverse_trigonometric.arcsin,
+    "arccos": inverse_trigonometric.arccos,
+    "arctan": inverse_trigonometric.arctan,
+    "arctan2": inverse_trigonometric.arctan2,
+    "sinh": hyperbolic.sinh,
+    "cosh": hyperbolic.cosh,
+    "tanh": hyperbolic.tanh,
+    "arcsinh": hyperbolic.arcsinh,
+    "arccosh": hyperbolic.arccosh,
+    "arctanh": hyperbolic.arctanh,
     "erf": error.erf,
+    "erfc": error.erfc,
+    "erfinv": error.erfinv,
+    "lgamma": gamma.lgamma,
+    "digamma": gamma.digamma,
     "sqrt": power.sqrt,
+    "cbrt": power.cbrt,
+    "hypot": power.hypot,
+    "power": power.power,
 }
-ARITY = {name: 2 if name in ("pow", "atan2", "hypot", "logaddexp") else 1 for name in FUNCTIONS}
+TWO_OPERANDS = ("arctan2", "hypot", "logaddexp", "power")
+ARITY = {name: 2 if name in TWO_OPERANDS else 1 for name in FUNCTIONS}
 
 
 def function_name(name: str, element: str, lanes: int) -> str:

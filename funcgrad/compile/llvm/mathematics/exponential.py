@@ -1,4 +1,4 @@
-"""exp, exp2, expm1, and what is made of them: tanh and sigmoid.
+"""exp, exp2, expm1 and sigmoid.
 
 exp(x) = 2**n exp(r), with n the integer nearest to x / ln 2 and |r| <= ln 2 / 2; r is subtracted in
 two parts, of which the first product is exact.
@@ -9,9 +9,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from funcgrad.compile.llvm.emit import Emitter, Value
-from funcgrad.compile.llvm.mathematics.coefficients import EXP, EXPM1, LN2
+from funcgrad.compile.llvm.mathematics.blocks import fast_two_sum, quotient, scale_by_power
+from funcgrad.compile.llvm.mathematics.coefficients import EXP, EXP2, EXPM1, LN2
 
-__all__ = ["Reduced", "exp", "exp_reduced", "expm1", "reduce", "sigmoid", "tanh"]
+__all__ = [
+    "Reduced",
+    "exp",
+    "exp2",
+    "exp_reduced",
+    "expm1",
+    "expm1_reduced",
+    "low_power_of_two",
+    "reduce",
+    "sigmoid",
+]
 
 LOG2_E = 1.4426950408889634
 
@@ -32,9 +43,8 @@ def reduce(e: Emitter, x: Value) -> Reduced:
     return Reduced(shifted, n, r)
 
 
-def clamp(e: Emitter, x: Value) -> Value:
-    """Bring x to where the result is just 0 or just infinite, so that n stays a small integer."""
-    low, high = (-746.0, 710.0) if e.double else (-104.0, 89.0)
+def clamp(e: Emitter, x: Value, low: float, high: float) -> Value:
+    """Bring x to where the result is constant, so that n stays a small integer."""
     return e.at_least(e.at_most(x, high), low)
 
 
@@ -45,8 +55,19 @@ def exp_reduced(e: Emitter, r: Value) -> Value:
 
 
 def exp(e: Emitter, x: Value) -> Value:
-    shifted, n, r = reduce(e, clamp(e, x))
-    return e.scale_by_power(exp_reduced(e, r), n, shifted)
+    low, high = (-746.0, 710.0) if e.double else (-104.0, 89.0)
+    shifted, n, r = reduce(e, clamp(e, x, low, high))
+    return scale_by_power(e, exp_reduced(e, r), n, shifted)
+
+
+def exp2(e: Emitter, x: Value) -> Value:
+    low, high = (-1080.0, 1025.0) if e.double else (-155.0, 129.0)
+    x = clamp(e, x, low, high)
+    shifted = x + e.rounder
+    n = shifted - e.rounder
+    r = x - n
+    result = e.multiply_add(e.polynomial(EXP2[e.element], r), r, 1.0)
+    return scale_by_power(e, result, n, shifted)
 
 
 def expm1_reduced(e: Emitter, r: Value) -> Value:
@@ -63,22 +84,14 @@ def low_power_of_two(e: Emitter, shifted: Value, offset: int = 0) -> Value:
 def expm1(e: Emitter, x: Value) -> Value:
     # Half of the result is computed, since 2**1024 is no number; below `low` it is -1.
     low, high = (-40.0, 710.0) if e.double else (-20.0, 89.0)
-    shifted, _, r = reduce(e, e.at_least(e.at_most(x, high), low))
-    scale = low_power_of_two(e, shifted, -1)
-    half = e.multiply_add(scale, expm1_reduced(e, r), scale - 0.5)
+    shifted, _, r = reduce(e, clamp(e, x, low, high))
+    power = low_power_of_two(e, shifted, -1)
+    half = e.multiply_add(power, expm1_reduced(e, r), power - 0.5)
     return e.copy_sign(half + half, x)  # the sign of zero
-
-
-def tanh(e: Emitter, x: Value) -> Value:
-    """u / (u + 2) with u = expm1(2 |x|)."""
-    a = e.at_most(e.absolute(x), 20.0 if e.double else 10.0)
-    shifted, _, r = reduce(e, a + a)
-    scale = low_power_of_two(e, shifted)
-    u = e.multiply_add(scale, expm1_reduced(e, r), scale - 1.0)
-    return e.copy_sign(e.quotient(u, u + 2.0), x)
 
 
 def sigmoid(e: Emitter, x: Value) -> Value:
     """v / (1 + v) or 1 / (1 + v) with v = exp(-|x|), so that neither tail is lost."""
     v = exp(e, -e.absolute(x))
-    return e.quotient(e.select(x < 0.0, v, e.constant(1.0)), v + 1.0)
+    total, rest = fast_two_sum(1.0, v)
+    return quotient(e, e.select(x < 0.0, v, e.constant(1.0)), total, rest)

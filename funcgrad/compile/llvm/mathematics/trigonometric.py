@@ -1,52 +1,87 @@
-"""sin and cos.
+"""sin, cos and tan, for arguments of any size.
 
 x = n pi/2 + r with |r| <= pi/4. The first product n * HALF_PI[0] is subtracted without error by the
 fused multiply-add, since the difference is a multiple of the last bit of HALF_PI[0]. The parts are
-all positive, so that x = -0 stays -0.
+all positive, so that x = -0 stays -0. Arguments too large for that go to `huge_arguments`.
 """
 
 from __future__ import annotations
 
 from funcgrad.compile.llvm.emit import Emitter, Value
-from funcgrad.compile.llvm.mathematics.coefficients import COS, HALF_PI, SIN
+from funcgrad.compile.llvm.mathematics.blocks import (
+    apply_sign,
+    quotient,
+    two_product,
+)
+from funcgrad.compile.llvm.mathematics.coefficients import COS, HALF_PI, SIN, TAN
+from funcgrad.compile.llvm.mathematics.huge_arguments import reduce_huge
 
-__all__ = ["cos", "sin"]
+__all__ = ["cos", "sin", "tan"]
 
 TWO_OVER_PI = 0.6366197723675814
 
 
-def reduce(e: Emitter, x: Value) -> tuple[Value, Value]:
-    """The bits of n and r."""
+def _multiple(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
+    """A number whose low bits are those of n, n as a float, and x - n HALF_PI[0]."""
     shifted = e.multiply_add(x, TWO_OVER_PI, e.rounder)
     n = shifted - e.rounder
-    r = x
-    for part in HALF_PI[e.element]:
+    return e.bits(shifted), n, e.fused(n, -HALF_PI[e.element][0], x)
+
+
+def _unless_huge(e: Emitter, x: Value, usual: list[Value]) -> list[Value]:
+    huge = e.absolute(x) > (2.0**40 if e.double else 2.0**15)
+
+    def slow() -> list[Value]:
+        return [e.select(huge, a, b) for a, b in zip(reduce_huge(e, x), usual)]
+
+    return e.rarely(huge, usual, slow)
+
+
+def _reduce(e: Emitter, x: Value) -> list[Value]:
+    """A number whose low bits are those of n, and r."""
+    quadrant, n, r = _multiple(e, x)
+    for part in HALF_PI[e.element][1:]:
         r = e.fused(n, -part, r)
-    return e.bits(shifted), r
+    return _unless_huge(e, x, [quadrant, r])
 
 
-def sin_reduced(e: Emitter, r: Value, z: Value) -> Value:
-    result = e.multiply_add(z * r, e.polynomial(SIN[e.element], z), r)
-    return e.copy_sign(result, r)  # the sign of zero
+def _reduce_finely(e: Emitter, x: Value) -> list[Value]:
+    """The same with r in two parts, of which the second is small."""
+    quadrant, n, coarse = _multiple(e, x)
+    _, second, third = HALF_PI[e.element]
+    product, product_low = two_product(e, n, second)
+    r = coarse - product
+    low = ((coarse - r) - product) - e.multiply_add(n, third, product_low)
+    return _unless_huge(e, x, [quadrant, r, low])
 
 
-def cos_reduced(e: Emitter, z: Value) -> Value:
-    return e.multiply_add(z * z, e.polynomial(COS[e.element], z), e.multiply_add(z, -0.5, 1.0))
-
-
-def in_quadrant(e: Emitter, quadrant: Value, r: Value) -> Value:
-    """sin(quadrant pi/2 + r)."""
+def _in_quadrant(e: Emitter, quadrant: Value, r: Value) -> Value:
+    """sin(quadrant pi/2 + r): sin(r) = r + r z P(z) or cos(r) = 1 - z/2 + z z Q(z), z = r²."""
     z = r * r
     odd = (quadrant & 1).differs(0)
-    result = e.select(odd, cos_reduced(e, z), sin_reduced(e, r, z))
-    sign = (quadrant & 2) << (62 if e.double else 30)
-    return e.from_bits(e.bits(result) ^ sign)
+    pairs = zip(COS[e.element], SIN[e.element], strict=True)
+    series = e.horner([e.select(odd, e.constant(c), e.constant(s)) for c, s in pairs], z)
+    head = e.select(odd, e.multiply_add(z, -0.5, 1.0), r)
+    result = e.multiply_add(z * e.select(odd, z, r), series, head)
+    result = e.copy_sign(result, head)  # the sign of r = -0
+    return apply_sign(e, result, quadrant << (62 if e.double else 30))
 
 
 def sin(e: Emitter, x: Value) -> Value:
-    return in_quadrant(e, *reduce(e, x))
+    quadrant, r = _reduce(e, x)
+    return _in_quadrant(e, quadrant, r)
 
 
 def cos(e: Emitter, x: Value) -> Value:
-    quadrant, r = reduce(e, x)
-    return in_quadrant(e, quadrant + 1, r)
+    quadrant, r = _reduce(e, x)
+    return _in_quadrant(e, quadrant + 1, r)
+
+
+def tan(e: Emitter, x: Value) -> Value:
+    """t = r + r³ P(r²), or -1 / t in odd quadrants."""
+    quadrant, r, low = _reduce_finely(e, x)
+    z = r * r
+    t = r + e.multiply_add(z * r, e.polynomial(TAN[e.element], z), low)
+    odd = (quadrant & 1).differs(0)
+    result = quotient(e, e.select(odd, -1.0, t), e.select(odd, t, 1.0))
+    return e.select(x.equals(0.0), x, result)  # the sign of zero

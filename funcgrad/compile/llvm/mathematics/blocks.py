@@ -1,0 +1,215 @@
+"""What the functions are built of: quotients, powers of two, exponents, sums with their rounding.
+
+Each has a form for AVX-512, where `e.full_registers` allows it, and a generic one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from funcgrad.compile.llvm.emit import Emitter, Operand, Value, float_text
+
+__all__ = [
+    "Split",
+    "apply_sign",
+    "exponent",
+    "fast_two_sum",
+    "half_inverse_root",
+    "look_up",
+    "mantissa",
+    "nearest_exponent",
+    "power_of_two",
+    "quotient",
+    "reciprocal",
+    "scale",
+    "scale_by_power",
+    "small_integer_to_float",
+    "split",
+    "split_successor",
+    "two_product",
+    "two_sum",
+]
+
+
+def quotient(
+    e: Emitter,
+    x: Operand,
+    y: Operand,
+    y_low: Value | None = None,
+    x_low: Value | None = None,
+) -> Value:
+    """(x + x_low) / (y + y_low) to about half an ulp; y and the result are normal and finite."""
+    x, y = e.lift(x), e.lift(y)
+    if not e.full_registers and x_low is None and y_low is None:
+        return x / y
+    inverse = reciprocal(e, y)
+    q = x * inverse
+    rest = e.fused(-y, q, x)
+    if x_low is not None:
+        rest = rest + x_low
+    if y_low is not None:
+        rest = e.multiply_add(-y_low, q, rest)
+    return e.multiply_add(rest, inverse, q)
+
+
+def reciprocal(e: Emitter, y: Value) -> Value:
+    """1 / y to about one ulp, for normal finite y whose inverse is normal."""
+    if not e.full_registers:
+        return 1.0 / y
+    inverse = e.avx512("rcp14.{}.512", y, "zeros", "all")
+    minus = -y
+    for _ in range(2 if e.double else 1):
+        inverse = e.multiply_add(inverse, e.multiply_add(minus, inverse, 1.0), inverse)
+    return inverse
+
+
+def half_inverse_root(e: Emitter, x: Value, root: Value) -> Value:
+    """1 / (2 root) for root = sqrt(x), roughly: for corrections. Finite also at 0."""
+    if e.full_registers:
+        half = e.avx512("rsqrt14.{}.512", x, "zeros", "all") * 0.5
+    else:
+        half = 0.5 / root
+    return e.at_most(half, e.largest)
+
+
+# Sums and products with what their rounding lost
+
+
+def two_sum(x: Operand, y: Value) -> tuple[Value, Value]:
+    """x + y exactly, as a rounded sum and the rest (Knuth)."""
+    total = x + y
+    part = total - y
+    return total, (x - part) + (y - (total - part))
+
+
+def fast_two_sum(x: Operand, y: Value) -> tuple[Value, Value]:
+    """The same where |x| >= |y| or x is 0 (Dekker)."""
+    total = x + y
+    return total, y - (total - x)
+
+
+def two_product(e: Emitter, x: Value, y: Operand) -> tuple[Value, Value]:
+    product = x * y
+    return product, e.fused(x, y, -product)
+
+
+# Exponents
+
+
+def power_of_two(e: Emitter, k: Value) -> Value:
+    """2**k for integers k in the range of normal numbers."""
+    return e.from_bits((k + e.bias) << e.mantissa_bits)
+
+
+def scale(e: Emitter, x: Operand, n: Value) -> Value:
+    """x * 2**n for an integral float n, by one instruction: only where `e.full_registers`."""
+    return e.avx512("mask.scalef.{}.512", e.lift(x), n, "zeros", "all", "i32 4")
+
+
+def scale_by_power(e: Emitter, x: Value, n: Value, shifted: Value) -> Value:
+    """x * 2**n for an integral float n, into the denormals and past the largest number.
+
+    `shifted` is n + rounder, as a reduction leaves it: its low bits hold n.
+    """
+    if e.full_registers:
+        return scale(e, x, n)
+    k = e.bits(shifted) - e.bits(e.rounder)
+    half = k >> 1
+    return x * power_of_two(e, half) * power_of_two(e, k - half)
+
+
+def small_integer_to_float(e: Emitter, k: Value) -> Value:
+    if not e.double or e.full_registers:
+        return e.convert("sitofp", k, e.element)
+    # Without AVX-512 DQ there is no instruction for 64 bits: add it to the bits of the rounder.
+    return e.from_bits(k + e.bits(e.rounder)) - e.rounder
+
+
+class Split(NamedTuple):
+    """x = 2**k m, with m near 1: in [3/4, 3/2) on AVX-512, else in [sqrt(1/2), sqrt(2))."""
+
+    k: Value
+    m: Value
+
+
+def split(e: Emitter, x: Value) -> Split:
+    """Take positive x apart; what becomes of other x is not said but on AVX-512.
+
+    There 0, infinity and NaN give k = -inf, k = inf and m = NaN, with m = 1 beside an infinite k,
+    and negative x gives m = NaN.
+    """
+    if e.full_registers:
+        return _split_by_instruction(e, x)
+    smallest_normal, lift = (2.0**-1022, 54) if e.double else (2.0**-126, 25)
+    denormal = x < smallest_normal
+    k, m = _split_normal(e, e.select(denormal, x * 2.0**lift, x))
+    n = small_integer_to_float(e, k)
+    return Split(e.select(denormal, n - float(lift), n), m)
+
+
+def split_successor(e: Emitter, t: Value, t_low: Value | None = None) -> Split:
+    """1 + t + t_low = 2**k (1 + f), for t > -1; finite on AVX-512. Gives k and f, not m.
+
+    With s = 2**(-k), f = t s + (s - 1) has one rounding, and is t itself where k is 0.
+    """
+    total = t + 1.0
+    if e.full_registers:
+        below = exponent(e, total * (2.0 / 3.0))  # k - 1
+        k, s = below + 1.0, scale(e, 1.0, -1.0 - below)
+        return Split(k, _scaled_successor(e, t, t_low, s))
+    whole, m = _split_normal(e, total)
+    f = _scaled_successor(e, t, t_low, power_of_two(e, -whole))
+    # Where t is large, the power may be no number, and 1 does not count.
+    return Split(small_integer_to_float(e, whole), e.select(t > 2.0**60, m - 1.0, f))
+
+
+def _scaled_successor(e: Emitter, t: Value, t_low: Value | None, s: Value) -> Value:
+    f = e.fused(t, s, s - 1.0)
+    return f if t_low is None else e.multiply_add(t_low, s, f)
+
+
+def _split_by_instruction(e: Emitter, x: Value) -> Split:
+    m = mantissa(e, x, interval=3)
+    return Split(exponent(e, x) - exponent(e, m), m)
+
+
+def nearest_exponent(e: Emitter, x: Value) -> Value:
+    """The integer k that brings x / 2**k into [sqrt(1/2), sqrt(2)), for positive normal x."""
+    root_half = 0x3FE6A09E667F3BCD if e.double else 0x3F3504F3
+    return (e.bits(x) - root_half) >> e.mantissa_bits
+
+
+def _split_normal(e: Emitter, x: Value) -> tuple[Value, Value]:
+    k = nearest_exponent(e, x)
+    return k, e.from_bits(e.bits(x) - (k << e.mantissa_bits))
+
+
+def exponent(e: Emitter, x: Value) -> Value:
+    """floor(log2(|x|)) as a float, -inf for 0: only where `e.full_registers`."""
+    return e.avx512("mask.getexp.{}.512", x, "zeros", "all", "i32 4")
+
+
+def mantissa(e: Emitter, x: Value, interval: int = 0) -> Value:
+    """x over a power of two, in [1, 2), or [3/4, 3/2) for interval 3: as for `exponent`.
+
+    It is 1 for 0 and infinity, and NaN for negative x.
+    """
+    return e.avx512("mask.getmant.{}.512", x, f"i32 {8 + interval}", "zeros", "all", "i32 4")
+
+
+def apply_sign(e: Emitter, x: Value, flip: Value) -> Value:
+    """x with its sign flipped where the sign bit of the integer `flip` is set."""
+    sign = -(1 << 63) if e.double else -(1 << 31)
+    return e.from_bits(e.bits(x) ^ (flip & sign))
+
+
+def look_up(e: Emitter, table: Sequence[float], index: Value) -> Value:
+    """table[index mod its length], for as many entries as two registers hold, on AVX-512."""
+    half = len(table) // 2
+    register = f"<{half} x {e.element}>"
+    low, high = (
+        (register, f"<{', '.join(f'{e.element} {float_text(x, e.element)}' for x in part)}>")
+        for part in (table[:half], table[half:])
+    )
+    return e.avx512("vpermi2var.{}.512", low, index, high)
