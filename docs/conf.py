@@ -9,6 +9,7 @@ import numpy
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import funcgrad
+from funcgrad.numpy.ufuncs import Ufunc
 
 project = "funcgrad"
 author = "The funcgrad developers"
@@ -30,6 +31,13 @@ myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
+autosummary_context = {
+    "ufuncs": [
+        (name, made.__doc__.partition("operands. ")[2] or "Locally constant.")
+        for name, made in sorted(vars(funcgrad.numpy).items())
+        if isinstance(made, Ufunc)
+    ]
+}
 autosummary_ignore_module_all = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"

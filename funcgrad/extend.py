@@ -35,11 +35,7 @@ array([[ 0.25, -0.25],
 """
 
 from funcgrad.core.forms import (
-    Elementwise,
-    Explicit,
     HigherOrder,
-    Linear,
-    Multilinear,
     align,
     each_lane,
     elementwise,
@@ -55,11 +51,7 @@ from funcgrad.ops.constant import constant
 __all__ = [
     "PRIMITIVES",
     "ArrayType",
-    "Elementwise",
-    "Explicit",
     "HigherOrder",
-    "Linear",
-    "Multilinear",
     "Primitive",
     "Sample",
     "align",

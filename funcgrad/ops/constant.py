@@ -73,7 +73,27 @@ def constant(
     batch: Callable[..., Any],
     sample: Samples | None = None,
 ) -> Constant:
-    """Make a primitive that is locally constant; the arguments are as in `forms.linear`."""
+    """Make a primitive that is locally constant: no derivative goes through it.
+
+    Parameters
+    ----------
+    name, impl, type_rule, batch, sample
+        As in `linear`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad.extend import ArrayType, constant
+    >>> steps = constant(
+    ...     "half_steps",
+    ...     lambda x: np.floor(2.0 * x),
+    ...     lambda x: ArrayType(x.shape, x.dtype),
+    ...     lambda size, xs, batched, params: steps(*xs),
+    ... )
+    >>> fg.grad(lambda x: x * steps(x))(1.7)
+    np.float64(3.0)
+    """
     prim = Constant(name, impl, type_rule, batch)
     prim.sample = sample
     return prim

@@ -144,18 +144,51 @@ def explicit(
     name, impl
         As in `Primitive`.
     type_rule : callable, optional
-        ``type_rule(*types, **params)``; by default it is read off `signature`.
+        ``type_rule(*types, **params)``, the `ArrayType` of the output, or the tuple of those of
+        several outputs; by default it is read off `signature`.
     signature : str, optional
         A fixed gufunc signature such as ``"(n,n),(n,k)->(n,k)"``: `impl` takes any leading axes,
         so that batching adds one in front.
     vjp : callable or sequence of callable, optional
-        ``vjp[i](g, y, *xs, **params)`` is the cotangent of operand `i`.
+        ``vjp[i](g, y, *xs, **params)`` is the cotangent of operand `i`, None in its place where
+        there is none. A single callable returns those of all operands, and is told by the keyword
+        `needs` which of them are asked for. With several outputs `g` and `y` are tuples.
     jvp : callable, optional
-        ``jvp(y, xs, ts, **params)``; a tangent that is None is zero.
+        ``jvp(y, xs, ts, **params)``, the tangent of the output(s); a tangent in `ts` that is None
+        is zero.
     batch : callable, optional
         As in `linear`; needed only without a signature, where the default is a loop.
+    multiple : bool, optional
+        `impl` returns a tuple of outputs.
     linear_in : sequence of int, optional
         Operands in which it is linear (taken together), as `solve` is in its right-hand side.
+    sample : callable
+        The samples that its tests are made from.
+
+    Returns
+    -------
+    Explicit
+        The record, which is called with operands and, by keyword, parameters.
+
+    Raises
+    ------
+    ValueError
+        Neither a vjp nor a jvp is stated, or neither a type rule nor a signature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad.extend import ArrayType, explicit
+    >>> circle = explicit(
+    ...     "point_on_circle",
+    ...     lambda x: (np.cos(x), np.sin(x)),
+    ...     type_rule=lambda x: (ArrayType(x.shape, x.dtype),) * 2,
+    ...     jvp=lambda y, xs, ts: (-y[1] * ts[0], y[0] * ts[0]),
+    ...     multiple=True,
+    ... )
+    >>> fg.grad(lambda x: circle(x)[1])(0.0)
+    np.float64(1.0)
     """
     if vjp is None and jvp is None:
         raise ValueError(f"{name}: state a vjp or a jvp; the other one is derived")

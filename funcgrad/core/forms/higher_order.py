@@ -17,6 +17,19 @@ class HigherOrder(Primitive):
     A subclass overrides the four actions `tape`, `forward`, `map` and `stage`: each is given the
     trace, the operands as they came and the parameters, and returns the tuple of outputs. An
     action that is not overridden falls back on the rule (`vjp`, `jvp`, `batch`) of `Primitive`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad.extend import HigherOrder
+    >>> class Twice(HigherOrder):
+    ...     def tape(self, trace, args, params):
+    ...         return self.impl(*args, **params)  # each transform follows both calls
+    ...     forward = map = stage = tape
+    >>> twice = Twice("twice", lambda x, f: (f(f(x)),))
+    >>> fg.grad(lambda x: twice(x, f=np.square)[0])(2.0)
+    np.float64(32.0)
     """
 
     form = "higher_order"

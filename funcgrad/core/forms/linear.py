@@ -103,15 +103,37 @@ def linear(
     name, impl
         As in `Primitive`.
     transpose : callable or sequence of callable or None
-        ``transpose(g, *operands, **params)``: the cotangent of an operand; None for an operand in
+        ``transpose(g, *operands, **params)``: the cotangent of an operand, given that of the
+        output; the `ArrayType` of each linear operand stands in its place. None for an operand in
         which it is not linear (a mask, an index). A single callable serves all operands and is
         told which one by the keyword `which` where there are several.
     type_rule : callable
-        ``type_rule(*types, **params)``.
+        ``type_rule(*types, **params)``, the `ArrayType` of the output.
     batch : callable
-        ``batch(size, operands, batched, params)`` returns the output with the batch axis in front.
+        ``batch(size, operands, batched, params)`` returns the output with the batch axis in
+        front; `batched` says which operands carry one (in front as well), of extent `size`.
     sample : callable
         The samples that its tests are made from.
+
+    Returns
+    -------
+    Linear
+        The record, which is called with operands and, by keyword, parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad.extend import ArrayType, linear
+    >>> turn = linear(
+    ...     "turn_last_axis",
+    ...     lambda x, k: np.roll(x, k, -1),
+    ...     lambda g, x, *, k: turn(g, k=-k),
+    ...     lambda x, *, k: ArrayType(x.shape, x.dtype),
+    ...     lambda size, xs, batched, params: turn(*xs, **params),
+    ... )
+    >>> fg.grad(lambda x: turn(x, k=1)[0])(np.ones(3))
+    array([0., 0., 1.])
     """
     prim = Linear(name, impl, transpose, type_rule, batch)
     prim.sample = sample

@@ -72,8 +72,33 @@ def multilinear(
 ) -> Multilinear:
     """Make a primitive that is linear in each operand by itself, such as a matrix product.
 
-    ``transpose[i](g, *operands, **params)`` gives the cotangent of operand `i`; the `ArrayType`
-    of that operand stands in its place.
+    Parameters
+    ----------
+    name, impl, type_rule, batch, sample
+        As in `linear`.
+    transpose : sequence of callable
+        ``transpose[i](g, *operands, **params)`` is the cotangent of operand `i`; the `ArrayType`
+        of that operand stands in its place.
+
+    Returns
+    -------
+    Multilinear
+        The record, which is called with operands and, by keyword, parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad.extend import ArrayType, each_lane, multilinear
+    >>> mirrored = multilinear(
+    ...     "product_with_mirror_image",
+    ...     lambda x, y: x * y[::-1],
+    ...     (lambda g, x, y: g * y[::-1], lambda g, x, y: (g * x)[::-1]),
+    ...     lambda x, y: ArrayType(x.shape, x.dtype),
+    ...     lambda *given: each_lane(mirrored, *given),
+    ... )
+    >>> fg.grad(lambda x: mirrored(x, x)[0])(np.array([2.0, 3.0]))
+    array([3., 2.])
     """
     prim = Multilinear(name, impl, transpose, type_rule, batch)
     prim.sample = sample
