@@ -246,3 +246,14 @@ def _transpose(r: Rewriter, e: Equation) -> Found:
 def _cast(r: Rewriter, e: Equation) -> Found:
     (x,) = e.inputs
     return (x,) if x.type == e.outputs[0].type else None
+
+
+@_of("place")
+def _place(r: Rewriter, e: Equation) -> Found:
+    """The transpose of an index that took every element in order is a reshape."""
+    (x,) = e.inputs
+    kind, index = e.outputs[0].type, e.params["index"]
+    forward = all(not isinstance(i, tuple) or i[2] in (None, 1) for i in index)
+    if not forward or x.type.size != kind.size or x.type.dtype != kind.dtype or x.type.weak:
+        return None
+    return r.append(RESHAPE, (x,), {"shape": kind.shape})

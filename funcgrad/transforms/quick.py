@@ -1,9 +1,9 @@
 """The short way through `jit`: known arguments, unchanged captures, straight to the executable.
 
 The first call for a kind of arguments goes the long way and leaves an entry here; where no NumPy
-is needed between kernels, a program for the function's native entry point as well. Whether the entry
-holds is found by looking at the same places again, without a walk; whatever is unusual (a traced
-argument, a class of the user's, keywords) is left to the long way.
+is needed between kernels, a program for the function's native entry point as well. Whether the
+entry holds is found by looking at the same places again, without a walk; whatever is unusual (a
+traced argument, a class of the user's, keywords) is left to the long way.
 """
 
 from __future__ import annotations

@@ -187,3 +187,10 @@ def test_gathers_sink_past_a_row_that_is_added():
             fg.make_graph(lambda z, b: (z + b[:, None, None])[labels, labels, labels])(z, b)
         )
     )
+
+
+def test_the_transpose_of_a_new_axis_is_a_reshape():
+    x = np.arange(6.0).reshape(3, 2)
+    graph = fg.make_graph(fg.grad(lambda x: np.sum(np.sin(x[:, None] - x[None, ::-1]))))(x)
+    assert names(verified(graph)).count("place") == 1  # of the reversal
+    assert_same_bits(run(verified(graph), x), run(graph, x))
