@@ -83,6 +83,8 @@ class custom_vjp(_Custom):
     CustomRuleError
         No rule was given, a rule returns the wrong number, tree or shape, or the function closes
         over a traced value.
+    NotDifferentiableError
+        In forward mode: `bwd` is not linear in the cotangent.
 
     Examples
     --------
@@ -188,10 +190,25 @@ def _checked(c: Any, kind: ArrayType, what: str) -> Array:
 class custom_jvp(_Custom):
     """A function with its own forward rule; reverse mode is derived from it.
 
+    Parameters
+    ----------
+    fun : callable
+        The function; its value is used where nothing is differentiated.
+    nondiff_argnums : sequence of int, optional
+        Arguments that are not differentiated and may be anything; the rule gets them first.
+
     Notes
     -----
     ``defjvp(jvp)``: ``jvp(*nondiff, primals, tangents)`` returns ``(output, tangent)``, the latter
-    linear in `tangents`. See `custom_vjp` for `nondiff_argnums` and the errors.
+    linear in `tangents`.
+
+    Raises
+    ------
+    CustomRuleError
+        No rule was given, the rule returns the wrong number, tree or shape, or the function closes
+        over a traced value.
+    NotDifferentiableError
+        In reverse mode: the tangent is not linear in `tangents`.
 
     Examples
     --------

@@ -97,7 +97,34 @@ def value_and_grad(
 
 
 def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
-    """A function that returns the gradient of `f`; see `value_and_grad`.
+    """A function that returns the gradient of `f`.
+
+    Parameters
+    ----------
+    f : callable
+        Returns a real scalar, or ``(scalar, anything)`` with `has_aux`.
+    argnums : int or sequence of int, optional
+        The positional argument(s) to differentiate: trees of floating point or complex arrays.
+    has_aux : bool, optional
+        `f` returns a second value, which is handed through.
+
+    Returns
+    -------
+    callable
+        Called as `f`; returns the gradient, or ``(gradient, aux)``. The gradient has the tree,
+        shapes and dtypes of the argument; a tuple of them if `argnums` is a sequence.
+
+    Raises
+    ------
+    InputTypeError
+        An argument to be differentiated holds integers or bools.
+    NonScalarOutputError
+        `f` returns anything but a real scalar.
+
+    See Also
+    --------
+    value_and_grad : the value as well, at no further cost; how complex arguments are treated.
+    jacobian, vjp : for functions that return arrays.
 
     Examples
     --------
@@ -124,6 +151,25 @@ def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """The Hessian of the scalar function `f` at `primals` times `tangents`.
 
     Forward over reverse: about four times the cost of `f`, without the Hessian.
+
+    Parameters
+    ----------
+    f : callable
+        Returns a real scalar.
+    primals, tangents : tuple
+        The arguments and the direction: trees of the same structure, shapes and dtypes.
+
+    Returns
+    -------
+    tree
+        Like the argument; a tuple of such trees if there are several arguments.
+
+    Raises
+    ------
+    CotangentError
+        A tangent has another tree, shape or dtype than its primal.
+    NonScalarOutputError
+        `f` returns anything but a real scalar.
 
     Examples
     --------

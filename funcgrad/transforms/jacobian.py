@@ -51,8 +51,18 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     Returns
     -------
     callable
-        Its result has the tree of the output, and in each leaf the tree of the argument, with
-        arrays of shape ``output.shape + argument.shape``.
+        Its result has the tree of the output, and in each leaf the tree of the argument (a tuple
+        of them if `argnums` is a sequence), with arrays of shape
+        ``output.shape + argument.shape``.
+
+    Raises
+    ------
+    InputTypeError
+        An argument to be differentiated holds integers or bools.
+
+    Notes
+    -----
+    For complex arguments and outputs the entries are those of `vjp` (JAX's convention).
 
     Examples
     --------
@@ -93,7 +103,10 @@ def _rows(pull: Function, definition: Any, types: Sequence[ArrayType], i: int, k
 
 
 def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
-    """The Jacobian of `f` in forward mode: one mapped pass for each input; see `jacrev`.
+    """The Jacobian of `f` in forward mode: one mapped pass for each input.
+
+    Parameters, result and errors are those of `jacrev`. It pays where the argument has fewer
+    elements than the output.
 
     Examples
     --------
@@ -142,9 +155,10 @@ def _as_rows(columns: Any, kind: ArrayType) -> Any:
 
 
 def jacobian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
-    """The Jacobian of `f`, in the mode that needs fewer passes; see `jacrev`.
+    """The Jacobian of `f`, in the mode that needs fewer passes.
 
-    Which one is decided from the sizes of the input and of one evaluation of `f`.
+    Parameters, result and errors are those of `jacrev`. The mode is decided from the sizes of the
+    arguments and of the output, which `eval_shape` finds without computing.
 
     Examples
     --------
@@ -173,6 +187,28 @@ def jacobian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
 
 def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     """The Hessian of a scalar function, forward over reverse.
+
+    Parameters
+    ----------
+    f : callable
+        Returns a scalar; of a function that returns arrays it is the Hessian of each element.
+    argnums : int or sequence of int, optional
+        The argument(s) to differentiate.
+
+    Returns
+    -------
+    callable
+        Its result has the tree of the argument, and in each leaf that tree again, with arrays of
+        shape ``argument.shape + argument.shape`` (behind the shape of the output).
+
+    Raises
+    ------
+    InputTypeError
+        An argument to be differentiated holds integers or bools.
+
+    See Also
+    --------
+    hvp : the product with one vector, without the matrix.
 
     Examples
     --------

@@ -45,6 +45,11 @@ if hasattr(os, "register_at_fork"):
 class ShapeDtypeStruct:
     """The shape and dtype of an array that need not exist.
 
+    Parameters
+    ----------
+    shape : sequence of int
+    dtype : dtype
+
     Examples
     --------
     >>> import funcgrad as fg
@@ -297,7 +302,21 @@ def _staged_call(f: Function, args: Any, kwargs: Any) -> tuple[Graph, tree.TreeD
 def make_graph(f: Function) -> Callable[..., Graph]:
     """A function that returns the graph of `f` for its arguments.
 
-    Arguments may be arrays or `ShapeDtypeStruct`. Print the graph to read it.
+    Parameters
+    ----------
+    f : callable
+        A function of trees of arrays.
+
+    Returns
+    -------
+    callable
+        Called as `f`, with arrays or `ShapeDtypeStruct` in their place; returns the `Graph`. Print
+        it to read it: one line for each operation, with the type of its result.
+
+    Raises
+    ------
+    AbstractValueError
+        `f` branches on a traced value.
 
     Examples
     --------
@@ -321,7 +340,21 @@ def make_graph(f: Function) -> Callable[..., Graph]:
 def eval_shape(f: Function, *args: Any, **kwargs: Any) -> Any:
     """The shapes and dtypes of the output of `f`, without computing anything.
 
-    Arguments may be arrays or `ShapeDtypeStruct`; the result is a tree of `ShapeDtypeStruct`.
+    Parameters
+    ----------
+    f : callable
+        A function of trees of arrays.
+    *args, **kwargs
+        Its arguments: arrays or `ShapeDtypeStruct`.
+
+    Returns
+    -------
+    tree of `ShapeDtypeStruct`
+
+    Raises
+    ------
+    AbstractValueError
+        `f` branches on a traced value.
 
     Examples
     --------
