@@ -9,7 +9,7 @@ from typing import Any
 from funcgrad.compile import cache
 from funcgrad.compile.llvm.mathematics import FUNCTIONS
 from funcgrad.compile.llvm.pool import pool
-from funcgrad.compile.llvm.printer import NAMES, module_text
+from funcgrad.compile.llvm.printer import module_text
 from funcgrad.compile.llvm.target import host
 from funcgrad.compile.loops import Kernel
 from funcgrad.compile.scalars import MATHEMATICS, TWO_OPERANDS
@@ -56,8 +56,7 @@ class LLVM:
     """See `backend.Backend`."""
 
     def __init__(self) -> None:
-        known = {n for n in (*MATHEMATICS, *TWO_OPERANDS) if NAMES.get(n, n) in FUNCTIONS}
-        self.functions = frozenset(known)
+        self.functions = frozenset(FUNCTIONS) & {*MATHEMATICS, *TWO_OPERANDS}
 
     def text(self, kernels: Sequence[Kernel]) -> str:
         return module_text(kernels, host()) + BATCH

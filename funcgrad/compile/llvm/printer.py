@@ -29,7 +29,7 @@ from funcgrad.compile.loops import (
     identity,
 )
 
-__all__ = ["NAMES", "module_text", "print_kernel"]
+__all__ = ["module_text", "print_kernel"]
 
 ELEMENTS = {"float64": "double", "float32": "float", "int64": "i64", "int32": "i32", "bool": "i1"}
 SIZES = {"double": 8, "float": 4, "i64": 8, "i32": 4, "i8": 1}
@@ -40,9 +40,6 @@ COMPARISONS = {
 ARITHMETIC = {"add": ("fadd", "add"), "sub": ("fsub", "sub"), "mul": ("fmul", "mul")}
 INTRINSICS = {"abs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint",
               "copysign": "copysign", "sqrt": "sqrt"}  # fmt: skip
-# NumPy's names, where the mathematics has another one
-NAMES = {"power": "pow", "arctan2": "atan2", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
-         "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh"}  # fmt: skip
 ATTRIBUTES = '"prefer-vector-width"="512" nounwind'
 
 
@@ -214,7 +211,7 @@ class _Printer:
             return self.cast(xs[0], element)
         if op in INTRINSICS:
             return e.intrinsic(INTRINSICS[op], *xs)
-        return FUNCTIONS[NAMES.get(op, op)](e, *xs)
+        return FUNCTIONS[op](e, *xs)
 
     def cast(self, x: Value, element: str) -> Value:
         e, source = self.emitter(x.element), x.element
@@ -420,7 +417,7 @@ class _Printer:
         )
         native = self.target.vector_bits // (64 if wide else 32)
         lets = [t for t in statements if isinstance(t, Let)]
-        if any(NAMES.get(t.op, t.op) in FUNCTIONS and t.op != "sqrt" for t in lets):
+        if any(t.op in FUNCTIONS and t.op != "sqrt" for t in lets):
             return native * 2
         if any(isinstance(t, For) for t in statements):  # rows side by side: long reads from each
             return native * (8 if len(lets) < 16 else 4)
