@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import funcgrad.numpy as fnp
+from funcgrad import grad, jvp, value_and_grad
 from funcgrad.errors import (
     AbstractValueError,
     FuncgradError,
@@ -16,7 +17,6 @@ from funcgrad.errors import (
     TracerConversionError,
     UnsupportedCallError,
 )
-from funcgrad import grad, jvp, value_and_grad
 from funcgrad.transforms.vmap import vmap
 
 X = np.array([0.5, -1.5, 2.0, 0.3])
