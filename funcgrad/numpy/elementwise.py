@@ -12,6 +12,7 @@ from funcgrad.numpy.ufuncs import Ufunc
 
 _EXTREMUM = "Two equal operands share the derivative equally."
 _ORIGIN = "The derivative at the origin is 0."
+_PLAIN = "No rule: an error on traced values."
 
 add = Ufunc(np.add, "Derivative: 1 and 1.")
 subtract = Ufunc(np.subtract, "Derivative: 1 and -1.")
@@ -20,8 +21,8 @@ divide = true_divide = Ufunc(np.divide, "Derivative: 1 / y and -x / y².")
 floor_divide = Ufunc(np.floor_divide)
 remainder = mod = Ufunc(np.remainder, "Derivative 1 and -floor(x / y), also at the jumps.")
 fmod = Ufunc(np.fmod, "Derivative 1 and -trunc(x / y), also at the jumps.")
-divmod = Ufunc(np.divmod)
-modf = Ufunc(np.modf)
+divmod = Ufunc(np.divmod, "Derivatives as of `floor_divide` and `remainder`.")
+modf = Ufunc(np.modf, "Derivative: 1 of the fractional part, 0 of the integral one.")
 power = pow = Ufunc(
     np.power,
     "Derivative: y x^(y-1) and x^y log(x), which by the exponent is 0 where the base is 0.",
@@ -93,19 +94,18 @@ bitwise_and = Ufunc(np.bitwise_and)
 bitwise_or = Ufunc(np.bitwise_or)
 bitwise_xor = Ufunc(np.bitwise_xor)
 invert = bitwise_not = bitwise_invert = Ufunc(np.invert)
-left_shift = bitwise_left_shift = Ufunc(np.left_shift)
-right_shift = bitwise_right_shift = Ufunc(np.right_shift)
+left_shift = bitwise_left_shift = Ufunc(np.left_shift, _PLAIN)
+right_shift = bitwise_right_shift = Ufunc(np.right_shift, _PLAIN)
 isnan = Ufunc(np.isnan)
 isinf = Ufunc(np.isinf)
 isfinite = Ufunc(np.isfinite)
 signbit = Ufunc(np.signbit)
 
-# without a rule: plain operands only
-gcd = Ufunc(np.gcd)
-lcm = Ufunc(np.lcm)
-nextafter = Ufunc(np.nextafter)
-spacing = Ufunc(np.spacing)
-frexp = Ufunc(np.frexp)
-ldexp = Ufunc(np.ldexp)
+gcd = Ufunc(np.gcd, _PLAIN)
+lcm = Ufunc(np.lcm, _PLAIN)
+nextafter = Ufunc(np.nextafter, _PLAIN)
+spacing = Ufunc(np.spacing, _PLAIN)
+frexp = Ufunc(np.frexp, _PLAIN)
+ldexp = Ufunc(np.ldexp, _PLAIN)
 
 __all__ = [name for name, made in list(globals().items()) if isinstance(made, Ufunc)]
