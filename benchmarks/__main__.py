@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.compiled import PROBES as COMPILED
 from benchmarks.measure import Result, run
 from benchmarks.peers import LOADERS, load
-from benchmarks.probes import PROBES
+from benchmarks.probes import PROBES as EAGER
 from benchmarks.workloads import WORKLOADS
 
 OURS = "funcgrad"
+PROBES = {**EAGER, **COMPILED}
 
 
 def main() -> int:

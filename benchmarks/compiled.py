@@ -1,0 +1,152 @@
+"""Compiled gradients side by side: `jit` of funcgrad, `jax.jit`, and torch as it comes.
+
+Everybody has all cores and arguments of its own class; in each round every peer runs once. The
+first call, which traces and compiles, is timed apart. Results have to agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks.compiled_workloads import WORKLOADS, Compiled
+from benchmarks.peers import Peer
+
+__all__ = ["PROBES"]
+
+SAMPLE_SECONDS = 0.005
+TOLERANCE = {"float64": 1e-9, "float32": 1e-3}
+
+
+class Names:
+    """A namespace with the few functions that the peers call differently."""
+
+    def __init__(self, m: Any, stop: Callable[[Any], Any], torch: bool = False) -> None:
+        self.m, self.stop, self.torch = m, stop, torch
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.m, name)
+
+    def _keep(self, name: str, x: Any, axis: int) -> Any:
+        if self.torch:
+            return getattr(self.m, {"max": "amax"}.get(name, name))(x, axis, keepdim=True)
+        return getattr(self.m, name)(x, axis=axis, keepdims=True)
+
+    def max(self, x: Any, axis: int) -> Any:
+        return self._keep("max", x, axis)
+
+    def total(self, x: Any, axis: int) -> Any:
+        return self._keep("sum", x, axis)
+
+    def average(self, x: Any, axis: int) -> Any:
+        return self._keep("mean", x, axis)
+
+
+Call = Callable[[], Any]
+
+
+def with_funcgrad(work: Compiled, args: tuple[Any, ...]) -> Call:
+    import funcgrad as fg
+
+    f = fg.jit(fg.value_and_grad(partial(work.function, Names(np, fg.stop_gradient)), work.which))
+    return lambda: f(*args)
+
+
+def with_jax(work: Compiled, args: tuple[Any, ...]) -> Call:
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    names = Names(jax.numpy, jax.lax.stop_gradient)
+    f = jax.jit(jax.value_and_grad(partial(work.function, names), work.which))
+    own = tuple(map(jax.numpy.asarray, args))
+    return lambda: jax.block_until_ready(f(*own))
+
+
+def with_torch(work: Compiled, args: tuple[Any, ...]) -> Call:
+    import torch
+
+    own = [torch.tensor(a) for a in args]
+    leaves = [own[k].requires_grad_() for k in work.which]
+    names = Names(torch, lambda x: x.detach(), torch=True)
+
+    def call() -> Any:
+        value = work.function(names, *own)
+        return value.detach(), torch.autograd.grad(value, leaves)
+
+    return call
+
+
+MAKERS = {"funcgrad": with_funcgrad, "jax": with_jax, "torch": with_torch}
+
+
+def flat(result: Any) -> list[Any]:
+    value, gradients = result
+    gradients = gradients if isinstance(gradients, (tuple, list)) else (gradients,)
+    return [np.asarray(x) for x in (value, *gradients)]
+
+
+def race(
+    name: str, dtype: str, peers: list[Peer], repeat: int
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Microseconds of one call of each peer, and of the first call of it."""
+    args = WORKLOADS[name].arguments(np.random.default_rng(0), dtype)
+    found: dict[str, float] = {}
+    calls: dict[str, Call] = {}
+    answers: dict[str, list[Any]] = {}
+    for peer in peers:
+        if peer.name not in MAKERS:
+            continue
+        calls[peer.name] = MAKERS[peer.name](WORKLOADS[name], args)
+        begin = perf_counter()
+        answers[peer.name] = flat(calls[peer.name]())
+        found[f"{peer.name} first"] = (perf_counter() - begin) * 1e6
+    problems = disagreements(answers, TOLERANCE[dtype])
+    samples: dict[str, list[float]] = {peer: [] for peer in calls}
+    for number in range(repeat):
+        order = list(calls)
+        for peer in order[number % len(order) :] + order[: number % len(order)]:
+            samples[peer].append(sample(calls[peer]))
+    times = {peer: median(each) * 1e6 for peer, each in samples.items()}
+    return {**times, **found}, problems
+
+
+def sample(call: Call) -> float:
+    """Seconds of one call; short ones are repeated."""
+    begin = perf_counter()
+    call()
+    once = perf_counter() - begin
+    count = int(SAMPLE_SECONDS / once)
+    if count < 2:
+        return once
+    begin = perf_counter()
+    for _ in range(count):
+        call()
+    return (perf_counter() - begin) / count
+
+
+def disagreements(answers: dict[str, list[Any]], tolerance: float) -> dict[str, str]:
+    """Who differs from funcgrad, relative to the largest element."""
+    problems: dict[str, str] = {}
+    ours = answers.get("funcgrad", [])
+    for peer, theirs in answers.items():
+        for a, b in zip(ours, theirs, strict=False):
+            worst = np.max(np.abs(a - b), initial=0.0) / max(np.max(np.abs(b), initial=0.0), 1e-30)
+            if not worst < tolerance:
+                problems[peer] = f"differs from funcgrad by {worst:.1e}"
+    return problems
+
+
+PROBES = {
+    f"compiled-{name}-{short}": (
+        f"value and gradient of {name} in {dtype}, compiled",
+        "µs",
+        partial(race, name, dtype),
+    )
+    for name in WORKLOADS
+    for short, dtype in (("f64", "float64"), ("f32", "float32"))
+}
