@@ -25,6 +25,9 @@ class Algebra:
     zeros: Any  # zeros(type)
     reshape: Any  # reshape(x, shape)
     stack: Any  # stack(list of operands) along a new axis 0
+    renewed: Any  # renewed(x): another traced value with the elements of x
+    pick: Any  # pick(x, positions): elements of the flat array
+    element: Any  # element(x, position): one of them
     take_lane: Any  # take_lane(x, i): x[i]
     scatter: Any  # scatter(type, index, g): a cotangent that is zero but at a basic index
     transpose_linear: Any  # transpose_linear(fn, types of its inputs, cotangents)

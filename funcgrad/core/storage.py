@@ -19,7 +19,17 @@ from funcgrad.core.tracer import ArrayOperand, Operand, Tracer, running, serial,
 from funcgrad.core.types import Array
 from funcgrad.errors import LaterTransformError, located
 
-__all__ = ["Box", "Cell", "View", "new_array", "set_item", "view", "write"]
+__all__ = [
+    "Box",
+    "Cell",
+    "View",
+    "boxed",
+    "new_array",
+    "read_only_view",
+    "set_item",
+    "view",
+    "write",
+]
 
 
 class Splice:
@@ -106,6 +116,15 @@ class View(Box):
         write(self.base, spliced)
 
 
+class ReadOnlyView(View):
+    """A view that NumPy does not let a program write through: a diagonal, a broadcast array."""
+
+    __slots__ = ()
+
+    def write(self, new: Array) -> None:
+        raise ValueError(located("assignment destination is read-only"))
+
+
 def _later(new: Tracer) -> LaterTransformError:
     return LaterTransformError(
         located(
@@ -124,10 +143,30 @@ def new_array(raw: np.ndarray[Any, Any]) -> Any:
     return Cell(raw) if running.count and type(raw) is np.ndarray else raw
 
 
+def boxed(made: Any) -> Any:
+    """What was computed of boxes, as arrays that the program may write traced values into.
+
+    The caller hands over `made`. Integers and bools hold no traced values and stay NumPy's.
+    """
+    if type(made) is np.ndarray:
+        return Cell(made) if made.dtype.kind in "fc" else made
+    if isinstance(made, tuple):
+        parts = map(boxed, made)
+        return made._make(parts) if hasattr(made, "_make") else tuple(parts)
+    return list(map(boxed, made)) if type(made) is list else made
+
+
 def view(x: Any, function: Callable[[Array], Array], index: Any = None) -> Any:
     """`function(x)` as a view: of a traced or boxed `x`, writes go through in both directions."""
     if isinstance(x, Operand):
         return View(x, function, index)
+    return function(x)
+
+
+def read_only_view(x: Any, function: Callable[[Array], Array]) -> Any:
+    """`function(x)` as a view that shows what is written into `x`, and cannot be written into."""
+    if isinstance(x, Operand):
+        return ReadOnlyView(x, function)
     return function(x)
 
 
@@ -147,6 +186,8 @@ def set_item(x: Operand, index: Any, v: Array) -> None:
     """``x[index] = v``."""
     whole = x.content()
     plain = isinstance(x, Box) and isinstance(whole, np.ndarray) and whole.flags.writeable
+    if isinstance(x, ReadOnlyView):
+        x.write(v)
     if plain and not isinstance(v, Tracer):
         whole[index] = v  # nothing traced: NumPy's own memory is shared by all views
         return

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.types import Array, ArrayType, type_of_raw
 from funcgrad.errors import LeakedTracerError, OperandError, SourceLine, located, user_line
@@ -81,6 +82,11 @@ class Tracer(ArrayOperand):
     @property
     def type(self) -> ArrayType:
         return type_of(self.value)
+
+    @property
+    def payload(self) -> Any:
+        """What `assign` replaces: another object after a write."""
+        return self.value
 
     def content(self) -> Array:
         return self
@@ -169,14 +175,10 @@ def operand(x: Any) -> Array:
     )
 
 
-# Stacking is an operation, and operations come after this file: `ops.shape` puts its own here.
-STACK: list[Any] = []
-
-
 def _from_list(x: Any) -> Array:
     try:
         if _holds_operand(x):
-            return STACK[0]([operand(item) for item in x])
+            return algebra.stack([operand(item) for item in x])
         made = np.asarray(x)
     except ValueError as error:
         raise OperandError(located(f"a ragged list is no array: {error}")) from error
@@ -196,15 +198,26 @@ def _from_objects(x: np.ndarray[Any, Any]) -> Array:
     if x.ndim == 0:
         item = x.item()
         if isinstance(item, Operand):
-            return item.content()
-    elif any(isinstance(item, Operand) for item in x.flat):
-        return STACK[0]([operand(item) for item in x])
+            return algebra.zero_dim(item.content())
+    elif x.size:
+        whole = getattr(x.flat[0], "elements", None)
+        if whole is not None and all(getattr(i, "elements", None) is whole for i in x.flat):
+            return whole.gathered(x)
+        if any(isinstance(item, Operand) for item in x.flat):
+            return algebra.stack([_part(item) for item in x])
     raise OperandError(
         located(
             f"an array of dtype object and shape {x.shape} holds things that are no numbers; "
             "give it a numeric dtype"
         )
     )
+
+
+def _part(x: Any) -> Array:
+    """A row or an item of an object array that holds traced values elsewhere."""
+    if isinstance(x, np.ndarray) and not any(isinstance(item, Operand) for item in x.flat):
+        x = np.asarray(x.tolist())  # numbers
+    return operand(x)
 
 
 def plain(x: Any) -> Any:

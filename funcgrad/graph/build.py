@@ -47,6 +47,10 @@ class StageTracer(Tracer):
             )
         )
 
+    @property
+    def payload(self) -> Var:
+        return self.variable
+
     def assign(self, new: Tracer) -> None:
         assert isinstance(new, StageTracer)
         self.variable = new.variable

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from funcgrad.core.tracer import Tracer, operand, type_of
+from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import ABSENT, as_array, fresh, numpy_function, refuse
+from funcgrad.numpy.calls import ABSENT, as_array, numpy_function, refuse
 from funcgrad.numpy.reductions import take_slice
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import cumulative, index, sums
@@ -19,9 +19,9 @@ from funcgrad.ops import sort as sorting
 __all__ = ["diff", "ediff1d", "gradient", "interp", "polyval", "trapezoid", "unwrap"]
 
 
-@numpy_function(np.diff)
+@numpy_function(np.diff, views=True)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = ABSENT, append: Any = ABSENT) -> Array:
-    """The n-th differences along an axis.
+    """The n-th differences along an axis; `a` itself for n = 0.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = ABSENT, append: Any 
     """
     x = as_array(a)
     if n == 0:
-        return a if isinstance(a, Tracer) else x
+        return a
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n!r}")
     if not type_of(x).ndim:
@@ -251,4 +251,4 @@ def unwrap(
     dtype = np.result_type(type_of(d).dtype, period)
     start = ops.cast(take_slice(x, axis, slice(None, 1)), dtype)
     rest = ops.add(take_slice(x, axis, slice(1, None)), cumulative.cumsum(correction, axis))
-    return fresh(shapes.concatenate([start, rest], axis), x)
+    return shapes.concatenate([start, rest], axis)

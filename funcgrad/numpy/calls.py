@@ -9,13 +9,22 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
-from funcgrad.core.storage import Box, Cell, new_array, set_item, write
-from funcgrad.core.tracer import RAW_TYPES, Operand, Tracer, bind, concrete, operand, type_of, value
+from funcgrad.core.storage import Box, boxed, new_array, set_item, write
+from funcgrad.core.tracer import (
+    RAW_TYPES,
+    Operand,
+    Tracer,
+    concrete,
+    operand,
+    running,
+    type_of,
+    value,
+)
 from funcgrad.core.types import Array
 from funcgrad.errors import (
     AbstractValueError,
@@ -24,7 +33,7 @@ from funcgrad.errors import (
     UnsupportedCallError,
     located,
 )
-from funcgrad.ops import arithmetic, shape
+from funcgrad.ops import shape
 
 __all__ = [
     "ABSENT",
@@ -32,12 +41,14 @@ __all__ = [
     "RAW",
     "TRACED",
     "as_array",
+    "as_zero_dim",
     "boxed",
     "fresh",
     "into",
     "known",
     "no_rule",
     "numpy_function",
+    "owned",
     "refuse",
     "replace",
     "state",
@@ -126,13 +137,18 @@ def numpy_function(*plain: Any, views: bool = False, creates: bool = False) -> C
                 found = max(found, state(a))
             if found == RAW:
                 made = run(*args, **kwargs)
-                return new_array(made) if creates else made
+                if creates:
+                    return new_array(made)
+                return made if views else owned(made, args)
             if kwargs.get("out") is not None or (len(args) > out_at and args[out_at] is not None):
                 return _with_out(call, args, kwargs, out_at, name)
             if found == BOXED and not views:
                 return boxed(run(*map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()}))
             try:
-                return define(*args, **kwargs)
+                made = define(*args, **kwargs)
+                if found == BOXED:
+                    return owned(made, map(unbox, args))
+                return made if views else _apart(made, args)
             except ValueError as error:
                 if type(error) is not ValueError or "\n  at File" in str(error):
                     raise
@@ -153,6 +169,40 @@ def _documented(define: Callable[..., Any], plain: Any) -> str:
     if rest and "Parameters\n" in rest[0]:
         return "\n\n".join((summary, *rest))
     return "\n\n".join((summary, pointer, *rest))
+
+
+def owned(made: Any, args: Any) -> Any:
+    """A result of raw arrays; inside a transform for traced writes, unless it is a view of one."""
+    if not running.count:
+        return made
+    if type(made) is np.ndarray:
+        shared = any(np.may_share_memory(made, a) for a in _raw_arrays(args))
+        return made if shared or not made.flags.writeable else boxed(made)
+    return boxed(made)
+
+
+def _raw_arrays(args: Any) -> Iterator[np.ndarray[Any, Any]]:
+    for a in args:
+        if isinstance(a, np.ndarray):
+            yield a
+        elif isinstance(a, (list, tuple)):
+            yield from _raw_arrays(a)
+
+
+def _apart(made: Any, args: Any) -> Any:
+    """A traced result that is no operand: a write into it must not show in an operand."""
+    if isinstance(made, Tracer):
+        return shape.renewed(made) if made.type.ndim and _among(made, args) else made
+    return tuple(_apart(m, args) for m in made) if type(made) is tuple else made
+
+
+def _among(made: Tracer, args: Any) -> bool:
+    return any(
+        a.content() is made
+        if isinstance(a, Operand)
+        else isinstance(a, (list, tuple)) and _among(made, a)
+        for a in args
+    )
 
 
 def _with_out(call: Any, args: Sequence[Any], kwargs: dict[str, Any], at: int, name: str) -> Any:
@@ -249,21 +299,24 @@ def known(x: Any, what: str) -> Any:
 
 
 def as_array(x: Any) -> Array:
-    """`x` as an operand that is no weak Python number."""
+    """`x` as an operand that is no weak Python number; a NumPy scalar stays one."""
     x = operand(x)
-    kind = type_of(x)
-    if kind.weak or not hasattr(x, "dtype"):
-        return arithmetic.cast(x, kind.dtype) if isinstance(x, Tracer) else np.asarray(x)
-    return x
+    if isinstance(x, Tracer):
+        return shape.zero_dim(x) if x.type.weak else x
+    return x if hasattr(x, "dtype") else np.asarray(x)
+
+
+def as_zero_dim(x: Array) -> Array:
+    """`x` as NumPy's asarray gives it: a number becomes an array without axes."""
+    if not isinstance(x, Tracer):
+        return np.asarray(x)
+    if x.type.ndim or (concrete(x) and isinstance(value(x), np.ndarray)):
+        return x
+    return shape.zero_dim(x)
 
 
 def fresh(result: Array, *sources: Array) -> Array:
     """`result`, or a copy of it where it is one of the `sources` and could be written into."""
     if isinstance(result, Tracer) and any(result is s for s in sources) and result.type.ndim:
-        return bind(shape.RESHAPE, (result,), {"shape": result.type.shape})
+        return shape.renewed(result)
     return result
-
-
-def boxed(x: Any) -> Any:
-    """A result computed from boxes: an array that the program may write traced values into."""
-    return Cell(x) if type(x) is np.ndarray and x.dtype.kind in "fc" else x

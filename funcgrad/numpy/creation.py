@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.storage import new_array
+from funcgrad.core.storage import new_array, view
 from funcgrad.core.tracer import Operand, Tracer, operand, type_of
-from funcgrad.core.types import Array
-from funcgrad.numpy.calls import ABSENT, as_array, boxed, fresh, numpy_function, refuse
+from funcgrad.core.types import Array, promote
+from funcgrad.numpy.calls import ABSENT, as_array, as_zero_dim, boxed, fresh, numpy_function, refuse
 from funcgrad.ops import arithmetic as ops
+from funcgrad.ops import constant
 from funcgrad.ops.index import index_set
-from funcgrad.ops.shape import broadcast_to, concatenate, flip, moveaxis, reshape
+from funcgrad.ops.shape import broadcast_to, concatenate, flip, moveaxis, reshape, zero_dim
 
 __all__ = [
     "arange",
@@ -117,7 +118,8 @@ def full(
     value = as_array(fill_value)
     if dtype is not None:
         value = ops.cast(value, dtype)
-    return fresh(broadcast_to(value, _extents(shape)), value)
+    extents = _extents(shape)
+    return fresh(broadcast_to(value, extents), value) if extents else zero_dim(value)
 
 
 def _extents(shape: Any) -> tuple[int, ...]:
@@ -348,9 +350,10 @@ def array(
     shape = type_of(x).shape
     if len(shape) < ndmin:
         x = reshape(x, (1,) * (ndmin - len(shape)) + shape)
-    if not copy:
-        return object if x is operand(object) and isinstance(object, Operand) else x
-    return _copied(x, operand(object))
+    source = operand(object)
+    if not copy and type_of(x).ndim:
+        return object if x is source and isinstance(object, Operand) else x
+    return _copied(x, source)
 
 
 def _converted(x: Any, dtype: Any) -> Array:
@@ -360,7 +363,7 @@ def _converted(x: Any, dtype: Any) -> Array:
 
 def _copied(x: Array, source: Array) -> Array:
     if isinstance(x, Tracer):
-        return fresh(x, source)
+        return fresh(x, source) if x.type.ndim else zero_dim(x)
     return boxed(np.array(x))
 
 
@@ -379,13 +382,8 @@ def asarray(
     """
     if copy:
         return array(a, dtype)
-    x = _converted(a, dtype)
-    return a if isinstance(a, Operand) and _same(x, a) else x
-
-
-def _same(x: Array, a: Operand) -> bool:
-    content = a.content()
-    return x is content or (type_of(x).dtype == type_of(content).dtype and a is not x)
+    x = as_zero_dim(_converted(a, dtype))
+    return a if isinstance(a, Operand) and x is a.content() else x
 
 
 @numpy_function(np.asanyarray, views=True)
@@ -465,22 +463,23 @@ def linspace(
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     div = num - 1 if endpoint else num
-    start, stop = ops.multiply(as_array(start), 1.0), ops.multiply(as_array(stop), 1.0)
-    found = np.result_type(type_of(start).dtype, type_of(stop).dtype, float(num))
+    start, stop = operand(start), operand(stop)
+    # NumPy's order of operations, so that the last bit is the same
+    found = promote(type_of(start), type_of(stop), type_of(1.0))
     wanted = found if dtype is None else np.dtype(dtype)
-    delta = ops.cast(ops.subtract(stop, start), found)
+    start, stop = ops.cast(start, found), ops.cast(stop, found)
+    delta = ops.subtract(stop, start)
     rank = type_of(delta).ndim
-    y: Any = np.arange(0, num).reshape((-1,) + (1,) * rank).astype(found)
+    y: Any = np.arange(0, num, dtype=found).reshape((-1,) + (1,) * rank)
     if div > 0:
         step = ops.divide(delta, div)
-        flat = ops.equal(step, 0)
-        # NumPy's order of operations, so that the last bit is the same
-        y = ops.where(flat, ops.multiply(ops.divide(y, div), delta), ops.multiply(y, step))
+        tiny = constant.any(ops.equal(step, 0))  # the step underflows: divide first
+        y = ops.where(tiny, ops.multiply(ops.divide(y, div), delta), ops.multiply(y, step))
     else:
         step, y = np.nan, ops.multiply(y, delta)
     y = ops.add(y, start)
     if endpoint and num > 1:
-        y = index_set(y, (-1, Ellipsis), ops.cast(stop, found))
+        y = index_set(y, (-1, Ellipsis), stop)
     if axis != 0:
         y = moveaxis(y, 0, axis)
     if wanted.kind in "iu":
@@ -533,9 +532,9 @@ def geomspace(
     raise AssertionError
 
 
-@numpy_function(np.meshgrid, creates=False)
+@numpy_function(np.meshgrid, views=True)
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    """Coordinate matrices from coordinate vectors.
+    """Coordinate matrices from coordinate vectors: copies, or views of the vectors.
 
     Examples
     --------
@@ -547,19 +546,24 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     """
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
-    rank = len(xi)
-    grids = [
-        reshape(x, (1,) * i + (type_of(x).size,) + (1,) * (rank - i - 1))
-        for i, x in enumerate(map(as_array, xi))
-    ]
-    if indexing == "xy" and rank > 1:
-        columns, rows = type_of(grids[0]).size, type_of(grids[1]).size
-        grids[0] = reshape(grids[0], (1, columns) + (1,) * (rank - 2))
-        grids[1] = reshape(grids[1], (rows, 1) + (1,) * (rank - 2))
-    if not sparse:
-        shape = np.broadcast_shapes(*(type_of(x).shape for x in grids))
-        grids = [broadcast_to(x, shape) for x in grids]
-    return tuple(fresh(x, *map(operand, xi)) for x in grids)
+    sizes = [type_of(operand(x)).size for x in xi]
+    places = list(range(len(xi)))
+    if indexing == "xy" and len(xi) > 1:
+        places[:2] = [1, 0]
+    whole = tuple(sizes[places.index(k)] for k in range(len(xi)))
+    return tuple(
+        _grid(x, tuple(n if k == place else 1 for k in range(len(xi))), whole, copy, sparse)
+        for x, n, place in zip(xi, sizes, places, strict=True)
+    )
+
+
+def _grid(x: Any, line: tuple[int, ...], whole: tuple[int, ...], copy: bool, sparse: bool) -> Any:
+    def lay(v: Array) -> Array:
+        return reshape(v, line) if sparse else broadcast_to(reshape(v, line), whole)
+
+    if copy or not isinstance(x, Operand):
+        return array(lay(as_array(x)))
+    return view(x, lay)
 
 
 @numpy_function(np.vander)

@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array, promote
-from funcgrad.numpy.calls import as_array, known, numpy_function, refuse
+from funcgrad.numpy.calls import as_array, as_zero_dim, known, numpy_function, refuse
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import constant, index, sort
 from funcgrad.ops import shape as shapes
@@ -63,7 +63,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         return nonzero(condition)
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
-    return ops.where(condition, x, y)
+    return as_zero_dim(ops.where(condition, x, y))
 
 
 @numpy_function(np.nonzero)
@@ -236,7 +236,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     out: Any = ops.cast(choices[-1], dtype)
     for condition, choice in zip(conditions[::-1], choices[-2::-1], strict=True):
         out = ops.where(condition, ops.cast(choice, dtype), out)
-    return shapes.broadcast_to(out, whole)
+    return shapes.broadcast_to(out, whole) if whole else as_zero_dim(out)
 
 
 @numpy_function(np.piecewise)

@@ -13,7 +13,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from funcgrad.core.storage import view
 from funcgrad.core.tracer import Operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, fresh, known, numpy_function
+from funcgrad.numpy.calls import as_array, as_zero_dim, known, numpy_function
 from funcgrad.numpy.reshaping import (
     atleast_1d,
     atleast_2d,
@@ -411,7 +411,7 @@ def tile(A: Any, reps: Any) -> Array:
     wide = tuple(n for pair in zip(counts, shape, strict=True) for n in pair)
     out = ops.broadcast_to(ops.reshape(x, paired), wide)
     made = ops.reshape(out, tuple(n * m for n, m in zip(counts, shape, strict=True)))
-    return fresh(made, x)
+    return made if shape else as_zero_dim(made)
 
 
 @numpy_function(np.repeat)
@@ -440,7 +440,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     inner = (*shape[: axis + 1], 1, *shape[axis + 1 :])
     wide = (*shape[: axis + 1], count, *shape[axis + 1 :])
     whole = (*shape[:axis], shape[axis] * count, *shape[axis + 1 :])
-    return fresh(ops.reshape(ops.broadcast_to(ops.reshape(x, inner), wide), whole), x)
+    return ops.reshape(ops.broadcast_to(ops.reshape(x, inner), wide), whole)
 
 
 def _pick(x: Array, at: Any, axis: int) -> Array:

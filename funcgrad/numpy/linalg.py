@@ -372,9 +372,9 @@ def svdvals(x: Any, /) -> Array:
     return factor.svdvals(as_array(x))
 
 
-@numpy_function(np.linalg.matrix_power)
+@numpy_function(np.linalg.matrix_power, views=True)
 def matrix_power(a: Any, n: int) -> Array:
-    """A square matrix to an integer power.
+    """A square matrix to an integer power; the first power is the matrix itself.
 
     Parameters
     ----------
@@ -399,7 +399,9 @@ def matrix_power(a: Any, n: int) -> Array:
     array([[12.,  0.],
            [ 0.,  0.]])
     """
-    return solving.matrix_power(as_array(a), n)
+    x = as_array(a)
+    out = solving.matrix_power(x, n)
+    return a if out is x else out
 
 
 # ----------------------------------------------------------------------------------- norms

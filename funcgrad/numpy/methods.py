@@ -27,7 +27,7 @@ from funcgrad.numpy import (
     writing,
 )
 from funcgrad.numpy import reshaping as shape
-from funcgrad.numpy.calls import refuse
+from funcgrad.numpy.calls import boxed, refuse
 from funcgrad.ops import arithmetic
 from funcgrad.ops import shape as shapes
 
@@ -128,8 +128,9 @@ def _flatten(self: Any, order: str = "C") -> Any:
 
 
 def _copy(self: Any, order: str = "C") -> Any:
-    """A copy: writing into it leaves the array as it is."""
-    return creation.copy(self)
+    """A copy: writing into it leaves the array as it is; of a scalar a scalar."""
+    x = self.content()
+    return shapes.renewed(x) if isinstance(x, Tracer) else boxed(x.copy(order))
 
 
 def _astype(
@@ -149,9 +150,9 @@ def _astype(
                 f"according to the rule '{casting}'"
             )
         )
-    if not copy and np.dtype(dtype) == kind.dtype:
-        return self
-    return creation.array(self, dtype)
+    if np.dtype(dtype) == kind.dtype:
+        return _copy(self) if copy else self
+    return boxed(arithmetic.cast(self.content(), dtype))
 
 
 def _cut(self: Any, what: str) -> Any:

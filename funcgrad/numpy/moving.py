@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import as_array, fresh, numpy_function, state
+from funcgrad.numpy.calls import as_array, numpy_function, state
 from funcgrad.numpy.reshaping import diagonal, shape_of
 from funcgrad.ops import arithmetic, index
 from funcgrad.ops import shape as ops
@@ -42,7 +42,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     out = x
     for offset, k in pairs:
         out = _rolled(out, int(offset), int(k))
-    return fresh(out, x)
+    return out
 
 
 def _rolled(x: Array, shift: int, axis: int) -> Array:

@@ -12,6 +12,7 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.numpy.calls import as_array, numpy_function
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops.arithmetic import COMPLEX
+from funcgrad.ops.operators import is_scalar
 
 __all__ = ["COMPLEX", "imag", "real"]
 
@@ -56,6 +57,16 @@ def real(val: Any) -> Array:
     return RealView(val, ops.real) if _kind(val).ndim else ops.real(val)
 
 
+def _no_imaginary_part(x: Operand) -> Any:
+    """Zeros that cannot be written into; of a scalar a scalar."""
+    kind = _kind(x)
+    if kind.weak:
+        return 0.0
+    none = np.zeros(kind.shape, kind.dtype)
+    none.flags.writeable = False
+    return none if kind.ndim or not is_scalar(x) else none[()]
+
+
 @numpy_function(np.imag, views=True)
 def imag(val: Any) -> Array:
     """The imaginary part, as a view; of a real array zeros.
@@ -70,5 +81,5 @@ def imag(val: Any) -> Array:
     if not isinstance(val, Operand):
         return ops.imag(as_array(val))
     if _kind(val).dtype.kind != "c":
-        return np.zeros(_kind(val).shape, _kind(val).dtype)[()]
+        return _no_imaginary_part(val)
     return ImagView(val, ops.imag) if _kind(val).ndim else ops.imag(val)

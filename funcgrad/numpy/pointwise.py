@@ -9,7 +9,9 @@ import numpy as np
 
 from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, fresh, numpy_function, refuse
+from funcgrad.numpy.calls import as_array, numpy_function, refuse
+from funcgrad.numpy.creation import asarray
+from funcgrad.numpy.parts import real
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import pointwise, transcendental
 from funcgrad.ops.arithmetic import from_parts
@@ -59,7 +61,7 @@ def clip(
     hi = max if a_max is None else a_max
     x = as_array(a)
     if lo is None and hi is None:
-        return fresh(ops.positive(x), x)
+        return ops.positive(x)
     if lo is None:
         return ops.minimum(x, hi)
     if hi is None:
@@ -255,7 +257,7 @@ def iscomplex(x: Any) -> Array:
     return ops.not_equal(ops.imag(x), 0)
 
 
-@numpy_function(np.real_if_close)
+@numpy_function(np.real_if_close, views=True)
 def real_if_close(a: Any, tol: float = 100) -> Array:
     """The real part, if all imaginary parts are close to 0, else `a`; a branch on the values.
 
@@ -266,12 +268,12 @@ def real_if_close(a: Any, tol: float = 100) -> Array:
     >>> fnp.real_if_close(np.array([1.0 + 1e-20j]))
     array([1.])
     """
-    x = as_array(a)
-    kind = type_of(x)
+    x = asarray(a)
+    kind = type_of(operand(x))
     if kind.dtype.kind != "c" or not concrete(x):
         return x
     limit = tol * np.finfo(kind.dtype).eps if tol > 1 else tol
-    return ops.real(x) if bool(np.all(np.absolute(np.imag(value(x))) < limit)) else x
+    return real(x) if bool(np.all(np.absolute(np.imag(value(x))) < limit)) else x
 
 
 # --------------------------------------------------------------------------------- equality

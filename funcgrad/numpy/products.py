@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.numpy.calls import as_array, numpy_function, refuse
-from funcgrad.numpy.reshaping import diagonal
+from funcgrad.numpy.reshaping import diagonal, shown
 from funcgrad.numpy.ufuncs import COMPOSED
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import convolution, index, product, sums
@@ -109,7 +109,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
     return product.tensordot(as_array(a), as_array(b), axes)
 
 
-@numpy_function(np.einsum)
+@numpy_function(np.einsum, views=True)
 def einsum(
     *operands: Any,
     out: Any = None,
@@ -120,6 +120,8 @@ def einsum(
 ) -> Array:
     """Einstein's summation convention over any number of operands.
 
+    Of one operand, without a sum, it is a view: a transpose, or a diagonal to be written into.
+
     Examples
     --------
     >>> import numpy as np
@@ -129,6 +131,9 @@ def einsum(
     array([2., 4.])
     """
     refuse("einsum", dtype=dtype)
+    spec = einsums.view_spec(*operands)
+    if spec is not None:
+        return shown(operands[1], lambda x: einsums.einsum_letters(spec, (x,)))
     return einsums.einsum(*operands, optimize=optimize)
 
 

@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import as_array, numpy_function, refuse
+from funcgrad.numpy.calls import as_array, as_zero_dim, numpy_function, refuse
 from funcgrad.numpy.reductions import take_slice
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import index, sums
@@ -58,7 +58,12 @@ def median(
     found = sums.mean(middle, last, False)
     if inexact:
         found = _nan_wins(take_slice(ordered, last, -1), found)
-    return shapes.reshape(found, kept) if keepdims else found
+    return _keep(found, kept) if keepdims else found
+
+
+def _keep(found: Array, shape: tuple[int, ...]) -> Array:
+    """The result with the reduced axes kept; an array also where there are none."""
+    return shapes.reshape(found, shape) if shape else as_zero_dim(found)
 
 
 def _nan_wins(largest: Array, found: Array) -> Array:
@@ -170,7 +175,7 @@ def _quantile(name: str, x: Array, q: Any, axis: Any, method: str, keepdims: boo
     if type_of(x).dtype.kind == "f":
         found = _nan_wins(index.getitem(ordered, (-1,)), found)
     if keepdims:
-        found = shapes.reshape(found, type_of(q).shape + kept)
+        found = _keep(found, type_of(q).shape + kept)
     return found
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from funcgrad.core.storage import View, view
+from funcgrad.core.storage import View, read_only_view, view
 from funcgrad.core.tracer import Operand, concrete, operand, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, boxed, fresh, numpy_function
+from funcgrad.numpy.calls import as_array, as_zero_dim, boxed, fresh, numpy_function
 from funcgrad.ops import index
 from funcgrad.ops import shape as ops
 
@@ -44,11 +44,16 @@ __all__ = [
 broadcast_shapes = np.broadcast_shapes
 
 
-def shown(x: Any, function: Callable[[Array], Array]) -> Any:
+def shown(x: Any, function: Callable[[Array], Array], writable: bool = True) -> Any:
     """`function(x)`, as a view of `x` if `x` can be written into."""
     if isinstance(x, Operand) and type_of(x.content()).ndim:
-        return view(x, function)
+        return view(x, function) if writable else read_only_view(x, function)
     return function(as_array(x))
+
+
+def as_given(x: Any) -> Any:
+    """What NumPy's asarray gives: a traced or boxed array itself."""
+    return x if isinstance(x, Operand) and shape_of(x) else as_zero_dim(operand(x))
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
@@ -60,7 +65,7 @@ def _layout(x: Operand) -> Any:
     """An array with the memory layout that `x` has in NumPy, as far as it is known."""
     content = operand(x)
     if concrete(content):
-        return value(content)
+        return np.asarray(value(content))
     if isinstance(x, View):
         return x.function(_layout(x.base))
     return np.empty(type_of(content).shape, np.int8)
@@ -166,7 +171,7 @@ def expand_dims(a: Any, axis: Any) -> Array:
     places = normalize_axis_tuple(axes, len(old) + len(axes))
     rest = iter(old)
     new = tuple(1 if i in places else next(rest) for i in range(len(old) + len(axes)))
-    return shown(a, lambda x: ops.reshape(x, new))
+    return shown(a, lambda x: ops.reshape(x, new)) if new else as_zero_dim(operand(a))
 
 
 @numpy_function(np.squeeze, views=True)
@@ -358,12 +363,14 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
             "operands could not be broadcast together with remapped shapes "
             f"[original->remapped]: {_show(old)} and requested shape {_show(new)}"
         )
-    return shown(array, lambda x: ops.broadcast_to(x, new))
+    if not new:
+        return as_zero_dim(operand(array))
+    return shown(array, lambda x: ops.broadcast_to(x, new), writable=False)
 
 
 @numpy_function(np.broadcast_arrays, views=True)
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
-    """The arguments broadcast against each other, as views.
+    """The arguments broadcast against each other, as views; as they are if all have one shape.
 
     Examples
     --------
@@ -374,14 +381,18 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
     array([3., 3.])
     """
     new = np.broadcast_shapes(*map(shape_of, args))
-    return tuple(broadcast_to(x, new) for x in args)
+    if all(shape_of(x) == new for x in args):
+        return tuple(map(as_given, args))
+    return tuple(shown(x, lambda x: ops.broadcast_to(x, new)) for x in args)
 
 
 # ---------------------------------------------------------------------------------- flipping
 
 
 def _flipped(a: Any, axes: tuple[int, ...]) -> Any:
-    return shown(a, lambda x: ops.flip(x, axes)) if axes else shown(a, lambda x: x)
+    if axes or not shape_of(a):  # of an array without axes NumPy gives the scalar in it
+        return shown(a, lambda x: ops.flip(x, axes))
+    return shown(a, lambda x: x)
 
 
 @numpy_function(np.flip, views=True)
@@ -501,4 +512,4 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
         x = ops.transpose(x, (first, second, *rest))
         return ops.moveaxis(index.gather(x, rows, rows + offset), 0, -1)
 
-    return shown(a, part)
+    return shown(a, part, writable=False)

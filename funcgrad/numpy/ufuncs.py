@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.forms import UFUNCS
-from funcgrad.core.tracer import Operand, Tracer, operand, type_of
+from funcgrad.core.tracer import Operand, Tracer, bind, operand, type_of
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import (
     BOXED,
@@ -22,6 +22,7 @@ from funcgrad.numpy.calls import (
     boxed,
     into,
     no_rule,
+    owned,
     replace,
     state,
     unbox,
@@ -53,7 +54,7 @@ COMPOSED: dict[np.ufunc, Callable[..., Any]] = {
     np.matmul: product.matmul,
     np.divmod: _divmod,
     np.modf: _modf,
-    np.conjugate: lambda x: a.conjugate(as_array(x)),
+    np.conjugate: lambda x: bind(a.CONJUGATE, (as_array(x),)),
 }
 """Ufuncs made of several operations."""
 
@@ -252,7 +253,8 @@ class Ufunc:
 
     def _method(self, method: str, inputs: Sequence[Any], keywords: dict[str, Any]) -> Any:
         if state(tuple(inputs)) == RAW and state(tuple(keywords.values())) == RAW:
-            return getattr(self.ufunc, method)(*inputs, **keywords)
+            made = getattr(self.ufunc, method)(*inputs, **keywords)
+            return made if "out" in keywords or method == "at" else owned(made, inputs)
         return call_ufunc(self.ufunc, method, inputs, keywords)
 
     def reduce(self, array: Any, *inputs: Any, **keywords: Any) -> Any:

@@ -21,12 +21,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 __all__ = ["copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"]
 
 
+def _objects(x: Any) -> Any:
+    return np.asarray(x) if isinstance(x, Operand) else x
+
+
 def _writer(plain: Any) -> Callable[[F], F]:
     """A function whose first argument is written into."""
 
     def decorate(define: F) -> F:
         @functools.wraps(define)
         def call(target: Any, *args: Any, **kwargs: Any) -> Any:
+            if isinstance(target, np.ndarray) and target.dtype.char == "O":
+                return plain(target, *map(_objects, args), **kwargs)  # it holds traced values
             if not isinstance(target, Operand):
                 if state((args, tuple(kwargs.values()))) > 1:
                     # raises: a traced value does not go into a plain array

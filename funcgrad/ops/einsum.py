@@ -148,6 +148,15 @@ def einsum(*operands: Any, optimize: Any = False) -> Array:
     return einsum_letters(spec, xs, optimize if not isinstance(optimize, list) else tuple(optimize))
 
 
+def view_spec(*operands: Any) -> str | None:
+    """The specification for one operand of which no axis is summed: NumPy gives a view of it."""
+    if len(operands) != 2 or not isinstance(operands[0], str):
+        return None
+    spec = _explicit(operands[0].replace(" ", ""), [type_of(operand(operands[1])).ndim])
+    (term,), out = _split(spec)
+    return spec if set(term) == set(out) else None
+
+
 def _from_sublists(operands: Sequence[Any]) -> tuple[str, list[Array]]:
     def term(axes: Sequence[Any]) -> str:
         # capitals first: the order of the letters is that of the numbers, as in NumPy

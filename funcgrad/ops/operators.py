@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.elements import Element, elements_of
 from funcgrad.core.forms import bind2
 from funcgrad.core.primitive import Primitive
-from funcgrad.core.storage import View, set_item, splice, write
+from funcgrad.core.storage import View, boxed, set_item, splice, write
 from funcgrad.core.tracer import (
     RAW_TYPES,
     ArrayOperand,
@@ -30,6 +31,7 @@ from funcgrad.errors import AbstractValueError, OperandError, TracerConversionEr
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index as ix
 from funcgrad.ops import product
+from funcgrad.ops.shape import zero_dim
 
 ndarray = np.ndarray
 
@@ -54,7 +56,7 @@ def _binary(prim: Primitive, swapped: bool = False) -> Callable[[Any, Any], Any]
             y = _other(y)
             if y is NotImplemented:
                 return y
-        return bind2(prim, y, x) if swapped else bind2(prim, x, y)
+        return boxed(bind2(prim, y, x) if swapped else bind2(prim, x, y))
 
     return dunder
 
@@ -76,7 +78,7 @@ def _traced_binary(prim: Primitive, swapped: bool, general: Any) -> Callable[[An
 
 def _unary(prim: Primitive) -> Callable[[Any], Any]:
     def dunder(self: Any) -> Any:
-        return bind(prim, (self.content(),))
+        return boxed(bind(prim, (self.content(),)))
 
     return dunder
 
@@ -85,11 +87,9 @@ def _inplace(compute: Callable[[Any, Any], Any], symbol: str) -> Callable[[Any, 
     def dunder(self: Any, y: Any) -> Any:
         x = self.content()
         new = compute(self, y)
-        if new is NotImplemented:
-            return new
-        kind = type_of(x)
-        if isinstance(self, Tracer) and kind.ndim == 0:
+        if new is NotImplemented or is_scalar(self):
             return new  # a scalar is immutable: Python rebinds the name
+        new, kind = operand(new), type_of(x)
         made = type_of(new)
         if made.shape != kind.shape:
             raise ValueError(
@@ -111,22 +111,34 @@ def _inplace(compute: Callable[[Any, Any], Any], symbol: str) -> Callable[[Any, 
     return dunder
 
 
+def is_scalar(x: Any) -> bool:
+    """Whether `x` stands for a scalar and no array without axes, which can be written into.
+
+    Under jit and vmap the two cannot be told apart: a scalar is what programs mostly have.
+    """
+    if not isinstance(x, Tracer):
+        return isinstance(x, Element)
+    if not x.abstract and not isinstance(x.value, (ndarray, Operand)):
+        return True
+    return x.type.ndim == 0 and not (concrete(x) and isinstance(value(x), ndarray))
+
+
 def _store(target: Operand, old: Array, new: Array) -> None:
     """Write `new` as the whole content, through NumPy's memory while nothing is traced."""
     if isinstance(old, ndarray) and not isinstance(new, Tracer):
         old[...] = new
     else:
-        write(target, new)
+        write(target, new if type_of(new).ndim else zero_dim(new))
 
 
 def _matmul(self: Any, y: Any) -> Any:
     y = _other(y)
-    return y if y is NotImplemented else product.matmul(self.content(), y)
+    return y if y is NotImplemented else boxed(product.matmul(self.content(), y))
 
 
 def _rmatmul(self: Any, y: Any) -> Any:
     y = _other(y)
-    return y if y is NotImplemented else product.matmul(y, self.content())
+    return y if y is NotImplemented else boxed(product.matmul(y, self.content()))
 
 
 def _divmod(self: Any, y: Any) -> Any:
@@ -144,10 +156,10 @@ def _getitem(self: Any, index: Any) -> Any:
             raise TypeError(located("a Python number cannot be indexed"))
         index = tuple(map(ix.static, items))
         out = ix.getitem(x, index)
-        if type_of(out).ndim == 0:
-            return out
+        if type_of(out).ndim == 0 and not any(i is Ellipsis for i in index):
+            return out  # a scalar; with an Ellipsis it is an array without axes
         return View(self, _reader(index), index, out)
-    return ix.read(x, tuple(_index_item(i) for i in items))
+    return boxed(ix.read(x, tuple(_index_item(i) for i in items)))
 
 
 def _reader(index: tuple[Any, ...]) -> Callable[[Array], Array]:
@@ -159,7 +171,7 @@ def _index_item(i: Any) -> Any:
 
 
 def _setitem(self: Any, index: Any, v: Any) -> None:
-    if isinstance(self, Tracer) and self.type.ndim == 0:
+    if is_scalar(self):
         raise TypeError(located("a scalar does not support item assignment"))
     items = index if isinstance(index, tuple) else (index,)
     set_item(self, tuple(map(_index_item, items)), operand(v))
@@ -239,12 +251,10 @@ def _complex(self: Any) -> complex:
 def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
     x = self.content()
     if not isinstance(x, Tracer):
-        return np.array(x, dtype=dtype)
+        return np.array(x, dtype=dtype, copy=copy)
     if dtype is not None and np.dtype(dtype) != object:
         raise _cut(f"numpy.asarray(…, dtype={np.dtype(dtype)})", self)
-    held = np.empty((), object)
-    held[()] = self
-    return held
+    return elements_of(self, x, bool(copy))
 
 
 def _repr(self: Any) -> str:

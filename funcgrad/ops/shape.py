@@ -14,7 +14,7 @@ import numpy as np
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Linear, linear
 from funcgrad.core.primitive import Params, Sample
-from funcgrad.core.tracer import STACK, Tracer, bind, operand, type_of
+from funcgrad.core.tracer import Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import cast
@@ -50,6 +50,11 @@ def reshape(x: Array, shape: Sequence[int]) -> Array:
     if type_of(x).shape == shape and not type_of(x).weak:
         return x
     return bind(RESHAPE, (x,), {"shape": shape})
+
+
+def renewed(x: Array) -> Any:
+    """Another traced value with the elements of `x`, which writes into `x` do not change."""
+    return bind(RESHAPE, (x,), {"shape": type_of(x).shape})
 
 
 # ------------------------------------------------------------------------------ transpose
@@ -241,6 +246,6 @@ def stack(xs: Sequence[Array], axis: int = 0) -> Array:
     return concatenate([reshape(cast(x, dtype), whole) for x in xs], axis)
 
 
-STACK.append(stack)
 algebra.conform, algebra.broadcast, algebra.zeros = conform, _broadcast_as, zeros
-algebra.reshape, algebra.stack, algebra.zero_dim = reshape, stack, zero_dim
+algebra.reshape, algebra.stack = reshape, stack
+algebra.renewed, algebra.zero_dim = renewed, zero_dim

@@ -25,7 +25,6 @@ from funcgrad.errors import (
 )
 
 __all__ = [
-    "as_trees",
     "check_matches",
     "check_scalar",
     "leaves_of",
@@ -35,10 +34,7 @@ __all__ = [
     "own",
     "present",
     "rebuild",
-    "own_copy",
     "select",
-    "with_aux",
-    "zero_tangent",
 ]
 
 Function = Callable[..., Any]
@@ -118,12 +114,18 @@ def lower(x: Any, trace: Trace) -> Any:
     """A result of the transformed function one level down; raises for what leaked into it."""
     if isinstance(x, Operand):
         x = x.content()
+    elif type(x) is np.ndarray and x.dtype.kind == "O" and _holds_operand(x):
+        x = operand(x)
     if isinstance(x, Tracer):
         if x.owner is trace:
             return x.value
         if x.owner.closed or x.owner.level > trace.level:
             raise x.owner.leaked()
     return x
+
+
+def _holds_operand(x: np.ndarray[Any, Any]) -> bool:
+    return any(isinstance(item, Operand) for item in x.flat)
 
 
 def rebuild(definition: tree.TreeDef, leaves: Sequence[Any]) -> Any:
@@ -211,31 +213,5 @@ def check_matches(
     return out
 
 
-def with_aux(out: Any, f: Function) -> tuple[Any, Any]:
-    if not isinstance(out, (tuple, list)) or len(out) != 2:
-        raise TypeError(f"with has_aux=True, {name_of(f)} has to return a pair (value, aux)")
-    return out[0], out[1]
-
-
-def as_trees(found: Sequence[Any], flat: Sequence[Any]) -> tuple[Any, ...]:
-    """Cotangents as trees, one for each group of leaves."""
-    leaves = [x for group, _ in flat for x in group]
-    whole = own([zero_tangent(x) if c is None else c for c, x in zip(found, leaves, strict=True)])
-    out, at = [], 0
-    for group, definition in flat:
-        out.append(rebuild(definition, whole[at : at + len(group)]))
-        at += len(group)
-    return tuple(out)
-
-
-def zero_tangent(x: Any) -> Any:
-    kind = type_of(x)
-    return np.zeros(kind.shape, kind.dtype)[()] if is_inexact(kind.dtype) else no_tangent(kind)
-
-
 def no_tangent(kind: ArrayType) -> Any:
     return np.zeros(kind.shape, float0)
-
-
-def own_copy(x: Any) -> Any:
-    return x.copy("K") if type(x) is np.ndarray else x

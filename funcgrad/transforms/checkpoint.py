@@ -14,9 +14,10 @@ from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, is_inexact
 from funcgrad.graph.build import Stage, stage
 from funcgrad.graph.interpret import evaluate
-from funcgrad.transforms.arguments import leaves_of, lower, name_of, rebuild
+from funcgrad.transforms.arguments import leaves_of, lower, name_of
 from funcgrad.transforms.batch import BatchTracer
 from funcgrad.transforms.call import batched_graph, tangent_graph
+from funcgrad.transforms.results import handed_back
 from funcgrad.transforms.reverse import Tape, backward
 
 __all__ = ["checkpoint"]
@@ -144,6 +145,7 @@ def checkpoint(f: Function) -> Function:
             return outputs
 
         graph, adopted = stage(flat, [type_of(x) for x in leaves])
-        return rebuild(out[0], bind(CHECKPOINT, [*leaves, *adopted], {"graph": graph}))
+        given = [*leaves, *adopted]
+        return handed_back(out[0], bind(CHECKPOINT, given, {"graph": graph}), given)
 
     return wrapped

@@ -18,8 +18,9 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.tracer import Operand, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.errors import CustomRuleError, OperandError, located
-from funcgrad.transforms.arguments import leaves_of, name_of, rebuild
+from funcgrad.transforms.arguments import leaves_of, name_of
 from funcgrad.transforms.custom_call import CUSTOM_JVP, CUSTOM_VJP, JvpRule, VjpRule
+from funcgrad.transforms.results import handed_back
 
 __all__ = ["custom_jvp", "custom_vjp"]
 
@@ -111,7 +112,7 @@ class custom_vjp(_Custom):
         box: dict[str, Any] = {}
         rule = self._rule(static, definition, len(dynamic), box)
         outs = bind(CUSTOM_VJP, leaves, {"rule": rule})
-        return rebuild(box["out"], outs)
+        return handed_back(box["out"], outs, leaves)
 
     def _rule(self, static: Any, definition: Any, count: int, box: dict[str, Any]) -> VjpRule:
         name, fwd, bwd = name_of(self.fun), self.fwd, self.bwd
@@ -236,7 +237,7 @@ class custom_jvp(_Custom):
         leaves, definition = leaves_of(tuple(dynamic), f"the arguments of {name_of(self.fun)}")
         box: dict[str, Any] = {}
         outs = bind(CUSTOM_JVP, leaves, {"rule": self._rule(static, definition, box)})
-        return rebuild(box["out"], outs)
+        return handed_back(box["out"], outs, leaves)
 
     def _rule(self, static: Any, definition: Any, box: dict[str, Any]) -> JvpRule:
         name, jvp = name_of(self.fun), self.rule

@@ -9,17 +9,15 @@ from typing import Any
 from funcgrad import tree
 from funcgrad.core.types import ArrayType
 from funcgrad.transforms.arguments import (
-    as_trees,
     check_scalar,
     leaves_of,
     lower,
     name_of,
-    present,
     rebuild,
     select,
-    with_aux,
 )
 from funcgrad.transforms.jvp import jvp
+from funcgrad.transforms.results import as_trees, lowered, with_aux
 from funcgrad.transforms.reverse import Tape, backward, node_of, verify
 
 __all__ = ["grad", "hvp", "value_and_grad"]
@@ -83,7 +81,7 @@ def value_and_grad(
             out = f(*new_args, **kwargs)
             if has_aux:
                 out, aux = with_aux(out, f)
-                aux = tree.map(lambda x: present(lower(x, tape)), aux)
+                aux = lowered(aux, tape)
             kind = check_scalar(out, f, "grad")
             node = node_of(out, tape)
             value = rebuild(tree.structure(out), [lower(out, tape)])

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.core.tracer import type_of
+from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.ops.shape import moveaxis, reshape
 from funcgrad.transforms.arguments import leaves_of, name_of, select
 from funcgrad.transforms.jvp import jvp
+from funcgrad.transforms.results import handed_back
 from funcgrad.transforms.vjp import vjp
 from funcgrad.transforms.vmap import vmap
 
@@ -86,9 +87,14 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
         for i, kind in enumerate(types):
             rows.append(_rows(pull, definition, types, i, kind))
         picked = rows if isinstance(argnums, (tuple, list)) else [r[0] for r in rows]
-        return tree.unflatten(definition, picked)
+        return _whole(tree.unflatten(definition, picked))
 
     return wrapped
+
+
+def _whole(jacobian: Any) -> Any:
+    found, definition = tree.flatten(jacobian)
+    return handed_back(definition, found)
 
 
 def _rows(pull: Function, definition: Any, types: Sequence[ArrayType], i: int, kind: Any) -> Any:
@@ -98,8 +104,11 @@ def _rows(pull: Function, definition: Any, types: Sequence[ArrayType], i: int, k
         cts = [ct if j == i else np.zeros(t.shape, t.dtype) for j, t in enumerate(types)]
         return pull(tree.unflatten(definition, cts))
 
-    mapped = vmap(one)(_basis(kind))
-    return tree.map(lambda c: reshape(c, kind.shape + type_of(c).shape[1:]), mapped)
+    def rows(c: Any) -> Any:
+        c = operand(c)
+        return reshape(c, kind.shape + type_of(c).shape[1:])
+
+    return tree.map(rows, vmap(one)(_basis(kind)))
 
 
 def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
@@ -136,7 +145,7 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
             entries = [_as_rows(c[0][j], kind) for c, kind in zip(flat, types, strict=True)]
             row = tree.unflatten(definition, entries)
             rows.append(row if isinstance(argnums, (tuple, list)) else row[0])
-        return tree.unflatten(out_definition, rows)
+        return _whole(tree.unflatten(out_definition, rows))
 
     return wrapped
 
@@ -150,6 +159,7 @@ def _column(
 
 def _as_rows(columns: Any, kind: ArrayType) -> Any:
     """Columns along axis 0 made the trailing axes of the argument."""
+    columns = operand(columns)
     last = moveaxis(columns, 0, type_of(columns).ndim - 1)
     return reshape(last, type_of(last).shape[:-1] + kind.shape)
 

@@ -18,15 +18,16 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.compile.execute import executable
 from funcgrad.config import config
-from funcgrad.core.tracer import operand, type_of
+from funcgrad.core.tracer import operand, running, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
 from funcgrad.graph.build import Stage, finish
 from funcgrad.graph.ir import Graph, Literal, Var
-from funcgrad.transforms.arguments import leaves_of, name_of, rebuild
+from funcgrad.transforms.arguments import leaves_of, name_of
 from funcgrad.transforms.call import call_graph
 from funcgrad.transforms.captures import DIGEST_UP_TO, Captures, capture, digest
 from funcgrad.transforms.quick import Quick
+from funcgrad.transforms.results import handed_back
 
 __all__ = ["ShapeDtypeStruct", "eval_shape", "jit", "make_graph"]
 
@@ -149,6 +150,8 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         quick = self.quick if not kwargs and config.backend != "interpreter" else None
+        if running.count:  # results are boxed
+            quick = None
         if quick is not None:
             if quick.native is not None:
                 result = quick.native.call(args)
@@ -163,7 +166,7 @@ class Jitted:
         operands = [*leaves, *staged.adopted, *held]
         if quick is not None and staged.reusable and not staged.guards:
             quick.add(args, executable(staged.graph), captures, held, staged.out)
-        return rebuild(staged.out, call_graph(staged.graph, *operands))
+        return handed_back(staged.out, call_graph(staged.graph, *operands), operands)
 
     def show(self, *args: Any, **kwargs: Any) -> str:
         """The graph for these arguments, the program, loops and native code made of it, as text."""

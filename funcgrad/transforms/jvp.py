@@ -14,13 +14,9 @@ from funcgrad.transforms.arguments import (
     lower,
     name_of,
     own,
-    own_copy,
-    present,
-    rebuild,
-    with_aux,
-    zero_tangent,
 )
 from funcgrad.transforms.forward import DualTracer, Forward
+from funcgrad.transforms.results import apart, handed_back, lowered, with_aux, zero_tangent
 
 __all__ = ["jvp"]
 
@@ -69,21 +65,21 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
     aux = None
     with Forward() as trace:
         duals = [
-            x if t is None else DualTracer(own_copy(x), trace, cast(t, kind.dtype))
+            x if t is None else DualTracer(x, trace, cast(t, kind.dtype))
             for x, t, kind in zip(leaves, ts, types, strict=True)
         ]
         out = f(*tree.unflatten(definition, duals))
         if has_aux:
             out, aux = with_aux(out, f)
-            aux = tree.map(lambda x: present(lower(x, trace)), aux)
+            aux = lowered(aux, trace)
         outputs, out_definition = leaves_of(out, f"the output of {name_of(f)}")
         moved = [
             o.tangent if isinstance(o, DualTracer) and o.owner is trace else None for o in outputs
         ]
-        values = [lower(o, trace) for o in outputs]
+        values = apart([lower(o, trace) for o in outputs], leaves)
     moved = own(
         [zero_tangent(v) if t is None else t for v, t in zip(values, moved, strict=True)],
         [*ts, *values],
     )
-    result = (rebuild(out_definition, values), rebuild(out_definition, moved))
+    result = (handed_back(out_definition, values), handed_back(out_definition, moved))
     return (*result, aux) if has_aux else result

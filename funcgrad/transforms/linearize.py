@@ -14,9 +14,10 @@ from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.graph.build import stage
 from funcgrad.ops.arithmetic import cast
-from funcgrad.transforms.arguments import check_matches, leaves_of, no_tangent, own, rebuild
+from funcgrad.transforms.arguments import check_matches, leaves_of, no_tangent, own
 from funcgrad.transforms.call import call_graph
 from funcgrad.transforms.jvp import jvp
+from funcgrad.transforms.results import handed_back
 
 __all__ = ["linearize"]
 
@@ -74,7 +75,7 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Function]:
         given = [cast(ts[i], types[i].dtype) for i in moving]
         moved = iter(own(call_graph(graph, *given, *adopted), given))
         whole = [next(moved) if _moves(o) else no_tangent(type_of(o)) for o in found]
-        return rebuild(out_definition, whole)
+        return handed_back(out_definition, whole)
 
     return out, push
 

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from funcgrad import tree
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import ArrayType, is_inexact
 from funcgrad.ops.arithmetic import cast
 from funcgrad.transforms.arguments import (
-    as_trees,
     check_matches,
     leaves_of,
     lower,
     name_of,
     own,
-    own_copy,
-    present,
-    rebuild,
-    with_aux,
 )
+from funcgrad.transforms.results import as_trees, handed_back, lowered, with_aux
 from funcgrad.transforms.reverse import Tape, backward, node_of, verify
 
 __all__ = ["vjp"]
@@ -73,11 +71,12 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         out = f(*args)
         if has_aux:
             out, aux = with_aux(out, f)
-            aux = tree.map(lambda x: present(lower(x, tape)), aux)
+            aux = lowered(aux, tape)
         outputs, definition = leaves_of(out, f"the output of {name_of(f)}")
         roots = [node_of(o, tape) for o in outputs]
         # own buffers: what is saved for `pull` must not change with what is returned
-        values = [own_copy(lower(o, tape)) for o in outputs]
+        lows = [lower(o, tape) for o in outputs]
+        values = [x.copy("K") if type(x) is np.ndarray else x for x in lows]
     types = [type_of(v) for v in values]
     primal_types = [([_no_value(x) for x in leaves], d) for leaves, d in flat]
 
@@ -93,7 +92,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         found = iter(own(backward(pairs, wanted), [c for _, c in pairs]))
         return as_trees([None if n is None else next(found) for n in nodes], primal_types)
 
-    result = (rebuild(definition, values), pull)
+    result = (handed_back(definition, values), pull)
     return (*result, aux) if has_aux else result
 
 

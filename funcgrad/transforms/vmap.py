@@ -11,8 +11,9 @@ from funcgrad.core.tracer import Tracer, operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import BatchSizeError, located
 from funcgrad.ops.shape import broadcast_to, moveaxis
-from funcgrad.transforms.arguments import leaves_of, lower, name_of, rebuild
+from funcgrad.transforms.arguments import leaves_of, lower, name_of
 from funcgrad.transforms.batch import Batch, BatchTracer
+from funcgrad.transforms.results import apart, handed_back
 
 __all__ = ["vmap"]
 
@@ -68,7 +69,7 @@ def vmap(
             outputs, out_definition = leaves_of(out, f"the output of {name_of(f)}")
             wanted = tree.flatten_prefix(out_axes, out, none_is_leaf=True)
             results = [_finish(o, axis, trace, f) for o, axis in zip(outputs, wanted, strict=True)]
-        return rebuild(out_definition, results)
+        return handed_back(out_definition, apart(results, leaves))
 
     return wrapped
 
@@ -135,5 +136,4 @@ def _finish(out: Any, axis: int | None, trace: Batch, f: Function) -> Any:
         return whole
     if not mine:
         whole = broadcast_to(whole, (trace.size, *type_of(whole).shape))
-        whole = whole if isinstance(whole, Tracer) else whole.copy()
     return moveaxis(whole, 0, axis)

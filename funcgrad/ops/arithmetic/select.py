@@ -153,7 +153,7 @@ IMAG: Linear = linear(
 
 
 def conjugate(x: Any, /) -> Array:
-    """The complex conjugate."""
+    """The complex conjugate; a real `x` itself."""
     x = operand(x)
     return bind(CONJUGATE, (x,)) if type_of(x).dtype.kind == "c" else x
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad.core.algebra import algebra
 from funcgrad.core.tracer import Tracer, concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import AbstractValueError, located
@@ -14,7 +15,7 @@ from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.index.basic import getitem
 from funcgrad.ops.index.gather import gather
 from funcgrad.ops.index.scatter import set_positions
-from funcgrad.ops.shape import transpose
+from funcgrad.ops.shape import reshape, transpose
 
 __all__ = ["check_storable", "index_set", "read", "reads_view", "static"]
 
@@ -164,3 +165,11 @@ def index_set(x: Array, index: Any, v: Array) -> Array:
         known = tuple(value(i) if isinstance(i, Tracer) else i for i in items)
         positions = np.arange(kind.size).reshape(kind.shape)[known]
     return set_positions(x, positions, cast(v, kind.dtype))
+
+
+def pick(x: Array, positions: Array) -> Array:
+    """The elements of the flat `x` at integer positions."""
+    return gather(reshape(x, (type_of(x).size,)), positions)
+
+
+algebra.pick = pick

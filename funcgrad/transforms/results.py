@@ -1,0 +1,83 @@
+"""What a transform hands back: arrays of the caller's own, which another transform can trace into.
+
+Inside another transform the results are boxes, as what a creation function makes: the program may
+write traced values into them. What shares memory with an argument stays NumPy's, so that a write
+is either seen by all its names or refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad import tree
+from funcgrad.core.storage import Box, boxed
+from funcgrad.core.tracer import Trace, running, type_of
+from funcgrad.core.types import is_inexact
+from funcgrad.transforms.arguments import lower, name_of, no_tangent, own, present, rebuild
+
+__all__ = ["apart", "as_trees", "handed_back", "lowered", "with_aux", "zero_tangent"]
+
+Function = Callable[..., Any]
+ndarray = np.ndarray
+
+
+def handed_back(definition: tree.TreeDef, found: Sequence[Any], given: Sequence[Any] = ()) -> Any:
+    """The tree of the results `found`, computed from the operands `given`."""
+    if running.count:
+        found = [x if _shares(x, given) else boxed(x) for x in found]
+    return rebuild(definition, found)
+
+
+def _shares(x: Any, given: Sequence[Any]) -> bool:
+    return type(x) is ndarray and any(
+        isinstance(g, ndarray) and np.may_share_memory(x, g) for g in given
+    )
+
+
+def apart(found: Sequence[Any], given: Sequence[Any]) -> list[Any]:
+    """Results in memory of their own, in the layout that they have."""
+    return [x.copy("K") if _shares(x, given) or _is_view(x) else x for x in found]
+
+
+def _is_view(x: Any) -> bool:
+    return type(x) is ndarray and (x.base is not None or not x.flags.writeable)
+
+
+def as_trees(found: Sequence[Any], flat: Sequence[Any]) -> tuple[Any, ...]:
+    """Cotangents as trees, one for each group of leaves."""
+    leaves = [x for group, _ in flat for x in group]
+    whole = own([zero_tangent(x) if c is None else c for c, x in zip(found, leaves, strict=True)])
+    out, at = [], 0
+    for group, definition in flat:
+        out.append(handed_back(definition, whole[at : at + len(group)]))
+        at += len(group)
+    return tuple(out)
+
+
+def zero_tangent(x: Any) -> Any:
+    kind = type_of(x)
+    return np.zeros(kind.shape, kind.dtype)[()] if is_inexact(kind.dtype) else no_tangent(kind)
+
+
+def with_aux(out: Any, f: Function) -> tuple[Any, Any]:
+    """The value and the rest of what a function with ``has_aux=True`` returned."""
+    if not isinstance(out, (tuple, list)) or len(out) != 2:
+        raise TypeError(f"with has_aux=True, {name_of(f)} has to return a pair (value, aux)")
+    return out[0], out[1]
+
+
+def lowered(aux: Any, trace: Trace) -> Any:
+    """The tree `aux` one level down. An array of an outer transform stays the box that it is."""
+
+    def one(x: Any) -> Any:
+        low = present(lower(x, trace))
+        if running.count == 1:  # the transform itself, and no other
+            return low
+        if isinstance(x, Box) and x.content() is low:
+            return x
+        return low if low is x else boxed(low)
+
+    return tree.map(one, aux)
