@@ -15,7 +15,7 @@ from typing import Any
 
 from funcgrad.config import config
 
-__all__ = ["Target", "binding", "host", "lock", "machine", "without_avx512"]
+__all__ = ["Target", "binding", "host", "lock", "machine", "vector_width", "without_avx512"]
 
 lock = threading.RLock()
 """Held during all work with LLVM. A fork waits for it, so that no child inherits LLVM's state half
@@ -91,10 +91,15 @@ def without_avx512(target: Target) -> Target:
 
 
 def _with_width(target: Target) -> Target:
-    present = {f[1:] for f in target.features.split(",") if f.startswith("+")}
-    avx512 = present >= _AVX512
-    bits = 512 if avx512 else 256 if {"avx2", "fma"} <= present else 128
+    avx512, bits = vector_width(target.features)
     return replace(target, avx512=avx512, vector_bits=bits)
+
+
+def vector_width(features: str) -> tuple[bool, int]:
+    """`Target.avx512` and `Target.vector_bits` of a list of features as LLVM writes it."""
+    present = {f[1:] for f in features.split(",") if f.startswith("+")}
+    avx512 = present >= _AVX512
+    return avx512, 512 if avx512 else 256 if {"avx2", "fma"} <= present else 128
 
 
 @functools.cache

@@ -71,6 +71,8 @@ def define(
     element: str,
     lanes: int = 1,
     target: VectorTarget = GENERIC,
+    *,
+    linkage: str = "linkonce_odr",
     attributes: str = "nounwind",
 ) -> Body:
     """The function as a definition of its own, under its `function_name`.
@@ -84,8 +86,6 @@ def define(
     symbol = function_name(name, element, lanes)
     header = f"{result.type} @{symbol}({', '.join(x.typed for x in parameters)})"
     code = "\n".join(["entry:", *e.lines, f"  ret {result.typed}"])
-    text = f"define linkonce_odr {header} {attributes} {{\n{code}\n}}"
-    body = e.body
-    body.lines = []
-    body.definitions[symbol] = text
-    return body
+    e.body.lines = []
+    e.body.definitions[symbol] = f"define {linkage} {header} {attributes} {{\n{code}\n}}"
+    return e.body

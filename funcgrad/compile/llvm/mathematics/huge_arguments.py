@@ -16,9 +16,9 @@ __all__ = ["reduce_huge"]
 
 WORDS = "funcgrad.two_over_pi"
 SCALAR = "funcgrad.reduce_huge"
+RARE = "noinline minsize optsize nounwind"  # LLVM's passes would unroll the loop over lanes
 DECLARATIONS = (
     "declare i64 @llvm.fshl.i64(i64, i64, i64)",
-    "declare i128 @llvm.ctlz.i128(i128, i1)",
     "declare double @llvm.fma.f64(double, double, double)",
     "declare double @llvm.fmuladd.f64(double, double, double)",
 )
@@ -59,7 +59,7 @@ def _words() -> str:
 def _scalar() -> str:
     high, low, *_ = HALF_PI["double"]
     constant = Emitter("double").constant
-    return f"""define internal {{ i64, double, double }} @{SCALAR}(double %x) nounwind {{
+    return f"""define internal {{ i64, double, double }} @{SCALAR}(double %x) {RARE} {{
   %bits = bitcast double %x to i64
   %shifted.exponent = lshr i64 %bits, 52
   %biased = and i64 %shifted.exponent, 2047
@@ -102,22 +102,26 @@ def _scalar() -> str:
   %below = icmp slt i64 %bits, 0
   %minus.fraction = sub i128 0, %fraction
   %magnitude = select i1 %negative, i128 %minus.fraction, i128 %fraction
-  %zeros = call i128 @llvm.ctlz.i128(i128 %magnitude, i1 false)
-  %normal = shl i128 %magnitude, %zeros
-  %normal.top = lshr i128 %normal, 64
-  %leading = trunc i128 %normal.top to i64
-  %leading.high = lshr i64 %leading, 11
-  %leading.low = and i64 %leading, 2047
-  %high = sitofp i64 %leading.high to double
-  %low = sitofp i64 %leading.low to double
-  %count = trunc i128 %zeros to i64
-  %power.low = sub i64 {1023 - 62}, %count
-  %power.low.bits = shl i64 %power.low, 52
-  %unit = bitcast i64 %power.low.bits to double
-  %power.high.bits = add i64 %power.low.bits, {11 << 52}
-  %unit.high = bitcast i64 %power.high.bits to double
-  %part = fmul double %high, %unit.high
-  %part.low = fmul double %low, %unit
+  %words.high = lshr i128 %magnitude, 64
+  %high.bits = trunc i128 %words.high to i64
+  %low.bits = trunc i128 %magnitude to i64
+  %bits3 = lshr i64 %high.bits, 32
+  %bits2 = and i64 %high.bits, 4294967295
+  %bits1 = lshr i64 %low.bits, 32
+  %bits0 = and i64 %low.bits, 4294967295
+  %whole3 = sitofp i64 %bits3 to double
+  %whole2 = sitofp i64 %bits2 to double
+  %whole1 = sitofp i64 %bits1 to double
+  %whole0 = sitofp i64 %bits0 to double
+  %part3 = fmul double %whole3, {constant(2.0**-30)}
+  %part2 = fmul double %whole2, {constant(2.0**-62)}
+  %part1 = fmul double %whole1, {constant(2.0**-94)}
+  %part0 = fmul double %whole0, {constant(2.0**-126)}
+  %part = fadd double %part3, %part2
+  %taken = fsub double %part, %part3
+  %left = fsub double %part2, %taken
+  %rest = fadd double %part1, %part0
+  %part.low = fadd double %left, %rest
   %r0 = fmul double %part, {constant(low)}
   %r1 = call double @llvm.fmuladd.f64(double %part.low, double {constant(high)}, double %r0)
   %r2 = call double @llvm.fmuladd.f64(double %part, double {constant(high)}, double %r1)
@@ -154,7 +158,7 @@ def _lane_by_lane(e: Emitter, name: str) -> str:
   %r.rest = fsub double %r, %r.back
   %r.low.single = fptrunc double %r.rest to float
 """
-    return f"""define internal {result} @{name}({floating} %x) noinline nounwind {{
+    return f"""define internal {result} @{name}({floating} %x) {RARE} {{
 entry:
   %lanes = alloca {floating}
   %quadrants = alloca {integer}
