@@ -50,16 +50,24 @@ class Captures:
         self.traced = False
         self.seen: dict[int, Any] = {}
         self.watched = True
-        self.places: list[tuple[Callable[..., Any], Any, Any]] = []  # look, argument, found
+        # what dictionaries hold under a name, attributes, and what else a function finds for a name
+        self.items: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
+        self.places: list[tuple[Callable[..., Any], Any, Any]] = []
+        self.columns: tuple[Any, ...] | None = None
         self.contents: list[tuple[Any, tuple[Any, ...]]] = []  # lists and dicts, their items
         self.small: list[tuple[np.ndarray[Any, Any], ArrayType, bytes]] = []
 
     def saw(self, holder: dict[str, Any], name: str) -> None:
         """Note what a dictionary holds under a name, be it nothing."""
-        self.places.append((holder.get, name, holder.get(name)))
+        self.items[id(holder), name] = (holder, name, holder.get(name))
 
     def unchanged(self) -> bool:
         """Whether every place still holds the same thing, and every small array the same bytes."""
+        if self.columns is None:  # in columns, so that the loop over them is C's
+            self.columns = tuple(zip(*self.items.values(), strict=True)) or ((), (), ())
+        holders, names, held = self.columns
+        if any(map(is_not, map(dict.get, holders, names), held)):
+            return False
         for look, argument, found in self.places:
             if look(argument) is not found:
                 return False
@@ -173,7 +181,8 @@ def _visit_function(f: types.FunctionType, found: Captures) -> None:
     ours = str(f.__globals__.get("__name__")).split(".")[0] == "funcgrad"
     if not ours:
         found.places += [(getattr_of(f), n, getattr(f, n)) for n in ("__code__", "__defaults__")]
-    names = _code_names(f.__code__)
+    # our own code takes nothing of the user's objects but to call them
+    names = set() if ours else _code_names(f.__code__)
     for cell in f.__closure__ or ():
         try:
             inner = cell.cell_contents
@@ -201,7 +210,12 @@ def getattr_of(x: Any) -> Callable[[str], Any]:
 
 
 def _visit_object(x: Any, found: Captures, names: set[str]) -> None:
-    """Of an object, the attributes that the code names, without running properties."""
+    """Of an object, the attributes that the code names, without running properties.
+
+    One that can be called is taken to be called: a model with parameters in its attributes.
+    """
+    if callable(x):
+        names = names | {"__call__"}
     own = getattr(x, "__dict__", {})
     kind: Any = type(x)
     found.key.append(kind)
@@ -211,7 +225,7 @@ def _visit_object(x: Any, found: Captures, names: set[str]) -> None:
         if name in own:
             _visit(own[name], found, names)
             continue
-        for cls in type(x).__mro__:
+        for cls in type(x).__mro__[:-1]:  # all but `object`, which nobody changes
             found.places.append((vars(cls).get, name, vars(cls).get(name)))
             if name in vars(cls):
                 held = vars(cls)[name]

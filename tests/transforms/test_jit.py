@@ -163,3 +163,33 @@ def test_quick_calls_take_trees_and_every_kind_of_number():
     assert type(f(p, np.float32(3.0))["y"][0]) is np.float64
     assert f({"w": np.ones(2, np.float32), "b": [2]}, 3.0)["y"].dtype == np.float32
     assert type(f({"w": 1, "b": [2]}, 3)["z"][0]) is int
+
+
+@pytest.mark.parametrize("around", [lambda f: f, fg.grad, lambda f: fg.vmap(f, axis_size=3)])
+def test_attributes_of_an_object_that_is_called_are_looked_at(around):
+    class Layer:
+        def __init__(self):
+            self.w = np.ones(3)
+
+        def __call__(self, x):
+            return np.sum(self.w * x**2)
+
+    class Model:
+        def __init__(self):
+            self.layer, self.scale = Layer(), 2.0
+
+        def __call__(self, x):
+            return self.layer(x) * self.scale
+
+    model = Model()
+    f, x = fg.jit(around(model)), np.arange(3.0)
+    for change in (
+        lambda: None,
+        lambda: setattr(model, "scale", 3.0),
+        lambda: setattr(model.layer, "w", np.zeros(3)),
+        lambda: model.layer.w.fill(5.0),
+        lambda: setattr(model, "layer", Layer()),
+    ):
+        change()
+        for _ in range(2):
+            np.testing.assert_allclose(f(x), around(model)(x), rtol=1e-14)
