@@ -314,7 +314,7 @@ def start(directory, **more):
 
 
 def finish(process):
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=120)
     assert process.returncode == 0
     return tuple(map(int, out.split()))
 

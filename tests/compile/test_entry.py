@@ -814,7 +814,7 @@ def test_ctrl_c(make, threads):
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    out, error = process.communicate(timeout=30)
+    out, error = process.communicate(timeout=120)
     assert (out, error) == ("interrupted\n", "")
 
 
@@ -828,7 +828,7 @@ def test_the_interpreter_exits_while_a_call_runs(threads):
         time.sleep(0.1)
     """
     process = start(body, threads, "native")
-    out, error = process.communicate(timeout=30)
+    out, error = process.communicate(timeout=120)
     assert (process.returncode, error) == (0, "")
 
 

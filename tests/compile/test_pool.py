@@ -239,7 +239,7 @@ def test_ctrl_c_ends_a_run_between_chunks(make, threads):
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    out, error = process.communicate(timeout=30)
+    out, error = process.communicate(timeout=120)
     assert out == "interrupted\n", error
 
 
@@ -274,5 +274,5 @@ def test_the_interpreter_exits_while_threads_run(make, threads):
         say("leaving")
     """
     process = program(body, make)
-    out, error = process.communicate(timeout=30)
+    out, error = process.communicate(timeout=120)
     assert (process.returncode, out, error) == (0, "leaving\n", "")
