@@ -47,6 +47,7 @@ from funcgrad.core.primitive import PRIMITIVES, Primitive, Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.ops.constant import constant
+from funcgrad.ops.shape import every_lane
 
 __all__ = [
     "PRIMITIVES",
@@ -58,6 +59,7 @@ __all__ = [
     "bind",
     "constant",
     "each_lane",
+    "every_lane",
     "elementwise",
     "explicit",
     "linear",

@@ -11,16 +11,15 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.forms import Explicit, Linear, explicit, linear
 from funcgrad.core.primitive import Params, Sample
-from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import add, cast, has_nan, scale
 from funcgrad.ops.index import getitem
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import broadcast_to, concatenate, flip, reshape
+from funcgrad.ops.shape import concatenate, every_lane, flip, line_of
 
 __all__ = ["before", "cumprod", "cumsum", "dtype_of_result", "recurrence"]
 
@@ -34,15 +33,6 @@ def dtype_of_result(f: Callable[..., Any], dtype: np.dtype[Any], wanted: Any = N
 
 def _accumulated(f: Callable[..., Any]) -> Callable[..., ArrayType]:
     return lambda x, *, axis, dtype: ArrayType(x.shape, dtype_of_result(f, x.dtype, dtype))
-
-
-def _line(x: Any, axis: int | None) -> tuple[Array, int]:
-    """`x` and the axis to run along; without one it is made flat, as NumPy does."""
-    x = operand(x)
-    kind = type_of(x)
-    if axis is None:
-        return reshape(x, (kind.size,)), 0
-    return x, normalize_axis_index(axis, kind.ndim)
 
 
 def _dtype(dtype: Any) -> np.dtype[Any] | None:
@@ -75,7 +65,7 @@ CUMSUM: Linear = linear(
 
 def cumsum(x: Array, axis: int | None = None, dtype: Any = None) -> Array:
     """The running sum along `axis`, or of the flat array."""
-    x, axis = _line(x, axis)
+    x, axis = line_of(x, axis)
     return bind(CUMSUM, (x,), {"axis": axis, "dtype": _dtype(dtype)})
 
 
@@ -157,10 +147,7 @@ def _recurrence_jvp(s: Any, xs: Any, ts: Any, *, axis: int) -> Any:
 
 
 def _recurrence_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
-    a, b = (
-        x if is_batched else broadcast_to(x, (size, *type_of(x).shape))
-        for x, is_batched in zip(xs, batched, strict=True)
-    )
+    a, b = every_lane(size, xs, batched)
     return recurrence(a, b, params["axis"] + 1)
 
 
@@ -239,5 +226,5 @@ CUMPROD: Explicit = explicit(
 
 def cumprod(x: Array, axis: int | None = None, dtype: Any = None) -> Array:
     """The running product along `axis`, or of the flat array; exact where factors are zero."""
-    x, axis = _line(x, axis)
+    x, axis = line_of(x, axis)
     return bind(CUMPROD, (x,), {"axis": axis, "dtype": _dtype(dtype)})

@@ -20,7 +20,7 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.cumulative import dtype_of_result
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import broadcast_to, reshape
+from funcgrad.ops.shape import broadcast_to, every_lane, reshape
 
 Axis = int | Sequence[int] | None
 Axes = tuple[int, ...]
@@ -86,9 +86,7 @@ def keywords(mask: tuple[Any, ...], initial: Any = None) -> dict[str, Any]:
 
 def align(size: int, xs: Sequence[Array], batched: Sequence[bool]) -> list[Array]:
     """Array and mask so that the batch axis is axis 0 of the array."""
-    x, mask = xs[0], list(xs[1:])
-    if not batched[0]:
-        x = broadcast_to(x, (size, *type_of(x).shape))
+    (x,), mask = every_lane(size, xs[:1], batched[:1]), list(xs[1:])
     if mask and batched[1]:
         shape, ndim = type_of(mask[0]).shape, type_of(x).ndim
         mask[0] = reshape(mask[0], (size,) + (1,) * (ndim - len(shape)) + shape[1:])

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Linear, linear
@@ -72,6 +73,15 @@ TRANSPOSE: Linear = linear(
 )
 
 
+def line_of(x: Any, axis: int | None) -> tuple[Array, int]:
+    """`x` and the axis to run along; without one it is made flat, as NumPy does."""
+    x = operand(x)
+    kind = type_of(x)
+    if axis is None:
+        return reshape(x, (kind.size,)), 0
+    return x, normalize_axis_index(axis, kind.ndim)
+
+
 def transpose(x: Array, axes: Sequence[int]) -> Array:
     """`x` with its axes in the order `axes` (each once, non-negative)."""
     axes = tuple(axes)
@@ -129,6 +139,14 @@ def broadcast_to(x: Array, shape: Sequence[int]) -> Array:
     """`x` repeated along new and size-1 axes, as a read-only view."""
     shape = tuple(shape)
     return x if type_of(x).shape == shape else bind(BROADCAST, (x,), {"shape": shape})
+
+
+def every_lane(size: int, xs: Sequence[Array], batched: Sequence[bool]) -> list[Array]:
+    """The operands, all of them with a batch axis of extent `size` in front."""
+    return [
+        x if b else broadcast_to(x, (size, *type_of(x).shape))
+        for x, b in zip(xs, batched, strict=True)
+    ]
 
 
 def zero_dim(x: Array) -> Array:
@@ -207,11 +225,7 @@ def _join_type(*xs: ArrayType, axis: int) -> ArrayType:
 
 
 def _join_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
-    whole = [
-        x if b else broadcast_to(x, (size, *type_of(x).shape))
-        for x, b in zip(xs, batched, strict=True)
-    ]
-    return concatenate(whole, params["axis"] + 1)
+    return concatenate(every_lane(size, xs, batched), params["axis"] + 1)
 
 
 CONCATENATE: Linear = linear(

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Explicit, explicit, linear
@@ -19,26 +18,14 @@ from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.constant import constant
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import broadcast_to, reshape, stack
+from funcgrad.ops.shape import every_lane, line_of, stack
 
 __all__ = ["argpartition", "argsort", "partition", "permute", "searchsorted", "sort"]
 
 
-def _line(x: Any, axis: int | None) -> tuple[Array, int]:
-    """`x` and the axis to sort along; without one it is made flat, as NumPy does."""
-    x = operand(x)
-    kind = type_of(x)
-    if axis is None:
-        return reshape(x, (kind.size,)), 0
-    return x, normalize_axis_index(axis, kind.ndim)
-
-
 def _shift(name: str) -> Callable[..., Any]:
     def batch(size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
-        whole = [
-            x if b else broadcast_to(x, (size, *type_of(x).shape))
-            for x, b in zip(xs, batched, strict=True)
-        ]
+        whole = every_lane(size, xs, batched)
         return bind(PRIMITIVES[name], whole, {**params, "axis": params["axis"] + 1})
 
     return batch
@@ -93,7 +80,7 @@ ARGSORT = constant(
 
 def argsort(x: Array, axis: int | None = -1, kind: str | None = "stable") -> Array:
     """The permutation that sorts `x` along `axis`; `kind` as in NumPy, but stable by default."""
-    x, axis = _line(x, axis)
+    x, axis = line_of(x, axis)
     return bind(ARGSORT, (x,), {"axis": axis, "kind": kind})
 
 
@@ -154,7 +141,7 @@ ARGPARTITION = constant(
 
 def sort(x: Array, axis: int | None = -1, kind: str | None = None) -> Array:
     """`x` sorted along `axis`; its gradient takes the permutation back."""
-    x, axis = _line(x, axis)
+    x, axis = line_of(x, axis)
     return bind(SORT, (x,), {"axis": axis, "kind": kind})
 
 
@@ -164,13 +151,13 @@ def _places(kth: Any) -> tuple[int, ...]:
 
 def partition(x: Array, kth: int | Sequence[int], axis: int | None = -1) -> Array:
     """`x` with the elements `kth` along `axis` where sorting would put them."""
-    x, axis = _line(x, axis)
+    x, axis = line_of(x, axis)
     return bind(PARTITION, (x,), {"kth": _places(kth), "axis": axis})
 
 
 def argpartition(x: Array, kth: int | Sequence[int], axis: int | None = -1) -> Array:
     """The permutation that partitions `x` along `axis`."""
-    x, axis = _line(x, axis)
+    x, axis = line_of(x, axis)
     return bind(ARGPARTITION, (x,), {"kth": _places(kth), "axis": axis})
 
 

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Trace, Tracer, plain, type_of
+from funcgrad.core.tracer import Trace, Tracer, operand, plain, type_of
 from funcgrad.core.types import Array, ArrayType
+from funcgrad.ops.shape import every_lane
+from funcgrad.transforms.arguments import lower
 
-__all__ = ["Batch", "BatchTracer"]
+__all__ = ["Batch", "BatchTracer", "whole"]
 
 
 class BatchTracer(Tracer):
@@ -28,6 +30,13 @@ class BatchTracer(Tracer):
 
     def assign(self, new: Tracer) -> None:
         self.value = new.value
+
+
+def whole(x: Array, trace: Batch) -> Array:
+    """A result of a mapped function one level down, with the batch axis in front."""
+    x = operand(x)
+    mine = isinstance(x, Tracer) and x.owner is trace
+    return every_lane(trace.size, [lower(x, trace)], [mine])[0]
 
 
 class Batch(Trace):

@@ -18,9 +18,8 @@ from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.graph.build import Stage, finish, stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Equation, Graph, Var
-from funcgrad.ops.shape import broadcast_to
 from funcgrad.transforms.arguments import lower
-from funcgrad.transforms.batch import Batch, BatchTracer
+from funcgrad.transforms.batch import Batch, BatchTracer, whole
 from funcgrad.transforms.forward import DualTracer, Forward
 from funcgrad.transforms.reverse import Tape, backward
 
@@ -130,7 +129,7 @@ def batched_graph(graph: Graph, size: int, mask: tuple[bool, ...]) -> Graph:
             with Batch(size) as trace:
                 xs = [BatchTracer(x, trace) if m else x for x, m in zip(args, mask, strict=True)]
                 outs = evaluate(graph, *xs)
-                return [_whole(o, trace) for o in outs]
+                return [whole(o, trace) for o in outs]
 
         types = [
             ArrayType((size, *v.type.shape), v.type.dtype) if m else v.type
@@ -141,12 +140,6 @@ def batched_graph(graph: Graph, size: int, mask: tuple[bool, ...]) -> Graph:
         graph.derived[key] = made
     found: Graph = graph.derived[key]
     return found
-
-
-def _whole(o: Array, trace: Batch) -> Array:
-    mine = isinstance(o, Tracer) and o.owner is trace
-    o = lower(o, trace)
-    return o if mine else broadcast_to(o, (trace.size, *type_of(o).shape))
 
 
 class CallPullback(Primitive):

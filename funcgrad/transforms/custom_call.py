@@ -14,14 +14,14 @@ from funcgrad import tree
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import HigherOrder
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Tracer, bind, operand, type_of
+from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import CustomRuleError, located
 from funcgrad.graph.build import stage
-from funcgrad.ops.shape import broadcast_to
+from funcgrad.ops.shape import every_lane
 from funcgrad.ops.sums import sum as sum_
 from funcgrad.transforms.arguments import lower
-from funcgrad.transforms.batch import Batch, BatchTracer
+from funcgrad.transforms.batch import Batch, BatchTracer, whole
 from funcgrad.transforms.reverse import transpose_linear
 
 __all__ = ["CUSTOM_JVP", "CUSTOM_VJP", "JvpRule", "VjpRule"]
@@ -72,14 +72,6 @@ def _output_types(fun: Function, types: Sequence[ArrayType], name: str) -> tuple
 # ------------------------------------------------------------------------ batched functions
 
 
-def _whole(x: Any, trace: Batch) -> Array:
-    """A result of a mapped function with the batch axis in front."""
-    x = operand(x)
-    mine = isinstance(x, Tracer) and x.owner is trace
-    x = lower(x, trace)
-    return x if mine else broadcast_to(x, (trace.size, *type_of(x).shape))
-
-
 def _split(xs: Sequence[Any], batched: Sequence[bool], trace: Batch) -> list[Any]:
     return [BatchTracer(x, trace) if b else x for x, b in zip(xs, batched, strict=True)]
 
@@ -87,7 +79,7 @@ def _split(xs: Sequence[Any], batched: Sequence[bool], trace: Batch) -> list[Any
 def _batched_vjp(rule: VjpRule, size: int, batched: Sequence[bool]) -> VjpRule:
     def fun(*xs: Any) -> list[Any]:
         with Batch(size) as trace:
-            return [_whole(o, trace) for o in rule.fun(*_split(xs, batched, trace))]
+            return [whole(o, trace) for o in rule.fun(*_split(xs, batched, trace))]
 
     def fwd(*xs: Any) -> tuple[list[Any], Any]:
         with Batch(size) as trace:
@@ -95,7 +87,7 @@ def _batched_vjp(rule: VjpRule, size: int, batched: Sequence[bool]) -> VjpRule:
             found, definition = tree.flatten(residuals)
             mapped = [isinstance(r, Tracer) and r.owner is trace for r in found]
             values = [lower(r, trace) for r in found]
-            return [_whole(o, trace) for o in outs], (values, mapped, definition)
+            return [whole(o, trace) for o in outs], (values, mapped, definition)
 
     def bwd(residuals: Any, cts: Sequence[Any]) -> list[Any]:
         values, mapped, definition = residuals
@@ -104,8 +96,8 @@ def _batched_vjp(rule: VjpRule, size: int, batched: Sequence[bool]) -> VjpRule:
             found = rule.bwd(given, [BatchTracer(c, trace) for c in cts])
             out: list[Any] = []
             for c, b in zip(found, batched, strict=True):
-                whole = None if c is None else _whole(c, trace)
-                out.append(whole if b or whole is None else sum_(whole, (0,)))
+                c = None if c is None else whole(c, trace)
+                out.append(c if b or c is None else sum_(c, (0,)))
             return out
 
     return VjpRule(rule.name, fun, fwd, bwd)
@@ -114,12 +106,12 @@ def _batched_vjp(rule: VjpRule, size: int, batched: Sequence[bool]) -> VjpRule:
 def _batched_jvp(rule: JvpRule, size: int, batched: Sequence[bool]) -> JvpRule:
     def fun(*xs: Any) -> list[Any]:
         with Batch(size) as trace:
-            return [_whole(o, trace) for o in rule.fun(*_split(xs, batched, trace))]
+            return [whole(o, trace) for o in rule.fun(*_split(xs, batched, trace))]
 
     def jvp(xs: Sequence[Any], ts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         with Batch(size) as trace:
             outs, moved = rule.jvp(_split(xs, batched, trace), _split(ts, batched, trace))
-            return [_whole(o, trace) for o in outs], [_whole(t, trace) for t in moved]
+            return [whole(o, trace) for o in outs], [whole(t, trace) for t in moved]
 
     return JvpRule(rule.name, fun, jvp)
 
@@ -226,12 +218,9 @@ class CustomJvp(HigherOrder):
     def map(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         xs, batched = trace.split(args)
         # a tangent may be mapped where its primal is not
-        whole = [
-            x if b else broadcast_to(x, (trace.size, *type_of(x).shape))
-            for x, b in zip(xs, batched, strict=True)
-        ]
+        xs = every_lane(trace.size, xs, batched)
         rule = _batched_jvp(params["rule"], trace.size, [True] * len(xs))
-        return tuple(BatchTracer(o, trace) for o in bind(self, whole, {"rule": rule}))
+        return tuple(BatchTracer(o, trace) for o in bind(self, xs, {"rule": rule}))
 
 
 CUSTOM_VJP = CustomVjp("custom_vjp", lambda *xs, rule: tuple(rule.fun(*xs)))

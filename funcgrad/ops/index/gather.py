@@ -12,7 +12,7 @@ from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import broadcast_to, conform
+from funcgrad.ops.shape import broadcast_to, conform, every_lane
 
 __all__ = ["GATHER", "SCATTER_ADD", "gather", "scatter_add", "take_along_axis"]
 
@@ -71,9 +71,7 @@ def _scatter_add(g: Any, *indices: Any, shape: tuple[int, ...]) -> Any:
 
 def _scatter_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
     count = len(xs) - 1
-    g, rank = xs[0], _ranks(xs[1:], batched[1:])
-    if not batched[0]:
-        g = broadcast_to(g, (size, *type_of(g).shape))
+    (g,), rank = every_lane(size, xs[:1], batched[:1]), _ranks(xs[1:], batched[1:])
     indices = align(xs[1:], batched[1:])
     shape = (size, *params["shape"])
     tail = params["shape"][count:]

@@ -15,7 +15,7 @@ from funcgrad.ops.arithmetic import cast, where
 from funcgrad.ops.index.basic import getitem
 from funcgrad.ops.index.gather import gather
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import broadcast_to, reshape, stack
+from funcgrad.ops.shape import broadcast_to, every_lane, reshape, stack
 
 __all__ = ["ADD_AT", "PUT", "WINNERS", "add_at", "set_positions", "winners"]
 
@@ -84,10 +84,7 @@ def _put_v(g: Any, x: Any, positions: Any, v: Any) -> Any:
 
 def _flat_lanes(size: int, xs: Sequence[Array], batched: Sequence[bool]) -> list[Array]:
     """(array, positions, values) of all examples as one: each has its own range of positions."""
-    x, positions, v = (
-        a if b else broadcast_to(a, (size, *type_of(a).shape))
-        for a, b in zip(xs, batched, strict=True)
-    )
+    x, positions, v = every_lane(size, xs, batched)
     extent = ArrayType(type_of(x).shape[1:], type_of(x).dtype).size
     counted = where(positions < 0, positions + extent, positions)  # negative ones from the end
     flat = counted + (np.arange(size) * extent)[:, None]
