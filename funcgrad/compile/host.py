@@ -82,22 +82,21 @@ class Executable:
             w = self.idle.pop()
         except IndexError:
             w = Workspace(self)
-        try:
-            if not self.uses_numpy:
-                return self.program(w, *leaves)
+        if self.uses_numpy:
             with np.errstate(all="ignore"):  # backward equations meet inf and NaN, masked later
-                return self.program(w, *leaves)
-        finally:
-            self.idle.append(w)
+                found = self.program(w, *leaves)
+        else:
+            found = self.program(w, *leaves)
+        self.idle.append(w)  # not after an exception: what it left half done goes with it
+        return found
 
     def interpret(self, *leaves: Any) -> tuple[Any, ...]:
         """The reference, for arguments that are not of the types of the graph."""
         with np.errstate(all="ignore"):
             return evaluate(self.graph, *leaves)
 
-    def fail(self, w: Workspace, leaves: Sequence[Any]) -> None:
+    def fail(self, leaves: Sequence[Any]) -> None:
         """An index was out of bounds: let NumPy say which."""
-        w.flag[0] = 0
         evaluate(self.graph, *leaves)
         raise GraphError("a kernel found an index out of bounds that NumPy takes")
 
@@ -247,7 +246,7 @@ class _Writer:
         self.steps()
         if any(low.kernel.requires for low in self.executable.lowered.values()):
             everything = "".join(f"{x}, " for x in self.leaves.values())
-            self.add(f"if w.flag[0]: fail(w, ({everything}))")
+            self.add(f"if w.flag[0]: fail(({everything}))")
         outputs = "".join(f"{self.output(o)}, " for o in self.graph.outputs)
         self.add(f"return ({outputs})")
         return "\n".join(self.lines) + "\n", self.names
