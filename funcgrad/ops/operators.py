@@ -252,9 +252,24 @@ def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
     x = self.content()
     if not isinstance(x, Tracer):
         return np.array(x, dtype=dtype, copy=copy)
+    if type_of(x).dtype.kind in "biu" and (type_of(x).ndim == 0 or dtype is not None):
+        return np.asarray(_number(self, x), dtype)
     if dtype is not None and np.dtype(dtype) != object:
         raise _cut(f"numpy.asarray(…, dtype={np.dtype(dtype)})", self)
     return elements_of(self, x, bool(copy))
+
+
+def _number(self: Any, x: Tracer) -> Any:
+    """An integer or bool that NumPy wants to see, such as `i` in ``table[i]`` of a plain array."""
+    if not concrete(x):
+        raise AbstractValueError(
+            located(
+                f"the number behind a value of type {x.type} is not known while it is traced by "
+                "jit or vmap; to index a plain array with it say funcgrad.numpy.take(table, i), "
+                "or make the array with funcgrad.numpy.array(table)"
+            )
+        )
+    return value(x)
 
 
 def _repr(self: Any) -> str:

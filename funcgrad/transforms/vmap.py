@@ -44,7 +44,7 @@ def vmap(
     Raises
     ------
     BatchSizeError
-        No argument is mapped, or the mapped axes differ in size.
+        No argument is mapped, the mapped axes differ in size, or an axis is out of range.
 
     Examples
     --------
@@ -134,6 +134,14 @@ def _finish(out: Any, axis: int | None, trace: Batch, f: Function) -> Any:
                 located(f"vmap of {name_of(f)}: out_axes is None for an output that is mapped")
             )
         return whole
+    rank = type_of(whole).ndim + (not mine)
+    if not isinstance(axis, int) or not -rank <= axis < rank:
+        raise BatchSizeError(
+            located(
+                f"vmap of {name_of(f)}: axis {axis!r} of out_axes is out of range for an output "
+                f"of {rank} axes, the mapped one among them"
+            )
+        )
     if not mine:
         whole = broadcast_to(whole, (trace.size, *type_of(whole).shape))
     return moveaxis(whole, 0, axis)
