@@ -145,6 +145,31 @@ def test_libraries_outlive_their_linker():
     assert all(UNARY(a)(0.5) == math.sin(0.5) for a in addresses[::2])
 
 
+def test_code_stays_at_the_exit_of_the_process():
+    program = """
+import atexit, gc
+def last():
+    global library
+    del library
+    gc.collect()
+    print(sine(0.5))
+atexit.register(last)  # before the module's own, so after it
+from test_objects import SCALE, SYMBOLS, UNARY, objects
+library = objects.load(objects.build(SCALE), SYMBOLS)
+sine = UNARY(library.address("sine"))
+cycle = [objects.load(objects.build(SCALE), SYMBOLS)]
+cycle.append(cycle)
+"""
+    out = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=os.path.dirname(__file__),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    assert (out.returncode, out.stderr) == (0, "") and float(out.stdout) == math.sin(0.5)
+
+
 def test_threads_compile_at_once():
     failures = []
 

@@ -7,6 +7,7 @@ It imports errors and target; llvmlite inside functions.
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -100,6 +101,15 @@ def _line_of(instructions: list[str], text: str) -> int:
     return 0
 
 
+# At the exit of the process all code stays where it is, for threads that still run it.
+_exiting = [False]
+
+
+@atexit.register
+def _exit() -> None:
+    _exiting[0] = True
+
+
 class Library:
     """Object code that is linked into the process, for as long as this object lives."""
 
@@ -137,9 +147,10 @@ class _Held:
         address: int = self.trackers[-1][name]
         return address
 
-    def __del__(self) -> None:
+    def __del__(self, lock: Any = lock, exiting: list[bool] = _exiting) -> None:
+        if exiting[0]:
+            return
         # llvmlite locks each of its calls; ours is around it so that no fork sees that one taken.
-        # At the exit of the process llvmlite leaves all mapped, for threads that still run.
         with lock:
             for tracker in self.trackers:
                 tracker.close()
