@@ -74,8 +74,12 @@ class Loop:
         size = arrays[0].size
         assert size % self.lanes == 0
         assert all(x.dtype == self.dtype and x.flags.c_contiguous for x in arrays)
-        native, addresses = self.native, [x.ctypes.data for x in arrays]
-        return lambda: native(*addresses, size)
+        addresses = [x.ctypes.data for x in arrays]
+
+        def call(owners: object = (self, arrays)) -> None:  # code and memory live as long
+            self.native(*addresses, size)
+
+        return call
 
 
 def compile_loops(

@@ -60,7 +60,8 @@ def sinh(e: Emitter, x: Value) -> Value:
 def cosh(e: Emitter, x: Value) -> Value:
     (shifted, n, _), q, sinh_r, coshm1_r = _parts(e, x)
     plus, minus = q + 1.0, 1.0 - q
-    twice = plus + e.multiply_add(minus, sinh_r, plus * coshm1_r)
+    # 1 + q would lose q in part where it is small.
+    twice = (e.multiply_add(minus, sinh_r, plus * coshm1_r) + q) + 1.0
     return scale_by_power(e, twice, n - 1.0, shifted - 1.0)
 
 

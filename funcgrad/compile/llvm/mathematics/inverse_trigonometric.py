@@ -6,7 +6,13 @@ import math
 from typing import NamedTuple
 
 from funcgrad.compile.llvm.emit import Emitter, Value
-from funcgrad.compile.llvm.mathematics.blocks import apply_sign, exponent, quotient, scale
+from funcgrad.compile.llvm.mathematics.blocks import (
+    apply_sign,
+    exponent,
+    fast_two_sum,
+    quotient,
+    scale,
+)
 from funcgrad.compile.llvm.mathematics.coefficients import ASIN, ATAN, HALF_PI
 
 __all__ = ["arccos", "arcsin", "arctan", "arctan2"]
@@ -26,7 +32,8 @@ def _root_or_self(e: Emitter, a: Value) -> tuple[Value, Value, Value]:
 def arcsin(e: Emitter, x: Value) -> Value:
     half_pi, half_pi_low, *_ = HALF_PI[e.element]
     large, y, rest = _root_or_self(e, e.absolute(x))
-    far = (half_pi - (y + y)) - (e.multiply_add(rest, 2.0, -half_pi_low))
+    head, lost = fast_two_sum(half_pi, -(y + y))
+    far = head - (e.multiply_add(rest, 2.0, -half_pi_low) - lost)
     return e.copy_sign(e.select(large, far, y + rest), x)
 
 
