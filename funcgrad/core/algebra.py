@@ -18,6 +18,7 @@ class Algebra:
     cast: Any  # cast(x, dtype)
     where: Any  # where(condition, x, y)
     negative: Any  # negative(x)
+    log: Any  # log(x)
     scale: Any  # scale(g, d): 0 where g is exactly 0, else g * d
     conform: Any  # conform(c, type): sum over broadcast axes, then cast, to `type`
     broadcast: Any  # broadcast(x, shape, dtype)
@@ -28,7 +29,8 @@ class Algebra:
     renewed: Any  # renewed(x): another traced value with the elements of x
     pick: Any  # pick(x, positions): elements of the flat array
     element: Any  # element(x, position): one of them
-    take_lane: Any  # take_lane(x, i): x[i]
+    getitem: Any  # getitem(x, index): x[index] for a basic index
+    sum: Any  # sum(x, axes)
     scatter: Any  # scatter(type, index, g): a cotangent that is zero but at a basic index
     transpose_linear: Any  # transpose_linear(fn, types of its inputs, cotangents)
 

@@ -18,19 +18,14 @@ from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import add, cast, has_nan, scale
 from funcgrad.ops.index import getitem
+from funcgrad.ops.reduction import dtype_of_result
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import concatenate, every_lane, flip, line_of
 
-__all__ = ["before", "cumprod", "cumsum", "dtype_of_result", "recurrence"]
+__all__ = ["before", "cumprod", "cumsum", "recurrence"]
 
 
 @cache
-def dtype_of_result(f: Callable[..., Any], dtype: np.dtype[Any], wanted: Any = None) -> Any:
-    """The dtype that NumPy's `f` gives for an operand of `dtype`, found by asking NumPy."""
-    one = np.ones(1, dtype)
-    return np.asarray(f(one) if wanted is None else f(one, dtype=wanted)).dtype
-
-
 def _accumulated(f: Callable[..., Any]) -> Callable[..., ArrayType]:
     return lambda x, *, axis, dtype: ArrayType(x.shape, dtype_of_result(f, x.dtype, dtype))
 

@@ -18,7 +18,6 @@ from funcgrad.core.primitive import PRIMITIVES, Params, Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import cast
-from funcgrad.ops.cumulative import dtype_of_result
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import broadcast_to, every_lane, reshape
 
@@ -82,6 +81,12 @@ def keywords(mask: tuple[Any, ...], initial: Any = None) -> dict[str, Any]:
     """What is not given must not be handed to NumPy."""
     found: dict[str, Any] = {"where": mask[0]} if mask else {}
     return found if initial is None else {**found, "initial": initial}
+
+
+def dtype_of_result(f: Callable[..., Any], dtype: np.dtype[Any], wanted: Any = None) -> Any:
+    """The dtype that NumPy's `f` gives for an operand of `dtype`, found by asking NumPy."""
+    one = np.ones(1, dtype)
+    return np.asarray(f(one) if wanted is None else f(one, dtype=wanted)).dtype
 
 
 def align(size: int, xs: Sequence[Array], batched: Sequence[bool]) -> list[Array]:

@@ -173,9 +173,7 @@ def conform(c: Array, kind: ArrayType) -> Array:
                 if extent == 1 and shape[lead + i] != 1
             )
             if axes:
-                from funcgrad.ops.sums import sum as sum_  # reductions stand on shapes
-
-                c = sum_(c, axes)
+                c = algebra.sum(c, axes)
             c = broadcast_to(reshape(c, _kept(shape, axes, lead)), kind.shape)
     return cast(c, kind.dtype)
 
@@ -211,11 +209,9 @@ def flip(x: Array, axes: Sequence[int]) -> Array:
 
 
 def _join_transpose(g: Any, *xs: Any, which: int = 0, axis: int) -> Any:
-    from funcgrad.ops.index import getitem  # indexing stands on shapes
-
     start = sum(x.shape[axis] for x in xs[:which])
     index = (slice(None),) * axis + (slice(start, start + xs[which].shape[axis]),)
-    return cast(getitem(g, index), xs[which].dtype)
+    return cast(algebra.getitem(g, index), xs[which].dtype)
 
 
 def _join_type(*xs: ArrayType, axis: int) -> ArrayType:

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
-from funcgrad.core.forms import Explicit, explicit, linear
+from funcgrad.core.forms import Explicit, each_lane, explicit, linear
 from funcgrad.core.primitive import PRIMITIVES, Params, Sample
-from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.tracer import bind, operand
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.ops.constant import constant
+from funcgrad.ops.constant import Constant, constant
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import every_lane, line_of, stack
+from funcgrad.ops.shape import every_lane, line_of
 
 __all__ = ["argpartition", "argsort", "partition", "permute", "searchsorted", "sort"]
 
@@ -171,16 +170,10 @@ def _search(a: Any, v: Any, *sorter: Any, side: Any) -> Any:
 def _search_batch(size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
     if not batched[0] and not (len(xs) > 2 and batched[2]):
         return bind(SEARCHSORTED, xs, params)
-    if size == 0:
-        return np.zeros((0, *type_of(xs[1]).shape[batched[1] :]), np.intp)
-    lanes = [
-        [algebra.take_lane(x, i) if b else x for x, b in zip(xs, batched, strict=True)]
-        for i in range(size)
-    ]
-    return stack([bind(SEARCHSORTED, lane, params) for lane in lanes])
+    return each_lane(SEARCHSORTED, size, xs, batched, params)
 
 
-SEARCHSORTED = constant(
+SEARCHSORTED: Constant = constant(
     "searchsorted",
     _search,
     lambda a, v, *sorter, side: ArrayType(v.shape, np.dtype(np.intp)),

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import linear
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, operand, type_of
@@ -181,3 +182,6 @@ def mean(
     x, *mask = operands(x, where)
     axes = normalize_axes(axis, type_of(x).ndim)
     return bind(MEAN, (x, *mask), {"axes": axes, "keepdims": keepdims, "dtype": given_dtype(dtype)})
+
+
+algebra.sum = sum

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Op, elementwise
 from funcgrad.ops.arithmetic import (
     add,
@@ -117,3 +118,5 @@ logaddexp2: Op = elementwise(
     lambda _, x, y: _weight(multiply(LN2, y), multiply(LN2, x)),
     sample=binary(),
 )
+
+algebra.log = log

@@ -69,7 +69,7 @@ def each_lane(
         return empty if prim.multiple else empty[0]
     results = []
     for i in range(size):
-        lane = [algebra.take_lane(x, i) if b else x for x, b in zip(xs, batched, strict=True)]
+        lane = [algebra.getitem(x, (i,)) if b else x for x, b in zip(xs, batched, strict=True)]
         results.append(bind(prim, lane, params))
     if prim.multiple:
         return tuple(algebra.stack(list(column)) for column in zip(*results, strict=True))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Op, elementwise
 from funcgrad.core.primitive import Sample
 from funcgrad.ops.arithmetic.basic import divide, multiply
@@ -28,13 +29,8 @@ def _power_base(_: Any, x: Any, p: Any) -> Any:
 
 def _power_exponent(z: Any, x: Any, _: Any) -> Any:
     # 0**p is 0 for all p > 0; NumPy's log has the NaN for x < 0
-    return where(equal(x, 0), 0.0, multiply(z, log_of(x)))
-
-
-def log_of(x: Any) -> Any:
-    from funcgrad.ops.transcendental import log  # the two files need each other's operations
-
-    return log(where(equal(x, 0), 1.0, x))
+    zero = equal(x, 0)
+    return where(zero, 0.0, multiply(z, algebra.log(where(zero, 1.0, x))))
 
 
 def _power_samples() -> list[Sample]:

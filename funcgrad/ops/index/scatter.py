@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.forms import Linear, linear
-from funcgrad.core.primitive import Params, Sample
-from funcgrad.core.tracer import Tracer, bind, type_of
+from funcgrad.core.forms import Linear, each_lane, linear
+from funcgrad.core.primitive import Sample
+from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import cast, where
-from funcgrad.ops.index.basic import getitem
 from funcgrad.ops.index.gather import gather
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import broadcast_to, every_lane, reshape, stack
+from funcgrad.ops.shape import broadcast_to, every_lane, reshape
 
 __all__ = ["ADD_AT", "PUT", "WINNERS", "add_at", "set_positions", "winners"]
 
@@ -54,21 +53,12 @@ def _winners(positions: Any, size: int) -> Any:
     return owner[positions] == order
 
 
-def _winners_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
-    if isinstance(xs[0], Tracer):
-        return stack([winners(getitem(xs[0], (i,)), params["size"]) for i in range(size)])
-    out = np.zeros(xs[0].shape, bool)
-    for i in range(size):
-        out[i] = _winners(xs[0][i], params["size"])
-    return out
-
-
 WINNERS: Linear = linear(
     "winners",
     _winners,
     (None,),
     lambda p, *, size: ArrayType(p.shape, np.dtype(bool)),
-    _winners_batch,
+    lambda size, xs, batched, params: each_lane(WINNERS, size, xs, batched, params),
     sample=lambda: [Sample((np.array([0, 2, 0]),), {"size": 3})],
 )
 
