@@ -164,7 +164,7 @@ def numpy_function(*plain: Any, views: bool = False, creates: bool = False) -> C
 def _documented(define: Callable[..., Any], plain: Any) -> str:
     """The docstring, with a pointer to NumPy's where it does not state the parameters itself."""
     summary, *rest = inspect.cleandoc(define.__doc__ or "").split("\n\n", 1)
-    name = f"{plain.__module__}.{plain.__name__}"
+    name = f"{getattr(plain, "__module__", "numpy")}.{plain.__name__}"
     pointer = f"Parameters, shapes, dtypes and errors are those of `{name}`."
     if rest and "Parameters\n" in rest[0]:
         return "\n\n".join((summary, *rest))
