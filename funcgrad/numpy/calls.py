@@ -164,7 +164,8 @@ def numpy_function(*plain: Any, views: bool = False, creates: bool = False) -> C
 def _documented(define: Callable[..., Any], plain: Any) -> str:
     """The docstring, with a pointer to NumPy's where it does not state the parameters itself."""
     summary, *rest = inspect.cleandoc(define.__doc__ or "").split("\n\n", 1)
-    name = f"{getattr(plain, "__module__", "numpy")}.{plain.__name__}"
+    module = getattr(plain, "__module__", "numpy")  # ufuncs of NumPy 2.0 have none
+    name = f"{module}.{plain.__name__}"
     pointer = f"Parameters, shapes, dtypes and errors are those of `{name}`."
     if rest and "Parameters\n" in rest[0]:
         return "\n\n".join((summary, *rest))
