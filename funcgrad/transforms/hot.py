@@ -22,7 +22,7 @@ from funcgrad.core.tracer import EMPTY
 from funcgrad.ops.operators import BINARY
 from funcgrad.transforms.node import Node, TapeTracer, new, seq
 
-__all__ = ["Record", "install", "recorder"]
+__all__ = ["Record", "install", "quick_pull", "recorder"]
 
 Record = Callable[..., Any]
 FLOAT64 = np.dtype(np.float64)
@@ -100,9 +100,9 @@ def _write(prim: Any, mask: int) -> Record:
     values = ", ".join(f"{n}.value" if t else n for n, t in zip("xy", traced, strict=True))
     parents = ["x.node" if traced[0] else "None", "y.node" if traced[1] else "None"]
     symbol = SYMBOLS.get(prim.impl)
+    pull, scope = quick_pull(prim, mask)
     text = TEMPLATE.format(
-        pull="".join(_pull(i, d) for i, d in enumerate(prim.partials) if traced[i])
-        or "        ...",
+        pull=pull or "        ...",
         traced="x" if traced[0] else "y",
         values="x.value, None" if unary else values,
         compute="impl(a)" if unary else f"a {symbol} b" if symbol else "impl(a, b)",
@@ -116,12 +116,17 @@ def _write(prim: Any, mask: int) -> Record:
     if unary:
         text = text.replace("def record(x, y)", "def record(x)").replace("p, q =", "p, =")
         text = text.replace("out, a, b = self.saved", "out, a = self.saved")
-    scope: dict[str, Any] = {f"d{i}": _raw(d) for i, d in enumerate(prim.partials)}
     scope.update(prim=prim, impl=prim.impl, EMPTY=EMPTY, Node=Node, new=new, seq=seq)
     scope["TapeTracer"] = TapeTracer
     exec(compile(text, f"<funcgrad {prim.name}>", "exec"), scope)
     made: Record = scope["record"]
     return made
+
+
+def quick_pull(prim: Any, mask: int) -> tuple[str, dict[str, Any]]:
+    """What hands the products of `g` and the partials to the parents `p, q`, and its names."""
+    text = "".join(_pull(i, d) for i, d in enumerate(prim.partials) if mask >> i & 1)
+    return text, {f"d{i}": _raw(d) for i, d in enumerate(prim.partials)}
 
 
 def _pull(i: int, d: Any) -> str:
