@@ -194,7 +194,7 @@ own, in one source, from which the compiler's kernels and the Numba kernels of e
 whole range, arguments of `sin`, `cos` and `tan` of any size included. The exceptions:
 
 - `lgamma` and `digamma` of negative numbers pass through zero between the integers; there the
-  error is within two units of the last place of the largest of the terms that cancel.
+  error is within a few units of the last place of the largest of the terms that cancel.
 - `logaddexp` is a sum that may cancel: its error is measured by the larger of its operands and its
   result.
 

@@ -45,6 +45,33 @@ def test_error_is_within_the_bound(name, element, width, path):
     assert error[worst] <= BOUND, f"{name}({at}) = {got[worst]!r}: {error[worst]} ulp"
 
 
+def exact_cases(dtype):
+    """Operands with a result that is a number of few digits."""
+    info = np.finfo(dtype)
+    whole = np.arange(-20, 21, dtype=dtype)
+    powers = np.arange(info.minexp, info.maxexp)
+    tens = np.arange(0, 23 if dtype is np.float64 else 11)
+    base, exponent = (v.ravel() for v in np.meshgrid(whole, np.arange(4, dtype=dtype)))
+    yield "exp2", (powers,), np.ldexp(dtype(1), powers)
+    yield "log2", (np.ldexp(dtype(1), powers),), powers
+    yield "log10", (dtype(10) ** tens,), tens
+    yield "cbrt", (whole**3,), whole
+    yield "power", (base, exponent), base**exponent
+    yield "hypot", ([3, 5, 8, 20], [4, 12, 15, 21]), [5, 13, 17, 29]
+    for name in ("exp", "cos", "cosh"):
+        yield name, ([0.0],), [1]
+    for name in ("log", "arccosh", "lgamma"):
+        yield name, ([1.0],), [0]
+
+
+@every_code
+def test_exact_results_are_exact(element, width, path):
+    dtype = ELEMENTS[element]
+    for name, points, expected in exact_cases(dtype):
+        got = loops(element, width, path)[name](*(np.array(x, dtype) for x in points))
+        np.testing.assert_array_equal(got, np.array(expected, dtype), err_msg=name)
+
+
 # Negative arguments of lgamma and digamma: the terms of the reflection cancel at the zeros between
 # the integers, and the error is measured by 1 where the result is less.
 @pytest.mark.parametrize("name", ["lgamma", "digamma"])

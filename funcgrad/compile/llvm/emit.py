@@ -6,8 +6,7 @@ are taken as constants. `Value` has the operators, so that a formula reads as on
 
 What it keeps true: no fast-math flag is ever written (NaN, infinities and -0 are kept); products
 are contracted only by `multiply_add`, where either rounding is right, and by `fused`, where the
-single rounding is needed. AVX-512 instructions appear only where `target.avx512` says so and the
-vectors fill 512-bit registers; each has a generic form beside it.
+single rounding is needed. What is written here any processor can do.
 
 Most code stays in the block it started in. A function with a rare slow path opens further blocks:
 `body.block` is the label of the current one, for the phi of whoever closes a loop around it.
@@ -390,59 +389,6 @@ splat (double 0x3FF0000000000000))
             pairs = [self.multiply_add(b, power, a) for a, b in zip(terms[::2], terms[1::2])]
             terms = [*pairs, *terms[2 * len(pairs) :]]
         return self.multiply_add(terms[0], x, constant) if terms else self.lift(constant)
-
-    # Instructions of AVX-512
-
-    def avx512(self, name: str, *operands: Value | str | tuple[str, str]) -> Value:
-        """The instruction `llvm.x86.avx512.{name}` on each 512-bit register of the operands.
-
-        In `name`, "{}" becomes "pd" or "ps". An operand that is no `Value` is the same for each
-        register: "zeros", "all" (the mask of all lanes), an immediate such as "i32 4", or a pair
-        of type and text. The result is of this emitter's element type.
-        """
-        register = 512 // BITS[self.element]
-        part = Emitter(self.element, register, self.target, self.body)
-        name = "llvm.x86.avx512." + name.format("pd" if self.double else "ps")
-        result = part.type_of(self.element)
-        words: dict[str, tuple[str, ...]] = {
-            "zeros": (result, "zeroinitializer"),
-            "all": (f"i{register}", "-1"),
-        }
-        parts = []
-        for start in range(0, self.lanes, register):
-            pairs: list[tuple[str, ...]] = []
-            for x in operands:
-                if isinstance(x, Value):
-                    x = part.slice_of(x, start)
-                    pairs.append((x.type, x.name))
-                elif isinstance(x, str):
-                    pairs.append(words.get(x) or tuple(x.split(" ")))
-                else:
-                    pairs.append(x)
-            self.declarations[f"declare {result} @{name}({', '.join(t for t, _ in pairs)})"] = None
-            arguments = ", ".join(f"{t} {x}" for t, x in pairs)
-            parts.append(part.new(self.element, f"call {result} @{name}({arguments})"))
-        return self.joined(parts)
-
-    def slice_of(self, x: Value, start: int) -> Value:
-        """Lanes start ... start + self.lanes of a longer vector."""
-        if x.emitter.lanes == self.lanes:
-            return x
-        lanes = ", ".join(f"i32 {k}" for k in range(start, start + self.lanes))
-        shuffle = f"shufflevector {x.typed}, {x.type} poison, <{self.lanes} x i32> <{lanes}>"
-        return self.new(x.element, shuffle)
-
-    def joined(self, parts: list[Value]) -> Value:
-        """One value of this emitter from vectors that hold its lanes in order."""
-        while len(parts) > 1:
-            pairs = []
-            for x, y in zip(parts[::2], parts[1::2], strict=True):
-                wide = Emitter(self.element, 2 * x.emitter.lanes, self.target, self.body)
-                lanes = ", ".join(f"i32 {k}" for k in range(wide.lanes))
-                shuffle = f"shufflevector {x.typed}, {y.typed}, <{wide.lanes} x i32> <{lanes}>"
-                pairs.append(wide.new(x.element, shuffle))
-            parts = pairs
-        return Value(self, parts[0].element, parts[0].name)
 
 
 def float_text(x: float, element: str) -> str:

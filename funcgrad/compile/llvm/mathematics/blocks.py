@@ -5,24 +5,26 @@ Each has a form for AVX-512, where `e.full_registers` allows it, and a generic o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from funcgrad.compile.llvm.emit import Emitter, Operand, Value, float_text
+from funcgrad.compile.llvm.emit import Emitter, Operand, Value
+from funcgrad.compile.llvm.mathematics.avx512 import (
+    exponent,
+    inverse_root_estimate,
+    mantissa,
+    reciprocal_estimate,
+    scale,
+)
 
 __all__ = [
     "Split",
     "apply_sign",
-    "exponent",
     "fast_two_sum",
     "half_inverse_root",
-    "look_up",
-    "mantissa",
     "nearest_exponent",
     "power_of_two",
     "quotient",
     "reciprocal",
-    "scale",
     "scale_by_power",
     "small_integer_to_float",
     "split",
@@ -57,7 +59,7 @@ def reciprocal(e: Emitter, y: Value) -> Value:
     """1 / y to about one ulp, for normal finite y whose inverse is normal."""
     if not e.full_registers:
         return 1.0 / y
-    inverse = e.avx512("rcp14.{}.512", y, "zeros", "all")
+    inverse = reciprocal_estimate(e, y)
     minus = -y
     for _ in range(2 if e.double else 1):
         inverse = e.multiply_add(inverse, e.multiply_add(minus, inverse, 1.0), inverse)
@@ -67,7 +69,7 @@ def reciprocal(e: Emitter, y: Value) -> Value:
 def half_inverse_root(e: Emitter, x: Value, root: Value) -> Value:
     """1 / (2 root) for root = sqrt(x), roughly: for corrections. Finite also at 0."""
     if e.full_registers:
-        half = e.avx512("rsqrt14.{}.512", x, "zeros", "all") * 0.5
+        half = inverse_root_estimate(e, x) * 0.5
     else:
         half = 0.5 / root
     return e.at_most(half, e.largest)
@@ -100,11 +102,6 @@ def two_product(e: Emitter, x: Value, y: Operand) -> tuple[Value, Value]:
 def power_of_two(e: Emitter, k: Value) -> Value:
     """2**k for integers k in the range of normal numbers."""
     return e.from_bits((k + e.bias) << e.mantissa_bits)
-
-
-def scale(e: Emitter, x: Operand, n: Value) -> Value:
-    """x * 2**n for an integral float n, by one instruction: only where `e.full_registers`."""
-    return e.avx512("mask.scalef.{}.512", e.lift(x), n, "zeros", "all", "i32 4")
 
 
 def scale_by_power(e: Emitter, x: Value, n: Value, shifted: Value) -> Value:
@@ -185,31 +182,7 @@ def _split_normal(e: Emitter, x: Value) -> tuple[Value, Value]:
     return k, e.from_bits(e.bits(x) - (k << e.mantissa_bits))
 
 
-def exponent(e: Emitter, x: Value) -> Value:
-    """floor(log2(|x|)) as a float, -inf for 0: only where `e.full_registers`."""
-    return e.avx512("mask.getexp.{}.512", x, "zeros", "all", "i32 4")
-
-
-def mantissa(e: Emitter, x: Value, interval: int = 0) -> Value:
-    """x over a power of two, in [1, 2), or [3/4, 3/2) for interval 3: as for `exponent`.
-
-    It is 1 for 0 and infinity, and NaN for negative x.
-    """
-    return e.avx512("mask.getmant.{}.512", x, f"i32 {8 + interval}", "zeros", "all", "i32 4")
-
-
 def apply_sign(e: Emitter, x: Value, flip: Value) -> Value:
     """x with its sign flipped where the sign bit of the integer `flip` is set."""
     sign = -(1 << 63) if e.double else -(1 << 31)
     return e.from_bits(e.bits(x) ^ (flip & sign))
-
-
-def look_up(e: Emitter, table: Sequence[float], index: Value) -> Value:
-    """table[index mod its length], for as many entries as two registers hold, on AVX-512."""
-    half = len(table) // 2
-    register = f"<{half} x {e.element}>"
-    low, high = (
-        (register, f"<{', '.join(f'{e.element} {float_text(x, e.element)}' for x in part)}>")
-        for part in (table[:half], table[half:])
-    )
-    return e.avx512("vpermi2var.{}.512", low, index, high)

@@ -87,7 +87,9 @@ def _lgamma_near_zeros(e: Emitter, x: Value, from_1: Value) -> Value:
     least, least_low = LGAMMA_MINIMUM["double"]
     t = e.select(first, from_1, e.select(second, (x - place) - place_low, x - 2.0))
     tail = either(e, second, [0.0, *LGAMMA_LEAST["double"]], LGAMMA_2["double"])
-    p = t * e.polynomial(either(e, first, LGAMMA_1["double"], tail), t)
+    constant, *rest = either(e, first, LGAMMA_1["double"], tail)
+    ratio, ratio_low = fast_two_sum(constant, t * e.polynomial(rest, t))
+    p = e.multiply_add(t, ratio, t * ratio_low)
     # Adding +0 makes lgamma(1) = +0.
     return e.select(first, p + 0.0, e.select(second, (p - least_low) - least, p))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from funcgrad.compile.llvm.emit import Emitter, Value
+from funcgrad.compile.llvm.mathematics.avx512 import scale
 from funcgrad.compile.llvm.mathematics.blocks import (
     apply_sign,
     fast_two_sum,
@@ -16,7 +17,6 @@ from funcgrad.compile.llvm.mathematics.blocks import (
     nearest_exponent,
     power_of_two,
     quotient,
-    scale,
     scale_by_power,
     small_integer_to_float,
     split_successor,

@@ -6,12 +6,11 @@ import math
 from typing import NamedTuple
 
 from funcgrad.compile.llvm.emit import Emitter, Value
+from funcgrad.compile.llvm.mathematics.avx512 import exponent, scale
 from funcgrad.compile.llvm.mathematics.blocks import (
     apply_sign,
-    exponent,
     fast_two_sum,
     quotient,
-    scale,
 )
 from funcgrad.compile.llvm.mathematics.coefficients import ASIN, ATAN, HALF_PI
 

@@ -12,9 +12,9 @@ import math
 from collections.abc import Sequence
 
 from funcgrad.compile.llvm.emit import Emitter, Operand, Value
+from funcgrad.compile.llvm.mathematics.avx512 import look_up, reciprocal_estimate
 from funcgrad.compile.llvm.mathematics.blocks import (
     fast_two_sum,
-    look_up,
     quotient,
     split,
     split_successor,
@@ -55,7 +55,7 @@ def nearer(e: Emitter, m: Value) -> tuple[Value, Value]:
     In single precision, 32 takes the place of 16.
     """
     rounder = e.rounder / (16.0 if e.double else 32.0)
-    shifted = e.avx512("rcp14.{}.512", m, "zeros", "all") + rounder
+    shifted = reciprocal_estimate(e, m) + rounder
     return shifted - rounder, e.bits(shifted)
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 
 from funcgrad.compile.llvm.emit import Emitter, Value
+from funcgrad.compile.llvm.mathematics.avx512 import exponent, look_up, mantissa, scale
 from funcgrad.compile.llvm.mathematics.blocks import (
-    exponent,
     fast_two_sum,
-    look_up,
-    mantissa,
     power_of_two,
     reciprocal,
-    scale,
     scale_by_power,
     split,
     two_product,
