@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks import coefficients
 from benchmarks.references import EXACT, exact, operands, reference, ulps
 from benchmarks.vector_loops import ELEMENTS, compile_loops
 from funcgrad.compile.llvm import target
 from funcgrad.compile.llvm.mathematics import ARITY, FUNCTIONS, define
+from funcgrad.compile.llvm.mathematics import coefficients as committed
 
 HOST = target.host()
 PATHS = {"host": HOST, "generic": target.without_avx512(HOST)}
@@ -182,5 +184,17 @@ def test_no_function_of_the_c_library_is_called(element, width, path):
     module = llvm.parse_assembly(header + "\n".join([*definitions.values(), *declarations]))
     module.verify()
     text = target.machine(machine).emit_assembly(module)
-    called = set(re.findall(r"^\s+(?:callq?|jmp|bl|b)\s+\"?_?([A-Za-z_][\w.]*)", text, re.M))
+    called = set(re.findall(r"^\s+(?:callq?|jmp|bl)\s+\*?\"?_?([A-Za-z_][\w.]*)", text, re.M))
     assert {c for c in called if not c.startswith("funcgrad.")} == set()
+
+
+def test_the_coefficients_are_those_of_the_script():
+    with mpmath.workdps(50):
+        tasks, constants = coefficients.tasks(), coefficients.constants()
+        for name in ("EXP2", "SIN", "LOG_QUOTIENT", "CBRT"):
+            again, _ = coefficients.fit(tasks[name]["float"], "float")
+            assert tuple(again) == getattr(committed, name)["float"]
+    for name, elements in constants.items():
+        for element, values in elements.items():
+            assert tuple(values) == getattr(committed, name)[element], name
+    assert {*tasks, *constants, "TWO_OVER_PI_BITS"} == set(committed.__all__)
