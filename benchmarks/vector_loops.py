@@ -48,6 +48,7 @@ loop:
 exit:
   ret void
 }}"""
+    e.body.enclose()
     return text, e.body.declarations, e.body.definitions
 
 

@@ -1,6 +1,7 @@
 """The vector mathematics against mpmath, NumPy and SciPy, in every width and on both code paths."""
 
 import functools
+import math
 import re
 
 import mpmath
@@ -45,6 +46,26 @@ def test_error_is_within_the_bound(name, element, width, path):
     worst = int(np.argmax(error))
     at = ", ".join(repr(float(x[worst])) for x in points)
     assert error[worst] <= BOUND, f"{name}({at}) = {got[worst]!r}: {error[worst]} ulp"
+
+
+# The doubles and the single nearest to a multiple of pi/2 (Muller, Elementary Functions, 2006).
+NEAREST = {
+    "double": [math.ldexp(6381956970095103, 797), math.ldexp(5319372648326541, 63), 2.0**1000],
+    "float": [math.ldexp(16367173, 72), 2.0**120, 1.5e5],
+}
+
+
+@every_code
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_arguments_next_to_a_multiple_of_half_pi(name, element, width, path):
+    x = np.array(NEAREST[element], ELEMENTS[element])
+    x = np.concatenate([x, -x, x[::-1]])
+    got = loops(element, width, path)[name](x)
+    with mpmath.workprec(1400):
+        for g, v in zip(got.tolist(), x.tolist()):
+            value = EXACT[name](mpmath.mpf(v))
+            error = abs(mpmath.mpf(g) - value) / float(np.spacing(abs(x.dtype.type(float(value)))))
+            assert error <= BOUND, f"{name}({v!r}) = {g!r}: {float(error)} ulp"
 
 
 def exact_cases(dtype):

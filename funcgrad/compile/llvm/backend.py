@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 from funcgrad.compile import cache
 from funcgrad.compile.llvm.mathematics import FUNCTIONS
+from funcgrad.compile.llvm.objects import Library
 from funcgrad.compile.llvm.pool import pool
-from funcgrad.compile.llvm.printer import module_text
-from funcgrad.compile.llvm.target import host
+from funcgrad.compile.llvm.printer import print_module
+from funcgrad.compile.llvm.target import Target, host
 from funcgrad.compile.loops import Kernel
 from funcgrad.compile.scalars import MATHEMATICS, TWO_OPERANDS
 
@@ -59,10 +61,20 @@ class LLVM:
         self.functions = frozenset(FUNCTIONS) & {*MATHEMATICS, *TWO_OPERANDS}
 
     def text(self, kernels: Sequence[Kernel]) -> str:
-        return module_text(kernels, host()) + BATCH
+        return print_module(kernels, host()).text + BATCH
 
     def compile(self, kernels: Sequence[Kernel]) -> LLVMCode:
-        return LLVMCode(cache.library(self.text(kernels)))
+        module = print_module(kernels, host())
+        symbols = {
+            name: _shared(x.module, host()).address(name) for name, x in module.externals.items()
+        }
+        return LLVMCode(cache.library(module.text + BATCH, symbols=symbols))
 
     def run(self, address: int, arguments: int, chunks: int) -> None:
         pool().run(address, arguments, chunks)
+
+
+@functools.cache
+def _shared(text: str, target: Target) -> Library:
+    """A module that others call into: it stays for the life of the process."""
+    return cache.library(text, target=target)

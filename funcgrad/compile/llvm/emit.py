@@ -22,7 +22,7 @@ from typing import Protocol
 
 import numpy as np
 
-__all__ = ["GENERIC", "Body", "Emitter", "Operand", "Value", "VectorTarget"]
+__all__ = ["GENERIC", "Body", "Emitter", "External", "Operand", "Value", "VectorTarget"]
 
 BITS = {"double": 64, "float": 32, "i64": 64, "i32": 32, "i16": 16, "i8": 8, "i1": 1}
 FLOATS = ("double", "float")
@@ -48,6 +48,21 @@ class _Generic:
 GENERIC: VectorTarget = _Generic()
 
 
+@dataclass(frozen=True)
+class External:
+    """A function that may be in the module that calls it, or in one that many share."""
+
+    declaration: str
+    definition: str  # with internal linkage
+    needs: tuple[str, ...]  # what the definition has declared
+
+    @property
+    def module(self) -> str:
+        """The text of a module of its own."""
+        definition = self.definition.replace("define internal", "define", 1)
+        return "\n".join([definition, *self.needs, ""])
+
+
 @dataclass
 class Body:
     """The text under construction, shared by emitters of different element types."""
@@ -56,7 +71,15 @@ class Body:
     lines: list[str] = field(default_factory=list)
     declarations: dict[str, None] = field(default_factory=dict)  # "declare ...", an ordered set
     definitions: dict[str, str] = field(default_factory=dict)  # name -> "define ..." or a constant
+    externals: dict[str, External] = field(default_factory=dict)  # by name, not yet declared
     count: int = 0
+
+    def enclose(self) -> None:
+        """Define the external functions in the module itself."""
+        for name, external in self.externals.items():
+            self.definitions[name] = external.definition
+            self.declarations |= dict.fromkeys(external.needs)
+        self.externals = {}
 
 
 class Value:

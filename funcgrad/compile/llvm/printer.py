@@ -10,9 +10,9 @@ another order, the same one for any number of threads.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from funcgrad.compile.llvm.emit import Body, Emitter, Value, VectorTarget
+from funcgrad.compile.llvm.emit import Body, Emitter, External, Value, VectorTarget
 from funcgrad.compile.llvm.mathematics import FUNCTIONS
 from funcgrad.compile.loops import (
     Accumulate,
@@ -29,7 +29,7 @@ from funcgrad.compile.loops import (
     identity,
 )
 
-__all__ = ["module_text", "print_kernel"]
+__all__ = ["Module", "print_kernel", "print_module"]
 
 ELEMENTS = {"float64": "double", "float32": "float", "int64": "i64", "int32": "i32", "bool": "i1"}
 SIZES = {"double": 8, "float": 4, "i64": 8, "i32": 4, "i8": 1}
@@ -43,17 +43,27 @@ INTRINSICS = {"abs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
 ATTRIBUTES = '"prefer-vector-width"="512" nounwind'
 
 
-def module_text(kernels: Sequence[Kernel], target: VectorTarget) -> str:
-    """The module of several kernels."""
+class Module(NamedTuple):
+    """The text of several kernels, and the functions that it calls but does not define."""
+
+    text: str
+    externals: dict[str, External]
+
+
+def print_module(kernels: Sequence[Kernel], target: VectorTarget) -> Module:
     body_texts: list[str] = []
     declarations: dict[str, None] = {}
     definitions: dict[str, str] = {}
+    externals: dict[str, External] = {}
     for k in kernels:
         text, body = print_kernel(k, target)
         body_texts.append(text)
         declarations.update(body.declarations)
         definitions.update(body.definitions)
-    return "\n".join([*definitions.values(), *body_texts, *declarations]) + "\n"
+        externals.update(body.externals)
+    declarations.update(dict.fromkeys(x.declaration for x in externals.values()))
+    lines = [*definitions.values(), *body_texts, *declarations]
+    return Module("\n".join(lines) + "\n", externals)
 
 
 def print_kernel(kernel: Kernel, target: VectorTarget) -> tuple[str, Body]:

@@ -86,6 +86,7 @@ def define(
     symbol = function_name(name, element, lanes)
     header = f"{result.type} @{symbol}({', '.join(x.typed for x in parameters)})"
     code = "\n".join(["entry:", *e.lines, f"  ret {result.typed}"])
+    e.body.enclose()
     e.body.lines = []
     e.body.definitions[symbol] = f"define {linkage} {header} {attributes} {{\n{code}\n}}"
     return e.body
