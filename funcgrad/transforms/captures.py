@@ -3,16 +3,19 @@
 `jit` looks at them on every call, so that a cached graph is never stale: arrays become operands,
 numbers and texts part of the key, and a traced value means that the function is staged anew.
 Looked at are closure cells, defaults, the globals that the code names, the function behind a
-bound method and its object, containers, and of other objects the attributes that the code names.
+bound method and its object, containers, and of other objects, classes and modules the attributes
+that any code on the way names: what a function calls is followed, and so are methods and
+properties. A name that is put together while the program runs cannot be seen.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 import types
 from collections.abc import Callable, Hashable
 from hashlib import blake2b
-from operator import is_not
+from operator import call, is_not
 from typing import Any
 
 import numpy as np
@@ -23,7 +26,8 @@ from funcgrad.core.types import ArrayType
 __all__ = ["Captures", "capture"]
 
 _PLAIN = (int, float, complex, bool, str, bytes, type(None), np.generic)
-_SKIPPED = (types.ModuleType, types.BuiltinFunctionType, np.ufunc, np.dtype)
+_SKIPPED = (types.BuiltinFunctionType, np.ufunc, np.dtype)
+_LIBRARIES = frozenset(sys.stdlib_module_names) | {"numpy", "scipy", "funcgrad", "numba"}
 
 
 # What the function computes of its captures with NumPy alone happens while it is traced. Small
@@ -37,6 +41,11 @@ def digest(x: np.ndarray[Any, Any]) -> bytes:
     return blake2b(np.ascontiguousarray(x).tobytes(), digest_size=16).digest()
 
 
+def content(x: np.ndarray[Any, Any]) -> bytes:
+    """What tells the content of an array: the bytes of a tiny one, which no digest beats."""
+    return x.tobytes() if x.nbytes <= 1024 else digest(x)
+
+
 class Captures:
     """The arrays in the order of the walk, the key of everything else, and whether traced.
 
@@ -44,7 +53,9 @@ class Captures:
     walk; `watched` is False where something lies that cannot be looked at in this way.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, names: set[str]) -> None:
+        self.names = names  # the attributes to look at
+        self.named: set[str] = set()  # those that the code on the way names
         self.arrays: list[np.ndarray[Any, Any]] = []
         self.key: list[Hashable] = []
         self.traced = False
@@ -53,7 +64,7 @@ class Captures:
         # what dictionaries hold under a name, attributes, and what else a function finds for a name
         self.items: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
         self.places: list[tuple[Callable[..., Any], Any, Any]] = []
-        self.columns: tuple[Any, ...] | None = None
+        self.columns: tuple[tuple[Any, ...], ...] | None = None
         self.contents: list[tuple[Any, tuple[Any, ...]]] = []  # lists and dicts, their items
         self.small: list[tuple[np.ndarray[Any, Any], ArrayType, bytes]] = []
 
@@ -63,27 +74,35 @@ class Captures:
 
     def unchanged(self) -> bool:
         """Whether every place still holds the same thing, and every small array the same bytes."""
-        if self.columns is None:  # in columns, so that the loop over them is C's
-            self.columns = tuple(zip(*self.items.values(), strict=True)) or ((), (), ())
-        holders, names, held = self.columns
+        if self.columns is None:  # in columns, so that the loops over them are C's
+            noted = (list(self.items.values()), self.places)
+            self.columns = tuple(
+                c for n in noted for c in (zip(*n, strict=True) if n else [()] * 3)
+            )
+        holders, names, held, looks, arguments, seen = self.columns
         if any(map(is_not, map(dict.get, holders, names), held)):
             return False
-        for look, argument, found in self.places:
-            if look(argument) is not found:
-                return False
+        if looks and any(map(is_not, map(call, looks, arguments), seen)):
+            return False
         for container, items in self.contents:
             now = container.values() if type(container) is dict else container
             if len(now) != len(items) or any(map(is_not, now, items)):
                 return False
-        return all(type_of(x) == kind and digest(x) == known for x, kind, known in self.small)
+        return all(type_of(x) == kind and content(x) == known for x, kind, known in self.small)
 
 
 def capture(f: Any) -> Captures:
-    """Walk over what `f` can reach."""
-    found = Captures()
-    names = _all_names(f)
-    _visit(f, found, names)
-    return found
+    """Walk over what `f` can reach.
+
+    An object may be handed to code that names other attributes of it than where it was found, so
+    the walk is done again until no new name turns up.
+    """
+    found = Captures(set())
+    while True:
+        _visit(f, found)
+        if found.named <= found.names:
+            return found
+        found = Captures(found.names | found.named)
 
 
 def _code_names(code: types.CodeType) -> set[str]:
@@ -91,18 +110,13 @@ def _code_names(code: types.CodeType) -> set[str]:
     for c in code.co_consts:
         if isinstance(c, types.CodeType):
             names |= _code_names(c)
+        elif isinstance(c, str) and c.isidentifier():  # getattr(x, "name")
+            names.add(c)
     return names
 
 
-def _all_names(f: Any) -> set[str]:
-    inner = _function(f)
-    return _code_names(inner.__code__) if inner is not None else set()
-
-
-def _function(f: Any) -> types.FunctionType | None:
-    while isinstance(f, (functools.partial, types.MethodType)):
-        f = f.func if isinstance(f, functools.partial) else f.__func__
-    return f if isinstance(f, types.FunctionType) else None
+def _in_library(module: str | None) -> bool:
+    return str(module).split(".")[0] in _LIBRARIES
 
 
 def _is_ours(f: types.FunctionType) -> bool:
@@ -112,7 +126,7 @@ def _is_ours(f: types.FunctionType) -> bool:
     )
 
 
-def _visit(x: Any, found: Captures, names: set[str]) -> None:
+def _visit(x: Any, found: Captures) -> None:
     if isinstance(x, _PLAIN):
         found.key.append((type(x), repr(x) if isinstance(x, (float, complex, np.generic)) else x))
         return
@@ -120,57 +134,61 @@ def _visit(x: Any, found: Captures, names: set[str]) -> None:
         return
     found.seen[id(x)] = x
     if isinstance(x, np.ndarray):
-        if x.dtype.kind != "O":
-            found.arrays.append(x)
-            found.key.append(type_of(x))
-            if x.nbytes <= DIGEST_UP_TO:
-                found.key.append(digest(x))
-                found.small.append((x, type_of(x), digest(x)))
-        else:
-            found.watched = False
+        _visit_array(x, found)
     elif isinstance(x, Operand):
-        _visit_operand(x, found, names)
+        _visit_operand(x, found)
     elif isinstance(x, functools.partial):
         for part in (x.func, x.args, x.keywords):
-            _visit(part, found, names)
+            _visit(part, found)
     elif isinstance(x, types.MethodType):
-        _visit(x.__func__, found, names)
-        _visit(x.__self__, found, names)
+        _visit(x.__func__, found)
+        _visit(x.__self__, found)
     elif isinstance(x, types.FunctionType):
         _visit_function(x, found)
-    elif isinstance(x, (list, tuple, set, frozenset)):
-        found.key.append((type(x), len(x)))
-        if type(x) is list:
-            found.contents.append((x, tuple(x)))
-        elif not isinstance(x, (tuple, frozenset)):
-            found.watched = False
-        for item in x:
-            _visit(item, found, names)
-    elif isinstance(x, dict):
-        found.key.append((dict, len(x)))
-        found.watched = found.watched and type(x) is dict
-        found.contents.append((x, tuple(x.values())))
-        for k, item in x.items():
-            _visit(k, found, names)
-            _visit(item, found, names)
+    elif isinstance(x, (list, tuple, set, frozenset, dict)):
+        _visit_container(x, found)
+    elif isinstance(x, types.ModuleType):
+        if not _in_library(x.__name__):
+            _visit_attributes(vars(x), found, found.names & vars(x).keys())
     elif isinstance(x, type):
-        return
+        _visit_class(x, x, found, found.names | {"__init__"})
     elif "__wrapped__" in getattr(x, "__dict__", {}):  # a jitted function, a custom rule
         found.contents.append((vars(x), tuple(vars(x).values())))
         for part in vars(x).values():
             if isinstance(part, (types.FunctionType, types.MethodType)) or callable(part):
-                _visit(part, found, names)
+                _visit(part, found)
     else:
-        _visit_object(x, found, names)
+        _visit_object(x, found)
 
 
-def _visit_operand(x: Operand, found: Captures, names: set[str]) -> None:
+def _visit_array(x: np.ndarray[Any, Any], found: Captures) -> None:
+    if x.dtype.kind == "O":
+        found.watched = False
+        return
+    found.arrays.append(x)
+    found.key.append(type_of(x))
+    if x.nbytes <= DIGEST_UP_TO:
+        found.key.append(digest(x))
+        found.small.append((x, type_of(x), content(x)))
+
+
+def _visit_container(x: Any, found: Captures) -> None:
+    found.key.append((type(x), len(x)))
+    if type(x) in (list, dict):
+        found.contents.append((x, tuple(x.values() if type(x) is dict else x)))
+    elif not isinstance(x, (tuple, frozenset)):
+        found.watched = False
+    for item in (part for pair in x.items() for part in pair) if isinstance(x, dict) else x:
+        _visit(item, found)
+
+
+def _visit_operand(x: Operand, found: Captures) -> None:
     found.watched = False
     inner = x.content()
     if isinstance(inner, Tracer):
         found.traced = True
     else:
-        _visit(inner, found, names)
+        _visit(inner, found)
 
 
 def _visit_function(f: types.FunctionType, found: Captures) -> None:
@@ -183,6 +201,7 @@ def _visit_function(f: types.FunctionType, found: Captures) -> None:
         found.places += [(getattr_of(f), n, getattr(f, n)) for n in ("__code__", "__defaults__")]
     # our own code takes nothing of the user's objects but to call them
     names = set() if ours else _code_names(f.__code__)
+    found.named |= names
     for cell in f.__closure__ or ():
         try:
             inner = cell.cell_contents
@@ -192,16 +211,12 @@ def _visit_function(f: types.FunctionType, found: Captures) -> None:
             continue
         if not ours:
             found.places.append((getattr_of(cell), "cell_contents", inner))
-        _visit(inner, found, names)
+        _visit(inner, found)
     for default in (f.__defaults__, f.__kwdefaults__):
         if default:
-            _visit(default, found, names)
-    if ours:
-        return
-    for name in sorted(names):
-        found.saw(f.__globals__, name)
-        if name in f.__globals__:
-            _visit(f.__globals__[name], found, names)
+            _visit(default, found)
+    if not ours:
+        _visit_attributes(f.__globals__, found, names)
 
 
 def getattr_of(x: Any) -> Callable[[str], Any]:
@@ -209,41 +224,55 @@ def getattr_of(x: Any) -> Callable[[str], Any]:
     return functools.partial(getattr, x)
 
 
-def _visit_object(x: Any, found: Captures, names: set[str]) -> None:
-    """Of an object, the attributes that the code names, without running properties.
+def _visit_attributes(own: dict[str, Any], found: Captures, names: set[str]) -> None:
+    for name in sorted(names):
+        found.saw(own, name)
+        if name in own:
+            _visit(own[name], found)
+
+
+def _visit_object(x: Any, found: Captures) -> None:
+    """Of an object, the attributes that are named, without running properties.
 
     One that can be called is taken to be called: a model with parameters in its attributes.
     """
-    if callable(x):
-        names = names | {"__call__"}
-    own = getattr(x, "__dict__", {})
     kind: Any = type(x)
     found.key.append(kind)
     found.places.append((getattr_of(x), "__class__", kind))
-    for name in sorted(names):
-        found.saw(own, name)
-        if name in own:
-            _visit(own[name], found, names)
-            continue
-        for cls in type(x).__mro__[:-1]:  # all but `object`, which nobody changes
-            found.places.append((vars(cls).get, name, vars(cls).get(name)))
-            if name in vars(cls):
-                held = vars(cls)[name]
-                if isinstance(held, types.FunctionType):
-                    more = names | _code_names(held.__code__)
-                    _visit(held, found, more)
-                    if more != names:
-                        found.seen.pop(id(x), None)
-                        _visit_attributes(x, found, more - names)
-                elif not isinstance(held, property):
-                    _visit(held, found, names)
-                break
-
-
-def _visit_attributes(x: Any, found: Captures, names: set[str]) -> None:
     own = getattr(x, "__dict__", {})
-    found.seen[id(x)] = x
+    names = found.names | {"__call__"} if callable(x) else found.names
+    held = {n for n in names if n in own or any(n in vars(base) for base in kind.__mro__)}
+    _visit_attributes(own, found, held)
+    _visit_class(kind, x, found, held)
+
+
+def _visit_class(cls: type, x: Any, found: Captures, names: set[str]) -> None:
+    """What `cls` and its bases hold under the names, for `x`: an instance, or the class itself.
+
+    Of a name that none of them holds nothing is noted: it belongs to something else.
+    """
+    bases = [b for b in cls.__mro__ if not _in_library(b.__module__)]
     for name in sorted(names):
-        found.saw(own, name)
-        if name in own:
-            _visit(own[name], found, names)
+        holders = [k for k, base in enumerate(bases) if name in vars(base)]
+        for base in bases[: holders[-1] + 1 if holders else 0]:  # one before may get it later
+            held = vars(base).get(name)
+            found.places.append((vars(base).get, name, held))
+            if isinstance(held, types.MemberDescriptorType):
+                held = _slot(x, name)
+                found.places.append((functools.partial(_slot, x), name, held))
+            if held is not None:
+                _visit(_run_by(held), found)
+
+
+def _slot(x: Any, name: str) -> Any:
+    """The content of a slot; None for one that is empty, or of a class."""
+    return None if isinstance(x, type) else getattr(x, name, None)
+
+
+def _run_by(held: Any) -> Any:
+    """The function behind a method or a property, or what else a class holds."""
+    if isinstance(held, (staticmethod, classmethod)):
+        return held.__func__
+    if isinstance(held, property):
+        return held.fget
+    return held.func if isinstance(held, functools.cached_property) else held
