@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.compiled import PROBES as COMPILED
+from benchmarks.facade import PROBES as FACADE
 from benchmarks.measure import Result, run
 from benchmarks.peers import LOADERS, load
 from benchmarks.probes import PROBES as EAGER
 from benchmarks.workloads import WORKLOADS
 
 OURS = "funcgrad"
-PROBES = {**EAGER, **COMPILED}
+PROBES = {**EAGER, **COMPILED, **FACADE}
 
 
 def main() -> int:
@@ -56,7 +57,8 @@ def main() -> int:
             probes[name], problems[name] = probe(peers, options.repeat)
             print(f"\n{name}: {title}")
             for peer_name, value in probes[name].items():
-                print(f"  {peer_name:12} {value:10.1f} {unit}")
+                bare = peer_name in ("ratio", "target")
+                print(f"  {peer_name:14} {value:10.2f} {'' if bare else unit}")
         for peer_name, problem in problems[name].items():
             print(f"  {peer_name:12} FAILED: {problem}")
     families = print_families(results)

@@ -2,7 +2,10 @@
 
 `grad`, `vjp`, `jvp`, `vmap`, `hessian`, `jit` and their kin transform pure functions of NumPy
 arrays; `funcgrad.numpy` is NumPy's namespace for them, and plain `np.*` calls work as well.
+`funcgrad.torch` is PyTorch's stateful autograd; it is imported when it is first asked for.
 """
+
+from typing import Any
 
 from funcgrad import errors, numpy, tree
 from funcgrad.config import config
@@ -56,3 +59,13 @@ __all__ = [
     "vjp",
     "vmap",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`funcgrad.torch` and `funcgrad.Tensor`, on first use."""
+    if name in ("Tensor", "torch"):
+        import importlib
+
+        torch = importlib.import_module("funcgrad.torch")
+        return torch if name == "torch" else torch.Tensor
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

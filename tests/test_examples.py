@@ -1,4 +1,4 @@
-"""The digits example, shortened, and the optimisers against torch where it is installed."""
+"""The digits examples, shortened, and the optimisers against torch where it is installed."""
 
 import importlib.util
 import pathlib
@@ -12,13 +12,57 @@ from funcgrad import optim
 EXAMPLES = pathlib.Path(__file__).parent.parent / "docs" / "examples"
 
 
+def example(name):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def test_digits(tmp_path):
-    spec = importlib.util.spec_from_file_location("digits", EXAMPLES / "digits.py")
-    digits = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(digits)
+    digits = example("digits")
     results = digits.main(["--epochs", "15", "--figure", str(tmp_path / "digits.png")])
     assert min(results.values()) >= 0.95
     assert (tmp_path / "digits.png").stat().st_size > 10_000
+
+
+def test_digits_torch(tmp_path):
+    digits = example("digits_torch")
+    figure, model = tmp_path / "digits.png", tmp_path / "digits.pt"
+    value = digits.main(["--epochs", "15", "--figure", str(figure), "--model", str(model)])
+    assert value >= 0.95
+    assert figure.stat().st_size > 10_000
+    held_images, held_labels = digits.load()[2:]
+    again = digits.network()
+    again.load_state_dict(digits.torch.load(model))
+    assert digits.accuracy(again, held_images, held_labels) == value
+
+
+@pytest.mark.peers
+def test_digits_torch_is_pytorch_code():
+    """The same seed gives the same weights, and 100 steps the same losses but for rounding."""
+    torch = pytest.importorskip("torch")
+    digits = example("digits_torch")
+
+    def curve(torch, dtype):
+        images, labels, *_ = digits.load(torch)
+        torch.manual_seed(0)
+        model = digits.network(torch).to(getattr(torch, dtype))
+        loss_function = torch.nn.CrossEntropyLoss()
+        optimizer = torch.optim.Adam(model.parameters(), lr=3e-3, weight_decay=1e-4)
+        rng = np.random.default_rng(0)
+        picked = [b for _ in range(5) for b in digits.batches(len(labels), 64, rng)][:100]
+        return [
+            digits.train_step(
+                model, loss_function, optimizer, images[batch].to(model[0].weight.dtype),
+                labels[batch],
+            )
+            for batch in map(torch.tensor, picked)
+        ]  # fmt: skip
+
+    for dtype in ("float64", "float32"):
+        rtol = 2000 * np.finfo(dtype).eps
+        np.testing.assert_allclose(curve(digits.torch, dtype), curve(torch, dtype), rtol=rtol)
 
 
 @pytest.mark.peers

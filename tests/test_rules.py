@@ -11,6 +11,13 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+import funcgrad.ops.activation
+import funcgrad.ops.bessel
+import funcgrad.ops.gamma
+import funcgrad.ops.logcumsumexp
+import funcgrad.ops.normal
+import funcgrad.ops.order
+import funcgrad.ops.softmax
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import is_inexact
 from funcgrad.extend import PRIMITIVES

@@ -27,7 +27,7 @@ from funcgrad.ops.arithmetic import (
 from funcgrad.ops.samples import draw
 from funcgrad.ops.transcendental import cos
 
-__all__ = ["clip", "sinc"]
+__all__ = ["clip", "nextafter", "sinc"]
 
 
 def _shares(y: Any, x: Any, lo: Any, hi: Any) -> tuple[Any, Any]:
@@ -93,3 +93,9 @@ def _sinc_samples() -> list[Sample]:
 
 
 sinc: Op = elementwise(np.sinc, lambda _, x: _sinc_slope(x), sample=_sinc_samples)
+nextafter: Op = elementwise(  # x and one unit in its last place
+    np.nextafter,
+    1,
+    0,
+    sample=lambda: [Sample((draw((3,)), draw((3,), seed=1)))],
+)

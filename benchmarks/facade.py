@@ -1,0 +1,270 @@
+"""`funcgrad.torch` against PyTorch in eager mode: the same program with another import line.
+
+A program makes its tensors once and returns the call that is timed: forward and backward. In each
+round both libraries run it, in changing order; the ratio is the median of those of the rounds, and
+below 1 where funcgrad is faster. Both have all cores.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks.compiled import sample
+from benchmarks.measure import Timing
+from benchmarks.peers import Peer
+
+__all__ = ["PROBES"]
+
+OURS, THEIRS = "funcgrad.torch", "torch"
+Call = Callable[[], Any]
+Found = tuple[dict[str, float], dict[str, str]]
+TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is timed: `make` takes the library; a call returns a tensor that both must agree on."""
+
+    title: str
+    make: Callable[[Any], Call]
+    operations: int = 1
+    target: float = 1.0  # the ratio that is aimed at
+
+
+# --------------------------------------------------------------------------------- programs
+
+
+def chain(size: int, torch: Any) -> Call:
+    """25 times four operations on a vector, and their gradient."""
+    x = torch.linspace(0.1, 1.0, size).requires_grad_()
+
+    def call() -> Any:
+        y = x
+        for _ in range(25):
+            y = torch.sin(y * x) + y
+            y = y * x
+        x.grad = None
+        y.sum().backward()
+        return x.grad
+
+    return call
+
+
+def operation(function: Callable[[Any, Any, Any], Any], size: int, torch: Any) -> Call:
+    """100 times one operation on two vectors, each with its own backward pass."""
+    x = torch.linspace(0.1, 0.9, size).requires_grad_()
+    z = torch.linspace(0.9, 0.2, size).requires_grad_()
+    one = torch.ones(size)
+
+    def call() -> Any:
+        for _ in range(100):
+            x.grad = z.grad = None
+            out = function(torch, x, z)
+            out.backward(one if out.shape else None)
+        return x.grad
+
+    return call
+
+
+OPERATIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "add": lambda torch, x, z: x + z,
+    "mul": lambda torch, x, z: x * z,
+    "scaled": lambda torch, x, z: x * 2.5,
+    "div": lambda torch, x, z: x / z,
+    "pow": lambda torch, x, z: x**2,
+    "exp": lambda torch, x, z: x.exp(),
+    "tanh": lambda torch, x, z: torch.tanh(x),
+    "sigmoid": lambda torch, x, z: torch.sigmoid(x),
+    "relu": lambda torch, x, z: torch.relu(x),
+    "sum": lambda torch, x, z: x.sum(),
+    "mean": lambda torch, x, z: x.mean(),
+    "index": lambda torch, x, z: x[1],
+    "softmax": lambda torch, x, z: torch.softmax(x, 0),
+}
+
+
+def elementwise(size: int, torch: Any) -> Call:
+    """A chain of elementwise operations on a large vector."""
+    x = torch.linspace(0.1, 1.0, size).requires_grad_()
+
+    def call() -> Any:
+        x.grad = None
+        y = torch.exp(-x * x) * torch.tanh(x) + torch.sin(x) / (1 + x)
+        y.sum().backward()
+        return x.grad
+
+    return call
+
+
+def network(torch: Any) -> tuple[Any, Any, Any]:
+    """A network of three layers, and a batch."""
+    nn = torch.nn
+    layers = [nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10)]
+    model = nn.Sequential(*layers)
+    rng = np.random.default_rng(0)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(torch.from_numpy(rng.normal(0, 0.1, tuple(p.shape)).astype(np.float32)))
+    images = torch.from_numpy(rng.random((128, 64), np.float32))
+    return model, images, torch.from_numpy(rng.integers(0, 10, 128))
+
+
+def training(optimizer: str, torch: Any) -> Call:
+    """One step: forward, backward, and the optimizer."""
+    model, images, labels = network(torch)
+    adapt = getattr(torch.optim, optimizer)(model.parameters(), lr=1e-3)
+
+    def call() -> Any:
+        adapt.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(images), labels)
+        loss.backward()
+        adapt.step()
+        return loss.detach()
+
+    return call
+
+
+def forward(torch: Any) -> Call:
+    """The network alone, without gradients."""
+    model, images, _ = network(torch)
+
+    def call() -> Any:
+        with torch.no_grad():
+            return model(images)
+
+    return call
+
+
+PROGRAMS = {
+    "chain-3": Program("100 operations on 3-vectors", partial(chain, 3), 100, 0.5),
+    "chain-1000": Program("100 operations on 1000-vectors", partial(chain, 1000), 100, 1.0),
+    "chain-1000000": Program(
+        "ten operations on 10⁶ elements", partial(elementwise, 10**6), 10, 2.2
+    ),
+    "mlp-adam": Program("MLP 64-256-128-10, batch 128: Adam", partial(training, "Adam"), 1, 1.5),
+    "mlp-sgd": Program("MLP 64-256-128-10, batch 128: SGD", partial(training, "SGD"), 1, 1.5),
+    "mlp-forward": Program("MLP 64-256-128-10, batch 128: forward", forward, 1, 1.5),
+    **{
+        f"{name}-{size}": Program(
+            f"{name} and its backward pass on {size}-vectors",
+            partial(operation, f, size),
+            100,
+            goal,
+        )
+        for size, goal in ((3, 0.5), (1000, 1.0))
+        for name, f in OPERATIONS.items()
+    },
+}
+
+
+def race(name: str, peers: list[Peer], repeat: int) -> Found:
+    """Microseconds per operation of both, and their ratio."""
+    program = PROGRAMS[name]
+    present = [OURS] + [THEIRS] * any(peer.name == THEIRS for peer in peers)
+    calls = {peer: program.make(importlib.import_module(peer)) for peer in present}
+    answers = {peer: np.asarray(call().tolist()) for peer, call in calls.items()}
+    problems = {}
+    if not np.allclose(*(answers[p] for p in (OURS, present[-1])), rtol=TOLERANCE, atol=TOLERANCE):
+        problems[OURS] = "differs from torch"
+    seconds: dict[str, list[float]] = {peer: [] for peer in present}
+    for number in range(repeat):
+        for peer in present[:: 1 - 2 * (number % 2)]:
+            seconds[peer].append(sample(calls[peer]))
+    timings = {peer: Timing(each) for peer, each in seconds.items()}
+    found = {peer: t.median * 1e6 / program.operations for peer, t in timings.items()}
+    if THEIRS in timings:
+        found["ratio"] = timings[OURS].ratio(timings[THEIRS])
+        found["target"] = program.target
+    return found, problems
+
+
+# ------------------------------------------------------------------------ what is not a race
+
+
+def deep(peers: list[Peer], repeat: int) -> Found:
+    """Seconds of 10⁶ operations in a row, forward and backward, and for giving them back."""
+    import funcgrad.torch as torch
+
+    x = torch.tensor(0.5, requires_grad=True)
+    gc.collect()
+    gc.disable()
+    try:
+        begin = perf_counter()
+        y = x
+        for _ in range(500_000):
+            y = torch.sin(y) + x
+        middle = perf_counter()
+        y.backward()
+        end = perf_counter()
+        del y
+        left = gc.collect()
+        freed = perf_counter()
+    finally:
+        gc.enable()
+    problems = {OURS: f"{left} objects were left to the cycle collector"} if left else {}
+    return {"forward": middle - begin, "backward": end - middle, "release": freed - end}, problems
+
+
+def garbage(peers: list[Peer], repeat: int) -> Found:
+    """Objects that 100 training steps leave to the cycle collector, and their growth in bytes."""
+    import tracemalloc
+
+    import funcgrad.torch as torch
+
+    step = training("Adam", torch)
+    step()
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        for _ in range(20):
+            step()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(100):
+            step()
+        growth = tracemalloc.get_traced_memory()[0] - before
+        left = gc.collect()
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    problems = {OURS: f"{left} objects were left to the cycle collector"} if left else {}
+    return {"objects": left, "bytes": growth}, problems
+
+
+def threads(peers: list[Peer], repeat: int) -> Found:
+    """8 threads, 200 backward passes each, into one leaf: what is missing from the sum."""
+    import funcgrad.torch as torch
+
+    x = torch.zeros(4, dtype=torch.float64, requires_grad=True)
+
+    def work() -> None:
+        for _ in range(200):
+            (x * 3).sum().backward()
+
+    workers = [threading.Thread(target=work) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    missing = float(np.max(np.abs(np.asarray(x.grad.tolist()) - 8 * 200 * 3)))
+    return {"missing": missing}, {OURS: "gradients were lost"} if missing else {}
+
+
+PROBES: dict[str, tuple[str, str, Callable[[list[Peer], int], Found]]] = {
+    **{
+        f"facade-{name}": (program.title, "µs", partial(race, name))
+        for name, program in PROGRAMS.items()
+    },
+    "facade-deep": ("1,000,000 operations in a row on a scalar tensor", "s", deep),
+    "facade-garbage": ("100 training steps, left to the cycle collector", "", garbage),
+    "facade-threads": ("8 threads × 200 backward passes into one leaf", "", threads),
+}

@@ -1,0 +1,88 @@
+"""Elementwise functions of neural networks: logistic, rectifier, swish and the Gaussian unit.
+
+Subgradients: the rectifier has 0 at 0, as machine learning has it; `maximum(x, 0)` has ½.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.forms import Op, elementwise
+from funcgrad.core.primitive import Sample
+from funcgrad.ops.arithmetic import add, divide, less_equal, multiply, negative, square, subtract
+from funcgrad.ops.arithmetic import where as choose
+from funcgrad.ops.normal import ndtr
+from funcgrad.ops.samples import draw
+from funcgrad.ops.transcendental import exp
+
+__all__ = ["expit", "gelu", "relu", "silu"]
+
+
+def _samples() -> list[Sample]:
+    return [
+        Sample((draw((3,)),)),
+        Sample((np.array([-800.0, -3.0, -0.2, 0.4, 5.0, 800.0]),)),
+        Sample((draw((2, 2)).astype(np.float32),)),
+        Sample((np.zeros(2),), smooth=False),
+    ]
+
+
+def _float(x: Any) -> Any:
+    x = np.asarray(x)
+    return x if x.dtype.kind in "fc" else x.astype(float)
+
+
+def _expit(x: Any) -> Any:
+    x = _float(x)
+    if x.dtype.kind == "c":
+        return (1 / (1 + np.exp(-x)))[()]
+    small = np.exp(-np.abs(x))  # overflows nowhere
+    return (np.where(x < 0, small, 1) / (1 + small))[()]
+
+
+expit: Op = elementwise(
+    _expit, lambda y, _: multiply(y, subtract(1.0, y)), name="expit", sample=_samples
+)
+
+
+def _relu(x: Any) -> Any:
+    x = np.asarray(x)
+    return np.where(x < 0, x.dtype.type(0), x)[()]
+
+
+relu: Op = elementwise(
+    _relu, lambda y, _: choose(less_equal(y, 0), 0.0, 1.0), name="relu", sample=_samples
+)
+
+
+def _silu(x: Any) -> Any:
+    x = _float(x)
+    return (x * _expit(x))[()]
+
+
+def _silu_slope(x: Any) -> Any:
+    s = expit(x)
+    return multiply(s, add(1.0, multiply(x, subtract(1.0, s))))
+
+
+silu: Op = elementwise(_silu, lambda _, x: _silu_slope(x), name="silu", sample=_samples)
+
+
+def _gelu(x: Any) -> Any:
+    x = _float(x)
+    return (x * ndtr(x))[()]
+
+
+def _density(x: Any) -> Any:
+    return multiply(1 / math.sqrt(2 * math.pi), exp(negative(divide(square(x), 2.0))))
+
+
+gelu: Op = elementwise(
+    _gelu,
+    lambda _, x: add(ndtr(x), multiply(x, _density(x))),
+    name="gelu",
+    sample=_samples,
+)

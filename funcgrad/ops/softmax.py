@@ -1,0 +1,165 @@
+"""Softmax along an axis, its logarithm, and the logarithm of a sum of exponentials.
+
+Nothing overflows: the maximum is subtracted first. The gradient of `logsumexp` where all elements
+are -inf is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from funcgrad.core.forms import Explicit, explicit
+from funcgrad.core.primitive import PRIMITIVES, Params, Sample
+from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.ops.arithmetic import (
+    cast,
+    divide,
+    equal,
+    isinf,
+    logical_and,
+    maximum,
+    multiply,
+    scale,
+    subtract,
+    where,
+)
+from funcgrad.ops.graded import graded
+from funcgrad.ops.matrices import as_float
+from funcgrad.ops.reduction import Axes, Axis, normalize_axes, standard_samples
+from funcgrad.ops.samples import draw
+from funcgrad.ops.sums import sum as sum_
+from funcgrad.ops.transcendental import exp
+
+__all__ = ["log_softmax", "logsumexp", "softmax"]
+
+
+def _shifted(x: Any, axes: Any) -> Any:
+    most = np.max(x, axes, keepdims=True, initial=-np.inf)
+    return x - np.where(np.isfinite(most), most, 0).astype(x.dtype)
+
+
+def _softmax(x: Any, axis: int) -> Any:
+    with np.errstate(all="ignore"):
+        e = np.exp(_shifted(x, axis))
+        return e / np.sum(e, axis, keepdims=True)
+
+
+def _log_softmax(x: Any, axis: int) -> Any:
+    with np.errstate(all="ignore"):
+        d = _shifted(x, axis)
+        return d - np.log(np.sum(np.exp(d), axis, keepdims=True))
+
+
+def _softmax_move(c: Any, y: Any, axis: int) -> Any:
+    """The derivative is symmetric: it serves both modes."""
+    weighted = scale(c, y)
+    return subtract(weighted, multiply(y, sum_(weighted, (axis,), True)))
+
+
+def _log_softmax_pull(g: Any, y: Any, axis: int) -> Any:
+    return subtract(g, multiply(exp(y), sum_(g, (axis,), True)))
+
+
+def _log_softmax_push(t: Any, y: Any, axis: int) -> Any:
+    return subtract(t, sum_(scale(t, exp(y)), (axis,), True))
+
+
+def _batch(name: str) -> Callable[..., Any]:
+    def rule(size: int, xs: Any, batched: Any, params: Params) -> Any:
+        return bind(PRIMITIVES[name], xs, {"axis": params["axis"] + 1})
+
+    return rule
+
+
+def _samples() -> list[Sample]:
+    x = draw((2, 3))
+    return [
+        Sample((x,), {"axis": 1}),
+        Sample((x[:, ::-1],), {"axis": 0}),
+        Sample((x.astype(np.float32),), {"axis": 1}),
+        Sample((np.array([1e4, 0.0, -1e4]),), {"axis": 0}),
+        Sample((draw((0, 2)),), {"axis": 0}),
+        Sample((np.array([0.5, -np.inf, 1.0]),), {"axis": 0}, smooth=False),
+    ]
+
+
+def _normalised(name: str, impl: Any, pull: Any, push: Any) -> Explicit:
+    return explicit(
+        name,
+        impl,
+        type_rule=lambda x, *, axis: ArrayType(x.shape, x.dtype),
+        vjp=(lambda g, y, _x, *, axis: pull(g, y, axis),),
+        jvp=lambda y, xs, ts, *, axis: push(ts[0], y, axis),
+        batch=_batch(name),
+        sample=_samples,
+    )
+
+
+SOFTMAX = _normalised("softmax", _softmax, _softmax_move, _softmax_move)
+LOG_SOFTMAX = _normalised("log_softmax", _log_softmax, _log_softmax_pull, _log_softmax_push)
+
+
+def _apply(prim: Explicit, x: Any, axis: int) -> Array:
+    x = as_float(operand(x))
+    return bind(prim, (x,), {"axis": normalize_axis_index(axis, type_of(x).ndim)})
+
+
+def softmax(x: Any, axis: int = -1) -> Array:
+    """``exp(x) / sum(exp(x))`` along `axis`."""
+    return _apply(SOFTMAX, x, axis)
+
+
+def log_softmax(x: Any, axis: int = -1) -> Array:
+    """The logarithm of `softmax`."""
+    return _apply(LOG_SOFTMAX, x, axis)
+
+
+# --------------------------------------------------------------------------------- logsumexp
+
+
+def _logsumexp(x: Any, axes: Axes, keepdims: bool) -> Any:
+    with np.errstate(all="ignore"):
+        if x.dtype.kind == "c":
+            most = np.max(x.real, axes, keepdims=True, initial=-np.inf)
+        else:
+            most = np.max(x, axes, keepdims=True, initial=-np.inf)
+        most = np.where(np.isfinite(most), most, 0).astype(most.dtype)
+        out = np.log(np.sum(np.exp(x - most), axes, keepdims=True)) + most
+    return out if keepdims else np.squeeze(out, axes)[()]
+
+
+def _logsumexp_partial(y: Any, x: Any, *, axes: Axes, keepdims: bool) -> tuple[Any, Any]:
+    infinite = logical_and(isinf(y), equal(x, y))
+    gap = subtract(where(infinite, 0.0, x), where(infinite, 0.0, y))
+    if type_of(x).dtype.kind == "c":
+        return None, exp(gap)
+    # of infinities that are all there is, each has an equal share if they are +inf, none if -inf
+    count = sum_(cast(infinite, float), axes, keepdims=True)
+    share = divide(where(equal(y, np.inf), 1.0, 0.0), maximum(count, 1.0))
+    return None, where(infinite, share, exp(gap))
+
+
+def _logsumexp_samples() -> list[Sample]:
+    plain = [s for s in standard_samples()() if len(s.args) == 1]
+    row = {"axes": (1,), "keepdims": False}
+    return [
+        *plain,
+        Sample((np.array([[1e4, 0.0], [-1e4, -1e4]]),), row),
+        Sample((draw((2, 3)) + 1j * draw((2, 3), seed=1),), row),
+        Sample((np.array([[-np.inf, 0.5], [-np.inf, -np.inf]]),), row, smooth=False),
+    ]
+
+
+LOGSUMEXP = graded("logsumexp", _logsumexp, np.max, _logsumexp_partial, _logsumexp_samples)
+
+
+def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Array:
+    """``log(sum(exp(x)))`` over `axis`."""
+    x = as_float(operand(x))
+    axes = normalize_axes(axis, type_of(x).ndim)
+    return bind(LOGSUMEXP, (x,), {"axes": axes, "keepdims": keepdims})

@@ -1,0 +1,143 @@
+"""Copying and pickling tensors by PyTorch's rules.
+
+A tensor is rebuilt from a `Storage`, the memory that all views of one allocation share, and from
+where it lies in it. Because a storage is one object, `copy.deepcopy` keeps sharing: of a tensor and
+its view copied together, the copies share memory too (the copy of the view is no view for autograd,
+as in PyTorch); `pickle` separates them. `copy.copy` shares the memory with the original. A deep
+copy keeps ``.grad`` (of a tensor, not of a `Parameter`), a pickle does not, hooks are left behind.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.torch._tensor import Tensor, as_array
+from funcgrad.torch.root import AccumulateGrad, plain
+from funcgrad.transforms.node import new
+
+__all__ = ["Storage", "deep_copy", "place_of", "rebuild", "reduce"]
+
+NO_LEAF = (
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
+    "the moment.  If you were attempting to deepcopy a module, this may be because of a "
+    "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001"
+)
+
+
+class Storage:
+    """The memory of an allocation, as bytes."""
+
+    __slots__ = ("__weakref__", "memory", "owner")
+
+    def __init__(self, memory: np.ndarray[Any, Any], owner: Any = None) -> None:
+        self.memory = memory
+        self.owner = owner  # keeps the array alive by whose id the storage is found
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Storage:
+        made = Storage(self.memory.copy())
+        memo[id(self)] = made
+        return made
+
+    def __reduce__(self) -> Any:
+        return Storage, (np.array(self.memory),)
+
+
+# One storage for each allocation in use: an entry lives as long as its storage, which holds the
+# array, so no other array can have the same id meanwhile.
+storages: weakref.WeakValueDictionary[int, Storage] = weakref.WeakValueDictionary()
+
+
+def _owner(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The array whose memory a view shows, also through `as_strided`, which puts one between."""
+    while True:
+        below = array.base
+        if not isinstance(below, np.ndarray):
+            below = getattr(below, "base", None)
+        if not isinstance(below, np.ndarray):
+            return array
+        array = below
+
+
+def place_of(array: np.ndarray[Any, Any]) -> tuple[Storage, int, tuple[int, ...]]:
+    """The storage in which an array lies, how many bytes after its beginning, and its strides."""
+    owner = _owner(array)
+    found = storages.get(id(owner))
+    if found is None:
+        dense = owner.transpose(sorted(range(owner.ndim), key=lambda k: -owner.strides[k]))
+        if not dense.flags.c_contiguous:  # foreign memory with gaps: only this array is kept
+            own = np.array(array, order="C")
+            return Storage(own.reshape(-1).view(np.uint8)), 0, own.strides
+        found = storages[id(owner)] = Storage(dense.reshape(-1).view(np.uint8), owner)
+    start = found.memory.__array_interface__["data"][0]
+    offset = int(array.__array_interface__["data"][0]) - int(start) if array.size else 0
+    return found, offset, array.strides
+
+
+def _located(x: Tensor) -> tuple[Storage, tuple[str, int, tuple[int, ...], tuple[int, ...]]]:
+    """The storage of a tensor, and what `rebuild` has to know of its place there."""
+    array = as_array(x)
+    storage, offset, strides = place_of(array)
+    return storage, (array.dtype.str, offset, array.shape, strides)
+
+
+def rebuild(
+    cls: type[Tensor],
+    storage: Storage,
+    dtype: Any,
+    offset: int,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    requires_grad: bool,
+) -> Any:
+    """A leaf of the class `cls` in the memory of `storage`, which NumPy holds to its bounds."""
+    if 0 in shape:  # NumPy loses the strides of an empty view
+        array = np.empty(tuple(shape), dtype)
+    else:
+        array = np.ndarray(tuple(shape), dtype, storage.memory, offset, tuple(strides))
+    made = new(cls)
+    made._t, made._grad, made._link = plain(array), None, None
+    return made.requires_grad_() if requires_grad else made
+
+
+def reduce(x: Tensor) -> Any:
+    """What `pickle` and `copy.copy` make of a tensor."""
+    _warn_of_hooks(x)
+    storage, place = _located(x)
+    alone = Storage(storage.memory, storage.owner)  # a pickle shares no memory, as in PyTorch
+    return rebuild, (type(x), alone, *place, x.requires_grad), dict(x.__dict__)
+
+
+def _warn_of_hooks(x: Tensor) -> None:
+    node = x._t.node
+    if type(node) is not AccumulateGrad or node.extra is None:
+        return
+    for hook in node.extra.tensor_hooks.get(0, {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, "
+                "you can decorate the function with @torch.utils.hooks.unserializable_hook to "
+                "suppress this warning",
+                stacklevel=4,
+            )
+
+
+def deep_copy(x: Tensor, memo: dict[int, Any]) -> Tensor:
+    """A leaf with memory of its own, shared as the original shares it with what `memo` has seen."""
+    if not x.is_leaf:
+        raise RuntimeError(NO_LEAF)
+    if id(x) in memo:
+        found: Tensor = memo[id(x)]
+        return found
+    storage, place = _located(x)
+    made: Tensor = rebuild(type(x), copy.deepcopy(storage, memo), *place, x.requires_grad)
+    memo[id(x)] = made
+    if x.grad is not None:
+        made.grad = copy.deepcopy(x.grad, memo)
+    made.__dict__.update(copy.deepcopy(x.__dict__, memo))
+    return made

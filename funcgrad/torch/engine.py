@@ -1,0 +1,115 @@
+"""The backward pass of tensors: the core's, with leaves that accumulate, hooks and freeing.
+
+Where no node has a hook it is the core's pass itself; else, and wherever user code can look, it is
+a `GraphTask`. What is refused is refused before anything is accumulated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from funcgrad.core.types import Array
+from funcgrad.torch.gradients import accumulate_grad, conjugated
+from funcgrad.torch.modes import modes, no_grad
+from funcgrad.torch.root import FREED, AccumulateGrad, GradNode, Pick, edge_of
+from funcgrad.torch.saved import check_saved
+from funcgrad.torch.task import GraphTask
+from funcgrad.transforms.arguments import own
+from funcgrad.transforms.reverse import backward, reachable
+
+__all__ = ["Edge", "conjugated", "run"]
+
+Edge = Any  # a node: of an operation, an output of one, or a leaf
+
+
+def run(
+    roots: Sequence[tuple[Edge, Array]],
+    *,
+    retain_graph: bool,
+    create_graph: bool,
+    inputs: Sequence[Edge] | None = None,
+    accumulate: bool = True,
+) -> list[Array | None]:
+    """Pull the cotangents of `roots` back.
+
+    Without `inputs` every leaf accumulates. With them only the way there is taken: with
+    `accumulate` the leaves among them do, else the cotangents of the inputs are returned.
+    """
+    order: list[Any] = reachable([node for node, _ in roots])
+    ends: list[Any] | None = None
+    needed = order
+    if inputs is not None:
+        ends, needed = _on_the_way(order, inputs)
+    by_hand = _check(needed) or create_graph or modes.anomaly or modes.dual is not None
+    for node in ends or ():
+        by_hand = by_hand or (node is not None and edge_of(node)[0].extra is not None)
+    found: list[Array | None] = []
+    if by_hand or (ends is not None and not set(ends).isdisjoint(needed)):
+        edges = None if inputs is None else [edge_of(node) for node in inputs]
+        found = GraphTask(order, roots, create_graph, edges, accumulate).run()
+    else:
+        found = _quick(roots, needed, ends, accumulate)
+    if not retain_graph:
+        for node in needed:
+            if isinstance(node, GradNode):
+                node.release()
+    return found
+
+
+def _check(needed: Sequence[Any]) -> bool:
+    """Raise for what has been given back or changed; whether user code is on the way."""
+    by_hand = False
+    for node in needed:
+        if node.extra is not None:
+            by_hand = True
+        if type(node) is AccumulateGrad:
+            continue
+        if node.prim.opaque:
+            by_hand = True
+            check_saved(node)
+        if node.saved is FREED or (node.made is not None and node.made[0].count != node.made[1]):
+            check_saved(node)
+        counts = node.counts
+        for k, origin in enumerate(node.origins):
+            if origin is not None:
+                version = origin.held_version
+                if version is not None and version.count != counts[k]:
+                    check_saved(node)
+    return by_hand
+
+
+def _quick(
+    roots: Sequence[tuple[Edge, Array]],
+    order: Sequence[Any],
+    ends: Sequence[Any] | None,
+    accumulate: bool,
+) -> list[Array | None]:
+    """The pass of the core, where no user code can look."""
+    leaves = [node for node in order if type(node) is AccumulateGrad] if ends is None else ends
+    with no_grad():
+        found: list[Any] = own(backward(roots, leaves, order), [g for _, g in roots])
+        found = [None if g is None else conjugated(g) for g in found]
+        if ends is not None and not accumulate:
+            return found
+        for leaf, g in zip(leaves, found, strict=True):
+            if g is not None:
+                accumulate_grad(leaf, g, False)
+    return []
+
+
+def _on_the_way(order: Sequence[Any], inputs: Sequence[Edge]) -> tuple[list[Any], list[Any]]:
+    """The inputs as nodes of the graph (None if they are not in it), and what leads to them."""
+    wanted = {edge_of(node): None for node in inputs}
+    places: dict[Any, Any] = {}
+    for node in order:
+        if (type(node) is Pick or not hasattr(node, "outputs")) and edge_of(node) in wanted:
+            places[edge_of(node)] = node
+    reached = set(places.values())
+    leading: set[Any] = set()
+    for node in reversed(order):
+        if any(p is not None and p in reached for p in node.parents):
+            reached.add(node)
+            leading.add(node)
+    ends = [places.get(edge_of(node)) for node in inputs]
+    return ends, [node for node in order if node in leading]

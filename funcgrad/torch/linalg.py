@@ -1,0 +1,28 @@
+"""``torch.linalg``: linear algebra under PyTorch's newer names."""
+
+from funcgrad.torch.operations.contraction import linalg_cross as cross
+from funcgrad.torch.operations.contraction import matrix_power, multi_dot, vecdot
+from funcgrad.torch.operations.linear_algebra import (
+    LinAlgError,
+    det,
+    eigh,
+    eigvalsh,
+    inv,
+    matrix_rank,
+    solve,
+    solve_triangular,
+    svdvals,
+)
+from funcgrad.torch.operations.linear_algebra import linalg_cholesky as cholesky
+from funcgrad.torch.operations.linear_algebra import linalg_slogdet as slogdet
+from funcgrad.torch.operations.linear_algebra import linalg_svd as svd
+from funcgrad.torch.operations.norms import linalg_norm as norm
+from funcgrad.torch.operations.norms import matrix_norm, vector_norm
+from funcgrad.torch.operations.parts import linalg_diagonal as diagonal
+from funcgrad.torch.operations.products import matmul
+
+__all__ = [
+    "LinAlgError", "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul",
+    "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "slogdet", "solve",
+    "solve_triangular", "svd", "svdvals", "vecdot", "vector_norm",
+]  # fmt: skip

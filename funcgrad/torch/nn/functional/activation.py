@@ -1,0 +1,391 @@
+"""Activations. Each is a function of the core whose derivative at its kinks is PyTorch's.
+
+Where a branch is not chosen its operand is made harmless first, so that nothing overflows there.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from funcgrad.core.types import Array
+from funcgrad.ops import activation as smooth
+from funcgrad.ops import arithmetic as a
+from funcgrad.ops import index
+from funcgrad.ops import transcendental as t
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.nn.functional.common import apply, constant, inplace, widened
+from funcgrad.torch.operations.common import axis_of, boxed, computed, install, named, shape_of
+from funcgrad.torch.operations.promotion import content, dtype_of
+from funcgrad.torch.root import Composite
+
+__all__ = [
+    "celu",
+    "celu_",
+    "elu",
+    "elu_",
+    "gelu",
+    "glu",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "hardtanh_",
+    "leaky_relu",
+    "leaky_relu_",
+    "logsigmoid",
+    "mish",
+    "prelu",
+    "relu",
+    "relu6",
+    "relu_",
+    "selu",
+    "selu_",
+    "sigmoid",
+    "silu",
+    "softplus",
+    "softshrink",
+    "softsign",
+    "tanh",
+    "tanhshrink",
+    "threshold",
+    "threshold_",
+]
+
+SELF = ("", "self")
+
+# --------------------------------------------------------------- relu and what bends at a point
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``max(x, 0)``; the derivative at 0 is 0."""
+    content(input, "relu")
+    out: Tensor = input.relu_() if inplace else input.relu()
+    return out
+
+
+def _hardtanh(x: Array, low: Any, high: Any) -> Array:
+    outside = a.logical_or(a.less_equal(x, low), a.greater_equal(x, high))
+    at_least = a.where(a.less(x, low), low, constant(x))
+    return a.where(outside, a.where(a.greater(x, high), high, at_least), x)
+
+
+HARDTANH = Composite("hardtanh", _hardtanh)
+HARDTANH_NODE = named("HardtanhBackward0", *SELF)
+
+
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """`x` limited to [min_val, max_val]; the derivative at a bound is 0."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    dtype = dtype_of(content(input, "hardtanh"))
+    if dtype.kind == "b":
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    if dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
+    if dtype.kind == "u" and (min_val < 0 or max_val < 0):
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    low, high = dtype.type(min_val), dtype.type(max_val)
+    return apply(HARDTANH, "hardtanh", HARDTANH_NODE, input, inplace, low=low, high=high)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """`x` limited to [0, 6]."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+LEAKY = Composite(
+    "leaky_relu", widened(lambda x, slope: a.where(a.greater(x, 0.0), x, a.multiply(x, slope)))
+)
+LEAKY_NODE = named("LeakyReluBackward0", *SELF)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """`x` above 0, ``negative_slope * x`` else."""
+    return apply(LEAKY, "leaky_relu", LEAKY_NODE, input, inplace, "leaky_relu_cpu",
+                 slope=negative_slope)  # fmt: skip
+
+
+def _prelu(x: Array, w: Array) -> Array:
+    # at 0 the slope is the weight, as a constant: so has it PyTorch's second derivative
+    slope = a.where(a.equal(x, 0.0), constant(w), w)
+    return a.where(a.greater(x, 0.0), x, a.multiply(slope, x))
+
+
+PRELU = Composite("prelu", widened(_prelu))
+PRELU_NODE = named("PreluKernelBackward0", "", "self", "weight")
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """`x` above 0, ``weight * x`` else, with a weight for each channel (dimension 1) or one."""
+    x, w = content(input, "prelu"), content(weight, "prelu", "weight", 2)
+    shape, count = shape_of(x), shape_of(w)
+    size = math.prod(count)
+    channels = shape[1] if len(shape) > 1 else 1
+    if dtype_of(x) != dtype_of(w):
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}"
+        )
+    if size != 1:
+        if not shape:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        if channels != size:
+            raise RuntimeError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{size} and channel size = {channels}."
+            )
+    fitting = [1] * len(shape)
+    if len(shape) > 1:
+        fitting[1] = size
+    if tuple(fitting) != count:
+        w = weight.reshape(fitting).content()
+    return boxed(computed(PRELU, x, w), PRELU_NODE)
+
+
+THRESHOLD = Composite(
+    "threshold", lambda x, bound, value: a.where(a.less_equal(x, bound), value, x)
+)
+THRESHOLD_NODE = named("ThresholdBackward0", *SELF)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """`x` above the threshold, `value` else."""
+    kind = dtype_of(content(input, "threshold")).type
+    return apply(THRESHOLD, "threshold", THRESHOLD_NODE, input, inplace,
+                 bound=threshold, value=kind(value))  # fmt: skip
+
+
+def _softshrink(x: Array, bound: float) -> Array:
+    inside = a.multiply(x, 0.0)  # a NaN stays one
+    below = a.where(a.less(x, -bound), a.add(x, bound), inside)
+    return a.where(a.greater(x, bound), a.subtract(x, bound), below)
+
+
+SOFTSHRINK = Composite("softshrink", widened(_softshrink))
+SOFTSHRINK_NODE = named("SoftshrinkBackward0", *SELF)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """`x` moved towards 0 by `lambd`, 0 within."""
+    if lambd < 0:
+        raise RuntimeError(
+            f"lambda must be in range [0, 3.40282e+38] for input dtype Float, but found {lambd:g}"
+        )
+    return apply(SOFTSHRINK, "softshrink", SOFTSHRINK_NODE, input, kernel="softshrink_check",
+                 bound=lambd)  # fmt: skip
+
+
+def _hardshrink(x: Array, bound: float) -> Array:
+    inside = a.logical_and(a.greater_equal(x, -bound), a.less_equal(x, bound))
+    return a.where(inside, 0.0, x)
+
+
+HARDSHRINK = Composite("hardshrink", _hardshrink)
+HARDSHRINK_NODE = named("HardshrinkBackward0", *SELF)
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """`x` outside [-lambd, lambd], 0 within."""
+    return apply(HARDSHRINK, "hardshrink", HARDSHRINK_NODE, input, kernel="hardshrink_cpu",
+                 bound=lambd)  # fmt: skip
+
+
+install(hardshrink=hardshrink, prelu=prelu)
+
+
+def _hardsigmoid(x: Array) -> Array:
+    return a.divide(_hardtanh(a.add(x, 3.0), 0.0, 6.0), 6.0)
+
+
+HARDSIGMOID = Composite("hardsigmoid", widened(_hardsigmoid))
+HARDSIGMOID_NODE = named("HardsigmoidBackward0", *SELF)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """``(x + 3) / 6``, limited to [0, 1]."""
+    return apply(HARDSIGMOID, "hardsigmoid", HARDSIGMOID_NODE, input, inplace, "hardsigmoid_cpu")
+
+
+def _hardswish(x: Array) -> Array:
+    middle = a.divide(a.multiply(x, a.add(x, 3.0)), 6.0)
+    above = a.where(a.greater_equal(x, 3.0), x, middle)
+    return a.where(a.less_equal(x, -3.0), constant(a.multiply(x, 0.0)), above)
+
+
+HARDSWISH = Composite("hardswish", widened(_hardswish))
+HARDSWISH_NODE = named("HardswishBackward0", *SELF)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x * hardsigmoid(x)``."""
+    return apply(HARDSWISH, "hardswish", HARDSWISH_NODE, input, inplace, "hardswish_cpu")
+
+
+# ------------------------------------------------------------------------- exponential units
+
+
+def _elu(x: Array, alpha: float, scale: float, inner: float) -> Array:
+    curved = a.less(x, 0.0)
+    below = a.where(curved, x, 0.0)
+    left = a.multiply(t.expm1(a.multiply(below, inner)), alpha * scale)
+    # at 0 PyTorch has the slope of the curve, and no curvature
+    right = a.where(a.equal(x, 0.0), a.multiply(x, alpha * scale * inner), a.multiply(x, scale))
+    return a.where(curved, left, right)
+
+
+ELU = Composite("elu", widened(_elu))
+ELU_NODE = named("EluBackward0", *SELF)
+CELU_NODE = named("CeluBackward0", *SELF)
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """`x` above 0, ``alpha * (exp(x) - 1)`` else."""
+    return apply(ELU, "elu", ELU_NODE, input, inplace, "elu_cpu",
+                 alpha=alpha, scale=1.0, inner=1.0)  # fmt: skip
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """`elu` scaled so that activations keep mean 0 and variance 1 (Klambauer et al. 2017)."""
+    return apply(ELU, "selu", ELU_NODE, input, inplace, "elu_cpu",
+                 alpha=SELU_ALPHA, scale=SELU_SCALE, inner=1.0)  # fmt: skip
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """`x` above 0, ``alpha * (exp(x / alpha) - 1)`` else."""
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return apply(ELU, "celu", CELU_NODE, input, inplace, "elu_cpu",
+                 alpha=alpha, scale=1.0, inner=1.0 / alpha)  # fmt: skip
+
+
+# ------------------------------------------------------------------------------ smooth units
+
+
+def sigmoid(input: Tensor) -> Tensor:
+    """``1 / (1 + exp(-x))``."""
+    content(input, "sigmoid")
+    out: Tensor = input.sigmoid()
+    return out
+
+
+def tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent."""
+    content(input, "tanh")
+    out: Tensor = input.tanh()
+    return out
+
+
+def log_sigmoid(x: Array) -> Array:
+    """``log(sigmoid(x))`` of an operand of the core."""
+    return a.subtract(0.0, t.logaddexp(a.negative(x), 0.0))  # 0 at infinity, not -0
+
+
+LOGSIGMOID = Composite("logsigmoid", widened(log_sigmoid))
+LOGSIGMOID_NODE = named("LogSigmoidBackward0", *SELF)
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """``log(sigmoid(x))``, without overflow."""
+    return apply(LOGSIGMOID, "log_sigmoid", LOGSIGMOID_NODE, input, kernel="log_sigmoid_cpu")
+
+
+SILU_NODE = named("SiluBackward0", *SELF)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x * sigmoid(x)``."""
+    return apply(smooth.silu, "silu", SILU_NODE, input, inplace, "silu_cpu", "biu")
+
+
+MISH = Composite("mish", widened(lambda x: a.multiply(x, t.tanh(t.logaddexp(x, 0.0)))))
+MISH_NODE = named("MishBackward0", *SELF)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x * tanh(softplus(x))``."""
+    return apply(MISH, "mish", MISH_NODE, input, inplace, "mish_cpu")
+
+
+def _gelu_tanh(x: Array) -> Array:
+    cube = a.multiply(a.multiply(x, x), x)
+    inner = a.multiply(a.add(x, a.multiply(cube, 0.044715)), math.sqrt(2.0 / math.pi))
+    return a.multiply(a.multiply(x, 0.5), a.add(t.tanh(inner), 1.0))
+
+
+GELU_TANH = Composite("gelu_tanh", widened(_gelu_tanh))
+GELU_NODE = named("GeluBackward0", *SELF)
+
+
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+    """`x` times the normal distribution function of `x`, or its approximation by ``"tanh"``."""
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    prim = smooth.gelu if approximate == "none" else GELU_TANH
+    return apply(prim, "gelu", GELU_NODE, input, kernel="GeluKernelImpl")
+
+
+def _softplus(x: Array, beta: float, bound: float) -> Array:
+    scaled = a.multiply(x, beta)
+    linear = a.greater(scaled, bound)
+    below = a.where(linear, 0.0, scaled)
+    return a.where(linear, x, a.divide(t.log1p(t.exp(below)), beta))
+
+
+SOFTPLUS = Composite("softplus", widened(_softplus))
+SOFTPLUS_NODE = named("SoftplusBackward0", *SELF)
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """``log(1 + exp(beta x)) / beta``, and `x` itself where ``beta x`` is above the threshold."""
+    return apply(SOFTPLUS, "softplus", SOFTPLUS_NODE, input, kernel="softplus_cpu",
+                 beta=beta, bound=threshold)  # fmt: skip
+
+
+def softsign(input: Tensor) -> Tensor:
+    """``x / (1 + |x|)``."""
+    content(input, "softsign")
+    out: Tensor = input / (input.abs() + 1)
+    return out
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """``x - tanh(x)``."""
+    content(input, "tanhshrink")
+    out: Tensor = input - input.tanh()
+    return out
+
+
+def _glu(x: Array, axis: int) -> Array:
+    half = shape_of(x)[axis] // 2
+    lead = (slice(None),) * axis
+    first = index.getitem(x, (*lead, slice(None, half)))
+    return a.multiply(first, smooth.expit(index.getitem(x, (*lead, slice(half, None)))))
+
+
+GLU = Composite("glu", widened(_glu))
+GLU_NODE = named("GluBackward0", *SELF)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along a dimension times the sigmoid of the second."""
+    shape = shape_of(content(input, "glu"))
+    if not shape:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    axis = axis_of(dim, len(shape))
+    if shape[axis] % 2:
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {axis} is size {shape[axis]}"
+        )
+    return apply(GLU, "glu", GLU_NODE, input, kernel="glu_cpu", axis=axis)
+
+
+relu_ = inplace(relu)
+elu_ = inplace(elu)
+selu_ = inplace(selu)
+celu_ = inplace(celu)
+leaky_relu_ = inplace(leaky_relu)
+hardtanh_ = inplace(hardtanh)
+threshold_ = inplace(threshold)

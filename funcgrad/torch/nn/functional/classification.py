@@ -1,0 +1,308 @@
+"""Losses of classification: negative log likelihood and cross entropy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.tracer import concrete, type_of, value
+from funcgrad.core.types import Array
+from funcgrad.ops import arithmetic as a
+from funcgrad.ops import index, sums
+from funcgrad.ops import shape as shapes
+from funcgrad.torch import dtypes
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.modes import modes
+from funcgrad.torch.nn.functional.common import by_number, reduction_of, widened
+from funcgrad.torch.nn.functional.softmax import log_softmax
+from funcgrad.torch.operations.common import boxed, computed, named, shape_of
+from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
+from funcgrad.torch.operations.recorded import refuse_kinds
+from funcgrad.torch.root import Composite
+
+__all__ = ["cross_entropy", "nll_loss"]
+
+Shape = tuple[int, ...]
+
+
+def _negative_log_likelihood(
+    x: Array, target: Array, *weight: Array, reduction: str, ignore: int
+) -> Array:
+    """`x` is (C), (N, C) or (N, C, H, W); the target has no classes."""
+    shape = shape_of(x)
+    rows = math.prod(shape) // shape[0 if len(shape) == 1 else 1] if 0 not in shape else 0
+    classes = shape[0] if len(shape) == 1 else shape[1]
+    if len(shape) == 4:
+        x = shapes.transpose(x, (0, 2, 3, 1))
+    x, flat = shapes.reshape(x, (rows, classes)), shapes.reshape(target, (rows,))
+    kept = a.not_equal(flat, ignore)
+    safe = a.where(kept, flat, 0)
+    picked = index.gather(x, np.arange(rows), safe)
+    dtype = dtype_of(x)
+    if weight:
+        w = a.where(kept, index.gather(weight[0], safe), dtype.type(0))
+    else:
+        w = a.cast(kept, dtype)
+    loss = a.where(kept, a.negative(a.multiply(picked, w)), dtype.type(0))
+    if reduction == "none":
+        return shapes.reshape(loss, shape_of(target))
+    total = sums.sum(loss)
+    return total if reduction == "sum" else a.divide(total, sums.sum(w))
+
+
+# the target and the weight are never differentiated
+NLL = Composite("nll_loss", widened(_negative_log_likelihood), fixed=1)
+NLL_WEIGHTED = Composite("weighted_nll_loss", widened(_negative_log_likelihood), fixed=2)
+NLL_NODE = named("NllLossBackward0", "", "self", "target", "weight")
+NLL_2D_NODE = named("NllLoss2DBackward0", "", "self", "target", "weight")
+
+
+def _check_target(x: Shape, target: Array, ignore: int) -> None:
+    kind = kind_of(target)
+    if kind not in (dtypes.int64, dtypes.uint8):
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {dtypes.scalar_name(kind)}"
+        )
+    if concrete(target):
+        given = np.asarray(value(target))
+        classes = x[0] if len(x) == 1 else x[1]
+        bad = (given != ignore) & ((given < 0) | (given >= classes))
+        if bad.any():
+            raise IndexError(f"Target {given[bad].flat[0]} is out of bounds.")
+
+
+def _check_shapes(x: Shape, target: Shape) -> None:
+    if len(x) == 1 and len(target) == 1 and target[0] != 1:
+        raise ValueError(
+            f"For 1D input, 1D target must have size 1, but got target size: {target[0]}"
+        )
+    if len(x) > 1 and x[:1] != target[:1]:
+        raise ValueError(
+            f"Expected input batch_size ({x[0]}) to match target batch_size "
+            f"({target[0] if target else 1})."
+        )
+    if len(x) <= 2 and len(target) > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if len(x) == 4 and len(target) == 3 and x[2:] != target[1:]:
+        raise RuntimeError(f"size mismatch (got input: {list(x)} , target: {list(target)}")
+    if len(x) > 2 and (x[0], *x[2:]) != target:
+        wanted = [x[0], *x[2:]]
+        raise RuntimeError(f"Expected target size {wanted}, got {list(target)}")
+
+
+def _check_weight(weight: Tensor, x: Array, flat: bool) -> Array:
+    w = content(weight, "nll_loss", "weight", 3)
+    shape = shape_of(x)
+    classes = shape[0] if len(shape) == 1 else shape[1]
+    if shape_of(w) != (classes,):
+        if not flat:
+            raise RuntimeError("weight tensor should be defined either for all or no classes")
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but "
+            f"got weight tensor of shape: {list(shape_of(w))}"
+        )
+    if dtype_of(w) != dtype_of(x):
+        raise RuntimeError(
+            f"expected scalar type {dtypes.scalar_name(kind_of(x))} but found "
+            f"{dtypes.scalar_name(kind_of(w))}"
+        )
+    if modes.grad and weight.requires_grad:
+        raise RuntimeError(
+            "The function 'nll_loss_forward' is not differentiable with respect to argument "
+            "'weight'. This input cannot have requires_grad True."
+        )
+    return w
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log likelihood of classes, given log probabilities.
+
+    Parameters
+    ----------
+    input : Tensor
+        Log probabilities: (C), (N, C) or (N, C, d1, …).
+    target : Tensor
+        Classes: (), (N) or (N, d1, …), of int64 or uint8.
+    weight : Tensor, optional
+        Of each class: (C). The mean is the weighted one.
+    ignore_index : int, optional
+        The class that does not count.
+    reduction : {"mean", "sum", "none"}, optional
+
+    Raises
+    ------
+    IndexError
+        A class that is negative or not below C.
+    ValueError, RuntimeError
+        Shapes or dtypes that do not fit.
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> logs = torch.tensor([[-1.0, -2.0], [-3.0, -4.0]])
+    >>> torch.nn.functional.nll_loss(logs, torch.tensor([0, 1]))
+    tensor(2.5000)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    content(input, "nll_loss_nd")
+    content(target, "nll_loss_nd", "target", 2)
+    rank = input.dim()
+    if rank < 1:
+        raise ValueError(f"Expected 1 or more dimensions (got {rank})")
+    _check_shapes(tuple(input.shape), tuple(target.shape))
+    if rank in (1, 2, 4):
+        return _nll(input, target, weight, ignore_index, reduction)
+    shape, out = tuple(input.shape), tuple(target.shape)
+    n, c = shape[:2]
+    size = math.prod(shape[2:])
+    loss = _nll(input.reshape(n, c, 1, size), target.reshape(n, 1, size), weight, ignore_index,
+                reduction)  # fmt: skip
+    if reduction == "none":
+        loss = loss.reshape(out)
+    return loss
+
+
+def _nll(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore: int, reduction: str
+) -> Tensor:
+    x, y = input.content(), target.content()
+    flat = input.dim() <= 2
+    refuse_kinds("nll_loss_out_frame" if flat else "nll_loss2d_forward_out_frame", "biuc", x)
+    _check_target(shape_of(x), y, ignore)
+    node = NLL_NODE if flat else NLL_2D_NODE
+    if weight is None:
+        return boxed(computed(NLL, x, y, reduction=reduction, ignore=ignore), node)
+    w = _check_weight(weight, x, flat)
+    return boxed(computed(NLL_WEIGHTED, x, y, w, reduction=reduction, ignore=ignore), node)
+
+
+# ---------------------------------------------------------------------------- cross entropy
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """The cross entropy of classes or class probabilities, given logits.
+
+    Parameters
+    ----------
+    input : Tensor
+        Logits: (C), (N, C) or (N, C, d1, …).
+    target : Tensor
+        Classes, as for `nll_loss`, or probabilities in the shape of `input`.
+    weight : Tensor, optional
+        Of each class: (C).
+    ignore_index : int, optional
+        The class that does not count.
+    reduction : {"mean", "sum", "none"}, optional
+    label_smoothing : float, optional
+        How much of the probability is spread over all classes, in [0, 1].
+
+    Raises
+    ------
+    IndexError, ValueError, RuntimeError
+        As `nll_loss`.
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> logits = torch.zeros(1, 2, requires_grad=True)
+    >>> torch.nn.functional.cross_entropy(logits, torch.tensor([0]))
+    tensor(0.6931, grad_fn=<NllLossBackward0>)
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    content(input, "cross_entropy_loss")
+    content(target, "cross_entropy_loss", "target", 2)
+    axis = 0 if input.dim() == 1 else 1
+    if input.shape == target.shape:
+        return _of_probabilities(input, target, weight, reduction, label_smoothing, axis)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+    logs = log_softmax(input, axis)
+    loss = nll_loss(logs, target, weight, None, ignore_index, None, reduction)
+    if not label_smoothing:
+        return loss
+    smooth = _smoothed(logs, target, weight, ignore_index, reduction, axis)
+    share = label_smoothing / input.shape[axis]
+    out: Tensor = by_number(loss * (1 - label_smoothing), "Mul") + by_number(smooth * share, "Mul")
+    return out
+
+
+def _fitted(weight: Tensor, rank: int, axis: int) -> Tensor:
+    """A weight for each class, as a factor of the logits."""
+    shape = [1] * rank
+    shape[axis] = type_of(weight._t).shape[0]
+    out: Tensor = weight.reshape(shape)
+    return out
+
+
+def _smoothed(
+    logs: Tensor, target: Tensor, weight: Tensor | None, ignore: int, reduction: str, axis: int
+) -> Tensor:
+    """The loss of the part of the probability that is spread over all classes."""
+    given = logs if weight is None else logs * _fitted(weight, logs.dim(), axis)
+    ignored = target == ignore
+    smooth: Tensor = (-given.sum(axis)).masked_fill(ignored, 0.0)
+    if reduction == "none":
+        return smooth
+    total: Tensor = smooth.sum()
+    if reduction == "sum":
+        return total
+    if weight is None:
+        out: Tensor = total / (~ignored).sum()
+        return out
+    counted = weight.detach()[target.masked_fill(ignored, 0)].masked_fill(ignored, 0.0)
+    out = total / counted.sum()
+    return out
+
+
+def _of_probabilities(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: str,
+    smoothing: float,
+    axis: int,
+) -> Tensor:
+    if not target.is_floating_point():
+        raise RuntimeError(
+            "Expected floating point type for target with class probabilities, got "
+            f"{dtypes.scalar_name(target.dtype)}"
+        )
+    classes = input.shape[axis] if input.dim() else 1
+    if weight is not None and tuple(weight.shape) != (classes,):
+        raise RuntimeError(
+            f"cross_entropy: weight tensor should be defined either for all {classes} classes or "
+            f"no classes but got weight tensor of shape: {list(weight.shape)}"
+        )
+    if not 0.0 <= smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {smoothing:g}")
+    if smoothing > 0.0:
+        target = target * (1 - smoothing) + smoothing / classes
+    logs: Any = log_softmax(input, axis if input.dim() else 0) * target
+    if weight is not None:
+        logs = logs * _fitted(weight, input.dim(), axis)
+    if reduction == "none":
+        return -logs.sum(axis)  # type: ignore[no-any-return]
+    total: Tensor = -logs.sum()
+    if reduction == "sum":
+        return total
+    items = input.numel() // classes if classes else 0
+    return by_number(total / items, "Div")

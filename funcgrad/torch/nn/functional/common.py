@@ -1,0 +1,124 @@
+"""What the functions of `nn.functional` share."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.tracer import bind
+from funcgrad.core.types import Array
+from funcgrad.ops.arithmetic import cast
+from funcgrad.ops.constant import STOP_GRADIENT
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.operations.common import boxed, computed, mismatch, named
+from funcgrad.torch.operations.promotion import content, dtype_of
+from funcgrad.torch.operations.recorded import refuse_kinds
+from funcgrad.torch.root import GradNode, RootTracer
+from funcgrad.torch.views import check_writable, write
+
+__all__ = [
+    "apply",
+    "broadcast",
+    "by_number",
+    "constant",
+    "inplace",
+    "reduction_of",
+    "renamed",
+    "widened",
+]
+
+TWINS = ("EluBackward0", "CeluBackward0", "LeakyReluBackward0")
+HALF, SINGLE = np.dtype(np.float16), np.dtype(np.float32)
+
+
+def constant(x: Array) -> Array:
+    """`x` with no derivative."""
+    return bind(STOP_GRADIENT, (x,))
+
+
+def widened(core: Callable[..., Any]) -> Callable[..., Any]:
+    """`core` with half precision computed in single precision, as PyTorch does it."""
+
+    def function(*xs: Any, **params: Any) -> Any:
+        if dtype_of(xs[0]) != HALF:
+            return core(*xs, **params)
+        wide = [cast(x, SINGLE) if dtype_of(x) == HALF else x for x in xs]
+        return cast(core(*wide, **params), HALF)
+
+    return function
+
+
+def apply(
+    prim: Callable[..., Any],
+    name: str,
+    node: type[GradNode],
+    input: Any,
+    inplace: bool = False,
+    kernel: str = "",
+    refused: str = "biuc",
+    **params: Any,
+) -> Tensor:
+    """A function of one tensor; `kernel` is PyTorch's, for which kinds of dtypes are refused."""
+    x = content(input, name)
+    if kernel:
+        refuse_kinds(kernel, refused, x)
+    if inplace:
+        check_writable(input)
+        if node.__name__ in TWINS:  # PyTorch has another derivative, by the result
+            node = named(node.__name__.replace("0", "1"), "result")
+    out = boxed(computed(prim, x, **params), node)
+    return write(input, out._t) if inplace else out
+
+
+def inplace(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The function that PyTorch names with an underscore at the end."""
+
+    def changed(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return function(input, *args, inplace=True, **kwargs)
+
+    changed.__name__ = changed.__qualname__ = f"{function.__name__}_"
+    changed.__doc__ = f"`{function.__name__}`, in place."
+    return changed
+
+
+def broadcast(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in their common shape; PyTorch's RuntimeError where they have none."""
+    a, b = tuple(x.shape), tuple(y.shape)
+    try:
+        shape = np.broadcast_shapes(a, b)
+    except ValueError as error:
+        raise RuntimeError(mismatch([a, b]) or str(error)) from None
+    return x if a == shape else x.expand(shape), y if b == shape else y.expand(shape)
+
+
+def renamed(x: Tensor, name: str, *saved: str, shown: tuple[int, ...] | None = None) -> Tensor:
+    """Give the node of `x` another name: PyTorch's for the same operation, reached otherwise."""
+    t = x._t
+    if type(t) is RootTracer and isinstance(t.node, GradNode):
+        t.node.__class__ = named(name, *(saved or type(t.node).saved_names), shown=shown)
+    return x
+
+
+def by_number(x: Tensor, name: str) -> Tensor:
+    """Give the node of `x` the name that PyTorch's C++ gives an operation with a number."""
+    return renamed(x, f"{name}Backward1", "", "", "other", shown=(0,))
+
+
+def reduction_of(
+    reduction: str, size_average: bool | None = None, reduce: bool | None = None
+) -> str:
+    """The reduction: ``"none"``, ``"mean"`` or ``"sum"``; PyTorch's ValueError for another."""
+    if size_average is not None or reduce is not None:
+        average = size_average is None or size_average
+        reduction = "none" if reduce is False else "mean" if average else "sum"
+        warnings.warn(
+            "size_average and reduce args will be deprecated, please use "
+            f"reduction='{reduction}' instead.",
+            stacklevel=3,
+        )
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return reduction

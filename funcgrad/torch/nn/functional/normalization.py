@@ -1,0 +1,152 @@
+"""Normalisation of activations, and dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from funcgrad.core.types import Array
+from funcgrad.ops import arithmetic as a
+from funcgrad.ops import sums
+from funcgrad.torch import dtypes
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.nn.functional.common import by_number, widened
+from funcgrad.torch.operations.common import boxed, computed, named, shape_of
+from funcgrad.torch.operations.creation import empty
+from funcgrad.torch.operations.promotion import content, dtype_of
+from funcgrad.torch.operations.recorded import refuse_kinds
+from funcgrad.torch.root import Composite
+from funcgrad.torch.views import check_writable, write
+
+__all__ = ["dropout", "layer_norm", "rms_norm"]
+
+
+def _layer_norm(
+    x: Array, w: Array, b: Array, axes: tuple[int, ...], eps: float, scaled: bool, moved: bool
+) -> Array:
+    centred = a.subtract(x, sums.mean(x, axes, keepdims=True))
+    variance = sums.mean(a.multiply(centred, centred), axes, keepdims=True)
+    y = a.multiply(centred, a.reciprocal(a.sqrt(a.add(variance, eps))))
+    if scaled:
+        y = a.multiply(y, w)
+    return a.add(y, b) if moved else y
+
+
+LAYER_NORM = Composite("layer_norm", widened(_layer_norm))
+LAYER_NORM_NODE = named("NativeLayerNormBackward0", "", "input", "weight", "bias")
+
+
+def _check_normalized(
+    name: str, shape: tuple[int, ...], normalized: tuple[int, ...], **parts: Tensor | None
+) -> None:
+    if not normalized:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+            f"element, but got normalized_shape = {list(normalized)}"
+        )
+    for part, x in parts.items():
+        if x is not None and tuple(x.shape) != normalized:
+            raise RuntimeError(
+                f"Expected {part} to be of same shape as normalized_shape, but got {part} of shape "
+                f"{list(x.shape)} and normalized_shape = {list(normalized)}"
+            )
+    if shape[len(shape) - len(normalized) :] != normalized or len(shape) < len(normalized):
+        wanted = "".join(f", {n}" for n in normalized)
+        raise RuntimeError(
+            f"Given normalized_shape={list(normalized)}, expected input with shape [*{wanted}], "
+            f"but got input of size{list(shape)}"
+        )
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """The last dimensions brought to mean 0 and variance 1, then scaled and moved.
+
+    Parameters
+    ----------
+    input : Tensor
+    normalized_shape : sequence of int
+        The extents of the last dimensions, over which mean and variance are taken.
+    weight, bias : Tensor, optional
+        Of that shape.
+    eps : float, optional
+        Added to the variance.
+
+    Raises
+    ------
+    RuntimeError
+        Shapes or dtypes that do not fit.
+    """
+    x, normalized = content(input, "layer_norm"), tuple(int(n) for n in normalized_shape)
+    shape = shape_of(x)
+    _check_normalized("layer_norm", shape, normalized, weight=weight, bias=bias)
+    refuse_kinds("LayerNormKernelImpl", "biuc", x)
+    for part in (weight, bias):
+        if part is not None and part.dtype is not input.dtype:
+            raise RuntimeError(
+                "mixed dtype (CPU): expect parameter to have scalar type of "
+                f"{dtypes.scalar_name(input.dtype)}"
+            )
+    axes = tuple(range(len(shape) - len(normalized), len(shape)))
+    one, zero = dtype_of(x).type(1), dtype_of(x).type(0)
+    out = computed(
+        LAYER_NORM,
+        x,
+        one if weight is None else weight.content(),
+        zero if bias is None else bias.content(),
+        axes=axes,
+        eps=eps,
+        scaled=weight is not None,
+        moved=bias is not None,
+    )
+    return boxed(out, LAYER_NORM_NODE)
+
+
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:
+    """The last dimensions divided by their root mean square, then scaled."""
+    x, normalized = content(input, "rms_norm"), tuple(int(n) for n in normalized_shape)
+    shape = shape_of(x)
+    _check_normalized("rms_norm", shape, normalized, weight=weight)
+    axes = tuple(range(len(shape) - len(normalized), len(shape)))
+    least = dtypes.finfo(input.dtype).eps if eps is None else eps
+    size = by_number((input * input).mean(axes, keepdim=True) + least, "Add").rsqrt()
+    out: Tensor = input * size
+    return out if weight is None else out * weight
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zeros with probability `p`; what stays is divided by ``1 - p``. Nothing unless `training`.
+
+    Raises
+    ------
+    ValueError
+        A probability outside [0, 1].
+    """
+    content(input, "dropout")
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0.0:
+        return input
+    if not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError(
+            "result type Float can't be cast to the desired output type "
+            f"{dtypes.scalar_name(input.dtype)}"
+        )
+    if p < 1.0:
+        factor = empty(tuple(input.shape), dtype=input.dtype).bernoulli_(1 - p) / (1 - p)
+    else:
+        factor = empty(tuple(input.shape), dtype=input.dtype).zero_()
+    if inplace:
+        check_writable(input)
+        return write(input, (input * factor)._t)
+    out: Tensor = input * factor
+    return out

@@ -1,0 +1,140 @@
+"""Clipping gradients, and parameters as one vector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.torch._tensor import Tensor, as_array, box
+from funcgrad.torch.modes import no_grad
+from funcgrad.torch.operations.joining import cat
+
+__all__ = [
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "get_total_norm",
+    "parameters_to_vector",
+    "vector_to_parameters",
+]
+
+Tensors = Tensor | Iterable[Tensor]
+
+
+def _listed(parameters: Tensors) -> list[Tensor]:
+    return [parameters] if isinstance(parameters, Tensor) else list(parameters)
+
+
+def get_total_norm(
+    tensors: Tensors,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The norm of all tensors as if they were one vector."""
+    given, order = _listed(tensors), float(norm_type)
+    if not given:
+        return box(np.zeros((), np.float32))
+    arrays = [as_array(g) for g in given]
+    norms = [np.linalg.norm(g.reshape(-1), order).astype(g.real.dtype) for g in arrays]
+    total = np.linalg.norm(np.stack(norms), order).astype(norms[0].dtype)
+    if error_if_nonfinite and not np.isfinite(total):
+        raise RuntimeError(
+            f"The total norm of order {order} for gradients from `parameters` is non-finite, so it "
+            "cannot be clipped. To disable this error and scale the gradients by the non-finite "
+            "norm anyway, set `error_if_nonfinite=False`"
+        )
+    return box(np.asarray(total))
+
+
+def clip_grads_with_norm_(
+    parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Scale the gradients so that `total_norm` becomes at most `max_norm`, in place."""
+    factor = np.minimum(max_norm / (as_array(total_norm) + 1e-6), 1.0)
+    for p in _listed(parameters):
+        if p.grad is not None:
+            array = as_array(p.grad)
+            array *= factor.astype(array.dtype)
+            p.grad._t.version.count += 1
+
+
+def clip_grad_norm_(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scale the gradients so that their common norm is at most `max_norm`, in place.
+
+    Parameters
+    ----------
+    parameters : Tensor or iterable of Tensors
+    max_norm : float
+    norm_type : float, optional
+        The order of the norm; ``inf`` is the largest element.
+    error_if_nonfinite : bool, optional
+        Whether NaN and infinity raise.
+
+    Returns
+    -------
+    Tensor
+        The norm before.
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> p = torch.zeros(2, requires_grad=True)
+    >>> p.grad = torch.tensor([3.0, 4.0])
+    >>> torch.nn.utils.clip_grad_norm_([p], 1.0)
+    tensor(5.)
+    >>> p.grad
+    tensor([0.6000, 0.8000])
+    """
+    given = _listed(parameters)
+    total = get_total_norm(
+        [p.grad for p in given if p.grad is not None], norm_type, error_if_nonfinite
+    )
+    clip_grads_with_norm_(given, max_norm, total)
+    return total
+
+
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
+    """Limit each element of the gradients to [-clip_value, clip_value], in place."""
+    for p in _listed(parameters):
+        if p.grad is not None:
+            array = as_array(p.grad)
+            np.clip(array, -float(clip_value), float(clip_value), out=array)
+            p.grad._t.version.count += 1
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All parameters one after the other, as a vector.
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> torch.nn.utils.parameters_to_vector([torch.ones(2), torch.zeros(1)])
+    tensor([1., 1., 0.])
+    """
+    out: Tensor = cat([p.view(-1) for p in parameters])
+    return out
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Make the parts of a vector the contents of the parameters; they share its memory."""
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected torch.Tensor, but got: {_name(vec)}")
+    start = 0
+    with no_grad():
+        for p in parameters:
+            size = p.numel()
+            p.data = vec[start : start + size].view_as(p).data
+            start += size
+
+
+def _name(x: Any) -> str:
+    return type(x).__name__

@@ -1,0 +1,291 @@
+"""Dimensions in another order, dimensions of extent one, and expanding. All give views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.ops import shape as shapes
+from funcgrad.torch._tensor import Size, Tensor
+from funcgrad.torch.operations.common import (
+    axis_of,
+    install,
+    method,
+    mismatch,
+    numpy_names,
+    shape_of,
+)
+from funcgrad.torch.operations.reshaping import content_shape, given
+from funcgrad.torch.root import GradNode, RootTracer, node_class
+from funcgrad.torch.views import check_writable, make_view
+
+__all__ = [
+    "broadcast_shapes", "broadcast_tensors", "broadcast_to", "expand", "moveaxis", "movedim",
+    "permute", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze",
+]  # fmt: skip
+
+# ------------------------------------------------------------------------- in another order
+
+
+def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
+    """The dimensions in another order."""
+    n = len(shape_of(content_shape(input, "permute")))
+    wanted = given("permute", "dims", order, dims)
+    if len(wanted) != n:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            f"length of the desired ordering of dimensions i.e. input.dim() = {n} is not equal "
+            f"to len(dims) = {len(wanted)}"
+        )
+    axes = tuple(axis_of(d, n) for d in wanted)
+    if len(set(axes)) != n:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return permuted(input, axes, "PermuteBackward0")
+
+
+install(permute=permute)
+
+
+def permuted(x: Tensor, axes: tuple[int, ...], name: str) -> Tensor:
+    """A view with the axes in an order that has been checked."""
+    return make_view(x, lambda v: v.transpose(axes), lambda c: shapes.transpose(c, axes), name)
+
+
+@method("transpose", "swapaxes", "swapdims")
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dimensions exchanged."""
+    return _exchanged(content_shape(input, "transpose"), dim0, dim1, "TransposeBackward0")
+
+
+def _exchanged(x: Tensor, dim0: int, dim1: int, name: str) -> Tensor:
+    n = len(shape_of(x))
+    axes = list(range(n))
+    i, j = axis_of(dim0, n), axis_of(dim1, n)
+    if n:
+        axes[i], axes[j] = axes[j], axes[i]
+    return permuted(x, tuple(axes), name)
+
+
+swapaxes = swapdims = transpose
+
+
+@method()
+def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix."""
+    n = len(shape_of(content_shape(input, "t")))
+    if n > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
+    if n < 2:
+        return permuted(input, tuple(range(n)), "TBackward0")
+    return _exchanged(input, 0, 1, "TBackward0")
+
+
+@method()
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """Dimensions moved to other places; the others keep their order."""
+    n = len(shape_of(content_shape(input, "movedim")))
+    pairs = [d if isinstance(d, (tuple, list)) else (d,) for d in (source, destination)]
+    if len(pairs[0]) != len(pairs[1]):
+        raise RuntimeError(
+            "movedim: Invalid source or destination dims: source "
+            f"({list(pairs[0])} dims) should contain the same number of dims as destination "
+            f"({list(pairs[1])} dims)"
+        )
+    from_, to = ([axis_of(d, n) for d in dims] for dims in pairs)
+    for name, dims, shown in (("source", from_, pairs[0]), ("destination", to, pairs[1])):
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(shown)})")
+    if not n:
+        return permuted(input, (), "AliasBackward0")
+    axes = [d for d in range(n) if d not in from_]
+    for place, d in sorted(zip(to, from_, strict=True)):
+        axes.insert(place, d)
+    return permuted(input, tuple(axes), "PermuteBackward0")
+
+
+moveaxis = movedim
+install(moveaxis=movedim)
+
+
+def _matrix_transpose(self: Tensor) -> Tensor:
+    """The last two dimensions exchanged."""
+    if len(shape_of(self)) < 2:
+        raise RuntimeError(
+            "tensor.mT is only supported on matrices or batches of matrices. Got "
+            f"{len(shape_of(self))}-D tensor."
+        )
+    return transpose(self, -2, -1)
+
+
+def _reversed(self: Tensor) -> Tensor:
+    """The dimensions in reverse order."""
+    return permuted(self, tuple(range(len(shape_of(self))))[::-1], "PermuteBackward0")
+
+
+install(T=property(_reversed), mT=property(_matrix_transpose))
+
+
+# --------------------------------------------------------------------- dimensions of extent one
+
+
+@method()
+@numpy_names
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """A new dimension of extent 1."""
+    shape = shape_of(content_shape(input, "unsqueeze"))
+    k = axis_of(dim, len(shape), extra=1)
+    new = (*shape[:k], 1, *shape[k:])
+    return make_view(
+        input, lambda v: np.expand_dims(v, k), lambda c: shapes.reshape(c, new),
+        "UnsqueezeBackward0",
+    )  # fmt: skip
+
+
+@method()
+@numpy_names
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+    """Without the dimensions of extent 1, or those among `dim`."""
+    shape = shape_of(content_shape(input, "squeeze"))
+    n = len(shape)
+    if dim is None:
+        drop = tuple(k for k in range(n) if shape[k] == 1)
+        name = "SqueezeBackward0"
+    else:
+        several = isinstance(dim, (tuple, list))
+        axes = {axis_of(d, n) for d in (dim if several else (dim,))}
+        drop = tuple(k for k in sorted(axes) if n and shape[k] == 1)
+        name = "SqueezeBackward2" if several else "SqueezeBackward1"
+    new = tuple(s for k, s in enumerate(shape) if k not in drop)
+    return make_view(input, lambda v: np.squeeze(v, drop), lambda c: shapes.reshape(c, new), name)
+
+
+# --------------------------------------------------------------------------------- expanding
+
+
+def _expanded_shape(x: Tensor, target: tuple[int, ...]) -> tuple[int, ...]:
+    shape = shape_of(x)
+    if len(target) < len(shape):
+        raise RuntimeError(
+            f"expand({x.type()}{{{list(shape)}}}, size={list(target)}): the number of sizes "
+            f"provided ({len(target)}) must be greater or equal to the number of dimensions in the "
+            f"tensor ({len(shape)})"
+        )
+    lead = len(target) - len(shape)
+    full: list[int] = []
+    for k in reversed(range(len(target))):
+        n = target[k]
+        own = shape[k - lead] if k >= lead else 1
+        if n == -1 and k < lead:
+            raise RuntimeError(
+                "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing "
+                f"dimension {k}"
+            )
+        if n not in (-1, own) and own != 1:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({own}) at "
+                f"non-singleton dimension {k}.  Target sizes: {list(target)}.  Tensor sizes: "
+                f"{list(shape)}"
+            )
+        full.append(own if n == -1 else n)
+    return tuple(reversed(full))
+
+
+def _repeated(v: Any, shape: tuple[int, ...]) -> Any:
+    """A view of an array in which repeated dimensions have stride 0."""
+    lead = len(shape) - v.ndim
+    steps = (
+        0 if own == 1 and n != 1 else step
+        for own, n, step in zip(v.shape, shape[lead:], v.strides, strict=True)
+    )
+    return np.lib.stride_tricks.as_strided(v, shape, ((0,) * lead) + tuple(steps))
+
+
+def expand(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
+    """Broadcast to larger sizes, without copying; -1 keeps an extent."""
+    content_shape(input, "expand")
+    final = _expanded_shape(input, given("expand", "size", sizes, size))
+    return make_view(
+        input, lambda v: _repeated(v, final), lambda c: shapes.broadcast_to(c, final),
+        "ExpandBackward0",
+    )  # fmt: skip
+
+
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """`expand` to the shape of another tensor."""
+    return expand(self, tuple(other.shape))
+
+
+def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
+    """`expand` as a function."""
+    return expand(input, tuple(size))
+
+
+install(expand=expand, expand_as=expand_as, broadcast_to=broadcast_to)
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """Tensors expanded to their common shape."""
+    xs = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    all_shapes = [shape_of(x) for x in xs]
+    message = mismatch(all_shapes)
+    if message is not None:
+        raise RuntimeError(message)
+    shape = np.broadcast_shapes(*all_shapes)
+    return tuple(x if shape_of(x) == shape else expand(x, shape) for x in xs)
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The common shape to which shapes are broadcast."""
+    out: list[int] = []
+    for k, shape in enumerate(shapes):
+        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+        out = [1] * (len(sizes) - len(out)) + out
+        for back in range(1, len(sizes) + 1):
+            n = sizes[-back]
+            if n != 1 and out[-back] not in (1, n):
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {n} at {-back}! Mismatching "
+                    f"argument at index {k} had {sizes}; but expected shape should be "
+                    f"broadcastable to {out}"
+                )
+            out[-back] = n if n != 1 else out[-back]
+    return Size(out)
+
+
+# --------------------------------------------------------------------------- views in place
+
+
+def _in_place(function: Callable[..., Tensor], name: str, node: Callable[[str], str]) -> Any:
+    """The tensor itself becomes the view of it that `function` gives."""
+
+    def changed(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        check_writable(self)
+        made = function(self, *args, **kwargs)
+        old, new = self._t, made._t
+        if type(old) is not RootTracer or type(new) is not RootTracer:
+            self._t = new
+            return self
+        if isinstance(new.node, GradNode):
+            new.node.__class__ = node_class(node(type(new.node).__name__))
+        new.version.count += 1
+        self._t = new
+        if self._link is not None:
+            self._link = made._link
+        return self
+
+    changed.__name__ = changed.__qualname__ = name
+    changed.__doc__ = f"`{function.__name__}`, in place."
+    return changed
+
+
+SQUEEZED = {f"SqueezeBackward{k}": f"SqueezeBackward{k + 3}" for k in range(3)}
+install(
+    squeeze_=_in_place(squeeze, "squeeze_", lambda name: SQUEEZED.get(name, name)),
+    unsqueeze_=_in_place(unsqueeze, "unsqueeze_", lambda name: "UnsqueezeBackward1"),
+    t_=_in_place(t, "t_", lambda name: "TBackward1"),
+    transpose_=_in_place(transpose, "transpose_", lambda name: "TransposeBackward1"),
+    swapaxes_=_in_place(transpose, "swapaxes_", lambda name: "TransposeBackward1"),
+    swapdims_=_in_place(transpose, "swapdims_", lambda name: "TransposeBackward1"),
+)

@@ -1,0 +1,288 @@
+"""What the families of operations share: results, axes, errors of shapes, methods, ``out=``.
+
+An operation turns its operands into contents of one dtype (`promotion`), applies an operation of
+the core under `computed` and boxes the result; the node that the root tape recorded is given
+PyTorch's name.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from funcgrad.core.tracer import Tracer, type_of
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.ops.arithmetic import cast
+from funcgrad.torch._tensor import Tensor, as_array, box
+from funcgrad.torch.operations.promotion import Pending
+from funcgrad.torch.root import Composite, GradNode, Pick, RootTracer, keep_quietly, node_class
+from funcgrad.torch.views import check_writable, write
+
+__all__ = [
+    "axes_of",
+    "axis_of",
+    "boxed",
+    "computed",
+    "inplace",
+    "install",
+    "into",
+    "method",
+    "named",
+    "shape_of",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+NodeClass = type[GradNode]
+
+
+def named(name: str, *saved: str, shown: tuple[int, ...] | None = None) -> NodeClass:
+    """The nodes of an operation: their name, and PyTorch's names of what they save.
+
+    The first of `saved` is the output, the others are the operands; "" is what PyTorch does not
+    save. `shown` are the operands that count as inputs, by default all.
+    """
+    return node_class(name, saved or ("",), shown)
+
+
+def boxed(x: Array, node: NodeClass | None = None) -> Tensor:
+    """A tensor of a result; the node that made it becomes one of PyTorch's."""
+    if type(x) is RootTracer and node is not None:
+        made = x.node
+        if isinstance(made, GradNode):
+            made.__class__ = node
+            keep_quietly(made, x)
+    return box(x)
+
+
+def boxed_all(xs: Sequence[Array], node: NodeClass) -> tuple[Tensor, ...]:
+    """Tensors of the outputs of one operation."""
+    for x in xs:
+        if type(x) is RootTracer and type(x.node) is Pick:
+            made = x.node.parents[0]
+            made.__class__ = node
+            keep_quietly(made, None)
+            break
+    return tuple(map(box, xs))
+
+
+def computed(core: Callable[..., Any], *xs: Any, **params: Any) -> Any:
+    """``core(*xs)`` without NumPy's warnings, and with PyTorch's error of shapes."""
+    if any(type(x) is Pending for x in xs):
+        xs, core, params = _cast_inside(core, xs, params)
+    try:
+        with np.errstate(all="ignore"):
+            return core(*xs, **params)
+    except ValueError as error:
+        if type(error) is not ValueError or "broadcast" not in str(error):
+            raise
+        message = mismatch([type_of(x).shape for x in xs])
+        if message is None:
+            raise
+        raise RuntimeError(message) from None
+
+
+def _cast_inside(core: Any, xs: Any, params: Any) -> Any:
+    """An operation that casts its operands and is recorded as one."""
+    dtypes = tuple(x.dtype if type(x) is Pending else None for x in xs)
+    contents = [x.content if type(x) is Pending else x for x in xs]
+    return contents, CASTING, {"core": core, "dtypes": dtypes, "params": params}
+
+
+def _casting(*xs: Array, core: Any, dtypes: Any, params: Any) -> Array:
+    return core(
+        *(x if d is None else cast(x, d) for x, d in zip(xs, dtypes, strict=True)), **params
+    )
+
+
+class Zeroing(Composite):
+    """A function in which an operand without influence gets zeros instead of no gradient."""
+
+    def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
+        found = super().vjp(node, g)
+        return [
+            zeros_of(kind) if c is None and p is not None else c
+            for c, p, kind in zip(found, node.parents, node.fix, strict=True)
+        ]
+
+
+CASTING = Zeroing("casting", _casting)
+
+
+def mismatch(all_shapes: Sequence[tuple[int, ...]]) -> str | None:
+    """What does not fit together in shapes that are to be broadcast."""
+    shapes = [s for s in all_shapes if s]
+    if not shapes:
+        return None
+    a = shapes[0]
+    for b in shapes[1:]:
+        for back in range(1, min(len(a), len(b)) + 1):
+            if a[-back] != b[-back] and 1 not in (a[-back], b[-back]):
+                return (
+                    f"The size of tensor a ({a[-back]}) must match the size of tensor b "
+                    f"({b[-back]}) at non-singleton dimension {max(len(a), len(b)) - back}"
+                )
+        a = np.broadcast_shapes(a, b)
+    return None
+
+
+# ------------------------------------------------------------------------------------- axes
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    """The shape of a tensor or content."""
+    return type_of(x._t if isinstance(x, Tensor) else x).shape
+
+
+def axis_of(dim: Any, ndim: int, extra: int = 0) -> int:
+    """A dimension counted from the front; PyTorch's IndexError when there is none."""
+    n = max(ndim + extra, 1)
+    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+        raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}")
+    k = dim.__index__()
+    if not -n <= k < n:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {k})"
+        )
+    return int(k) % n
+
+
+def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
+    """Dimensions to be reduced: all for None and for an empty list."""
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        return tuple(range(ndim))
+    dims = dim if isinstance(dim, (tuple, list)) else (dim,)
+    found = tuple(axis_of(d, ndim) for d in dims)
+    for d in found:
+        if found.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return found if ndim else ()
+
+
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def numpy_names(function: F) -> F:
+    """`function` that also takes ``axis=`` and ``keepdims=``, which PyTorch accepts for its own."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            kwargs = {NUMPY_NAMES.get(name, name): given for name, given in kwargs.items()}
+        return function(*args, **kwargs)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def check_flag(function: str, argument: str, position: int, given: Any) -> bool:
+    """A flag; PyTorch's TypeError for anything but a bool."""
+    if not isinstance(given, (bool, np.bool_)):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be bool, "
+            f"not {type(given).__name__}"
+        )
+    return bool(given)
+
+
+# --------------------------------------------------------------------------- writing results
+
+RESIZED = (
+    "An output with one or more elements was resized since it had shape {old}, which does not "
+    "match the required output shape {new}. This behavior is deprecated, and in a future PyTorch "
+    "release outputs will not be resized unless they have zero elements. You can explicitly reuse "
+    "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
+)
+
+
+def into(out: Tensor | None, result: Tensor, function: str = "") -> Tensor:
+    """Write a result into ``out=``, which must not require grad."""
+    if out is None:
+        return result
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{function}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if out.requires_grad or result.requires_grad:
+        raise RuntimeError(
+            f"{function}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad."
+        )
+    if out.shape != result.shape:
+        if out.numel():
+            text = RESIZED.format(old=list(out.shape), new=list(result.shape))
+            warnings.warn(text, UserWarning, stacklevel=3)
+        resize(out, tuple(result.shape))
+    return write(out, result._t)
+
+
+def resize(x: Tensor, shape: tuple[int, ...]) -> None:
+    """Give `x` fresh memory of another shape, with its first elements."""
+    old = as_array(x)
+    fresh = np.empty(shape, old.dtype)
+    kept = min(old.size, fresh.size)
+    fresh.reshape(-1)[:kept] = old.reshape(-1)[:kept]
+    x._t.value = fresh
+
+
+# ----------------------------------------------------------------------------------- methods
+
+
+def inplace(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
+    """The in-place method of an operation whose first argument it changes."""
+
+    def changed(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        check_writable(self)
+        return write(self, function(self, *args, **kwargs)._t)
+
+    changed.__name__ = changed.__qualname__ = name
+    changed.__doc__ = f"`{function.__name__}`, in place."
+    return changed
+
+
+def method(*names: str, changing: bool = False) -> Callable[[F], F]:
+    """Install a function as a method of `Tensor` (and, if `changing`, its in-place variant)."""
+
+    def give(function: F) -> F:
+        for name in names or (function.__name__,):
+            setattr(Tensor, name, function)
+            if changing:
+                setattr(Tensor, f"{name}_", inplace(function, f"{name}_"))
+        return function
+
+    return give
+
+
+def install(**methods: Any) -> None:
+    """Give `Tensor` methods and properties."""
+    for name, found in methods.items():
+        setattr(Tensor, name, found)
+
+
+def spread(x: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+    """`x` in a dtype, repeated to a shape."""
+    from funcgrad.ops.shape import broadcast_to
+
+    return broadcast_to(cast(x, dtype), shape)
+
+
+def zeros_of(kind: ArrayType) -> Any:
+    """Zeros of a type."""
+    return np.zeros(kind.shape, kind.dtype)[()]
+
+
+def copied(x: Array) -> Array:
+    """`x` in memory of its own."""
+    return COPY(x)
+
+
+def _copy(x: Array) -> Array:
+    return x if isinstance(x, Tracer) else np.array(x)[()]
+
+
+COPY = Composite("copy", _copy, linear=True)
+
+
+def traced(x: Array) -> bool:
+    """Whether a content belongs to a transform, and has no memory of its own."""
+    return isinstance(x, Tracer) and type(x) is not RootTracer

@@ -1,0 +1,205 @@
+"""Complex tensors: parts, conjugates, angles, and what makes them of two real tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.types import Array
+from funcgrad.ops import arithmetic as a
+from funcgrad.ops import transcendental as t
+from funcgrad.ops.index import getitem
+from funcgrad.ops.shape import stack
+from funcgrad.torch import dtypes
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.operations.common import (
+    boxed,
+    computed,
+    install,
+    into,
+    method,
+    named,
+    shape_of,
+)
+from funcgrad.torch.operations.parts import select
+from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
+from funcgrad.torch.operations.recorded import unary
+from funcgrad.torch.root import Composite
+from funcgrad.torch.views import make_view
+
+__all__ = [
+    "angle", "complex", "conj", "conj_physical", "imag", "polar", "real", "resolve_conj",
+    "resolve_neg", "view_as_complex", "view_as_real",
+]  # fmt: skip
+
+# ------------------------------------------------------------------------- views as real
+
+
+def _as_real(x: Array) -> Array:
+    return stack([a.real(x), a.imag(x)], len(shape_of(x)))
+
+
+def _as_complex(x: Array) -> Array:
+    real, imag = (getitem(x, (Ellipsis, k)) for k in (0, 1))
+    return a.from_parts(real, imag)
+
+
+AS_REAL = Composite("view_as_real", _as_real, linear=True)
+AS_COMPLEX = Composite("view_as_complex", lambda x: _as_complex(x), linear=True)
+
+
+def view_as_real(input: Tensor) -> Tensor:
+    """A view of a complex tensor in which the two parts are the last dimension."""
+    kind = dtype_of(content(input, "view_as_real"))
+    if kind.kind != "c":
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    part = np.zeros((), kind).real.dtype
+    return make_view(
+        input, lambda v: v[..., None].view(part), lambda c: AS_REAL(c), "ViewAsRealBackward0"
+    )
+
+
+def view_as_complex(input: Tensor) -> Tensor:
+    """A view of a real tensor whose last dimension holds the two parts."""
+    kind = kind_of(content(input, "view_as_complex"))
+    shape = shape_of(input)
+    if not kind.is_floating_point:
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a "
+            f"tensor of scalar type: {dtypes.scalar_name(kind)}"
+        )
+    if not shape or shape[-1] != 2:
+        raise RuntimeError(
+            "Tensor must have a last dimension of size 2"
+            if shape
+            else "Input tensor must have one or more dimensions"
+        )
+    whole = kind.to_complex().numpy
+    return make_view(
+        input, lambda v: v.view(whole)[..., 0], lambda c: AS_COMPLEX(c), "ViewAsComplexBackward0"
+    )
+
+
+def real(input: Tensor) -> Tensor:
+    """The real part: a view; a real tensor is its own."""
+    if dtype_of(content(input, "real")).kind != "c":
+        return input
+    return select(view_as_real(input), -1, 0)
+
+
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part: a view."""
+    if dtype_of(content(input, "imag")).kind != "c":
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return select(view_as_real(input), -1, 1)
+
+
+def _set_part(part: Any) -> Any:
+    def write(self: Tensor, value: Any) -> None:
+        part(self).copy_(value)
+
+    return write
+
+
+install(real=property(real, _set_part(real)), imag=property(imag, _set_part(imag)))
+
+
+# ------------------------------------------------------------------------------ conjugates
+
+
+@method()
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor is its own."""
+    x = content(input, "conj")
+    if dtype_of(x).kind != "c":
+        return input
+    return boxed(computed(a.conjugate, x), named("ConjBackward0"))
+
+
+@method(changing=True)
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The complex conjugate in memory of its own."""
+    x = content(input, "conj_physical")
+    if dtype_of(x).kind != "c":
+        return into(out, input, "conj_physical")
+    result = boxed(computed(a.conjugate, x), named("ConjPhysicalBackward0"))
+    return result if out is None else into(out, result, "conj_physical")
+
+
+@method()
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: its conjugate has memory of its own from the start."""
+    return input
+
+
+@method()
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself."""
+    return input
+
+
+def _adjoint(self: Tensor) -> Tensor:
+    """The conjugate transpose of the last two dimensions."""
+    if len(shape_of(self)) < 2:
+        raise RuntimeError(
+            "tensor.adjoint() is only supported on matrices or batches of matrices. Got "
+            f"{len(shape_of(self))}-D tensor."
+        )
+    return conj(self.transpose(-2, -1))
+
+
+adjoint = _adjoint
+install(adjoint=adjoint, mH=property(_adjoint), H=property(_adjoint))
+
+
+# ------------------------------------------------------------------------------- two parts
+
+
+def _angle(x: Array) -> Array:
+    if dtype_of(x).kind == "c":
+        return t.arctan2(a.imag(x), a.real(x))
+    flat = a.where(a.less(x, 0), np.pi, a.where(a.isnan(x), np.nan, 0.0))
+    return a.add(a.multiply(a.where(a.isnan(x), 0.0, x), 0.0), a.cast(flat, dtype_of(x)))
+
+
+ANGLE = Composite("angle", _angle)
+angle = unary("angle", ANGLE, named("AngleBackward0", "", "self"), changing=False)
+
+
+def _check_parts(x: Array, y: Array) -> None:
+    kinds = [kind_of(v) for v in (x, y)]
+    if any(not k.is_floating_point for k in kinds):
+        names = " and ".join(dtypes.scalar_name(k) for k in kinds)
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {names}"
+        )
+    if kinds[0] is not kinds[1]:
+        first, second = map(dtypes.scalar_name, kinds)
+        raise RuntimeError(
+            f"Expected object of scalar type {first} but got scalar type {second} for second "
+            "argument"
+        )
+
+
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A complex tensor of its two parts."""
+    x, y = content(real, "complex", "real"), content(imag, "complex", "imag", 2)
+    _check_parts(x, y)
+    result = boxed(computed(a.from_parts, x, y), named("ComplexBackward0"))
+    return result if out is None else into(out, result, "complex")
+
+
+def _polar(size: Array, turn: Array) -> Array:
+    return a.from_parts(a.multiply(size, t.cos(turn)), a.multiply(size, t.sin(turn)))
+
+
+POLAR = Composite("polar", _polar)
+
+
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A complex tensor of its absolute value and angle."""
+    x, y = content(abs, "polar", "abs"), content(angle, "polar", "angle", 2)
+    _check_parts(x, y)
+    result = boxed(computed(POLAR, x, y), named("PolarBackward0", "result"))
+    return result if out is None else into(out, result, "polar")

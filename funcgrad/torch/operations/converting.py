@@ -1,0 +1,288 @@
+"""Copying, converting to another dtype, and writing one value or another tensor."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.tracer import type_of
+from funcgrad.core.types import Array
+from funcgrad.ops import arithmetic as a
+from funcgrad.ops.shape import broadcast_to
+from funcgrad.torch import dtypes
+from funcgrad.torch._tensor import Tensor, as_array, box
+from funcgrad.torch.device import CPU, check_device, contiguous_format, strided
+from funcgrad.torch.device import device as Device
+from funcgrad.torch.operations.common import (
+    boxed,
+    computed,
+    copied,
+    install,
+    method,
+    named,
+    shape_of,
+    traced,
+)
+from funcgrad.torch.operations.promotion import (
+    NUMBERS,
+    content,
+    dtype_of,
+    kind_of,
+    number,
+    wrong_type,
+)
+from funcgrad.torch.root import Composite, RootTracer, node_class
+from funcgrad.torch.views import check_writable, write
+
+__all__ = ["clone"]
+
+CLONE = named("CloneBackward0")
+TO_COPY = named("ToCopyBackward0")
+
+
+@method()
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy through which gradients pass."""
+    x = content(input, "clone")
+    if memory_format is contiguous_format and not input.is_contiguous():
+        return boxed(CONTIGUOUS(x), CLONE)
+    return boxed(copied(x), CLONE)
+
+
+CONTIGUOUS = Composite("contiguous", lambda x: _in_order(x), linear=True)
+
+
+def _in_order(x: Array) -> Array:
+    return np.array(x, order="C")[()] if isinstance(x, (np.ndarray, np.generic)) else x
+
+
+@method()
+def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor itself if its memory is in order, else a copy."""
+    if traced(input._t) or input.is_contiguous():
+        return input
+    return boxed(CONTIGUOUS(input.content()), CLONE)
+
+
+# ---------------------------------------------------------------------------- writing values
+
+COMPLEX_TO_REAL = "Casting complex values to real discards the imaginary part"
+
+
+def _spread(x: Array, v: Array) -> Array:
+    kind = type_of(x)
+    return broadcast_to(a.cast(v, kind.dtype), kind.shape)
+
+
+FILL = Composite("fill", _spread, linear=True)
+
+
+def filled(input: Tensor, value: Any, name: str, shown: tuple[int, ...] | None = None) -> Tensor:
+    """`value` in the shape and dtype of `input`, of whose values it does not depend."""
+    x = input.content()
+    v = value.content() if isinstance(value, Tensor) else number(value, dtype_of(x))
+    return boxed(computed(FILL, x, v), node_class(name, ("",), shown))
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write `value` everywhere."""
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
+                "dimensions."
+            )
+        check_writable(self)
+        return write(self, filled(self, value, "FillBackward3")._t)
+    if not isinstance(value, NUMBERS):
+        wrong_type("fill_", "value", 1, "Number", value)
+    if isinstance(value, complex) and not self.dtype.is_complex:
+        name = "int64_t" if self.dtype is dtypes.int64 else dtypes.c_name(self.dtype)
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+    check_writable(self)
+    return write(self, filled(self, value, "FillBackward2", (0,))._t)
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Write 0 everywhere."""
+    check_writable(self)
+    return write(self, filled(self, 0, "ZeroBackward0", (0,))._t)
+
+
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Write `src`, broadcast and converted."""
+    check_writable(self)
+    if not isinstance(src, Tensor):
+        wrong_type("copy_", "other", 1, "Tensor", src)
+    mine, given = shape_of(self), shape_of(src)
+    if mine != given and (len(given) > len(mine) or np.broadcast_shapes(mine, given) != mine):
+        _check_copied(mine, given)
+    return write(self, filled(self, src, "CopyBackwards")._t)
+
+
+def _check_copied(mine: tuple[int, ...], given: tuple[int, ...]) -> None:
+    for back in range(1, min(len(mine), len(given)) + 1):
+        if mine[-back] != given[-back] and 1 not in (mine[-back], given[-back]):
+            raise RuntimeError(
+                f"The size of tensor a ({mine[-back]}) must match the size of tensor b "
+                f"({given[-back]}) at non-singleton dimension {max(len(mine), len(given)) - back}"
+            )
+    shape = np.broadcast_shapes(mine, given)
+    raise RuntimeError(
+        f"output with shape {list(mine)} doesn't match the broadcast shape {list(shape)}"
+    )
+
+
+install(fill_=fill_, zero_=zero_, copy_=copy_)
+
+
+# --------------------------------------------------------------------------------- converting
+
+
+def to_dtype(input: Tensor, kind: dtypes.dtype) -> Tensor:
+    """The tensor itself, or a copy of another dtype."""
+    x = input.content()
+    mine = dtype_of(x)
+    if mine == kind.numpy:
+        return input
+    if mine.kind == "c" and kind.numpy.kind != "c":
+        warnings.warn(COMPLEX_TO_REAL, UserWarning, stacklevel=4)
+        if kind.numpy.kind != "f":
+            x = a.real(x)
+    return boxed(computed(a.cast, x, kind.numpy), TO_COPY)
+
+
+def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False,
+       non_blocking: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
+    """Another dtype, given as such or by a tensor that has it; the only device is the CPU."""
+    for x in args:
+        if isinstance(x, dtypes.dtype):
+            dtype = x
+        elif isinstance(x, Tensor):
+            dtype = x.dtype
+        elif isinstance(x, (str, Device, int)) and not isinstance(x, bool):
+            device = x
+        elif x is not None and not isinstance(x, bool):  # a bool is `non_blocking`
+            raise TypeError(
+                "to() received an invalid combination of arguments - got "
+                f"({', '.join(type(v).__name__ for v in args)}), but expected a dtype, a device "
+                "or a Tensor"
+            )
+    if dtype is not None and not isinstance(dtype, dtypes.dtype):
+        raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    check_device(device)
+    out = self if dtype is None else to_dtype(self, dtype)
+    if copy and out is self:
+        return boxed(copied(self.content()), TO_COPY)
+    return out
+
+
+install(to=to)
+
+
+def _converter(name: str, kind: dtypes.dtype) -> Any:
+    def function(self: Tensor, memory_format: Any = None) -> Tensor:
+        return to_dtype(self, kind)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The tensor in {kind!r}: itself, or a copy."
+    return function
+
+
+for _name, _kind in (
+    ("double", dtypes.float64), ("float", dtypes.float32), ("half", dtypes.float16),
+    ("long", dtypes.int64), ("int", dtypes.int32), ("short", dtypes.int16),
+    ("char", dtypes.int8), ("byte", dtypes.uint8), ("bool", dtypes.bool),
+    ("cdouble", dtypes.complex128), ("cfloat", dtypes.complex64),
+):  # fmt: skip
+    setattr(Tensor, _name, _converter(_name, _kind))
+
+
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The old name of the type, or a copy of another type."""
+    if dtype is None:
+        return dtypes.type_name(self.dtype)
+    if isinstance(dtype, str):
+        return to_dtype(self, dtypes.from_type_name(dtype))
+    return to_dtype(self, dtype if isinstance(dtype, dtypes.dtype) else dtype.dtype)
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the dtype of another."""
+    return to_dtype(self, other.dtype)
+
+
+def cpu(self: Tensor) -> Tensor:
+    """The tensor itself."""
+    return self
+
+
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+    """There is no such device: an AssertionError."""
+    check_device("cuda")
+    return self
+
+
+install(type=_type, type_as=type_as, cpu=cpu, cuda=cuda)
+
+
+# ------------------------------------------------------------------------------- what it is
+
+
+def _is_signed(self: Tensor) -> bool:
+    """Whether the dtype has negative numbers."""
+    return self.dtype.is_signed
+
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the only element is not 0."""
+    return bool(input)
+
+
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether the shapes are equal."""
+    return self.shape == other.shape
+
+
+def _storage_offset(self: Tensor) -> int:
+    """Where the first element lies in the memory of the base, in elements."""
+    base = self._base
+    if base is None:
+        return 0
+    mine, whole = (as_array(x).__array_interface__["data"][0] for x in (self, base))
+    return int((mine - whole) // self.element_size())
+
+
+def _data_ptr(self: Tensor) -> int:
+    """The address of the first element."""
+    return int(as_array(self).__array_interface__["data"][0])
+
+
+def _no(self: Tensor) -> bool:
+    """No: funcgrad has strided tensors on the CPU."""
+    return False
+
+
+install(
+    device=property(lambda self: CPU),
+    layout=property(lambda self: strided),
+    is_cuda=property(_no),
+    is_cpu=property(lambda self: True),
+    is_sparse=property(_no),
+    is_quantized=property(_no),
+    is_conj=_no,
+    is_neg=_no,
+    is_meta=property(_no),
+    is_mps=property(_no),
+    is_signed=_is_signed,
+    is_nonzero=is_nonzero,
+    is_same_size=is_same_size,
+    get_device=lambda self: -1,
+    storage_offset=_storage_offset,
+    data_ptr=_data_ptr,
+    itemsize=property(lambda self: self.element_size()),
+    nbytes=property(lambda self: self.numel() * self.element_size()),
+)
+_ = (RootTracer, box, kind_of)

@@ -1,0 +1,224 @@
+"""Distinct elements, counts, histograms and places in a sorted vector. None has a derivative."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.ops import sort as core
+from funcgrad.torch import return_types
+from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.operations.common import axis_of, boxed, into, method, named, shape_of
+from funcgrad.torch.operations.comparison import known
+from funcgrad.torch.operations.promotion import NUMBERS, content
+from funcgrad.torch.operations.recorded import Underivable, refuse_kinds
+
+__all__ = [
+    "bincount", "bucketize", "histc", "histogram", "searchsorted", "unique", "unique_consecutive",
+]  # fmt: skip
+
+# --------------------------------------------------------------------------- distinct elements
+
+
+def _given(results: tuple[Any, ...], *wanted: bool) -> Any:
+    """The results asked for: alone, or as a tuple."""
+    out = [results[0], *(r for r, w in zip(results[1:], wanted, strict=True) if w)]
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+def _unique(x: Any, axis: int | None) -> tuple[Any, Any, Any]:
+    """The distinct elements in order, where each element went, and how many there were."""
+    values, inverse, counts = np.unique(
+        x, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
+    )
+    return values, np.reshape(inverse, -1 if axis is not None else x.shape), counts
+
+
+def _recorded(input: Tensor, name: str, node: str, compute: Any) -> Any:
+    """The values as a result of a node without a derivative, the rest as plain tensors."""
+    x = content(input, name)
+    values, inverse, counts = compute(known(x, f"{name}()"))
+    operation = DISTINCT[name]
+    made = boxed(operation(x, values=_Held(values)), named(node))
+    return made, box(inverse.astype(np.int64)), box(counts.astype(np.int64))
+
+
+class _Held:
+    """An array as a parameter of an operation: compared by identity."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+
+DISTINCT = {
+    name: Underivable(torch_name, lambda x, values: values.array, True)
+    for name, torch_name in (
+        ("unique", "_unique2"),
+        ("unique_dim", "unique_dim"),
+        ("unique_consecutive", "unique_consecutive"),
+    )
+}
+
+
+@method()
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:  # fmt: skip
+    """The distinct elements in order, or the distinct slices along a dimension."""
+    if dim is None:
+        made = _recorded(input, "unique", "Unique2Backward0", lambda x: _unique(x, None))
+    else:
+        axis = axis_of(dim, input.ndim)
+        made = _recorded(input, "unique_dim", "UniqueDimBackward0", lambda x: _unique(x, axis))
+    return _given(made, return_inverse, return_counts)
+
+
+def _runs(x: Any, axis: int | None) -> tuple[Any, Any, Any]:
+    lines = x.reshape(-1) if axis is None else np.moveaxis(x, axis, 0)
+    count = len(lines)
+    other = (lines[1:] != lines[:-1]).reshape(max(count - 1, 0), -1).any(1)
+    starts = np.concatenate([np.ones(min(count, 1), bool), other])
+    (places,) = np.nonzero(starts)
+    inverse = np.cumsum(starts) - 1
+    counts = np.diff(np.append(places, count))
+    values = lines[places]
+    if axis is None:
+        return values, inverse.reshape(x.shape), counts
+    return np.moveaxis(values, 0, axis), inverse, counts
+
+
+@method()
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:  # fmt: skip
+    """The elements without repetitions that follow one another."""
+    axis = None if dim is None else axis_of(dim, input.ndim)
+    made = _recorded(
+        input, "unique_consecutive", "UniqueConsecutiveBackward0", lambda x: _runs(x, axis)
+    )
+    return _given(made, return_inverse, return_counts)
+
+
+# ------------------------------------------------------------------------------------- counts
+
+
+@method()
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each integer occurs, or the sum of the weights at its places."""
+    x = content(input, "bincount")
+    refuse_kinds("bincount_cpu", "bfc", x)
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    values = known(x, "bincount()")
+    if values.ndim != 1 or (values < 0).any():
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is None:
+        return box(np.bincount(values, minlength=minlength))
+    w = content(weights, "bincount", "weights", 2)
+    if shape_of(w) != shape_of(x):
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    made = WEIGHTED(w, values=_Held(values), minlength=minlength)
+    return boxed(made, named("NotImplemented"))
+
+
+def _weighted(w: Any, values: _Held, minlength: int) -> Any:
+    wide = np.bincount(values.array, w, minlength)
+    return wide.astype(np.float32) if w.dtype == np.float32 else wide
+
+
+WEIGHTED = Underivable("bincount", _weighted)
+
+
+@method()
+def histc(
+    input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Tensor | None = None
+) -> Tensor:
+    """How many elements fall into each of `bins` equal intervals of [min, max]."""
+    x = content(input, "histc")
+    refuse_kinds("histogram_cpu", "biuc", x)
+    if bins <= 0:
+        raise RuntimeError("torch.histogramdd(): bins must be > 0")
+    low, high = _range(known(x, "histc()"), min, max)
+    values = known(x, "histc()").reshape(-1)
+    counts, _ = np.histogram(values[np.isfinite(values)], bins, (low, high))
+    return into(out, box(counts.astype(values.dtype)), "histc")
+
+
+def _range(x: Any, low: float, high: float) -> tuple[float, float]:
+    if low > high:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    if low == high and x.size:
+        low, high = float(x.min()), float(x.max())
+    if not np.isfinite(low) or not np.isfinite(high):
+        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
+    if low == high:
+        low, high = low - 1, high + 1
+    return low, high
+
+
+@method()
+def histogram(
+    input: Tensor, bins: Any, *, range: tuple[float, float] | None = None,
+    weight: Tensor | None = None, density: bool = False,
+) -> Any:  # fmt: skip
+    """Counts (or sums of weights) between edges, and the edges."""
+    x = content(input, "histogram")
+    refuse_kinds("histogram_cpu", "biuc", x)
+    values = known(x, "histogram()").reshape(-1)
+    edges = known(bins.content(), "histogram()") if isinstance(bins, Tensor) else bins
+    weights = None if weight is None else known(weight.content(), "histogram()").reshape(-1)
+    low_high = range if range is not None or isinstance(bins, Tensor) else _range(values, 0, 0)
+    counts, found = np.histogram(values, edges, low_high, density, weights)
+    kind = values.dtype
+    return return_types.histogram(box(counts.astype(kind)), box(found.astype(kind)))
+
+
+# ------------------------------------------------------------------------------------ searching
+
+
+def searchsorted(
+    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
+    side: str | None = None, out: Tensor | None = None, sorter: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Where values would go in sorted lines (the last dimension) so that these stay sorted."""
+    a = content(sorted_sequence, "searchsorted", "sorted_sequence")
+    v = input if isinstance(input, NUMBERS) else content(input, "searchsorted", "input", 2)
+    where_ = "right" if right or side == "right" else "left"
+    kind = np.int32 if out_int32 else np.int64
+    if len(shape_of(a)) == 1:
+        order = None if sorter is None else sorter.content()
+        found = core.searchsorted(a, np.asarray(v) if isinstance(input, NUMBERS) else v, where_,
+                                  order)  # fmt: skip
+    else:
+        found = _search_lines(a, v, where_)
+    return into(out, box(np.asarray(found).astype(kind)), "searchsorted")
+
+
+def _search_lines(a: Any, v: Any, side: Any) -> Any:
+    lines, values = known(a, "searchsorted()"), known(v, "searchsorted()")
+    if lines.shape[:-1] != values.shape[:-1]:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
+            "dimensions of boundaries tensor and input value tensor must match, but we got "
+            f"boundaries tensor {list(lines.shape)} and input value tensor {list(values.shape)}"
+        )
+    out = np.empty(values.shape, np.int64)
+    for at in np.ndindex(lines.shape[:-1]):
+        out[at] = np.searchsorted(lines[at], values[at], side)
+    return out
+
+
+def bucketize(
+    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Between which boundaries values lie."""
+    if boundaries.ndim != 1:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor must be 1 dimension, but got dim("
+            f"{boundaries.ndim})"
+        )
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)

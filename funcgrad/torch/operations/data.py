@@ -1,0 +1,270 @@
+"""Tensors of existing data: numbers, nested lists, NumPy arrays, buffers, other tensors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from funcgrad.torch import dtypes
+from funcgrad.torch._tensor import Tensor, as_array, box, check_differentiable
+from funcgrad.torch.device import check_device
+from funcgrad.torch.operations.converting import to_dtype
+
+__all__ = [
+    "as_tensor", "asarray", "finished", "from_dlpack", "from_numpy", "frombuffer", "infer",
+    "kind_given", "tensor",
+]  # fmt: skip
+
+PYTHON_TYPES = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool,
+                complex: dtypes.complex128}  # fmt: skip
+TOO_DEEP = 128
+COPY = (
+    "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+    "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
+)
+
+
+def kind_given(function: str, dtype: Any) -> dtypes.dtype | None:
+    """The argument ``dtype``: one of PyTorch's, a Python type, or None."""
+    if dtype is None or isinstance(dtype, dtypes.dtype):
+        return dtype
+    if isinstance(dtype, type) and dtype in PYTHON_TYPES:
+        return PYTHON_TYPES[dtype]
+    raise TypeError(
+        f"{function}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
+    )
+
+
+def finished(array: Any, requires_grad: bool = False, device: Any = None) -> Tensor:
+    """A new tensor of an array that nobody else holds."""
+    if device is not None:
+        check_device(device)
+    out = box(array)
+    if requires_grad:
+        check_differentiable(out.dtype)
+        out.requires_grad_()
+    return out
+
+
+# --------------------------------------------------------------------------- nested sequences
+
+
+def _is_sequence(x: Any) -> bool:
+    if isinstance(x, (Tensor, np.ndarray)):
+        return x.ndim > 0
+    return isinstance(x, (list, tuple, range))
+
+
+def _sizes(data: Any) -> list[int]:
+    """The shape, read off the first elements."""
+    sizes: list[int] = []
+    while _is_sequence(data):
+        sizes.append(len(data))
+        if not sizes[-1] or len(sizes) > TOO_DEEP:
+            break
+        data = data[0]
+        if isinstance(data, str) or len(sizes) > TOO_DEEP:
+            raise ValueError(f"too many dimensions '{type(data).__name__}'")
+    return sizes
+
+
+def _leaves(data: Any, sizes: list[int], dim: int) -> Iterator[Any]:
+    """The numbers in order; an error where a sequence has another length than the first."""
+    if dim == len(sizes):
+        if _is_sequence(data) and not isinstance(data, (Tensor, np.ndarray)):
+            raise TypeError(f"'{type(data).__name__}' object cannot be interpreted as an integer")
+        if isinstance(data, (Tensor, np.ndarray)) and data.ndim:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        yield data.item() if isinstance(data, (Tensor, np.ndarray)) else data
+        return
+    if not _is_sequence(data):
+        raise TypeError("not a sequence")
+    if len(data) != sizes[dim]:
+        raise ValueError(f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(data)})")
+    if isinstance(data, np.ndarray) and data.ndim == len(sizes) - dim:
+        yield from data.reshape(-1).tolist()
+        return
+    for item in data:
+        yield from _leaves(item, sizes, dim + 1)
+
+
+def _kind_of_leaf(x: Any) -> dtypes.dtype:
+    if isinstance(x, Tensor):
+        return x.dtype
+    if isinstance(x, (np.generic, np.ndarray)):
+        return dtypes.from_numpy_dtype(x.dtype)
+    if isinstance(x, str):
+        raise TypeError("new(): invalid data type 'str'")
+    if not isinstance(x, (bool, int, float, complex)):
+        raise RuntimeError(f"Could not infer dtype of {type(x).__name__}")
+    return dtypes.number_dtype(x)
+
+
+def _kind_of_all(data: Any) -> dtypes.dtype | None:
+    """The dtype in which all elements of nested lists meet; None for no elements."""
+    if not isinstance(data, (list, tuple, range)):
+        return _kind_of_leaf(data)
+    found: dtypes.dtype | None = None
+    for item in data:
+        kind = _kind_of_all(item)
+        if kind is not None and kind is not found:
+            found = kind if found is None else dtypes.promote_types(found, kind)
+    return found
+
+
+def _plain_numbers(data: Any) -> bool:
+    """Whether a list holds Python's floats alone, which NumPy reads at once."""
+    return type(data) is list and bool(data) and all(type(x) is float for x in data)
+
+
+def infer(data: Any, kind: dtypes.dtype | None = None) -> np.ndarray[Any, Any]:
+    """The array of some data, copied, in a dtype or in the one that PyTorch gives it."""
+    if isinstance(data, Tensor):
+        found = np.array(as_array(data.detach()), order="C")
+        return found if kind is None else found.astype(kind.numpy)
+    if isinstance(data, (np.ndarray, np.generic)):
+        found = np.array(data)
+        dtypes.from_numpy_dtype(found.dtype)
+        return found if kind is None else found.astype(kind.numpy)
+    if isinstance(data, str):
+        raise TypeError("new(): invalid data type 'str'")
+    if _plain_numbers(data):
+        return np.array(data).astype((kind or dtypes.get_default_dtype()).numpy)
+    sizes = _sizes(data)
+    target = kind or _kind_of_all(data) or dtypes.get_default_dtype()
+    leaves = list(_leaves(data, sizes, 0)) if 0 not in sizes else []
+    return _stored(leaves, target).reshape(sizes)
+
+
+def _stored(leaves: list[Any], kind: dtypes.dtype) -> np.ndarray[Any, Any]:
+    """Python numbers as an array; an integer type refuses what does not fit into it."""
+    target = kind.numpy
+    for x in leaves:
+        if isinstance(x, complex) and not kind.is_complex and not isinstance(x, (float, int)):
+            raise TypeError("must be real number, not complex")
+        if isinstance(x, str):
+            raise TypeError("new(): invalid data type 'str'")
+    if target.kind not in "iu":
+        with np.errstate(all="ignore"):
+            return np.array(leaves, dtype=target)
+    limits = np.iinfo(target)
+    low = limits.min if target.kind == "i" else -limits.max
+    whole = []
+    for x in leaves:
+        number = int(x)
+        if not -(1 << 63) <= number < 1 << 64:
+            raise ValueError("Overflow when unpacking long long")
+        if not low <= number <= limits.max:
+            raise RuntimeError(
+                f"value cannot be converted to type {kind!r} without overflow".replace("torch.", "")
+            )
+        whole.append(number)
+    return np.array(whole, dtype=np.int64).astype(target)
+
+
+# ------------------------------------------------------------------------------- constructors
+
+
+def tensor(
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor of some data, which is copied.
+
+    Parameters
+    ----------
+    data : number, nested lists, numpy.ndarray or Tensor
+    dtype : dtype, optional
+        By default floats become float32 (`set_default_dtype`) and NumPy's arrays keep theirs.
+    requires_grad : bool, optional
+        Whether operations on it are recorded.
+
+    Raises
+    ------
+    RuntimeError
+        `requires_grad` with integers or booleans.
+    ValueError
+        Lists of different lengths.
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> torch.tensor([[1.0, 2.0]], requires_grad=True)
+    tensor([[1., 2.]], requires_grad=True)
+    """
+    if isinstance(data, Tensor):
+        warnings.warn(COPY, UserWarning, stacklevel=2)
+    return finished(infer(data, kind_given("tensor", dtype)), requires_grad, device)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """As `tensor`, but memory is shared where it can be."""
+    check_device(device)
+    kind = kind_given("as_tensor", dtype)
+    if isinstance(data, Tensor):
+        return data if kind is None else to_dtype(data, kind)
+    if isinstance(data, np.ndarray):
+        out = from_numpy(data)
+        return out if kind is None else to_dtype(out, kind)
+    return box(infer(data, kind))
+
+
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor of an object, sharing its memory where it can be, and unless `copy`."""
+    kind = kind_given("asarray", dtype)
+    if copy:
+        return finished(infer(obj, kind), requires_grad, device)
+    out = as_tensor(obj, kind, device)
+    if not requires_grad and out.requires_grad and out.is_leaf:
+        return out.detach()
+    return out.requires_grad_() if requires_grad and not out.requires_grad else out
+
+
+def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
+    """A tensor that shares the memory of an array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad.torch as torch
+    >>> a = np.zeros(2)
+    >>> x = torch.from_numpy(a)
+    >>> a[0] = 1.0
+    >>> x
+    tensor([1., 0.], dtype=torch.float64)
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    dtypes.from_numpy_dtype(ndarray.dtype)
+    if any(s < 0 and n > 1 for s, n in zip(ndarray.strides, ndarray.shape, strict=True)):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative "
+            "strides are not currently supported. (You can probably work around this by making a "
+            "copy of your array  with array.copy().) "
+        )
+    return box(ndarray)
+
+
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """A tensor that shares the memory of a buffer."""
+    kind = kind_given("frombuffer", dtype)
+    if kind is None:
+        raise TypeError("frombuffer(): argument 'dtype' must be torch.dtype, not NoneType")
+    return finished(np.frombuffer(buffer, kind.numpy, count, offset), requires_grad)
+
+
+def from_dlpack(x: Any) -> Tensor:
+    """A tensor that shares the memory of an object with DLPack's protocol."""
+    return x.detach() if isinstance(x, Tensor) else from_numpy(np.from_dlpack(x))

@@ -1,0 +1,189 @@
+"""Sources of random numbers that give PyTorch's numbers for PyTorch's seeds.
+
+They are the Mersenne twister, and the ways in which PyTorch's CPU kernels make uniform and normal
+numbers of its 32 bits, so that ``manual_seed(0)`` gives the same initial weights in both.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from funcgrad.torch._tensor import Tensor, as_array, box
+from funcgrad.torch.device import CPU, check_device, device
+
+__all__ = [
+    "Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed",
+    "set_rng_state",
+]  # fmt: skip
+
+DEFAULT_SEED = 67280421310721
+SIXTEEN = 16
+
+
+class Generator:
+    """A source of random numbers with its own seed.
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> g = torch.Generator().manual_seed(0)
+    >>> torch.rand(2, generator=g)
+    tensor([0.4963, 0.7682])
+    """
+
+    def __init__(self, device: Any = "cpu") -> None:
+        check_device(device)
+        self.lock = threading.Lock()
+        self.manual_seed(DEFAULT_SEED)
+
+    device: device = CPU
+
+    @property
+    def numpy(self) -> np.random.Generator:
+        """NumPy's generator over the same source."""
+        return np.random.Generator(self.bits)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start again from `seed`, of which the twister takes the last 32 bits."""
+        number = int(seed)
+        if not -(1 << 63) <= number < 1 << 64:
+            raise RuntimeError("Overflow when unpacking long long")
+        self._seed = number % (1 << 64)
+        state: Any = np.random.RandomState(self._seed % (1 << 32))
+        self.bits: Any = state._bit_generator
+        self.spare: float | None = None  # normal numbers come in pairs
+        return self
+
+    def initial_seed(self) -> int:
+        """The seed."""
+        return self._seed
+
+    def seed(self) -> int:
+        """Start again from a seed of the operating system."""
+        words = np.random.SeedSequence().generate_state(1, np.uint64)
+        self.manual_seed(int(words[0]) >> 11)
+        return self._seed
+
+    def get_state(self) -> Tensor:
+        """The state as bytes, for `set_state`."""
+        found = self.bits.state["state"]
+        spare = np.array([np.nan if self.spare is None else self.spare])
+        parts = (np.array([self._seed], np.uint64), found["key"].astype(np.uint32),
+                 np.array([found["pos"]], np.int64), spare)  # fmt: skip
+        return box(np.concatenate([p.view(np.uint8) for p in parts]))
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Go on from a state."""
+        raw = as_array(new_state).tobytes()
+        if len(raw) != 8 + 624 * 4 + 8 + 8:
+            raise RuntimeError("RNG state is wrong size")
+        self._seed = int(np.frombuffer(raw, np.uint64, 1)[0])
+        key = np.frombuffer(raw, np.uint32, 624, 8)
+        pos = int(np.frombuffer(raw, np.int64, 1, 8 + 2496)[0])
+        spare = float(np.frombuffer(raw, np.float64, 1, 16 + 2496)[0])
+        self.bits.state = {"bit_generator": "MT19937", "state": {"key": key.copy(), "pos": pos}}
+        self.spare = None if np.isnan(spare) else spare
+        return self
+
+    # -- numbers
+
+    def words(self, count: int) -> Any:
+        """Words of 32 bits."""
+        return self.bits.random_raw(count).astype(np.uint64)
+
+    def long_words(self, count: int) -> Any:
+        """Words of 64 bits, each of two."""
+        pairs = self.words(2 * count)
+        return (pairs[0::2] << np.uint64(32)) | pairs[1::2]
+
+    def uniform(self, count: int, dtype: np.dtype[Any]) -> Any:
+        """Numbers of [0, 1): of 24 bits, in double precision of 53."""
+        if dtype == np.float64:
+            return (self.long_words(count) & np.uint64((1 << 53) - 1)) * 2.0**-53
+        bits = 11 if dtype == np.float16 else 24
+        found = (self.words(count) & np.uint64((1 << bits) - 1)) * 2.0**-bits
+        return found.astype(dtype)
+
+    def normal(self, count: int, dtype: np.dtype[Any]) -> Any:
+        """Numbers of the standard normal distribution, in double precision where they are few."""
+        if count < SIXTEEN:
+            return np.array([self._one_normal() for _ in range(count)]).astype(dtype)
+        single = np.dtype(np.float32) if dtype == np.float16 else dtype
+        drawn = self.uniform(count, single)
+        whole = count // SIXTEEN * SIXTEEN
+        drawn[:whole] = _box_muller(drawn[:whole])
+        if whole < count:
+            drawn[-SIXTEEN:] = _box_muller(self.uniform(SIXTEEN, single))
+        return drawn.astype(dtype)
+
+    def _one_normal(self) -> float:
+        if self.spare is not None:
+            found, self.spare = self.spare, None
+            return found
+        first, second = self.uniform(2, np.dtype(np.float64))
+        radius, angle = np.sqrt(-2 * np.log1p(-second)), 2 * np.pi * first
+        self.spare = float(radius * np.sin(angle))
+        return float(radius * np.cos(angle))
+
+    def below(self, count: int, extent: int) -> Any:
+        """Integers of [0, extent)."""
+        if extent >= 1 << 28:
+            return (self.long_words(count) % np.uint64(extent)).astype(np.int64)
+        return (self.words(count) % np.uint64(extent)).astype(np.int64)
+
+    def permutation(self, n: int) -> Any:
+        """The integers below `n` in random order."""
+        order = list(range(n))
+        for i, word in enumerate(self.words(max(n - 1, 0)).tolist()):
+            j = i + word % (n - i)
+            order[i], order[j] = order[j], order[i]
+        return np.array(order, np.int64)
+
+
+def _box_muller(uniform: Any) -> Any:
+    """Blocks of 16 uniform numbers made normal: cosines of the first eight, then sines."""
+    blocks = uniform.reshape(-1, 2, 8)
+    one, turn = uniform.dtype.type(1), uniform.dtype.type(2 * np.pi)
+    radius = np.sqrt(-2 * np.log(one - blocks[:, 0]))
+    angle = turn * blocks[:, 1]
+    made = np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1)
+    return made.reshape(-1).astype(uniform.dtype)
+
+
+default_generator = Generator()
+
+
+def manual_seed(seed: int) -> Generator:
+    """Start the default source of random numbers again from `seed`.
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.rand(2)
+    tensor([0.4963, 0.7682])
+    """
+    return default_generator.manual_seed(int(seed))
+
+
+def seed() -> int:
+    """Start the default source again from a seed of the operating system."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed of the default source."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The state of the default source."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Put the default source back to a state."""
+    default_generator.set_state(new_state)

@@ -1,0 +1,173 @@
+"""Tensors joined along a dimension: an existing one, a new one, or as blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.types import Array
+from funcgrad.ops import shape as shapes
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.operations.common import (
+    axis_of,
+    boxed,
+    computed,
+    into,
+    named,
+    numpy_names,
+    shape_of,
+)
+from funcgrad.torch.operations.promotion import contents, promoted
+from funcgrad.torch.operations.reshaping import atleast_1d, atleast_2d, atleast_3d, reshape
+from funcgrad.torch.root import Composite
+
+__all__ = [
+    "block_diag", "cat", "column_stack", "concat", "concatenate", "dstack", "hstack", "row_stack",
+    "stack", "vstack",
+]  # fmt: skip
+
+CAT, STACK_NODE = named("CatBackward0"), named("StackBackward0")
+
+
+def _concatenated(*xs: Array, axis: int) -> Array:
+    return shapes.concatenate(xs, axis)
+
+
+def _check_joined(tensors: Sequence[Tensor], dim: int) -> int:
+    """The axis along which tensors can be joined; vectors without elements are left aside."""
+    for k, x in enumerate(tensors):
+        if not shape_of(x):
+            raise RuntimeError(f"zero-dimensional tensor (at position {k}) cannot be concatenated")
+    useful = [x for x in tensors if shape_of(x) != (0,)] or list(tensors[:1])
+    first = shape_of(useful[0])
+    axis = axis_of(dim, len(first))
+    for number, x in enumerate(tensors):
+        shape = shape_of(x)
+        if shape == (0,):
+            continue
+        if len(shape) != len(first):
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"
+            )
+        for d in range(len(first)):
+            if d != axis and first[d] != shape[d]:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size "
+                    f"{first[d]} but got size {shape[d]} for tensor number {number} in the list."
+                )
+    return axis
+
+
+@numpy_names
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Tensors joined along a dimension."""
+    contents(tensors, "cat")
+    if not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    axis = _check_joined(tensors, dim)
+    xs = promoted("cat", *tensors)
+    full = next((shape_of(x) for x in tensors if shape_of(x) != (0,)), None)
+    if full is not None and any(shape_of(x) == (0,) for x in tensors) and len(full) > 1:
+        result = boxed(computed(CAT_WITH_EMPTY, *xs, axis=axis), CAT)
+    else:
+        result = boxed(computed(_concatenated, *xs, axis=axis), CAT)
+    return result if out is None else into(out, result, "cat")
+
+
+def _without_empty(*xs: Array, axis: int) -> Array:
+    return shapes.concatenate([x for x in xs if shape_of(x) != (0,)], axis)
+
+
+CAT_WITH_EMPTY = Composite("cat_with_empty", _without_empty, linear=True)
+concat = concatenate = cat
+
+
+STACK = Composite("stack", lambda *xs, axis: shapes.stack(list(xs), axis), linear=True)
+
+
+@numpy_names
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Tensors of one shape joined along a new dimension."""
+    contents(tensors, "stack")
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = shape_of(tensors[0])
+    axis = axis_of(dim, len(first), extra=1)
+    for k, x in enumerate(tensors):
+        if shape_of(x) != first:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
+                f"{list(shape_of(x))} at entry {k}"
+            )
+    result = boxed(computed(STACK, *promoted("stack", *tensors), axis=axis), STACK_NODE)
+    return result if out is None else into(out, result, "stack")
+
+
+def _needed(tensors: Any, name: str) -> list[Tensor]:
+    contents(tensors, name)
+    if not tensors:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    return list(tensors)
+
+
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Joined along the second dimension (the first for vectors)."""
+    xs = [atleast_1d(x) for x in _needed(tensors, "hstack")]
+    return cat(xs, 0 if xs[0].ndim == 1 else 1, out=out)
+
+
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Joined along the first dimension, vectors as rows."""
+    return cat([atleast_2d(x) for x in _needed(tensors, "vstack")], 0, out=out)
+
+
+row_stack = vstack
+
+
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Joined along the third dimension."""
+    return cat([atleast_3d(x) for x in _needed(tensors, "dstack")], 2, out=out)
+
+
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Joined along the second dimension, vectors as columns."""
+    xs = _needed(tensors, "column_stack")
+    columns = [x if x.ndim > 1 else reshape(x, (x.numel(), 1)) for x in xs]
+    return cat(columns, 1, out=out)
+
+
+def _blocks(*xs: Array) -> Array:
+    """The matrices on the diagonal of one, as a sum of matrices of its size."""
+    sizes = [shape_of(x) for x in xs]
+    rows, columns = (sum(s[k] for s in sizes) for k in (0, 1))
+    bands, left = [], 0
+    for x, (n, m) in zip(xs, sizes, strict=True):
+        kind = x.dtype if isinstance(x, np.ndarray) else x.type.dtype
+        zeros = [np.zeros((n, w), kind) for w in (left, columns - left - m)]
+        bands.append(shapes.concatenate([zeros[0], x, zeros[1]], 1))
+        left += m
+    del rows
+    return shapes.concatenate(bands, 0)
+
+
+def _as_matrix(x: Array) -> Array:
+    shape = shape_of(x)
+    return x if len(shape) == 2 else shapes.reshape(x, (1, *(shape or (1,))))
+
+
+BLOCK_DIAG = Composite("block_diag", lambda *xs: _blocks(*map(_as_matrix, xs)), linear=True)
+
+
+def block_diag(*tensors: Any) -> Tensor:
+    """Matrices on the diagonal of one; vectors are rows."""
+    xs = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    for k, x in enumerate(xs):
+        if len(shape_of(x)) > 2:
+            raise RuntimeError(
+                "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
+                f"{k} has {len(shape_of(x))} dimensions"
+            )
+    made = computed(BLOCK_DIAG, *promoted("block_diag", *xs))
+    return boxed(made, named("BlockDiagBackward0"))

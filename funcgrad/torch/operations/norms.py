@@ -1,0 +1,199 @@
+"""Norms of vectors and matrices, and distances."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from funcgrad.core.types import Array
+from funcgrad.ops import norms as core
+from funcgrad.ops.shape import reshape, transpose
+from funcgrad.torch import dtypes
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.operations.common import (
+    axes_of,
+    boxed,
+    computed,
+    into,
+    method,
+    named,
+    numpy_names,
+    shape_of,
+)
+from funcgrad.torch.operations.converting import to_dtype
+from funcgrad.torch.operations.promotion import content, dtype_of, in_dtype, kind_of, promoted
+from funcgrad.torch.root import Composite
+
+__all__ = ["dist", "norm"]
+
+VECTOR_NORM = named("LinalgVectorNormBackward0", "result", "self")
+
+
+def _merged(x: Array, axes: tuple[int, ...]) -> Array:
+    """`x` with some axes made one, the last."""
+    shape = shape_of(x)
+    rest = [k for k in range(len(shape)) if k not in axes]
+    size = math.prod(shape[k] for k in axes)
+    return reshape(transpose(x, (*rest, *axes)), (*(shape[k] for k in rest), size))
+
+
+def _vector(x: Array, order: float, axes: tuple[int, ...], keepdim: bool) -> Array:
+    shape = shape_of(x)
+    kept = tuple(1 if k in axes else n for k, n in enumerate(shape))
+    y = core.norm(_merged(x, axes), order, -1)
+    return reshape(y, kept) if keepdim else y
+
+
+SEVERAL = Composite("vector_norm", _vector)
+
+
+def _check_floating(x: Array) -> None:
+    if dtype_of(x).kind not in "fc":
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{dtypes.scalar_name(kind_of(x))}"
+        )
+
+
+@numpy_names
+def vector_norm(
+    x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """The vector norm of an order over dimensions, all by default; its gradient at 0 is 0."""
+    c = content(x, "linalg_vector_norm", "self")
+    if dtype is not None:
+        c = in_dtype(c, dtype.numpy)
+    _check_floating(c)
+    shape = shape_of(c)
+    axes = axes_of(dim, len(shape))
+    _check_empty(shape, axes, ord)
+    order = float(ord)
+    if len(axes) == 1:
+        found = computed(core.norm, c, ord=order, axis=axes[0], keepdims=keepdim)
+    else:
+        found = computed(SEVERAL, c, order=order, axes=axes, keepdim=keepdim)
+    result = boxed(found, VECTOR_NORM)
+    return result if out is None else into(out, result, "linalg_vector_norm")
+
+
+def _check_empty(shape: tuple[int, ...], axes: tuple[int, ...], order: Any) -> None:
+    if (order < 0 or order == math.inf) and any(shape[k] == 0 for k in axes):
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {order} norm on an empty tensor because the "
+            "operation does not have an identity"
+        )
+
+
+@numpy_names
+def matrix_norm(
+    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """The matrix norm over two dimensions: ``"fro"``, ``"nuc"``, ±1, ±2, ±inf."""
+    if dtype is not None:
+        A = to_dtype(A, dtype)
+    shape = shape_of(content(A, "linalg_matrix_norm", "A"))
+    if len(shape) < 2:
+        raise RuntimeError(
+            "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
+        )
+    if len(dim) != 2:
+        raise RuntimeError(
+            f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}"
+        )
+    axes = axes_of(tuple(dim), len(shape))
+    if ord in ("fro", "f"):
+        return vector_norm(A, 2, axes, keepdim, out=out)
+    if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
+        result = _spectral(A, ord, axes, keepdim)
+    elif not isinstance(ord, str) and abs(ord) in (1, math.inf):
+        result = _of_rows(A, ord, axes, keepdim)
+    else:
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    return result if out is None else into(out, result, "linalg_matrix_norm")
+
+
+def _spectral(A: Tensor, ord: Any, axes: tuple[int, ...], keepdim: bool) -> Tensor:
+    from funcgrad.torch.operations import axes as moving
+    from funcgrad.torch.operations import extrema, reductions
+    from funcgrad.torch.operations.linear_algebra import svdvals
+
+    n = A.ndim
+    order = (*(k for k in range(n) if k not in axes), *axes)
+    s = svdvals(moving.permute(A, order))
+    reduce = reductions.sum if ord == "nuc" else extrema.amax if ord > 0 else extrema.amin
+    found: Tensor = reduce(s, -1, keepdim)
+    if keepdim:
+        back = sorted(range(n), key=order.__getitem__)
+        found = moving.permute(moving.unsqueeze(found, -1), back)
+    return found
+
+
+def _of_rows(A: Tensor, ord: float, axes: tuple[int, ...], keepdim: bool) -> Tensor:
+    """The largest or smallest column or row sum."""
+    from funcgrad.torch.operations import extrema
+
+    first, second = axes if abs(ord) == 1 else axes[::-1]
+    totals = vector_norm(A, 1, first, keepdim)
+    if not keepdim and first < second:
+        second -= 1
+    reduce = extrema.amax if ord > 0 else extrema.amin
+    found: Tensor = reduce(totals, second, keepdim)
+    return found
+
+
+@numpy_names
+def linalg_norm(
+    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """The vector or matrix norm: of a matrix where `ord` is given for two dimensions."""
+    n = content(A, "linalg_norm", "A") is not None and A.ndim
+    if ord is None:
+        return vector_norm(A, 2, dim, keepdim, dtype=dtype, out=out)
+    if dim is None:
+        if n not in (1, 2):
+            raise RuntimeError(
+                "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
+                f"{n}D."
+            )
+        dim = tuple(range(n))
+    dims = dim if isinstance(dim, (tuple, list)) else (dim,)
+    if isinstance(ord, str) or len(dims) == 2:
+        return matrix_norm(A, ord, tuple(dims), keepdim, dtype=dtype, out=out)
+    return vector_norm(A, ord, dim, keepdim, dtype=dtype, out=out)
+
+
+@method()
+@numpy_names
+def norm(
+    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None,
+    dtype: Any = None,
+) -> Tensor:  # fmt: skip
+    """The vector norm over dimensions, all by default; ``p="nuc"`` is the nuclear norm."""
+    if isinstance(p, str) and p not in ("fro", "nuc"):
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
+    if p == "nuc":
+        axes = tuple(range(input.ndim)) if dim is None else dim
+        return matrix_norm(input, "nuc", axes, keepdim, dtype=dtype, out=out)
+    order = 2.0 if p == "fro" or p is None else p
+    return vector_norm(input, order, dim, keepdim, dtype=dtype, out=out)
+
+
+def _distance(x: Array, y: Array, order: float) -> Array:
+    from funcgrad.ops.arithmetic import subtract
+
+    gap = subtract(x, y)
+    return _vector(gap, order, tuple(range(len(shape_of(gap)))), False)
+
+
+DIST = Composite("dist", _distance)
+DIST_NODE = named("DistBackward0", "result", "self", "other")
+
+
+@method()
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The norm of ``input - other`` over all elements."""
+    x, y = promoted("dist", input, other)
+    return boxed(computed(DIST, x, y, order=float(p)), DIST_NODE)

@@ -1,0 +1,169 @@
+"""Reductions of groups: the elements that are sent to one place are reduced together.
+
+The elements of each place are gathered into a row, so that the reductions of the core apply: ties
+of `amax` and `amin` share the cotangent, the derivatives of `prod` are exact where factors are 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.types import Array
+from funcgrad.ops import arithmetic as a
+from funcgrad.ops import graded
+from funcgrad.ops import index as core
+from funcgrad.ops.shape import concatenate, reshape
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.operations.common import (
+    boxed,
+    computed,
+    into,
+    method,
+    named,
+    numpy_names,
+    shape_of,
+)
+from funcgrad.torch.operations.comparison import known
+from funcgrad.torch.operations.gathering import (
+    _prepared,
+    _source,
+    flat_positions,
+    index_along,
+    positions_along,
+)
+from funcgrad.torch.operations.promotion import content, dtype_of
+from funcgrad.torch.root import Composite
+
+__all__ = ["index_reduce", "scatter_reduce"]
+
+REDUCTIONS: dict[str, Any] = {"prod": graded.prod, "amax": graded.max, "amin": graded.min}
+
+
+def _neutral(reduce: str, dtype: np.dtype[Any]) -> Any:
+    if reduce == "prod":
+        return dtype.type(1)
+    low = reduce == "amax"
+    if dtype.kind == "f":
+        return dtype.type(-np.inf if low else np.inf)
+    if dtype.kind == "b":
+        return not low
+    limits = np.iinfo(dtype)
+    return dtype.type(limits.min if low else limits.max)
+
+
+def _rows(positions: Any, size: int) -> Any:
+    """For each place the elements sent to it, filled up with one past the last element."""
+    order = np.argsort(positions, kind="stable")
+    counts = np.bincount(positions, minlength=size)
+    table = np.full((size, int(counts.max(initial=0))), len(positions))
+    column = np.arange(len(positions)) - np.repeat(np.cumsum(counts) - counts, counts)
+    table[positions[order], column] = order
+    return table
+
+
+def _grouped(x: Array, v: Array, positions: Array, reduce: str, include_self: bool) -> Array:
+    """`x` with the elements of the flat `v` reduced into the places at flat `positions`."""
+    shape, dtype = shape_of(x), dtype_of(x)
+    size = math.prod(shape)
+    at = known(positions, "scatter_reduce()").reshape(-1)
+    touched = np.zeros(size, bool)
+    touched[at] = True
+    own = reshape(x, (size,))
+    flat = reshape(v, (math.prod(shape_of(v)),))
+    if reduce in ("sum", "mean"):
+        return reshape(_added(own, flat, at, touched, reduce, include_self), shape)
+    empty = np.asarray(_neutral(reduce, dtype))
+    if not include_self:
+        own = a.where(touched, empty[()], own)
+    padded = concatenate([flat, empty.reshape(1).astype(dtype)], 0)
+    rows = core.gather(padded, _rows(at, size))
+    whole = concatenate([reshape(own, (size, 1)), rows], 1)
+    return reshape(a.cast(REDUCTIONS[reduce](whole, 1), dtype), shape)
+
+
+def _added(
+    own: Array, flat: Array, at: Any, touched: Any, reduce: str, include_self: bool
+) -> Array:
+    dtype = dtype_of(own)
+    if not include_self:
+        own = a.where(touched, np.zeros((), dtype)[()], own)
+    total = core.add_at(own, at, flat)
+    if reduce == "sum":
+        return total
+    counts = np.bincount(at, minlength=len(touched)) + (1 if include_self else 0)
+    counts = np.maximum(counts, 1).astype(dtype)
+    return a.divide(total, counts) if dtype.kind in "fc" else a.floor_divide(total, counts)
+
+
+GROUPED = Composite("grouped", _grouped, fixed=1)
+
+
+SYNONYMS = {"max": "amax", "min": "amin"}
+
+
+def _checked_reduce(name: str, reduce: str, allowed: tuple[str, ...]) -> str:
+    reduce = SYNONYMS.get(reduce, reduce)
+    if reduce not in allowed:
+        raise RuntimeError(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
+            if name == "scatter_reduce"
+            else "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got "
+            f"{reduce}."
+        )
+    return reduce
+
+
+@method(changing=True)
+@numpy_names
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *,
+    include_self: bool = True, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """A copy in which entries of `src` are reduced into places along a dimension.
+
+    `reduce` is ``"sum"``, ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``; the tensor's own
+    element takes part with `include_self`.
+    """
+    reduce = _checked_reduce("scatter_reduce", reduce, ("sum", "prod", "mean", "amax", "amin"))
+    x, at, axis = _prepared("scatter_reduce", input, dim, index)
+    v = _source("scatter_reduce", x, src, at)
+    if shape_of(x):
+        positions = positions_along(shape_of(x), at, axis)
+    else:
+        positions = np.zeros(math.prod(shape_of(at)), np.int64)
+    found = computed(PARTIAL, x, v, positions, reduce=reduce, include_self=include_self)
+    node = named("ScatterReduceBackward0", "result", "self", "src", "index", shown=(0, 1))
+    result = boxed(found, node)
+    return result if out is None else into(out, result, "scatter_reduce")
+
+
+def _partly(x: Array, v: Array, at: Array, reduce: str, include_self: bool) -> Array:
+    where_ = shape_of(at)
+    if shape_of(v) and shape_of(v) != where_ and len(where_) == len(shape_of(v)):
+        v = core.getitem(v, tuple(slice(0, n) for n in where_))
+    return _grouped(x, v, at, reduce, include_self)
+
+
+PARTIAL = Composite("scatter_reduce", _partly, fixed=1)
+
+
+@method(changing=True)
+@numpy_names
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
+    include_self: bool = True, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """A copy in which slices of `source` are reduced into positions along a dimension."""
+    reduce = _checked_reduce("index_reduce", reduce, ("prod", "mean", "amax", "amin"))
+    x, at, axis = index_along("index_reduce", input, dim, index, source)
+    v = content(source, "index_reduce", "source", 4)
+    if dtype_of(v) != dtype_of(x):
+        raise RuntimeError("index_reduce(): self and source must have the same scalar type")
+    positions = flat_positions(shape_of(x), at, axis)
+    found = computed(GROUPED, x, v, positions, reduce=reduce, include_self=include_self)
+    node = named("IndexReduceBackward0", "result", "self", "source", "index", shown=(0, 1))
+    result = boxed(found, node)
+    return result if out is None else into(out, result, "index_reduce")

@@ -1,0 +1,42 @@
+"""``torch.return_types``: the named tuples that functions of several results return."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+__all__ = [
+    "aminmax", "cummax", "cummin", "histogram", "kthvalue", "linalg_eigh", "linalg_slogdet",
+    "linalg_svd", "max", "median", "min",
+    "mode", "nanmedian", "slogdet", "sort", "svd", "topk",
+]  # fmt: skip
+
+
+def _shown(self: Any) -> str:
+    lines = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+    return f"torch.return_types.{type(self).__name__}(\n{lines})"
+
+
+def _made(name: str, *fields: str) -> Any:
+    base = namedtuple(name, fields)  # type: ignore[misc]
+    members = {"__slots__": (), "__repr__": _shown, "__module__": "torch.return_types"}
+    return type(name, (base,), members)
+
+
+max = _made("max", "values", "indices")
+min = _made("min", "values", "indices")
+sort = _made("sort", "values", "indices")
+topk = _made("topk", "values", "indices")
+kthvalue = _made("kthvalue", "values", "indices")
+median = _made("median", "values", "indices")
+nanmedian = _made("nanmedian", "values", "indices")
+mode = _made("mode", "values", "indices")
+cummax = _made("cummax", "values", "indices")
+cummin = _made("cummin", "values", "indices")
+aminmax = _made("aminmax", "min", "max")
+histogram = _made("histogram", "hist", "bin_edges")
+slogdet = _made("slogdet", "sign", "logabsdet")
+linalg_slogdet = _made("linalg_slogdet", "sign", "logabsdet")
+linalg_eigh = _made("linalg_eigh", "eigenvalues", "eigenvectors")
+linalg_svd = _made("linalg_svd", "U", "S", "Vh")
+svd = _made("svd", "U", "S", "V")

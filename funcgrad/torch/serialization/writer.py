@@ -1,0 +1,228 @@
+"""Writing data as a pickle of PyTorch's form, without Python's pickler.
+
+A pickle is a program for a small stack machine; these are its instructions for tensors and plain
+containers.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.torch import dtypes
+from funcgrad.torch._tensor import Size, Tensor, as_array
+from funcgrad.torch.copying import Storage, place_of
+from funcgrad.torch.nn.parameter import Parameter
+from funcgrad.torch.serialization.names import OF_DTYPE
+
+__all__ = ["Writer"]
+
+
+class Writer:
+    """Writes one object; the storages of its tensors are numbered in the order they are met."""
+
+    def __init__(self) -> None:
+        self.out = bytearray(b"\x80\x02")
+        self.memo: dict[int, int] = {}
+        self.kept: list[Any] = []  # what the memo knows by its id
+        self.storages: dict[Storage, tuple[int, dtypes.dtype]] = {}
+
+    def written(self, x: Any) -> bytes:
+        """The pickle of `x`."""
+        self.value(x, "")
+        return bytes(self.out + b".")
+
+    def value(self, x: Any, path: str) -> None:
+        kind = type(x)
+        if x is None:
+            self.out += b"N"
+        elif kind is bool:
+            self.out += b"\x88" if x else b"\x89"
+        elif kind is int:
+            self.integer(x)
+        elif kind is float:
+            self.out += b"G" + struct.pack(">d", x)
+        elif kind is str:
+            data = x.encode("utf-8", "surrogatepass")
+            self.out += b"X" + struct.pack("<I", len(data)) + data
+        elif isinstance(x, dtypes.dtype):
+            self.name("torch", repr(x).removeprefix("torch."))
+        elif not self.known(x):
+            write = WRITERS.get(kind)
+            if write is None:
+                raise TypeError(_refusal(x, path))
+            write(self, x, path)
+
+    def known(self, x: Any) -> bool:
+        """Write a reference to what has been written already."""
+        k = self.memo.get(id(x))
+        if k is not None:
+            self.out += b"j" + struct.pack("<I", k)
+        return k is not None
+
+    def remember(self, x: Any) -> None:
+        """What was written last is `x`."""
+        self.out += b"r" + struct.pack("<I", len(self.memo))
+        self.memo[id(x)] = len(self.memo)
+        self.kept.append(x)
+
+    def integer(self, x: int) -> None:
+        if -(1 << 31) <= x < 1 << 31:
+            self.out += b"J" + struct.pack("<i", x)
+            return
+        data = x.to_bytes(x.bit_length() // 8 + 1, "little", signed=True)
+        if len(data) < 256:
+            self.out += b"\x8a" + struct.pack("<B", len(data)) + data
+        else:
+            self.out += b"\x8b" + struct.pack("<I", len(data)) + data
+
+    def name(self, module: str, name: str) -> None:
+        self.out += f"c{module}\n{name}\n".encode()
+
+    def call(self, module: str, name: str, args: tuple[Any, ...], path: str) -> None:
+        """What a name of `NAMES` gives for arguments."""
+        self.name(module, name)
+        self.out += b"("
+        for a in args:
+            self.value(a, path)
+        self.out += b"tR"
+
+    # -- containers
+
+    def items(self, x: Any, path: str) -> None:
+        self.out += b"("
+        for k, v in x.items():
+            self.value(k, path)
+            self.value(v, f"{path}[{k!r}]")
+        self.out += b"u"
+
+    def write_dict(self, x: Any, path: str) -> None:
+        self.out += b"}"
+        self.remember(x)
+        self.items(x, path)
+
+    def ordered_dict(self, x: Any, path: str) -> None:
+        self.name("collections", "OrderedDict")
+        self.out += b")R"
+        self.remember(x)
+        self.items(x, path)
+        if x.__dict__:
+            self.write_dict(dict(x.__dict__), path)
+            self.out += b"b"
+
+    def write_list(self, x: Any, path: str) -> None:
+        self.out += b"]"
+        self.remember(x)
+        self.out += b"("
+        for k, v in enumerate(x):
+            self.value(v, f"{path}[{k}]")
+        self.out += b"e"
+
+    def write_tuple(self, x: Any, path: str) -> None:
+        self.out += b"("
+        for k, v in enumerate(x):
+            self.value(v, f"{path}[{k}]")
+        self.out += b"t"
+        self.remember(x)
+
+    def size(self, x: Any, path: str) -> None:
+        self.call("torch", "Size", (tuple(x),), path)
+
+    def write_set(self, x: Any, path: str) -> None:
+        self.call("builtins", "set", (list(x),), path)
+        self.remember(x)
+
+    def counter(self, x: Any, path: str) -> None:
+        self.call("collections", "Counter", (dict(x),), path)
+        self.remember(x)
+
+    def write_complex(self, x: Any, path: str) -> None:
+        self.call("builtins", "complex", (x.real, x.imag), path)
+
+    # -- tensors
+
+    def tensor(self, x: Tensor, path: str) -> None:
+        state = dict(x.__dict__)
+        if state:
+            self.name("torch._tensor", "_rebuild_from_type_v2")
+            self.out += b"("
+            self.name("torch._utils", "_rebuild_tensor_v2")
+            self.name("torch", "Tensor")
+            self.place(x, x.requires_grad, path)
+            self.write_dict(state, path)
+            self.out += b"tR"
+        else:
+            self.name("torch._utils", "_rebuild_tensor_v2")
+            self.place(x, x.requires_grad, path)
+            self.out += b"R"
+        self.remember(x)
+
+    def parameter(self, x: Tensor, path: str) -> None:
+        state = dict(x.__dict__)
+        self.name("torch._utils", f"_rebuild_parameter{'_with_state' if state else ''}")
+        self.out += b"("
+        self.name("torch._utils", "_rebuild_tensor_v2")
+        self.place(x, False, path)
+        self.out += b"R"
+        self.value(x.requires_grad, path)
+        self.ordered_dict(OrderedDict(), path)
+        if state:
+            self.write_dict(state, path)
+        self.out += b"tR"
+        self.remember(x)
+
+    def place(self, x: Tensor, requires_grad: bool, path: str) -> None:
+        """The arguments from which a tensor is rebuilt."""
+        array = as_array(x)
+        storage, offset, strides = place_of(array)
+        step = array.itemsize
+        steps = tuple(s // step for s in strides) if array.size else x.stride()
+        number, kind = self.storages.setdefault(storage, (len(self.storages), x.dtype))
+        if kind is not x.dtype:
+            raise RuntimeError(
+                "Cannot save multiple tensors or storages that view the same data as different "
+                f"types: {path or 'the object'} is of {x.dtype}, another of {kind}"
+            )
+        self.out += b"(("
+        self.value("storage", path)
+        self.name("torch", OF_DTYPE[kind])
+        for part in (str(number), "cpu", storage.memory.nbytes // step):
+            self.value(part, path)
+        self.out += b"tQ"
+        self.value(offset // step, path)
+        self.write_tuple(tuple(x.shape), path)
+        self.write_tuple(steps, path)
+        self.value(requires_grad, path)
+        self.ordered_dict(OrderedDict(), path)
+        self.out += b"t"
+
+
+WRITERS: dict[Any, Callable[..., None]] = {
+    dict: Writer.write_dict,
+    OrderedDict: Writer.ordered_dict,
+    list: Writer.write_list,
+    tuple: Writer.write_tuple,
+    Size: Writer.size,
+    set: Writer.write_set,
+    Counter: Writer.counter,
+    complex: Writer.write_complex,
+    Tensor: Writer.tensor,
+    Parameter: Writer.parameter,
+}
+
+
+def _refusal(x: Any, path: str) -> str:
+    where = f" at {path}" if path else ""
+    advice = "convert it to tensors, numbers, strings, lists or dictionaries"
+    if isinstance(x, (np.ndarray, np.generic)):
+        advice = "use torch.from_numpy, or .item()"
+    elif hasattr(x, "state_dict"):
+        advice = "save its state_dict()"
+    return (
+        f"torch.save: cannot save an object of type {type(x).__module__}.{type(x).__qualname__}"
+        f"{where}: a file holds data only, so that loading it can run no code; {advice}"
+    )

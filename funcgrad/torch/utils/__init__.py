@@ -1,0 +1,5 @@
+"""``torch.utils``."""
+
+from funcgrad.torch.utils import checkpoint, hooks
+
+__all__ = ["checkpoint", "hooks"]

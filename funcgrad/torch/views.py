@@ -1,0 +1,419 @@
+"""Views and writing: what in-place operations do to values, versions and histories.
+
+A view shares the memory and the version of its base and knows how it is read from the base's
+array. Writing changes the memory and counts the version; where something is recorded, the base
+gets the node ``CopySlices`` (old base, written values), and every view of it makes its node anew
+from that when it is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.tracer import Tracer, type_of
+from funcgrad.core.types import Array
+from funcgrad.ops.arithmetic import cast
+from funcgrad.ops.index import gather, set_positions
+from funcgrad.ops.shape import reshape
+from funcgrad.torch import dtypes
+from funcgrad.torch._tensor import REGENERATE, Link, Tensor, as_array, box
+from funcgrad.torch.modes import modes
+from funcgrad.torch.root import (
+    ROOT,
+    AccumulateGrad,
+    Composite,
+    GradNode,
+    RootTracer,
+    edge_of,
+    node_class,
+    output_name,
+    tangent_of,
+)
+from funcgrad.transforms.node import new
+
+__all__ = ["check_writable", "make_view", "rebase", "rename", "view_like", "write"]
+
+Read = Callable[[Any], Any]
+
+
+def rename(x: Any, name: str, saved_names: tuple[str, ...] = ()) -> Any:
+    """Give the node of the tracer `x` PyTorch's name of the operation that was applied."""
+    if type(x) is RootTracer and isinstance(x.node, GradNode):
+        x.node.__class__ = node_class(name, saved_names)
+    return x
+
+
+# ---------------------------------------------------------------------------------- views
+
+
+def _strided(x: Array, positions: Array) -> Array:
+    return gather(reshape(x, (type_of(x).size,)), positions)
+
+
+def _copied(x: Array, v: Array, positions: Array) -> Array:
+    return set_positions(x, positions, v)
+
+
+AS_STRIDED = Composite("as_strided", _strided, linear=True, fixed=1)
+COPY_SLICES = Composite("copy_slices", _copied, linear=True, fixed=1)
+
+
+def positions_of(base: np.ndarray[Any, Any], read: Read) -> np.ndarray[Any, Any]:
+    """The flat positions in the base of the elements of a view."""
+    found: np.ndarray[Any, Any] = read(np.arange(base.size).reshape(base.shape))
+    return found
+
+
+def make_view(
+    x: Tensor, read: Read, core: Callable[[Array], Array], name: str, refusal: str | None = None
+) -> Tensor:
+    """A view of `x`: `read` gives it from an array, `core` from an operand.
+
+    `refusal` is why the view must not be written while operations are recorded.
+    """
+    t = x._renewed()
+    if type(t) is not RootTracer:
+        return _view_traced(x, t, read, core)
+    array = as_array(x)
+    view = new(RootTracer)
+    view.value, view.owner, view.node, view.kind = read(array), ROOT, None, None
+    view.version = t.version
+    base = x if x._link is None else x._link.base
+    if modes.dual is not None:
+        _view_dual(view, t, read, core, name)
+    elif t.node is not None and modes.grad:
+        view.node = _node_of_view(t, core, name)
+    out = box(view)
+    if x._link is not None:
+        read = _chained(x._link.read, read)
+        refusal = refusal or x._link.refusal
+    if not modes.grad and t.node is not None:
+        refusal = refusal or NO_GRAD_VIEW
+    out._link = Link(base, read, refusal, t.version.count)
+    return out
+
+
+ALIAS = Composite("alias", lambda x: x, linear=True)
+
+
+def _node_of_view(t: RootTracer, core: Callable[[Array], Array], name: str) -> Any:
+    """The node of a view; also of one that shows all as it is, for which the core records none."""
+    made = core(t)
+    return rename(ALIAS(t) if made is t else made, name).node
+
+
+def _view_dual(
+    view: RootTracer, t: RootTracer, read: Read, core: Callable[[Array], Array], name: str
+) -> None:
+    """`view` of `t` while there are tangents: its tangent is a view of that of `t`."""
+    tangent, level = tangent_of(t), modes.dual
+    modes.dual = None
+    try:
+        if t.node is not None and modes.grad:
+            view.node = _node_of_view(t, core, name)
+        if tangent is not None and modes.forward_grad and not modes.inference:
+            view.dual = (level or 0, make_view(tangent, read, core, name))
+    finally:
+        modes.dual = level
+
+
+def view_like(x: Tensor, read: Read) -> Tensor:
+    """A view of `x` that is read by `read`."""
+
+    def core(c: Array) -> Array:
+        return AS_STRIDED(c, positions_of(as_array(x), read))
+
+    return make_view(x, read, core, "AsStridedBackward0")
+
+
+NO_GRAD_VIEW = (
+    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
+    "code by moving both the view and the inplace either both inside the no_grad block (if you "
+    "don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+)
+MULTIPLE_VIEW = (
+    "Output {k} of {name} is a view and is being modified inplace. This view is the output of a "
+    "function that returns multiple views. Such functions do not allow the output views to be "
+    "modified inplace. You should replace the inplace operation by an out-of-place one."
+)
+
+
+def _chained(first: Read, second: Read) -> Read:
+    return lambda array: second(first(array))
+
+
+def _regenerate(base: RootTracer, read: Read, old: RootTracer) -> RootTracer:
+    """The tracer of a view of a base that has got another history."""
+    fresh = new(RootTracer)
+    fresh.value, fresh.owner, fresh.kind, fresh.version = old.value, ROOT, None, old.version
+    made = AS_STRIDED(base, positions_of(np.asarray(base.value), read))
+    fresh.node = rename(made, "AsStridedBackward0").node if isinstance(made, Tracer) else None
+    if hasattr(old, "dual"):
+        fresh.dual = old.dual
+    return fresh
+
+
+REGENERATE.append(_regenerate)
+
+
+# -------------------------------------------------------------------------------- writing
+
+
+def check_writable(x: Tensor) -> None:
+    """Raise where PyTorch refuses an in-place operation on `x`."""
+    t = x._renewed()
+    if type(t) is not RootTracer:
+        return
+    if t.version.inference and not modes.inference and modes.grad:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
+            "a clone to get a normal tensor before doing inplace update.See "
+            "https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+    if modes.grad:
+        _check_leaf(x, t)
+    array = t.value
+    if (
+        type(array) is np.ndarray
+        and array.size
+        and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
+    ):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
+        )
+
+
+def _check_leaf(x: Tensor, t: RootTracer) -> None:
+    link = x._link
+    if link is None:
+        if type(t.node) is AccumulateGrad:
+            raise RuntimeError(
+                "a leaf Variable that requires grad is being used in an in-place operation."
+            )
+        return
+    if link.refusal is not None and (t.node is not None or link.base._t.node is not None):
+        raise RuntimeError(link.refusal)
+    if type(link.base._t.node) is AccumulateGrad:
+        raise RuntimeError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+        )
+
+
+def write(x: Tensor, new_content: Array) -> Tensor:
+    """Make `new_content` the content of `x`, in place; the caller has checked `check_writable`."""
+    t = x._t
+    if type(t) is not RootTracer or (
+        isinstance(new_content, Tracer) and type(new_content) is not RootTracer
+    ):
+        return _write_traced(x, new_content)
+    array = as_array(x)
+    node = new_content.node if type(new_content) is RootTracer else None
+    values = new_content.value if type(new_content) is RootTracer else new_content
+    if node is not None:
+        _keep_operand(edge_of(node)[0], x, t)
+    if modes.dual is not None:
+        _keep_operands_of_tangent(new_content, x, t)
+    _check_cast(np.asarray(values).dtype, array.dtype)
+    if np.shape(values) != array.shape:
+        raise RuntimeError(
+            f"output with shape {list(array.shape)} doesn't match the broadcast shape "
+            f"{list(np.shape(values))}"
+        )
+    t.version.before_write()
+    np.copyto(array, values, casting="unsafe")
+    t.version.count += 1
+    if modes.dual is not None:
+        return _write_dual(x, new_content, node)
+    return _rewritten(x, new_content, node)
+
+
+def _write_dual(x: Tensor, new_content: Array, node: Any) -> Tensor:
+    """The rest of writing while there are tangents: that of `x` is written, too."""
+    tangent = tangent_of(new_content)
+    level, modes.dual = modes.dual, None
+    try:
+        _rewritten(x, new_content, node)
+    finally:
+        modes.dual = level
+    if modes.forward_grad:
+        WRITE_TANGENT[0](x, tangent)
+    return x
+
+
+WRITE_TANGENT: list[Any] = []
+
+
+def _rewritten(x: Tensor, new_content: Array, node: Any) -> Tensor:
+    """Give `x`, whose memory has been written, the history of its new content."""
+    t, array = x._t, as_array(x)
+    values = new_content.value if type(new_content) is RootTracer else new_content
+    if not modes.grad:
+        return x
+    if np.asarray(values).dtype != array.dtype and node is not None:
+        new_content = cast(new_content, array.dtype)
+        node = new_content.node
+    if x._link is None:
+        if node is not t.node:
+            _set_history(x, node)
+    else:
+        _write_view(x, new_content, array.shape)
+    return x
+
+
+def _keep_operand(made: Any, x: Tensor, t: RootTracer) -> None:
+    """What an operation in place took as its first operand is what that was before.
+
+    Its value is kept as a copy; and where it is a view with hooks, these see the gradient of the
+    view as it was, which no longer is a tensor of its own.
+    """
+    if not isinstance(made, GradNode):
+        return
+    if made.origins and made.origins[0] is t:
+        out, first, *others = made.saved
+        made.saved = (out, np.array(first)[()], *others)
+        made.origins = (None, *made.origins[1:])
+    link, old = x._link, t.node
+    if link is not None and old is not None and old is made.parents[0] and old.extra is not None:
+        fresh = _regenerate(link.base._t, link.read, t).node
+        fresh.seq = old.seq  # it takes the place of the old one, before `made`
+        made.parents = (fresh, *made.parents[1:])
+
+
+def _keep_operands_of_tangent(new_content: Array, x: Tensor, t: RootTracer) -> None:
+    """As `_keep_operand`, for the operations that made the tangent of the new content."""
+    tangent, old = tangent_of(new_content), tangent_of(t)
+    made = None if getattr(new_content, "node", None) is None else edge_of(new_content.node)[0]
+    if old is not None and made is not None and hasattr(made, "tangents"):
+        level, held = made.tangents
+        copy = box(ROOT.tracer(np.array(old._t.value)[()], old._t.node))
+        made.tangents = (level, tuple(copy if h is old else h for h in held))
+    written = [t.version] if old is None else [t.version, old._t.version]
+    stack = [] if tangent is None else [tangent._t.node]
+    seen: set[Any] = set()
+    while stack:
+        node = stack.pop()
+        if node is None or node in seen or node.seq < modes.pushed_from:
+            continue
+        seen.add(node)
+        for i, origin in enumerate(getattr(node, "origins", ())):
+            if origin is not None and any(origin.held_version is v for v in written):
+                kept = list(node.saved)
+                kept[i + 1] = np.array(kept[i + 1])[()]
+                node.saved = tuple(kept)
+                node.origins = (*node.origins[:i], None, *node.origins[i + 1 :])
+        stack.extend(node.parents)
+
+
+def _check_cast(made: np.dtype[Any], target: np.dtype[Any]) -> None:
+    category = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+    if category[made.kind] > category[target.kind]:
+        names = (dtypes.scalar_name(dtypes.from_numpy_dtype(d)) for d in (made, target))
+        result, output = names
+        raise RuntimeError(
+            f"result type {result} can't be cast to the desired output type {output}"
+        )
+
+
+def _set_history(x: Tensor, node: Any) -> None:
+    """A fresh tracer, so that what the old one is saved for keeps its node."""
+    old = x._t
+    fresh = new(RootTracer)
+    fresh.value, fresh.owner, fresh.kind, fresh.version = old.value, ROOT, old.kind, old.version
+    fresh.node = node
+    if hasattr(old, "dual"):
+        fresh.dual = old.dual
+    x._t = fresh
+    if node is None:
+        return
+    old.version.writer = output_name(node)
+    made = edge_of(node)[0]
+    if isinstance(made, GradNode) and made.made is not None:
+        made.made = (old.version, old.version.count)
+    if old.node is not None and old.node is not node:
+        _move_retained(old.node, node, x)
+
+
+def _move_retained(old: Any, node: Any, x: Tensor) -> None:
+    """`retain_grad` follows the tensor to its new node."""
+    before, k = edge_of(old)
+    if getattr(before, "extra", None) is not None and k in before.extra.retained:
+        held = before.extra.retained
+        if held[k]() is x:
+            after, j = edge_of(node)
+            after.more.retained[j] = held.pop(k)
+
+
+def _write_view(x: Tensor, new_content: Array, shape: tuple[int, ...]) -> None:
+    link = x._link
+    assert link is not None
+    base = link.base
+    if base._t.node is None and not (
+        type(new_content) is RootTracer and new_content.node is not None
+    ):
+        return
+    positions = positions_of(as_array(base), link.read)
+    made = COPY_SLICES(base._t, new_content, positions)
+    _set_history(base, rename(made, "CopySlices").node)
+
+
+def rebase(x: Tensor, new_content: RootTracer) -> None:
+    """Say that `x`, whose memory has been written, now has the history of `new_content`."""
+    if x._link is None:
+        _set_history(x, new_content.node)
+    else:
+        _write_view(x, new_content, np.shape(new_content.value))
+
+
+def _write_traced(x: Tensor, new_content: Array) -> Tensor:
+    """Inside a transform the content is replaced, and of a view that of its base."""
+    made, target = type_of(new_content), type_of(x._t)
+    _check_cast(made.dtype, target.dtype)
+    if made.shape != target.shape:
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape "
+            f"{list(made.shape)}"
+        )
+    if type(x._t) is RootTracer:
+        x._t.version.count += 1
+    content = cast(new_content, target.dtype)
+    if x._link is not None:
+        _write_base_traced(x._link, content)
+    x._t = content
+    return x
+
+
+def _write_base_traced(link: Link, content: Array) -> None:
+    """Put what a view becomes into its base; other views look at it when they are used."""
+    base = link.base._t
+    kind = type_of(base)
+    if type_of(content).dtype != kind.dtype:
+        raise RuntimeError(
+            "inside a transform, a view in another dtype than its base's cannot be written; write "
+            "the base"
+        )
+    positions = link.read(np.arange(kind.size).reshape(kind.shape))
+    link.base._t = link.seen = set_positions(base, positions, content)
+
+
+def _view_traced(x: Tensor, t: Tracer, read: Read, core: Callable[[Array], Array]) -> Tensor:
+    """A view inside a transform: it knows how it is read, and the content of the base it saw."""
+    out = box(core(t))
+    base = x if x._link is None else x._link.base
+    if x._link is not None:
+        read = _chained(x._link.read, read)
+    out._link = Link(base, read, None, base._t)
+    return out
+
+
+def _look_again(base: Array, read: Read) -> Array:
+    """What a view shows of a base whose content has been replaced."""
+    kind = type_of(base)
+    return _strided(base, read(np.arange(kind.size).reshape(kind.shape)))
+
+
+REGENERATE.append(_look_again)
