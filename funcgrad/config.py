@@ -45,9 +45,9 @@ class Config:
     ----------
     copy_limit : int
         Arrays of the caller that a backward pass needs are copied up to this many bytes; larger
-        ones are watched by a fingerprint and an error is raised when they were changed.
+        ones are watched by a checksum and an error is raised when they were changed.
     debug : bool
-        Take a digest of the whole array instead of a sampled fingerprint.
+        Take a cryptographic digest of the arrays that are watched instead of a fast checksum.
     threads : int
         How many threads a compiled function may use, the caller's among them. At first the
         environment variable ``FUNCGRAD_THREADS``, or the number of usable cores. It may be

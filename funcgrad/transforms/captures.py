@@ -14,7 +14,6 @@ import functools
 import sys
 import types
 from collections.abc import Callable, Hashable
-from hashlib import blake2b
 from operator import call, is_not
 from typing import Any
 
@@ -22,6 +21,7 @@ import numpy as np
 
 from funcgrad.core.tracer import Operand, Tracer, type_of
 from funcgrad.core.types import ArrayType
+from funcgrad.transforms.checksum import checksum
 
 __all__ = ["Captures", "capture"]
 
@@ -30,20 +30,9 @@ _SKIPPED = (types.BuiltinFunctionType, np.ufunc, np.dtype)
 _LIBRARIES = frozenset(sys.stdlib_module_names) | {"numpy", "scipy", "funcgrad", "numba"}
 
 
-# What the function computes of its captures with NumPy alone happens while it is traced. Small
-# arrays are therefore part of the key by content; for larger ones the content is compared if the
-# graph holds anything that may have been computed from them.
-DIGEST_UP_TO = 64 * 1024
-
-
-def digest(x: np.ndarray[Any, Any]) -> bytes:
-    """A digest of the content of an array."""
-    return blake2b(np.ascontiguousarray(x).tobytes(), digest_size=16).digest()
-
-
 def content(x: np.ndarray[Any, Any]) -> bytes:
-    """What tells the content of an array: the bytes of a tiny one, which no digest beats."""
-    return x.tobytes() if x.nbytes <= 1024 else digest(x)
+    """What tells the content of an array: the bytes of a tiny one, which no checksum beats."""
+    return x.tobytes() if x.nbytes <= 1024 else checksum(x)
 
 
 class Captures:
@@ -66,14 +55,16 @@ class Captures:
         self.places: list[tuple[Callable[..., Any], Any, Any]] = []
         self.columns: tuple[tuple[Any, ...], ...] | None = None
         self.contents: list[tuple[Any, tuple[Any, ...]]] = []  # lists and dicts, their items
-        self.small: list[tuple[np.ndarray[Any, Any], ArrayType, bytes]] = []
+        # What the function does with the content of an array in Python, a branch for example,
+        # happens while it is traced: arrays are part of the key by content.
+        self.read: list[tuple[np.ndarray[Any, Any], ArrayType, bytes]] = []
 
     def saw(self, holder: dict[str, Any], name: str) -> None:
         """Note what a dictionary holds under a name, be it nothing."""
         self.items[id(holder), name] = (holder, name, holder.get(name))
 
     def unchanged(self) -> bool:
-        """Whether every place still holds the same thing, and every small array the same bytes."""
+        """Whether every place still holds the same thing, and every array the same elements."""
         if self.columns is None:  # in columns, so that the loops over them are C's
             noted = (list(self.items.values()), self.places)
             self.columns = tuple(
@@ -88,7 +79,11 @@ class Captures:
             now = container.values() if type(container) is dict else container
             if len(now) != len(items) or any(map(is_not, now, items)):
                 return False
-        return all(type_of(x) == kind and content(x) == known for x, kind, known in self.small)
+        return not self.changed()
+
+    def changed(self) -> list[np.ndarray[Any, Any]]:
+        """The arrays that are no longer what they were."""
+        return [x for x, kind, known in self.read if type_of(x) != kind or content(x) != known]
 
 
 def capture(f: Any) -> Captures:
@@ -101,6 +96,8 @@ def capture(f: Any) -> Captures:
     while True:
         _visit(f, found)
         if found.named <= found.names:
+            found.read = [(x, type_of(x), content(x)) for x in found.arrays]
+            found.key += [known for _, _, known in found.read]
             return found
         found = Captures(found.names | found.named)
 
@@ -164,12 +161,9 @@ def _visit(x: Any, found: Captures) -> None:
 def _visit_array(x: np.ndarray[Any, Any], found: Captures) -> None:
     if x.dtype.kind == "O":
         found.watched = False
-        return
-    found.arrays.append(x)
-    found.key.append(type_of(x))
-    if x.nbytes <= DIGEST_UP_TO:
-        found.key.append(digest(x))
-        found.small.append((x, type_of(x), content(x)))
+    else:
+        found.arrays.append(x)
+        found.key.append(type_of(x))
 
 
 def _visit_container(x: Any, found: Captures) -> None:

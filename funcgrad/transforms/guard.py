@@ -1,41 +1,66 @@
-"""What a node keeps of arrays that the caller owns: a copy, or a watched reference.
+"""What a tape keeps of arrays that the caller owns: a copy, or a watched reference.
 
 The caller may change an array after it was recorded: a workspace that a loop reuses, an input
-that changes between `vjp` and its call. Small arrays are copied; of large ones a fingerprint is
-kept and compared before backward, so that the gradient is right or an error is raised.
+that changes between `vjp` and its call. Small arrays are copied; of large ones a checksum of all
+elements is kept and compared before backward, so that the gradient is right or an error is raised.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from hashlib import blake2b
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from funcgrad.config import config
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.errors import MutatedCaptureError, located
+from funcgrad.transforms.checksum import checksum
 
-__all__ = ["Watch", "fingerprint", "verify"]
+__all__ = ["Watches", "small_copy", "verify", "watch"]
 
-Watch = tuple[Any, Any]  # an array with its fingerprint, or a tracer with what its trace watches
-_SAMPLES = 128
-
-
-def fingerprint(x: np.ndarray[Any, Any]) -> bytes:
-    """A digest of some elements of `x` spread evenly; of all of them in debug mode."""
-    if config.debug or x.size <= _SAMPLES:
-        return blake2b(np.ascontiguousarray(x).tobytes(), digest_size=16).digest()
-    # An odd stride, so that the samples do not fall into one column of a matrix.
-    where = np.linspace(0, x.size - 1, _SAMPLES).astype(np.intp)
-    return x[np.unravel_index(where, x.shape)].tobytes()
+ndarray = np.ndarray
+# An array with its checksum, or a tracer with what its trace watches. The key is the memory: what
+# is used a hundred times, under whatever name, is read once.
+Watches = dict[Hashable, tuple[Any, Any]]
 
 
-def verify(watches: Sequence[Watch]) -> None:
+def watch(watches: Watches, x: Any) -> None:
+    """Remember the content of an array, or of the array that a tracer of another trace shows."""
+    if isinstance(x, Tracer):
+        mark = x.owner.watch(x)
+        if mark is not None:
+            watches.setdefault(id(x), (x, mark))
+        return
+    key = _memory(x)
+    if key not in watches:
+        watches[key] = (x, _mark(x))
+
+
+def _memory(x: ndarray[Any, Any]) -> Hashable:
+    """The same for arrays that show the same elements, in whatever order of axes."""
+    address = x.__array_interface__["data"][0]
+    return address, x.dtype.char, tuple(sorted(zip(x.strides, x.shape, strict=True)))
+
+
+def _mark(x: ndarray[Any, Any]) -> bytes:
+    return b"read-only" if _is_frozen(x) else checksum(x)
+
+
+def _is_frozen(x: Any) -> bool:
+    """Whether nobody can write into the memory of `x`, so that it need not be read."""
+    while isinstance(x, ndarray):
+        if x.flags.writeable:
+            return False
+        x = x.base
+    return x is None
+
+
+def verify(watches: Watches) -> None:
     """Raise when one of the watched arrays has changed since it was recorded."""
-    for x, mark in watches:
-        if (x.owner.watch(x) if isinstance(x, Tracer) else fingerprint(x)) != mark:
+    for x, mark in watches.values():
+        if (x.owner.watch(x) if isinstance(x, Tracer) else _mark(x)) != mark:
             kind = type_of(x)
             raise MutatedCaptureError(
                 located(
@@ -44,3 +69,20 @@ def verify(watches: Sequence[Watch]) -> None:
                     "a copy of it, or change it after the backward pass"
                 )
             )
+
+
+def small_copy(x: ndarray[Any, Any]) -> ndarray[Any, Any] | None:
+    """A copy with the very strides of `x`, if it is small: NumPy rounds by the layout of memory."""
+    if x.nbytes > config.copy_limit:
+        return None
+    copy = x.copy("K")
+    if copy.strides == x.strides:
+        return copy
+    low, high = byte_bounds(x)
+    if high - low > config.copy_limit:
+        return None
+    start = x.__array_interface__["data"][0] - low
+    memory = np.empty(high - low, np.uint8)
+    copy = np.ndarray(x.shape, x.dtype, memory, start, x.strides)
+    copy[...] = x
+    return copy

@@ -22,10 +22,10 @@ from funcgrad.core.tracer import operand, running, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
 from funcgrad.graph.build import Stage, finish
-from funcgrad.graph.ir import Graph, Literal, Var
+from funcgrad.graph.ir import Graph, Var
 from funcgrad.transforms.arguments import leaves_of, name_of
 from funcgrad.transforms.call import call_graph
-from funcgrad.transforms.captures import DIGEST_UP_TO, Captures, capture, digest
+from funcgrad.transforms.captures import Captures, capture
 from funcgrad.transforms.quick import Quick
 from funcgrad.transforms.results import handed_back
 
@@ -82,16 +82,10 @@ class Staged(NamedTuple):
     adopted: tuple[Any, ...]
     out: tree.TreeDef
     reusable: bool
-    guards: tuple[tuple[int, bytes], ...]
-
-    def holds(self, captures: Captures) -> bool:
-        """Whether what the graph may have been computed from is still the same."""
-        return all(digest(captures.arrays[i]) == d for i, d in self.guards)
 
 
 def _stage(flat: Function, types: Sequence[ArrayType], captures: Captures, name: str) -> Staged:
     """Stage a flat function; captured arrays become inputs unless they changed meanwhile."""
-    before = [x.tobytes() for x in captures.arrays]
     definition: list[tree.TreeDef] = []
     with Stage() as trace:
         inputs = [trace.input(t) for t in types]
@@ -100,7 +94,7 @@ def _stage(flat: Function, types: Sequence[ArrayType], captures: Captures, name:
         definition.append(out)
         graph, adopted = finish(trace, variables, outputs)
         hoisted = {v: a for v, _, a in trace.constants.values()}
-    changed = [x.tobytes() != b for x, b in zip(captures.arrays, before, strict=True)]
+    changed = set(map(id, captures.changed()))
     position = {id(x): i for i, x in enumerate(captures.arrays)}
     moved: list[tuple[Var, int]] = []
     fixed: list[tuple[Var, Any]] = []
@@ -109,7 +103,7 @@ def _stage(flat: Function, types: Sequence[ArrayType], captures: Captures, name:
         where = position.get(id(hoisted[v]))
         if where is None:
             fixed.append((v, array))
-        elif changed[where]:  # a workspace: the content at the time of use is what counts
+        elif id(hoisted[v]) in changed:  # a workspace: what it held when it was used
             fixed.append((v, array))
             reusable = False
         else:
@@ -117,19 +111,8 @@ def _stage(flat: Function, types: Sequence[ArrayType], captures: Captures, name:
     whole = Graph(
         (*graph.inputs, *(v for v, _ in moved)), graph.equations, graph.outputs, tuple(fixed)
     )
-    guards: tuple[tuple[int, bytes], ...] = ()
-    if fixed or _holds_numpy_scalar(graph):
-        guards = tuple(
-            (i, digest(x)) for i, x in enumerate(captures.arrays) if x.nbytes > DIGEST_UP_TO
-        )
     used = tuple(i for _, i in moved)
-    return Staged(whole, used, tuple(adopted), definition[0], reusable, guards)
-
-
-def _holds_numpy_scalar(graph: Graph) -> bool:
-    """Whether a literal may have been computed from an array."""
-    atoms = [a for e in graph.equations for a in e.inputs] + list(graph.outputs)
-    return any(isinstance(a, Literal) and isinstance(a.value, np.generic) for a in atoms)
+    return Staged(whole, used, tuple(adopted), definition[0], reusable)
 
 
 class Jitted:
@@ -164,7 +147,7 @@ class Jitted:
         leaves, captures, staged = self._staged(args, kwargs)
         held = tuple(captures.arrays[i] for i in staged.captured)
         operands = [*leaves, *staged.adopted, *held]
-        if quick is not None and staged.reusable and not staged.guards:
+        if quick is not None and staged.reusable:
             quick.add(args, executable(staged.graph), captures, held, staged.out)
         return handed_back(staged.out, call_graph(staged.graph, *operands), operands)
 
@@ -186,7 +169,7 @@ class Jitted:
         if not captures.traced:
             with _lock:
                 known = self.cache.get(key)
-                if known is not None and known.holds(captures):
+                if known is not None:
                     self.cache.move_to_end(key)
                     return leaves, captures, known
 

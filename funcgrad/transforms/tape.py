@@ -14,7 +14,7 @@ from funcgrad.config import config
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import EMPTY, Trace, Tracer, bind, type_of
 from funcgrad.core.types import Array, is_inexact
-from funcgrad.transforms.guard import Watch, fingerprint
+from funcgrad.transforms.guard import Watches, small_copy, watch
 from funcgrad.transforms.hot import FLOAT64, recorder
 from funcgrad.transforms.node import (
     IN_PLACE_FROM,
@@ -43,13 +43,22 @@ class Tape(Trace):
     def __init__(self, linear: bool = False) -> None:
         super().__init__()
         self.linear = linear  # to be transposed: graphs are taken apart, so that nodes tell
-        self.watches: list[Watch] = []
+        self.watches: Watches = {}
         self.kinds: dict[tuple[int, ...], object] = {(): None}  # a 0-d array becomes a scalar
         self.scalar = object()
 
     def input(self, x: Array) -> TapeTracer:
-        """A leaf with the value `x`."""
-        return self.tracer(self.keep(x), leaf_node(type_of(x)))
+        """A leaf with the value `x`: a copy that the caller cannot change, or `x`, watched."""
+        kind = type_of(x)
+        if type(x) is ndarray:
+            copy = small_copy(x)
+            if copy is None:
+                watch(self.watches, x)
+            else:
+                x = copy
+        elif isinstance(x, Tracer):
+            watch(self.watches, x)
+        return self.tracer(x, leaf_node(kind))
 
     def tracer(self, x: Array, node: Node) -> TapeTracer:
         t = new(TapeTracer)
@@ -71,12 +80,10 @@ class Tape(Trace):
         """`x` as it can be kept for backward, whatever the caller does to it."""
         if type(x) is ndarray:
             if x.nbytes <= config.copy_limit:
-                return x.copy("K")  # the same order: NumPy sums in memory order
-            self.watches.append((x, fingerprint(x)))
+                return x.copy("K")
+            watch(self.watches, x)
         elif isinstance(x, Tracer):
-            mark = x.owner.watch(x)
-            if mark is not None:
-                self.watches.append((x, mark))
+            watch(self.watches, x)
         return x
 
     def process1(self, prim: Primitive, x: Array) -> Any:

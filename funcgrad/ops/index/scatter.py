@@ -36,8 +36,11 @@ def set_positions(x: Array, positions: Array, v: Array) -> Array:
 
 
 def _put(x: Any, positions: Any, v: Any) -> Any:
-    out = np.array(x, order="C")
-    out.reshape(-1)[positions] = v
+    out = np.array(x)  # in the layout of x: NumPy rounds sums by the order in memory
+    if out.flags.c_contiguous:
+        out.reshape(-1)[positions] = v
+    else:
+        np.put(out, positions, v)
     return out
 
 
@@ -96,8 +99,11 @@ PUT: Linear = linear(
 
 
 def _add_at(x: Any, positions: Any, v: Any) -> Any:
-    out = np.array(x, order="C")  # so that reshape(-1) is a view
-    np.add.at(out.reshape(-1), positions, v)
+    out = np.array(x)
+    if out.flags.c_contiguous:
+        np.add.at(out.reshape(-1), positions, v)
+    else:
+        np.add.at(out, np.unravel_index(np.asarray(positions) % out.size, out.shape), v)
     return out
 
 
