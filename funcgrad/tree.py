@@ -75,7 +75,8 @@ class _Handler(NamedTuple):
     names: Callable[[Any, int], Sequence[str]]
 
 
-_registry: dict[type, _Handler] = {}
+_registry: dict[type, Any] = {}  # None for the classes of leaves
+_UNKNOWN: Any = object()
 
 
 def _positions(_: Any, count: int) -> list[str]:
@@ -149,8 +150,8 @@ def _field_names(names: Sequence[str], _: int) -> list[str]:
 
 def _handler(x: Any) -> _Handler | None:
     cls = type(x)
-    found = _registry.get(cls)
-    if found is not None:
+    found: _Handler | None = _registry.get(cls, _UNKNOWN)
+    if found is not _UNKNOWN:
         return found
     if isinstance(x, tuple) and hasattr(cls, "_fields"):
         found = _Handler(lambda x: (x, x._fields), lambda _, c: cls._make(c), _field_names)
@@ -162,7 +163,7 @@ def _handler(x: Any) -> _Handler | None:
             _field_names,
         )
     else:
-        return None
+        found = None
     _registry[cls] = found
     return found
 
@@ -250,6 +251,8 @@ def unflatten(definition: TreeDef, values: Iterable[Any]) -> Any:
     {'a': 1.0, 'b': 2.0}
     """
     given = list(values)
+    if definition is LEAF and len(given) == 1:
+        return given[0]
     if len(given) != definition.size:
         raise TreeError(
             located(
@@ -263,7 +266,8 @@ def _build(definition: TreeDef, values: Any) -> Any:
     if definition.kind is None:
         return next(values)
     children = [_build(c, values) for c in definition.children]
-    return _registry[definition.kind].unflatten(definition.meta, children)
+    handler: _Handler = _registry[definition.kind]
+    return handler.unflatten(definition.meta, children)
 
 
 def map(function: Callable[..., Any], x: Any, *rest: Any) -> Any:

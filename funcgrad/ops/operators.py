@@ -150,6 +150,8 @@ def _getitem(self: Any, index: Any) -> Any:
     if type(index) is int:  # a row or an element: what loops are made of
         out = ix.getitem(x, (index,))
         return out if type_of(out).ndim == 0 else View(self, _reader((index,)), (index,), out)
+    if type(index) is slice and _is_plain(index) and not (isinstance(x, Tracer) and x.type.weak):
+        return View(self, _reader((index,)), (index,), ix.getitem(x, (index,)))
     items = index if isinstance(index, tuple) else (index,)
     if ix.reads_view(items):
         if type_of(x).weak:
@@ -160,6 +162,15 @@ def _getitem(self: Any, index: Any) -> Any:
             return out  # a scalar; with an Ellipsis it is an array without axes
         return View(self, _reader(index), index, out)
     return boxed(ix.read(x, tuple(_index_item(i) for i in items)))
+
+
+def _is_plain(i: slice) -> bool:
+    """Whether the bounds are Python's own integers."""
+    return (
+        (i.start is None or type(i.start) is int)
+        and (i.stop is None or type(i.stop) is int)
+        and (i.step is None or type(i.step) is int)
+    )
 
 
 def _reader(index: tuple[Any, ...]) -> Callable[[Array], Array]:

@@ -31,6 +31,7 @@ __all__ = [
 
 seq = count()
 new = object.__new__
+ndarray = np.ndarray
 Cotangents = dict[Any, Any]
 
 
@@ -97,7 +98,8 @@ class LeafNode(Node):
 
     def pull(self, cts: Cotangents, g: Any) -> None:
         dtype = self.fix[0].dtype
-        cts[self] = g if type_of(g).dtype is dtype else algebra.cast(g, dtype)
+        same = type(g) is ndarray and g.dtype is dtype
+        cts[self] = g if same or type_of(g).dtype is dtype else algebra.cast(g, dtype)
 
     pull_quick = pull
 
