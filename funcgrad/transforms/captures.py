@@ -5,13 +5,15 @@ numbers and texts part of the key, and a traced value means that the function is
 Looked at are closure cells, defaults, the globals that the code names, the function behind a
 bound method and its object, containers, and of other objects, classes and modules the attributes
 that any code on the way names: what a function calls is followed, and so are methods and
-properties. A name that is put together while the program runs cannot be seen.
+properties. What cannot be seen is a name that is put together while the program runs, and what an
+installed package, other than that of the function itself, keeps in its own globals and classes.
 """
 
 from __future__ import annotations
 
 import functools
 import sys
+import sysconfig
 import types
 from collections.abc import Callable, Hashable
 from operator import call, is_not
@@ -27,7 +29,9 @@ __all__ = ["Captures", "capture"]
 
 _PLAIN = (int, float, complex, bool, str, bytes, type(None), np.generic)
 _SKIPPED = (types.BuiltinFunctionType, np.ufunc, np.dtype)
-_LIBRARIES = frozenset(sys.stdlib_module_names) | {"numpy", "scipy", "funcgrad", "numba"}
+_LIBRARIES = frozenset(sys.stdlib_module_names) - {"__main__"}
+_LIBRARIES |= {"numpy", "scipy", "funcgrad", "numba", "llvmlite"}
+_INSTALLED = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 
 
 def content(x: np.ndarray[Any, Any]) -> bytes:
@@ -42,7 +46,8 @@ class Captures:
     walk; `watched` is False where something lies that cannot be looked at in this way.
     """
 
-    def __init__(self, names: set[str]) -> None:
+    def __init__(self, home: str, names: set[str]) -> None:
+        self.home = home  # the package of the function
         self.names = names  # the attributes to look at
         self.named: set[str] = set()  # those that the code on the way names
         self.arrays: list[np.ndarray[Any, Any]] = []
@@ -92,14 +97,18 @@ def capture(f: Any) -> Captures:
     An object may be handed to code that names other attributes of it than where it was found, so
     the walk is done again until no new name turns up.
     """
-    found = Captures(set())
+    inner = f
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    home = str(getattr(inner, "__module__", None)).split(".")[0]
+    found = Captures(home, set())
     while True:
         _visit(f, found)
         if found.named <= found.names:
             found.read = [(x, type_of(x), content(x)) for x in found.arrays]
             found.key += [known for _, _, known in found.read]
             return found
-        found = Captures(found.names | found.named)
+        found = Captures(home, found.names | found.named)
 
 
 def _code_names(code: types.CodeType) -> set[str]:
@@ -112,8 +121,17 @@ def _code_names(code: types.CodeType) -> set[str]:
     return names
 
 
-def _in_library(module: str | None) -> bool:
-    return str(module).split(".")[0] in _LIBRARIES
+def _in_library(module: Any, found: Captures) -> bool:
+    """Whether a module belongs to an installed package, other than that of the function."""
+    package = str(module).split(".")[0]
+    return package in _LIBRARIES or (package != found.home and _installed(package))
+
+
+@functools.cache
+def _installed(package: str) -> bool:
+    module = sys.modules.get(package)
+    paths = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
+    return any(p.startswith(_INSTALLED) for p in paths)
 
 
 def _is_ours(f: types.FunctionType) -> bool:
@@ -145,10 +163,11 @@ def _visit(x: Any, found: Captures) -> None:
     elif isinstance(x, (list, tuple, set, frozenset, dict)):
         _visit_container(x, found)
     elif isinstance(x, types.ModuleType):
-        if not _in_library(x.__name__):
+        if not _in_library(x.__name__, found):
             _visit_attributes(vars(x), found, found.names & vars(x).keys())
     elif isinstance(x, type):
-        _visit_class(x, x, found, found.names | {"__init__"})
+        if not _in_library(x.__module__, found):
+            _visit_class(x, x, found, found.names | {"__init__"})
     elif "__wrapped__" in getattr(x, "__dict__", {}):  # a jitted function, a custom rule
         found.contents.append((vars(x), tuple(vars(x).values())))
         for part in vars(x).values():
@@ -189,13 +208,14 @@ def _visit_function(f: types.FunctionType, found: Captures) -> None:
     found.key.append(f.__code__)
     if _is_ours(f):
         return
-    # of our own functions code, cells and globals stay (`__module__` may be the user's: wraps)
-    ours = str(f.__globals__.get("__name__")).split(".")[0] == "funcgrad"
-    if not ours:
-        found.places += [(getattr_of(f), n, getattr(f, n)) for n in ("__code__", "__defaults__")]
-    # our own code takes nothing of the user's objects but to call them
-    names = set() if ours else _code_names(f.__code__)
+    # of the functions of libraries code, cells and globals stay; their own code takes of the
+    # user's objects what it names (not so ours, which only calls them)
+    home = f.__globals__.get("__name__")
+    library = _in_library(home, found)
+    names = set() if str(home).split(".")[0] == "funcgrad" else _code_names(f.__code__)
     found.named |= names
+    if not library:
+        found.places += [(getattr_of(f), n, getattr(f, n)) for n in ("__code__", "__defaults__")]
     for cell in f.__closure__ or ():
         try:
             inner = cell.cell_contents
@@ -203,13 +223,13 @@ def _visit_function(f: types.FunctionType, found: Captures) -> None:
             found.key.append("empty")
             found.watched = False
             continue
-        if not ours:
+        if not library:
             found.places.append((getattr_of(cell), "cell_contents", inner))
         _visit(inner, found)
     for default in (f.__defaults__, f.__kwdefaults__):
         if default:
             _visit(default, found)
-    if not ours:
+    if not library:
         _visit_attributes(f.__globals__, found, names)
 
 
@@ -245,7 +265,7 @@ def _visit_class(cls: type, x: Any, found: Captures, names: set[str]) -> None:
 
     Of a name that none of them holds nothing is noted: it belongs to something else.
     """
-    bases = [b for b in cls.__mro__ if not _in_library(b.__module__)]
+    bases = [b for b in cls.__mro__ if b.__module__.split(".")[0] not in _LIBRARIES]
     for name in sorted(names):
         holders = [k for k, base in enumerate(bases) if name in vars(base)]
         for base in bases[: holders[-1] + 1 if holders else 0]:  # one before may get it later

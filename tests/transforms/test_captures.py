@@ -5,6 +5,9 @@ Each program stages a function once, changes what the function reaches, and has 
 
 import functools
 import itertools
+import sys
+import sysconfig
+import textwrap
 import types
 from collections import namedtuple
 
@@ -236,3 +239,56 @@ def test_what_is_not_named_does_not_stage_anew():
         m.step = k
         jitted(X)
     assert next(calls) == 1
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """A module that looks as if it had been installed with pip."""
+    made = types.ModuleType("installed_package")
+    made.__file__ = sysconfig.get_path("purelib") + "/installed_package.py"
+    monkeypatch.setitem(sys.modules, "installed_package", made)
+    code = """
+    import numpy as np
+
+    WEIGHTS = np.ones(2)
+    others = {k: object() for k in range(1000)}
+
+    class Layer:
+        def __init__(self):
+            self.w = np.ones(2)
+
+        def __call__(self, x):
+            return np.sum(x * self.w)
+
+    def apply(layer, x):
+        return layer(x) + 0.0 * len(others)
+
+    def own(x):
+        return np.sum(x * WEIGHTS)
+    """
+    exec(textwrap.dedent(code), vars(made))
+    return made
+
+
+def test_objects_of_an_installed_package_are_looked_at(installed):
+    layer = installed.Layer()
+    f = fg.jit(lambda x: installed.apply(layer, x))
+    assert f(X) == 2.0
+    layer.w = THREES
+    assert f(X) == 6.0
+
+
+def test_the_globals_of_an_installed_package_are_not(installed):
+    from funcgrad.transforms.captures import capture
+
+    layer = installed.Layer()
+    assert len(capture(lambda x: installed.apply(layer, x)).seen) < 20
+
+
+def test_the_globals_of_the_package_of_the_function_are(installed):
+    for f in (installed.own, functools.partial(installed.own)):
+        jitted = fg.jit(f)
+        installed.WEIGHTS = ONES
+        assert jitted(X) == 2.0
+        installed.WEIGHTS = THREES
+        assert jitted(X) == 6.0
