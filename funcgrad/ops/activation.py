@@ -12,8 +12,16 @@ import numpy as np
 
 from funcgrad.core.forms import Op, elementwise
 from funcgrad.core.primitive import Sample
-from funcgrad.ops.arithmetic import add, divide, less_equal, multiply, negative, square, subtract
-from funcgrad.ops.arithmetic import where as choose
+from funcgrad.ops.arithmetic import (
+    add,
+    divide,
+    less_equal,
+    logical_not,
+    multiply,
+    negative,
+    square,
+    subtract,
+)
 from funcgrad.ops.normal import ndtr
 from funcgrad.ops.samples import draw
 from funcgrad.ops.transcendental import exp
@@ -54,7 +62,7 @@ def _relu(x: Any) -> Any:
 
 
 relu: Op = elementwise(
-    _relu, lambda y, _: choose(less_equal(y, 0), 0.0, 1.0), name="relu", sample=_samples
+    _relu, lambda y, _: logical_not(less_equal(y, 0)), name="relu", sample=_samples
 )
 
 

@@ -42,13 +42,17 @@ class Explicit(Primitive):
         self.multiple, self.linear_in = multiple, tuple(linear_in)
         self.vjp_rule, self.jvp_stated = vjp, jvp
         self._type, self._batch = type_rule, batch
+        self.kept: dict[tuple[int, int], tuple[bool, ...]] = {}  # `saved_flags` for its arguments
 
     def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
         if self.vjp_rule is None:
             return (True,) * (count + 1)
-        rules = [self.vjp_rule] * count if callable(self.vjp_rule) else self.vjp_rule
-        rows = [needed(rule, count + 2)[1:] for rule in rules]
-        return union(rows, mask, count + 1)
+        kept = self.kept.get((mask, count))
+        if kept is None:
+            rules = [self.vjp_rule] * count if callable(self.vjp_rule) else self.vjp_rule
+            rows = [needed(rule, count + 2)[1:] for rule in rules]
+            kept = self.kept[mask, count] = union(rows, mask, count + 1)
+        return kept
 
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
         return self._type(*types, **params)
