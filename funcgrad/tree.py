@@ -124,12 +124,21 @@ def _item_names(keys: Sequence[Any], _: int) -> list[str]:
     return [f"[{k!r}]" for k in keys]
 
 
+class _Keys(tuple[Any, ...]):
+    """The keys of a dict, sorted, and the order in which the user gave them."""
+
+    order: tuple[Any, ...]
+
+
 def _rebuild_dict(keys: Sequence[Any], values: Sequence[Any]) -> dict[Any, Any]:
-    return dict(zip(keys, values, strict=True))
+    found = dict(zip(keys, values, strict=True))
+    order = getattr(keys, "order", keys)
+    return found if order == keys else {k: found[k] for k in order}
 
 
 def _take_dict(d: dict[Any, Any]) -> tuple[list[Any], tuple[Any, ...]]:
-    keys = _sorted_keys(d)
+    keys = _Keys(_sorted_keys(d))
+    keys.order = tuple(d)
     return [d[k] for k in keys], keys
 
 

@@ -90,3 +90,12 @@ def test_a_bad_leaf_is_named():
         fg.grad(lambda p: p["a"][0])({"a": [1.0, "text"]})
     with pytest.raises(TypeError, match=r"\['a'\]\[1\] has dtype int64"):
         fg.grad(lambda p: p["a"][0])({"a": [1.0, 2]})
+
+
+def test_a_dict_comes_back_in_the_order_of_its_keys():
+    given = {"w": 1.0, "b": 2.0}
+    leaves, definition = tree.flatten(given)
+    assert leaves == [2.0, 1.0]
+    assert list(tree.unflatten(definition, leaves)) == ["w", "b"]
+    assert definition == tree.structure({"b": 0.0, "w": 0.0})
+    assert hash(definition) == hash(tree.structure({"b": 0.0, "w": 0.0}))
