@@ -1,8 +1,8 @@
 """For contributors of primitives: the five forms, samples, and what rules are written with.
 
 A primitive is one record in one of five forms. It then works in every transform, at every order;
-rules are written with ``np.*`` or `funcgrad.numpy`, so that they can be differentiated again. The
-first two are one statement each:
+rules are written with ``np.*`` or `funcgrad.numpy`, so that they can be differentiated again. Its
+name is unique in the process: put that of your package in front. An elementwise one is a statement:
 
 >>> import numpy as np
 >>> import funcgrad as fg
@@ -10,7 +10,7 @@ first two are one statement each:
 >>> softsign = elementwise(
 ...     lambda x: x / (1.0 + np.abs(x)),
 ...     lambda _, x: 1.0 / (1.0 + np.abs(x)) ** 2,  # the output, not needed, then the operand
-...     name="softsign",
+...     name="example.softsign",
 ...     sample=lambda: [Sample((np.array([-1.0, 0.5, 3.0]),))],
 ... )
 >>> fg.grad(softsign)(1.0)
@@ -22,7 +22,7 @@ The others give the record itself, which is called with operands and, by keyword
 
 >>> from funcgrad.extend import explicit
 >>> logsumexp = explicit(
-...     "logsumexp_of_last",
+...     "example.logsumexp",
 ...     lambda x: np.logaddexp.reduce(x, axis=-1),
 ...     signature="(n)->()",
 ...     vjp=[lambda g, y, x: np.expand_dims(g, -1) * np.exp(x - np.expand_dims(y, -1))],

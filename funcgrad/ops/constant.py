@@ -86,7 +86,7 @@ def constant(
     >>> import funcgrad as fg
     >>> from funcgrad.extend import ArrayType, constant
     >>> steps = constant(
-    ...     "half_steps",
+    ...     "example.half_steps",
     ...     lambda x: np.floor(2.0 * x),
     ...     lambda x: ArrayType(x.shape, x.dtype),
     ...     lambda size, xs, batched, params: steps(*xs),

@@ -185,7 +185,7 @@ def explicit(
     >>> import funcgrad as fg
     >>> from funcgrad.extend import ArrayType, explicit
     >>> circle = explicit(
-    ...     "point_on_circle",
+    ...     "example.point_on_circle",
     ...     lambda x: (np.cos(x), np.sin(x)),
     ...     type_rule=lambda x: (ArrayType(x.shape, x.dtype),) * 2,
     ...     jvp=lambda y, xs, ts: (-y[1] * ts[0], y[0] * ts[0]),

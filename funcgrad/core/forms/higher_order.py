@@ -27,7 +27,7 @@ class HigherOrder(Primitive):
     ...     def tape(self, trace, args, params):
     ...         return self.impl(*args, **params)  # each transform follows both calls
     ...     forward = map = stage = tape
-    >>> twice = Twice("twice", lambda x, f: (f(f(x)),))
+    >>> twice = Twice("example.twice", lambda x, f: (f(f(x)),))
     >>> fg.grad(lambda x: twice(x, f=np.square)[0])(2.0)
     np.float64(32.0)
     """

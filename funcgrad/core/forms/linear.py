@@ -126,7 +126,7 @@ def linear(
     >>> import funcgrad as fg
     >>> from funcgrad.extend import ArrayType, linear
     >>> turn = linear(
-    ...     "turn_last_axis",
+    ...     "example.turn",
     ...     lambda x, k: np.roll(x, k, -1),
     ...     lambda g, x, *, k: turn(g, k=-k),
     ...     lambda x, *, k: ArrayType(x.shape, x.dtype),

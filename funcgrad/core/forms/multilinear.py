@@ -91,7 +91,7 @@ def multilinear(
     >>> import funcgrad as fg
     >>> from funcgrad.extend import ArrayType, each_lane, multilinear
     >>> mirrored = multilinear(
-    ...     "product_with_mirror_image",
+    ...     "example.mirrored",
     ...     lambda x, y: x * y[::-1],
     ...     (lambda g, x, y: g * y[::-1], lambda g, x, y: (g * x)[::-1]),
     ...     lambda x, y: ArrayType(x.shape, x.dtype),
