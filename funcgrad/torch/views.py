@@ -378,9 +378,7 @@ def _write_traced(x: Tensor, new_content: Array) -> Tensor:
             f"output with shape {list(target.shape)} doesn't match the broadcast shape "
             f"{list(made.shape)}"
         )
-    if type(x._t) is RootTracer:
-        x._t.version.count += 1
-    content = cast(new_content, target.dtype)
+    content = cast(new_content, target.dtype)  # the memory stays what it was: so does its version
     if x._link is not None:
         _write_base_traced(x._link, content)
     x._t = content

@@ -415,6 +415,69 @@ def views_inplace(torch, say):
     say(F.vmap(lambda a: h(a * 1))(torch.arange(8.0).reshape(2, 2, 2)))
 
 
+def modules(torch, say):
+    F = torch.func
+    nn = torch.nn
+    torch.manual_seed(0)
+    m = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+    x = torch.linspace(-1, 1, 6).reshape(2, 3)
+    p = {k: v.detach() * 2 for k, v in m.named_parameters()}
+    say(F.functional_call(m, p, x))
+    say(F.functional_call(m, (p, {}), (x,)))
+    say(F.functional_call(m, {"0.bias": p["0.bias"]}, x))
+    before = m(x)
+    say(before)
+    g = F.grad(lambda p: (F.functional_call(m, p, x) ** 2).sum())(p)
+    say({k: v for k, v in g.items()})
+    say(
+        F.vmap(F.grad(lambda p, x: F.functional_call(m, p, x).sum()), in_dims=(None, 0))(p, x)[
+            "0.weight"
+        ].shape
+    )
+    for f in (
+        lambda: F.functional_call(m, {"foo": x}, x),
+        lambda: F.functional_call(m, {"0.bias": p["0.bias"]}, x, strict=True),
+        lambda: F.functional_call(m, ({"0.bias": x}, {"0.bias": x}), x),
+        lambda: F.functional_call(m, 3, x),
+        lambda: F.functional_call(m, [3], x),
+        lambda: F.functional_call(m, {"foo": x, **p}, x, strict=True),
+    ):
+        attempt(say, f)
+    ms = [nn.Linear(3, 2) for _ in range(4)]
+    ps, bs = F.stack_module_state(ms)
+    say({k: (v.shape, v.requires_grad, v.is_leaf) for k, v in ps.items()}, bs)
+    say(
+        F.vmap(lambda p, b, x: F.functional_call(ms[0], (p, b), (x,)), in_dims=(0, 0, None))(
+            ps, bs, x
+        )
+    )
+    for f in (
+        lambda: F.stack_module_state([]),
+        lambda: F.stack_module_state([ms[0], nn.ReLU()]),
+        lambda: F.stack_module_state([ms[0], nn.Linear(3, 2).eval()]),
+    ):
+        attempt(say, f)
+
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Parameter(torch.ones(2))
+            self.b = self.a
+            self.register_buffer("c", torch.ones(2))
+
+        def forward(self, x, k=1.0):
+            return x * self.a + self.b * k + self.c
+
+    t = Tied()
+    y = torch.ones(2)
+    say(F.functional_call(t, {"a": y * 3}, y))
+    say(F.functional_call(t, {"a": y * 3}, y, tie_weights=False))
+    say(F.functional_call(t, {"a": y * 3, "c": y * 0}, (y,), {"k": 5.0}))
+    attempt(say, lambda: F.functional_call(t, {"a": y * 3, "b": y * 4}, y))
+    say(F.functional_call(t, {"a": y * 3, "b": y * 4}, y, tie_weights=False))
+    say(t.a, t.b is t.a)
+
+
 @pytest.mark.parametrize("program", programs(globals()), ids=lambda f: f.__name__)
 def test_as_pytorch(program):
     agree(program, digits=4)

@@ -337,6 +337,19 @@ def post_acc(torch, say):
     say(x.grad)
 
 
+def callbacks(torch, say):
+    engine = torch.autograd.Variable._execution_engine
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda g: engine.queue_callback(lambda: say("done", x.grad)))
+    x.register_hook(lambda g: say("x"))
+    y.sum().backward()
+    try:
+        engine.queue_callback(lambda: say("never"))
+    except RuntimeError as e:
+        say(str(e)[:60])
+
+
 @pytest.mark.parametrize("program", programs(globals()), ids=lambda f: f.__name__)
 def test_as_pytorch(program):
     agree(program)

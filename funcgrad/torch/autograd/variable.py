@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from funcgrad.torch._tensor import Tensor, check_differentiable
+from funcgrad.torch.task import queue_callback
 
 __all__ = ["Variable"]
 
@@ -12,6 +14,14 @@ __all__ = ["Variable"]
 class _Meta(type):
     def __instancecheck__(cls, x: Any) -> bool:
         return isinstance(x, Tensor)
+
+
+class Engine:
+    """What runs backward passes, as far as it can be asked for something."""
+
+    def queue_callback(self, callback: Callable[[], Any]) -> None:
+        """Call `callback` at the end of the backward pass that runs."""
+        queue_callback(callback)
 
 
 class Variable(metaclass=_Meta):
@@ -23,6 +33,8 @@ class Variable(metaclass=_Meta):
     >>> torch.autograd.Variable(torch.ones(2), requires_grad=True)
     tensor([1., 1.], requires_grad=True)
     """
+
+    _execution_engine = Engine()
 
     def __new__(cls, data: Any, requires_grad: bool = False, volatile: bool = False) -> Any:
         if not isinstance(data, Tensor):

@@ -87,7 +87,7 @@ def _spread(
 ) -> dict[str, Tensor]:
     """The tensors by name, those of tied parameters under all names."""
     own = _named(module)
-    unexpected = [k for k in tensors if k not in own]
+    unexpected = sorted(k for k in tensors if k not in own)
     out = dict(tensors)
     if tie_weights:
         names: dict[int, list[str]] = {}
@@ -102,7 +102,7 @@ def _spread(
                 )
             for value in values.values():
                 out.update(dict.fromkeys(group, value))
-    missing = [k for k in own if k not in out]
+    missing = sorted(k for k in own if k not in out)
     if strict and (unexpected or missing):
         parts = []
         if unexpected:
@@ -111,11 +111,7 @@ def _spread(
             parts.append(f"Missing key(s): {', '.join(map(repr, missing))}.")
         lines = "\n\t".join(["", *parts])
         raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:{lines}")
-    if unexpected:
-        owner, _, last = unexpected[0].rpartition(".")
-        where = module.get_submodule(owner) if owner else module
-        raise AttributeError(f"{type(where).__name__} has no attribute `{last}`")
-    return out
+    return {k: x for k, x in out.items() if k in own}
 
 
 @contextmanager

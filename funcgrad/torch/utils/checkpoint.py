@@ -255,7 +255,7 @@ def checkpoint_sequential(
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> checkpoint_sequential([torch.exp, torch.sin], 2, x, use_reentrant=False).sum().backward()
     >>> x.grad
-    tensor([-2.4784,  3.3187])
+    tensor([-2.4784,  3.3129])
     """
     if use_reentrant is None:
         warnings.warn(
