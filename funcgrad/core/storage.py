@@ -43,9 +43,15 @@ splice = Splice()
 
 
 class _Writes:
-    """Counts the writes that replace a content, so that a view knows when to look again."""
+    """Marks the last write that replaced a content, so that a view knows when to look again.
+
+    Each mark is new: two threads that count at once cannot bring back one that a view has seen.
+    """
 
     count = 0
+
+    def mark(self) -> None:
+        self.count = next(serial)
 
 
 writes = _Writes()
@@ -79,7 +85,7 @@ class Cell(Box):
     def write(self, new: Array) -> None:
         if isinstance(new, Tracer) and new.owner.level > self.level:
             raise _later(new)
-        writes.count += 1
+        writes.mark()
         self.payload = new
 
 
@@ -178,7 +184,7 @@ def write(x: Operand, new: Array) -> None:
     assert isinstance(x, Tracer)
     if new.owner is not x.owner:
         raise _later(new)
-    writes.count += 1
+    writes.mark()
     x.assign(new)
 
 
