@@ -1,20 +1,56 @@
 """PyTorch's stateful autograd over the core's tape: ``import funcgrad.torch as torch``."""
 
-from funcgrad.torch import autograd, func, linalg, random, return_types, special, utils
-from funcgrad.torch._tensor import Size, Tensor
+from funcgrad.torch import autograd as autograd
+from funcgrad.torch import func as func
+from funcgrad.torch import linalg as linalg
+from funcgrad.torch import random as random
+from funcgrad.torch import return_types as return_types
+from funcgrad.torch import special as special
+from funcgrad.torch import utils as utils
+from funcgrad.torch._tensor import Size as Size
+from funcgrad.torch._tensor import Tensor as Tensor
 from funcgrad.torch.autograd import methods as _methods
-from funcgrad.torch.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
-from funcgrad.torch.device import contiguous_format, device, preserve_format, strided
-from funcgrad.torch.dtypes import *  # noqa: F403
-from funcgrad.torch.func import vmap
-from funcgrad.torch.modes import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
+from funcgrad.torch.autograd.anomaly import (
+    is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
 )
+from funcgrad.torch.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
+from funcgrad.torch.device import contiguous_format as contiguous_format
+from funcgrad.torch.device import device as device
+from funcgrad.torch.device import preserve_format as preserve_format
+from funcgrad.torch.device import strided as strided
+from funcgrad.torch.dtypes import bool as bool
+from funcgrad.torch.dtypes import can_cast as can_cast
+from funcgrad.torch.dtypes import cdouble as cdouble
+from funcgrad.torch.dtypes import cfloat as cfloat
+from funcgrad.torch.dtypes import complex64 as complex64
+from funcgrad.torch.dtypes import complex128 as complex128
+from funcgrad.torch.dtypes import double as double
+from funcgrad.torch.dtypes import dtype as dtype
+from funcgrad.torch.dtypes import finfo as finfo
+from funcgrad.torch.dtypes import float as float
+from funcgrad.torch.dtypes import float16 as float16
+from funcgrad.torch.dtypes import float32 as float32
+from funcgrad.torch.dtypes import float64 as float64
+from funcgrad.torch.dtypes import get_default_dtype as get_default_dtype
+from funcgrad.torch.dtypes import half as half
+from funcgrad.torch.dtypes import iinfo as iinfo
+from funcgrad.torch.dtypes import int as int
+from funcgrad.torch.dtypes import int8 as int8
+from funcgrad.torch.dtypes import int16 as int16
+from funcgrad.torch.dtypes import int32 as int32
+from funcgrad.torch.dtypes import int64 as int64
+from funcgrad.torch.dtypes import long as long
+from funcgrad.torch.dtypes import promote_types as promote_types
+from funcgrad.torch.dtypes import set_default_dtype as set_default_dtype
+from funcgrad.torch.dtypes import short as short
+from funcgrad.torch.dtypes import uint8 as uint8
+from funcgrad.torch.func import vmap as vmap
+from funcgrad.torch.modes import enable_grad as enable_grad
+from funcgrad.torch.modes import inference_mode as inference_mode
+from funcgrad.torch.modes import is_grad_enabled as is_grad_enabled
+from funcgrad.torch.modes import is_inference_mode_enabled as is_inference_mode_enabled
+from funcgrad.torch.modes import no_grad as no_grad
+from funcgrad.torch.modes import set_grad_enabled as set_grad_enabled
 from funcgrad.torch.operations import operators as _operators
 from funcgrad.torch.operations.activations import *  # noqa: F403
 from funcgrad.torch.operations.arithmetic import *  # noqa: F403
@@ -27,12 +63,15 @@ from funcgrad.torch.operations.complexes import *  # noqa: F403
 from funcgrad.torch.operations.contraction import *  # noqa: F403
 from funcgrad.torch.operations.converting import *  # noqa: F403
 from funcgrad.torch.operations.counting import *  # noqa: F403
+from funcgrad.torch.operations.covariance import *  # noqa: F403
 from funcgrad.torch.operations.creation import *  # noqa: F403
 from funcgrad.torch.operations.cumulative import *  # noqa: F403
+from funcgrad.torch.operations.differences import *  # noqa: F403
 from funcgrad.torch.operations.elementary import *  # noqa: F403
 from funcgrad.torch.operations.extrema import *  # noqa: F403
 from funcgrad.torch.operations.gathering import *  # noqa: F403
 from funcgrad.torch.operations.generator import *  # noqa: F403
+from funcgrad.torch.operations.in_place import *  # noqa: F403
 from funcgrad.torch.operations.indexing import *  # noqa: F403
 from funcgrad.torch.operations.joining import *  # noqa: F403
 from funcgrad.torch.operations.legacy import *  # noqa: F403
@@ -51,11 +90,24 @@ from funcgrad.torch.operations.searching import *  # noqa: F403
 from funcgrad.torch.operations.softmax import *  # noqa: F403
 from funcgrad.torch.operations.sorting import *  # noqa: F403
 from funcgrad.torch.operations.special_functions import *  # noqa: F403
-from funcgrad.torch.printing import set_printoptions
+from funcgrad.torch.printing import set_printoptions as set_printoptions
 
-from funcgrad.torch import nn, optim  # isort: skip (they stand on the operations)
-from funcgrad.torch.nn.functional import (  # isort: skip
-    bilinear, celu, celu_, cosine_similarity, hardshrink, layer_norm, pairwise_distance, prelu,
-    rms_norm, selu, selu_, threshold, threshold_,
-)  # fmt: skip
-from funcgrad.torch.serialization import load, save  # isort: skip
+# The following stand on the operations.
+# isort: split
+from funcgrad.torch import nn as nn
+from funcgrad.torch import optim as optim
+from funcgrad.torch.nn.functional import bilinear as bilinear
+from funcgrad.torch.nn.functional import celu as celu
+from funcgrad.torch.nn.functional import celu_ as celu_
+from funcgrad.torch.nn.functional import cosine_similarity as cosine_similarity
+from funcgrad.torch.nn.functional import hardshrink as hardshrink
+from funcgrad.torch.nn.functional import layer_norm as layer_norm
+from funcgrad.torch.nn.functional import pairwise_distance as pairwise_distance
+from funcgrad.torch.nn.functional import prelu as prelu
+from funcgrad.torch.nn.functional import rms_norm as rms_norm
+from funcgrad.torch.nn.functional import selu as selu
+from funcgrad.torch.nn.functional import selu_ as selu_
+from funcgrad.torch.nn.functional import threshold as threshold
+from funcgrad.torch.nn.functional import threshold_ as threshold_
+from funcgrad.torch.serialization import load as load
+from funcgrad.torch.serialization import save as save

@@ -227,6 +227,13 @@ MORE = [
     Case("nonzero", call("nonzero"), MASK), Case("nonzero-tuple", call("nonzero", as_tuple=True),
                                                 MASK, memory=False),
     Case("nonzero-scalar", call("nonzero"), SCALAR), Case("argwhere", call("argwhere"), I),
+    Case("isin", call("isin"), I, np.array([1, 2])), Case("isin-number", call("isin", 2), I),
+    Case("isin-of-number", lambda t, x: t.isin(2, x), I),
+    Case("isin-invert", lambda t, x, y: t.isin(x, y, invert=True), I, np.array([1, 2])),
+    Case("unravel_index", call("unravel_index", (2, 3)), np.array([[1, 5], [7, -1]]),
+         memory=False),
+    Case("unravel_index-size", call("unravel_index", 5), np.array(3), memory=False),
+    Case("unravel_index-float", call("unravel_index", (2, 3)), V),
     Case("where-alone", call("where"), MASK, memory=False),
 ]  # fmt: skip
 

@@ -17,6 +17,8 @@ GAPS = np.float32([[1, np.nan, 3], [np.nan, np.nan, 2]])
 POSITIVE = seeded((2, 3), low=0.5, high=2)
 EMPTY = np.zeros((0, 3), np.float32)
 SCALAR = np.float32(1.5)
+V = seeded((3,))
+PLACES = np.float32([0.0, 0.7, 2.0])
 
 
 def call(name, *args, **kwargs):
@@ -170,6 +172,41 @@ MORE = [
     Case("trapezoid-xs", lambda t, y, x: t.trapezoid(y, x), A, seeded((2, 3), seed=3)),
     Case("cumulative_trapezoid", lambda t, y: t.cumulative_trapezoid(y), A),
     Case("cumulative_trapezoid-x", lambda t, y, x: t.cumulative_trapezoid(y, x), A, A[0]),
+    Case("gradient", lambda t, x: t.gradient(x), A),
+    Case("gradient-spacing", lambda t, x: t.gradient(x, spacing=2.0, dim=1), A),
+    Case("gradient-spacings", lambda t, x: t.gradient(x, spacing=[2.0, 0.5]), A),
+    Case("gradient-second", lambda t, x: t.gradient(x, edge_order=2, dim=1), seeded((2, 5))),
+    Case("gradient-places", lambda t, x, p: t.gradient(x, spacing=(p,), dim=1), A, PLACES),
+    Case("gradient-places-second",
+         lambda t, x, p: t.gradient(x, spacing=(p,), dim=(1,), edge_order=2), A, PLACES,
+         loose=10),
+    Case("gradient-int", lambda t, x: t.gradient(x), np.arange(6).reshape(2, 3) ** 2),
+    Case("gradient-scalar", lambda t, x: t.gradient(x), SCALAR),
+    Case("gradient-few", lambda t, x: t.gradient(x, edge_order=2), A),
+    Case("gradient-order", lambda t, x: t.gradient(x, edge_order=3), A),
+    Case("gradient-spacing-count", lambda t, x: t.gradient(x, spacing=[1.0]), A),
+    Case("gradient-spacing-dims", lambda t, x: t.gradient(x, spacing=[1.0, 2.0], dim=0), A),
+    Case("gradient-spacing-rank", lambda t, x, p: t.gradient(x, spacing=[p, p]), A, A),
+    Case("cov", call("cov"), A), Case("cov-vector", call("cov"), V),
+    Case("cov-correction", lambda t, x: t.cov(x, correction=0), A),
+    Case("cov-times", lambda t, x, w: t.cov(x, fweights=w), A, np.array([1, 2, 3])),
+    Case("cov-weights", lambda t, x, w: t.cov(x, aweights=w), A, POSITIVE[0]),
+    Case("cov-both", lambda t, x, n, w: t.cov(x, fweights=n, aweights=w), A, np.array([1, 2, 3]),
+         POSITIVE[0]),
+    Case("cov-complex", call("cov"), Z), Case("cov-int", call("cov"), I),
+    Case("cov-one", call("cov"), V[:1], second=False), Case("cov-cube", call("cov"), seeded((2, 2, 2))),
+    Case("cov-bool", call("cov"), MASK),
+    Case("cov-float-times", lambda t, x, w: t.cov(x, fweights=w), A, V),
+    Case("cov-int-weights", lambda t, x, w: t.cov(x, aweights=w), A, np.array([1, 2, 3])),
+    Case("cov-negative", lambda t, x, w: t.cov(x, fweights=w), A, np.array([1, 2, -3])),
+    Case("cov-count", lambda t, x, w: t.cov(x, fweights=w), A, np.array([1, 2])),
+    Case("cov-rank", lambda t, x, w: t.cov(x, fweights=w), A, np.array([[1, 2, 3]])),
+    Case("corrcoef", call("corrcoef"), A, loose=10), Case("corrcoef-vector", call("corrcoef"), V),
+    Case("corrcoef-cube", call("corrcoef"), seeded((2, 2, 2))),
+    Case("sum_to_size", lambda t, x: x.sum_to_size(1, 3), A),
+    Case("sum_to_size-same", lambda t, x: x.sum_to_size((2, 3)) * 1, A),
+    Case("sum_to_size-rank", lambda t, x: x.sum_to_size(2, 1), seeded((2, 2, 3))),
+    Case("sum_to_size-bad", lambda t, x: x.sum_to_size(3, 2), A),
     *(Case(f"{name}-{given}", lambda t, x, n=name, k=given: getattr(x, n)(**k), A)
       for name in ("sort", "argsort")
       for given in ({}, {"dim": 0}, {"descending": True}, {"stable": True},

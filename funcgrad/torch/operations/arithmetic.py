@@ -125,7 +125,6 @@ subtract = sub
 install(subtract=sub, subtract_=inplace(sub, "subtract_"))
 
 
-@method(changing=True)
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``other - alpha * input``."""
     _check_subtraction(input, other)

@@ -417,7 +417,6 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return joining.stack([reshaping.flatten(g) for g in grids], 1)
 
 
-@method()
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All combinations of `r` elements of a vector, as rows."""
     if input.ndim != 1:

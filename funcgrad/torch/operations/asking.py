@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from funcgrad.torch import dtypes
@@ -10,8 +11,8 @@ from funcgrad.torch.operations.converting import is_nonzero, is_same_size
 from funcgrad.torch.operations.promotion import NUMBERS, category, wrong_type
 
 __all__ = [
-    "is_complex", "is_floating_point", "is_nonzero", "is_same_size",
-    "is_tensor", "numel", "result_type",
+    "is_complex", "is_conj", "is_floating_point", "is_inference", "is_neg", "is_nonzero",
+    "is_same_size", "is_signed", "is_tensor", "numel", "result_type", "typename",
 ]  # fmt: skip
 
 
@@ -20,25 +21,40 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor)
 
 
-def is_floating_point(input: Tensor) -> bool:
-    """Whether the elements are floating point numbers."""
-    if not isinstance(input, Tensor):
-        wrong_type("is_floating_point", "input", 1, "Tensor", input)
-    return input.dtype.is_floating_point
+def _asking(name: str, ask: Callable[[Tensor], Any]) -> Any:
+    def function(input: Tensor) -> Any:
+        if not isinstance(input, Tensor):
+            wrong_type(name, "input", 1, "Tensor", input)
+        return ask(input)
+
+    function.__name__ = function.__qualname__ = name
+    return function
 
 
-def is_complex(input: Tensor) -> bool:
-    """Whether the elements are complex numbers."""
-    if not isinstance(input, Tensor):
-        wrong_type("is_complex", "input", 1, "Tensor", input)
-    return input.dtype.is_complex
+is_floating_point = _asking("is_floating_point", lambda x: x.dtype.is_floating_point)
+is_floating_point.__doc__ = "Whether the elements are floating point numbers."
+is_complex = _asking("is_complex", lambda x: x.dtype.is_complex)
+is_complex.__doc__ = "Whether the elements are complex numbers."
+is_signed = _asking("is_signed", lambda x: x.dtype.is_signed)
+is_signed.__doc__ = "Whether the dtype has negative numbers."
+is_conj = _asking("is_conj", lambda x: x.is_conj())
+is_conj.__doc__ = "Whether conjugation is pending: never here."
+is_neg = _asking("is_neg", lambda x: x.is_neg())
+is_neg.__doc__ = "Whether negation is pending: never here."
+is_inference = _asking("is_inference", lambda x: x.is_inference())
+is_inference.__doc__ = "Whether the tensor was made in inference mode."
+numel = _asking("numel", lambda x: x.numel())
+numel.__doc__ = "The number of elements."
 
 
-def numel(input: Tensor) -> int:
-    """The number of elements."""
-    if not isinstance(input, Tensor):
-        wrong_type("numel", "input", 1, "Tensor", input)
-    return input.numel()
+def typename(obj: Any) -> str:
+    """The name of the type of an object; of a tensor the older name, by its dtype."""
+    if isinstance(obj, Tensor):
+        found: str = obj.type()
+        return found
+    kind = type(obj)
+    module = kind.__module__.removeprefix("funcgrad.")
+    return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
 
 
 def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:

@@ -22,7 +22,7 @@ from funcgrad.torch.root import GradNode, RootTracer, node_class
 from funcgrad.torch.views import check_writable, make_view
 
 __all__ = [
-    "broadcast_shapes", "broadcast_tensors", "broadcast_to", "expand", "moveaxis", "movedim",
+    "broadcast_shapes", "broadcast_tensors", "broadcast_to", "moveaxis", "movedim",
     "permute", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze",
 ]  # fmt: skip
 

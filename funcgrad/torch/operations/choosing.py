@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.tracer import value
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.torch import dtypes
@@ -35,7 +34,7 @@ from funcgrad.torch.operations.promotion import (
     promoted,
     wrong_type,
 )
-from funcgrad.torch.operations.recorded import binary, refuse_kinds
+from funcgrad.torch.operations.recorded import binary
 from funcgrad.torch.root import Composite
 from funcgrad.torch.views import check_writable
 
@@ -348,4 +347,3 @@ def _complex_replaced(x: Array, limits: tuple[Any, Any, Any]) -> Array:
 
 
 COMPLEX_NAN_TO_NUM = Composite("complex_nan_to_num", _complex_replaced)
-_ = (refuse_kinds, value)

@@ -12,7 +12,7 @@ from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops.shape import broadcast_to
 from funcgrad.torch import dtypes
-from funcgrad.torch._tensor import Tensor, as_array, box
+from funcgrad.torch._tensor import Tensor, as_array
 from funcgrad.torch.device import CPU, check_device, contiguous_format, strided
 from funcgrad.torch.device import device as Device
 from funcgrad.torch.operations.common import (
@@ -29,11 +29,10 @@ from funcgrad.torch.operations.promotion import (
     NUMBERS,
     content,
     dtype_of,
-    kind_of,
     number,
     wrong_type,
 )
-from funcgrad.torch.root import Composite, RootTracer, node_class
+from funcgrad.torch.root import Composite, node_class
 from funcgrad.torch.views import check_writable, write
 
 __all__ = ["clone"]
@@ -86,22 +85,28 @@ def filled(input: Tensor, value: Any, name: str, shown: tuple[int, ...] | None =
     return boxed(computed(FILL, x, v), node_class(name, ("",), shown))
 
 
-def fill_(self: Tensor, value: Any) -> Tensor:
-    """Write `value` everywhere."""
+def check_filling(x: Tensor, value: Any) -> None:
+    """PyTorch's errors for what cannot be written everywhere."""
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
                 "dimensions."
             )
-        check_writable(self)
-        return write(self, filled(self, value, "FillBackward3")._t)
+        return
     if not isinstance(value, NUMBERS):
         wrong_type("fill_", "value", 1, "Number", value)
-    if isinstance(value, complex) and not self.dtype.is_complex:
-        name = "int64_t" if self.dtype is dtypes.int64 else dtypes.c_name(self.dtype)
+    if isinstance(value, complex) and not x.dtype.is_complex:
+        name = "int64_t" if x.dtype is dtypes.int64 else dtypes.c_name(x.dtype)
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write `value` everywhere."""
+    check_filling(self, value)
     check_writable(self)
+    if isinstance(value, Tensor):
+        return write(self, filled(self, value, "FillBackward3")._t)
     return write(self, filled(self, value, "FillBackward2", (0,))._t)
 
 
@@ -285,4 +290,3 @@ install(
     itemsize=property(lambda self: self.element_size()),
     nbytes=property(lambda self: self.numel() * self.element_size()),
 )
-_ = (RootTracer, box, kind_of)

@@ -14,7 +14,7 @@ from funcgrad.torch.operations.promotion import NUMBERS
 
 __all__ = [
     "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor",
-    "IntTensor", "LegacyType", "LongTensor", "ShortTensor",
+    "IntTensor", "LongTensor", "ShortTensor",
 ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from funcgrad.core.tracer import Tracer
 from funcgrad.ops import arithmetic as ops
-from funcgrad.torch import dtypes, hot
+from funcgrad.torch import hot
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations import arithmetic, comparison
 from funcgrad.torch.operations.common import inplace, install
@@ -132,4 +132,3 @@ for _name, _first in HOT.items():
     ):
         setattr(Tensor, _dunder, _fast(_first, getattr(Tensor, _dunder)))
 install(__neg__=arithmetic.neg, __pos__=arithmetic.positive, __invert__=_inverted)
-_ = dtypes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from funcgrad.torch.operations.common import (
     boxed,
     check_flag,
     computed,
+    install,
     into,
     method,
     named,
@@ -186,3 +188,22 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     x = content(input, "count_nonzero")
     found = constant.count_nonzero(x, axes_of(dim, len(shape_of(x))))
     return box(a.cast(found, np.int64))
+
+
+def _sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """The sum over the dimensions that broadcasting from `size` would add or widen."""
+    shape, target = shape_of(self), tuple(size[0] if isinstance(size[0], (tuple, list)) else size)
+    lead = len(shape) - len(target)
+    fits = lead >= 0 and builtins.all(
+        t in (1, n) for t, n in zip(target, shape[lead:], strict=True)
+    )
+    if not fits:
+        raise RuntimeError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
+    axes = [k for k, n in enumerate(shape) if k < lead or (target[k - lead] == 1 and n != 1)]
+    if not axes:
+        return self
+    found: Tensor = sum(self, axes, True)
+    return found.view(target) if lead else found
+
+
+install(sum_to_size=_sum_to_size)
