@@ -101,11 +101,12 @@ class Trace:
 
     __slots__ = ("closed", "level", "origin")
     what: ClassVar[str] = "transform"
+    located: ClassVar[bool] = True  # whether errors tell where it began
 
     def __init__(self) -> None:
         self.level = next(serial)
         self.closed = False
-        self.origin: SourceLine = user_line()
+        self.origin: SourceLine | None = user_line() if self.located else None
 
     def __enter__(self) -> Self:
         running.count += 1

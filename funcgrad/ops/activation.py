@@ -56,9 +56,17 @@ expit: Op = elementwise(
 )
 
 
+# integers of the size of floating point numbers
+BITS = {np.dtype(f"f{size}").num: np.dtype(f"i{size}") for size in (2, 4, 8)}
+
+
 def _relu(x: Any) -> Any:
     x = np.asarray(x)
-    return np.where(x < 0, x.dtype.type(0), x)[()]
+    bits = BITS.get(x.dtype.num)
+    if bits is None or not x.dtype.isnative:
+        return np.where(x < 0, x.dtype.type(0), x)[()]
+    # all bits times 0 or 1: -0 and NaN stay, and it takes a third of the time
+    return np.multiply(x.view(bits), np.logical_not(x < 0)).view(x.dtype)[()]
 
 
 relu: Op = elementwise(

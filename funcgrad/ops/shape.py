@@ -161,7 +161,9 @@ def _broadcast_as(x: Array, shape: tuple[int, ...], dtype: Any) -> Array:
 
 def conform(c: Array, kind: ArrayType) -> Array:
     """A cotangent summed over the axes along which its operand of type `kind` was broadcast."""
-    shape = type_of(c).shape
+    shape, dtype, weak = type_of(c)
+    if shape == kind.shape and dtype is kind.dtype and not weak:
+        return c
     if shape != kind.shape:
         lead = len(shape) - len(kind.shape)
         if lead < 0:

@@ -7,7 +7,6 @@ hooks, and the tensors that they saved with their versions.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import re
 import weakref
@@ -20,7 +19,7 @@ from funcgrad import tree
 from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Operand, Tracer, bind, operand, type_of
-from funcgrad.core.types import Array, ArrayType, is_inexact
+from funcgrad.core.types import Array, ArrayType, is_inexact, type_of_raw
 from funcgrad.ops.operators import BINARY
 from funcgrad.torch.modes import modes
 from funcgrad.transforms.api import jvp
@@ -31,6 +30,7 @@ from funcgrad.transforms.node import (
     OpNode,
     PickNode,
     TapeTracer,
+    leaf_node,
     new,
     seq,
 )
@@ -105,6 +105,10 @@ class RootTracer(TapeTracer):
     node: Any
     held_version: Version | None
     dual: tuple[int, Any]
+
+    @property
+    def type(self) -> ArrayType:
+        return type_of_raw(self.value)
 
     @property
     def version(self) -> Version:
@@ -270,7 +274,7 @@ class GradNode(NodeFace, OpNode):
     made: tuple[Version, int] | None
     line: Any  # in anomaly mode, where it was made
     tangents: tuple[int, Any]  # level and tangents of what is saved, where there are any
-    source: tuple[Primitive, Sequence[Array], Params]  # what a node of another primitive is for
+    source: tuple[Primitive, Sequence[Array], Params] | None  # what another primitive's node is for
     inner: Any  # of a composite: what its own operations have recorded, see `Composite.vjp`
     hot: ClassVar[bool] = False  # recorded by `hot`: it never has `source` and `inner`
     saved_names: ClassVar[tuple[str, ...]] = ()
@@ -293,6 +297,14 @@ class GradNode(NodeFace, OpNode):
         parents: Sequence[Any] = self.parents
         return parents[: len(parents) - getattr(self.prim, "fixed", 0)]
 
+    def pull_quick(self, cts: Cotangents, g: Any) -> None:
+        inner = getattr(self, "inner", None)
+        if inner is None or inner.saved is not self.saved:
+            super().pull_quick(cts, g)
+        else:
+            prim: Any = self.prim
+            self.send(cts, prim.vjp(self, g, quick=True))
+
     def check(self) -> None:
         """Raise when what a custom function saved has been given back or changed."""
 
@@ -304,11 +316,8 @@ class GradNode(NodeFace, OpNode):
         for s in saved if type(saved) is tuple else (saved,):
             if s is not None:
                 self.saved, self.origins, self.counts, self.made = FREED, (), (), None
-                if self.hot:
-                    return
-                for name in ("source", "inner"):
-                    with contextlib.suppress(AttributeError):
-                        delattr(self, name)
+                if not self.hot:
+                    self.source = self.inner = None
                 return
 
 
@@ -523,13 +532,15 @@ class RootTape(Tape):
             node = found.node.parents[0]
         else:
             return out
-        if any(flag and _inference(a) for a, flag in zip(args, flags[1:], strict=True)):
-            raise RuntimeError(INFERENCE_SAVED)
-        node.origins = tuple(
-            a if flag and type(a) is RootTracer else None
-            for a, flag in zip(args, flags[1:], strict=True)
-        )
-        node.counts = tuple(0 if a is None else a.version.count for a in node.origins)
+        origins, counts = [], []
+        for a, flag in zip(args, flags[1:], strict=True):
+            watched = flag and type(a) is RootTracer
+            held = a.held_version if watched else None
+            if held is not None and held.inference:
+                raise RuntimeError(INFERENCE_SAVED)
+            origins.append(a if watched else None)
+            counts.append(0 if held is None else held.count)
+        node.origins, node.counts = tuple(origins), tuple(counts)
         if inner is not None:
             node.inner, inner.saved = inner, node.saved
             # its residuals may lie in the memory of the results
@@ -549,12 +560,12 @@ class RootTape(Tape):
         types: Any,
         y: Any,
     ) -> Any:
-        if all(p is None for p in parents):
+        if parents.count(None) == len(parents):
             return y
         node: Any = new(default_class(prim))
         node.prim, node.params, node.parents = prim, params, parents
         node.saved, node.fix, node.seq = saved, types, next(seq)
-        node.extra = node.made = None
+        node.extra = node.made = node.source = node.inner = None
         node.origins, node.counts = (), ()
         node.line = TRACEBACK[0]() if modes.anomaly else None
         if not isinstance(y, tuple):
@@ -572,10 +583,6 @@ INFERENCE_SAVED = (
     "to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
     "`torch.inference_mode()`."
 )
-
-
-def _inference(x: Array) -> bool:
-    return type(x) is RootTracer and x.held_version is not None and x.held_version.inference
 
 
 # functions of files that build on this one
@@ -701,13 +708,13 @@ class Composite(Primitive):
             return self.impl(*xs, **params), None
         return inside(self.impl, xs, params, [i for i in range(len(xs)) if mask >> i & 1])
 
-    def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
+    def vjp(self, node: Any, g: Any, quick: bool = False) -> Sequence[Array | None]:
         wanted = [i for i, p in enumerate(node.parents) if p is not None]
         cts = tuple(g) if self.multiple else (g,)
         held = node.saved[1:]
         inner = getattr(node, "inner", None)
         if inner is not None and inner.saved is node.saved:
-            return inner.pull(cts, wanted, len(held))  # type: ignore[no-any-return]
+            return inner.pull(cts, wanted, len(held), quick)  # type: ignore[no-any-return]
         if not self.linear:
             return inside(self.impl, held, node.params, wanted)[1].pull(cts, wanted, len(held))
         cts = tuple(
@@ -730,6 +737,10 @@ class InnerTape(Tape):
     """The tape of the operations within one: what they save is watched by the node around them."""
 
     what: ClassVar[str] = "a Tensor"
+    located: ClassVar[bool] = False
+
+    def input(self, x: Array) -> TapeTracer:
+        return self.tracer(x, leaf_node(type_of(x)))
 
     def keep(self, x: Array) -> Array:
         return x
@@ -746,14 +757,16 @@ class Inside:
         self.tape, self.inputs, self.outputs = tape, inputs, outputs
         self.saved: Any = None
 
-    def pull(self, cts: Sequence[Any], wanted: Sequence[int], count: int) -> list[Array | None]:
+    def pull(
+        self, cts: Sequence[Any], wanted: Sequence[int], count: int, quick: bool = False
+    ) -> list[Array | None]:
         """The cotangents of the operands `wanted` among `count`, given those of the outputs."""
         roots = [
             (o.node, c)
             for o, c in zip(self.outputs, cts, strict=True)
             if c is not None and isinstance(o, Tracer) and o.owner is self.tape
         ]
-        found = backward(roots, [self.inputs[i].node for i in wanted])
+        found = backward(roots, [self.inputs[i].node for i in wanted], quick=quick)
         return spread_over(wanted, found, count)
 
 

@@ -211,7 +211,7 @@ def opened(node: Any, parents: tuple[Any, ...], create_graph: bool) -> Any:
     What was packed is unpacked; for `create_graph` the saved values are recorded again, operand
     i as coming from parent i.
     """
-    if hasattr(node, "source"):
+    if getattr(node, "source", None) is not None:
         return _computed_again(node, parents) if create_graph else _twin(node, node.saved, parents)
     if node.prim.opaque:
         return node
@@ -283,8 +283,7 @@ def _twin(node: Any, saved: Any, parents: tuple[Any, ...]) -> Any:
     if hasattr(node, "outputs"):
         twin.outputs = node.outputs
     twin.saved, twin.parents = saved, parents
-    if saved is node.saved and hasattr(node, "inner"):
-        twin.inner = node.inner
+    twin.inner = getattr(node, "inner", None) if saved is node.saved else None
     return twin
 
 

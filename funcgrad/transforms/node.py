@@ -7,6 +7,7 @@ stands for a zero cotangent throughout.
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -70,7 +71,11 @@ class Node:
     def pull(self, cts: Cotangents, g: Any) -> None:
         """Add what the cotangent `g` of this node means for its parents into `cts`."""
         assert self.prim is not None
-        for p, c in zip(self.parents, self.prim.vjp(self, g), strict=True):
+        self.send(cts, self.prim.vjp(self, g))
+
+    def send(self, cts: Cotangents, found: Sequence[Any]) -> None:
+        """Add the cotangents of the parents into `cts`."""
+        for p, c in zip(self.parents, found, strict=True):
             if p is not None and c is not None:
                 c = plain(c)
                 old = cts.get(p)

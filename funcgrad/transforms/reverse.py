@@ -42,10 +42,12 @@ def backward(
     roots: Sequence[tuple[Node, Array]],
     leaves: Sequence[Node],
     order: Sequence[Node] | None = None,
+    quick: bool = False,
 ) -> list[Array | None]:
     """The cotangents of `leaves`, given those of `roots`; None where it is zero.
 
-    `order` is what `reachable` gives for the roots, where the caller has it already.
+    `order` is what `reachable` gives for the roots, where the caller has it already; with `quick`
+    this is part of a pass with the quick rules, which looks for NaN at its end.
 
     Raw cotangents take the quick rules first, in which 0 times an infinite partial is NaN. A NaN
     survives every linear operation that does not drop it, so a result without one is right;
@@ -53,6 +55,8 @@ def backward(
     """
     if order is None:
         order = reachable([node for node, _ in roots])
+    if quick:
+        return _pull(order, roots, leaves, True)
     with np.errstate(all="ignore"):
         if not any(isinstance(g, Tracer) for _, g in roots):
             try:

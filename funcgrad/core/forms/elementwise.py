@@ -247,8 +247,9 @@ def _unary(prim: Elementwise) -> Callable[..., Any]:
 
 def _differs(*types: ArrayType) -> bool:
     """Whether Python's operator of operands of these types is not what the ufunc gives."""
-    if any(t.shape for t in types):
-        return False
+    for t in types:
+        if t.shape:
+            return False
     return all(t.weak for t in types) or any(t.dtype.kind == "c" for t in types)
 
 

@@ -29,10 +29,14 @@ class Multilinear(Primitive):
         super().__init__(name, impl)
         self.transpose = tuple(transpose)
         self._type, self._batch = type_rule, batch
+        self.kept: dict[tuple[int, int], tuple[bool, ...]] = {}  # `saved_flags` for its arguments
 
     def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
-        others = (any(mask >> j & 1 for j in range(count) if j != i) for i in range(count))
-        return (False, *others)
+        kept = self.kept.get((mask, count))
+        if kept is None:
+            others = (bool(mask & ~(1 << i)) for i in range(count))
+            kept = self.kept[mask, count] = (False, *others)
+        return kept
 
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
         return self._type(*types, **params)

@@ -77,9 +77,7 @@ def t(input: Tensor) -> Tensor:
     n = len(shape_of(content_shape(input, "t")))
     if n > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
-    if n < 2:
-        return permuted(input, tuple(range(n)), "TBackward0")
-    return _exchanged(input, 0, 1, "TBackward0")
+    return permuted(input, tuple(range(n))[::-1], "TBackward0")
 
 
 @method()

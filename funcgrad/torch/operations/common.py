@@ -71,8 +71,10 @@ def boxed_all(xs: Sequence[Array], node: NodeClass) -> tuple[Tensor, ...]:
 
 def computed(core: Callable[..., Any], *xs: Any, **params: Any) -> Any:
     """``core(*xs)`` without NumPy's warnings, and with PyTorch's error of shapes."""
-    if any(type(x) is Pending for x in xs):
-        xs, core, params = _cast_inside(core, xs, params)
+    for x in xs:
+        if type(x) is Pending:
+            xs, core, params = _cast_inside(core, xs, params)
+            break
     try:
         with np.errstate(all="ignore"):
             return core(*xs, **params)
@@ -101,8 +103,8 @@ def _casting(*xs: Array, core: Any, dtypes: Any, params: Any) -> Array:
 class Zeroing(Composite):
     """A function in which an operand without influence gets zeros instead of no gradient."""
 
-    def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
-        found = super().vjp(node, g)
+    def vjp(self, node: Any, g: Any, quick: bool = False) -> Sequence[Array | None]:
+        found = super().vjp(node, g, quick)
         return [
             zeros_of(kind) if c is None and p is not None else c
             for c, p, kind in zip(found, node.parents, node.fix, strict=True)
@@ -134,7 +136,11 @@ def mismatch(all_shapes: Sequence[tuple[int, ...]]) -> str | None:
 
 def shape_of(x: Any) -> tuple[int, ...]:
     """The shape of a tensor or content."""
-    return type_of(x._t if isinstance(x, Tensor) else x).shape
+    content = x._t if isinstance(x, Tensor) else x
+    if type(content) is RootTracer:
+        shape: tuple[int, ...] = content.value.shape
+        return shape
+    return type_of(content).shape
 
 
 def axis_of(dim: Any, ndim: int, extra: int = 0) -> int:

@@ -356,8 +356,9 @@ def _added(
         if shape_of(x) not in (shape, shape[1:]):
             axes.expand(input.detach(), shape)  # for its error
         kind = dtype_of(x)
-        factors = (f if type(f) is int and f == 1 else number(f, kind) for f in (beta, alpha))
-        found = computed(operation, x, y, z, **dict(zip(("beta", "alpha"), factors, strict=True)))
+        beta = beta if type(beta) is int and beta == 1 else number(beta, kind)
+        alpha = alpha if type(alpha) is int and alpha == 1 else number(alpha, kind)
+        found = computed(operation, x, y, z, beta=beta, alpha=alpha)
         sum_of_both = boxed(found, node)
         return sum_of_both if out is None else into(out, sum_of_both, name)
 

@@ -124,7 +124,7 @@ class Flat(Composite):
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         super().__init__(name, function, linear=True)
 
-    def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
+    def vjp(self, node: Any, g: Any, quick: bool = False) -> Sequence[Array | None]:
         return [
             None if p is None else zeros_of(kind)
             for p, kind in zip(node.parents, node.fix, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,19 +38,26 @@ def _negative_log_likelihood(
     if len(shape) == 4:
         x = shapes.transpose(x, (0, 2, 3, 1))
     x, flat = shapes.reshape(x, (rows, classes)), shapes.reshape(target, (rows,))
-    kept = a.not_equal(flat, ignore)
-    safe = a.where(kept, flat, 0)
-    picked = index.gather(x, np.arange(rows), safe)
     dtype = dtype_of(x)
-    if weight:
-        w = a.where(kept, index.gather(weight[0], safe), dtype.type(0))
+    if not weight and isinstance(flat, np.ndarray) and not (flat == ignore).any():
+        loss, count = a.negative(index.gather(x, np.arange(rows), flat)), dtype.type(rows)
     else:
-        w = a.cast(kept, dtype)
-    loss = a.where(kept, a.negative(a.multiply(picked, w)), dtype.type(0))
+        loss, w = _weighted(x, flat, weight, ignore)
+        count = sums.sum(w)
     if reduction == "none":
         return shapes.reshape(loss, shape_of(target))
     total = sums.sum(loss)
-    return total if reduction == "sum" else a.divide(total, sums.sum(w))
+    return total if reduction == "sum" else a.divide(total, count)
+
+
+def _weighted(x: Array, target: Array, weight: Sequence[Array], ignore: int) -> tuple[Array, Array]:
+    """The loss of each row, and its weight: 0 for the class that does not count."""
+    zero = dtype_of(x).type(0)
+    kept = a.not_equal(target, ignore)
+    safe = a.where(kept, target, 0)
+    picked = index.gather(x, np.arange(shape_of(x)[0]), safe)
+    w = a.where(kept, index.gather(weight[0], safe), zero) if weight else a.cast(kept, zero.dtype)
+    return a.where(kept, a.negative(a.multiply(picked, w)), zero), w
 
 
 # the target and the weight are never differentiated

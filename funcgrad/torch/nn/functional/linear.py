@@ -53,19 +53,18 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     >>> torch.nn.functional.linear(torch.ones(3, 2), w, torch.zeros(1)).shape
     torch.Size([3, 1])
     """
-    content(input, "linear")
-    content(weight, "linear", "weight", 2)
+    x, w = content(input, "linear"), content(weight, "linear", "weight", 2)
     if bias is None:
         out: Tensor = input.matmul(weight.t())
         return out
     content(bias, "linear", "bias", 3)
-    shape = shape_of(input)
-    if input.dtype is not weight.dtype:
+    shape = shape_of(x)
+    if dtype_of(x) != dtype_of(w):
         raise RuntimeError(
             "mat1 and mat2 must have the same dtype, but got "
             f"{dtypes.scalar_name(input.dtype)} and {dtypes.scalar_name(weight.dtype)}"
         )
-    if weight.ndim != 2:
+    if len(shape_of(w)) != 2:
         raise RuntimeError(f"mat2 must be a matrix, got {weight.ndim}-D tensor")
     if len(shape) == 2:
         out = addmm(bias, input, weight.t())
