@@ -57,7 +57,7 @@ def main() -> int:
             probes[name], problems[name] = probe(peers, options.repeat)
             print(f"\n{name}: {title}")
             for peer_name, value in probes[name].items():
-                bare = peer_name in ("ratio", "target")
+                bare = peer_name.startswith(("ratio", "target"))
                 print(f"  {peer_name:14} {value:10.2f} {'' if bare else unit}")
         for peer_name, problem in problems[name].items():
             print(f"  {peer_name:12} FAILED: {problem}")

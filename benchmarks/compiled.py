@@ -1,25 +1,24 @@
 """Compiled gradients side by side: `jit` of funcgrad, `jax.jit`, and torch as it comes.
 
-Everybody has all cores and arguments of its own class; in each round every peer runs once. The
-first call, which traces and compiles, is timed apart. Results have to agree.
+Everybody has a process of its own with all cores, and arguments of its own class. The first call,
+which traces and compiles, is timed apart. Results have to agree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from statistics import median
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from benchmarks.compiled_workloads import WORKLOADS, Compiled
 from benchmarks.peers import Peer
+from benchmarks.rounds import Call
+from benchmarks.rounds import race as rounds
 
 __all__ = ["PROBES"]
 
-SAMPLE_SECONDS = 0.005
 TOLERANCE = {"float64": 1e-9, "float32": 1e-3}
 
 
@@ -45,9 +44,6 @@ class Names:
 
     def average(self, x: Any, axis: int) -> Any:
         return self._keep("mean", x, axis)
-
-
-Call = Callable[[], Any]
 
 
 def with_funcgrad(work: Compiled, args: tuple[Any, ...]) -> Call:
@@ -90,43 +86,25 @@ def flat(result: Any) -> list[Any]:
     return [np.asarray(x) for x in (value, *gradients)]
 
 
+def prepared(name: str, dtype: str, peer: str) -> Call:
+    """The call that is timed, made where it is timed."""
+    return MAKERS[peer](WORKLOADS[name], WORKLOADS[name].arguments(np.random.default_rng(0), dtype))
+
+
 def race(
     name: str, dtype: str, peers: list[Peer], repeat: int
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Microseconds of one call of each peer, and of the first call of it."""
-    args = WORKLOADS[name].arguments(np.random.default_rng(0), dtype)
-    found: dict[str, float] = {}
-    calls: dict[str, Call] = {}
-    answers: dict[str, list[Any]] = {}
-    for peer in peers:
-        if peer.name not in MAKERS:
-            continue
-        calls[peer.name] = MAKERS[peer.name](WORKLOADS[name], args)
-        begin = perf_counter()
-        answers[peer.name] = flat(calls[peer.name]())
-        found[f"{peer.name} first"] = (perf_counter() - begin) * 1e6
-    problems = disagreements(answers, TOLERANCE[dtype])
-    samples: dict[str, list[float]] = {peer: [] for peer in calls}
-    for number in range(repeat):
-        order = list(calls)
-        for peer in order[number % len(order) :] + order[: number % len(order)]:
-            samples[peer].append(sample(calls[peer]))
-    times = {peer: median(each) * 1e6 for peer, each in samples.items()}
-    return {**times, **found}, problems
-
-
-def sample(call: Call) -> float:
-    """Seconds of one call; short ones are repeated."""
-    begin = perf_counter()
-    call()
-    once = perf_counter() - begin
-    count = int(SAMPLE_SECONDS / once)
-    if count < 2:
-        return once
-    begin = perf_counter()
-    for _ in range(count):
-        call()
-    return (perf_counter() - begin) / count
+    present = [peer.name for peer in peers if peer.name in MAKERS]
+    makers = {peer: partial(prepared, name, dtype, peer) for peer in present}
+    outcome = rounds(makers, flat, repeat, partial(disagreements, tolerance=TOLERANCE[dtype]))
+    ours = outcome.timings.get("funcgrad")
+    found = {peer: timing.median * 1e6 for peer, timing in outcome.timings.items()}
+    for peer, timing in outcome.timings.items():
+        if ours and peer != "funcgrad":
+            found[f"ratio to {peer}"] = ours.ratio(timing)
+    first = {f"{peer} first": seconds * 1e6 for peer, seconds in outcome.first.items()}
+    return {**found, **first}, outcome.problems
 
 
 def disagreements(answers: dict[str, list[Any]], tolerance: float) -> dict[str, str]:

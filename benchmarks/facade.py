@@ -1,8 +1,8 @@
 """`funcgrad.torch` against PyTorch in eager mode: the same program with another import line.
 
 A program makes its tensors once and returns the call that is timed: forward and backward. In each
-round both libraries run it, in changing order; the ratio is the median of those of the rounds, and
-below 1 where funcgrad is faster. Both have all cores.
+round both libraries run it, in changing order and in processes of their own; the ratio is the
+median of those of the rounds, and below 1 where funcgrad is faster. Both have all cores.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.compiled import sample
-from benchmarks.measure import Timing
 from benchmarks.peers import Peer
+from benchmarks.rounds import Call
+from benchmarks.rounds import race as rounds
 
 __all__ = ["PROBES"]
 
 OURS, THEIRS = "funcgrad.torch", "torch"
-Call = Callable[[], Any]
 Found = tuple[dict[str, float], dict[str, str]]
 TOLERANCE = 1e-4
 
@@ -166,25 +165,33 @@ PROGRAMS = {
 }
 
 
+def prepared(name: str, library: str) -> Call:
+    """The call that is timed, made where it is timed."""
+    return PROGRAMS[name].make(importlib.import_module(library))
+
+
+def shown(result: Any) -> Any:
+    return np.asarray(result.tolist())
+
+
+def disagreements(answers: dict[str, Any]) -> dict[str, str]:
+    one, *others = answers.values()
+    agree = all(np.allclose(one, other, TOLERANCE, TOLERANCE) for other in others)
+    return {} if agree else {OURS: "differs from torch"}
+
+
 def race(name: str, peers: list[Peer], repeat: int) -> Found:
     """Microseconds per operation of both, and their ratio."""
     program = PROGRAMS[name]
     present = [OURS] + [THEIRS] * any(peer.name == THEIRS for peer in peers)
-    calls = {peer: program.make(importlib.import_module(peer)) for peer in present}
-    answers = {peer: np.asarray(call().tolist()) for peer, call in calls.items()}
-    problems = {}
-    if not np.allclose(*(answers[p] for p in (OURS, present[-1])), rtol=TOLERANCE, atol=TOLERANCE):
-        problems[OURS] = "differs from torch"
-    seconds: dict[str, list[float]] = {peer: [] for peer in present}
-    for number in range(repeat):
-        for peer in present[:: 1 - 2 * (number % 2)]:
-            seconds[peer].append(sample(calls[peer]))
-    timings = {peer: Timing(each) for peer, each in seconds.items()}
+    makers = {library: partial(prepared, name, library) for library in present}
+    outcome = rounds(makers, shown, repeat, disagreements)
+    timings = outcome.timings
     found = {peer: t.median * 1e6 / program.operations for peer, t in timings.items()}
-    if THEIRS in timings:
+    if OURS in timings and THEIRS in timings:
         found["ratio"] = timings[OURS].ratio(timings[THEIRS])
         found["target"] = program.target
-    return found, problems
+    return found, outcome.problems
 
 
 # ------------------------------------------------------------------------ what is not a race

@@ -1,53 +1,19 @@
-"""Interleaved timing: in each round every peer runs once, in a rotating order.
-
-A disturbance of the machine then meets all peers alike, and a ratio is the median of the ratios of
-the rounds, not the ratio of two medians taken at different times.
-"""
+"""Eager gradients side by side: check that the peers agree, then time those that do."""
 
 from __future__ import annotations
 
-import gc
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import median, quantiles
-from time import perf_counter
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from benchmarks.peers import Gradient, Peer
-from benchmarks.workloads import Workload
+from benchmarks.peers import LOADERS, Gradient, Peer
+from benchmarks.rounds import Call, Timing, race
+from benchmarks.workloads import WORKLOADS, Workload
 
-SAMPLE_SECONDS = 0.02  # a sample repeats a short call until it takes about this long
 TOLERANCE = 1e-9
-
-
-@dataclass(frozen=True)
-class Timing:
-    """Seconds for one value and gradient, one entry a round."""
-
-    seconds: list[float]
-
-    @property
-    def median(self) -> float:
-        return median(self.seconds)
-
-    @property
-    def fastest(self) -> float:
-        return min(self.seconds)
-
-    @property
-    def spread(self) -> float:
-        """The distance of the quartiles, as a fraction of the median."""
-        if len(self.seconds) < 2:
-            return 0.0
-        low, _, high = quantiles(self.seconds, n=4, method="inclusive")
-        return (high - low) / self.median
-
-    def ratio(self, other: Timing) -> float:
-        """How many times as long as `other` this takes."""
-        return median(a / b for a, b in zip(self.seconds, other.seconds, strict=True))
 
 
 @dataclass(frozen=True)
@@ -60,20 +26,20 @@ class Result:
 
 
 def run(workload: Workload, peers: list[Peer], repeat: int) -> Result:
-    """Check that the peers agree, then time those that do."""
-    calls = {peer.name: gradient_of(workload, peer) for peer in peers if takes(workload, peer)}
-    answers, counts, problems = {}, {}, {}
-    for name, call in calls.items():
-        try:
-            call(workload.argument)  # the first call may import or compile something
-            begin = perf_counter()
-            answers[name] = call(workload.argument)
-            counts[name] = max(1, math.ceil(SAMPLE_SECONDS / (perf_counter() - begin)))
-        except Exception as error:
-            problems[name] = f"{type(error).__name__}: {error}"
-    problems |= disagreements(answers)
-    counts = {name: count for name, count in counts.items() if name not in problems}
-    return Result(workload, rounds(workload, calls, counts, repeat), problems)
+    """Every peer that takes part, in a process of its own."""
+    makers = {
+        peer.name: partial(prepared, workload.name, peer.name)
+        for peer in peers
+        if takes(workload, peer)
+    }
+    outcome = race(makers, tuple, repeat, disagreements)
+    return Result(workload, outcome.timings, outcome.problems)
+
+
+def prepared(workload_name: str, peer_name: str) -> Call:
+    """The call that is timed, made where it is timed."""
+    workload = WORKLOADS[workload_name]
+    return partial(gradient_of(workload, LOADERS[peer_name]()), workload.argument)
 
 
 def takes(workload: Workload, peer: Peer) -> bool:
@@ -105,21 +71,3 @@ def disagreements(answers: Mapping[str, tuple[Any, Any]]) -> dict[str, str]:
         for name, answer in answers.items()
         if not agree(answer, answers[chosen])
     }
-
-
-def rounds(
-    workload: Workload, calls: Mapping[str, Gradient], counts: Mapping[str, int], repeat: int
-) -> dict[str, Timing]:
-    """`repeat` rounds over the peers of `counts`, which says how often a sample calls each."""
-    names = list(counts)
-    seconds: dict[str, list[float]] = {name: [] for name in names}
-    gc.collect()
-    for number in range(repeat if names else 0):
-        first = number % len(names)
-        for name in names[first:] + names[:first]:
-            call, count = calls[name], counts[name]
-            begin = perf_counter()
-            for _ in range(count):
-                call(workload.argument)
-            seconds[name].append((perf_counter() - begin) / count)
-    return {name: Timing(samples) for name, samples in seconds.items()}
