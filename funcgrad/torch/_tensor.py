@@ -18,6 +18,7 @@ from funcgrad.core.tracer import Operand, Tracer, concrete, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import TracerConversionError, located
 from funcgrad.torch import dtypes
+from funcgrad.torch.dimensions import axis_of
 from funcgrad.torch.modes import modes
 from funcgrad.torch.printing import tensor_text
 from funcgrad.torch.root import (
@@ -58,6 +59,17 @@ class Size(tuple[int, ...]):
 
     __slots__ = ()
 
+    def __new__(cls, sizes: Any = ()) -> Size:
+        """A shape of integers; a TypeError for anything else."""
+        found = []
+        for k, n in enumerate(sizes):
+            if isinstance(n, float) or not hasattr(n, "__index__"):
+                raise TypeError(
+                    f"torch.Size() takes an iterable of 'int' (item {k} is '{type(n).__name__}')"
+                )
+            found.append(n.__index__())
+        return tuple.__new__(cls, found)
+
     def __repr__(self) -> str:
         return f"torch.Size({list(self)})"
 
@@ -73,7 +85,19 @@ class Size(tuple[int, ...]):
         return Size(found) if isinstance(index, slice) else found
 
     def __add__(self, other: Any) -> Any:
-        return Size(tuple.__add__(self, tuple(other)))
+        if not isinstance(other, tuple):
+            raise TypeError(
+                f"can only concatenate tuple (not {type(other).__name__}) to torch.Size"
+            )
+        return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Any:
+        return Size(other + tuple(self))
+
+    def __mul__(self, times: Any) -> Any:
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
 
 
 class Link:
@@ -192,11 +216,16 @@ class Tensor(Operand):
 
     @property
     def shape(self) -> Size:
-        return Size(type_of(self._t).shape)
+        return tuple.__new__(Size, type_of(self._t).shape)
+
+    def _dimension(self, dim: Any) -> int:
+        if self.ndim == 0 and isinstance(dim, int):
+            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        return axis_of(dim, self.ndim)
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or one extent of it."""
-        return self.shape if dim is None else self.shape[dim]
+        return self.shape if dim is None else self.shape[self._dimension(dim)]
 
     @property
     def dtype(self) -> dtypes.dtype:
@@ -241,7 +270,7 @@ class Tensor(Operand):
         if not array.size:  # NumPy has 0 for these
             extents = [max(n, 1) for n in array.shape]
             steps = tuple(math.prod(extents[k + 1 :]) for k in range(array.ndim))
-        return steps if dim is None else steps[dim]
+        return steps if dim is None else steps[self._dimension(dim)]
 
     def is_contiguous(self) -> bool:
         return bool(as_array(self).flags.c_contiguous)
@@ -444,14 +473,24 @@ class Tensor(Operand):
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
         return bool(array.item())
 
+    def _number(self, kind: str) -> Any:
+        if self.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        found = self.item()
+        if isinstance(found, complex) and kind:
+            if found.imag:
+                raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
+            return found.real
+        return found
+
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._number("double"))
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._number("int64_t"))
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._number(""))
 
     def __index__(self) -> int:
         if self.dtype.is_floating_point or self.dtype.is_complex or self.numel() != 1:
@@ -464,6 +503,11 @@ class Tensor(Operand):
         return iter(UNBIND[0](self))
 
     def __contains__(self, item: Any) -> bool:
+        if not isinstance(item, (Tensor, bool, int, float, complex, np.number)):
+            raise RuntimeError(
+                "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+                f"{type(item)}."
+            )
         return bool((self == item).any())
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
@@ -481,9 +525,9 @@ class Tensor(Operand):
         )
 
     def __format__(self, spec: str) -> str:
-        if self.ndim == 0 and spec:
+        if self.ndim == 0 and type(self) is Tensor:
             return format(self.item(), spec)
-        return repr(self) if not spec else object.__format__(self, spec)
+        return object.__format__(self, spec)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         from funcgrad.torch.copying import reduce

@@ -46,6 +46,10 @@ class device:
 
 
 CPU = device("cpu")
+KNOWN = (
+    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia",
+    "xla", "lazy", "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
+)  # fmt: skip
 
 
 def check_device(where: Any) -> None:
@@ -53,6 +57,10 @@ def check_device(where: Any) -> None:
     if where is None or where is CPU:
         return
     name = device(where).type if not isinstance(where, int) else "cuda"
+    if name not in KNOWN:
+        raise RuntimeError(
+            f"Expected one of {', '.join(KNOWN)} device type at start of device string: {name}"
+        )
     if name != "cpu":
         raise AssertionError(
             f"Torch not compiled with {name.upper()} enabled: funcgrad runs on the CPU only; "

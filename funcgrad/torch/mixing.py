@@ -88,10 +88,23 @@ def box_results(x: Any) -> Any:
     return type(x)(map(box_results, x)) if type(x) in (list, tuple) else x
 
 
+# A number of NumPy on the left of an operator is a number to PyTorch, of no dtype of its own.
+REFLECTED = {
+    np.add: "__radd__", np.subtract: "__rsub__", np.multiply: "__rmul__",
+    np.true_divide: "__rtruediv__", np.floor_divide: "__rfloordiv__", np.remainder: "__rmod__",
+    np.power: "__rpow__", np.bitwise_and: "__rand__", np.bitwise_or: "__ror__",
+    np.bitwise_xor: "__rxor__", np.left_shift: "__rlshift__", np.right_shift: "__rrshift__",
+    np.equal: "__eq__", np.not_equal: "__ne__", np.less: "__gt__", np.less_equal: "__ge__",
+    np.greater: "__lt__", np.greater_equal: "__le__",
+}  # fmt: skip
+
+
 def _ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
     """``np.sin(tensor)`` and its kin: a tensor, with its gradient."""
     if keywords.get("out") is not None:
         return _into(ufunc, method, inputs, keywords)
+    if method == "__call__" and isinstance(inputs[0], np.generic) and ufunc in REFLECTED:
+        return getattr(self, REFLECTED[ufunc])(inputs[0].item())
     given = {k: contents(v) for k, v in keywords.items()}
     return box_results(array_ufunc(None, ufunc, method, *map(contents, inputs), **given))
 

@@ -177,14 +177,20 @@ def check_writable(x: Tensor) -> None:
     if modes.grad:
         _check_leaf(x, t)
     array = t.value
-    if (
-        type(array) is np.ndarray
-        and array.size
-        and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
-    ):
+    if type(array) is np.ndarray and array.size:
+        _check_memory(array)
+
+
+def _check_memory(array: np.ndarray[Any, Any]) -> None:
+    if any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location. Please clone() the tensor before performing the operation."
+        )
+    if not array.flags.writeable:
+        raise RuntimeError(
+            "the tensor has the memory of a NumPy array or a buffer that is read-only. Please "
+            "clone() the tensor before performing the operation."
         )
 
 

@@ -28,6 +28,7 @@ from funcgrad.torch.operations.promotion import (
     number,
     pair,
     promoted,
+    wrapped,
     wrong_type,
 )
 from funcgrad.torch.operations.recorded import Flat, Underivable, refuse_kinds, unary
@@ -49,6 +50,8 @@ RSUB_NUMBER = named("RsubBackward1", shown=(1,))
 
 def _check_alpha(alpha: Any, x: Array) -> None:
     kind = dtype_of(x).kind
+    if not isinstance(alpha, NUMBERS):
+        raise TypeError(f"add(): argument 'alpha' must be Number, not {type(alpha).__name__}")
     if isinstance(alpha, (bool, np.bool_)) and kind != "b":
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if isinstance(alpha, (float, np.floating)) and kind in "biu":
@@ -83,7 +86,7 @@ def _combined(core: Any, scaled: Composite, x: Any, y: Any, alpha: Any) -> Array
     typed = _typed(x, y)
     _check_alpha(alpha, typed)
     kind = dtype_of(typed)
-    x, y = (number(v, kind) if type(v) in (int, float) else v for v in (x, y))
+    x, y = (wrapped(v, kind) if type(v) in (int, float) else v for v in (x, y))
     return computed(scaled, x, y, alpha=number(alpha, kind))
 
 
@@ -267,17 +270,22 @@ NUMBER_POW = named("PowBackward2", "result", "self", "exponent", shown=(1,))
 @method(changing=True)
 def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     """``input ** exponent``."""
+    if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
+        kinds = f"{type(input).__name__}, {type(exponent).__name__}"
+        raise TypeError(f"pow() received an invalid combination of arguments - got ({kinds})")
     x, y = pair("pow", input, exponent)
     if dtype_of(_typed(x, y)).kind == "b":
         refuse_kinds("pow", "b", _typed(x, y))
     if not isinstance(input, Tensor):
-        base = number(x, dtype_of(y))
+        base = wrapped(x, dtype_of(y))
         result = boxed(computed(_integer_safe_power, base, y), NUMBER_POW)
     elif isinstance(exponent, Tensor):
         result = boxed(computed(_integer_safe_power, x, y), POW)
     else:
-        if dtype_of(x).kind in "iu" and y < 0:
-            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        if dtype_of(x).kind in "iu":
+            if exponent < 0:
+                raise RuntimeError("Integers to negative integer powers are not allowed.")
+            number(exponent, dtype_of(x))
         result = boxed(computed(a.power, x, y), POW_NUMBER)
     return result if out is None else into(out, result, "pow")
 

@@ -20,6 +20,7 @@ from funcgrad.torch.operations import axes, gathering, joining, reshaping
 from funcgrad.torch.operations.common import (
     axis_of,
     boxed,
+    check_int,
     computed,
     copied,
     inplace,
@@ -197,6 +198,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     along = () if dims is None else tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     if not by:
         raise RuntimeError("`shifts` required")
+    by = tuple(check_int("roll", "shifts", 1, s) for s in by)
     if len(by) != len(along) and (along or len(by) != 1):
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}"
@@ -220,6 +222,7 @@ def _triangle(name: str, node: Any, lower: bool) -> Any:
         shape = shape_of(x)
         if len(shape) < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        diagonal = check_int(name, "diagonal", 1, diagonal)
         mask = np.tri(shape[-2], shape[-1], diagonal if lower else diagonal - 1, bool)
         zero = np.zeros((), dtype_of(x))[()]
         result = boxed(computed(where, mask if lower else ~mask, x, zero), node)
@@ -381,6 +384,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     xs = list(
         tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     )
+    if not xs:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing is None:
         warnings.warn(INDEXING, UserWarning, stacklevel=2)
         indexing = "ij"

@@ -10,6 +10,7 @@ import numpy as np
 from funcgrad.ops import shape as shapes
 from funcgrad.torch._tensor import Size, Tensor
 from funcgrad.torch.operations.common import (
+    axes_of,
     axis_of,
     install,
     method,
@@ -141,7 +142,6 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     )  # fmt: skip
 
 
-@method()
 @numpy_names
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without the dimensions of extent 1, or those among `dim`."""
@@ -152,11 +152,19 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
         name = "SqueezeBackward0"
     else:
         several = isinstance(dim, (tuple, list))
-        axes = {axis_of(d, n) for d in (dim if several else (dim,))}
+        axes = () if dim == () else axes_of(dim, n)
         drop = tuple(k for k in sorted(axes) if n and shape[k] == 1)
         name = "SqueezeBackward2" if several else "SqueezeBackward1"
     new = tuple(s for k, s in enumerate(shape) if k not in drop)
     return make_view(input, lambda v: np.squeeze(v, drop), lambda c: shapes.reshape(c, new), name)
+
+
+def _squeeze(self: Tensor, *dim: Any) -> Tensor:
+    """`squeeze`, of dimensions as numbers or as one tuple."""
+    return squeeze(self, *((dim,) if len(dim) > 1 else dim))
+
+
+install(squeeze=_squeeze)
 
 
 # --------------------------------------------------------------------------------- expanding
@@ -220,7 +228,12 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     return expand(input, tuple(size))
 
 
-install(expand=expand, expand_as=expand_as, broadcast_to=broadcast_to)
+def _broadcast_to(self: Tensor, *size: Any) -> Tensor:
+    """`expand`, to a shape as numbers or as one tuple."""
+    return expand(self, *size)
+
+
+install(expand=expand, expand_as=expand_as, broadcast_to=_broadcast_to)
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:

@@ -157,7 +157,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
         result = boxed(found, _clamp_node(low, high))
     else:
         _check_real(x)
-        x, *limits = promoted("clamp", input, *bounds)
+        x, *limits = promoted("clamp", input, *bounds, exact=True)
         ends = iter(limits)
         low_, high_ = (None if b is None else next(ends) for b in (min, max))
         result = boxed(computed(_clamp_numbers, x, low=low_, high=high_), CLAMP_NODE)
@@ -177,7 +177,7 @@ def _one_sided(name: str, argument: str, nodes: tuple[NodeClass, NodeClass]) -> 
     def function(input: Tensor, bound: Any, *, out: Tensor | None = None) -> Tensor:
         content(input, name)
         _check_bound(name, argument, bound, 2)
-        x, limit = promoted(name, input, bound)
+        x, limit = promoted(name, input, bound, exact=True)
         if dtype_of(x).kind == "c":
             raise NotImplementedError(
                 f"{name.replace('_', ' ')} is not supported for complex types"
@@ -234,7 +234,7 @@ def where(
     for x, name, position in ((input, "input", 2), (other, "other", 3)):
         if not isinstance(x, (Tensor, *NUMBERS)):
             wrong_type("where", name, position, "Tensor", x)
-    x, y = promoted("where", input, other)
+    x, y = promoted("where", input, other, exact=True)
     result = boxed(computed(_chosen, a.cast(mask, bool), x, y), WHERE)
     return result if out is None else into(out, result, "where")
 
@@ -275,9 +275,6 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
             )
         v = a.cast(value.content(), dtype_of(x))
         return boxed(computed(_chosen, m, v, x), MASKED_FILL_TENSOR)
-    if isinstance(value, complex) and dtype_of(x).kind != "c":
-        name = dtypes.c_name(kind_of(x))
-        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
     v = number(value, dtype_of(x))
     return boxed(computed(_chosen, m, v, x), MASKED_FILL)
 

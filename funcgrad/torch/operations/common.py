@@ -18,6 +18,7 @@ from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import cast
 from funcgrad.torch._tensor import Tensor, as_array, box
+from funcgrad.torch.dimensions import axes_of, axis_of
 from funcgrad.torch.operations.promotion import Pending
 from funcgrad.torch.root import Composite, GradNode, Pick, RootTracer, keep_quietly, node_class
 from funcgrad.torch.views import check_writable, write
@@ -143,31 +144,6 @@ def shape_of(x: Any) -> tuple[int, ...]:
     return type_of(content).shape
 
 
-def axis_of(dim: Any, ndim: int, extra: int = 0) -> int:
-    """A dimension counted from the front; PyTorch's IndexError when there is none."""
-    n = max(ndim + extra, 1)
-    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
-        raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}")
-    k = dim.__index__()
-    if not -n <= k < n:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {k})"
-        )
-    return int(k) % n
-
-
-def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
-    """Dimensions to be reduced: all for None and for an empty list."""
-    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
-        return tuple(range(ndim))
-    dims = dim if isinstance(dim, (tuple, list)) else (dim,)
-    found = tuple(axis_of(d, ndim) for d in dims)
-    for d in found:
-        if found.count(d) > 1:
-            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
-    return found if ndim else ()
-
-
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 
 
@@ -191,6 +167,16 @@ def check_flag(function: str, argument: str, position: int, given: Any) -> bool:
             f"not {type(given).__name__}"
         )
     return bool(given)
+
+
+def check_int(function: str, argument: str, position: int, given: Any) -> int:
+    """A whole number; PyTorch's TypeError for anything else."""
+    if isinstance(given, (float, str, bool)) or not hasattr(given, "__index__"):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be int, "
+            f"not {type(given).__name__}"
+        )
+    return int(given.__index__())
 
 
 # --------------------------------------------------------------------------- writing results

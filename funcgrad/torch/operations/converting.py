@@ -96,9 +96,7 @@ def check_filling(x: Tensor, value: Any) -> None:
         return
     if not isinstance(value, NUMBERS):
         wrong_type("fill_", "value", 1, "Number", value)
-    if isinstance(value, complex) and not x.dtype.is_complex:
-        name = "int64_t" if x.dtype is dtypes.int64 else dtypes.c_name(x.dtype)
-        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+    number(value, x.dtype.numpy)
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:

@@ -12,7 +12,7 @@ import numpy as np
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.device import check_device
-from funcgrad.torch.operations.common import install, into
+from funcgrad.torch.operations.common import check_int, install, into
 from funcgrad.torch.operations.data import (
     as_tensor,
     asarray,
@@ -37,7 +37,30 @@ Shape = tuple[int, ...]
 # ------------------------------------------------------------------------------------- filled
 
 
-def shape_given(function: str, size: tuple[Any, ...], named: Any = None) -> Shape:
+def _is_size(n: Any) -> bool:
+    if isinstance(n, Tensor):
+        return not n.ndim and not n.dtype.is_floating_point and not n.dtype.is_complex
+    return hasattr(n, "__index__") and not isinstance(n, bool)
+
+
+def _refuse_size(function: str, n: Any, k: int, position: int, one: bool, count: int) -> None:
+    kind = f"numpy.{type(n).__name__}" if isinstance(n, np.generic) else type(n).__name__
+    if k:
+        raise TypeError(
+            f"{function}(): argument 'size' failed to unpack the object at pos {k + 1} with error "
+            f'"type must be tuple of ints,but got {kind}"'
+        )
+    if not one and count > 1:
+        raise TypeError(f"{function}() takes 1 positional argument but {count} were given")
+    found = f"but found element of type {kind} at pos 0" if one else f"not {kind}"
+    raise TypeError(
+        f"{function}(): argument 'size' (position {position}) must be tuple of ints, {found}"
+    )
+
+
+def shape_given(
+    function: str, size: tuple[Any, ...], named: Any = None, position: int = 1
+) -> Shape:
     """A shape, given as numbers, as one sequence, or by the keyword ``size``."""
     if named is not None:
         size = (named,)
@@ -45,15 +68,15 @@ def shape_given(function: str, size: tuple[Any, ...], named: Any = None) -> Shap
         raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
     one = len(size) == 1 and isinstance(size[0], (tuple, list))
     sizes = tuple(size[0]) if one else size
-    for n in sizes:
-        if isinstance(n, (float, str, bool)) or not hasattr(n, "__index__"):
-            raise TypeError(
-                f"{function}(): argument 'size' (position 1) must be tuple of ints, not "
-                f"{type(n).__name__}"
-            )
+    for k, n in enumerate(sizes):
+        if not _is_size(n):
+            _refuse_size(function, n, k, position, one, len(size))
     found = tuple(int(n.__index__()) for n in sizes)
-    if any(n < 0 for n in found):
-        raise RuntimeError(f"{function}: Dimension size must be non-negative.")
+    for n in found:
+        if n < 0:
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {n}: {list(found)}"
+            )
     return found
 
 
@@ -68,6 +91,8 @@ def _filler(name: str, make: Callable[..., Any]) -> Any:
             raise TypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
         shape = shape_given(name, size, more.get("size"))
         kind = (kind_given(name, dtype) or dtypes.get_default_dtype()).numpy
+        if out is not None and dtype is None:
+            kind = out.dtype.numpy
         made = finished(make(shape, kind), requires_grad and out is None, device)
         return into(out, made, name)
 
@@ -86,16 +111,26 @@ def full(
     requires_grad: bool = False, out: Tensor | None = None, layout: Any = None,
 ) -> Tensor:  # fmt: skip
     """A tensor with the same number everywhere, in the dtype of the number by default."""
+    array = _full("full", size, fill_value, kind_given("full", dtype))
+    return into(out, finished(array, requires_grad, device), "full")
+
+
+def _full(function: str, size: Any, fill_value: Any, kind: dtypes.dtype | None) -> Any:
     if not isinstance(size, (tuple, list)):
         raise TypeError(
-            f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
+            f"{function}(): argument 'size' (position 1) must be tuple of ints, not "
+            f"{type(size).__name__}"
         )
-    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    value = _fill_value(function, fill_value)
+    kind = kind or dtypes.number_dtype(value)
+    return np.full(shape_given(function, (size,)), number(value, kind.numpy), kind.numpy)
+
+
+def _fill_value(function: str, x: Any) -> Any:
+    value = x.item() if isinstance(x, Tensor) and not x.ndim else x
     if not isinstance(value, NUMBERS):
-        wrong_type("full", "fill_value", 2, "Number", value)
-    kind = kind_given("full", dtype) or dtypes.number_dtype(value)
-    array = np.full(shape_given("full", (size,)), number(value, kind.numpy), kind.numpy)
-    return into(out, finished(array, requires_grad, device), "full")
+        wrong_type(function, "fill_value", 2, "Number", value)
+    return value
 
 
 def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
@@ -143,23 +178,34 @@ def full_like(
 ) -> Tensor:  # fmt: skip
     """The same number everywhere, in the shape and dtype of a tensor."""
     out = empty_like(input, dtype=dtype, device=device)
-    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    out.fill_(value)
+    out.fill_(_fill_value("full_like", fill_value))
     return out.requires_grad_() if requires_grad else out  # type: ignore[no-any-return]
 
 
-def _new(name: str, make: Callable[..., Tensor]) -> Any:
-    def function(self: Tensor, *args: Any, dtype: Any = None, **kwargs: Any) -> Tensor:
-        return make(*args, dtype=kind_given(name, dtype) or self.dtype, **kwargs)
+def _new(name: str, make: Callable[..., Any]) -> Any:
+    made = _filler(name, make)
+
+    def function(self: Tensor, *size: Any, dtype: Any = None, **kwargs: Any) -> Any:
+        return made(*size, dtype=kind_given(name, dtype) or self.dtype, **kwargs)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{name.removeprefix('new_')}` in the dtype of the tensor."
     return function
 
 
-for _name, _make in (("ones", ones), ("zeros", zeros), ("empty", empty), ("full", full)):
-    setattr(Tensor, f"new_{_name}", _new(f"new_{_name}", _make))
-install(new_tensor=_new("new_tensor", tensor))
+def _new_full(
+    self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
+    requires_grad: bool = False, layout: Any = None,
+) -> Tensor:  # fmt: skip
+    """`full` in the dtype of the tensor."""
+    array = _full("new_full", size, fill_value, kind_given("new_full", dtype) or self.dtype)
+    return finished(array, requires_grad, device)
+
+
+install(
+    new_ones=_new("new_ones", np.ones), new_zeros=_new("new_zeros", np.zeros),
+    new_empty=_new("new_empty", np.empty), new_full=_new_full,
+)  # fmt: skip
 
 
 def empty_strided(
@@ -167,6 +213,16 @@ def empty_strided(
 ) -> Tensor:
     """A tensor with undefined elements, of given sizes and strides (in elements)."""
     kind = (kind_given("empty_strided", dtype) or dtypes.get_default_dtype()).numpy
+    if len(size) != len(stride):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides "
+            f"({len(stride)})"
+        )
+    if any(s < 0 for s in stride):
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(size)} and "
+            f"strides={list(stride)}"
+        )
     count = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
     memory = np.empty(count, kind)
     steps = tuple(s * kind.itemsize for s in stride)
@@ -179,8 +235,8 @@ def eye(
     requires_grad: bool = False, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The identity matrix."""
-    for name, size in (("n", n), ("m", m)):
-        if size is not None and size < 0:
+    for position, (name, size) in enumerate((("n", n), ("m", m)), 1):
+        if size is not None and check_int("eye", name, position, size) < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
     kind = (kind_given("eye", dtype) or dtypes.get_default_dtype()).numpy
     return into(out, finished(np.eye(n, m, dtype=kind), requires_grad, device), "eye")
@@ -237,6 +293,10 @@ def _arranged(first: Any, last: Any, by: Any, kind: dtypes.dtype | None) -> Any:
     if kind is None:
         whole = all(isinstance(x, (int, np.integer)) for x in (first, last, by))
         kind = dtypes.int64 if whole else dtypes.get_default_dtype()
+    if kind.numpy.kind in "bc":
+        raise NotImplementedError(
+            f"\"arange_cpu\" not implemented for '{dtypes.scalar_name(kind)}'"
+        )
     if kind.numpy.kind in "iu":
         first, last, by = (int(v) for v in (first, last, by))
         return np.arange(first, last, by).astype(kind.numpy)
@@ -280,11 +340,19 @@ def _spacing(name: str, start: Any, end: Any, steps: Any, dtype: Any) -> tuple[A
         raise TypeError(f"{name}(): argument 'steps' must be int, not {type(steps).__name__}")
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
+    for end_name, v in (("start", start), ("end", end)):
+        if isinstance(v, Tensor) and v.ndim:
+            raise RuntimeError(
+                f"{name} only supports 0-dimensional start and end tensors, but got {end_name} "
+                f"with {v.ndim} dimension(s)."
+            )
     ends = [_limit(name, n, k, v) for k, (n, v) in enumerate((("start", start), ("end", end)), 1)]
     kind = kind_given(name, dtype)
     if kind is None:
         whole = any(isinstance(v, complex) for v in ends)
         kind = dtypes.default_complex_dtype() if whole else dtypes.get_default_dtype()
+    for v in ends:
+        number(v, kind.numpy)
     return ends, kind.numpy
 
 
@@ -314,6 +382,9 @@ def _triangle_indices(name: str, lower: bool) -> Any:
         row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, device: Any = None
     ) -> Tensor:
         check_device(device)
+        for extent_name, extent in (("row", row), ("col", col)):
+            if extent < 0:
+                raise RuntimeError(f"{extent_name} must be non-negative, got{extent}")
         found = np.tril_indices(row, offset, col) if lower else np.triu_indices(row, offset, col)
         return box(np.stack(found).astype(dtype.numpy))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, as_array, box, check_differentiable
 from funcgrad.torch.device import check_device
+from funcgrad.torch.operations.common import install
 from funcgrad.torch.operations.converting import to_dtype
 
 __all__ = [
@@ -23,8 +25,29 @@ PYTHON_TYPES = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool,
 TOO_DEEP = 128
 COPY = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-    "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
+    "sourceTensor.detach().clone().requires_grad_(True), rather than {name}(sourceTensor)."
 )
+ARRAYS = (
+    "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting "
+    "the list to a single numpy.ndarray with numpy.array() before converting to a tensor."
+)
+UNSPECIFIED = (
+    "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. "
+    "Pass requires_grad=False explicitly to get the old behavior and silence this warning."
+)
+READ_ONLY = (
+    "The given {what} is not writable, and PyTorch does not support non-writable tensors. Writing "
+    "to this tensor raises an error here. You may want to copy the {what} to protect its data or "
+    "make it writable before converting it to a tensor."
+)
+SAID: set[str] = set()
+
+
+def _warn_once(text: str) -> None:
+    """Warnings that PyTorch gives the first time only."""
+    if text not in SAID:
+        SAID.add(text)
+        warnings.warn(text, UserWarning, stacklevel=3)
 
 
 def kind_given(function: str, dtype: Any) -> dtypes.dtype | None:
@@ -53,7 +76,8 @@ def finished(array: Any, requires_grad: bool = False, device: Any = None) -> Ten
 
 
 def _is_sequence(x: Any) -> bool:
-    if isinstance(x, (Tensor, np.ndarray)):
+    """Lists and arrays; a tensor inside of them is an element."""
+    if isinstance(x, np.ndarray):
         return x.ndim > 0
     return isinstance(x, (list, tuple, range))
 
@@ -76,11 +100,13 @@ def _leaves(data: Any, sizes: list[int], dim: int) -> Iterator[Any]:
     if dim == len(sizes):
         if _is_sequence(data) and not isinstance(data, (Tensor, np.ndarray)):
             raise TypeError(f"'{type(data).__name__}' object cannot be interpreted as an integer")
-        if isinstance(data, (Tensor, np.ndarray)) and data.ndim:
-            raise ValueError("only one element tensors can be converted to Python scalars")
+        if isinstance(data, Tensor) and data.numel() != 1:
+            if data.dtype.is_floating_point or data.dtype.is_complex:
+                raise ValueError("only one element tensors can be converted to Python scalars")
+            raise TypeError("only integer tensors of a single element can be converted to an index")
         yield data.item() if isinstance(data, (Tensor, np.ndarray)) else data
         return
-    if not _is_sequence(data):
+    if not _is_sequence(data) and not (isinstance(data, Tensor) and data.ndim):
         raise TypeError("not a sequence")
     if len(data) != sizes[dim]:
         raise ValueError(f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(data)})")
@@ -96,8 +122,8 @@ def _kind_of_leaf(x: Any) -> dtypes.dtype:
         return x.dtype
     if isinstance(x, (np.generic, np.ndarray)):
         return dtypes.from_numpy_dtype(x.dtype)
-    if isinstance(x, str):
-        raise TypeError("new(): invalid data type 'str'")
+    if isinstance(x, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(x).__name__}'")
     if not isinstance(x, (bool, int, float, complex)):
         raise RuntimeError(f"Could not infer dtype of {type(x).__name__}")
     return dtypes.number_dtype(x)
@@ -120,20 +146,39 @@ def _plain_numbers(data: Any) -> bool:
     return type(data) is list and bool(data) and all(type(x) is float for x in data)
 
 
+def _cast(x: np.ndarray[Any, Any], kind: dtypes.dtype) -> np.ndarray[Any, Any]:
+    """An array in a dtype, without NumPy's warnings of numbers that do not fit into it."""
+    with np.errstate(all="ignore"):
+        return x.astype(kind.numpy)
+
+
+def check_array(x: Any) -> None:
+    """Raise for arrays that no tensor can be: of other dtypes, with negative strides."""
+    dtypes.from_numpy_dtype(x.dtype)
+    if any(s < 0 and n > 1 for s, n in zip(x.strides, x.shape, strict=True)):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative "
+            "strides are not currently supported. (You can probably work around this by making a "
+            "copy of your array  with array.copy().) "
+        )
+
+
 def infer(data: Any, kind: dtypes.dtype | None = None) -> np.ndarray[Any, Any]:
     """The array of some data, copied, in a dtype or in the one that PyTorch gives it."""
     if isinstance(data, Tensor):
         found = np.array(as_array(data.detach()), order="C")
-        return found if kind is None else found.astype(kind.numpy)
+        return found if kind is None else _cast(found, kind)
     if isinstance(data, (np.ndarray, np.generic)):
-        found = np.array(data)
-        dtypes.from_numpy_dtype(found.dtype)
-        return found if kind is None else found.astype(kind.numpy)
-    if isinstance(data, str):
-        raise TypeError("new(): invalid data type 'str'")
-    if _plain_numbers(data):
-        return np.array(data).astype((kind or dtypes.get_default_dtype()).numpy)
+        check_array(data)
+        return np.array(data) if kind is None else _cast(np.array(data), kind)
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    target = kind or dtypes.get_default_dtype()
+    if target.is_floating_point and _plain_numbers(data):
+        return _cast(np.array(data), target)
     sizes = _sizes(data)
+    if isinstance(data[0] if sizes and sizes[0] else None, np.ndarray):
+        _warn_once(ARRAYS)
     target = kind or _kind_of_all(data) or dtypes.get_default_dtype()
     leaves = list(_leaves(data, sizes, 0)) if 0 not in sizes else []
     return _stored(leaves, target).reshape(sizes)
@@ -143,26 +188,31 @@ def _stored(leaves: list[Any], kind: dtypes.dtype) -> np.ndarray[Any, Any]:
     """Python numbers as an array; an integer type refuses what does not fit into it."""
     target = kind.numpy
     for x in leaves:
-        if isinstance(x, complex) and not kind.is_complex and not isinstance(x, (float, int)):
-            raise TypeError("must be real number, not complex")
         if isinstance(x, str):
             raise TypeError("new(): invalid data type 'str'")
+        if isinstance(x, complex) and not kind.is_complex:
+            raise TypeError(
+                "must be real number, not complex" if kind.is_floating_point else
+                "'complex' object cannot be interpreted as an integer"
+            )  # fmt: skip
     if target.kind not in "iu":
         with np.errstate(all="ignore"):
             return np.array(leaves, dtype=target)
-    limits = np.iinfo(target)
-    low = limits.min if target.kind == "i" else -limits.max
-    whole = []
-    for x in leaves:
+    return np.array([_whole(x, kind) for x in leaves], dtype=np.int64).astype(target)
+
+
+def _whole(x: Any, kind: dtypes.dtype) -> int:
+    """A number cut to an integer that fits into a dtype; uint8 also takes negative ones."""
+    limits = np.iinfo(kind.numpy)
+    low = limits.min if kind.numpy.kind == "i" else -limits.max
+    if not isinstance(x, float):
         number = int(x)
-        if not -(1 << 63) <= number < 1 << 64:
+        if not -(1 << 63) <= number < 1 << 63:
             raise ValueError("Overflow when unpacking long long")
-        if not low <= number <= limits.max:
-            raise RuntimeError(
-                f"value cannot be converted to type {kind!r} without overflow".replace("torch.", "")
-            )
-        whole.append(number)
-    return np.array(whole, dtype=np.int64).astype(target)
+    if (isinstance(x, float) and not math.isfinite(x)) or not low <= int(x) <= limits.max:
+        name = str(kind).removeprefix("torch.")
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+    return int(x)
 
 
 # ------------------------------------------------------------------------------- constructors
@@ -200,8 +250,21 @@ def tensor(
     tensor([[1., 2.]], requires_grad=True)
     """
     if isinstance(data, Tensor):
-        warnings.warn(COPY, UserWarning, stacklevel=2)
+        warnings.warn(COPY.format(name="torch.tensor"), UserWarning, stacklevel=2)
     return finished(infer(data, kind_given("tensor", dtype)), requires_grad, device)
+
+
+def _new_tensor(
+    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """`tensor` in the dtype of this one."""
+    if isinstance(data, Tensor):
+        warnings.warn(COPY.format(name="tensor.new_tensor"), UserWarning, stacklevel=2)
+    kind = kind_given("new_tensor", dtype) or self.dtype
+    return finished(infer(data, kind), requires_grad, device)
+
+
+install(new_tensor=_new_tensor)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -216,12 +279,30 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return box(infer(data, kind))
 
 
+def _check_alias(obj: Any, kind: dtypes.dtype | None) -> None:
+    """Raise where no tensor can share the memory of an object, for ``copy=False``."""
+    if not isinstance(obj, (Tensor, np.ndarray)):
+        raise ValueError("can't alias arbitrary sequence into a tensor.")
+    held = obj.dtype if isinstance(obj, Tensor) else dtypes.from_numpy_dtype(obj.dtype)
+    if kind is not None and kind is not held:
+        raise ValueError(
+            f"can't alias tensor with dtype '{dtypes.scalar_name(held)}' into dtype "
+            f"'{dtypes.scalar_name(kind)}'."
+        )
+
+
 def asarray(
     obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """A tensor of an object, sharing its memory where it can be, and unless `copy`."""
     kind = kind_given("asarray", dtype)
+    if requires_grad is None:
+        requires_grad = isinstance(obj, Tensor) and obj.requires_grad
+        if requires_grad:
+            _warn_once(UNSPECIFIED)
+    if copy is False:
+        _check_alias(obj, kind)
     if copy:
         return finished(infer(obj, kind), requires_grad, device)
     out = as_tensor(obj, kind, device)
@@ -245,13 +326,9 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    dtypes.from_numpy_dtype(ndarray.dtype)
-    if any(s < 0 and n > 1 for s, n in zip(ndarray.strides, ndarray.shape, strict=True)):
-        raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative "
-            "strides are not currently supported. (You can probably work around this by making a "
-            "copy of your array  with array.copy().) "
-        )
+    check_array(ndarray)
+    if not ndarray.flags.writeable:
+        _warn_once(READ_ONLY.format(what="NumPy array"))
     return box(ndarray)
 
 
@@ -262,6 +339,31 @@ def frombuffer(
     kind = kind_given("frombuffer", dtype)
     if kind is None:
         raise TypeError("frombuffer(): argument 'dtype' must be torch.dtype, not NoneType")
+    size = kind.itemsize
+    try:
+        memory = memoryview(buffer)
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
+    length = memory.nbytes
+    if not length or not count:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
+            f"({length} bytes) minus 1"
+        )
+    if count > 0 and offset + count * size > length:
+        raise ValueError(
+            f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must "
+            f"not be greater than actual buffer length ({length} bytes)"
+        )
+    if count < 0 and (length - offset) % size:
+        raise ValueError(
+            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a "
+            f"multiple of element size ({size})"
+        )
+    if memory.readonly:
+        _warn_once(READ_ONLY.format(what="buffer"))
     return finished(np.frombuffer(buffer, kind.numpy, count, offset), requires_grad)
 
 

@@ -83,7 +83,7 @@ def _extremum(name: str, reduce: Any, position: Any, elementwise: Any) -> Any:
             return into(out, boxed(computed(reduce, x), whole_node), name)
         if isinstance(dim, (tuple, list, str, float)):
             raise _wrong_call(name, input, dim)
-        check_flag(name, "keepdim", 3, keepdim)
+        check_flag(name, "keepdim", 2, keepdim)
         axis = axis_of(dim, len(shape_of(x)))
         refuse_kinds(f"{name}_cpu", "c", x)
         _check_extent(name, shape_of(x), axis)
@@ -112,6 +112,7 @@ def _shared(name: str, reduce: Any) -> Any:
         input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None
     ) -> Tensor:
         x = content(input, name)
+        check_flag(name, "keepdim", 2, keepdim)
         refuse_kinds(f"{name}_cpu", "c", x)
         shape = shape_of(x)
         axes = axes_of(dim, len(shape))
@@ -146,6 +147,7 @@ def aminmax(
 ) -> Any:
     """The minimum and the maximum, of all elements or along a dimension."""
     x = content(input, "aminmax")
+    check_flag("aminmax", "keepdim", 2, keepdim)
     shape = shape_of(x)
     axes = axes_of(dim, len(shape))
     if dim is None and 0 in shape:
@@ -169,6 +171,7 @@ def _position(name: str, core: Any) -> Any:
         input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None
     ) -> Tensor:
         x = content(input, name)
+        check_flag(name, "keepdim", 2, keepdim)
         if dtype_of(x).kind == "b":
             raise RuntimeError(f"{name}(): does not support bool input")
         refuse_kinds(f"{name}_cpu", "c", x)

@@ -25,12 +25,17 @@ def _legacy(args: tuple[Any, ...], kind: dtypes.dtype | None = None) -> Any:
         return np.empty(0, target.numpy)
     if all(isinstance(a, (int, np.integer)) and not isinstance(a, bool) for a in args):
         return np.empty(args, target.numpy)
-    (data, *_) = args
+    data, *more = args
+    if more:
+        kinds = ", ".join(type(a).__name__ for a in args)
+        raise TypeError(f"new() received an invalid combination of arguments - got ({kinds})")
     if isinstance(data, tuple) and type(data).__name__ == "Size":
         return np.empty(data, target.numpy)
     if isinstance(data, NUMBERS):
         raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
     if isinstance(data, Tensor):
+        if kind is None:  # ``Tensor(x)`` takes x of any dtype
+            return as_array(data)
         if data.dtype is not target:
             raise TypeError(
                 f"expected {dtypes.scalar_name(target)} (got {dtypes.type_name(data.dtype)})"

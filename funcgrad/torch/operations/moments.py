@@ -12,6 +12,7 @@ from funcgrad.torch.operations.common import (
     axes_of,
     boxed,
     boxed_all,
+    check_flag,
     computed,
     install,
     into,
@@ -30,10 +31,15 @@ DEGREES = (
 )
 
 
-def _prepared(name: str, input: Tensor, dim: Any, unbiased: Any, correction: Any) -> Any:
+def _prepared(
+    name: str, input: Tensor, dim: Any, unbiased: Any, keepdim: Any, correction: Any
+) -> Any:
     """The content, the axes and the correction, from PyTorch's two ways to say it."""
     if isinstance(dim, bool):  # var(unbiased)
         dim, unbiased = None, dim
+    if unbiased is not None:
+        check_flag(name, "unbiased", 2, unbiased)
+    check_flag(name, "keepdim", 3, keepdim)
     if unbiased is not None and correction is not None:
         raise TypeError(f"{name}() takes unbiased or correction, not both")
     if correction is None:
@@ -57,7 +63,7 @@ def _moment(name: str, core: Any, node: Any) -> Any:
         input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None, out: Tensor | None = None,
     ) -> Tensor:  # fmt: skip
-        x, axes, ddof = _prepared(name, input, dim, unbiased, correction)
+        x, axes, ddof = _prepared(name, input, dim, unbiased, keepdim, correction)
         result = boxed(computed(core, x, axes, ddof, keepdim), node)
         return result if out is None else into(out, result, name)
 
@@ -83,7 +89,7 @@ def _pair(name: str, core: Any, node: Any) -> Any:
         input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None, out: tuple[Tensor, Tensor] | None = None,
     ) -> tuple[Tensor, ...]:  # fmt: skip
-        x, axes, ddof = _prepared(name, input, dim, unbiased, correction)
+        x, axes, ddof = _prepared(name, input, dim, unbiased, keepdim, correction)
         found = computed(operation, x, axes=axes, ddof=ddof, keepdim=keepdim)
         results = boxed_all(found, node)
         if out is None:

@@ -13,6 +13,7 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.common import (
     axes_of,
     boxed,
+    check_flag,
     computed,
     into,
     method,
@@ -62,6 +63,7 @@ def vector_norm(
 ) -> Tensor:  # fmt: skip
     """The vector norm of an order over dimensions, all by default; its gradient at 0 is 0."""
     c = content(x, "linalg_vector_norm", "self")
+    check_flag("linalg_vector_norm", "keepdim", 4, keepdim)
     if dtype is not None:
         c = in_dtype(c, dtype.numpy)
     _check_floating(c)

@@ -11,7 +11,15 @@ import numpy as np
 from funcgrad.core.types import Array
 from funcgrad.ops import index
 from funcgrad.torch._tensor import UNBIND, Tensor
-from funcgrad.torch.operations.common import axis_of, boxed, install, method, named, shape_of
+from funcgrad.torch.operations.common import (
+    axis_of,
+    boxed,
+    check_int,
+    install,
+    method,
+    named,
+    shape_of,
+)
 from funcgrad.torch.operations.promotion import content
 from funcgrad.torch.operations.reshaping import content_shape
 from funcgrad.torch.root import Composite, RootTracer, node_class
@@ -44,7 +52,7 @@ def select(input: Tensor, dim: int, index: Any, refusal: str | None = None) -> T
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     k = axis_of(dim, len(shape))
-    i = int(index)
+    i = check_int("select", "index", 2, index)
     if not -shape[k] <= i < shape[k]:
         raise IndexError(
             f"select(): index {i} out of range for tensor of size {list(shape)} at dimension {k}"
@@ -62,7 +70,8 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     k = axis_of(dim, len(shape))
-    first = int(start)
+    first = check_int("narrow", "start", 2, start)
+    length = check_int("narrow", "length", 3, length)
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -shape[k] <= first <= shape[k]:
@@ -150,7 +159,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
                 f"tensor's size at dimension {k}), but got split_sizes={sizes}"
             )
     else:
-        step = int(split_size_or_sections)
+        step = check_int("split", "split_size", 1, split_size_or_sections)
         name = "SplitBackward0"
         if step < 0 or (step == 0 and shape[k]):
             raise RuntimeError(
@@ -176,6 +185,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     shape = shape_of(content_shape(input, "chunk"))
     if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    chunks = check_int("chunk", "chunks", 1, chunks)
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     k = axis_of(dim, len(shape))
@@ -247,6 +257,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     """The diagonal of two dimensions, as the last one."""
     n = len(shape_of(content_shape(input, "diagonal")))
     i, j = axis_of(dim1, n), axis_of(dim2, n)
+    offset = check_int("diagonal", "offset", 1, offset)
     if i == j:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     return make_view(
@@ -271,6 +282,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     shape = shape_of(self)
     k = axis_of(dimension, len(shape))
     n = shape[k] if shape else 1
+    size, step = check_int("unfold", "size", 2, size), check_int("unfold", "step", 3, step)
     if size > n:
         raise RuntimeError(f"maximum size for tensor at dimension {k} is {n} but size is {size}")
     if step <= 0:

@@ -6,6 +6,8 @@ numbers stay Python numbers where that changes nothing, so that the core need no
 
 from __future__ import annotations
 
+import cmath
+import math
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -31,6 +33,7 @@ __all__ = [
     "number",
     "pair",
     "promoted",
+    "wrapped",
     "wrong_type",
 ]
 
@@ -91,19 +94,52 @@ def category(x: Any, c: Array) -> dtypes.Operand:
     return dtypes.Operand(dtypes.from_numpy_dtype(kind.dtype), found)
 
 
-def number(x: Any, target: np.dtype[Any]) -> Any:
-    """A Python number as a scalar of a dtype; integers wrap round, as in PyTorch."""
+def wrapped(x: Any, target: np.dtype[Any]) -> Any:
+    """A Python number as a scalar of a dtype; integers wrap round, as operands do in PyTorch."""
     if isinstance(x, (int, np.integer)) and not -(1 << 63) <= x < 1 << 64:
         raise OverflowError("int too big to convert")
     if isinstance(x, complex) and target.kind not in "c":
         x = x.real
-    return np.asarray(x).astype(target, **UNSAFE)[()]  # type: ignore[call-overload]
+    with np.errstate(all="ignore"):
+        return np.asarray(x).astype(target, **UNSAFE)[()]  # type: ignore[call-overload]
 
 
-def promoted(function: str, *xs: Any, floats: bool = False) -> list[Array]:
+def number(x: Any, target: np.dtype[Any]) -> Any:
+    """A Python number as a scalar of a dtype, which must hold it; the sign of a uint8 wraps."""
+    found = wrapped(x, target)
+    if type(x) is bool or target.kind == "b" or _holds(target, x, found):
+        return found
+    kind = dtypes.from_numpy_dtype(target)
+    name = f"int{8 * target.itemsize}_t" if kind in SIZED else dtypes.c_name(kind)
+    name = "uint8_t" if kind is dtypes.uint8 else name
+    raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+SIZED = (dtypes.int8, dtypes.int16, dtypes.int64)
+
+
+def _holds(target: np.dtype[Any], x: Any, found: Any) -> bool:
+    """Whether `found`, a number in a dtype, is `x` but for rounding."""
+    if target.kind == "c":
+        return cmath.isfinite(found) or not cmath.isfinite(x)
+    if isinstance(x, complex):
+        if x.imag:
+            return False
+        x = x.real
+    if target.kind == "f":
+        return bool(np.isfinite(found)) or not math.isfinite(x)
+    if not math.isfinite(x):
+        return False
+    limits = np.iinfo(target)
+    low = limits.min if target.kind == "i" else -limits.max
+    return bool(low <= int(x) <= limits.max)
+
+
+def promoted(function: str, *xs: Any, floats: bool = False, exact: bool = False) -> list[Array]:
     """The contents of the operands, cast to the dtype that PyTorch gives the result.
 
-    With `floats` integers and booleans become the default floating type.
+    With `floats` integers and booleans become the default floating type; with `exact` Python
+    numbers must fit into the dtype.
     """
     cs = [
         x if isinstance(x, NUMBERS) else content(x, function, "other" if i else "input", i + 1)
@@ -112,9 +148,9 @@ def promoted(function: str, *xs: Any, floats: bool = False) -> list[Array]:
     kind = dtypes.result_dtype([category(x, c) for x, c in zip(xs, cs, strict=True)])
     if floats:
         kind = dtypes.floating_dtype(kind)
-    target = kind.numpy
+    target, as_scalar = kind.numpy, number if exact else wrapped
     return [
-        in_dtype(c, target) if isinstance(x, (Tensor, Tracer)) else number(c, target)
+        in_dtype(c, target) if isinstance(x, (Tensor, Tracer)) else as_scalar(c, target)
         for x, c in zip(xs, cs, strict=True)
     ]
 

@@ -10,7 +10,14 @@ from funcgrad.core.types import Array
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.operations import axes, gathering, reshaping
 from funcgrad.torch.operations.arithmetic import lerp
-from funcgrad.torch.operations.common import axis_of, install, into, numpy_names, shape_of
+from funcgrad.torch.operations.common import (
+    axis_of,
+    check_flag,
+    install,
+    into,
+    numpy_names,
+    shape_of,
+)
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.promotion import NUMBERS, content, dtype_of, kind_of, number
 from funcgrad.torch.operations.sorting import sort
@@ -71,6 +78,7 @@ def _ranks(lines: Any, q: Any, ignore_nan: bool) -> Any:
 def _quantile(
     name: str, input: Tensor, q: Any, dim: Any, keepdim: bool, way: str, ignore_nan: bool
 ) -> Tensor:
+    check_flag(name, "keepdim", 3, keepdim)
     _, points = _checked(name, input, q, way)
     shape = shape_of(input)
     axis = None if dim is None else axis_of(dim, len(shape))

@@ -127,6 +127,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
            out: Tensor | None = None) -> Tensor:  # fmt: skip
     """The sum of what is not NaN."""
     x = content(input, "nansum")
+    check_flag("nansum", "keepdim", 2, keepdim)
     if dtype_of(x).kind == "c":
         raise RuntimeError("nansum does not support complex inputs")
     if dtype_of(x).kind in "biu":
@@ -143,6 +144,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
             out: Tensor | None = None) -> Tensor:  # fmt: skip
     """The mean of what is not NaN."""
     x = content(input, "nanmean")
+    check_flag("nanmean", "keepdim", 2, keepdim)
     if dtype_of(x).kind not in "fc":
         raise RuntimeError(
             "nanmean(): expected input to have floating point or complex dtype but got "
@@ -166,6 +168,7 @@ def _truth(name: str, core: Any) -> Any:
                  out: Tensor | None = None) -> Tensor:  # fmt: skip
         x = content(input, name)
         _checked_dims(name, dim)
+        check_flag(name, "keepdim", 2, keepdim)
         axes = () if dim == () else axes_of(dim, len(shape_of(x)))
         found = core(x, axes, keepdim)
         if dtype_of(x) == np.uint8:  # as PyTorch's booleans once were

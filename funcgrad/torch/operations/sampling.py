@@ -10,13 +10,21 @@ import numpy as np
 
 from funcgrad.torch import dtypes, randomness
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.operations.common import boxed, install, into, named, shape_of
+from funcgrad.torch.operations.common import (
+    boxed,
+    check_int,
+    install,
+    into,
+    mismatch,
+    named,
+    shape_of,
+)
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.converting import filled
 from funcgrad.torch.operations.creation import like, shape_given
 from funcgrad.torch.operations.data import finished, kind_given
 from funcgrad.torch.operations.generator import Generator, default_generator
-from funcgrad.torch.operations.promotion import content, dtype_of
+from funcgrad.torch.operations.promotion import content, dtype_of, wrong_type
 from funcgrad.torch.operations.recorded import Flat, elementwise_refusal
 from funcgrad.torch.views import check_writable, write
 
@@ -141,28 +149,42 @@ def _integers(
     return made.astype(kind.numpy)
 
 
-def randint(
-    *args: Any, low: int | None = None, high: int | None = None, size: Any = None,
-    generator: Generator | None = None, dtype: Any = None, requires_grad: bool = False,
-    device: Any = None, out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
-    """Random integers from `low` (0) up to `high`, which is left out."""
+def _randint_arguments(
+    args: tuple[Any, ...], low: Any, high: Any, size: Any
+) -> tuple[int, int, tuple[int, ...]]:
+    """The limits and the shape, from PyTorch's ways to give them."""
     given = list(args)
-    if given and isinstance(given[-1], (tuple, list)):
+    if size is None and len(given) > (1 if low is high is None else 0):
         size = given.pop()
-    if size is None or len(given) > 2:
+    if len(given) == 1:
+        low, high = (low, given[0]) if high is None else (given[0], high)
+    elif given:
+        low, high = given[0], given[1]
+    if size is None or high is None or len(given) > 2:
         shown = ", ".join(type(a).__name__ for a in args)
         raise TypeError(
             f"randint() received an invalid combination of arguments - got ({shown}), but expected "
             "one of:\n * (int high, tuple of ints size)\n * (int low, int high, tuple of ints "
             "size)\n"
         )
-    if len(given) == 1 and high is None:
-        given.insert(0, 0 if low is None else low)
-    first = given[0] if given else (low or 0)
-    last = given[1] if len(given) > 1 else high
+    low = 0 if low is None else low
+    for name, limit in (("low", low), ("high", high)):
+        if isinstance(limit, float) or not hasattr(limit, "__index__"):
+            wrong_type("randint", name, 1 if name == "high" else 2, "int", limit)
+    if not isinstance(size, (tuple, list)):
+        wrong_type("randint", "size", 2, "tuple of ints", size)
+    return int(low), int(high), shape_given("randint", (size,), position=2)
+
+
+def randint(
+    *args: Any, low: int | None = None, high: int | None = None, size: Any = None,
+    generator: Generator | None = None, dtype: Any = None, requires_grad: bool = False,
+    device: Any = None, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Random integers from `low` (0) up to `high`, which is left out."""
+    first, last, sizes = _randint_arguments(args, low, high, size)
     kind = kind_given("randint", dtype) or dtypes.int64
-    array = _integers(int(first), int(last), tuple(size), kind, generator)  # type: ignore[arg-type]
+    array = _integers(first, last, sizes, kind, generator)
     return into(out, finished(array, requires_grad, device), "randint")
 
 
@@ -182,7 +204,7 @@ def randperm(
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The integers below `n` in random order."""
-    if n < 0:
+    if check_int("randperm", "n", 1, n) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     kind = kind_given("randperm", dtype) or dtypes.int64
     source = source_of(generator, "randperm")
@@ -211,7 +233,10 @@ def normal(
         array = drawn(_normal, generator, tuple(size), kind.numpy, "normal")
         array = array * kind.numpy.type(std) + kind.numpy.type(mean)
         return into(out, finished(array, requires_grad), "normal")
-    shape = np.broadcast_shapes(*(shape_of(p) for p in tensors))
+    shapes = [shape_of(p) for p in tensors]
+    if (message := mismatch(shapes)) is not None:
+        raise RuntimeError(message)
+    shape = np.broadcast_shapes(*shapes)
     kind = tensors[0].dtype
     if isinstance(std, Tensor):
         if (known(std.content(), "normal()") < 0).any():

@@ -12,6 +12,7 @@ from funcgrad.torch.operations.common import (
     axes_of,
     axis_of,
     boxed,
+    check_flag,
     computed,
     into,
     method,
@@ -70,6 +71,7 @@ def logsumexp(
 ) -> Tensor:
     """``log(sum(exp(x)))`` over dimensions."""
     content(input, "logsumexp")
+    check_flag("logsumexp", "keepdim", 2, keepdim)
     x = floating("logsumexp", input)
     axes = axes_of(dim, len(shape_of(x)))
     result = boxed(computed(core.logsumexp, x, axes, keepdim), LOGSUMEXP)

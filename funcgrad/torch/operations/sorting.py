@@ -22,6 +22,8 @@ from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.operations.common import (
     axis_of,
     boxed,
+    check_flag,
+    check_int,
     computed,
     install,
     into,
@@ -59,8 +61,9 @@ def sort(
     x = content(input, "sort")
     refuse_kinds("sort", "c", x)
     axis = axis_of(dim, len(shape_of(x)))
+    check_flag("sort", "descending", 2, descending)
     name = "SortBackward0" if stable is None else "SortBackward1"
-    found = picked(x, permutation(x, axis, bool(descending)), axis, False, name)
+    found = picked(x, permutation(x, axis, descending), axis, False, name)
     return delivered(return_types.sort, found, out, "sort")
 
 
@@ -97,6 +100,7 @@ def topk(
     x = content(input, "topk")
     shape = shape_of(x)
     axis = axis_of(dim, len(shape))
+    k = check_int("topk", "k", 1, k)
     if not 0 <= k <= (shape[axis] if shape else 1):
         raise RuntimeError("selected index k out of range")
     at = _part(permutation(x, axis, largest), axis, slice(0, k))
@@ -113,6 +117,8 @@ def kthvalue(
     x = content(input, "kthvalue")
     shape = shape_of(x)
     axis = axis_of(dim, len(shape))
+    k = check_int("kthvalue", "k", 1, k)
+    check_flag("kthvalue", "keepdim", 3, keepdim)
     if not 1 <= k <= (shape[axis] if shape else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
     at = _part(permutation(x, axis, False), axis, k - 1)
@@ -156,6 +162,7 @@ def _middle(name: str, ignore_nan: bool) -> Any:
                  out: Any = None) -> Any:  # fmt: skip
         x = content(input, name)
         refuse_kinds(f"{name}_cpu", "bc", x)
+        check_flag(name, "keepdim", 2, keepdim)
         if dim is None:
             return boxed(computed(order.lower_median, x, ignore_nan), node)
         shape = shape_of(x)
@@ -184,6 +191,7 @@ nanmedian = _middle("nanmedian", True)
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
     """The most frequent element along a dimension (the smallest of them), and where it is last."""
     x = content(input, "mode")
+    check_flag("mode", "keepdim", 2, keepdim)
     shape = shape_of(x)
     axis = axis_of(dim, len(shape))
     if shape and shape[axis] == 0:

@@ -16,7 +16,7 @@ from funcgrad.ops import transcendental as t
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.nn.functional.common import apply, constant, inplace, widened
 from funcgrad.torch.operations.common import axis_of, boxed, computed, install, named, shape_of
-from funcgrad.torch.operations.promotion import content, dtype_of
+from funcgrad.torch.operations.promotion import content, dtype_of, number
 from funcgrad.torch.root import Composite
 
 __all__ = [
@@ -152,9 +152,9 @@ THRESHOLD_NODE = named("ThresholdBackward0", *SELF)
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """`x` above the threshold, `value` else."""
-    kind = dtype_of(content(input, "threshold")).type
+    kind = dtype_of(content(input, "threshold"))
     return apply(THRESHOLD, "threshold", THRESHOLD_NODE, input, inplace,
-                 bound=threshold, value=kind(value))  # fmt: skip
+                 bound=threshold, value=number(value, kind))  # fmt: skip
 
 
 def _softshrink(x: Array, bound: float) -> Array:

@@ -14,7 +14,7 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.nn.functional.common import broadcast, by_number, renamed
 from funcgrad.torch.operations.common import boxed, computed, named, shape_of
-from funcgrad.torch.operations.promotion import content, dtype_of
+from funcgrad.torch.operations.promotion import content, dtype_of, number
 from funcgrad.torch.root import Composite
 
 __all__ = ["cosine_similarity", "normalize", "pad", "pairwise_distance"]
@@ -150,7 +150,7 @@ def pad(
         if n + lo < 0 or n + hi < 0 or n + lo + hi < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
     if mode == "constant":
-        filler = 0.0 if value is None else value
+        filler = number(0.0 if value is None else value, dtype_of(x))
         found = computed(CONSTANT_PAD, x, widths=widths, filler=filler)
         return boxed(found, named("ConstantPadNdBackward0"))
     if value is not None and value != 0:
