@@ -6,20 +6,22 @@ a `GraphTask`. What is refused is refused before anything is accumulated.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
 from funcgrad.core.types import Array
 from funcgrad.torch.gradients import accumulate_grad, conjugated
-from funcgrad.torch.modes import modes, no_grad
-from funcgrad.torch.root import FREED, AccumulateGrad, GradNode, Pick, edge_of
+from funcgrad.torch.modes import modes
+from funcgrad.torch.root import FREED, AccumulateGrad, Pick, edge_of, writes
 from funcgrad.torch.saved import check_saved
 from funcgrad.torch.task import GraphTask
 from funcgrad.transforms.arguments import own
-from funcgrad.transforms.reverse import backward, reachable
+from funcgrad.transforms.reverse import pulled
 
 __all__ = ["Edge", "conjugated", "run"]
 
+by_seq = operator.attrgetter("seq")
 Edge = Any  # a node: of an operation, an output of one, or a leaf
 
 
@@ -36,30 +38,60 @@ def run(
     Without `inputs` every leaf accumulates. With them only the way there is taken: with
     `accumulate` the leaves among them do, else the cotangents of the inputs are returned.
     """
-    order: list[Any] = reachable([node for node, _ in roots])
-    ends: list[Any] | None = None
-    needed = order
-    if inputs is not None:
-        ends, needed = _on_the_way(order, inputs)
-    by_hand = _check(needed) or create_graph or modes.anomaly or modes.dual is not None
-    for node in ends or ():
-        by_hand = by_hand or (node is not None and edge_of(node)[0].extra is not None)
-    found: list[Array | None] = []
-    if by_hand or (ends is not None and not set(ends).isdisjoint(needed)):
-        edges = None if inputs is None else [edge_of(node) for node in inputs]
-        found = GraphTask(order, roots, create_graph, edges, accumulate).run()
+    order, leaves, look = _graph(roots)
+    by_hand = create_graph or modes.anomaly or modes.dual is not None
+    if inputs is None:
+        needed, ends = order, leaves
     else:
-        found = _quick(roots, needed, ends, accumulate)
+        ends, needed = _on_the_way(order + leaves, inputs)
+        by_hand = by_hand or not set(ends).isdisjoint(needed)
+    if (look and _look(needed, ends)) or by_hand:
+        edges = None if inputs is None else [edge_of(node) for node in inputs]
+        found = GraphTask(order + leaves, roots, create_graph, edges, accumulate).run()
+    else:
+        found = modes.unrecorded(_quick, roots, needed, ends, accumulate)
     if not retain_graph:
         for node in needed:
-            if isinstance(node, GradNode):
+            if node.keeps:
                 node.release()
     return found
 
 
-def _check(needed: Sequence[Any]) -> bool:
+def _graph(roots: Sequence[tuple[Edge, Array]]) -> tuple[list[Any], list[Any], bool]:
+    """The nodes that the roots depend on, latest first, the leaves, and whether to `_look`.
+
+    There is nothing to see at a node without hooks that was made after the last write.
+    """
+    written = writes.latest
+    seen: set[Any] = {node for node, _ in roots}
+    stack = list(seen)
+    order: list[Any] = []
+    leaves: list[Any] = []
+    look = False
+    while stack:
+        node = stack.pop()
+        if type(node) is AccumulateGrad:
+            leaves.append(node)
+            look = look or node.extra is not None
+            continue
+        order.append(node)
+        if node.extra is not None or node.seq < written or node.saved is FREED or (
+            not node.hot and node.prim.opaque
+        ):  # fmt: skip
+            look = True
+        for p in node.parents:
+            if p is not None and p not in seen:
+                seen.add(p)
+                stack.append(p)
+    order.sort(key=by_seq, reverse=True)
+    return order, leaves, look
+
+
+def _look(needed: Sequence[Any], ends: Sequence[Any]) -> bool:
     """Raise for what has been given back or changed; whether user code is on the way."""
     by_hand = False
+    for node in ends:
+        by_hand = by_hand or (node is not None and edge_of(node)[0].extra is not None)
     for node in needed:
         if node.extra is not None:
             by_hand = True
@@ -82,19 +114,17 @@ def _check(needed: Sequence[Any]) -> bool:
 def _quick(
     roots: Sequence[tuple[Edge, Array]],
     order: Sequence[Any],
-    ends: Sequence[Any] | None,
+    ends: Sequence[Any],
     accumulate: bool,
 ) -> list[Array | None]:
     """The pass of the core, where no user code can look."""
-    leaves = [node for node in order if type(node) is AccumulateGrad] if ends is None else ends
-    with no_grad():
-        found: list[Any] = own(backward(roots, leaves, order), [g for _, g in roots])
-        found = [None if g is None else conjugated(g) for g in found]
-        if ends is not None and not accumulate:
-            return found
-        for leaf, g in zip(leaves, found, strict=True):
-            if g is not None:
-                accumulate_grad(leaf, g, False)
+    given = [g for _, g in roots]
+    found: list[Any] = own(pulled(order, roots, ends), given)
+    if not accumulate:
+        return [None if g is None else conjugated(g) for g in found]
+    for leaf, g in zip(ends, found, strict=True):
+        if g is not None:
+            accumulate_grad(leaf, conjugated(g), False)
     return []
 
 

@@ -17,12 +17,14 @@ from funcgrad.transforms.node import add, dense
 
 __all__ = ["accumulate_grad", "add_contents", "conjugated"]
 
+ndarray = np.ndarray
 accumulating = threading.Lock()  # one for all leaves: threads may share a leaf
 
 
 def conjugated(g: Any) -> Any:
     """PyTorch's gradients of complex tensors are the conjugates of the core's."""
-    return conjugate(g) if type_of(g).dtype.kind == "c" else g
+    dtype = g.dtype if type(g) is ndarray else type_of(g).dtype
+    return conjugate(g) if dtype.kind == "c" else g
 
 
 def accumulate_grad(leaf: AccumulateGrad, g: Array, create_graph: bool) -> None:

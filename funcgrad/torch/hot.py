@@ -37,7 +37,7 @@ class HotNode(Base):
 
 def record(t, u):
     a, b = t.value, {other}
-    out = modes.silently(ufunc, a, b)
+    out = modes.hot(ufunc, a, b)
     r = new(RootTracer)
     r.value = out
     r.owner = ROOT

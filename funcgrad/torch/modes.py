@@ -33,9 +33,9 @@ class Modes(threading.local):
     """What holds in this thread."""
 
     def __init__(self) -> None:
-        context = contextvars.copy_context()
-        context.run(np.seterr, all="ignore")
-        self.silently: Callable[..., Any] = context.run  # calls a ufunc without its warnings
+        self.silent = contextvars.copy_context()  # in which NumPy does not warn
+        self.silent.run(np.seterr, all="ignore")
+        self.hot = self.silent.run
 
     grad = True
     inference = False
@@ -47,16 +47,17 @@ class Modes(threading.local):
     pushed_from = 0  # the first node of the latest tangent
     dual_nodes: list[Any]  # weak references of the nodes that have saved tangents
     forward_grad = True  # whether operations on dual numbers give tangents
+    off_since = 0  # the level of tracing at which recording was switched off
 
-    hot = True  # whether operations are recorded and recording does no more than to make a node
+    # calls a ufunc without NumPy's warnings; None unless operations are recorded and recording
+    # does no more than to make a node
+    hot: Callable[..., Any] | None
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
         if name in ("grad", "anomaly", "saved_hooks", "dual"):
             special = self.anomaly or self.saved_hooks or self.dual is not None
-            super().__setattr__("hot", self.grad and not special)
-
-    off_since = 0  # the level of tracing at which recording was switched off
+            super().__setattr__("hot", self.silent.run if self.grad and not special else None)
 
     def switch(self, grad: bool) -> int:
         """Switch recording; gives `off_since` as it was."""
@@ -65,6 +66,16 @@ class Modes(threading.local):
             self.off_since = next(level)
         self.grad = grad
         return before
+
+    def unrecorded(self, function: Callable[..., Any], *args: Any) -> Any:
+        """A call that neither records nor runs code of the user, without NumPy's warnings."""
+        state = self.__dict__
+        before = self.grad, self.hot
+        state["grad"], state["hot"] = False, None
+        try:
+            return self.silent.copy().run(function, *args)
+        finally:
+            state["grad"], state["hot"] = before
 
     @contextlib.contextmanager
     def without_saved_hooks(self) -> Iterator[None]:

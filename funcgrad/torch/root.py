@@ -54,22 +54,48 @@ __all__ = [
     "output_name",
     "plain",
     "tangent_of",
+    "writes",
 ]
 
 
 ONLY_INNER = -1  # in the place of a slot: it is the residuals within a composite
 
 
+class Writes:
+    """When a tensor was last written, as a serial number of nodes.
+
+    What a node made later has saved, nobody has changed since.
+    """
+
+    __slots__ = ("latest",)
+
+    def __init__(self) -> None:
+        self.latest = 0
+
+
+writes = Writes()
+
+
 class Version:
     """Counts the in-place changes of a storage; shared by a tensor, its views and detached ones."""
 
-    __slots__ = ("count", "inference", "keepers", "writer")
+    __slots__ = ("inference", "keepers", "so_far", "writer")
 
     def __init__(self, inference: bool = False) -> None:
-        self.count = 0
+        self.so_far = 0
         self.inference = inference
         self.writer: Any = None  # the name of the operation that changed the storage last
         self.keepers: Any = None  # of nodes that have saved it where PyTorch's do not
+
+    @property
+    def count(self) -> int:
+        """How many changes there have been; whoever adds to it has changed the storage."""
+        return self.so_far
+
+    @count.setter
+    def count(self, changes: int) -> None:
+        self.so_far = changes
+        writes.latest = next(seq)
 
     def kept_by(self, node: Any, slot: int) -> None:
         """Let `node` have a copy of what it saved in `slot`, should the storage be written."""
@@ -277,6 +303,7 @@ class GradNode(NodeFace, OpNode):
     source: tuple[Primitive, Sequence[Array], Params] | None  # what another primitive's node is for
     inner: Any  # of a composite: what its own operations have recorded, see `Composite.vjp`
     hot: ClassVar[bool] = False  # recorded by `hot`: it never has `source` and `inner`
+    keeps: ClassVar[bool] = True  # whether there is anything to `release`
     saved_names: ClassVar[tuple[str, ...]] = ()
     shown: ClassVar[tuple[int, ...] | None] = None
 
@@ -325,6 +352,7 @@ class Pick(NodeFace, PickNode):
     """Output `index` of a node with several, with the hooks of that tensor."""
 
     origins, counts, made = (), (), None
+    hot = keeps = False
 
     __slots__ = ("extra",)
     extra: Extra | None

@@ -21,9 +21,9 @@ from funcgrad.transforms.guard import verify
 from funcgrad.transforms.node import PICK, Cotangents, Node, OpaqueRule, add, dense
 from funcgrad.transforms.tape import PLAIN, Tape
 
-__all__ = ["Tape", "backward", "node_of", "transpose_linear", "verify"]
+__all__ = ["Tape", "backward", "node_of", "pulled", "transpose_linear", "verify"]
 
-float64 = np.float64
+ndarray = np.ndarray
 
 
 def reachable(roots: Sequence[Node]) -> list[Node]:
@@ -58,20 +58,36 @@ def backward(
     if quick:
         return _pull(order, roots, leaves, True)
     with np.errstate(all="ignore"):
-        if not any(isinstance(g, Tracer) for _, g in roots):
-            try:
-                found = _pull(order, roots, leaves, True)
-            except OpaqueRule:
-                found = [np.nan]
-            if not any(map(_has_nan, found)):
-                return found
-        return _pull(order, roots, leaves, False)
+        return pulled(order, roots, leaves)
+
+
+def pulled(
+    order: Sequence[Node], roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node]
+) -> list[Array | None]:
+    """`backward` where NumPy does not warn: by the quick rules if they are good enough."""
+    if not any(isinstance(g, Tracer) for _, g in roots):
+        try:
+            found = _pull(order, roots, leaves, True)
+        except OpaqueRule:
+            return _pull(order, roots, leaves, False)
+        for c in found:
+            if c is not None and _has_nan(c):
+                break
+        else:
+            return found
+    return _pull(order, roots, leaves, False)
+
+
+SMALL = 4096  # up to here one product tells whether there is a NaN sooner than two passes
 
 
 def _has_nan(c: Any) -> bool:
-    if c is None or isinstance(c, Tracer):
-        return False
-    return c != c if type(c) is float64 else bool(np.isnan(c).any())
+    if type(c) is ndarray:
+        if c.size <= SMALL:
+            total = c.dot(c) if c.ndim == 1 else np.vdot(c, c)
+            return bool(total != total)
+        return bool(np.isnan(c).any())
+    return not isinstance(c, Tracer) and bool(c != c)
 
 
 def _pull(

@@ -31,7 +31,7 @@ __all__ = ["Tape"]
 
 ndarray = np.ndarray
 float64 = np.float64
-PLAIN = frozenset((ndarray, float, float64))
+PLAIN = frozenset((ndarray, float, float64, np.float32))
 
 
 class Tape(Trace):
