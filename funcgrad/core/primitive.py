@@ -60,6 +60,7 @@ class Primitive:
     form = "primitive"
     multiple = False
     differentiable = True
+    checks = False  # whether it runs in a graph even if nobody reads its result, for its error
     opaque = False  # whether its vjp runs code of the user, which may look at the cotangent
 
     def __init__(self, name: str, impl: Callable[..., Any]) -> None:

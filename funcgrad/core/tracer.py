@@ -17,7 +17,14 @@ import numpy as np
 from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.types import Array, ArrayType, type_of_raw
-from funcgrad.errors import LeakedTracerError, OperandError, SourceLine, located, user_line
+from funcgrad.errors import (
+    AbstractValueError,
+    LeakedTracerError,
+    OperandError,
+    SourceLine,
+    located,
+    user_line,
+)
 
 __all__ = [
     "EMPTY",
@@ -27,6 +34,7 @@ __all__ = [
     "Tracer",
     "bind",
     "concrete",
+    "look",
     "operand",
     "plain",
     "running",
@@ -132,6 +140,11 @@ class Trace:
     def present(self, t: Tracer) -> Any:
         """`t`, a tracer of this trace, as a user sees it whom an inner transform gives it."""
         return t
+
+    def look(self, t: Tracer, why: str) -> Any:
+        """The number or array behind an abstract tracer of this trace; or an error that says `why`
+        it is needed."""
+        raise AbstractValueError(located(why))
 
     def check_open(self) -> None:
         """Raise when the transform has ended: its tracers must not be used any more."""
@@ -253,6 +266,19 @@ def concrete(x: Any) -> bool:
                 return False
             x = x.value
     return True
+
+
+def look(x: Any, why: str) -> Any:
+    """The number or array behind `x`, also while `jit` traces a function for arguments at hand.
+
+    It may only decide what is checked again on every call. Where there is no number, an error says
+    `why` one is needed.
+    """
+    while isinstance(x, Operand):
+        x = x.content()
+        if isinstance(x, Tracer):
+            x = x.owner.look(x, why) if x.abstract else x.value
+    return x
 
 
 def value(x: Any) -> Any:

@@ -15,10 +15,11 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Trace, Tracer, operand, type_of
+from funcgrad.core.tracer import Trace, Tracer, bind, look, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import AbstractValueError, located, user_line
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
+from funcgrad.graph.live import demanded, live
 
 __all__ = ["Stage", "StageTracer", "stage"]
 
@@ -59,7 +60,17 @@ class StageTracer(Tracer):
 class Stage(Trace):
     """The trace that builds a graph."""
 
-    __slots__ = ("adopted", "constants", "equations", "numbering", "numbers", "scope", "used")
+    __slots__ = (
+        "adopted",
+        "constants",
+        "equations",
+        "given",
+        "numbering",
+        "numbers",
+        "scope",
+        "seen",
+        "used",
+    )
     what: ClassVar[str] = "jit"
 
     def __init__(self) -> None:
@@ -71,12 +82,39 @@ class Stage(Trace):
         self.numbers = count()
         self.scope = 0
         self.used: list[np.ndarray[Any, Any]] = []  # arrays that were hoisted, as the user has them
+        self.given: dict[Var, Array] = {}  # the arguments at hand, for `look`
+        self.seen: dict[Var, Array] = {}  # what was looked at, raw
 
     def var(self, kind: ArrayType) -> Var:
         return Var(kind, next(self.numbers))
 
-    def input(self, kind: ArrayType) -> StageTracer:
-        return StageTracer(self.var(kind), self)
+    def input(self, kind: ArrayType, given: Array | None = None) -> StageTracer:
+        """A new input; `given` is the argument at hand that it stands for."""
+        v = self.var(kind)
+        if given is not None:
+            self.given[v] = given
+        return StageTracer(v, self)
+
+    def look(self, t: Tracer, why: str) -> Any:
+        """Compute what lies behind `t` from the arguments at hand."""
+        assert isinstance(t, StageTracer)
+        seen = self.seen
+        for e in live(self.equations, [t.variable], seen):
+            args = [a.value if isinstance(a, Literal) else self._see(a, why) for a in e.inputs]
+            with np.errstate(all="ignore"):
+                made = bind(e.prim, args, e.params)
+            seen.update(zip(e.outputs, made if e.prim.multiple else (made,), strict=True))
+        return self._see(t.variable, why)
+
+    def _see(self, v: Var, why: str) -> Any:
+        if v not in self.seen:
+            held = [a for w, a, _ in self.constants.values() if w is v]
+            held += [a for w, a in self.adopted.values() if w is v]
+            held += [self.given[v]] if v in self.given else []
+            if not held:
+                raise AbstractValueError(located(why))
+            self.seen[v] = look(held[0], why)
+        return self.seen[v]
 
     def atom(self, a: Array) -> Atom:
         """An operand as an atom of the graph."""
@@ -135,23 +173,12 @@ class Stage(Trace):
         return key
 
 
-def _live(equations: Sequence[Equation], outputs: Sequence[Atom]) -> tuple[Equation, ...]:
-    """The equations on which the outputs depend."""
-    needed = {o for o in outputs if isinstance(o, Var)}
-    kept = []
-    for e in reversed(equations):
-        if any(v in needed for v in e.outputs):
-            kept.append(e)
-            needed.update(a for a in e.inputs if isinstance(a, Var))
-    return tuple(reversed(kept))
-
-
 def finish(
     trace: Stage, inputs: Sequence[Var], outputs: Sequence[Array]
 ) -> tuple[Graph, list[Tracer]]:
     """The graph of what was staged, and the adopted values, which are its last inputs."""
     atoms = [trace.atom(o) for o in outputs]
-    equations = _live(trace.equations, atoms)
+    equations = live(trace.equations, demanded(trace.equations, atoms))
     used = {a for e in equations for a in e.inputs} | set(atoms)
     adopted = [(v, t) for v, t in trace.adopted.values() if v in used]
     constants = tuple((v, a) for v, a, _ in trace.constants.values() if v in used)
@@ -159,8 +186,12 @@ def finish(
     return Graph(whole, equations, tuple(atoms), constants), [t for _, t in adopted]
 
 
-def stage(function: Callable[..., Any], types: Sequence[ArrayType]) -> tuple[Graph, list[Tracer]]:
+def stage(
+    function: Callable[..., Any], types: Sequence[ArrayType], given: Sequence[Array] | None = None
+) -> tuple[Graph, list[Tracer]]:
     """The graph of a flat function of operands of these types.
+
+    Where the arguments at hand are `given`, as many elements of a mask are selected as they have.
 
     Returns
     -------
@@ -169,7 +200,7 @@ def stage(function: Callable[..., Any], types: Sequence[ArrayType]) -> tuple[Gra
         traced value of an outer transform over which the function closes.
     """
     with Stage() as trace:
-        inputs = [trace.input(t) for t in types]
+        inputs = list(map(trace.input, types, given or [None] * len(types)))
         variables = [t.variable for t in inputs]
         outputs = [operand(o) for o in function(*inputs)]
         return finish(trace, variables, outputs)

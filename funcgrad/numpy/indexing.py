@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -49,7 +51,7 @@ tril_indices, triu_indices, unravel_index = np.tril_indices, np.triu_indices, np
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """`x` where the condition holds, else `y`; the branch not taken gets derivative 0.
 
-    With the condition alone the indices where it holds, which have to be known.
+    With the condition alone the indices where it holds, as `nonzero` gives them.
 
     Examples
     --------
@@ -68,7 +70,10 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 @numpy_function(np.nonzero)
 def nonzero(a: Any) -> Any:
-    """The indices of the elements that are not 0; they have to be known.
+    """The indices of the elements that are not 0.
+
+    Under `jit` another number of them than before traces the function anew; under `vmap` they have
+    to be known.
 
     Examples
     --------
@@ -78,12 +83,12 @@ def nonzero(a: Any) -> Any:
     >>> fg.grad(lambda x: fnp.sum(x[fnp.nonzero(x)] ** 2))(np.array([1.0, 0.0, 2.0]))
     array([2., 0., 4.])
     """
-    return np.nonzero(known(a, "nonzero()"))
+    return index.positions(as_array(a), "an array")
 
 
 @numpy_function(np.flatnonzero)
 def flatnonzero(a: Any) -> Any:
-    """The flat indices of the elements that are not 0; they have to be known.
+    """The flat indices of the elements that are not 0, as `nonzero` gives them.
 
     Examples
     --------
@@ -93,12 +98,13 @@ def flatnonzero(a: Any) -> Any:
     >>> fg.grad(lambda x: x[fnp.flatnonzero(x)[0]])(np.array([0.0, 2.0]))
     array([0., 1.])
     """
-    return np.flatnonzero(known(a, "flatnonzero()"))
+    at = as_array(a)
+    return index.positions(shapes.reshape(at, (type_of(at).size,)), "an array")[0]
 
 
 @numpy_function(np.argwhere)
 def argwhere(a: Any) -> Any:
-    """The indices of the elements that are not 0 as rows; they have to be known.
+    """The indices of the elements that are not 0 as rows; see `nonzero`.
 
     Examples
     --------
@@ -107,7 +113,10 @@ def argwhere(a: Any) -> Any:
     >>> fnp.argwhere(np.array([0.0, 2.0]))
     array([[1]])
     """
-    return np.argwhere(known(a, "argwhere()"))
+    at = as_array(a)
+    if not type_of(at).ndim:
+        return np.argwhere(known(at, "argwhere()"))
+    return shapes.stack(index.positions(at, "an array"), 1)
 
 
 @numpy_function(np.take)
@@ -178,7 +187,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
 
 @numpy_function(np.compress)
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Array:
-    """The slices of `a` along an axis where the condition, which has to be known, holds.
+    """The slices of `a` along an axis where the condition holds; see `nonzero`.
 
     Examples
     --------
@@ -188,12 +197,12 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
     >>> fg.grad(lambda x: fnp.sum(fnp.compress([True, False], x)))(np.ones(2))
     array([1., 0.])
     """
-    return take(a, np.flatnonzero(known(condition, "compress()")), axis)
+    return take(a, flatnonzero(condition), axis)
 
 
 @numpy_function(np.extract)
 def extract(condition: Any, arr: Any) -> Array:
-    """The elements of `arr` where the condition, which has to be known, holds.
+    """The elements of `arr` where the condition holds; see `nonzero`.
 
     Examples
     --------
@@ -203,7 +212,7 @@ def extract(condition: Any, arr: Any) -> Array:
     >>> fg.grad(lambda x: fnp.sum(fnp.extract(x > 1, x)))(np.array([1.0, 2.0]))
     array([0., 1.])
     """
-    return take(arr, np.flatnonzero(known(condition, "extract()")))
+    return take(arr, flatnonzero(condition))
 
 
 # ------------------------------------------------------------------------ choosing branches
@@ -241,7 +250,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 @numpy_function(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
-    """Each function applied to the elements where its condition, which has to be known, holds.
+    """Each function applied to the elements where its condition holds; see `nonzero`.
 
     Examples
     --------
@@ -254,22 +263,23 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     """
     at = as_array(x)
     shape = type_of(at).shape
-    conditions = np.asarray(known(condlist, "piecewise()"), bool)
-    if conditions.shape == shape or (conditions.ndim == 1 and len(shape) == 0):
-        conditions = conditions.reshape((-1, *shape))
-    if len(conditions) == len(funclist) - 1:
-        rest = ~np.any(conditions, axis=0, keepdims=True)
-        conditions = np.concatenate([conditions, rest], axis=0)
-    elif len(conditions) != len(funclist):
-        n = len(conditions)
+    given = ops.cast(as_array(condlist), bool)
+    if type_of(given).shape == shape or (type_of(given).ndim == 1 and len(shape) == 0):
+        given = shapes.reshape(given, (type_of(given).size // max(math.prod(shape), 1), *shape))
+    n = type_of(given).shape[0]
+    conditions = [index.read(given, k) for k in range(n)]
+    if n == len(funclist) - 1:
+        conditions.append(ops.logical_not(functools.reduce(ops.logical_or, conditions)))
+    elif n != len(funclist):
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
     out: Any = np.zeros(shape, type_of(at).dtype)
     for condition, function in zip(conditions, funclist, strict=True):
-        if not condition.any():
+        chosen = index.read(at, condition)
+        if not type_of(chosen).size:
             continue
         value = function
         if isinstance(function, Callable):  # type: ignore[arg-type]
-            value = function(index.read(at, (condition,)), *args, **kw)
+            value = function(chosen, *args, **kw)
         out = index.index_set(out, condition, operand(value))
     return out
 

@@ -115,6 +115,7 @@ class _Fusion:
         self.region: dict[Var, Region] = {}  # of values that are computed in a region
         self.reduced: dict[Var, frozenset[Var]] = {}  # inner reductions a value depends on
         self.definition: dict[Var, Equation] = {}
+        self.copies: set[Var] = set()  # of cheap values, computed again in another region
         self.next = 1 + max(
             [v.id for v in graph.inputs]
             + [v.id for v, _ in graph.constants]
@@ -137,7 +138,7 @@ class _Fusion:
     def add(self, e: Equation) -> None:
         if e.prim.name in VIEWS:
             self.add_view(e)
-        elif all(o.type.size for o in e.outputs) and self.elementwise(e):
+        elif all(o.type.size for o in e.outputs) and self.elementwise(e) and self.has_source(e):
             self.add_elementwise(e)
         elif all(o.type.size for o in e.outputs) and self.reduction(e):
             self.add_reduction(e)
@@ -177,6 +178,11 @@ class _Fusion:
             if isinstance(a, Var) and a in self.unit:
                 found |= 1 << self.unit[a]
         return found
+
+    def has_source(self, e: Equation) -> bool:
+        """Not so where a gather takes from one number in all places: that lies in no memory."""
+        x = e.inputs[0]
+        return e.prim.name != "gather" or (isinstance(x, Var) and x not in self.plan.uniform)
 
     def add_host(self, e: Equation) -> None:
         number = self.new_unit(e, self.producers_of(e.inputs))
@@ -560,7 +566,10 @@ class _Fusion:
                 continue
             if len(made.inputs) == 0 or made.prim.name in VIEWS or not self.cheap(made):
                 continue
+            if a in self.copies:
+                continue  # it did not help
             copy = Var(a.type, self.next)
+            self.copies.add(copy)
             self.next += 1
             self.add_elementwise(made._replace(outputs=(copy,)))
             inputs[k] = copy

@@ -144,7 +144,7 @@ def checkpoint(f: Function) -> Function:
             out.append(out_definition)
             return outputs
 
-        graph, adopted = stage(flat, [type_of(x) for x in leaves])
+        graph, adopted = stage(flat, [type_of(x) for x in leaves], leaves)
         given = [*leaves, *adopted]
         return handed_back(out[0], bind(CHECKPOINT, given, {"graph": graph}), given)
 

@@ -18,7 +18,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.compile.execute import executable
 from funcgrad.config import config
-from funcgrad.core.tracer import operand, running, type_of
+from funcgrad.core.tracer import concrete, operand, running, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
 from funcgrad.graph.build import Stage, finish
@@ -28,6 +28,7 @@ from funcgrad.transforms.call import call_graph
 from funcgrad.transforms.captures import Captures, capture
 from funcgrad.transforms.quick import Quick
 from funcgrad.transforms.results import handed_back
+from funcgrad.transforms.sizes import SizeChanged, Sizes, numbers_after, sizes_of
 
 __all__ = ["ShapeDtypeStruct", "eval_shape", "jit", "make_graph"]
 
@@ -82,13 +83,14 @@ class Staged(NamedTuple):
     adopted: tuple[Any, ...]
     out: tree.TreeDef
     reusable: bool
+    sizes: Sizes
 
 
-def _stage(flat: Function, types: Sequence[ArrayType], captures: Captures, name: str) -> Staged:
+def _stage(flat: Function, leaves: Sequence[Array], captures: Captures, name: str) -> Staged:
     """Stage a flat function; captured arrays become inputs unless they changed meanwhile."""
     definition: list[tree.TreeDef] = []
     with Stage() as trace:
-        inputs = [trace.input(t) for t in types]
+        inputs = [trace.input(type_of(x), x) for x in leaves]
         variables = [t.variable for t in inputs]
         outputs, out = leaves_of(flat(*inputs), f"the output of {name}")
         definition.append(out)
@@ -112,7 +114,7 @@ def _stage(flat: Function, types: Sequence[ArrayType], captures: Captures, name:
         (*graph.inputs, *(v for v, _ in moved)), graph.equations, graph.outputs, tuple(fixed)
     )
     used = tuple(i for _, i in moved)
-    return Staged(whole, used, tuple(adopted), definition[0], reusable)
+    return Staged(whole, used, tuple(adopted), definition[0], reusable, sizes_of(whole))
 
 
 class Jitted:
@@ -145,10 +147,21 @@ class Jitted:
                 entry, leaves = found
                 return entry.build(entry.run(*leaves, *entry.captured))
         leaves, captures, staged = self._staged(args, kwargs)
-        held = tuple(captures.arrays[i] for i in staged.captured)
-        operands = [*leaves, *staged.adopted, *held]
-        if quick is not None and staged.reusable:
+        if quick is not None and staged.reusable and not staged.sizes:
+            held = tuple(captures.arrays[i] for i in staged.captured)
             quick.add(args, executable(staged.graph), captures, held, staged.out)
+        while True:
+            try:
+                return self._run(leaves, captures, staged)
+            except SizeChanged as change:
+                if change.mark not in dict(staged.sizes):
+                    raise  # it belongs to a function around this one
+                now = numbers_after(staged.sizes, change)
+            leaves, captures, staged = self._staged(args, kwargs, now)
+
+    def _run(self, leaves: Sequence[Array], captures: Captures, staged: Staged) -> Any:
+        held = (captures.arrays[i] for i in staged.captured)
+        operands = [*leaves, *staged.adopted, *held]
         return handed_back(staged.out, call_graph(staged.graph, *operands), operands)
 
     def show(self, *args: Any, **kwargs: Any) -> str:
@@ -160,7 +173,10 @@ class Jitted:
         """Which operations run together in one kernel for these arguments, which not, and why."""
         return executable(self._staged(args, kwargs)[2].graph).explain()
 
-    def _staged(self, args: Any, kwargs: Any) -> tuple[list[Array], Captures, Staged]:
+    def _staged(
+        self, args: Any, kwargs: Any, sizes: tuple[int, ...] = ()
+    ) -> tuple[list[Array], Captures, Staged]:
+        """What to run; `sizes` are the first numbers of elements that its masks have to select."""
         static, dynamic, named = self._divide(args, kwargs)
         leaves, definition = leaves_of((dynamic, named), f"the arguments of {name_of(self.fun)}")
         types = [type_of(x) for x in leaves]
@@ -168,19 +184,22 @@ class Jitted:
         key = (definition, tuple(types), static, tuple(captures.key))
         if not captures.traced:
             with _lock:
-                known = self.cache.get(key)
-                if known is not None:
-                    self.cache.move_to_end(key)
+                known = self.cache.get((key, sizes))
+                # inside another staging nobody would see that a mask selects another number
+                if known is not None and (not known.sizes or all(map(concrete, leaves))):
+                    self.cache.move_to_end((key, sizes))
                     return leaves, captures, known
 
         def flat(*xs: Any) -> Any:
             dynamic, named = tree.unflatten(definition, xs)
             return self.fun(*self._merge(static, dynamic), **named, **dict(static[1]))
 
-        staged = _stage(flat, types, captures, name_of(self.fun))
+        staged = _stage(flat, leaves, captures, name_of(self.fun))
         if staged.reusable and not captures.traced:
+            numbers = tuple(size for _, size in staged.sizes)
             with _lock:
-                self.cache[key] = staged
+                for k in range(len(numbers) + 1):
+                    self.cache[key, numbers[:k]] = staged
                 while len(self.cache) > CACHE_SIZE:
                     self.cache.popitem(last=False)
         return leaves, captures, staged
@@ -248,7 +267,8 @@ def jit(
 
     Notes
     -----
-    Side effects of `f` happen while it is traced, not on every call.
+    Side effects of `f` happen while it is traced, not on every call. A mask may select another
+    number of elements on another call: `f` is then traced anew, once for each number.
 
     Examples
     --------
@@ -274,7 +294,10 @@ def _staged_call(f: Function, args: Any, kwargs: Any) -> tuple[Graph, tree.TreeD
     leaves, definition = tree.flatten((args, kwargs))
     out: list[tree.TreeDef] = []
     with Stage() as trace:
-        inputs = [trace.input(_abstract(x)) for x in leaves]
+        inputs = [
+            trace.input(_abstract(x), None if isinstance(x, ShapeDtypeStruct) else operand(x))
+            for x in leaves
+        ]
         variables = [t.variable for t in inputs]
         new_args, new_kwargs = tree.unflatten(definition, inputs)
         outputs, out_definition = leaves_of(

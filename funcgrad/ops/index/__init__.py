@@ -7,16 +7,19 @@ and the others get no gradient. An index out of bounds is an IndexError.
 from funcgrad.ops.index.anywhere import check_storable, index_set, read, reads_view, static
 from funcgrad.ops.index.basic import GETITEM, PLACE, decode, encode, getitem, place
 from funcgrad.ops.index.gather import GATHER, SCATTER_ADD, gather, scatter_add, take_along_axis
+from funcgrad.ops.index.masks import NONZERO, SizeChanged, positions
 from funcgrad.ops.index.scatter import ADD_AT, PUT, WINNERS, add_at, set_positions, winners
 
 __all__ = [
     "ADD_AT",
     "GATHER",
     "GETITEM",
+    "NONZERO",
     "PLACE",
     "PUT",
     "SCATTER_ADD",
     "WINNERS",
+    "SizeChanged",
     "add_at",
     "check_storable",
     "decode",
@@ -25,6 +28,7 @@ __all__ = [
     "getitem",
     "index_set",
     "place",
+    "positions",
     "read",
     "reads_view",
     "scatter_add",

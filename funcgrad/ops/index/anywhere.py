@@ -10,12 +10,13 @@ import numpy as np
 from funcgrad.core.algebra import algebra
 from funcgrad.core.tracer import Tracer, concrete, operand, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.errors import AbstractValueError, located
-from funcgrad.ops.arithmetic import cast
+from funcgrad.errors import located
+from funcgrad.ops.arithmetic import cast, where
 from funcgrad.ops.index.basic import getitem
 from funcgrad.ops.index.gather import gather
+from funcgrad.ops.index.masks import positions
 from funcgrad.ops.index.scatter import set_positions
-from funcgrad.ops.shape import reshape, transpose
+from funcgrad.ops.shape import broadcast_to, reshape, transpose
 
 __all__ = ["check_storable", "index_set", "read", "reads_view", "static"]
 
@@ -89,18 +90,9 @@ def _expand(items: Sequence[Any], ndim: int) -> list[Any]:
 
 
 def _mask_positions(mask: Array) -> list[Any]:
-    if isinstance(mask, Tracer):
-        if not concrete(mask):
-            raise AbstractValueError(
-                located(
-                    "a bool mask that is traced by jit or vmap selects an unknown number of "
-                    "elements; use where(mask, x, other) instead"
-                )
-            )
-        mask = value(mask)
-    if not np.ndim(mask):
-        return [_NewAxis(np.zeros(int(bool(mask)), int))]
-    return list(np.nonzero(mask))
+    if type_of(mask).ndim:
+        return list(positions(mask, "a bool mask"))
+    return [_NewAxis(*positions(reshape(mask, (1,)), "a bool mask"))]
 
 
 def _arrange(x: Array, items: Sequence[Any]) -> tuple[Array, list[Array], tuple[int, ...] | None]:
@@ -156,15 +148,31 @@ def index_set(x: Array, index: Any, v: Array) -> Array:
     """A copy of `x` in which ``copy[index] = v`` has been done; the last of equal indices wins."""
     kind = type_of(x)
     check_storable(kind.dtype, v)
+    v = cast(v, kind.dtype)
     items = index if isinstance(index, tuple) else (index,)
-    if any(isinstance(i, Tracer) for i in items) and not all(
-        concrete(i) for i in items if isinstance(i, Tracer)
-    ):
+    if any(isinstance(i, Tracer) and not concrete(i) for i in items):
+        chosen = _chosen(x, items, v)
+        if chosen is not None:
+            return chosen
         positions = read(np.arange(kind.size).reshape(kind.shape), items)
     else:
         known = tuple(value(i) if isinstance(i, Tracer) else i for i in items)
         positions = np.arange(kind.size).reshape(kind.shape)[known]
-    return set_positions(x, positions, cast(v, kind.dtype))
+    return set_positions(x, positions, v)
+
+
+def _chosen(x: Array, items: Sequence[Any], v: Array) -> Array | None:
+    """``x`` with `v` where a single mask holds, if the same `v` fits any number of places."""
+    mask, kind, new = items[0], type_of(x), type_of(v)
+    if len(items) > 1 or type_of(mask).dtype.kind != "b":
+        return None
+    rest = kind.shape[type_of(mask).ndim :]
+    while new.ndim > len(rest) and new.shape[0] == 1:  # NumPy drops leading axes of extent 1
+        v = reshape(v, new.shape[1:])
+        new = type_of(v)
+    if new.ndim > len(rest) or type_of(mask).shape != kind.shape[: type_of(mask).ndim]:
+        return None
+    return where(reshape(mask, type_of(mask).shape + (1,) * len(rest)), broadcast_to(v, rest), x)
 
 
 def pick(x: Array, positions: Array) -> Array:

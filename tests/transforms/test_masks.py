@@ -1,0 +1,156 @@
+"""Selections of elements under `jit`: the number may be another one on every call."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
+from funcgrad.errors import AbstractValueError
+
+VALUES = [
+    np.array(v)
+    for v in ([1.0, -2, 3], [1.0, 2, 3], [1.0, 1.5, 3], [-1.0, 1, 3], [-1.0, -2, -1], [1.0, -2, 3])
+]
+
+
+def two_masks(x):
+    """The second mask is one of what the first has selected."""
+    y = x[x > 0]
+    z = y[y < 2]
+    return np.sum(y**2) + np.prod(z)
+
+
+def written(x):
+    b = fnp.zeros(3)
+    b[x > 0] = x[0]
+    b[x < 0] += 2 * x[1]
+    b[x > 1] *= 3.0
+    b[x < 2] = x[x < 2] ** 2
+    return (b**2).sum()
+
+
+PROGRAMS = {
+    "two masks": two_masks,
+    "written": written,
+    "of rows": lambda x: np.sum(np.outer(x, x)[x > 0]),
+    "of columns": lambda x: np.sum(np.outer(x, x)[:, x > 0] ** 2),
+    "of a matrix": lambda x: np.sum(np.outer(x, x)[np.outer(x, x) > 1] ** 2),
+    "without axes": lambda x: np.sum(x[x[0] > 0] ** 2),
+    "median": lambda x: np.median(np.append(x[x > 0], 0.5)),
+    "nonzero": lambda x: np.sum(x[np.nonzero(x > 0)] ** 2),
+    "where": lambda x: np.sum(x[np.where(x > 0)] ** 2),
+    "flatnonzero": lambda x: np.sum(x[np.flatnonzero(x > 0)] ** 2),
+    "argwhere": lambda x: np.sum(x[np.argwhere(x > 0)] ** 2),
+    "extract": lambda x: np.sum(np.extract(x > 0, x) ** 2),
+    "compress": lambda x: np.sum(np.compress(x > 0, x) ** 2),
+    "piecewise": lambda x: np.piecewise(
+        x, [x < 0, x >= 2], [lambda v: v**2, lambda v: v**3, lambda v: np.sum(v) * v]
+    ).sum(),
+}
+WAYS = {
+    "jit of grad": lambda f: fg.jit(fg.value_and_grad(f)),
+    "grad of jit": lambda f: fg.value_and_grad(fg.jit(f)),
+    "grad of jit in jit": lambda f: fg.jit(fg.value_and_grad(fg.jit(f))),
+    "hessian of jit": lambda f: fg.hessian(fg.jit(f)),
+    "jit of hessian": lambda f: fg.jit(fg.hessian(f)),
+    "jit of grad of checkpoint": lambda f: fg.jit(fg.value_and_grad(fg.checkpoint(f))),
+    "vmap over tangents": lambda f: fg.jacfwd(fg.jit(f)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_any_number_of_elements(name, way):
+    f = PROGRAMS[name]
+    made = WAYS[way](f)
+    if "hessian" in way:
+        direct = fg.hessian(f)
+    else:
+        direct = fg.jacfwd(f) if "tangents" in way else fg.value_and_grad(f)
+    for x in VALUES:
+        for got, want in zip(fg.tree.leaves(made(x)), fg.tree.leaves(direct(x)), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+
+def test_a_number_is_traced_once():
+    traced = itertools.count()
+
+    def f(x):
+        next(traced)
+        return two_masks(x)
+
+    made = fg.jit(fg.grad(f))
+    for x in VALUES:
+        made(x)
+    before = next(traced)
+    for x in VALUES[::-1] + VALUES:
+        np.testing.assert_array_equal(made(x), fg.grad(two_masks)(x))
+    assert next(traced) == before + 1
+
+
+def test_an_inner_jit_sees_the_values_of_the_outer_one():
+    inner = fg.jit(two_masks)
+    outer = fg.jit(lambda x: inner(x) * 2)
+    for x in VALUES:
+        assert inner(x[::-1].copy()) == two_masks(x[::-1])
+        assert outer(x) == 2 * two_masks(x)
+
+
+def test_captured_values_select():
+    data = np.array([1.0, -2.0, 3.0])
+
+    def f(w):
+        return np.sum(w * data[data > 0])
+
+    made = fg.jit(fg.grad(f))
+    assert made(1.0) == 4.0
+    data[1] = 5.0
+    assert made(1.0) == 9.0
+
+
+def test_python_sees_how_many_there_are():
+    made = fg.jit(lambda x: x[x > 0].sum() / len(x[x > 0]))
+    for x in VALUES[:4]:
+        assert made(x) == x[x > 0].mean()
+
+
+def test_writing_a_number_where_a_mask_holds_takes_vmap():
+    def f(x):
+        b = fnp.zeros(3)
+        b[x > 0] = x[0]
+        return (b * x).sum()
+
+    np.testing.assert_array_equal(
+        fg.vmap(fg.grad(f))(np.array(VALUES)), [fg.grad(f)(x) for x in VALUES]
+    )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: fg.vmap(two_masks)(np.eye(3)),
+        lambda: fg.vmap(fg.jit(two_masks))(np.eye(3)),
+        lambda: fg.jit(fg.vmap(two_masks))(np.eye(3)),
+        lambda: fg.eval_shape(two_masks, fg.ShapeDtypeStruct((3,), float)),
+    ],
+)
+def test_where_nothing_is_known_it_is_an_error(call):
+    with pytest.raises(AbstractValueError, match=r"unknown number of elements; use where") as info:
+        call()
+    assert __file__ in str(info.value)
+
+
+def test_shapes_for_values_at_hand():
+    assert fg.eval_shape(lambda x: x[x > 0], VALUES[0]).shape == (2,)
+
+
+def test_a_number_in_all_places_is_gathered():
+    at = np.array([1, 2])
+    made = fg.jit(lambda i: fnp.take(np.ones(3), i) * 2.0)
+    np.testing.assert_array_equal(made(at), [2.0, 2.0])
+    with pytest.raises(IndexError):
+        made(at + 1)
