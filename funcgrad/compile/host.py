@@ -17,7 +17,7 @@ from funcgrad.compile.backend import Backend
 from funcgrad.compile.loops import Kernel, show
 from funcgrad.compile.lower import Argument, Lowered, lower
 from funcgrad.compile.memory import address_of, aligned
-from funcgrad.compile.scalars import reduces, resolve
+from funcgrad.compile.scalars import moves, reduces, resolve
 from funcgrad.errors import GraphError
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
@@ -36,18 +36,9 @@ def compile_graph(graph: Graph, backend: Backend) -> Executable:
     small = optimize(graph)
 
     def elementwise(e: Equation) -> bool:
-        return _gathers(e) or resolve(e, backend.functions) is not None
+        return moves(e) or resolve(e, backend.functions) is not None
 
     return Executable(graph, fuse(small, elementwise, reduces), backend)
-
-
-def _gathers(e: Equation) -> bool:
-    """Whether an equation takes elements at integer positions, which a kernel can do."""
-    if e.prim.name != "gather":
-        return False
-    x, *at = (a.type for a in e.inputs)
-    known = x.dtype.name in ("float64", "float32", "int64", "int32", "bool") and x.size > 0
-    return known and all(i.dtype.name in ("int64", "int32") for i in at)
 
 
 class Executable:

@@ -74,8 +74,17 @@ class Layout:
         return max(1, -(-self.rows // self.rows_in_chunk))
 
 
-def arrange(region: Region, accesses: Sequence[Access]) -> Layout:
-    """The loops of a region whose arrays are accessed like this."""
+def arrange(
+    region: Region,
+    accesses: Sequence[Access],
+    stiff: frozenset[Axis] = frozenset(),
+    alone: frozenset[Axis] = frozenset(),
+) -> Layout:
+    """The loops of a region whose arrays are accessed like this.
+
+    Bounds along the `stiff` axes are compared with the index; such a one can only be the first of
+    joined axes. Those that stand `alone` are not joined.
+    """
     region.resolve()
     axes = region.axes
     ordered = _ordered(axes, accesses)
@@ -88,14 +97,18 @@ def arrange(region: Region, accesses: Sequence[Access]) -> Layout:
         r.over != axes and r.over == axes - inner and r.domain == axes for r in region.reductions
     )
     free = not region.reductions and region.inner is None
+
+    def joined(axes: Sequence[Axis]) -> list[Dim]:
+        return _joined(axes, accesses, stiff, alone)
+
     if free or (totals and region.inner is None):
-        dims = _joined(ordered, accesses)
+        dims = joined(ordered)
         lanes = _best(dims, accesses)
         inside = [lanes] if lanes is not None else []
         outside = [d for d in dims if d is not lanes]
     else:
-        outside = _joined([a for a in ordered if a not in inner], accesses)
-        inside = _joined([a for a in ordered if a in inner], accesses)
+        outside = joined([a for a in ordered if a not in inner])
+        inside = joined([a for a in ordered if a in inner])
         candidates = inside if columns else outside + inside
         lanes = _best(candidates, accesses, prefer=inside)
     return _rows(region, outside, inside, lanes, free or totals, columns)
@@ -145,11 +158,16 @@ def _ordered(axes: frozenset[Axis], accesses: Sequence[Access]) -> list[Axis]:
     return sorted(known, key=lambda a: -weight[a])
 
 
-def _joined(axes: Sequence[Axis], accesses: Sequence[Access]) -> list[Dim]:
+def _joined(
+    axes: Sequence[Axis],
+    accesses: Sequence[Access],
+    stiff: frozenset[Axis],
+    alone: frozenset[Axis],
+) -> list[Dim]:
     """Neighbours become one loop where every array goes through both as through one."""
     groups: list[list[Axis]] = []
     for a in axes:
-        if groups:
+        if groups and a not in stiff and a not in alone and groups[-1][0] not in alone:
             before = groups[-1][-1]
             if all(x.strides.get(before, 0) == x.strides.get(a, 0) * a.extent for x in accesses):
                 groups[-1].append(a)

@@ -65,9 +65,12 @@ class Let(NamedTuple):
 
 
 class Load(NamedTuple):
+    """name = an element; 0, and no memory is touched, where the guard does not hold."""
+
     name: str
     dtype: str
     address: Address
+    guard: str | None = None
 
 
 class Store(NamedTuple):
@@ -209,7 +212,9 @@ class _Run:
             found = _apply(s.op, [self.read(a) for a in s.args])
             self.values[s.name] = np.dtype(s.dtype).type(found)
         elif isinstance(s, Load):
-            self.values[s.name] = self.arrays[s.address.buffer][self.element(s.address)]
+            array = self.arrays[s.address.buffer]
+            held = s.guard is None or self.values[s.guard]
+            self.values[s.name] = array[self.element(s.address)] if held else array.dtype.type(0)
         elif isinstance(s, Store):
             self.arrays[s.address.buffer][self.element(s.address)] = self.read(s.value)
         elif isinstance(s, Accumulate):
@@ -305,7 +310,8 @@ def _text(s: Any) -> str:
     if isinstance(s, Let):
         return f"{s.name}: {s.dtype} = {s.op}({', '.join(map(operand, s.args))})"
     if isinstance(s, Load):
-        return f"{s.name}: {s.dtype} = {at(s.address)}"
+        guard = "" if s.guard is None else f" if {s.guard}"
+        return f"{s.name}: {s.dtype} = {at(s.address)}{guard}"
     if isinstance(s, Store):
         return f"{at(s.address)} = {operand(s.value)}"
     if isinstance(s, Accumulate):

@@ -16,8 +16,20 @@ import numpy as np
 from funcgrad.compile.loops import Const
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Equation
+from funcgrad.passes.operands import pieces
 
-__all__ = ["COSTS", "NATIVE", "Scalar", "Writer", "apply", "cost", "reduces", "resolve"]
+__all__ = [
+    "COSTS",
+    "NATIVE",
+    "REDUCTIONS",
+    "Scalar",
+    "Writer",
+    "apply",
+    "cost",
+    "moves",
+    "reduces",
+    "resolve",
+]
 
 NATIVE = {np.dtype(n): n for n in ("float64", "float32", "int64", "int32", "bool")}
 
@@ -296,6 +308,8 @@ def apply(w: Writer, e: Equation, resolved: Resolved, xs: Sequence[Scalar]) -> S
     return w.cast(resolved.body(w, *given), NATIVE[e.outputs[0].type.dtype])
 
 
+# what a loop does for each reduction
+REDUCTIONS = {"sum": "add", "max": "max", "min": "min", "prod": "mul", "any": "or", "all": "and"}
 REDUCED = {
     "sum": "fi",
     "max": "f",
@@ -314,3 +328,16 @@ def reduces(e: Equation) -> bool:
     x, out = e.inputs[0].type, e.outputs[0].type
     plain = x.dtype == out.dtype and x.dtype in NATIVE and not x.weak
     return plain and x.dtype.kind in kinds and x.size > 0 and not e.params.get("dtype")
+
+
+def moves(e: Equation) -> bool:
+    """Whether an equation only moves elements about, by positions or in pieces, in a kernel.
+
+    The type of each element is one that kernels know, and none is a float that becomes an integer.
+    """
+    types, out = [a.type for a in e.inputs], e.outputs[0].type
+    if any(t.dtype not in NATIVE for t in (*types, out)):
+        return False
+    if e.prim.name == "gather":
+        return types[0].size > 0 and all(i.dtype.name in ("int64", "int32") for i in types[1:])
+    return pieces(e) is not None and out.ndim > 0 and out.size > 0

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
+from funcgrad.passes.operands import held, spread
 from funcgrad.passes.region import Axis, Labels, Reduction, Region, inner_axes, size
 from funcgrad.passes.views import VIEWS, View, keeps_elements, view_of, whole
 
@@ -328,12 +329,15 @@ class _Fusion:
 
     def source(self, x: Atom) -> View | None:
         """How to read an operand from memory, which is then written there."""
-        if not isinstance(x, Var):
+        if not isinstance(x, Var) or x in self.plan.uniform:
             return None
         view = self.memory(x)
         if view is not None:
             self.escape(x)
         return view
+
+    def is_stored(self, a: Atom) -> bool:
+        return isinstance(a, Var) and a not in self.plan.uniform
 
     def pin(
         self, region: Region, reduced: frozenset[Var], inner: frozenset[Axis] | None
@@ -350,15 +354,16 @@ class _Fusion:
 
     def add_elementwise(self, e: Equation) -> None:
         (v,) = e.outputs
-        held = e.inputs[:1] if e.prim.name == "gather" else ()
+        fixed = {e.inputs[k] for k in held(e)}
         soft = {
             a: self.region[a]
-            for a in e.inputs[len(held) :]
-            if isinstance(a, Var) and a in self.region
+            for a in e.inputs
+            if isinstance(a, Var) and a in self.region and a not in fixed
         }
         regions = sorted({r.number: r for r in soft.values()}.values(), key=lambda r: -size(r.axes))
-        for a in held:
-            if self.source(a) is None:
+        for a in fixed:
+            number = not self.is_stored(a) and e.prim.name != "gather"  # of a piece
+            if not number and self.source(a) is None:
                 return self.add_host(e)
         if self.join_late(e, regions):
             return None
@@ -390,12 +395,10 @@ class _Fusion:
     def read(self, region: Region, e: Equation, a: Var, labels: list[Axis | None]) -> None:
         """Note along which axes an array in memory is walked."""
         region.external.add(a)
-        rank = len(a.type.shape)
-        if e.prim.name != "gather" and rank <= len(labels):
-            own = labels[len(labels) - rank :]
-            region.reads.setdefault(
-                a, tuple(x if n != 1 else None for x, n in zip(own, a.type.shape, strict=True))
-            )
+        k = e.inputs.index(a)
+        if k not in held(e):
+            own = (None if p is None else labels[p] for p in spread(e, k))
+            region.reads.setdefault(a, tuple(own))
 
     def join(self, e: Equation, regions: list[Region], soft: dict[Var, Region]) -> str | None:
         """Merge the equation and these regions into one; else say why not, and change nothing."""
@@ -403,9 +406,8 @@ class _Fusion:
         numbers = sum(1 << r.number for r in regions)
         inside = [a for a, r in soft.items() if r in regions]
         outside = [
-            a for a in e.inputs
-            if isinstance(a, Var) and a not in inside and a not in self.plan.uniform
-        ]  # fmt: skip
+            a for a in e.inputs if isinstance(a, Var) and self.is_stored(a) and a not in inside
+        ]
         if any(a in r.late for r in regions for a in inside):
             return "an operand is known only when its kernel has ended"
         producers = self.producers_of(outside)
@@ -416,12 +418,12 @@ class _Fusion:
             return "an operand has to be copied"
         trial = _Trial()
         labels = [Axis(n) if n != 1 else None for n in v.type.shape]
-        spread = labels[: len(labels) - _taken_whole(e)]
-        for a in inside:
-            own = self.plan.labels[a]
-            for here, theirs in zip(reversed(spread), reversed(own), strict=False):
-                if here is not None and theirs is not None:
-                    trial.unify(here, theirs)
+        for k, a in enumerate(e.inputs):
+            if a not in inside or not isinstance(a, Var):
+                continue
+            for at, theirs in zip(spread(e, k), self.plan.labels[a], strict=True):
+                if at is not None and labels[at] is not None and theirs is not None:
+                    trial.unify(labels[at], theirs)  # type: ignore[arg-type]
         for r in regions:
             r.resolve()
         _align_regions(trial, regions)
@@ -528,7 +530,7 @@ class _Fusion:
     def join_late(self, e: Equation, regions: list[Region]) -> bool:
         """A scalar of totals joins their kernel, to be computed when all chunks are done."""
         (v,) = e.outputs
-        if v.type.shape != () or len(regions) != 1 or e.prim.name == "gather":
+        if v.type.shape != () or len(regions) != 1 or held(e):
             return False
         (region,) = regions
         region.resolve()
@@ -642,19 +644,21 @@ def _align(
     First as an array in memory is walked there already, then any of the same extent: which loop
     runs over an axis makes no difference to the values.
     """
-    held = frozenset(a for r in regions for a in r.axes)
+    known_axes = frozenset(a for r in regions for a in r.axes)
 
     def free(a: Axis | None) -> bool:
         return a is not None and trial.find(a) not in taken
 
-    taken = trial.set_of(held)
+    taken = trial.set_of(known_axes)
     used = {trial.find(a) for a in labels if a is not None}
-    for a in outside if e.prim.name != "gather" else ():
-        for r in regions:
+    for a in outside:
+        k = e.inputs.index(a)
+        for r in regions if k not in held(e) else ():
             known = r.reads.get(a)
             if known is None:
                 continue
-            for mine, theirs in zip(reversed(labels), reversed(known), strict=False):
+            for at, theirs in zip(spread(e, k), known, strict=True):
+                mine = None if at is None else labels[at]
                 if mine is None or theirs is None or not free(mine):
                     continue
                 if trial.find(theirs) not in used:
@@ -667,13 +671,6 @@ def _align(
             if same:
                 trial.unify(mine, same[0])
                 left.remove(same[0])
-
-
-def _taken_whole(e: Equation) -> int:
-    """The axes of a gathered array over which nothing is chosen: they come last in the result."""
-    if e.prim.name != "gather":
-        return 0
-    return len(e.inputs[0].type.shape) - (len(e.inputs) - 1)
 
 
 def _choices(regions: list[Region]) -> list[list[Region]]:

@@ -11,12 +11,14 @@ from funcgrad.passes.dead_code import dead_code
 from funcgrad.passes.expand import expand
 from funcgrad.passes.indexing import one_hot, sink_gathers
 from funcgrad.passes.simplify import simplify
+from funcgrad.passes.slices import slices
 
 __all__ = ["PASSES", "optimize"]
 
 PASSES: tuple[Callable[[Graph], Graph], ...] = (
     dead_code,
     expand,
+    slices,
     constants,
     simplify,
     one_hot,

@@ -17,6 +17,7 @@ from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.ops.arithmetic import CAST
+from funcgrad.ops.index import PLACE
 from funcgrad.ops.shape import BROADCAST, RESHAPE, TRANSPOSE
 from funcgrad.passes.rewrite import Rewriter, rewrite
 
@@ -85,7 +86,10 @@ def _floating(e: Equation) -> bool:
 def _scale(r: Rewriter, e: Equation) -> Found:
     g, d = e.inputs
     kind = e.outputs[0].type
-    if not _floating(e) or kind.weak:
+    counts = d.type.weak and d.type.dtype.kind == "i"  # a factor written as a Python integer
+    if kind.dtype.kind != "f" or g.type.dtype.kind != "f" or kind.weak:
+        return None
+    if d.type.dtype.kind != "f" and not counts:
         return None
     c, factor = number_of(r, g), number_of(r, d)
     if _is(c, 1.0) and d.type.dtype == kind.dtype:
@@ -148,11 +152,28 @@ def _add(r: Rewriter, e: Equation) -> Found:
     for one, other in (e.inputs, tuple(reversed(e.inputs))):
         if _is(number_of(r, one), -0.0) and _keeps(other, e):
             return (_as(r, other, e.outputs[0].type),)
-        made = r.made.get(one) if isinstance(one, Var) else None
-        if made is not None and made.prim.name == "negative" and made.scope == e.scope:
+        made = _made(r, e, one)
+        if made is not None and made.prim.name == "negative":
             found = r.append(PRIMITIVES["subtract"], (other, made.inputs[0]))
             return found if found[0].type == e.outputs[0].type else None
-    return None
+    return _add_places(r, e)
+
+
+def _made(r: Rewriter, e: Equation, a: Atom) -> Equation | None:
+    """The equation of an operand, if it is of the same scope."""
+    found = r.made.get(a) if isinstance(a, Var) else None
+    return found if found is not None and found.scope == e.scope else None
+
+
+def _add_places(r: Rewriter, e: Equation) -> Found:
+    """Two values at one place are added there: 0 + 0 is 0 everywhere else."""
+    one, other = (_made(r, e, a) for a in e.inputs)
+    if one is None or other is None or one.prim is not PLACE or other.prim is not PLACE:
+        return None
+    (x,), (y,) = one.inputs, other.inputs
+    if one.params != other.params or x.type != y.type or x.type.weak:
+        return None
+    return r.append(PLACE, r.append(e.prim, (x, y)), one.params)
 
 
 def _keeps(x: Atom, e: Equation) -> bool:
@@ -196,6 +217,16 @@ def _power(r: Rewriter, e: Equation) -> Found:
     if c == -1:
         return r.append(PRIMITIVES["reciprocal"], (x,))
     return None
+
+
+@_of("where")
+def _where(r: Rewriter, e: Equation) -> Found:
+    chosen = number_of(r, e.inputs[0])
+    if chosen is None:
+        return None
+    x = e.inputs[1] if chosen else e.inputs[2]
+    kind = e.outputs[0].type
+    return (_as(r, x, kind),) if x.type.dtype == kind.dtype and x.type.weak == kind.weak else None
 
 
 # -------------------------------------------------------------------------------- shapes

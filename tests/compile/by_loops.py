@@ -3,8 +3,8 @@
 import numpy as np
 
 from funcgrad.compile.loops import run
-from funcgrad.compile.lower import REDUCTIONS, lower
-from funcgrad.compile.scalars import MATHEMATICS, reduces, resolve
+from funcgrad.compile.lower import lower
+from funcgrad.compile.scalars import MATHEMATICS, moves, reduces, resolve
 from funcgrad.graph.ir import Literal, Var
 from funcgrad.passes.fuse import fuse
 from funcgrad.passes.region import Region
@@ -14,7 +14,7 @@ FUNCTIONS = frozenset(n for n in MATHEMATICS if hasattr(np, n)) | {"power"}
 
 def plan_of(graph):
     def elementwise(e):
-        return e.prim.name == "gather" or resolve(e, FUNCTIONS) is not None
+        return moves(e) or resolve(e, FUNCTIONS) is not None
 
     return fuse(graph, elementwise, reduces)
 
@@ -85,4 +85,4 @@ def is_escaping(plan, v):
     return isinstance(v, Var) and v in plan.escaping
 
 
-__all__ = ["REDUCTIONS", "evaluate", "plan_of", "regions"]
+__all__ = ["evaluate", "plan_of", "regions"]

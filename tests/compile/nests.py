@@ -3,6 +3,7 @@
 import numpy as np
 
 import funcgrad as fg
+import funcgrad.numpy as fnp
 
 rng = np.random.default_rng(0)
 
@@ -43,6 +44,42 @@ def rosenbrock(x):
     return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
 
 
+def elements(x):
+    return x[0] * x[1] + np.sin(x[2])
+
+
+def stencil(x):
+    inner = x[1:-1, 1:-1]
+    return (4 * inner - x[2:, 1:-1] - x[:-2, 1:-1] - x[1:-1, 2:] - x[1:-1, :-2]).var()
+
+
+def strided(x):
+    return (
+        (x[::2] ** 2).sum()
+        + (x[1::3] * x[-1]).sum()
+        + (x[::-1] * np.arange(len(x))).sum()
+        + (x[40:3:-3] ** 2).sum()
+        + (x[30:3:-1] ** 3).sum()
+    )
+
+
+def parts(x):
+    a = (x[1:-1, ::3, :2] ** 2).var() + (x[3, 5] ** 2).sum() + (x[2] ** 3).sum()
+    return a + (x[:, 4] ** 2).sum() + (x[..., 2:3] ** 3).sum()
+
+
+def written(x):
+    x = fnp.array(x * 1.0)
+    x[2:5] = 7.0 * x[:3]
+    x[::2] *= 3
+    x[[1, 7]] = x[0]
+    return x
+
+
+def joined(x):
+    return np.concatenate([x * 2, x[:, :1], np.cos(x)], 1), np.concatenate([x * 2, x[:1]]).sum(1)
+
+
 def broadcasts(x, y):
     return (np.exp(x)[:, None] * y + x[:, None]).sum(0) + (y * x[:, None]).max(1).sum()
 
@@ -64,6 +101,18 @@ NESTS = {
     "logsumexp over two axes": (fg.value_and_grad(logsumexp((0, 2))), (draw(5, 9, 7),)),
     "pairs": (fg.value_and_grad(pairs), (draw(12, 3),)),
     "slices": (fg.value_and_grad(rosenbrock), (draw(12),)),
+    "many slices": (fg.value_and_grad(rosenbrock), (draw(70000),)),
+    "elements": (fg.value_and_grad(elements), (draw(3),)),
+    "stencil": (fg.value_and_grad(stencil), (draw(20, 33),)),
+    "strided slices": (fg.value_and_grad(strided), (draw(50),)),
+    "parts of several axes": (fg.value_and_grad(parts), (draw(6, 7, 3),)),
+    "written parts": (fg.value_and_grad(lambda x: (written(x) ** 2).sum()), (draw(50),)),
+    "joined": (joined, (draw(9, 40),)),
+    "joined rows": (lambda x: np.concatenate([x * 2, x[:1], np.cos(x)], 0) * 2, (draw(50, 40),)),
+    "stacked": (lambda x: (np.stack([np.sin(x), x], -1) * 2, np.stack([x, x * x])), (draw(50),)),
+    "padded": (lambda x: fnp.pad(x, ((1, 2), (0, 3))) * 2, (draw(6, 7),)),
+    "joined bools": (lambda x: np.concatenate([x > 0, x < 1]), (draw(60),)),
+    "joined dtypes": (lambda x: np.concatenate([x.astype(np.float32), x]), (draw(60),)),
     "broadcasts": (broadcasts, (draw(12), draw(12, 30))),
     "several axes": (lambda x, y: (x * y[:, None]).sum((0, 2)), (draw(9, 10, 11), draw(9, 11))),
     "totals used again": (lambda x: (x - x.mean()) / x.std(), (draw(100),)),

@@ -155,6 +155,8 @@ class _Printer:
         """An operand with as many lanes as the code at hand."""
         if isinstance(x, Const):
             return self.emitter().constant(x.value, ELEMENTS[x.dtype])
+        if x == self.lane_index and self.lanes > 1:
+            return self.emitter().binary("add", self.splat(self.known[x]), self.iota())
         return self.widened(self.known[x])
 
     def widened(self, v: Value) -> Value:
@@ -177,7 +179,7 @@ class _Printer:
             if isinstance(s, Let):
                 self.known[s.name] = self.operation(s)
             elif isinstance(s, Load):
-                self.known[s.name] = self.load(s, s.address, ELEMENTS[s.dtype])
+                self.known[s.name] = self.load(s, s.address, ELEMENTS[s.dtype], s.guard)
             elif isinstance(s, Store):
                 self.store(s, s.address, self.read(s.value))
             elif isinstance(s, Accumulate):
@@ -496,9 +498,15 @@ class _Printer:
     def in_a_row(self, moving: list[tuple[Value | None, Value]]) -> bool:
         return len(moving) == 1 and moving[0][0] is None and moving[0][1].name == "1"
 
-    def load(self, t: Any, a: Address, element: str) -> Value:
+    def load(self, t: Any, a: Address, element: str, guard: str | None = None) -> Value:
         offset, moving = self.place(t, a)
         stored = _stored(element)
+        mask = self.mask
+        if guard is not None:
+            held = self.read(guard)
+            if self.lanes == 1 or not moving:
+                return self.guarded(a, offset, stored, element, held)
+            mask = held if mask is None else mask & held
         if self.lanes == 1 or not moving:
             at = self.pointer(a.buffer, stored, offset)
             v = self.truth(self.single.new(stored, f"load {stored}, ptr {at}"), element)
@@ -507,18 +515,28 @@ class _Printer:
         kind, suffix, align = e.type_of(stored), e.suffix(stored), SIZES[stored]
         if self.in_a_row(moving):
             at = self.pointer(a.buffer, stored, offset)
-            if self.mask is None:
+            if mask is None:
                 return self.truth(e.new(stored, f"load {kind}, ptr {at}, align {align}"), element)
             name = f"llvm.masked.load.{suffix}.p0"
-            self.declare(f"declare {kind} @{name}(ptr, i32, {self.mask.type}, {kind})")
-            given = f"ptr {at}, i32 {align}, {self.mask.typed}, {kind} zeroinitializer"
+            self.declare(f"declare {kind} @{name}(ptr, i32, {mask.type}, {kind})")
+            given = f"ptr {at}, i32 {align}, {mask.typed}, {kind} zeroinitializer"
         else:
             at = self.pointers_of(a.buffer, stored, offset, moving)
-            many, mask = e.type_of("ptr"), self.mask or e.mask(True)
+            many, mask = e.type_of("ptr"), mask or e.mask(True)
             name = f"llvm.masked.gather.{suffix}.v{self.lanes}p0"
             self.declare(f"declare {kind} @{name}({many}, i32, {mask.type}, {kind})")
             given = f"{many} {at}, i32 {align}, {mask.typed}, {kind} zeroinitializer"
         return self.truth(e.new(stored, f"call {kind} @{name}({given})"), element)
+
+    def guarded(self, a: Address, offset: Value, stored: str, element: str, held: Value) -> Value:
+        """One element, the same for all lanes: of the first one of the array where none holds."""
+        one = self.single
+        some = one.value(str(held.emitter.any(held)), "i1")
+        safe = one.select(some, offset, one.constant(0, "i64"))
+        v = one.new(stored, f"load {stored}, ptr {self.pointer(a.buffer, stored, safe)}")
+        v = self.truth(v, element)
+        e = self.emitter(element)
+        return e.select(held, self.widened(v), e.constant(0, element))
 
     def truth(self, v: Value, element: str) -> Value:
         """A bool is a byte in memory and a bit in a register."""
@@ -574,6 +592,8 @@ def _free(s: For) -> dict[str, None]:
             operands = (t.value,)
         elif isinstance(t, Require):
             operands = (t.condition,)
+        elif isinstance(t, Load) and t.guard is not None:
+            operands = (t.guard,)
         found.update((x, None) for x in operands if isinstance(x, str))
     return found
 
