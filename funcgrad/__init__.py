@@ -13,6 +13,7 @@ from funcgrad.core.tracer import value
 from funcgrad.transforms.api import (
     ShapeDtypeStruct,
     checkpoint,
+    cond,
     custom_jvp,
     custom_vjp,
     eval_shape,
@@ -36,6 +37,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ShapeDtypeStruct",
     "checkpoint",
+    "cond",
     "config",
     "custom_jvp",
     "custom_vjp",

@@ -1,6 +1,7 @@
 """The public transforms in one place."""
 
 from funcgrad.transforms.checkpoint import checkpoint
+from funcgrad.transforms.cond import cond
 from funcgrad.transforms.custom import custom_jvp, custom_vjp
 from funcgrad.transforms.grad import grad, hvp, value_and_grad
 from funcgrad.transforms.jacobian import hessian, jacfwd, jacobian, jacrev
@@ -14,6 +15,7 @@ from funcgrad.transforms.vmap import vmap
 __all__ = [
     "ShapeDtypeStruct",
     "checkpoint",
+    "cond",
     "custom_jvp",
     "custom_vjp",
     "eval_shape",

@@ -460,5 +460,5 @@ ABSTRACT = [
 
 @pytest.mark.parametrize("_name, f", ABSTRACT, ids=[e[0] for e in ABSTRACT])
 def test_values_are_unknown_under_vmap(_name: str, f: Callable[[Any], Any]) -> None:
-    with pytest.raises(AbstractValueError, match="traced by jit or|values are not known"):
+    with pytest.raises(AbstractValueError, match=r"traced by jit or|values are not known"):
         vmap(f)(X.reshape(2, 2))

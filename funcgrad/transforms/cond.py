@@ -1,0 +1,306 @@
+"""`cond`: one of two functions, chosen by a value that need not be known while it is traced.
+
+With a number at hand it is a Python branch. Under `jit` both branches are staged, and the equation
+`cond` runs the graph of one of them; under `vmap`, where each example chooses for itself, both run
+and every element is chosen. Traced values over which a branch closes are adopted as operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad import tree
+from funcgrad.compile.execute import execute
+from funcgrad.core.algebra import algebra
+from funcgrad.core.forms import HigherOrder
+from funcgrad.core.primitive import Params, Primitive
+from funcgrad.core.tracer import Tracer, bind, concrete, operand, type_of, value
+from funcgrad.core.types import Array, ArrayType, is_inexact, promote
+from funcgrad.errors import located
+from funcgrad.graph.build import stage
+from funcgrad.graph.interpret import evaluate
+from funcgrad.graph.ir import Graph
+from funcgrad.ops.arithmetic import cast, where
+from funcgrad.ops.shape import reshape
+from funcgrad.transforms.arguments import leaves_of, name_of
+from funcgrad.transforms.batch import BatchTracer
+from funcgrad.transforms.call import batched_graph, reverse_graphs, tangent_graph
+from funcgrad.transforms.results import handed_back
+
+__all__ = ["cond"]
+
+Function = Callable[..., Any]
+Branches = tuple[Graph, Graph]  # where the condition holds, and where not
+
+
+def _params(branches: Branches) -> Params:
+    return {"true": branches[0], "false": branches[1]}
+
+
+def _branches(params: Params) -> Branches:
+    return params["true"], params["false"]
+
+
+def _types(graph: Graph) -> list[ArrayType]:
+    return [v.type for v in graph.inputs]
+
+
+class CondPullback(Primitive):
+    """The node of a `cond`: the backward graphs of both branches, and the residuals of both."""
+
+    def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
+        cts = [algebra.zeros(t) if c is None else c for c, t in zip(g, node.outputs, strict=True)]
+        found = iter(bind(COND, [*node.saved, *cts], node.params))
+        return [None if p is None else next(found) for p in node.parents]
+
+
+class Cond(HigherOrder):
+    """The condition, and the operands of both branches."""
+
+    def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
+        return tuple(o.type for o in params["true"].outputs)
+
+    def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        branches = _branches(params)
+        nodes, (condition, *xs), _ = trace.split(args)
+        moving = tuple(
+            n is not None and is_inexact(type_of(x).dtype)
+            for n, x in zip(nodes[1:], xs, strict=True)
+        )
+        forward, backward = _reversed(branches, moving)
+        results = bind(self, [condition, *xs], _params(forward))
+        count = len(branches[0].outputs)
+        raw = {id(x) for x, n in zip(xs, nodes[1:], strict=True) if n is None}
+        saved = [trace.keep(r) if id(r) in raw else r for r in (condition, *results[count:])]
+        parents = (None, *(n if m else None for n, m in zip(nodes[1:], moving, strict=True)))
+        return trace.record_multiple(
+            COND_PULLBACK, parents, _params(backward), saved, results[:count]
+        )
+
+    def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        branches = _branches(params)
+        (condition, *xs), (_, *ts) = trace.split(args)
+        made, has = _pushed(branches, tuple(t is not None for t in ts))
+        given = [condition, *xs, *(t for t in ts if t is not None)]
+        results = bind(self, given, _params(made))
+        count = len(branches[0].outputs)
+        moved = iter(results[count:])
+        return tuple(
+            trace.dual(o, next(moved) if h else None)
+            for o, h in zip(results[:count], has, strict=True)
+        )
+
+    def map(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        (condition, *xs), (chosen, *batched) = trace.split(args)
+        one, other = (
+            batched_graph(graph, trace.size, tuple(batched)) for graph in _branches(params)
+        )
+        if chosen:
+            pairs = zip(evaluate(one, *xs), evaluate(other, *xs), strict=True)
+            found = [_chosen(condition, a, b) for a, b in pairs]
+        else:
+            found = bind(self, [condition, *xs], _params((one, other)))
+        return tuple(BatchTracer(o, trace) for o in found)
+
+
+def _chosen(condition: Array, a: Array, b: Array) -> Array:
+    """For each example its own branch."""
+    lanes = type_of(condition).shape
+    return where(reshape(condition, lanes + (1,) * (type_of(a).ndim - 1)), a, b)
+
+
+def _run(condition: Any, *xs: Any, true: Graph, false: Graph) -> tuple[Any, ...]:
+    return execute(true if condition else false, *xs)
+
+
+COND = Cond("cond", _run)
+COND_PULLBACK = CondPullback("cond_pullback", lambda *_: ())
+
+
+def _reversed(branches: Branches, mask: tuple[bool, ...]) -> tuple[Branches, Branches]:
+    """Forward graphs that return the residuals of both branches, and backward graphs.
+
+    The residuals of the branch that is not taken are zeros, which nobody reads.
+    """
+    key = ("cond", mask, branches[1])
+    if key not in branches[0].derived:
+        count = len(branches[0].outputs)
+        (one, back_one), (other, back_other) = (reverse_graphs(g, mask) for g in branches)
+        kept_one, kept_other = ([o.type for o in g.outputs[count:]] for g in (one, other))
+
+        def run_one(*xs: Array) -> list[Array]:
+            return [*evaluate(one, *xs), *map(_nothing, kept_other)]
+
+        def run_other(*xs: Array) -> list[Array]:
+            found = evaluate(other, *xs)
+            return [*found[:count], *map(_nothing, kept_one), *found[count:]]
+
+        n, m = len(kept_one), len(kept_other)
+        cts = _types(back_one)[n:]
+        saved = [*kept_one, *kept_other, *cts]
+        branches[0].derived[key] = (
+            tuple(_staged(run, _types(g)) for run, g in ((run_one, one), (run_other, other))),
+            (
+                _staged(lambda *xs: evaluate(back_one, *xs[:n], *xs[n + m :]), saved),
+                _staged(lambda *xs: evaluate(back_other, *xs[n:]), saved),
+            ),
+        )
+    found: tuple[Branches, Branches] = branches[0].derived[key]
+    return found
+
+
+def _nothing(kind: ArrayType) -> Any:
+    """A residual that nobody reads."""
+    return np.zeros(kind.shape, kind.dtype)[()]
+
+
+def _pushed(branches: Branches, mask: tuple[bool, ...]) -> tuple[Branches, tuple[bool, ...]]:
+    """The branches with tangents of those outputs that have one in either, and which these are."""
+    pushed = [tangent_graph(g, mask) for g in branches]
+    has = tuple(a or b for a, b in zip(pushed[0][1], pushed[1][1], strict=True))
+    count = len(has)
+
+    def whole(graph: Graph, own: tuple[bool, ...]) -> Graph:
+        def run(*xs: Array) -> list[Array]:
+            found = evaluate(graph, *xs)
+            moved = iter(found[count:])
+            tangents = [
+                next(moved) if mine else algebra.zeros(_strong(o.type))
+                for o, mine, wanted in zip(graph.outputs, own, has, strict=False)
+                if wanted
+            ]
+            return [*found[:count], *tangents]
+
+        return graph if own == has else _staged(run, _types(graph))
+
+    one, other = (whole(*each) for each in pushed)
+    return (one, other), has
+
+
+def _strong(kind: ArrayType) -> ArrayType:
+    return ArrayType(kind.shape, kind.dtype)
+
+
+def _staged(run: Callable[..., Sequence[Array]], types: Sequence[ArrayType]) -> Graph:
+    graph, adopted = stage(run, types)
+    assert not adopted
+    return graph
+
+
+# ------------------------------------------------------------------------------- the function
+
+
+def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any) -> Any:
+    """``true_fun(*operands)`` where `pred` holds, else ``false_fun(*operands)``.
+
+    Parameters
+    ----------
+    pred : scalar
+        A bool or a number, of which 0 is false. It may be traced.
+    true_fun, false_fun : callable
+        Functions of the operands. They may close over traced values. Where `pred` is known, one
+        of them is called and nothing is asked of the other. Under `jit` both are traced, and under
+        `vmap` with a `pred` for each example both run: they have to return trees of the same
+        structure, shapes and kinds of number.
+    *operands
+        Trees of arrays.
+
+    Returns
+    -------
+    tree
+        What the chosen function returns. Its gradient is that of the chosen function; the other
+        one contributes exactly 0, even if its own derivative is infinite or NaN.
+
+    Raises
+    ------
+    ValueError
+        `pred` is no scalar.
+    TypeError
+        The functions return different trees, shapes or dtypes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> f = fg.jit(lambda x: fg.cond(x > 0, np.sqrt, lambda v: v**2, x))
+    >>> f(4.0), fg.grad(f)(4.0), fg.grad(f)(-3.0)
+    (np.float64(2.0), np.float64(0.25), np.float64(-6.0))
+    """
+    condition = operand(pred)
+    if type_of(condition).shape != ():
+        raise ValueError(
+            located(
+                f"the condition of cond has shape {type_of(condition).shape}, not (); choose "
+                "between the elements of arrays with funcgrad.numpy.where"
+            )
+        )
+    if concrete(condition):
+        return true_fun(*operands) if value(condition) else false_fun(*operands)
+    leaves, definition = leaves_of(operands, "the operands of cond")
+    (one, mine, out), (other, theirs, out_other) = (
+        _branch(f, leaves, definition) for f in (true_fun, false_fun)
+    )
+    if out != out_other:
+        raise TypeError(
+            located(
+                f"the functions of cond return different trees: {name_of(true_fun)} {out}, "
+                f"{name_of(false_fun)} {out_other}"
+            )
+        )
+    results = _common_types(one, other, out)
+    given = [*leaves, *mine, *theirs]
+    types = [type_of(x) for x in given]
+    own, first = range(len(leaves)), len(leaves) + len(mine)
+    branches = (
+        _fitted(one, [*own, *range(len(leaves), first)], types, results),
+        _fitted(other, [*own, *range(first, len(given))], types, results),
+    )
+    given = [condition, *given]
+    return handed_back(out, bind(COND, given, _params(branches)), given)
+
+
+def _branch(
+    f: Function, leaves: Sequence[Array], definition: tree.TreeDef
+) -> tuple[Graph, list[Tracer], tree.TreeDef]:
+    """The graph of a branch, the traced values that it adopted, and the tree of its result."""
+    out: list[tree.TreeDef] = []
+
+    def flat(*xs: Any) -> list[Any]:
+        outputs, made = leaves_of(f(*tree.unflatten(definition, xs)), f"the output of {name_of(f)}")
+        out.append(made)
+        return outputs
+
+    graph, adopted = stage(flat, [type_of(x) for x in leaves], leaves)
+    return graph, adopted, out[0]
+
+
+def _common_types(one: Graph, other: Graph, out: tree.TreeDef) -> list[ArrayType]:
+    """The types of the results; a Python number takes the dtype of the other branch."""
+    found = []
+    paths, _ = tree.flatten_with_paths(tree.unflatten(out, range(len(one.outputs))))
+    for (path, _), a, b in zip(paths, one.outputs, other.outputs, strict=True):
+        x, y = a.type, b.type
+        if x.shape != y.shape or (x.dtype != y.dtype and not (x.weak or y.weak)):
+            raise TypeError(
+                located(f"the functions of cond return {x} and {y} as the output{path}")
+            )
+        found.append(x if x == y else ArrayType(x.shape, promote(x, y)))
+    return found
+
+
+def _fitted(
+    graph: Graph, own: Sequence[int], types: Sequence[ArrayType], results: Sequence[ArrayType]
+) -> Graph:
+    """The graph over the operands of both branches, of which it takes its `own`."""
+
+    def run(*xs: Array) -> list[Array]:
+        outs = evaluate(graph, *(xs[k] for k in own))
+        return [
+            o if type_of(o) == kind else cast(o, kind.dtype)
+            for o, kind in zip(outs, results, strict=True)
+        ]
+
+    return _staged(run, types)
