@@ -53,7 +53,10 @@ def run(
     if not retain_graph:
         for node in needed:
             if node.keeps:
-                node.release()
+                if node.hot:
+                    node.saved, node.origins = FREED, ()
+                else:
+                    node.release()
     return found
 
 

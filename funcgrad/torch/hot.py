@@ -9,11 +9,12 @@ same results and nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from funcgrad.core.forms import Elementwise
 from funcgrad.core.tracer import EMPTY
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes
@@ -29,17 +30,18 @@ NodeClass = type[GradNode]
 TEMPLATE = """
 class HotNode(Base):
     __slots__ = ()
-    hot = True
+    hot, keeps = True, {keeps}
+    prim, params, fix, line = prim, EMPTY, None, None
+    {constant}
     def pull_quick(self, cts, g):
         out, a, b = self.saved
         p, q = self.parents
 {pull}
 
-def record(t, u):
+def record(call, t, u):
     a, b = t.value, {other}
-    out = modes.hot(ufunc, a, b)
-    r = new(RootTracer)
-    r.value = out
+    r = RootTracer()
+    r.value = out = {call}(ufunc, a, b)
     r.owner = ROOT
     r.kind = t.kind
     r.held_version = None
@@ -51,15 +53,10 @@ def record(t, u):
 """
 
 NODE = """
-    node = r.node = new(HotNode)
-    node.prim = prim
-    node.params = EMPTY
-    node.fix = node.extra = node.line = None
+    node = r.node = HotNode()
     node.parents = {parents}
-    node.saved = {saved}
-    node.origins = {origins}
-    node.counts = {counts}
-    node.made = {made}
+    node.extra = None
+    {fields}
     node.seq = next(seq)
 """
 
@@ -68,13 +65,26 @@ def _write(prim: Any, mask: int, number: bool, base: NodeClass) -> Record:
     """The recorder for operands of `mask` that require grad; the second may be a number."""
     count = prim.ufunc.nin
     pull, scope = quick_pull(prim, mask)
+    tensors = ["t"] if number or count == 1 else ["t", "u"]
+    numbers = ["None"] * (count - len(tensors))
+    flags = prim.saved_flags(mask, count)
+    fields, constant = _fields(base, tensors, numbers, flags)
+    node = NODE.format(
+        parents=_listed([f"{t}.node" for t in tensors] + numbers), fields="\n    ".join(fields)
+    )
     text = TEMPLATE.format(
         pull=pull or "        ...",
         other="u" if number else "u.value",
-        node=_node_text(prim, mask, number, base) if mask else "r.node = None",
+        node=node.strip() if mask else "r.node = None",
+        constant="\n    ".join(constant),
+        keeps=any(flags),
+        # where Python code runs, finalizers may run that compute with tensors, too
+        call="call" if isinstance(prim.ufunc, np.ufunc) else "modes.silent.copy().run",
     )
     if count == 1:
-        text = text.replace("record(t, u)", "record(t)").replace("ufunc, a, b", "ufunc, a")
+        text = text.replace("record(call, t, u)", "record(call, t)").replace(
+            "(ufunc, a, b", "(ufunc, a"
+        )
         text = text.replace("a, b = t.value, u.value", "a = t.value")
         text = text.replace("p, q =", "p, =").replace("out, a, b = self", "out, a = self")
     scope |= {"prim": prim, "ufunc": prim.ufunc, "modes": modes, "new": new, "seq": seq}
@@ -86,28 +96,35 @@ def _write(prim: Any, mask: int, number: bool, base: NodeClass) -> Record:
     return made
 
 
-def _node_text(prim: Any, mask: int, number: bool, base: NodeClass) -> str:
-    """What fills the node: its saved values, with the versions of those that PyTorch saves too."""
-    count = prim.ufunc.nin
-    flags = prim.saved_flags(mask, count)
+def _fields(
+    base: NodeClass, tensors: list[str], numbers: list[str], flags: Sequence[bool]
+) -> tuple[list[str], list[str]]:
+    """What fills a node, and what is the same for all nodes of its class.
+
+    The versions of what PyTorch saves, too, are watched; of the rest the node shall have a copy
+    should it be written.
+    """
     names = (*base.saved_names, "", "", "")
-    tensors = ["t"] if number or count == 1 else ["t", "u"]
     watched = [t if flags[k + 1] and names[k + 1] else None for k, t in enumerate(tensors)]
-    watched += [None] * (count - len(tensors))
-    text = NODE.format(
-        parents=_listed([f"{t}.node" for t in tensors] + ["None"] * (count - len(tensors))),
-        saved=_listed([v if f else "None" for v, f in zip(("out", "a", "b"), flags, strict=False)]),
-        origins=_listed([t or "None" for t in watched]),
-        counts=_listed([COUNT.format(t) if t else "0" for t in watched]),
-        made="(r.version, 0)" if flags[0] and names[0] else "None",
-    )
+    saved = [v if f else "None" for v, f in zip(("out", "a", "b"), flags, strict=False)]
+    fields = {
+        "saved": _listed(saved),
+        "origins": _listed([t or "None" for t in watched] + numbers),
+        "counts": _listed([COUNT.format(t) if t else "0" for t in watched] + ["0"] * len(numbers)),
+        "made": "(r.version, 0)" if flags[0] and names[0] else "None",
+    }
+    varying = {
+        "saved": any(flags), "origins": any(flags), "counts": any(watched),
+        "made": flags[0] and names[0],
+    }  # fmt: skip
+    text = [f"node.{name} = {value}" for name, value in fields.items() if varying[name]]
     quiet = [("r", 0)] if flags[0] and not names[0] else []
     quiet += [(t, k + 1) for k, t in enumerate(tensors) if flags[k + 1] and not names[k + 1]]
-    text += "".join(f"    {t}.version.kept_by(node, {slot})\n" for t, slot in quiet)
-    return text.strip()
+    text += [f"{t}.version.kept_by(node, {slot})" for t, slot in quiet]
+    return text, [f"{name} = {value}" for name, value in fields.items() if not varying[name]]
 
 
-COUNT = "0 if {0}.held_version is None else {0}.held_version.count"
+COUNT = "0 if {0}.held_version is None else {0}.held_version.so_far"
 
 
 def _listed(items: list[str]) -> str:
@@ -115,57 +132,58 @@ def _listed(items: list[str]) -> str:
 
 
 def suits(op: Any) -> bool:
-    """Whether the operation is elementwise, by a ufunc of NumPy, with a derivative."""
+    """Whether the operation is elementwise and has a derivative."""
     prim = getattr(op, "primitive", None)
-    if prim is None or not isinstance(getattr(prim, "ufunc", None), np.ufunc):
-        return False
-    return bool(prim.partials)
+    return isinstance(prim, Elementwise) and prim.differentiable
 
 
-def unary(op: Any, node: NodeClass) -> Callable[[Any], Tensor | None]:
-    """A function that records `op` of a tensor on the hot path, or gives None."""
+def unary(op: Any, node: NodeClass, general: Any) -> Any:
+    """A function that records `op` of a tensor on the hot path, or else calls `general`."""
     prim = op.primitive
     recorders: list[Record | None] = [None, None]
 
-    def fast(x: Any) -> Tensor | None:
-        if not isinstance(x, Tensor) or x._link is not None or not modes.hot:
-            return None
-        t = x._t
-        if type(t) is not RootTracer or t.kind is None:
-            return None
-        mask = t.node is not None
-        record = recorders[mask]
-        if record is None:
-            record = recorders[mask] = _write(prim, int(mask), False, node)
-        return record(t)
+    def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+        call = modes.hot
+        if call is not None and out is None and isinstance(input, Tensor) and input._link is None:
+            t = input._t
+            if type(t) is RootTracer and t.kind is not None:
+                mask = t.node is not None
+                return (recorders[mask] or written(mask))(call, t)
+        made: Tensor = general(input, out=out)
+        return made
 
-    return fast
+    def written(mask: bool) -> Record:
+        record = recorders[mask] = _write(prim, int(mask), False, node)
+        return record
+
+    return function
 
 
-def binary(op: Any, node: NodeClass) -> Callable[[Any, Any], Tensor | None]:
+def binary(op: Any, node: NodeClass, general: Any) -> Any:
     """As `unary`, of a tensor and a tensor of the same kind or a Python number."""
     prim = op.primitive
     recorders: list[Record | None] = [None] * 6
 
-    def fast(x: Any, y: Any) -> Tensor | None:
-        if x._link is not None or not modes.hot:
-            return None
+    def operator(x: Tensor, y: Any) -> Any:
+        call = modes.hot
+        if call is None or x._link is not None:
+            return general(x, y)
         t = x._t
         if type(t) is not RootTracer or (kind := t.kind) is None:
-            return None
-        if type(y) is float or type(y) is int:
+            return general(x, y)
+        if isinstance(y, Tensor):
+            if y._link is None:
+                u = y._t
+                if type(u) is RootTracer and u.kind is kind:
+                    mask = (t.node is not None) | (u.node is not None) << 1
+                    return (recorders[mask] or written(mask))(call, t, u)
+        elif type(y) is float or type(y) is int:
             mask = 4 if t.node is None else 5
-            return (recorders[mask] or written(mask))(t, y)
-        if not isinstance(y, Tensor) or y._link is not None:
-            return None
-        u = y._t
-        if type(u) is not RootTracer or u.kind is not kind:
-            return None
-        mask = (t.node is not None) | (u.node is not None) << 1
-        return (recorders[mask] or written(mask))(t, u)
+            return (recorders[mask] or written(mask))(call, t, y)
+        return general(x, y)
 
     def written(mask: int) -> Record:
         record = recorders[mask] = _write(prim, mask & 3, mask >= 4, node)
         return record
 
-    return fast
+    return operator

@@ -79,13 +79,10 @@ writes = Writes()
 class Version:
     """Counts the in-place changes of a storage; shared by a tensor, its views and detached ones."""
 
-    __slots__ = ("inference", "keepers", "so_far", "writer")
-
-    def __init__(self, inference: bool = False) -> None:
-        self.so_far = 0
-        self.inference = inference
-        self.writer: Any = None  # the name of the operation that changed the storage last
-        self.keepers: Any = None  # of nodes that have saved it where PyTorch's do not
+    so_far = 0
+    inference = False
+    writer: Any = None  # the name of the operation that changed the storage last
+    keepers: Any = None  # of nodes that have saved it where PyTorch's do not
 
     @property
     def count(self) -> int:
@@ -141,7 +138,7 @@ class RootTracer(TapeTracer):
         """Made when it is first asked for; most tensors are never written."""
         found = self.held_version
         if found is None:
-            found = self.held_version = Version(False)
+            found = self.held_version = Version()
         return found
 
     @version.setter
@@ -159,7 +156,8 @@ def plain(x: Array) -> RootTracer:
     t = new(RootTracer)
     t.value, t.owner, t.node, t.kind = x, ROOT, None, None
     if modes.inference:
-        t.held_version = Version(True)
+        t.held_version = Version()
+        t.held_version.inference = True
     else:
         t.kind, t.held_version = ROOT.kind_of(x), None
     return t
@@ -286,6 +284,21 @@ SHOWN = {
 }
 
 
+FIELDS = (
+    "prim",
+    "params",
+    "fix",
+    "seq",
+    "extra",
+    "made",
+    "line",
+    "origins",
+    "counts",
+    "saved",
+    "parents",
+)
+
+
 class GradNode(NodeFace, OpNode):
     """An operation on tensors; the classes that users see derive from it, one for each name.
 
@@ -332,6 +345,17 @@ class GradNode(NodeFace, OpNode):
             prim: Any = self.prim
             self.send(cts, prim.vjp(self, g, quick=True))
 
+    def become(self, kind: type[GradNode]) -> None:
+        """Be of another class, which shows the same operation by another name."""
+        if not self.hot:
+            self.__class__ = kind
+            return
+        fields = {name: getattr(self, name) for name in FIELDS}  # some of them in the class
+        self.__class__ = kind
+        for name, value in fields.items():
+            setattr(self, name, value)
+        self.source = self.inner = None
+
     def check(self) -> None:
         """Raise when what a custom function saved has been given back or changed."""
 
@@ -340,11 +364,13 @@ class GradNode(NodeFace, OpNode):
         saved = self.saved
         if saved is FREED or saved is None:
             return
+        if self.hot:
+            self.saved, self.origins = FREED, ()
+            return
         for s in saved if type(saved) is tuple else (saved,):
             if s is not None:
                 self.saved, self.origins, self.counts, self.made = FREED, (), (), None
-                if not self.hot:
-                    self.source = self.inner = None
+                self.source = self.inner = None
                 return
 
 
@@ -631,7 +657,7 @@ def _remember(node: GradNode, prim: Primitive, args: Sequence[Array], params: Pa
     Its residuals are arrays of any origin, so an operand counts as saved if it shares their memory.
     """
     node.source = prim, args, params
-    node.__class__ = default_class(prim)
+    node.become(default_class(prim))
     held = _arrays(node.saved)
     node.origins = tuple(
         a if type(a) is RootTracer and any(np.may_share_memory(a.value, r) for r in held) else None

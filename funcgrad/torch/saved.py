@@ -21,6 +21,7 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.modes import modes
 from funcgrad.torch.root import (
+    FIELDS,
     FREED,
     PACKING,
     ROOT,
@@ -277,8 +278,9 @@ def _unpacked_all(node: GradNode, saved: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _twin(node: Any, saved: Any, parents: tuple[Any, ...]) -> Any:
-    twin = new(type(node))
-    for name in ("prim", "params", "fix", "seq", "extra", "made", "line", "origins", "counts"):
+    kind: Any = type(node)
+    twin: Any = new(kind.__base__ if node.hot else kind)  # a hot one has fields in its class
+    for name in FIELDS:
         setattr(twin, name, getattr(node, name))
     if hasattr(node, "outputs"):
         twin.outputs = node.outputs

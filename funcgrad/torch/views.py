@@ -42,7 +42,7 @@ Read = Callable[[Any], Any]
 def rename(x: Any, name: str, saved_names: tuple[str, ...] = ()) -> Any:
     """Give the node of the tracer `x` PyTorch's name of the operation that was applied."""
     if type(x) is RootTracer and isinstance(x.node, GradNode):
-        x.node.__class__ = node_class(name, saved_names)
+        x.node.become(node_class(name, saved_names))
     return x
 
 

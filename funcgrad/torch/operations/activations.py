@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from funcgrad.ops import activation
+from funcgrad.torch import hot
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.common import boxed, computed, inplace, install, named
 from funcgrad.torch.operations.promotion import content, dtype_of
@@ -17,6 +18,10 @@ RELU = named("ReluBackward0", "result")
 
 def relu(input: Tensor) -> Tensor:
     """The positive part of each element; its derivative at 0 is 0."""
+    return RECTIFIED(input)  # type: ignore[no-any-return]
+
+
+def _relu(input: Tensor, *, out: Tensor | None) -> Tensor:
     x = content(input, "relu")
     kind = dtype_of(x).kind
     if kind == "b":
@@ -26,5 +31,6 @@ def relu(input: Tensor) -> Tensor:
     return boxed(computed(activation.relu, x), RELU)
 
 
+RECTIFIED = hot.unary(activation.relu, RELU, _relu)
 relu_ = inplace(relu, "relu_")
 install(relu=relu, relu_=relu_)

@@ -279,7 +279,7 @@ def _in_place(function: Callable[..., Tensor], name: str, node: Callable[[str], 
             self._t = new
             return self
         if isinstance(new.node, GradNode):
-            new.node.__class__ = node_class(node(type(new.node).__name__))
+            new.node.become(node_class(node(type(new.node).__name__)))
         new.version.count += 1
         self._t = new
         if self._link is not None:

@@ -54,7 +54,7 @@ def boxed(x: Array, node: NodeClass | None = None) -> Tensor:
     if type(x) is RootTracer and node is not None:
         made = x.node
         if isinstance(made, GradNode):
-            made.__class__ = node
+            made.become(node)
             keep_quietly(made, x)
     return box(x)
 
@@ -64,7 +64,7 @@ def boxed_all(xs: Sequence[Array], node: NodeClass) -> tuple[Tensor, ...]:
     for x in xs:
         if type(x) is RootTracer and type(x.node) is Pick:
             made = x.node.parents[0]
-            made.__class__ = node
+            made.become(node)
             keep_quietly(made, None)
             break
     return tuple(map(box, xs))

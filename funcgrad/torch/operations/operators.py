@@ -99,21 +99,17 @@ SWAPPED: dict[str, Any] = {
     "truediv": _over,
 }
 HOT = {
-    "add": hot.binary(ops.add, arithmetic.ADD),
-    "sub": hot.binary(ops.subtract, arithmetic.SUB),
-    "mul": hot.binary(ops.multiply, arithmetic.MUL),
-    "truediv": hot.binary(ops.divide, arithmetic.DIV),
+    "add": (ops.add, arithmetic.ADD),
+    "sub": (ops.subtract, arithmetic.SUB),
+    "mul": (ops.multiply, arithmetic.MUL),
+    "truediv": (ops.divide, arithmetic.DIV),
 }
 
 
-def _fast(first: Callable[[Any, Any], Tensor | None], general: Any) -> Any:
-    """The operator with the hot path in front."""
-
-    def dunder(self: Tensor, other: Any) -> Any:
-        made = first(self, other)
-        return general(self, other) if made is None else made
-
-    dunder.__name__ = dunder.__qualname__ = general.__name__
+def _fast(core: Any, node: Any, name: str) -> Any:
+    """An operator with the hot path in front."""
+    dunder = hot.binary(core, node, getattr(Tensor, name))
+    dunder.__name__ = dunder.__qualname__ = name
     return dunder
 
 
@@ -126,9 +122,9 @@ for _name in ("lt", "le", "gt", "ge"):
     setattr(Tensor, f"__{_name}__", _ordering(getattr(comparison, _name), f"__{_name}__"))
 for _name in ("eq", "ne"):
     setattr(Tensor, f"__{_name}__", _equality(getattr(comparison, _name), f"__{_name}__"))
-for _name, _first in HOT.items():
+for _name, (_core, _node) in HOT.items():
     for _dunder in (
         (f"__{_name}__", f"__r{_name}__") if _name in ("add", "mul") else (f"__{_name}__",)
     ):
-        setattr(Tensor, _dunder, _fast(_first, getattr(Tensor, _dunder)))
+        setattr(Tensor, _dunder, _fast(_core, _node, _dunder))
 install(__neg__=arithmetic.neg, __pos__=arithmetic.positive, __invert__=_inverted)

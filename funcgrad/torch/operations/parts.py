@@ -130,7 +130,7 @@ def views_of(x: Tensor, parts: Sequence[tuple[Any, ...]], name: str) -> tuple[Te
     first = out[0]._t if out else None
     if type(first) is RootTracer and first.node is not None:
         made = PARTS(x._t, parts=tuple(map(index.encode, parts)))
-        made[0].node.parents[0].__class__ = node_class(name)
+        made[0].node.parents[0].become(node_class(name))
         for o, piece in zip(out, made, strict=True):
             o._t.node = piece.node
     return tuple(out)

@@ -60,13 +60,7 @@ def unary(
     which PyTorch has no `kernel`.
     """
 
-    first = hot.unary(core, node) if hot.suits(core) and "f" not in refused else None
-
-    def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-        if first is not None and out is None:
-            made = first(input)
-            if made is not None:
-                return made
+    def general(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         x = content(input, name)
         if refused:
             refuse_kinds(kernel, refused, x)
@@ -75,6 +69,8 @@ def unary(
         result = boxed(computed(core, x), node)
         return result if out is None else into(out, result, name)
 
+    fast = hot.suits(core) and "f" not in refused
+    function = hot.unary(core, node, general) if fast else general
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{name}` of each element."
     setattr(Tensor, name, function)

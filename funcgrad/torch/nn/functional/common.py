@@ -98,7 +98,7 @@ def renamed(x: Tensor, name: str, *saved: str, shown: tuple[int, ...] | None = N
     """Give the node of `x` another name: PyTorch's for the same operation, reached otherwise."""
     t = x._t
     if type(t) is RootTracer and isinstance(t.node, GradNode):
-        t.node.__class__ = named(name, *(saved or type(t.node).saved_names), shown=shown)
+        t.node.become(named(name, *(saved or type(t.node).saved_names), shown=shown))
     return x
 
 

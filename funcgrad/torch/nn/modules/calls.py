@@ -281,7 +281,7 @@ def _handed_on(values: tuple[Any, ...]) -> tuple[Any, Any, list[int]]:
             view._t.node = piece.node
             node = edge_of(piece.node)[0]
     assert node is not None
-    node.__class__ = node_class(NODE)
+    node.become(node_class(NODE))
     out = list(values)
     for k, view in zip(places, views, strict=True):
         out[k] = view
