@@ -80,12 +80,16 @@ class Store(NamedTuple):
 
 
 class Accumulate(NamedTuple):
-    """buffer[address] = op(buffer[address], value); each iteration has an element of its own."""
+    """buffer[address] = op(buffer[address], value).
+
+    Each iteration has an element of its own, unless it is shared.
+    """
 
     address: Address
     op: str
     value: Operand
     dtype: str
+    shared: bool = False
 
 
 class Combine(NamedTuple):

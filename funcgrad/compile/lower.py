@@ -31,7 +31,7 @@ from funcgrad.compile.loops import (
 )
 from funcgrad.compile.scalars import REDUCTIONS, Scalar, cost
 from funcgrad.compile.values import Values
-from funcgrad.graph.ir import Var
+from funcgrad.graph.ir import Equation, Var
 from funcgrad.passes.fuse import Plan
 from funcgrad.passes.region import Reduction, Region
 from funcgrad.passes.views import whole
@@ -349,6 +349,9 @@ class _Lowering(Values):
         op = REDUCTIONS[e.prim.name]
         dtype = self.dtype(v)
         x = self.writer(2).cast(x, dtype)
+        if r.scatters:
+            self.scatter(e, x, dtype, body)
+            return
         if self.is_column(r):
             self.add_to_column(v, op, x, dtype, body)
             return
@@ -396,6 +399,19 @@ class _Lowering(Values):
         terms = self.terms(("column", name), found)
         n = self.code.integer(("width", name), width)
         body.append(Accumulate(Address(name, (*terms, ("chunk", n))), op, x.operand, dtype))
+
+    def scatter(self, e: Equation, x: Scalar, dtype: str, body: list[Any]) -> None:
+        """Add the element where its positions say, in the result of this chunk."""
+        (v,) = e.outputs
+        name = self.partial(v, v.type.size)
+        taken, strides = len(e.inputs) - 1, whole(v).strides
+        tail = [None if a is None else a.find() for a in self.labels(e)]
+        rest = len(strides) - taken
+        found = access(tuple(tail[len(tail) - rest :]), strides[taken:])
+        positions = self.positions(e, 2, v.type.shape, strides)
+        n = self.code.integer(("width", name), v.type.size)
+        terms = (*self.terms(("scatter", name), found), *positions, ("chunk", n))
+        body.append(Accumulate(Address(name, terms), "add", x.operand, dtype, True))
 
     def total(self, v: Var, r: Reduction, around: For) -> bool:
         """Hand a row's part of a total to the carry of the loop over rows; False if it is none."""

@@ -309,7 +309,16 @@ def apply(w: Writer, e: Equation, resolved: Resolved, xs: Sequence[Scalar]) -> S
 
 
 # what a loop does for each reduction
-REDUCTIONS = {"sum": "add", "max": "max", "min": "min", "prod": "mul", "any": "or", "all": "and"}
+REDUCTIONS = {
+    "sum": "add",
+    "scatter_add": "add",
+    "max": "max",
+    "min": "min",
+    "prod": "mul",
+    "any": "or",
+    "all": "and",
+}
+INDICES = ("int64", "int32")
 REDUCED = {
     "sum": "fi",
     "max": "f",
@@ -322,12 +331,21 @@ REDUCED = {
 
 def reduces(e: Equation) -> bool:
     """Whether an equation is a reduction that a loop can do in the dtype of its operand."""
+    if e.prim.name == "scatter_add":
+        return _scatters(e)
     kinds = REDUCED.get(e.prim.name)
     if kinds is None or len(e.inputs) != 1:
         return False
     x, out = e.inputs[0].type, e.outputs[0].type
     plain = x.dtype == out.dtype and x.dtype in NATIVE and not x.weak
     return plain and x.dtype.kind in kinds and x.size > 0 and not e.params.get("dtype")
+
+
+def _scatters(e: Equation) -> bool:
+    g, *at = (a.type for a in e.inputs)
+    out = e.outputs[0].type
+    known = g.dtype == out.dtype and g.dtype in NATIVE and g.dtype.kind in "fi" and not g.weak
+    return known and out.size > 0 and all(i.dtype.name in INDICES and i.size for i in at)
 
 
 def moves(e: Equation) -> bool:
@@ -339,5 +357,5 @@ def moves(e: Equation) -> bool:
     if any(t.dtype not in NATIVE for t in (*types, out)):
         return False
     if e.prim.name == "gather":
-        return types[0].size > 0 and all(i.dtype.name in ("int64", "int32") for i in types[1:])
+        return types[0].size > 0 and all(i.dtype.name in INDICES for i in types[1:])
     return pieces(e) is not None and out.ndim > 0 and out.size > 0

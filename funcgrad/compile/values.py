@@ -8,6 +8,7 @@ bounds only. What was computed at some cost for an earlier stage is read again f
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,9 +102,12 @@ class Values:
                 stage += 1
             self.depends[v], self.stage[v] = depends, stage
         for v in self.outputs:
-            if v not in self.region.late:
+            if v not in self.region.late and not self.scatters(v):
                 own = [None if a is None else a.find() for a in self.plan.labels[v]]
                 self.accesses[v] = access(tuple(own), whole(v).strides)
+
+    def scatters(self, v: Var) -> bool:
+        return v in self.reductions and self.reductions[v].scatters
 
     def bounds(self, e: Equation, number: int, labels: Labels) -> frozenset[Axis]:
         """The axes along which an equation puts pieces together."""
@@ -119,7 +123,7 @@ class Values:
 
     def read(self, e: Equation, number: int, k: int, a: Var, labels: Labels) -> frozenset[Axis]:
         view = self.plan.views[a]
-        if e.outputs[0] in self.reductions:
+        if e.outputs[0] in self.reductions and e.prim.name != "scatter_add":
             own = labels
         else:
             own = tuple(None if p is None else labels[p] for p in spread(e, k))
@@ -155,8 +159,8 @@ class Values:
         return 1 if depends <= self.rows_axes else 2
 
     def is_column(self, r: Reduction) -> bool:
-        """Whether the rows are summed, for every element of a row."""
-        return (
+        """Whether the rows are summed, for every element of a row, or of the whole result."""
+        return r.scatters or (
             r.domain == self.region.axes
             and r.over != r.domain
             and not (r.over <= frozenset(a for d in self.layout.inner for a in d.axes))
@@ -268,12 +272,25 @@ class Values:
         number = self.number_of[id(e)]
         view = self.plan.views[a]
         key = ("gather", number)
-        w = self.writer(level)
-        moving = self.address((key, "base"), view.base, view.offset, self.loads[number, 0].access)
-        terms = list(moving.terms)
+        read = self.loads[number, 0]
+        moving = self.address((key, "base"), view.base, view.offset, read.access)
+        terms = self.positions(e, level, view.shape, view.strides)
+        dtype = NATIVE[view.base.type.dtype]
+        name = self.code.fresh()
+        self.blocks[level].append(
+            Load(name, dtype, Address(moving.buffer, (*moving.terms, *terms), moving.offset))
+        )
+        return Scalar(name, dtype)
+
+    def positions(
+        self, e: Equation, level: int, shape: Sequence[int], strides: Sequence[int]
+    ) -> list[tuple[str, Term]]:
+        """The terms of an address at positions along the leading axes, which have to be inside."""
+        w, terms = self.writer(level), []
+        key = (e.prim.name, self.number_of[id(e)])
         for k in range(1, len(e.inputs)):
             at = w.cast(self.operand(e, k, level), "int64")
-            extent = self.code.integer(("size", key, k), view.shape[k - 1])
+            extent = self.code.integer(("size", key, k), shape[k - 1])
             n = Scalar(extent, "int64")  # type: ignore[arg-type]
             zero = w.number(0, at)
             at = w.select(w.compare("lt", at, zero), w("add", at, n), at)
@@ -283,14 +300,8 @@ class Values:
             self.code.requires = True
             at = w.select(held, at, zero)
             assert isinstance(at.operand, str)
-            stride = self.code.stride(("step", key, k), view.strides[k - 1])
-            terms.append((at.operand, stride))
-        dtype = NATIVE[view.base.type.dtype]
-        name = self.code.fresh()
-        self.blocks[level].append(
-            Load(name, dtype, Address(moving.buffer, tuple(terms), moving.offset))
-        )
-        return Scalar(name, dtype)
+            terms.append((at.operand, self.code.stride(("step", key, k), strides[k - 1])))
+        return terms
 
     # ------------------------------------------------------------------------------- pieces
 

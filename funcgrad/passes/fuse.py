@@ -9,12 +9,21 @@ what lies in memory are only strides. Everything else is a step of the host prog
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
-from funcgrad.passes.operands import held, spread
-from funcgrad.passes.region import Axis, Labels, Reduction, Region, inner_axes, size
+from funcgrad.passes.operands import domain, held, spread
+from funcgrad.passes.region import (
+    COLUMN_LIMIT,
+    Axis,
+    Labels,
+    Reduction,
+    Region,
+    inner_axes,
+    size,
+)
 from funcgrad.passes.views import VIEWS, View, keeps_elements, view_of, whole
 
 __all__ = ["Plan", "fuse"]
@@ -263,6 +272,8 @@ class _Fusion:
     # ------------------------------------------------------------------------- reductions
 
     def add_reduction(self, e: Equation) -> None:
+        if e.prim.name == "scatter_add":
+            return self.add_elementwise(e)
         x = e.inputs[0]
         (v,) = e.outputs
         if isinstance(x, Literal) or x in self.plan.uniform:
@@ -383,14 +394,26 @@ class _Fusion:
         external = [a for a in e.inputs if isinstance(a, Var) and a not in self.plan.uniform]
         if any(self.source(a) is None for a in external):
             return self.add_host(e)
-        labels: Labels = tuple(Axis(n) if n != 1 else None for n in v.type.shape)
+        labels: Labels = tuple(Axis(n) if n != 1 else None for n in domain(e))
         region = Region(0, axes=frozenset(a for a in labels if a is not None))
         region.number = self.new_unit(region, self.producers_of(external))
-        self.plan.labels[v], self.reduced[v] = labels, frozenset()
         for a in external:
             self.read(region, e, a, list(labels))
+        if e.prim.name == "scatter_add":
+            region.reductions.append(Reduction(v, region.axes, region.axes, True))
+            return self.place_scatter(e, region, labels)
+        self.plan.labels[v], self.reduced[v] = labels, frozenset()
         self.place(e, region)
         return None
+
+    def place_scatter(self, e: Equation, region: Region, labels: Labels) -> None:
+        """The result is read from memory: its axes are not those of the loops."""
+        (v,) = e.outputs
+        self.plan.domains[v] = labels
+        self.plan.labels[v], self.plan.views[v] = (), whole(v)
+        self.plan.escaping.add(v)
+        region.equations.append(e)
+        self.unit[v] = region.number
 
     def read(self, region: Region, e: Equation, a: Var, labels: list[Axis | None]) -> None:
         """Note along which axes an array in memory is walked."""
@@ -416,8 +439,11 @@ class _Fusion:
             return "two kernels would wait for each other"
         if any(self.memory(a) is None for a in outside):
             return "an operand has to be copied"
+        scatters = e.prim.name == "scatter_add"
+        if scatters and v.type.size > COLUMN_LIMIT and math.prod(domain(e)) > SMALL:
+            return "what it adds into is too large for each thread to have its own"
         trial = _Trial()
-        labels = [Axis(n) if n != 1 else None for n in v.type.shape]
+        labels = [Axis(n) if n != 1 else None for n in domain(e)]
         for k, a in enumerate(e.inputs):
             if a not in inside or not isinstance(a, Var):
                 continue
@@ -441,10 +467,12 @@ class _Fusion:
         if isinstance(inner, str):
             return inner
         reductions = [
-            Reduction(r.output, trial.set_of(r.domain), trial.set_of(r.over))
+            r._replace(domain=trial.set_of(r.domain), over=trial.set_of(r.over))
             for region in regions
             for r in region.reductions
         ]
+        if scatters:
+            reductions.append(Reduction(v, mine, mine, True))
         if inner_axes(axes, inner, reductions) is None:
             return "the reductions do not fit into one loop nest"
         trial.commit()
@@ -453,7 +481,11 @@ class _Fusion:
         for a in outside:
             self.escape(a)
             self.read(region, e, a, labels)
-        self.plan.labels[v] = tuple(None if a is None else a.find() for a in labels)
+        found = tuple(None if a is None else a.find() for a in labels)
+        if scatters:
+            self.place_scatter(e, region, found)
+            return None
+        self.plan.labels[v] = found
         self.reduced[v] = frozenset().union(*(self.reduced[a] for a in inside))
         self.place(e, region)
         return None
@@ -530,7 +562,7 @@ class _Fusion:
     def join_late(self, e: Equation, regions: list[Region]) -> bool:
         """A scalar of totals joins their kernel, to be computed when all chunks are done."""
         (v,) = e.outputs
-        if v.type.shape != () or len(regions) != 1 or held(e):
+        if v.type.shape != () or len(regions) != 1 or held(e) or e.prim.name == "scatter_add":
             return False
         (region,) = regions
         region.resolve()

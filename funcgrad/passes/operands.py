@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from funcgrad.graph.ir import Equation
 
-__all__ = ["Guard", "Piece", "Spread", "held", "pieces", "spread"]
+__all__ = ["Guard", "Piece", "Spread", "domain", "held", "pieces", "spread"]
 
 Spread = tuple[int | None, ...]  # for each axis of an operand that of the result; None: extent 1
 PIECED = {"place", "concatenate"}
@@ -99,10 +101,21 @@ def _known(shape: tuple[int, ...], axes: Any) -> list[int | None]:
     return [None if n == 1 else a for n, a in zip(shape, axes, strict=True)]
 
 
+def domain(e: Equation) -> tuple[int, ...]:
+    """The extents over which an equation works: of its result, or of what is added up."""
+    if e.prim.name == "scatter_add":
+        _, *at = e.inputs
+        tail = e.params["shape"][len(at) :]
+        return (*np.broadcast_shapes(*(a.type.shape for a in at)), *tail)
+    return e.outputs[0].type.shape
+
+
 def spread(e: Equation, k: int) -> Spread:
-    """Along which axes of the result operand `k` lies."""
-    own, rank = e.inputs[k].type.shape, len(e.outputs[0].type.shape)
-    if e.prim.name == "gather":
+    """Along which axes of the domain operand `k` lies."""
+    own, rank = e.inputs[k].type.shape, len(domain(e))
+    if e.prim.name == "scatter_add" and k > 0:
+        rank -= len(e.params["shape"]) - (len(e.inputs) - 1)
+    elif e.prim.name == "gather":
         whole, taken = e.inputs[0].type.shape, len(e.inputs) - 1
         lead = rank - (len(whole) - taken)
         if k == 0:

@@ -43,11 +43,15 @@ Labels = tuple[Axis | None, ...]  # for each axis of a value that of its region;
 
 
 class Reduction(NamedTuple):
-    """An equation that reduces `over` some axes of a domain."""
+    """An equation that reduces `over` some axes of a domain.
+
+    One that scatters adds each element of the domain to one of the result, wherever that is.
+    """
 
     output: Var
     domain: frozenset[Axis]
     over: frozenset[Axis]
+    scatters: bool = False
 
 
 @dataclass(eq=False)
@@ -68,7 +72,7 @@ class Region:
         self.axes = found(self.axes)
         self.inner = None if self.inner is None else found(self.inner)
         self.reductions = [
-            Reduction(r.output, found(r.domain), found(r.over)) for r in self.reductions
+            r._replace(domain=found(r.domain), over=found(r.over)) for r in self.reductions
         ]
 
 

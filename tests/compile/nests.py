@@ -80,6 +80,10 @@ def joined(x):
     return np.concatenate([x * 2, x[:, :1], np.cos(x)], 1), np.concatenate([x * 2, x[:1]]).sum(1)
 
 
+def taken(w, at):
+    return (np.tanh(w[at]) ** 2).sum()
+
+
 def broadcasts(x, y):
     return (np.exp(x)[:, None] * y + x[:, None]).sum(0) + (y * x[:, None]).max(1).sum()
 
@@ -113,6 +117,19 @@ NESTS = {
     "padded": (lambda x: fnp.pad(x, ((1, 2), (0, 3))) * 2, (draw(6, 7),)),
     "joined bools": (lambda x: np.concatenate([x > 0, x < 1]), (draw(60),)),
     "joined dtypes": (lambda x: np.concatenate([x.astype(np.float32), x]), (draw(60),)),
+    "rows taken": (fg.grad(taken), (draw(9, 8), rng.integers(-9, 9, 70))),
+    "elements taken": (fg.value_and_grad(taken), (draw(50), rng.integers(-50, 50, 300))),
+    "one element taken": (fg.grad(taken), (draw(50), np.zeros(30, int))),
+    "taken in float32": (fg.grad(taken), (draw(9, dtype=np.float32), rng.integers(0, 9, 301))),
+    "taken from a large array": (fg.grad(taken), (draw(6000, 3), rng.integers(-9, 9, 4000))),
+    "taken by two indices": (
+        fg.grad(lambda w, i, j: (np.tanh(w[i[:, None], j]) ** 2).sum()),
+        (draw(9, 7), rng.integers(-9, 9, 30), rng.integers(0, 7, 20)),
+    ),
+    "taken twice": (
+        fg.value_and_grad(lambda w, i: (np.sin(w[i[:, 0]]) * w[i[:, 1]] ** 2).sum()),
+        (draw(9, 3), rng.integers(0, 9, (400, 2))),
+    ),
     "broadcasts": (broadcasts, (draw(12), draw(12, 30))),
     "several axes": (lambda x, y: (x * y[:, None]).sum((0, 2)), (draw(9, 10, 11), draw(9, 11))),
     "totals used again": (lambda x: (x - x.mean()) / x.std(), (draw(100),)),

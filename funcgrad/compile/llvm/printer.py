@@ -182,6 +182,8 @@ class _Printer:
                 self.known[s.name] = self.load(s, s.address, ELEMENTS[s.dtype], s.guard)
             elif isinstance(s, Store):
                 self.store(s, s.address, self.read(s.value))
+            elif isinstance(s, Accumulate) and s.shared and self.lanes > 1:
+                self.one_after_another(s)
             elif isinstance(s, Accumulate):
                 old = self.load(s, s.address, ELEMENTS[s.dtype])
                 self.store(s, s.address, self.combined(s.op, old, self.read(s.value)))
@@ -193,6 +195,24 @@ class _Printer:
                 self.vector_loop(s)
             else:
                 self.loop(s)
+
+    def one_after_another(self, s: Accumulate) -> None:
+        """Lanes that may hit the same element; one that is masked adds -0 to the first one."""
+        x, e, one = self.read(s.value), self.emitter("double"), self.single
+        offset, moving = self.place(s, s.address)
+        total = self.splat(offset)
+        for v, by in moving:
+            steps = self.iota() if v is None else v
+            total = e.binary("add", total, e.binary("mul", steps, self.splat(by)))
+        if self.mask is not None:
+            total = e.select(self.mask, total, e.constant(0, "i64"))
+            x = e.select(self.mask, x, x.emitter.constant(-0.0, x.element))
+        for k in range(self.lanes):
+            at = one.new("i64", f"extractelement {total.typed}, i64 {k}")
+            value = one.new(x.element, f"extractelement {x.typed}, i64 {k}")
+            pointer = self.pointer(s.address.buffer, x.element, at)
+            old = one.new(x.element, f"load {x.element}, ptr {pointer}")
+            self.line(f"store {self.combined(s.op, old, value).typed}, ptr {pointer}")
 
     def operation(self, s: Let) -> Value:
         xs = [self.read(a) for a in s.args]
