@@ -8,19 +8,20 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad.compile.backend import Backend
 from funcgrad.compile.host import Executable, compile_graph
+from funcgrad.compile.watch import Watch
 from funcgrad.config import config
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
 from funcgrad.tree import TreeDef
 
-__all__ = ["executable", "execute", "native_entry", "native_program"]
+__all__ = ["executable", "execute", "native_entry", "native_program", "watcher"]
 
 _lock = threading.RLock()
 if hasattr(os, "register_at_fork"):  # a child must not inherit it locked
@@ -56,15 +57,28 @@ def execute(graph: Graph, *args: Any) -> tuple[Any, ...]:
     return executable(graph)(*args)
 
 
-def native_entry() -> Any:
-    """An entry point without programs."""
+def watcher(watches: Sequence[Watch]) -> Callable[[], bool]:
+    """A function that says whether all of these places hold what they held."""
+    from funcgrad.compile.llvm.entry import watcher as made
+
+    return made(watches)
+
+
+def native_entry(watches: Sequence[Watch]) -> Any:
+    """An entry point without programs, for as long as the watches hold."""
     from funcgrad.compile.llvm.entry import Entry
 
-    return Entry()
+    return Entry(watches)
 
 
-def native_program(made: Executable, arguments: Sequence[Any], result: TreeDef) -> Any:
+def native_program(
+    made: Executable,
+    arguments: Sequence[Any],
+    names: tuple[str, ...],
+    captured: Sequence[Any],
+    result: TreeDef,
+) -> Any:
     """What an entry point has to do for an executable; None where that takes Python."""
     from funcgrad.compile.native_call import native_call
 
-    return native_call(made, arguments, result)
+    return native_call(made, arguments, names, captured, result)

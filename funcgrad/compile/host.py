@@ -50,6 +50,8 @@ class Executable:
         The host program.
     lowered : list
         The regions as loop nests.
+    shared : tuple of int
+        The outputs that are inputs, or show the memory of an earlier output.
     """
 
     def __init__(self, graph: Graph, plan: Plan, backend: Backend) -> None:
@@ -64,6 +66,7 @@ class Executable:
         self.uses_numpy = any(not isinstance(s, Region) for s in plan.steps)
         writer = _Writer(self)
         self.source, self.names = writer.write()
+        self.shared = writer.shared()
         self.layout = writer.layout
         exec(compile(self.source, f"<program of graph {graph.digest()[:8]}>", "exec"), self.names)
         self.program: Callable[..., tuple[Any, ...]] = self.names["program"]
@@ -255,6 +258,17 @@ class _Writer:
                     continue  # copied
                 found.add(view.base)
         return found - set(self.graph.inputs) - set(self.layout.constants)
+
+    def shared(self) -> tuple[int, ...]:
+        seen = set(self.graph.inputs)
+        found = []
+        for k, o in enumerate(self.graph.outputs):
+            if isinstance(o, Var) and o.type.shape and o not in self.plan.uniform:
+                base = self.plan.views[o].base
+                if base in seen and (o in seen or base not in self.graph.inputs):
+                    found.append(k)
+                seen.add(base)
+        return tuple(found)
 
     def reads(self, step: Region | Equation) -> list[Var]:
         """What a step reads from memory."""

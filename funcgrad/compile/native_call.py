@@ -16,21 +16,23 @@ from funcgrad.compile.host import PARALLEL_WORK, Executable
 from funcgrad.compile.llvm.entry import (
     At,
     Buffer,
+    Copy,
     Fixed,
     Leaf,
     Made,
     Number,
     Program,
     Step,
-    View,
     bits,
     is_known,
 )
+from funcgrad.compile.llvm.entry import View as Window
 from funcgrad.compile.loops import Kernel
 from funcgrad.compile.lower import Argument
 from funcgrad.compile.memory import address_of
 from funcgrad.graph.ir import Atom, Literal, Var
 from funcgrad.passes.region import Region
+from funcgrad.passes.views import View
 
 __all__ = ["native_call"]
 
@@ -39,7 +41,11 @@ NUMBERS = ("float64", "int64", "complex128")
 
 
 def native_call(
-    executable: Executable, arguments: Sequence[Any], result: tree.TreeDef
+    executable: Executable,
+    arguments: Sequence[Any],
+    names: tuple[str, ...],
+    captured: Sequence[Any],
+    result: tree.TreeDef,
 ) -> Program | None:
     """The program of an executable whose calls have these arguments; None if it has none.
 
@@ -48,11 +54,15 @@ def native_call(
     executable : Executable
     arguments : sequence of trees
         Of numbers of inputs of the graph, one for each argument.
+    names : tuple of str
+        The keywords of the last arguments.
+    captured : sequence of arrays
+        The last inputs of the graph, which are the same in every call.
     result : TreeDef
         The structure of the result.
     """
     try:
-        return _Writer(executable).program(arguments, _numbered(result, iter(range(10**6))))
+        return _Writer(executable, captured).program(arguments, names, _numbered(result))
     except _NoProgram:
         return None
 
@@ -61,32 +71,36 @@ class _NoProgram(Exception):
     """Something has to be done in Python."""
 
 
-def _numbered(definition: tree.TreeDef, numbers: Any) -> Any:
-    if definition.kind is None:
-        return next(numbers)
-    children = [_numbered(c, numbers) for c in definition.children]
-    if definition.kind is type(None):
-        return None
-    if definition.kind in (tuple, list):
-        return definition.kind(children)
-    if definition.kind is dict:
-        return dict(zip(definition.meta, children, strict=True))
-    raise _NoProgram
+def _numbered(definition: tree.TreeDef) -> Any:
+    """The tree with the number of each leaf in its place."""
+    waiting = [definition]
+    while waiting:
+        each = waiting.pop()
+        if each.kind not in (None, type(None), tuple, list, dict):
+            raise _NoProgram
+        waiting += each.children
+    return tree.unflatten(definition, range(definition.size))
 
 
 class _Writer:
-    def __init__(self, executable: Executable) -> None:
+    def __init__(self, executable: Executable, captured: Sequence[Any]) -> None:
         self.executable = executable
         self.layout, self.plan = executable.layout, executable.plan
-        self.leaves = {v: k for k, v in enumerate(self.plan.graph.inputs)}
+        inputs = self.plan.graph.inputs
+        self.given = inputs[: len(inputs) - len(captured)]
+        self.leaves = {v: k for k, v in enumerate(self.given)}
+        held = zip(inputs[len(self.given) :], captured, strict=True)
+        self.constants = {**self.layout.constants, **{v: _readable(v, x) for v, x in held}}
         self.buffers: list[Buffer] = []
         self.made: dict[Var, int] = {}
+        self.copies: list[Copy] = []
+        self.out: set[int] = set()  # buffers that results show
 
-    def program(self, arguments: Sequence[Any], result: Any) -> Program:
+    def program(self, arguments: Sequence[Any], names: tuple[str, ...], result: Any) -> Program:
         executable = self.executable
-        if executable.uses_numpy or executable.code is None:
+        if executable.uses_numpy:
             raise _NoProgram
-        types = [v.type for v in self.plan.graph.inputs]
+        types = [v.type for v in self.given]
         if any(t.weak and t.dtype.name not in NUMBERS for t in types):
             raise _NoProgram
         if not all(is_known(t.dtype) for t in types):
@@ -97,22 +111,22 @@ class _Writer:
         return Program(
             [Leaf(t.shape, t.dtype, t.weak) for t in types],
             self.buffers,
-            steps,
+            [*steps, *self.copies],
             outputs,
             self.layout.total,
             arguments,
             result,
+            names,
             work > LONG_WORK,
-            executable,
+            (executable, self.constants),
         )
 
     def steps(self) -> list[Step]:
         found: list[Step] = []
         calls = iter(self.layout.calls)
         code = self.executable.code
-        assert code is not None
         for step in self.plan.steps:
-            assert isinstance(step, Region)
+            assert isinstance(step, Region) and code is not None
             low = self.executable.lowered[id(step)]
             chunks = low.layout.chunks
             parallel = chunks > 1 and low.work > PARALLEL_WORK
@@ -146,8 +160,8 @@ class _Writer:
         """Where the memory of a base is."""
         if v in self.leaves:
             return At("leaf", self.leaves[v])
-        if v in self.layout.constants:
-            return address_of()(self.layout.constants[v])
+        if v in self.constants:
+            return address_of()(self.constants[v])
         if v in self.layout.places:
             return At("workspace", 0, self.layout.places[v])
         return At("buffer", self.buffer(v))
@@ -161,26 +175,47 @@ class _Writer:
     def output(self, o: Atom) -> Any:
         if isinstance(o, Literal):
             return Fixed(o.value)
+        kind = o.type
+        if not is_known(kind.dtype) or (kind.weak and kind.dtype.name not in NUMBERS):
+            raise _NoProgram
         if o in self.plan.uniform:
-            value = np.full(o.type.shape, self.plan.uniform[o].value, o.type.dtype)
-            if o.type.shape:
-                raise _NoProgram
-            return Fixed(value.item() if o.type.weak else value[()])
+            value = np.full(kind.shape, self.plan.uniform[o].value, kind.dtype)
+            if kind.shape:
+                self.buffers.append(Buffer(kind.shape, kind.dtype, "C", value))
+                return Made(len(self.buffers) - 1)
+            return Fixed(value.item() if kind.weak else value[()])
         view = self.plan.views[o]
-        base, item = view.base, o.type.dtype.itemsize
-        if o in self.leaves or not is_known(o.type.dtype):
+        at = self.place(view.base)
+        if isinstance(at, int):
             raise _NoProgram
-        if not o.type.shape:
-            at = self.place(base)
-            if isinstance(at, int) or (o.type.weak and o.type.dtype.name not in NUMBERS):
+        if not kind.shape:
+            moved = at._replace(offset=at.offset + view.offset * kind.dtype.itemsize)
+            return Number(kind.dtype, moved, kind.weak)
+        return self.array(o, view, at)
+
+    def array(self, o: Var, view: View, at: At) -> Made | Window:
+        """A result in memory that no argument and no other result has."""
+        fresh = at.base == "buffer" and at.number not in self.out
+        item = o.type.dtype.itemsize
+        if fresh and view.base is not o:
+            if any(s == 0 and n > 1 for s, n in zip(view.strides, view.shape, strict=True)):
                 raise _NoProgram
-            moved = at._replace(offset=at.offset + view.offset * item)
-            return Number(o.type.dtype, moved, o.type.weak)
-        if base not in self.made:
-            raise _NoProgram  # a copy of something else
-        if base is o:
-            return Made(self.made[base])
-        if any(s == 0 and n > 1 for s, n in zip(view.strides, view.shape, strict=True)):
-            raise _NoProgram
-        strides = tuple(s * item for s in view.strides)
-        return View(self.made[base], view.shape, o.type.dtype, strides, view.offset * item)
+            self.out.add(at.number)
+            strides = tuple(s * item for s in view.strides)
+            return Window(at.number, view.shape, o.type.dtype, strides, view.offset * item)
+        if view.base is not o:
+            raise _NoProgram  # a copy of part of something
+        if not fresh:
+            to = len(self.buffers)
+            self.buffers.append(Buffer(o.type.shape, o.type.dtype))
+            self.copies.append(Copy(At("buffer", to), at, o.type.size * item))
+            at = At("buffer", to)
+        self.out.add(at.number)
+        return Made(at.number)
+
+
+def _readable(v: Var, x: Any) -> np.ndarray[Any, Any]:
+    """A captured array as kernels read it: itself, or a copy, which stays right as it does."""
+    if type(x) is not np.ndarray or x.dtype != v.type.dtype or x.shape != v.type.shape:
+        raise _NoProgram
+    return x if x.flags.c_contiguous and x.flags.aligned else x.copy("C")

@@ -16,17 +16,20 @@ import sys
 import sysconfig
 import types
 from collections.abc import Callable, Hashable
-from operator import call, is_not
 from typing import Any
 
 import numpy as np
 
+from funcgrad.compile.watch import ABSENT, Cell, Dict, Function, Item, List, Look, Type, Watch
+from funcgrad.compile.watch import Array as Content
 from funcgrad.core.tracer import Operand, Tracer, type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.transforms.checksum import checksum
+from funcgrad.transforms.guard import is_frozen
 
 __all__ = ["Captures", "capture"]
 
+COPIED = 64 * 1024  # bytes, up to which a captured array is compared with a copy
 _PLAIN = (int, float, complex, bool, str, bytes, type(None), np.generic)
 _SKIPPED = (types.BuiltinFunctionType, np.ufunc, np.dtype)
 _LIBRARIES = frozenset(sys.stdlib_module_names) - {"__main__"}
@@ -42,8 +45,8 @@ def content(x: np.ndarray[Any, Any]) -> bytes:
 class Captures:
     """The arrays in the order of the walk, the key of everything else, and whether traced.
 
-    `places` says where each thing was found, so that `unchanged` can look there again without a
-    walk; `watched` is False where something lies that cannot be looked at in this way.
+    `places` says where each thing was found, so that one can look there again without a walk
+    (`watches`); `watched` is False where something lies that cannot be looked at in this way.
     """
 
     def __init__(self, home: str, names: set[str]) -> None:
@@ -55,40 +58,53 @@ class Captures:
         self.traced = False
         self.seen: dict[int, Any] = {}
         self.watched = True
-        # what dictionaries hold under a name, attributes, and what else a function finds for a name
-        self.items: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
-        self.places: list[tuple[Callable[..., Any], Any, Any]] = []
-        self.columns: tuple[tuple[Any, ...], ...] | None = None
-        self.contents: list[tuple[Any, tuple[Any, ...]]] = []  # lists and dicts, their items
+        self.places: dict[Hashable, Watch] = {}
         # What the function does with the content of an array in Python, a branch for example,
         # happens while it is traced: arrays are part of the key by content.
         self.read: list[tuple[np.ndarray[Any, Any], ArrayType, bytes]] = []
 
-    def saw(self, holder: dict[str, Any], name: str) -> None:
-        """Note what a dictionary holds under a name, be it nothing."""
-        self.items[id(holder), name] = (holder, name, holder.get(name))
+    def saw(self, place: Watch) -> None:
+        """Note what a place holds, once for each place."""
+        holder = place[0]
+        self.places[type(place), id(holder), place[1] if type(place) is Item else None] = place
 
-    def unchanged(self) -> bool:
-        """Whether every place still holds the same thing, and every array the same elements."""
-        if self.columns is None:  # in columns, so that the loops over them are C's
-            noted = (list(self.items.values()), self.places)
-            self.columns = tuple(
-                c for n in noted for c in (zip(*n, strict=True) if n else [()] * 3)
-            )
-        holders, names, held, looks, arguments, seen = self.columns
-        if any(map(is_not, map(dict.get, holders, names), held)):
-            return False
-        if looks and any(map(is_not, map(call, looks, arguments), seen)):
-            return False
-        for container, items in self.contents:
-            now = container.values() if type(container) is dict else container
-            if len(now) != len(items) or any(map(is_not, now, items)):
-                return False
-        return not self.changed()
+    def saw_item(self, holder: dict[str, Any], name: str) -> None:
+        self.saw(Item(holder, name, holder.get(name, ABSENT)))
+
+    def looked(self, x: Any, look: Callable[[str], Any], name: str, value: Any) -> None:
+        """Note what a function gives for a name of `x`."""
+        self.places[Look, id(x), name] = Look(look, name, value)
+
+    def watches(self) -> list[Watch]:
+        """All that has to hold for this to be what the function brings along."""
+        found = list(self.places.values())
+        for x, kind, known in self.read:
+            found += _watches_of(x, kind, known)
+        return found
 
     def changed(self) -> list[np.ndarray[Any, Any]]:
         """The arrays that are no longer what they were."""
         return [x for x, kind, known in self.read if type_of(x) != kind or content(x) != known]
+
+
+def _watches_of(x: np.ndarray[Any, Any], kind: ArrayType, known: bytes) -> list[Watch]:
+    """An array has to keep its content; one that nobody can write into is not read for that."""
+    if is_frozen(x):
+        found: list[Watch] = []
+        each: Any = x
+        while each is not None:
+            found.append(Content.frozen(each))
+            each = each.base
+        return found
+    if x.nbytes <= COPIED and x.flags.c_contiguous:
+        return [Content.of(x)]
+    address = x.__array_interface__["data"][0]
+    return [Look(functools.partial(_is_still, kind, address, known), x, True)]
+
+
+def _is_still(kind: ArrayType, address: int, known: bytes, x: np.ndarray[Any, Any]) -> bool:
+    at = x.__array_interface__["data"][0]
+    return type_of(x) == kind and at == address and content(x) == known
 
 
 def capture(f: Any) -> Captures:
@@ -169,7 +185,7 @@ def _visit(x: Any, found: Captures) -> None:
         if not _in_library(x.__module__, found):
             _visit_class(x, x, found, found.names | {"__init__"})
     elif "__wrapped__" in getattr(x, "__dict__", {}):  # a jitted function, a custom rule
-        found.contents.append((vars(x), tuple(vars(x).values())))
+        found.saw(_dict(vars(x)))
         for part in vars(x).values():
             if isinstance(part, (types.FunctionType, types.MethodType)) or callable(part):
                 _visit(part, found)
@@ -188,11 +204,15 @@ def _visit_array(x: np.ndarray[Any, Any], found: Captures) -> None:
 def _visit_container(x: Any, found: Captures) -> None:
     found.key.append((type(x), len(x)))
     if type(x) in (list, dict):
-        found.contents.append((x, tuple(x.values() if type(x) is dict else x)))
+        found.saw(List(x, tuple(x)) if type(x) is list else _dict(x))
     elif not isinstance(x, (tuple, frozenset)):
         found.watched = False
     for item in (part for pair in x.items() for part in pair) if isinstance(x, dict) else x:
         _visit(item, found)
+
+
+def _dict(x: dict[Any, Any]) -> Dict:
+    return Dict(x, tuple(x), tuple(x.values()))
 
 
 def _visit_operand(x: Operand, found: Captures) -> None:
@@ -215,7 +235,7 @@ def _visit_function(f: types.FunctionType, found: Captures) -> None:
     names = set() if str(home).split(".")[0] == "funcgrad" else _code_names(f.__code__)
     found.named |= names
     if not library:
-        found.places += [(getattr_of(f), n, getattr(f, n)) for n in ("__code__", "__defaults__")]
+        found.saw(Function(f, f.__code__, f.__defaults__, f.__kwdefaults__))
     for cell in f.__closure__ or ():
         try:
             inner = cell.cell_contents
@@ -224,7 +244,7 @@ def _visit_function(f: types.FunctionType, found: Captures) -> None:
             found.watched = False
             continue
         if not library:
-            found.places.append((getattr_of(cell), "cell_contents", inner))
+            found.saw(Cell(cell, inner))
         _visit(inner, found)
     for default in (f.__defaults__, f.__kwdefaults__):
         if default:
@@ -233,14 +253,9 @@ def _visit_function(f: types.FunctionType, found: Captures) -> None:
         _visit_attributes(f.__globals__, found, names)
 
 
-def getattr_of(x: Any) -> Callable[[str], Any]:
-    """`getattr` of one object."""
-    return functools.partial(getattr, x)
-
-
 def _visit_attributes(own: dict[str, Any], found: Captures, names: set[str]) -> None:
     for name in sorted(names):
-        found.saw(own, name)
+        found.saw_item(own, name)
         if name in own:
             _visit(own[name], found)
 
@@ -252,8 +267,12 @@ def _visit_object(x: Any, found: Captures) -> None:
     """
     kind: Any = type(x)
     found.key.append(kind)
-    found.places.append((getattr_of(x), "__class__", kind))
-    own = getattr(x, "__dict__", {})
+    found.saw(Type(x, kind))
+    own = getattr(x, "__dict__", None)
+    if own is None:
+        own = {}
+    else:
+        found.looked(x, functools.partial(getattr, x), "__dict__", own)
     names = found.names | {"__call__"} if callable(x) else found.names
     held = {n for n in names if n in own or any(n in vars(base) for base in kind.__mro__)}
     _visit_attributes(own, found, held)
@@ -270,10 +289,10 @@ def _visit_class(cls: type, x: Any, found: Captures, names: set[str]) -> None:
         holders = [k for k, base in enumerate(bases) if name in vars(base)]
         for base in bases[: holders[-1] + 1 if holders else 0]:  # one before may get it later
             held = vars(base).get(name)
-            found.places.append((vars(base).get, name, held))
+            found.looked(base, vars(base).get, name, held)
             if isinstance(held, types.MemberDescriptorType):
                 held = _slot(x, name)
-                found.places.append((functools.partial(_slot, x), name, held))
+                found.looked(x, functools.partial(_slot, x), name, held)
             if held is not None:
                 _visit(_run_by(held), found)
 

@@ -18,7 +18,7 @@ from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.errors import MutatedCaptureError, located
 from funcgrad.transforms.checksum import checksum
 
-__all__ = ["Watches", "small_copy", "verify", "watch"]
+__all__ = ["Watches", "is_frozen", "small_copy", "verify", "watch"]
 
 ndarray = np.ndarray
 # An array with its checksum, or a tracer with what its trace watches. The key is the memory: what
@@ -45,10 +45,10 @@ def _memory(x: ndarray[Any, Any]) -> Hashable:
 
 
 def _mark(x: ndarray[Any, Any]) -> bytes:
-    return b"read-only" if _is_frozen(x) else checksum(x)
+    return b"read-only" if is_frozen(x) else checksum(x)
 
 
-def _is_frozen(x: Any) -> bool:
+def is_frozen(x: Any) -> bool:
     """Whether nobody can write into the memory of `x`, so that it need not be read."""
     while isinstance(x, ndarray):
         if x.flags.writeable:

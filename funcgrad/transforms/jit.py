@@ -6,7 +6,6 @@ Also `make_graph` and `eval_shape`, which stage a function and stop there.
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 import threading
 from collections import OrderedDict
@@ -20,15 +19,15 @@ from funcgrad.compile.execute import executable
 from funcgrad.config import config
 from funcgrad.core.tracer import concrete, operand, running, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.errors import located
 from funcgrad.graph.build import Stage, finish
 from funcgrad.graph.ir import Graph, Var
-from funcgrad.transforms.arguments import leaves_of, name_of
+from funcgrad.transforms.arguments import leaves_of, name_of, own
 from funcgrad.transforms.call import call_graph
 from funcgrad.transforms.captures import Captures, capture
 from funcgrad.transforms.quick import Quick
-from funcgrad.transforms.results import handed_back
+from funcgrad.transforms.results import handed_back, unshared
 from funcgrad.transforms.sizes import SizeChanged, Sizes, numbers_after, sizes_of
+from funcgrad.transforms.static import Static, typed
 
 __all__ = ["ShapeDtypeStruct", "eval_shape", "jit", "make_graph"]
 
@@ -125,31 +124,32 @@ class Jitted:
     ) -> None:
         functools.update_wrapper(self, f, updated=())
         self.fun = f
-        self.static_argnums, self.static_argnames = tuple(static_argnums), tuple(static_argnames)
+        self.static = Static(f, static_argnums, static_argnames)
         self.cache: OrderedDict[Hashable, Staged] = OrderedDict()
-        plain = not self.static_argnums and not self.static_argnames
-        self.quick = Quick() if plain else None
+        self.quick = Quick(self.static)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        quick = self.quick if not kwargs and config.backend != "interpreter" else None
-        if running.count:  # results are boxed
-            quick = None
+        if not running.count:  # within a transform results are boxed
+            result = self.quick.call(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
+        return self._call(args, kwargs)
+
+    def _call(self, args: Any, kwargs: Any) -> Any:
+        """A call that the entry point did not take."""
+        quick = None if running.count or config.backend == "interpreter" else self.quick
         if quick is not None:
-            if quick.native is not None:
-                result = quick.native.call(args)
-                if result is not NotImplemented:
-                    return result
-            found = quick.find(args)
-            if found is not None:
-                entry, leaves = found
+            known = quick.find(args, kwargs)
+            if known is not None:
+                entry, leaves = known
                 return entry.build(entry.run(*leaves, *entry.captured))
         leaves, captures, staged = self._staged(args, kwargs)
         if quick is not None and staged.reusable and not staged.sizes:
             held = tuple(captures.arrays[i] for i in staged.captured)
-            quick.add(args, executable(staged.graph), captures, held, staged.out)
+            quick.add(args, kwargs, executable(staged.graph), captures, held, staged.out)
         while True:
             try:
                 return self._run(leaves, captures, staged)
@@ -162,7 +162,17 @@ class Jitted:
     def _run(self, leaves: Sequence[Array], captures: Captures, staged: Staged) -> Any:
         held = (captures.arrays[i] for i in staged.captured)
         operands = [*leaves, *staged.adopted, *held]
-        return handed_back(staged.out, call_graph(staged.graph, *operands), operands)
+        found: Sequence[Any] = call_graph(staged.graph, *operands)
+        if not running.count:  # else aliases are what a write has to be seen by
+            found = self._apart(staged.graph, found, operands)
+        return handed_back(staged.out, found, operands)
+
+    @staticmethod
+    def _apart(graph: Graph, found: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
+        """The results in memory that is nobody else's."""
+        if config.backend == "interpreter":
+            return own(found, (*operands, *(a for _, a in graph.constants)))
+        return unshared(found, executable(graph).shared)
 
     def show(self, *args: Any, **kwargs: Any) -> str:
         """The graph for these arguments, the program, loops and native code made of it, as text."""
@@ -177,11 +187,11 @@ class Jitted:
         self, args: Any, kwargs: Any, sizes: tuple[int, ...] = ()
     ) -> tuple[list[Array], Captures, Staged]:
         """What to run; `sizes` are the first numbers of elements that its masks have to select."""
-        static, dynamic, named = self._divide(args, kwargs)
+        static, dynamic, named = self.static.divide(args, kwargs)
         leaves, definition = leaves_of((dynamic, named), f"the arguments of {name_of(self.fun)}")
         types = [type_of(x) for x in leaves]
         captures = capture(self.fun)
-        key = (definition, tuple(types), static, tuple(captures.key))
+        key = (definition, tuple(types), typed(static), tuple(captures.key))
         if not captures.traced:
             with _lock:
                 known = self.cache.get((key, sizes))
@@ -192,7 +202,7 @@ class Jitted:
 
         def flat(*xs: Any) -> Any:
             dynamic, named = tree.unflatten(definition, xs)
-            return self.fun(*self._merge(static, dynamic), **named, **dict(static[1]))
+            return self.fun(*Static.merge(static, dynamic), **named, **dict(static[1]))
 
         staged = _stage(flat, leaves, captures, name_of(self.fun))
         if staged.reusable and not captures.traced:
@@ -203,38 +213,6 @@ class Jitted:
                 while len(self.cache) > CACHE_SIZE:
                     self.cache.popitem(last=False)
         return leaves, captures, staged
-
-    def _divide(self, args: Any, kwargs: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-        """Static arguments (positions and names), and the dynamic ones."""
-        by_name = {n: kwargs[n] for n in self.static_argnames if n in kwargs}
-        positions = {k % len(args) for k in self.static_argnums if -len(args) <= k < len(args)}
-        if self.static_argnames and len(by_name) < len(self.static_argnames):
-            positions |= self._positions_of_names(args)
-        static = (
-            tuple((k, args[k]) for k in sorted(positions)),
-            tuple(sorted(by_name.items())),
-        )
-        try:
-            hash(static)
-        except TypeError as error:
-            raise ValueError(
-                located(
-                    f"jit of {name_of(self.fun)}: static arguments have to be hashable ({error}); "
-                    "pass arrays as ordinary arguments"
-                )
-            ) from error
-        dynamic = tuple(a for k, a in enumerate(args) if k not in positions)
-        return static, dynamic, {n: v for n, v in kwargs.items() if n not in by_name}
-
-    def _positions_of_names(self, args: Any) -> set[int]:
-        names = list(inspect.signature(self.fun).parameters)
-        return {k for k in range(len(args)) if k < len(names) and names[k] in self.static_argnames}
-
-    def _merge(self, static: Any, dynamic: Sequence[Any]) -> list[Any]:
-        merged = list(dynamic)
-        for k, value in static[0]:
-            merged.insert(k, value)
-        return merged
 
 
 def jit(

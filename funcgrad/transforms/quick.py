@@ -1,24 +1,26 @@
 """The short way through `jit`: known arguments, unchanged captures, straight to the executable.
 
 The first call for a kind of arguments goes the long way and leaves an entry here; where no NumPy
-is needed between kernels, a program for the function's native entry point as well. Whether the
-entry holds is found by looking at the same places again, without a walk; whatever is unusual (a
-traced argument, a class of the user's, keywords) is left to the long way.
+is needed between kernels, a program for the function's native entry point, which looks at the
+captures and settings itself. Whatever is unusual (a traced argument, a class of the user's) is
+left to the long way.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from operator import is_not
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.compile.execute import native_entry, native_program
+from funcgrad.compile.execute import native_entry, native_program, watcher
+from funcgrad.compile.watch import Item, Same, Watch
 from funcgrad.config import config
 from funcgrad.transforms.captures import Captures
+from funcgrad.transforms.results import unshared
+from funcgrad.transforms.static import Static, typed
 
 __all__ = ["Quick", "kind_of"]
 
@@ -30,10 +32,9 @@ ndarray = np.ndarray
 
 class Entry(NamedTuple):
     run: Callable[..., tuple[Any, ...]]
-    captures: Captures
+    unchanged: Callable[[], bool]
     captured: tuple[Any, ...]
     build: Callable[[tuple[Any, ...]], Any]
-    settings: tuple[Any, ...]
 
 
 def kind_of(args: Sequence[Any], leaves: list[Any]) -> Hashable:
@@ -73,10 +74,6 @@ def kind_of(args: Sequence[Any], leaves: list[Any]) -> Hashable:
     return tuple(key)
 
 
-def settings() -> tuple[Any, ...]:
-    return config.backend, config.avx512
-
-
 def numbered(args: Sequence[Any], numbers: Iterator[int]) -> list[Any]:
     """The arguments with a number for every leaf, in the order of `kind_of`."""
     found: list[Any] = []
@@ -85,95 +82,99 @@ def numbered(args: Sequence[Any], numbers: Iterator[int]) -> list[Any]:
             found.append(type(x)(numbered(x, numbers)))
         elif type(x) is dict:
             names = sorted(x)
-            found.append(dict(zip(names, numbered([x[n] for n in names], numbers), strict=True)))
+            each = dict(zip(names, numbered([x[n] for n in names], numbers), strict=True))
+            found.append({n: each[n] for n in x})
         else:
             found.append(None if x is None else next(numbers))
     return found
 
 
-class Native:
-    """The entry point of a function, as long as what it brings along stays what it is."""
-
-    def __init__(self, captures: Captures, captured: tuple[Any, ...]) -> None:
-        self.captures, self.captured, self.settings = captures, captured, settings()
-        self.entry = native_entry()
-
-    def call(self, args: Sequence[Any]) -> Any:
-        """The result, or NotImplemented."""
-        if not self.captures.unchanged():
-            return NotImplemented
-        backend, avx512 = self.settings
-        if config.backend != backend or config.avx512 is not avx512:
-            return NotImplemented
-        return self.entry.call(*args, *self.captured)
+def _nothing(*args: Any, **kwargs: Any) -> Any:
+    """The entry point before there is one."""
+    return NotImplemented
 
 
 class Quick:
-    """The entries of one jitted function."""
+    """What one jitted function has learned.
 
-    def __init__(self) -> None:
+    Attributes
+    ----------
+    call : callable
+        ``call(*args, **kwargs)``: the result, or NotImplemented. Read it anew for each call.
+    """
+
+    def __init__(self, static: Static) -> None:
+        self.static = static
         self.entries: dict[Hashable, Entry] = {}
-        self.native: Native | None = None
+        self.call: Callable[..., Any] = _nothing
+        self.native: Any = None
+        self.native_unchanged: Callable[[], bool] | None = None
 
-    def find(self, args: Sequence[Any]) -> tuple[Entry, list[Any]] | None:
+    def find(self, args: Any, kwargs: Any) -> tuple[Entry, list[Any]] | None:
         leaves: list[Any] = []
-        entry = self.entries.get(kind_of(args, leaves))
-        if entry is None or not entry.captures.unchanged():
-            return None
-        backend, avx512 = entry.settings
-        if config.backend != backend or config.avx512 is not avx512:
-            return None
-        return entry, leaves
+        entry = self.entries.get(self.key(args, kwargs, leaves))
+        return (entry, leaves) if entry is not None and entry.unchanged() else None
+
+    def key(self, args: Any, kwargs: Any, leaves: list[Any]) -> Hashable:
+        """The kinds of the arguments; None if something is unusual. It gathers their leaves."""
+        fixed: Any = None
+        if self.static.any:
+            fixed, args, kwargs = self.static.divide(args, kwargs)
+        kind = kind_of((*args, kwargs) if kwargs else args, leaves)
+        return kind if fixed is None or kind is None else (kind, typed(fixed))
 
     def add(
         self,
-        args: Sequence[Any],
-        run: Callable[..., tuple[Any, ...]],
+        args: Any,
+        kwargs: Any,
+        run: Any,
         captures: Captures,
-        captured: tuple[Any, ...],
+        captured: Sequence[Any],
         out: tree.TreeDef,
     ) -> None:
         """Remember what to run for arguments like these."""
-        key = kind_of(args, [])
+        key = self.key(args, kwargs, [])
         if key is None or not captures.watched or captures.traced:
             return
         if len(self.entries) >= LIMIT:
             self.entries.clear()
-        self.entries[key] = Entry(run, captures, captured, _builder(out), settings())
-        self.add_native(args, run, captures, captured, out)
-
-    def add_native(
-        self,
-        args: Sequence[Any],
-        run: Any,
-        captures: Captures,
-        captured: tuple[Any, ...],
-        out: tree.TreeDef,
-    ) -> None:
-        numbers = itertools.count()
-        arguments = [*numbered(args, numbers), *(next(numbers) for _ in captured)]
-        program = native_program(run, arguments, out)
+        watches = [*captures.watches(), *_settings()]
+        unchanged = watcher(watches)
+        self.entries[key] = Entry(run, unchanged, tuple(captured), _builder(out, run.shared))
+        program = native_program(run, self.arguments(args, kwargs), tuple(kwargs), captured, out)
         if program is None:
             return
-        native = self.native
-        if (
-            native is None
-            or len(native.captured) != len(captured)
-            or (any(map(is_not, native.captured, captured)) or not native.captures.unchanged())
-        ):
-            native = Native(captures, captured)
-        native.entry.add(program)
-        self.native = native
+        if self.native_unchanged is None or not self.native_unchanged():
+            self.native, self.native_unchanged = native_entry(watches), unchanged
+        self.native.add(program)
+        self.call = self.native.call
+
+    def arguments(self, args: Any, kwargs: Any) -> list[Any]:
+        """The arguments with numbers for leaves, those by keyword at the end as they were given."""
+        positions, by_name = self.static.places(len(args), kwargs)
+        numbers = itertools.count()
+        dynamic = iter(numbered([x for k, x in enumerate(args) if k not in positions], numbers))
+        found = [Same(x) if k in positions else next(dynamic) for k, x in enumerate(args)]
+        names = sorted(n for n in kwargs if n not in by_name)
+        named = dict(zip(names, numbered([kwargs[n] for n in names], numbers), strict=True))
+        return [*found, *(Same(x) if n in by_name else named[n] for n, x in kwargs.items())]
 
 
-def _builder(out: tree.TreeDef) -> Callable[[tuple[Any, ...]], Any]:
+def _settings() -> list[Watch]:
+    own = vars(config)
+    return [Item(own, name, own[name]) for name in ("backend", "avx512")]
+
+
+def _builder(out: tree.TreeDef, shared: tuple[int, ...]) -> Callable[[tuple[Any, ...]], Any]:
     """What makes the result of the outputs."""
+    if shared:
+        whole = _builder(out, ())
+        return lambda outputs: whole(tuple(unshared(outputs, shared)))
     if out.kind is None:
         return lambda outputs: outputs[0]
     if out.kind is tuple and all(c.kind is None for c in out.children):
         return lambda outputs: outputs
     if out.kind is tuple and len(out.children) == 2 and out.children[0].kind is None:
-        second = out.children[1]
-        inner = _builder(second)
+        inner = _builder(out.children[1], ())
         return lambda outputs: (outputs[0], inner(outputs[1:]))
-    return lambda outputs: tree.unflatten(out, list(outputs))
+    return lambda outputs: tree.unflatten(out, outputs)

@@ -18,7 +18,15 @@ from funcgrad.core.tracer import Trace, running, type_of
 from funcgrad.core.types import is_inexact
 from funcgrad.transforms.arguments import lower, name_of, no_tangent, own, present, rebuild
 
-__all__ = ["apart", "as_trees", "handed_back", "lowered", "with_aux", "zero_tangent"]
+__all__ = [
+    "apart",
+    "as_trees",
+    "handed_back",
+    "lowered",
+    "unshared",
+    "with_aux",
+    "zero_tangent",
+]
 
 Function = Callable[..., Any]
 ndarray = np.ndarray
@@ -40,6 +48,15 @@ def _shares(x: Any, given: Sequence[Any]) -> bool:
 def apart(found: Sequence[Any], given: Sequence[Any]) -> list[Any]:
     """Results in memory of their own, in the layout that they have."""
     return [x.copy("K") if _shares(x, given) or _is_view(x) else x for x in found]
+
+
+def unshared(found: Sequence[Any], which: Sequence[int]) -> list[Any]:
+    """Results, arrays among `which` in memory of their own."""
+    results = list(found)
+    for k in which:
+        if type(results[k]) is ndarray:
+            results[k] = results[k].copy()
+    return results
 
 
 def _is_view(x: Any) -> bool:

@@ -123,9 +123,74 @@ def over_a_name(owner, f, name="w", new=THREES):
     return program
 
 
+def over_defaults(name, new):
+    def program():
+        def f(x, w=ONES, *, v=ONES):
+            return np.sum(x * w * v)
+
+        return f, lambda: setattr(f, name, new)
+
+    return program
+
+
+def over_a_whole_dict():
+    m = Model()
+
+    def change():
+        m.__dict__ = {**vars(m), "w": THREES}
+
+    return (lambda x: np.sum(x * m.w)), change
+
+
+def over_a_key():
+    held = {"a": 1.0, "b": 1.0}
+
+    def change():
+        held["c"] = held.pop("b")
+
+    return (lambda x: np.sum(x) * (1.0 if "b" in held else 3.0)), change
+
+
+def over_the_elements_of(make):
+    def program():
+        w = make()
+
+        def change():
+            w.flags.writeable = True
+            w[...] = 3.0
+
+        return (lambda x: np.sum(x * w.flat[0])), change
+
+    return program
+
+
+def read_only():
+    w = np.ones(2)
+    w.flags.writeable = False
+    return w
+
+
 nested = lambda: types.SimpleNamespace(p=types.SimpleNamespace(w=ONES))
 PROGRAMS = {
     "a cell": over_a_cell,
+    "a default": over_defaults("__defaults__", (THREES,)),
+    "a default by keyword": over_defaults("__kwdefaults__", {"v": THREES}),
+    "the dict of an object": over_a_whole_dict,
+    "a key of a dict": over_a_key,
+    **{
+        f"the elements of an array, {name}": over_the_elements_of(make)
+        for name, make in {
+            "small": lambda: np.ones(2),
+            "without axes": lambda: np.ones(()),
+            "of some kilobytes": lambda: np.ones(2000),
+            "large": lambda: np.ones(20000),
+            "transposed": lambda: np.ones((20, 30)).T,
+            "with gaps": lambda: np.ones(40)[::2],
+            "read-only": read_only,
+            "of the other byte order": lambda: np.ones(2, ">f8"),
+            "of a subclass": lambda: np.ones((2, 2)).view(np.matrix),
+        }.items()
+    },
     "a class": over_a_name(Weights, lambda x: np.sum(x * Weights.w)),
     "a number of a class": over_a_name(Weights, lambda x: np.sum(x) * Weights.k, "k", 3.0),
     "a base class": over_a_name(Weights, lambda x: np.sum(x * Inherited.w)),

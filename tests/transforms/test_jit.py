@@ -1,10 +1,13 @@
 """jit: when it traces, what it remembers, and that captures are never stale."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
+from funcgrad import tree
 from funcgrad.errors import TreeError
 
 
@@ -193,3 +196,57 @@ def test_attributes_of_an_object_that_is_called_are_looked_at(around):
         change()
         for _ in range(2):
             np.testing.assert_allclose(f(x), around(model)(x), rtol=1e-14)
+
+
+@pytest.mark.parametrize("backend", ["llvm", "interpreter"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: x,
+        lambda x, y: (x, y, x),
+        lambda x, y: {"a": x.T, "b": [x + y]},
+        lambda x, y: (lambda z: (z, z.T, z[0]))(x + y),
+        lambda x, y: np.broadcast_to(x[0], (4, 3)),
+        fg.grad(lambda x, y: np.sum(x * y)),
+        fg.grad(lambda x, y: np.sum(x * y), (0, 1)),
+        fg.value_and_grad(lambda x, y: np.sum(x + y), (0, 1)),
+    ],
+)
+def test_results_are_in_memory_of_their_own(f, backend, monkeypatch):
+    monkeypatch.setattr(fg.config, "backend", backend)
+    x, y = np.arange(9.0).reshape(3, 3), np.ones((3, 3))
+    g = fg.jit(f)
+    want = tree.leaves(tree.map(np.copy, f(x, y)))
+    for _ in range(4):
+        found = [a for a in tree.leaves(g(x, y)) if isinstance(a, np.ndarray)]
+        for k, a in enumerate(found):
+            assert not any(np.shares_memory(a, b) for b in (x, y, *found[:k]))
+        for a, b in zip(tree.leaves(g(x, y)), want, strict=True):
+            np.testing.assert_array_equal(a, b)
+        for a in found:
+            a.flags.writeable and a.fill(7.0)
+
+
+def test_arguments_by_name_and_static_ones_on_the_short_way():
+    calls = itertools.count()
+
+    def f(x, y, n=2, *, scale=1.0, mode="up"):
+        next(calls)
+        return (x - y * scale) ** n + (1.0 if mode == "up" else -1.0)
+
+    g = fg.jit(f, static_argnums=2, static_argnames="mode")
+    x, y = np.arange(3.0), np.ones(3)
+    for _ in range(3):
+        for n, mode in itertools.product((1, 2, 3), ("up", "down")):
+            want = (x - y * 2.0) ** n + (1.0 if mode == "up" else -1.0)
+            np.testing.assert_array_equal(g(x, y, n, scale=2.0, mode=mode), want)
+            np.testing.assert_array_equal(g(x, y, n, mode=mode, scale=2.0), want)
+    assert next(calls) == 6
+    np.testing.assert_array_equal(g(y=y, x=x), (x - y) ** 2 + 1.0)
+    np.testing.assert_array_equal(g(x, y=y), (x - y) ** 2 + 1.0)
+    np.testing.assert_array_equal(g(y=x, x=y), (y - x) ** 2 + 1.0)
+
+
+def test_static_values_that_are_equal_but_of_another_class():
+    g = fg.jit(lambda x, n: x * 2.0 if isinstance(n, bool) else x * 3.0, static_argnums=1)
+    assert [g(1.0, n) for n in (1, True, 1.0, 1, True)] == [3.0, 2.0, 3.0, 3.0, 2.0]

@@ -7,30 +7,34 @@ newest first, and returns NotImplemented where none is meant. `native` does that
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad.compile.llvm.entry import native, python
 from funcgrad.compile.llvm.entry.program import (
     At,
     Buffer,
+    Copy,
     Fixed,
     Given,
     Leaf,
     Made,
     Number,
     Program,
+    Same,
     Step,
     Stride,
     View,
     bits,
     is_known,
 )
+from funcgrad.compile.watch import Watch
 from funcgrad.errors import CompilerError
 
 __all__ = [
     "At",
     "Buffer",
+    "Copy",
     "Entry",
     "Fixed",
     "Given",
@@ -38,14 +42,24 @@ __all__ = [
     "Made",
     "Number",
     "Program",
+    "Same",
     "Step",
     "Stride",
     "View",
     "bits",
     "is_known",
+    "watcher",
 ]
 
 _MOST = 16
+
+
+def watcher(watches: Sequence[Watch]) -> Callable[[], bool]:
+    """A function that says whether all of these hold."""
+    code = native.native()
+    if code is not None:
+        return code.watcher(watches)
+    return lambda: all(watch.holds() for watch in watches)
 
 
 class Entry:
@@ -54,15 +68,16 @@ class Entry:
     Attributes
     ----------
     call : callable
-        ``call(*args)``: the result, or NotImplemented if no program is for these arguments, or if
-        a kernel has set its flag. Read it anew for each call: `add` may replace it. It keeps all
-        alive that it needs.
+        ``call(*args, **named)``: the result, or NotImplemented if no program is for these
+        arguments, if a kernel has set its flag, or if one of the `watches` does not hold. Read it
+        anew for each call: `add` may replace it. It keeps all alive that it needs.
     """
 
-    __slots__ = ("_chain", "_programs", "call")
+    __slots__ = ("_chain", "_programs", "_watches", "call")
 
-    def __init__(self) -> None:
+    def __init__(self, watches: Sequence[Watch] = ()) -> None:
         self._programs: list[Program] = []
+        self._watches = tuple(watches)
         self._renew()
 
     def add(self, program: Program) -> None:
@@ -75,12 +90,14 @@ class Entry:
         else:
             self._extend(program)
 
-    def __call__(self, *args: Any) -> Any:
-        return self.call(*args)
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self.call(*args, **named)
 
     def _renew(self) -> None:
         code = native.native()
-        self._chain: python.Chain | native.Chain = python.Chain() if code is None else code.chain()
+        self._chain: python.Chain | native.Chain = (
+            python.Chain(self._watches) if code is None else code.chain(self._watches)
+        )
         self.call: Callable[..., Any] = self._chain.call
         for program in self._programs:
             self._extend(program)
@@ -89,7 +106,7 @@ class Entry:
         try:
             self._chain.add(program)
         except CompilerError:  # more kernels than a native call has room for
-            self._chain = python.Chain()
+            self._chain = python.Chain(self._watches)
             for each in self._programs:
                 self._chain.add(each)
             self.call = self._chain.call

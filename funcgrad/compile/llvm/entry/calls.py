@@ -102,23 +102,60 @@ released:
   ret ptr %final
 }
 
-; METH_FASTCALL | METH_KEYWORDS; %self is an array whose first word is the first plan.
+; Has the call the keywords of the plan, in its order? Interned names are one object.
+define internal i1 @named(ptr %plan, ptr %names) #0 {
+entry:
+  %wanted = get i64 plan.names %plan
+  %known = get ptr plan.name %plan
+  %any = icmp ne ptr %names, null
+  br i1 %any, label %count, label %compare
+count:
+  %size = call i64 @PyTuple_Size(ptr %names)
+  br label %compare
+compare:
+  %has = phi i64 [ 0, %entry ], [ %size, %count ]
+  %right = icmp eq i64 %has, %wanted
+  br i1 %right, label %each, label %no
+each:
+  %k = phi i64 [ 0, %compare ], [ %k.next, %name ]
+  %end = icmp eq i64 %k, %wanted
+  br i1 %end, label %yes, label %name
+name:
+  %k.next = add i64 %k, 1
+  %found = call ptr @PyTuple_GetItem(ptr %names, i64 %k)
+  %known.at = getelementptr ptr, ptr %known, i64 %k
+  %expected = load ptr, ptr %known.at
+  %same = icmp eq ptr %found, %expected
+  br i1 %same, label %each, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; METH_FASTCALL | METH_KEYWORDS; %self is an array whose first word is the first plan, with the
+; watches behind it. After %count arguments come those of the keywords %names.
 define ptr @funcgrad_entry(ptr %self, ptr %args, i64 %count, ptr %names) #0 {
 entry:
-  %named = icmp ne ptr %names, null
-  br i1 %named, label %missed, label %start
-start:
   %chain = read ptr data %self
-  br label %next
+  %first = load ptr, ptr %chain
+  %empty = icmp eq ptr %first, null
+  br i1 %empty, label %missed, label %look
+look:
+  %good = call i1 @unchanged(ptr %chain)
+  br i1 %good, label %next, label %missed
 next:
-  %from = phi ptr [ %chain, %start ], [ %plan, %try ], [ %plan, %consider ]
+  %from = phi ptr [ %chain, %look ], [ %plan, %try ], [ %plan, %consider ], [ %plan, %names.look ]
   %plan = load ptr, ptr %from
   %end = icmp eq ptr %plan, null
   br i1 %end, label %missed, label %consider
 consider:
-  %arguments = get i64 plan.arguments %plan
-  %right = icmp eq i64 %arguments, %count
-  br i1 %right, label %try, label %next
+  %positional = get i64 plan.positional %plan
+  %right = icmp eq i64 %positional, %count
+  br i1 %right, label %names.look, label %next
+names.look:
+  %fits = call i1 @named(ptr %plan, ptr %names)
+  br i1 %fits, label %try, label %next
 try:
   %result = call ptr @attempt(ptr %plan, ptr %args)
   %miss = icmp eq ptr %result, @missed

@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from funcgrad.compile.llvm.entry.program import (
     At,
     Buffer,
+    Copy,
     Fixed,
     Given,
     Leaf,
     Made,
     Output,
     Program,
+    Same,
     Step,
     Stride,
     View,
 )
-from funcgrad.compile.llvm.entry.records import BUILD, LEAF, RECORDS, UNPACK
+from funcgrad.compile.llvm.entry.records import (
+    ALIGNED,
+    BUILD,
+    C_ORDER,
+    F_ORDER,
+    LEAF,
+    RECORDS,
+    UNPACK,
+    WRITEABLE,
+)
+from funcgrad.compile.llvm.entry.words import Memory, Table
 from funcgrad.errors import CompilerError
 
 __all__ = ["encode"]
 
-_C, _F, _ALIGNED, _WRITEABLE = 1, 2, 0x100, 0x400  # flags of NumPy's arrays
 _SMALL = 8192  # bytes of a workspace that lies on the stack
 _LARGEST_FRAME = 64 * 1024
 
@@ -37,20 +48,17 @@ def encode(program: Program, copy: int, following: int) -> np.ndarray[Any, Any]:
     return _Encoder(program, copy).plan(following)
 
 
-class _Table(NamedTuple):
-    """A place in the plan's memory, in words."""
-
-    start: int
-
-
-class _Encoder:
+class _Encoder(Memory):
     """Writes a program as a plan."""
 
     def __init__(self, program: Program, copy: int) -> None:
+        super().__init__(len(RECORDS["plan"]))
         self.program = program
-        self.steps = [*_contents(program.buffers, copy), *program.steps]
-        self.memory: list[Any] = [0] * len(RECORDS["plan"])
-        self.unpacks: list[int | _Table] = []
+        self.steps = [
+            Step(copy, each) if isinstance(each, Copy) else each
+            for each in (*_contents(program.buffers), *program.steps)
+        ]
+        self.unpacks: list[int | Table] = []
         self.object_of = [0] * len(program.leaves)
         self.stack = 1
 
@@ -62,7 +70,7 @@ class _Encoder:
         for k, tree in enumerate(program.argument_trees):
             self.match(tree, k)
         words, patches, strides, steps = self.arguments()
-        builds: list[int | _Table] = []
+        builds: list[int | Table] = []
         self.build(program.result_tree, builds, 0)
         leaves, buffers = len(program.leaves), len(program.buffers)
         heap = program.workspace if program.workspace > _SMALL else 0
@@ -72,6 +80,8 @@ class _Encoder:
         fields = {
             "next": following,
             "arguments": arguments,
+            "positional": arguments - len(program.names),
+            **self.counted("name", [id(name) for name in program.names]),
             **self.counted("unpack", self.unpacks),
             **self.counted("leaf", [w for k in range(leaves) for w in self.leaf(k)]),
             **self.counted("buffer", [w for b in program.buffers for w in self.buffer(b)]),
@@ -99,25 +109,9 @@ class _Encoder:
             self.memory[k] = fields[name]
         return self.written()
 
-    # ------------------------------------------------------------------------------- memory
-
-    def table(self, words: Iterable[Any]) -> _Table:
-        start = len(self.memory)
-        self.memory.extend(words)
-        return _Table(start)
-
     def counted(self, record: str, words: Sequence[Any]) -> dict[str, Any]:
         plural = {"leaf": "leaves", "patch": "patches"}.get(record, record + "s")
         return {plural: len(words) // len(RECORDS[record]), record: self.table(words)}
-
-    def written(self) -> np.ndarray[Any, Any]:
-        plan = np.empty(len(self.memory), np.uint64)
-        start = plan.ctypes.data
-        plan[:] = [
-            start + 8 * w.start if isinstance(w, _Table) else w & 0xFFFF_FFFF_FFFF_FFFF
-            for w in self.memory
-        ]
-        return plan
 
     # ---------------------------------------------------------------------------- arguments
 
@@ -126,6 +120,8 @@ class _Encoder:
             self.object_of[tree] = number
         elif tree is None:
             self.unpacks += [UNPACK["same"], number, id(None), 0, 0, 0]
+        elif type(tree) is Same:
+            self.unpacks += [UNPACK["same"], number, id(tree.value), 0, 0, 0]
         else:
             kind = type(tree)
             first, keys = self.objects, self.table(map(id, tree) if kind is dict else ())
@@ -134,10 +130,10 @@ class _Encoder:
             for k, child in enumerate(tree.values() if kind is dict else tree):
                 self.match(child, first + k)
 
-    def leaf(self, k: int) -> list[int | _Table]:
+    def leaf(self, k: int) -> list[int | Table]:
         leaf = self.program.leaves[k]
-        flags = _ALIGNED | (_WRITEABLE if leaf.writeable else 0)
-        flags |= {"C": _C, "F": _F, "any": 0}[leaf.order]
+        flags = ALIGNED | (WRITEABLE if leaf.writeable else 0)
+        flags |= {"C": C_ORDER, "F": F_ORDER, "any": 0}[leaf.order]
         kind, type_ = _kind_of(leaf)
         return [
             LEAF[kind],
@@ -151,7 +147,7 @@ class _Encoder:
             leaf.dtype.itemsize - 1 if leaf.order == "any" else 0,
         ]
 
-    def buffer(self, buffer: Buffer) -> list[int | _Table]:
+    def buffer(self, buffer: Buffer) -> list[int | Table]:
         order = 1 if buffer.order == "F" else 0
         return [id(buffer.dtype), len(buffer.shape), self.table(buffer.shape), order]
 
@@ -184,7 +180,7 @@ class _Encoder:
 
     # ------------------------------------------------------------------------------ results
 
-    def build(self, tree: Any, builds: list[int | _Table], depth: int) -> None:
+    def build(self, tree: Any, builds: list[int | Table], depth: int) -> None:
         """Push the object of `tree` onto the stack, which is so deep."""
         self.stack = max(self.stack, depth + 1)
         if isinstance(tree, int):
@@ -198,7 +194,7 @@ class _Encoder:
             keys = self.table(map(id, tree) if kind is dict else ())
             builds += [BUILD[kind.__name__], len(tree), 0, keys]
 
-    def output(self, output: Output) -> list[int | _Table]:
+    def output(self, output: Output) -> list[int | Table]:
         if isinstance(output, Made):
             return [BUILD["held"], self.objects + output.buffer, 0, 0]
         if isinstance(output, Given):
@@ -211,7 +207,7 @@ class _Encoder:
         kind = python[output.dtype.kind] if output.weak else "scalar"
         return [BUILD[kind], self.base(output.at), output.at.offset, id(output.dtype)]
 
-    def view(self, view: View) -> _Table:
+    def view(self, view: View) -> Table:
         shape, strides = self.table(view.shape), self.table(view.strides)
         base = self.base(At("buffer", view.buffer))
         owner = self.objects + view.buffer
@@ -236,11 +232,10 @@ class _Frame:
         return self.bytes
 
 
-def _contents(buffers: Sequence[Buffer], copy: int) -> Iterable[Step]:
+def _contents(buffers: Sequence[Buffer]) -> Iterable[Copy]:
     for k, buffer in enumerate(buffers):
         if buffer.content is not None:
-            content = buffer.content
-            yield Step(copy, (At("buffer", k), content.ctypes.data, content.nbytes))
+            yield Copy(At("buffer", k), buffer.content.ctypes.data, buffer.content.nbytes)
 
 
 def _kind_of(leaf: Leaf) -> tuple[str, type | None]:

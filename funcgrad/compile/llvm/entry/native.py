@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,11 @@ import numpy as np
 from funcgrad.compile import cache
 from funcgrad.compile.llvm.entry import abi, records
 from funcgrad.compile.llvm.entry.encode import encode
+from funcgrad.compile.llvm.entry.encode_watches import encode_watches
 from funcgrad.compile.llvm.entry.program import At, Buffer, Leaf, Made, Number, Program, Step
 from funcgrad.compile.llvm.pool import NativePool, pool
 from funcgrad.compile.llvm.target import lock
+from funcgrad.compile.watch import Array, Cell, Dict, Function, Item, List, Look, Type, Watch
 from funcgrad.errors import CompilerError
 
 __all__ = ["Chain", "Native", "native"]
@@ -55,14 +57,18 @@ class _Method(ctypes.Structure):
     )
 
 
+def _method(name: bytes, function: int) -> _Method:
+    return _Method(name, function, _FASTCALL_WITH_KEYWORDS, None)
+
+
 class Native:
     """The code of the entry points. There is one in a process, which is never released."""
 
     def __init__(self, where: abi.ABI, symbols: dict[str, int]) -> None:
         self._library = cache.library(records.text(where), optimize=True, symbols=symbols)
         self.copy = self._library.address("funcgrad_copy")
-        entry = self._library.address("funcgrad_entry")
-        self._method = _Method(b"compiled", entry, _FASTCALL_WITH_KEYWORDS, None)
+        self._entry = _method(b"compiled", self._library.address("funcgrad_entry"))
+        self._watcher = _method(b"unchanged", self._library.address("funcgrad_unchanged"))
         prototype = ctypes.PYFUNCTYPE(
             ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p
         )
@@ -70,26 +76,44 @@ class Native:
 
     def function(self, chain: Words) -> Callable[..., Any]:
         """A builtin function for the plans of `chain`, which it keeps alive."""
-        made: Callable[..., Any] = self._new(ctypes.addressof(self._method), chain, None)
+        made: Callable[..., Any] = self._new(ctypes.addressof(self._entry), chain, None)
         return made
 
-    def chain(self) -> Chain:
-        return Chain(self)
+    def watcher(self, watches: Sequence[Watch]) -> Callable[[], bool]:
+        """A builtin function that says whether all watches hold."""
+        words = _words(watches)
+        made: Callable[[], bool] = self._new(ctypes.addressof(self._watcher), words, None)
+        return made
+
+    def chain(self, watches: Sequence[Watch]) -> Chain:
+        return Chain(self, watches)
 
 
 class Words(np.ndarray[Any, Any]):
     """Words in memory, with what they point to."""
 
     plans: list[Any]
+    watches: Any
+
+
+def _words(watches: Sequence[Watch]) -> Words:
+    """The first plan, of which there is none yet; the number of watches and where they are."""
+    words = np.zeros(3, np.int64).view(Words)
+    words.plans = []
+    table, kept = encode_watches(watches)
+    words[1:] = len(watches), table.ctypes.data
+    words.watches = (watches, table, kept)
+    return words
 
 
 class Chain:
-    """Programs that are tried one after the other, the newest first."""
+    """Programs that are tried one after the other, the newest first; none unless all of
+    `watches` hold.
+    """
 
-    def __init__(self, code: Native) -> None:
+    def __init__(self, code: Native, watches: Sequence[Watch] = ()) -> None:
         self._code = code
-        self._words = np.zeros(1, np.int64).view(Words)
-        self._words.plans = []
+        self._words = _words(watches)
         self.call = code.function(self._words)
 
     def add(self, program: Program) -> None:
@@ -120,4 +144,39 @@ def _works(code: Native) -> bool:
         and [(type(y), y) for y in result[1:]] == [(np.float64, 7.0), (float, 8.0)]
         and chain.call(x, np.array(7.0), 8.0) is not NotImplemented
         and all(chain.call(*args) is NotImplemented for args in missed)
+        and _notices(code)
     )
+
+
+def _notices(code: Native) -> bool:
+    """Whether a watch of each kind holds at first, and no longer after a change."""
+    items, x = [None], np.arange(3.0)
+    names: dict[str, Any] = {"a": None}
+    both = dict(names)
+
+    f: Any = lambda a=1: (a, items)
+
+    def rebind() -> None:
+        nonlocal items
+        items = []
+
+    thing, other = (type("Thing", (), {}) for _ in range(2))
+    instance = thing()
+    cases: list[tuple[Watch, Callable[[], Any]]] = [
+        (Item(names, "a", None), lambda: names.update(a=1)),
+        (Dict(both, ("a",), (None,)), both.clear),
+        (List(items, (None,)), items.clear),
+        (Cell(f.__closure__[0], items), rebind),
+        (Function(f, f.__code__, f.__defaults__, None), lambda: setattr(f, "__defaults__", None)),
+        (Type(instance, thing), lambda: setattr(instance, "__class__", other)),
+        (Array.of(x), lambda: x.fill(1.0)),
+        (Look(len, names, 1), names.clear),
+    ]
+    for watch, change in cases:
+        holds = code.watcher([watch])
+        if holds() is not True:
+            return False
+        change()
+        if holds() is not False:
+            return False
+    return True

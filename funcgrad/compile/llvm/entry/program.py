@@ -10,9 +10,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from funcgrad.compile.watch import Same
+
 __all__ = [
     "At",
     "Buffer",
+    "Copy",
     "Fixed",
     "Given",
     "Leaf",
@@ -20,6 +23,7 @@ __all__ = [
     "Number",
     "Output",
     "Program",
+    "Same",
     "Step",
     "Stride",
     "View",
@@ -84,6 +88,14 @@ class Step(NamedTuple):
     parallel: bool = False
 
 
+class Copy(NamedTuple):
+    """Copy so many bytes."""
+
+    to: Word
+    source: Word
+    bytes: int
+
+
 class Made(NamedTuple):
     """The array of a buffer."""
 
@@ -135,8 +147,10 @@ class Program:
     workspace : int
         Bytes of memory for the time of the call.
     arguments : sequence of trees, optional
-        One for each argument: the number of a leaf, None, or a tuple, list or dict (exactly these
-        classes) of trees. By default the arguments are the leaves.
+        One for each argument: the number of a leaf, None, the `Same` object, or a tuple, list or
+        dict (exactly these classes) of trees. By default the arguments are the leaves.
+    names : tuple of str, optional
+        The last arguments are given by these keywords, in this order.
     result : tree, optional
         What is returned, in numbers of outputs. By default the tuple of the outputs.
     release : bool
@@ -147,11 +161,12 @@ class Program:
 
     leaves: Sequence[Leaf]
     buffers: Sequence[Buffer]
-    steps: Sequence[Step]
+    steps: Sequence[Step | Copy]
     outputs: Sequence[Output]
     workspace: int = 0
     arguments: Sequence[Any] | None = None
     result: Any = None
+    names: tuple[str, ...] = ()
     release: bool = False
     keep: Any = field(default=None, repr=False)
 
@@ -166,6 +181,8 @@ class Program:
                 raise ValueError(f"no Python number has dtype {dtype}")
         _check_tree(tuple(self.argument_trees), len(self.leaves))
         _check_tree(self.result_tree, len(self.outputs))
+        if len(self.names) > len(self.argument_trees):
+            raise ValueError("more names than arguments")
 
     @property
     def argument_trees(self) -> Sequence[Any]:
@@ -177,7 +194,7 @@ class Program:
 
     @property
     def releases(self) -> bool:
-        return self.release or any(step.parallel for step in self.steps)
+        return self.release or any(isinstance(step, Step) and step.parallel for step in self.steps)
 
 
 def _check_tree(tree: Any, count: int) -> None:
@@ -187,7 +204,7 @@ def _check_tree(tree: Any, count: int) -> None:
     elif type(tree) in (tuple, list, dict):
         for child in tree.values() if type(tree) is dict else tree:
             _check_tree(child, count)
-    elif tree is not None:
+    elif tree is not None and type(tree) is not Same:
         raise ValueError(f"an entry point does not know the container {type(tree).__name__}")
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad.compile.llvm.entry.program import (
     At,
     Buffer,
+    Copy,
     Fixed,
     Given,
     Leaf,
@@ -18,11 +19,13 @@ from funcgrad.compile.llvm.entry.program import (
     Number,
     Output,
     Program,
+    Same,
     Step,
     View,
     Word,
 )
 from funcgrad.compile.llvm.pool import KERNEL, pool
+from funcgrad.compile.watch import Watch
 
 __all__ = ["Chain"]
 
@@ -30,17 +33,24 @@ _PYTHON = {"f": float, "i": int, "c": complex}
 
 
 class Chain:
-    """Programs that are tried one after the other, the newest first."""
+    """Programs that are tried one after the other, the newest first; none unless all of
+    `watches` hold.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, watches: Sequence[Watch] = ()) -> None:
         self._programs: list[Program] = []
+        self._watches = watches
 
     def add(self, program: Program) -> None:
         self._programs = [program, *self._programs]
 
-    def call(self, *args: Any) -> Any:
+    def call(self, *args: Any, **named: Any) -> Any:
+        if not all(watch.holds() for watch in self._watches):
+            return NotImplemented
         for program in self._programs:
-            result = _Call(program).run(args)
+            if program.names != tuple(named):
+                continue
+            result = _Call(program).run((*args, *named.values()))
             if result is not NotImplemented:
                 return result
         return NotImplemented
@@ -81,8 +91,8 @@ class _Call:
         if isinstance(tree, int):
             self.given[tree] = x
             self.arrays[tree] = _checked(self.program.leaves[tree], x)
-        elif tree is None:
-            _expect(x is None)
+        elif tree is None or type(tree) is Same:
+            _expect(x is (None if tree is None else tree.value))
         elif isinstance(tree, dict):
             _expect(type(x) is dict and x.keys() == tree.keys())
             for key, child in tree.items():
@@ -92,7 +102,10 @@ class _Call:
             for child, item in zip(tree, x, strict=True):
                 self.match(child, item)
 
-    def step(self, step: Step) -> None:
+    def step(self, step: Step | Copy) -> None:
+        if isinstance(step, Copy):
+            ctypes.memmove(self.word(step.to), self.word(step.source), step.bytes)
+            return
         words = np.array([self.word(w) & 0xFFFF_FFFF_FFFF_FFFF for w in step.words], np.uint64)
         if step.parallel:
             pool().run(step.kernel, words.ctypes.data, step.chunks)

@@ -10,19 +10,33 @@ from __future__ import annotations
 
 import re
 
-from funcgrad.compile.llvm.entry import calls, guards, kernels, memory, results
+from funcgrad.compile.llvm.entry import calls, guards, kernels, memory, results, watching
 from funcgrad.compile.llvm.entry.abi import ABI
 
-__all__ = ["BUILD", "LEAF", "RECORDS", "UNPACK", "text"]
+__all__ = [
+    "ALIGNED",
+    "BUILD",
+    "C_ORDER",
+    "F_ORDER",
+    "LEAF",
+    "RECORDS",
+    "UNPACK",
+    "WATCH",
+    "WRITEABLE",
+    "text",
+]
 
 RECORDS = {
     # Sizes of the tables and where they are; `at_` are offsets in the frame, which is on the stack.
     "plan": (
-        "next", "arguments", "frame", "unpacks", "unpack", "leaves", "leaf", "buffers", "buffer",
+        "next", "arguments", "positional", "names", "name", "frame",
+        "unpacks", "unpack", "leaves", "leaf", "buffers", "buffer",
         "words", "template", "patches", "patch", "strides", "stride", "steps", "step",
         "builds", "build", "heap_slot", "heap_bytes", "release", "first_buffer",
         "at_bases", "at_slots", "at_flag", "at_words", "at_stack", "at_scratch",
     ),
+    # A keyword of the call.
+    "name": ("object",),
     # An object that must be a container of `count` items, which become objects from `target` on.
     "unpack": ("kind", "object", "type", "count", "target", "keys"),
     # An object that must be an array or a number of this type; its data is a base.
@@ -38,6 +52,8 @@ RECORDS = {
     # Push something, or replace the last ones by a container of them.
     "build": ("kind", "a", "b", "c"),
     "view": ("dtype", "ndim", "shape", "strides", "offset", "base", "object"),
+    # A place that has to hold what it held.
+    "watch": ("kind", "object", "a", "b", "c", "d"),
 }  # fmt: skip
 UNPACK = {"tuple": 0, "list": 1, "dict": 2, "same": 3}
 LEAF = {"array": 0, "scalar": 1, "number": 2, "integer": 3, "boolean": 4}
@@ -45,7 +61,11 @@ BUILD = {
     "object": 0, "held": 1, "scalar": 2, "float": 3, "integer": 4, "complex": 5, "view": 6,
     "tuple": 7, "list": 8, "dict": 9,
 }  # fmt: skip
+WATCH = {
+    "item": 0, "cell": 1, "function": 2, "type": 3, "list": 4, "dict": 5, "array": 6, "look": 7,
+}  # fmt: skip
 
+C_ORDER, F_ORDER, ALIGNED, WRITEABLE = 1, 2, 0x100, 0x400  # flags of NumPy's arrays
 _HELD = 128 * 1024 * 1024  # bytes of workspaces that are kept for the next call
 
 _HEAD = """
@@ -83,6 +103,13 @@ declare i64 @PyDict_Size(ptr)
 declare ptr @PyDict_GetItemWithError(ptr, ptr)
 declare ptr @PyDict_New()
 declare i32 @PyDict_SetItem(ptr, ptr, ptr)
+declare i32 @PyDict_Next(ptr, ptr, ptr, ptr)
+declare ptr @PyCell_Get(ptr)
+declare ptr @PyFunction_GetCode(ptr)
+declare ptr @PyFunction_GetDefaults(ptr)
+declare ptr @PyFunction_GetKwDefaults(ptr)
+declare ptr @PyObject_Call(ptr, ptr, ptr)
+declare i32 @memcmp(ptr, ptr, i64)
 declare i32 @posix_memalign(ptr, i64, i64)
 declare void @free(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
@@ -103,6 +130,9 @@ def text(abi: ABI) -> str:
         **{f"unpack.{name}": number for name, number in UNPACK.items()},
         **{f"leaf.{name}": number for name, number in LEAF.items()},
         **{f"build.{name}": number for name, number in BUILD.items()},
+        **{f"watch.{name}": number for name, number in WATCH.items()},
+        "flag.c": C_ORDER,
+        "flag.writeable": WRITEABLE,
         "abi.number": abi.number,
         "held": _HELD,
     }
@@ -124,7 +154,8 @@ def text(abi: ABI) -> str:
             f"  {name} = load {kind}, ptr {at}"
         )
 
-    parts = (_HEAD, guards.TEXT, memory.TEXT, kernels.TEXT, results.TEXT, calls.TEXT)
+    rest = (memory.TEXT, kernels.TEXT, results.TEXT, calls.TEXT)
+    parts = (_HEAD, guards.TEXT, watching.TEXT, *rest)
     module = _READ.sub(read, _GET.sub(get, "".join(parts)))
     for name, value in values.items():
         module = module.replace("{" + name + "}", str(value))

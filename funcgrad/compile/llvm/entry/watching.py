@@ -1,0 +1,230 @@
+"""Watches as LLVM IR: whether places in Python's memory still hold what they held.
+
+It answers false without an exception. A `look` runs code of Python; nothing else does.
+"""
+
+__all__ = ["TEXT"]
+
+TEXT = """
+define internal i1 @is.array(ptr %x, ptr %watch) #0 {
+entry:
+  %dtype = read ptr dtype %x
+  %dtype.known = get ptr watch.a %watch
+  %dtype.good = icmp eq ptr %dtype, %dtype.known
+  %rank = read i32 ndim %x
+  %ndim = sext i32 %rank to i64
+  %shape.known = get ptr watch.b %watch
+  %ndim.known = load i64, ptr %shape.known
+  %ndim.good = icmp eq i64 %ndim, %ndim.known
+  %flags = read i32 flags %x
+  %content = get ptr watch.d %watch  ; null of an array that nobody can write into
+  %frozen = icmp eq ptr %content, null
+  %mask = select i1 %frozen, i32 {flag.writeable}, i32 {flag.c}
+  %expected = select i1 %frozen, i32 0, i32 {flag.c}
+  %masked = and i32 %flags, %mask
+  %flags.good = icmp eq i32 %masked, %expected
+  %data = read ptr data %x
+  %data.known = get ptr watch.c %watch
+  %data.good = icmp eq ptr %data, %data.known
+  %same.kind = and i1 %dtype.good, %ndim.good
+  %same.place = and i1 %flags.good, %data.good
+  %same = and i1 %same.kind, %same.place
+  br i1 %same, label %sizes, label %no
+sizes:
+  %shape = read ptr shape %x
+  br label %size
+size:
+  %k = phi i64 [ 0, %sizes ], [ %k.next, %compare ]
+  %end = icmp eq i64 %k, %ndim
+  br i1 %end, label %compared, label %compare
+compare:
+  %k.next = add i64 %k, 1
+  %size.at = getelementptr i64, ptr %shape, i64 %k
+  %size.is = load i64, ptr %size.at
+  %known.at = getelementptr i64, ptr %shape.known, i64 %k.next
+  %size.known = load i64, ptr %known.at
+  %size.good = icmp eq i64 %size.is, %size.known
+  br i1 %size.good, label %size, label %no
+compared:
+  br i1 %frozen, label %yes, label %inside
+inside:
+  %bytes = load i64, ptr %content
+  %known = getelementptr i64, ptr %content, i64 1
+  %difference = call i32 @memcmp(ptr %data, ptr %known, i64 %bytes)
+  %equal = icmp eq i32 %difference, 0
+  ret i1 %equal
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Has %x the %a items in the table %b?
+define internal i1 @is.list(ptr %x, ptr %watch) #0 {
+entry:
+  %count = get i64 watch.a %watch
+  %known = get ptr watch.b %watch
+  %has = call i64 @PyList_Size(ptr %x)
+  %sized = icmp eq i64 %has, %count
+  br i1 %sized, label %each, label %no
+each:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %item ]
+  %end = icmp eq i64 %k, %count
+  br i1 %end, label %yes, label %item
+item:
+  %k.next = add i64 %k, 1
+  %found = call ptr @PyList_GetItem(ptr %x, i64 %k)
+  %known.at = getelementptr ptr, ptr %known, i64 %k
+  %expected = load ptr, ptr %known.at
+  %same = icmp eq ptr %found, %expected
+  br i1 %same, label %each, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Has %x the %a keys and values in the tables %b and %c, in their order?
+define internal i1 @is.dict(ptr %x, ptr %watch) #0 {
+entry:
+  %place = alloca i64
+  %key = alloca ptr
+  %value = alloca ptr
+  %count = get i64 watch.a %watch
+  %keys = get ptr watch.b %watch
+  %values = get ptr watch.c %watch
+  %has = call i64 @PyDict_Size(ptr %x)
+  %sized = icmp eq i64 %has, %count
+  store i64 0, ptr %place
+  br i1 %sized, label %each, label %no
+each:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %item ]
+  %end = icmp eq i64 %k, %count
+  br i1 %end, label %yes, label %item
+item:
+  %k.next = add i64 %k, 1
+  %there = call i32 @PyDict_Next(ptr %x, ptr %place, ptr %key, ptr %value)
+  %key.is = load ptr, ptr %key
+  %value.is = load ptr, ptr %value
+  %key.at = getelementptr ptr, ptr %keys, i64 %k
+  %key.known = load ptr, ptr %key.at
+  %value.at = getelementptr ptr, ptr %values, i64 %k
+  %value.known = load ptr, ptr %value.at
+  %key.good = icmp eq ptr %key.is, %key.known
+  %value.good = icmp eq ptr %value.is, %value.known
+  %both = and i1 %key.good, %value.good
+  br i1 %both, label %each, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+define internal i1 @holds(ptr %watch) #0 {
+entry:
+  %kind = get i64 watch.kind %watch
+  %x = get ptr watch.object %watch
+  %a = get ptr watch.a %watch
+  %b = get ptr watch.b %watch
+  %c = get ptr watch.c %watch
+  switch i64 %kind, label %look [
+    i64 {watch.item}, label %item
+    i64 {watch.cell}, label %cell
+    i64 {watch.function}, label %function
+    i64 {watch.type}, label %type
+    i64 {watch.list}, label %list
+    i64 {watch.dict}, label %dict
+    i64 {watch.array}, label %array
+  ]
+item:  ; null for a name that is not there
+  %found = call ptr @PyDict_GetItemWithError(ptr %x, ptr %a)
+  %item.good = icmp eq ptr %found, %b
+  br i1 %item.good, label %yes, label %clear
+cell:  ; null for an empty one
+  %inside = call ptr @PyCell_Get(ptr %x)
+  %cell.good = icmp eq ptr %inside, %a
+  %empty = icmp eq ptr %inside, null
+  br i1 %empty, label %answer, label %drop
+function:
+  %code = call ptr @PyFunction_GetCode(ptr %x)
+  %defaults = call ptr @PyFunction_GetDefaults(ptr %x)
+  %named = call ptr @PyFunction_GetKwDefaults(ptr %x)
+  %code.good = icmp eq ptr %code, %a
+  %defaults.good = icmp eq ptr %defaults, %b
+  %named.good = icmp eq ptr %named, %c
+  %defaults.both = and i1 %defaults.good, %named.good
+  %function.good = and i1 %code.good, %defaults.both
+  br label %answer
+type:
+  %class = read ptr type %x
+  %type.good = icmp eq ptr %class, %a
+  br label %answer
+list:
+  %list.good = call i1 @is.list(ptr %x, ptr %watch)
+  br label %answer
+dict:
+  %dict.good = call i1 @is.dict(ptr %x, ptr %watch)
+  br label %answer
+array:
+  %array.good = call i1 @is.array(ptr %x, ptr %watch)
+  br label %answer
+look:
+  %seen = call ptr @PyObject_Call(ptr %x, ptr %a, ptr null)
+  %look.good = icmp eq ptr %seen, %b
+  %raised = icmp eq ptr %seen, null
+  br i1 %raised, label %clear, label %drop
+drop:
+  %owned = phi ptr [ %inside, %cell ], [ %seen, %look ]
+  %drop.good = phi i1 [ %cell.good, %cell ], [ %look.good, %look ]
+  call void @Py_DecRef(ptr %owned)
+  br label %answer
+answer:
+  %good = phi i1
+    [ %cell.good, %cell ],
+    [ %function.good, %function ],
+    [ %type.good, %type ],
+    [ %list.good, %list ],
+    [ %dict.good, %dict ],
+    [ %array.good, %array ],
+    [ %drop.good, %drop ]
+  ret i1 %good
+yes:
+  ret i1 true
+clear:
+  call void @PyErr_Clear()
+  ret i1 false
+}
+
+; %self is an array: its second and third words are the number of watches and where they are.
+define internal i1 @unchanged(ptr %words) #0 {
+entry:
+  %count.at = getelementptr i64, ptr %words, i64 1
+  %count = load i64, ptr %count.at
+  %table.at = getelementptr i64, ptr %words, i64 2
+  %table = load ptr, ptr %table.at
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %look ]
+  %end = icmp eq i64 %k, %count
+  br i1 %end, label %yes, label %look
+look:
+  %k.next = add i64 %k, 1
+  %k.word = mul i64 %k, {size.watch}
+  %watch = getelementptr i64, ptr %table, i64 %k.word
+  %good = call i1 @holds(ptr %watch)
+  br i1 %good, label %each, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; METH_FASTCALL | METH_KEYWORDS, called without arguments.
+define ptr @funcgrad_unchanged(ptr %self, ptr %args, i64 %count, ptr %names) #0 {
+  %words = read ptr data %self
+  %good = call i1 @unchanged(ptr %words)
+  %answer = select i1 %good, ptr @_Py_TrueStruct, ptr @_Py_FalseStruct
+  call void @Py_IncRef(ptr %answer)
+  ret ptr %answer
+}
+"""

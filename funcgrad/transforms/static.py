@@ -1,0 +1,78 @@
+"""Which arguments of a jitted function are static: hashable constants, never traced."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from funcgrad.errors import located
+from funcgrad.transforms.arguments import name_of
+
+__all__ = ["Static", "typed"]
+
+
+class Static:
+    """The static arguments of a function, by position (from the end if negative) and by name.
+
+    Attributes
+    ----------
+    any : bool
+        Whether there are any.
+    """
+
+    def __init__(
+        self, fun: Callable[..., Any], positions: Sequence[int], names: Sequence[str]
+    ) -> None:
+        self.fun, self.positions, self.names = fun, tuple(positions), tuple(names)
+        self.any = bool(self.positions or self.names)
+
+    def places(self, count: int, kwargs: Mapping[str, Any]) -> tuple[set[int], set[str]]:
+        """The positions, of so many, and the keywords that are static in a call."""
+        by_name = {n for n in self.names if n in kwargs}
+        positions = {k % count for k in self.positions if -count <= k < count}
+        if len(by_name) < len(self.names):
+            positions |= {k for k in self._named_positions if k < count}
+        return positions, by_name
+
+    @functools.cached_property
+    def _named_positions(self) -> list[int]:
+        """Where the named arguments may be given by position."""
+        parameters = list(inspect.signature(self.fun).parameters)
+        return [k for k, name in enumerate(parameters) if name in self.names]
+
+    def divide(self, args: Any, kwargs: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+        """Static arguments (positions and names), and the dynamic ones."""
+        if not self.any:
+            return ((), ()), args, kwargs
+        positions, by_name = self.places(len(args), kwargs)
+        static = (
+            tuple((k, args[k]) for k in sorted(positions)),
+            tuple((n, kwargs[n]) for n in sorted(by_name)),
+        )
+        try:
+            hash(static)
+        except TypeError as error:
+            raise ValueError(
+                located(
+                    f"jit of {name_of(self.fun)}: static arguments have to be hashable ({error}); "
+                    "pass arrays as ordinary arguments"
+                )
+            ) from error
+        dynamic = tuple(a for k, a in enumerate(args) if k not in positions)
+        return static, dynamic, {n: v for n, v in kwargs.items() if n not in by_name}
+
+    @staticmethod
+    def merge(static: Any, dynamic: Sequence[Any]) -> list[Any]:
+        """All positional arguments again."""
+        merged = list(dynamic)
+        for k, value in static[0]:
+            merged.insert(k, value)
+        return merged
+
+
+def typed(static: tuple[Any, ...]) -> Hashable:
+    """Static values with their classes: 1, 1.0 and True are equal and not the same."""
+    positional, by_name = static
+    return tuple((k, type(x), x) for k, x in (*positional, *by_name))
