@@ -11,6 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.compiled_models import (
+    attention,
+    bundle,
+    heads,
+    mixture,
+    mixture_data,
+    observations,
+    project,
+)
+
 __all__ = ["WORKLOADS", "Compiled"]
 
 
@@ -18,6 +28,9 @@ class Compiled(NamedTuple):
     function: Callable[..., Any]
     which: tuple[int, ...]
     arguments: Callable[[Any, Any], tuple[Any, ...]]  # of a random generator and a dtype
+    # "gradient" (with the value), "hessian", "jacobian", "examples" (a gradient for each of the
+    # leading axis), or "jacobians" (a Jacobian for each)
+    derive: str = "gradient"
 
 
 def chain(m: Any, x: Any) -> Any:
@@ -89,6 +102,29 @@ def scalar(m: Any, x: Any) -> Any:
     return m.sum(m.sin(x) * x)
 
 
+def rows(m: Any, x: Any, a: Any) -> Any:
+    return m.tanh(a @ x) * m.exp(-x * x)
+
+
+def example(m: Any, w: Any, b: Any, x: Any, y: Any) -> Any:
+    """The loss of one example of a small network, for the gradient of each."""
+    h = m.tanh(x @ w + b)
+    return m.sum((h - y) ** 2)
+
+
+def observation(m: Any, camera: Any, point: Any, weight: Any, seen: Any) -> Any:
+    u, v = project(m, [camera[k] for k in range(11)], [point[k] for k in range(3)])
+    return m.stack([weight * (u - seen[0]), weight * (v - seen[1])])
+
+
+def observed(cameras: int, points: int, count: int) -> Callable[[Any, Any], tuple[Any, ...]]:
+    def arguments(rng: Any, dtype: Any) -> tuple[Any, ...]:
+        camera, point, weights, at, seen = observations(cameras, points, count)(rng, dtype)
+        return camera[at[:, 0]], point[at[:, 1]], weights, seen
+
+    return arguments
+
+
 def normal(*shapes: Any) -> Callable[[Any, Any], tuple[Any, ...]]:
     return lambda rng, dtype: tuple(rng.standard_normal(s).astype(dtype) for s in shapes)
 
@@ -129,5 +165,22 @@ WORKLOADS: dict[str, Compiled] = {
     "logistic": Compiled(logistic, (0,), normal(100, (10000, 100), 10000)),
     **{f"mlp-{n}": Compiled(mlp, tuple(range(6)), network(n)) for n in (128, 1024)},
     **{f"bodies-{n}": Compiled(bodies, (0,), normal((n, 3))) for n in (100, 500)},
+    "attention": Compiled(attention, (0, 1, 2, 3), heads(4, 4, 128, 32)),
+    **{
+        f"mixture-d{d}k{k}n{n}": Compiled(mixture, (0, 1, 2), mixture_data(d, k, n))
+        for d, k, n in ((2, 5, 1000), (10, 25, 1000), (20, 25, 10000), (32, 50, 1000))
+    },
+    **{
+        f"bundle-{n}": Compiled(bundle, (0, 1, 2), observations(c, p, n))
+        for c, p, n in ((20, 300, 1000), (49, 7776, 31843))
+    },
+    **{
+        f"bundle-jacobian-{n}": Compiled(observation, (0, 1, 2), observed(c, p, n), "jacobians")
+        for c, p, n in ((20, 300, 1000), (49, 7776, 31843))
+    },
+    "hessian-rosenbrock": Compiled(rosenbrock, (0,), normal(50), "hessian"),
+    "hessian-logistic": Compiled(logistic, (0,), normal(30, (500, 30), 500), "hessian"),
+    "jacobian": Compiled(rows, (0,), normal(64, (64, 64)), "jacobian"),
+    "examples": Compiled(example, (0, 1), normal((32, 16), 16, (512, 32), (512, 16)), "examples"),
     **{f"rosenbrock-{n}": Compiled(rosenbrock, (0,), normal(n)) for n in (2, 100, 10**5)},
 }
