@@ -25,6 +25,7 @@ __all__ = [
     "LaterTransformError",
     "LeakedTracerError",
     "MutatedCaptureError",
+    "NativeCodeError",
     "NonScalarOutputError",
     "NotDifferentiableError",
     "OperandError",
@@ -102,6 +103,10 @@ class CompilerError(FuncgradError, RuntimeError):
     """LLVM rejected code that funcgrad generated (a defect of funcgrad)."""
 
 
+class NativeCodeError(FuncgradError, TypeError):
+    """A function was to run without Python, but something in it has no native form."""
+
+
 class SourceLine(NamedTuple):
     """A place in the user's program."""
 
@@ -115,10 +120,12 @@ class SourceLine(NamedTuple):
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(numpy.__file__)) + os.sep
+# Numba traces our functions while it compiles; it is not imported to be asked where it lies.
+_NUMBA = os.path.join(os.path.dirname(_NUMPY.rstrip(os.sep)), "numba") + os.sep
 
 
 def user_line() -> SourceLine:
-    """The innermost line of the call stack that is neither funcgrad's nor NumPy's.
+    """The innermost line of the call stack that is not funcgrad's, NumPy's or Numba's.
 
     Examples
     --------
@@ -133,7 +140,7 @@ def user_line() -> SourceLine:
 
 
 def _is_ours(filename: str) -> bool:
-    return filename.startswith((_PACKAGE, _NUMPY, "<__array_function__"))
+    return filename.startswith((_PACKAGE, _NUMPY, _NUMBA, "<__array_function__"))
 
 
 def located(what: str) -> str:

@@ -152,6 +152,8 @@ EVERY = {
     "LeakedTracerError": (leak, RuntimeError, "is used after that transform has ended; return it"),
     "MutatedCaptureError": (change_a_capture, RuntimeError,
         "an array of shape (20000,) and dtype float64 was changed in place after"),
+    "NativeCodeError": (lambda: fg.jit(lambda x: np.linalg.inv(x)).njit(np.eye(2)), TypeError,
+        "<lambda>: inv of float64[3,3] has no native form; in the host program it runs in NumPy"),
     "NonScalarOutputError": (lambda: fg.grad(np.sin)(X), TypeError,
         "grad: sin returned a value of type float64[3], not a real scalar; sum it, or use"),
     "NotDifferentiableError": (lambda: fg.grad(np.spacing)(1.0), TypeError,

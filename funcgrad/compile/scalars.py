@@ -269,7 +269,7 @@ def _table(dtype: str) -> dict[str, Body]:
 def _scale(e: Equation) -> Resolved | None:
     g, d = (a.type for a in e.inputs)
     out = e.outputs[0].type
-    if out.dtype.kind != "f" or g.dtype != out.dtype or d.dtype.kind not in "f":
+    if out.dtype.kind != "f" or g.dtype != out.dtype or d.dtype.kind not in "fi":
         return None
     wide = NATIVE[np.result_type(g.dtype, d.dtype) if not d.weak else g.dtype]
     narrow = NATIVE[out.dtype]

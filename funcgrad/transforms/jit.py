@@ -21,6 +21,7 @@ from funcgrad.core.tracer import concrete, operand, running, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.graph.build import Stage, finish
 from funcgrad.graph.ir import Graph, Var
+from funcgrad.transforms import native
 from funcgrad.transforms.arguments import leaves_of, name_of, own
 from funcgrad.transforms.call import call_graph
 from funcgrad.transforms.captures import Captures, capture
@@ -85,11 +86,17 @@ class Staged(NamedTuple):
     sizes: Sizes
 
 
-def _stage(flat: Function, leaves: Sequence[Array], captures: Captures, name: str) -> Staged:
+def _stage(
+    flat: Function,
+    types: Sequence[ArrayType],
+    leaves: Sequence[Array | None],
+    captures: Captures,
+    name: str,
+) -> Staged:
     """Stage a flat function; captured arrays become inputs unless they changed meanwhile."""
     definition: list[tree.TreeDef] = []
     with Stage() as trace:
-        inputs = [trace.input(type_of(x), x) for x in leaves]
+        inputs = [trace.input(t, x) for t, x in zip(types, leaves, strict=True)]
         variables = [t.variable for t in inputs]
         outputs, out = leaves_of(flat(*inputs), f"the output of {name}")
         definition.append(out)
@@ -114,6 +121,15 @@ def _stage(flat: Function, leaves: Sequence[Array], captures: Captures, name: st
     )
     used = tuple(i for _, i in moved)
     return Staged(whole, used, tuple(adopted), definition[0], reusable, sizes_of(whole))
+
+
+def stage_flat(
+    flat: Function, fun: Function, types: Sequence[ArrayType]
+) -> tuple[Staged, list[np.ndarray[Any, Any]]]:
+    """A flat function made of `fun`, staged for these types, and the captured arrays it takes."""
+    captures = capture(fun)
+    staged = _stage(flat, types, [None] * len(types), captures, name_of(fun))
+    return staged, [captures.arrays[i] for i in staged.captured]
 
 
 class Jitted:
@@ -183,6 +199,17 @@ class Jitted:
         """Which operations run together in one kernel for these arguments, which not, and why."""
         return executable(self._staged(args, kwargs)[2].graph).explain()
 
+    @functools.cached_property
+    def njit(self) -> Any:
+        """The function for code that Numba compiles: call it inside ``@numba.njit`` functions.
+
+        It takes and returns numbers, arrays and tuples of them, and runs without the interpreter.
+        A program is made for every shape: with arguments of numbers when the caller is compiled,
+        with arrays when a shape is first met. Arrays that the function captures are taken when it
+        is compiled. `NativeCodeError` names an operation that has no native form.
+        """
+        return native.njit(self)
+
     def _staged(
         self, args: Any, kwargs: Any, sizes: tuple[int, ...] = ()
     ) -> tuple[list[Array], Captures, Staged]:
@@ -204,7 +231,7 @@ class Jitted:
             dynamic, named = tree.unflatten(definition, xs)
             return self.fun(*Static.merge(static, dynamic), **named, **dict(static[1]))
 
-        staged = _stage(flat, leaves, captures, name_of(self.fun))
+        staged = _stage(flat, types, leaves, captures, name_of(self.fun))
         if staged.reusable and not captures.traced:
             numbers = tuple(size for _, size in staged.sizes)
             with _lock:

@@ -1,0 +1,293 @@
+"""An executable as one function of LLVM IR that needs no Python: kernels called in their order.
+
+``i64 name(ptr inputs, ptr outputs)`` takes arrays of addresses, of every input and output of the
+graph in C order, and gives 0, or what went wrong. Intermediate values lie on the stack, or in
+memory of the call where there are many, so that any number of threads may run it. A step that
+NumPy does in the host program is written as loops; where there are none the program is refused with
+a named error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad.compile.host import Executable
+from funcgrad.compile.loops import Kernel
+from funcgrad.compile.lower import Argument
+from funcgrad.compile.scalars import NATIVE
+from funcgrad.compile.steps import Step, copy_step, fill_step, step_of
+from funcgrad.errors import NativeCodeError
+from funcgrad.graph.ir import Atom, Equation, Literal, Var
+from funcgrad.passes.buffers import Lifetime, place
+from funcgrad.passes.region import Region
+from funcgrad.passes.views import View, whole
+
+__all__ = ["OUT_OF_BOUNDS", "OUT_OF_MEMORY", "NativeProgram", "native_program"]
+
+OUT_OF_BOUNDS, OUT_OF_MEMORY = 1, 2  # what a program returns
+STACK = 1 << 15  # bytes of intermediate values; more of them are taken from the heap
+SMALL = 4096.0  # additions; a program with less is inlined where it is called
+
+
+class NativeProgram(NamedTuple):
+    """A program: its text, the kernels and the arrays ``@constant0`` … that the text refers to."""
+
+    name: str
+    text: str
+    kernels: list[Kernel]
+    constants: list[np.ndarray[Any, Any]]
+    small: bool
+
+
+def native_program(executable: Executable, name: str) -> NativeProgram:
+    """The program of an executable.
+
+    Raises
+    ------
+    NativeCodeError
+        An operation has no native form; the message names it and the user's line.
+    """
+    return _Writer(executable, name).write()
+
+
+class _Call(NamedTuple):
+    """A kernel with what each word of its arguments is: a base or a partial result, or a number."""
+
+    kernel: Kernel
+    words: list[Any]
+    chunks: int
+    reads: list[Any]
+    writes: list[Any]
+
+
+class _Writer:
+    def __init__(self, executable: Executable, name: str) -> None:
+        self.executable, self.plan, self.name = executable, executable.plan, name
+        self.graph = self.plan.graph
+        self.inputs = {v: k for k, v in enumerate(self.graph.inputs)}
+        self.constants = {v: np.ascontiguousarray(a) for v, a in self.graph.constants}
+        self.outputs: dict[Any, int] = {}  # the memory of which output a base is written to
+        self.calls: list[_Call] = []
+        self.lines: list[str] = []
+        self.offsets: dict[Any, int] = {}
+
+    def write(self) -> NativeProgram:
+        for a in (*self.graph.inputs, *self.graph.outputs):
+            self.check_dtype(a)
+        direct = self.direct_outputs()
+        for k, step in enumerate(self.plan.steps):
+            if isinstance(step, Region):
+                self.region(step)
+            else:
+                self.host_step(step, f"s{k}")
+        for k, o in enumerate(self.graph.outputs):
+            if k not in direct:
+                self.write_output(k, o)
+        total = self.plan_memory()
+        return self.function(total)
+
+    def check_dtype(self, a: Atom) -> None:
+        if a.type.dtype not in NATIVE:
+            raise NativeCodeError(
+                f"native code has no arrays of {a.type.dtype}: it takes and returns "
+                f"{', '.join(sorted(NATIVE.values()))}"
+            )
+
+    # --------------------------------------------------------------------------------- steps
+
+    def direct_outputs(self) -> set[int]:
+        """Outputs whose memory their kernel writes itself; the others are copied at the end."""
+        found = set()
+        for k, o in enumerate(self.graph.outputs):
+            if not isinstance(o, Var) or o in self.plan.uniform:
+                continue
+            view = self.plan.views[o]
+            base = view.base
+            if base in self.inputs or base in self.constants or base in self.outputs:
+                continue
+            if view.offset == 0 and o.type.size == base.type.size and _in_order(view):
+                self.outputs[base] = k
+                found.add(k)
+        return found
+
+    def region(self, step: Region) -> None:
+        low = self.executable.lowered[id(step)]
+        chunks = low.layout.chunks
+        first = self.words(low.arguments, low.integers, low.numbers, low.direct)
+        self.calls.append(_Call(low.kernel, *first[:1], chunks, *first[1:]))
+        if low.finish is not None:
+            last = self.words(low.finish_arguments, low.finish_integers, low.finish_numbers, {})
+            self.calls.append(_Call(low.finish, *last[:1], 1, *last[1:]))
+
+    def words(
+        self,
+        arguments: Sequence[Argument],
+        integers: Sequence[int],
+        numbers: Sequence[Any],
+        direct: dict[str, Var],
+    ) -> tuple[list[Any], list[Any], list[Any]]:
+        """The words of a call, and the bases that it reads and writes."""
+        words: list[Any] = []
+        reads: list[Any] = []
+        writes: list[Any] = []
+        for a in arguments:
+            assert a.var is not None
+            partial = a.role == "partial" and a.name not in direct
+            size = a.size * np.dtype(a.dtype).itemsize
+            key = ("partial", a.var, size) if partial else a.var
+            words.append((key,))
+            (reads if a.role == "input" or partial else writes).append(key)
+            if partial:
+                writes.append(key)
+        words += [int(i) for i in integers]
+        words += [_bits(x) for x in numbers]
+        return words, reads, writes
+
+    def host_step(self, e: Equation, name: str) -> None:
+        if all(v.type.size == 0 for v in e.outputs):
+            return  # nothing to compute
+        step = step_of(e, self.plan, name)
+        if step is None:
+            types = ", ".join(str(a.type) for a in e.inputs)
+            raise NativeCodeError(
+                f"{e.prim.name} of {types} has no native form; in the host program it runs in "
+                f"NumPy, which code without Python cannot call\n  at {e.source}"
+            )
+        self.call_step(step)
+
+    def call_step(self, step: Step) -> None:
+        words = [(v,) for v in step.bases]
+        roles = {b.name: b.role for b in step.kernel.buffers}
+        named = list(zip(step.kernel.buffers, step.bases, strict=True))
+        reads = [v for b, v in named if roles[b.name] == "input"]
+        writes = [v for b, v in named if roles[b.name] == "output"]
+        self.calls.append(_Call(step.kernel, words, 1, reads, writes))
+
+    def write_output(self, k: int, o: Atom) -> None:
+        """Fill an output with a number, or with a copy of what lies elsewhere."""
+        target = Var(o.type, -1 - k)
+        self.outputs[target] = k
+        literal = o if isinstance(o, Literal) else self.plan.uniform.get(o)
+        if literal is not None:
+            value = np.asarray(literal.value).astype(o.type.dtype)[()]
+            self.call_step(fill_step(value, target, f"fill{k}"))
+        else:
+            assert isinstance(o, Var)
+            view = self.plan.views[o]
+            self.call_step(copy_step(view, target, NATIVE[o.type.dtype], f"copy{k}"))
+
+    # -------------------------------------------------------------------------------- memory
+
+    def plan_memory(self) -> int:
+        """Places of intermediate values; the number of bytes that they need."""
+        born: dict[Any, int] = {}
+        dies: dict[Any, int] = {}
+        for k, call in enumerate(self.calls):
+            for key in call.writes:
+                if key not in self.outputs:
+                    born.setdefault(key, k)
+                    dies[key] = k
+            for key in call.reads:
+                if key in born:
+                    dies[key] = k
+        keys = list(born)
+        offsets, total = place([Lifetime(_bytes(v), born[v], dies[v]) for v in keys])
+        self.offsets = dict(zip(keys, offsets, strict=True))
+        return total
+
+    def address(self, key: Any) -> str:
+        if _bytes(key) == 0:
+            return "null"
+        if key in self.inputs:
+            return f"%input{self.inputs[key]}"
+        if key in self.outputs:
+            return f"%output{self.outputs[key]}"
+        if key in self.constants:
+            return f"@constant{list(self.constants).index(key)}"
+        return f"%place{self.offsets[key]}"
+
+    # ---------------------------------------------------------------------------------- text
+
+    def add(self, line: str) -> None:
+        self.lines.append("  " + line)
+
+    def function(self, total: int) -> NativeProgram:
+        work = sum(low.work for low in self.executable.lowered.values())
+        small = work < SMALL and total <= STACK
+        self.slots("input", len(self.graph.inputs))
+        self.slots("output", len(self.graph.outputs))
+        self.add("%flag = alloca i64")
+        for k, call in enumerate(self.calls):
+            count = len(call.words) + call.kernel.requires
+            self.add(f"%a{k} = alloca [{max(count, 1)} x i64], align 8")
+        heap = total > STACK
+        self.add("store i64 0, ptr %flag")
+        self.memory(total, heap)
+        for offset in sorted(set(self.offsets.values())):
+            self.add(f"%place{offset} = getelementptr i8, ptr %memory, i64 {offset}")
+        for k, call in enumerate(self.calls):
+            self.call(k, call)
+        if heap:
+            self.add("call void @free(ptr %given)")
+        self.add("%status = load i64, ptr %flag")
+        self.add("ret i64 %status")
+        used = list(self.constants.values())
+        head = f"define i64 @{self.name}(ptr %inputs, ptr %outputs) nounwind {{"
+        text = "\n".join([head, "entry:", *self.lines, "}"])
+        if heap:
+            text += "\ndeclare ptr @malloc(i64)\ndeclare void @free(ptr)"
+        return NativeProgram(self.name, text + "\n", [c.kernel for c in self.calls], used, small)
+
+    def slots(self, what: str, count: int) -> None:
+        for k in range(count):
+            self.add(f"%{what}{k}.at = getelementptr ptr, ptr %{what}s, i64 {k}")
+            self.add(f"%{what}{k} = load ptr, ptr %{what}{k}.at")
+
+    def memory(self, total: int, heap: bool) -> None:
+        if not total:
+            return
+        if not heap:
+            self.add(f"%memory = alloca [{total} x i8], align 64")
+            return
+        self.add(f"%given = call ptr @malloc(i64 {total + 64})")
+        self.add("%none = icmp eq ptr %given, null")
+        self.add("br i1 %none, label %failed, label %go")
+        self.lines.append("failed:")
+        self.add(f"ret i64 {OUT_OF_MEMORY}")
+        self.lines.append("go:")
+        self.add("%number = ptrtoint ptr %given to i64")
+        self.add("%above = add i64 %number, 63")
+        self.add("%rounded = and i64 %above, -64")
+        self.add("%memory = inttoptr i64 %rounded to ptr")
+
+    def call(self, k: int, call: _Call) -> None:
+        words: list[Any] = [*call.words, *(["flag"] if call.kernel.requires else [])]
+        for n, word in enumerate(words):
+            self.add(f"%a{k}.{n} = getelementptr i64, ptr %a{k}, i64 {n}")
+            if word == "flag":
+                text = "ptr %flag"
+            else:
+                text = f"ptr {self.address(word[0])}" if type(word) is tuple else f"i64 {word}"
+            self.add(f"store {text}, ptr %a{k}.{n}")
+        self.add(f"call void @{call.kernel.name}(ptr %a{k}, i64 0, i64 {call.chunks})")
+
+
+def _in_order(view: View) -> bool:
+    return view.strides == whole(Var(view.base.type._replace(shape=view.shape), -1)).strides
+
+
+def _bytes(key: Any) -> int:
+    if type(key) is tuple:
+        size: int = key[2]
+        return size
+    size = key.type.size * key.type.dtype.itemsize
+    return size
+
+
+def _bits(x: Any) -> int:
+    word = np.zeros(1, np.int64)
+    word.view(x.dtype)[0] = x
+    return int(word[0])

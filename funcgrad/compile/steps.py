@@ -1,0 +1,232 @@
+"""Loop nests for what the host program leaves to NumPy: products, running sums, copying.
+
+A program that runs without Python cannot call NumPy. What moves elements or multiplies small
+matrices is written here as plain loops over views, with the sizes in the code. It imports the loop
+nests, views and graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad.compile.loops import (
+    Address,
+    Buffer,
+    Carry,
+    Combine,
+    Const,
+    For,
+    Kernel,
+    Let,
+    Load,
+    Store,
+)
+from funcgrad.compile.scalars import NATIVE
+from funcgrad.graph.ir import Atom, Equation, Literal, Var
+from funcgrad.passes.fuse import Plan
+from funcgrad.passes.views import View, view_of, whole
+
+__all__ = ["Step", "copy_step", "fill_step", "step_of"]
+
+
+class Step(NamedTuple):
+    """A kernel without integers and numbers, and the base of each of its buffers."""
+
+    kernel: Kernel
+    bases: tuple[Var, ...]
+
+
+def step_of(e: Equation, plan: Plan, name: str) -> Step | None:
+    """The loops of an equation; None where there are none for it."""
+    write = STEPS.get(e.prim.name)
+    if write is None or any(a.type.dtype not in NATIVE for a in (*e.inputs, *e.outputs)):
+        return None
+    nest = _Nest(plan, name)
+    return nest.step() if write(nest, e) else None
+
+
+def copy_step(source: View, target: Var, dtype: str, name: str) -> Step:
+    """What copies a view into memory in C order."""
+    nest = _Nest(None, name)
+    nest.copy(source, View(target, 0, source.shape, whole_strides(source.shape)), dtype)
+    return nest.step()
+
+
+def fill_step(value: Any, target: Var, name: str) -> Step:
+    """What sets all elements of a variable to a number."""
+    nest = _Nest(None, name)
+    nest.fill(whole(target), Const(value, NATIVE[target.type.dtype]))
+    return nest.step()
+
+
+def whole_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """In elements, in C order."""
+    return tuple(int(np.prod(shape[k + 1 :], dtype=int)) for k in range(len(shape)))
+
+
+class _Nest:
+    """A kernel while it is written."""
+
+    def __init__(self, plan: Plan | None, name: str) -> None:
+        self.plan, self.name, self.count = plan, name, 0
+        self.buffers: dict[Var, Buffer] = {}
+        self.body: list[Any] = []
+
+    def step(self) -> Step:
+        kernel = Kernel(self.name, list(self.buffers.values()), [], [], self.body)
+        return Step(kernel, tuple(self.buffers))
+
+    def fresh(self, letter: str) -> str:
+        self.count += 1
+        return f"{letter}{self.count}"
+
+    def buffer(self, v: Var, role: str) -> str:
+        known = self.buffers.get(v)
+        if known is None or (role == "output" and known.role == "input"):
+            name = self.fresh("p") if known is None else known.name
+            known = self.buffers[v] = Buffer(name, NATIVE[v.type.dtype], role)
+        return known.name
+
+    def view(self, a: Atom) -> View | Const:
+        """Where an operand lies, or the number that it is."""
+        assert self.plan is not None
+        if isinstance(a, Var) and a in self.plan.uniform:
+            a = self.plan.uniform[a]
+        if isinstance(a, Literal):
+            return Const(a.value, NATIVE[a.type.dtype])
+        return self.plan.views[a]
+
+    def at(self, view: View, indices: Sequence[str], role: str) -> Address:
+        terms = [(i, s) for i, s in zip(indices, view.strides, strict=True) if s]
+        return Address(self.buffer(view.base, role), tuple(terms), view.offset)
+
+    def read(self, x: View | Const, indices: Sequence[str], body: list[Any]) -> str | Const:
+        if isinstance(x, Const):
+            return x
+        name = self.fresh("v")
+        dtype = NATIVE[x.base.type.dtype]
+        body.append(Load(name, dtype, self.at(x, indices, "input")))
+        return name
+
+    def loops(
+        self, shape: Sequence[int], last: str = "vector", around: list[Any] | None = None
+    ) -> tuple[list[str], list[Any]]:
+        """Nested loops over a shape: their indices, and the body of the innermost."""
+        body = self.body if around is None else around
+        indices = [self.fresh("i") for _ in shape]
+        for k, (index, n) in enumerate(zip(indices, shape, strict=True)):
+            loop = For(index, n, last if k == len(shape) - 1 else "sequential")
+            body.append(loop)
+            body = loop.body
+        return indices, body
+
+    def fill(self, target: View, value: Const) -> None:
+        indices, body = self.loops(target.shape)
+        body.append(Store(self.at(target, indices, "output"), value, value.dtype))
+
+    def copy(self, source: View | Const, target: View, dtype: str) -> None:
+        indices, body = self.loops(target.shape)
+        x = self.read(source, indices, body)
+        body.append(Store(self.at(target, indices, "output"), x, dtype))
+
+
+def _copy(nest: _Nest, e: Equation) -> bool:
+    """A view of something that does not lie in memory in this order."""
+    (out,) = e.outputs
+    source = nest.view(e.inputs[0])
+    if isinstance(source, Const):
+        return False
+    if e.prim.name == "reshape":  # in their order: the target is seen in the shape of the source
+        target = View(out, 0, source.shape, whole_strides(source.shape))
+        nest.copy(source, target, NATIVE[out.type.dtype])
+        return True
+    moved = view_of(e, source)
+    if moved is not None:
+        nest.copy(moved, whole(out), NATIVE[out.type.dtype])
+    return moved is not None or out.type.size == 0
+
+
+def _product(nest: _Nest, e: Equation) -> bool:
+    """A matrix product, with leading axes that broadcast."""
+    (out,) = e.outputs
+    dtype = NATIVE[out.type.dtype]
+    kinds = [a.type for a in e.inputs]
+    if dtype == "bool" or any(t.dtype != out.type.dtype or t.ndim == 0 for t in kinds):
+        return False
+    if kinds[1].ndim > {"matmul": 64, "dot": 2, "inner": 1}[e.prim.name]:
+        return False  # not the order of the axes of matmul
+    left, right = (t.shape for t in kinds)
+    left = left if len(left) > 1 else (1, *left)
+    right = right if len(right) > 1 else (*right, 1)
+    lead = np.broadcast_shapes(left[:-2], right[:-2])
+    shape = (*lead, left[-2], right[-1])
+    x = _operand(nest.view(e.inputs[0]), left, lead)
+    y = _operand(nest.view(e.inputs[1]), right, lead)
+    _sums(nest, x, y, View(out, 0, shape, whole_strides(shape)), left[-1], dtype)
+    return True
+
+
+def _operand(v: View | Const, shape: tuple[int, ...], lead: tuple[int, ...]) -> View | Const:
+    """An operand as a matrix of this shape, with leading axes that broadcast to `lead`."""
+    if isinstance(v, Const):
+        return v
+    strides = v.strides
+    if len(strides) == 1:  # a row on the left, a column on the right
+        strides = (0, *strides) if shape[-1] == v.shape[0] and shape[-2] == 1 else (*strides, 0)
+    own = [0 if n == 1 else s for n, s in zip(shape[:-2], strides[:-2], strict=True)]
+    more = (0,) * (len(lead) - len(own))
+    return View(v.base, v.offset, (*lead, *shape[-2:]), (*more, *own, *strides[-2:]))
+
+
+def _sums(
+    nest: _Nest, x: View | Const, y: View | Const, out: View, length: int, dtype: str
+) -> None:
+    """out[…, i, j] = Σ x[…, i, k] y[…, k, j]; lanes run along j, or k where there is one column."""
+    wide = out.shape[-1] > 1
+    indices, body = nest.loops(out.shape[:-1], "sequential")
+    column = For(nest.fresh("i"), out.shape[-1], "vector" if wide else "sequential")
+    body.append(column)
+    k, carry, product = nest.fresh("i"), nest.fresh("a"), nest.fresh("v")
+    inner = For(k, length, "sequential" if wide else "vector")
+    inner.carries.append(Carry(carry, dtype, "add"))
+    one = nest.read(x, [*indices, k], inner.body)
+    two = nest.read(y, [*indices[:-1], k, column.index], inner.body)
+    inner.body += [Let(product, dtype, "mul", (one, two)), Combine(carry, product)]
+    address = nest.at(out, [*indices, column.index], "output")
+    column.body += [inner, Store(address, carry, dtype)]
+
+
+def _cumsum(nest: _Nest, e: Equation) -> bool:
+    """Running sums along an axis, in the order of the elements."""
+    (out,) = e.outputs
+    x, axis = nest.view(e.inputs[0]), e.params["axis"]
+    if isinstance(x, Const) or axis is None or e.inputs[0].type.dtype != out.type.dtype:
+        return False
+    dtype, into = NATIVE[out.type.dtype], whole(out)
+    axis %= out.type.ndim
+    shape = list(out.type.shape)
+    length = shape.pop(axis)
+    indices, body = nest.loops(shape, "sequential")
+    along, carry = For(nest.fresh("i"), length, "sequential"), nest.fresh("a")
+    along.carries.append(Carry(carry, dtype, "add"))
+    indices.insert(axis, along.index)
+    value = nest.read(x, indices, along.body)
+    along.body += [Combine(carry, value), Store(nest.at(into, indices, "output"), carry, dtype)]
+    body.append(along)
+    return True
+
+
+STEPS: dict[str, Callable[[_Nest, Equation], bool]] = {
+    "getitem": _copy,
+    "transpose": _copy,
+    "broadcast": _copy,
+    "flip": _copy,
+    "reshape": _copy,
+    "matmul": _product,
+    "dot": _product,
+    "inner": _product,
+    "cumsum": _cumsum,
+}

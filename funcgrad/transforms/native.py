@@ -1,0 +1,170 @@
+"""`jit(f).njit` and `jit(f).cfunc`: staged functions as code that runs without Python.
+
+A function is staged for the types of arguments that Numba finds. Graphs are typed with shapes and
+Numba's types are not, so where arrays come in, extents are tried until the function takes them, in
+order to learn the types of its result; the programs for the shapes that turn up are made when they
+do. What the function captures is taken when it is compiled, as Numba does with globals.
+"""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from funcgrad.compile.execute import executable
+from funcgrad.core.types import ArrayType
+from funcgrad.errors import FuncgradError, NativeCodeError, located
+from funcgrad.graph.ir import Graph
+from funcgrad.transforms.arguments import name_of
+
+if TYPE_CHECKING:  # Numba: not before it is asked for
+    from funcgrad.compile.numba.function import Made, Slot
+    from funcgrad.transforms.jit import Jitted, Staged
+
+__all__ = ["Native", "njit"]
+
+# Extents that are tried: all axes alike, so that products and sums of arguments fit.
+EXTENTS = (3, 2, 4, 1, 5, 6, 7, 8, 9, 10, 12, 16, 20, 24, 32, 64)
+
+
+def njit(jitted: Jitted) -> Any:
+    """The function of a jitted one for callers that Numba compiles."""
+    from funcgrad.compile.numba.function import function
+
+    return function(Native(jitted))
+
+
+class Native:
+    """A jitted function as a source of programs; see `compile.numba.function.Source`."""
+
+    def __init__(self, jitted: Jitted) -> None:
+        if jitted.static.any:
+            raise NativeCodeError(
+                located(
+                    f"{name_of(jitted.fun)} has static arguments, which compiled callers cannot "
+                    "give; bind them first: jit(functools.partial(f, …)).njit"
+                )
+            )
+        self.jitted = jitted
+        name = re.sub(r"\W", "_", name_of(jitted.fun)).strip("_")
+        self.name = name if name.isidentifier() and not keyword.iskeyword(name) else "function"
+        self.parameters = _parameters(jitted.fun)
+        self.count = 0
+
+    def special(self, arguments: Sequence[Any], slots: Sequence[Slot]) -> _Special:
+        return _Special(self, arguments, slots)
+
+    def made(self, arguments: Sequence[Any], kinds: Sequence[ArrayType]) -> Made:
+        """The program for arguments of these types."""
+        from funcgrad.compile.numba.function import Made
+        from funcgrad.compile.numba.link import load
+        from funcgrad.compile.numba.program import native_program
+
+        staged = self.stage(arguments, kinds)
+        made = executable(staged.graph)
+        self.count += 1
+        name = f"funcgrad.{self.name}.{id(self)}.{self.count}"
+        try:
+            program = native_program(made, name)
+        except NativeCodeError as error:
+            raise NativeCodeError(f"{name_of(self.jitted.fun)}: {error}") from None
+        outputs = tuple(o.type for o in staged.graph.outputs)
+        return Made(program, outputs, staged.out, lambda: load(program, made))
+
+    def stage(self, arguments: Sequence[Any], kinds: Sequence[ArrayType]) -> Staged:
+        """The graph for these types, with what is captured as constants."""
+        from funcgrad.transforms.jit import stage_flat
+
+        fun = self.jitted.fun
+
+        def flat(*xs: Any) -> Any:
+            return fun(*(_filled(a, xs) for a in arguments))
+
+        staged, captured = stage_flat(flat, fun, kinds)
+        if staged.adopted:
+            raise NativeCodeError(
+                f"{name_of(fun)} closes over a value of a transform that is running; native code "
+                "can only hold arrays: pass it as an argument"
+            )
+        graph = staged.graph
+        count = len(graph.inputs) - len(captured)
+        held = tuple((v, np.array(a)) for v, a in zip(graph.inputs[count:], captured, strict=True))
+        whole = Graph(
+            graph.inputs[:count], graph.equations, graph.outputs, (*graph.constants, *held)
+        )
+        return staged._replace(graph=whole)
+
+
+class _Special:
+    """A function for arguments of certain types, of any extents."""
+
+    def __init__(self, native: Native, arguments: Sequence[Any], slots: Sequence[Slot]) -> None:
+        self.native, self.arguments, self.slots = native, arguments, slots
+
+    def made(self, shapes: Sequence[tuple[int, ...]]) -> Made:
+        kinds = [ArrayType(s, x.dtype) for s, x in zip(shapes, self.slots, strict=True)]
+        return self.native.made(self.arguments, kinds)
+
+    def example(self) -> Made:
+        """The program for the first shapes that the function takes."""
+        first: Exception | None = None
+        for shapes in self.shapes():
+            try:
+                return self.made(shapes)
+            except FuncgradError:
+                raise
+            except Exception as error:
+                if not any(shapes):  # numbers only: there is nothing else to try
+                    raise
+                first = first or error
+        raise NativeCodeError(
+            f"no extents were found for which {name_of(self.native.jitted.fun)} takes arrays of "
+            f"ranks {[x.ndim for x in self.slots]} (tried: {EXTENTS}; the first error was "
+            f"{type(first).__name__}: {first}); call the jitted function once with arguments like "
+            "those of the compiled caller, before that is compiled"
+        ) from first
+
+    def shapes(self) -> Iterator[list[tuple[int, ...]]]:
+        """Those of earlier calls of the jitted function, then guesses."""
+        wanted = [(x.ndim, x.dtype) for x in self.slots]
+        for staged in list(self.native.jitted.cache.values()):
+            kinds = [v.type for v in staged.graph.inputs[: len(self.slots)]]
+            if [(t.ndim, t.dtype) for t in kinds] == wanted:
+                yield [t.shape for t in kinds]
+        for n in EXTENTS if any(x.ndim for x in self.slots) else EXTENTS[:1]:
+            yield [(n,) * x.ndim for x in self.slots]
+
+
+def _filled(argument: Any, values: Sequence[Any]) -> Any:
+    """An argument with values in the place of its slots."""
+    from funcgrad.compile.numba.function import Slot
+
+    if isinstance(argument, Slot):
+        return values[argument.number]
+    if isinstance(argument, tuple):
+        children = [_filled(a, values) for a in argument]
+        return type(argument)(*children) if hasattr(argument, "_fields") else tuple(children)
+    return argument
+
+
+def _parameters(fun: Callable[..., Any]) -> str:
+    """The parameters by position as Python writes them, for a function of the same signature."""
+    try:
+        known = inspect.signature(fun).parameters.values()
+    except (TypeError, ValueError):
+        return "*arguments"
+    found = []
+    for p in known:
+        if p.kind is p.VAR_POSITIONAL:
+            found.append(f"*{p.name}")
+        elif p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+            plain = isinstance(p.default, int | float | bool | type(None))
+            if p.default is not p.empty and not plain:
+                break  # what Numba cannot hold as a default is left to the function itself
+            found.append(p.name if p.default is p.empty else f"{p.name}={p.default!r}")
+    return ", ".join(found)
