@@ -45,6 +45,11 @@ NON_LEAF_GRAD = (
     "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
     "github.com/pytorch/pytorch/pull/30531 for more information."
 )
+ONLY_LEAVES = "you can only change requires_grad flags of leaf variables."
+DETACH_INSTEAD = (
+    "If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+    "var_no_grad = var.detach()."
+)
 
 
 class Size(tuple[int, ...]):
@@ -187,11 +192,9 @@ class Tensor(Operand):
     def content(self) -> Array:
         t = self._t
         if type(t) is RootTracer:
-            if self._link is not None:
-                t = self._renewed()
             if not modes.grad:
                 return bare(t)
-            return t
+            return t if self._link is None else self._renewed()
         if self._link is not None:
             t = self._renewed()
         return t if modes.grad else cut_off(t)
@@ -204,9 +207,9 @@ class Tensor(Operand):
         base = link.base._t
         if type(t) is RootTracer and type(base) is RootTracer:
             if link.seen != t.version.count:
-                link.seen = t.version.count
                 if base.node is not None:
-                    self._t = t = REGENERATE[0](base, link.read, t)
+                    self._t = t = REGENERATE[0](base, link.read, t, self)
+                link.seen = t.version.count
         elif link.seen is not base:  # inside a transform the content of the base was replaced
             link.seen = base
             self._t = t = REGENERATE[1](base, link.read)
@@ -279,14 +282,15 @@ class Tensor(Operand):
 
     @property
     def requires_grad(self) -> bool:
-        t = self._renewed()
+        t, link = self._t, self._link
         if type(t) is not RootTracer:
-            return isinstance(t, TapeTracer)
-        link = self._link
+            return isinstance(self._renewed(), TapeTracer)
         return t.node is not None or (link is not None and link.base._t.node is not None)
 
     @requires_grad.setter
     def requires_grad(self, flag: bool) -> None:
+        if not self.is_leaf:
+            raise RuntimeError(ONLY_LEAVES if flag else f"{ONLY_LEAVES} {DETACH_INSTEAD}")
         self.requires_grad_(flag)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -295,11 +299,7 @@ class Tensor(Operand):
         if requires_grad == self.requires_grad:
             return self
         if not self.is_leaf:
-            raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a "
-                "computed variable in a subgraph that doesn't require differentiation use "
-                "var_no_grad = var.detach()."
-            )
+            raise RuntimeError(f"{ONLY_LEAVES} {DETACH_INSTEAD}")
         if not requires_grad:
             self._grad, t.node = t.node.grad, None
             return self
@@ -368,8 +368,9 @@ class Tensor(Operand):
         if g.dtype is not self.dtype:
             raise RuntimeError(
                 f"attempting to assign a gradient with dtype '{dtypes.c_name(g.dtype)}' to a "
-                f"tensor with dtype '{dtypes.c_name(self.dtype)}'. Please ensure that the gradient "
-                "and the tensor have the same dtype"
+                f"tensor with grad_dtype '{dtypes.scalar_name(self.dtype)}'. The gradient must "
+                "match the tensor's grad_dtype (defaults to the tensor's dtype); convert it with "
+                "`.to`"
             )
         if g.shape != self.shape:
             raise RuntimeError(

@@ -102,6 +102,7 @@ def rebuild(
         array = np.ndarray(tuple(shape), dtype, storage.memory, offset, tuple(strides))
     made = new(cls)
     made._t, made._grad, made._link = plain(array), None, None
+    made._t.version.count = 1  # as if an empty tensor had been given the memory
     return made.requires_grad_() if requires_grad else made
 
 

@@ -34,7 +34,16 @@ from funcgrad.torch.root import (
 )
 from funcgrad.transforms.node import new
 
-__all__ = ["check_writable", "make_view", "rebase", "rename", "view_like", "write"]
+__all__ = [
+    "Held",
+    "check_overlap",
+    "check_writable",
+    "make_view",
+    "rebase",
+    "rename",
+    "view_like",
+    "write",
+]
 
 Read = Callable[[Any], Any]
 
@@ -49,6 +58,15 @@ def rename(x: Any, name: str, saved_names: tuple[str, ...] = ()) -> Any:
 # ---------------------------------------------------------------------------------- views
 
 
+class Held:
+    """An array as a parameter of an operation: compared by identity, and nothing that is saved."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+
 def _strided(x: Array, positions: Array) -> Array:
     return gather(reshape(x, (type_of(x).size,)), positions)
 
@@ -57,7 +75,7 @@ def _copied(x: Array, v: Array, positions: Array) -> Array:
     return set_positions(x, positions, v)
 
 
-AS_STRIDED = Composite("as_strided", _strided, linear=True, fixed=1)
+AS_STRIDED = Composite("as_strided", lambda x, positions: _strided(x, positions.array), linear=True)
 COPY_SLICES = Composite("copy_slices", _copied, linear=True, fixed=1)
 
 
@@ -72,7 +90,7 @@ def make_view(
 ) -> Tensor:
     """A view of `x`: `read` gives it from an array, `core` from an operand.
 
-    `refusal` is why the view must not be written while operations are recorded.
+    `refusal` is why the view must not be written while operations are recorded (`FORBIDDEN`).
     """
     t = x._renewed()
     if type(t) is not RootTracer:
@@ -87,11 +105,13 @@ def make_view(
     elif t.node is not None and modes.grad:
         view.node = _node_of_view(t, core, name)
     out = box(view)
+    if t.version.inference:  # of what nothing keeps track: it shares the memory only
+        return out
     if x._link is not None:
         read = _chained(x._link.read, read)
         refusal = refusal or x._link.refusal
     if not modes.grad and t.node is not None:
-        refusal = refusal or NO_GRAD_VIEW
+        refusal = refusal or ("inference" if modes.inference else "no_grad")
     out._link = Link(base, read, refusal, t.version.count)
     return out
 
@@ -124,36 +144,77 @@ def view_like(x: Tensor, read: Read) -> Tensor:
     """A view of `x` that is read by `read`."""
 
     def core(c: Array) -> Array:
-        return AS_STRIDED(c, positions_of(as_array(x), read))
+        return AS_STRIDED(c, positions=Held(positions_of(as_array(x), read)))
 
     return make_view(x, read, core, "AsStridedBackward0")
 
 
-NO_GRAD_VIEW = (
-    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
-    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
-    "code by moving both the view and the inplace either both inside the no_grad block (if you "
-    "don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
-)
-MULTIPLE_VIEW = (
-    "Output {k} of {name} is a view and is being modified inplace. This view is the output of a "
-    "function that returns multiple views. Such functions do not allow the output views to be "
-    "modified inplace. You should replace the inplace operation by an out-of-place one."
-)
+# Why a view must not be written: where it was made. The first part of the message says what
+# happened, these how it is to be avoided.
+FORBIDDEN = {
+    "several": (
+        "This view is the output of a function that returns multiple views. Such functions do not "
+        "allow the output views to be modified inplace. You should replace the inplace operation "
+        "by an out-of-place one."
+    ),
+    "no_grad": (
+        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
+        "your code by moving both the view and the inplace either both inside the no_grad block "
+        "(if you don't want the inplace to be tracked) or both outside (if you want the inplace to "
+        "be tracked)."
+    ),
+    "inference": (
+        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
+        "your code by moving both the view and the inplace either both inside the inference_mode "
+        "block (if you don't want the inplace to be tracked) or both outside (if you want the "
+        "inplace to be tracked)."
+    ),
+    "function": (
+        "This view was created inside a custom Function (or because an input was returned as-is) "
+        "and the autograd logic to handle view+inplace would override the custom backward "
+        "associated with the custom Function, leading to incorrect gradients. This behavior is "
+        "forbidden. You can fix this by cloning the output of the custom Function."
+    ),
+}
+MODES = {
+    "no_grad": ("no_grad mode", "with grad mode enabled"),
+    "inference": ("inference mode", "in normal mode"),
+}
+
+
+def forbidden(refusal: str, node: Any, indirect: bool) -> RuntimeError:
+    """The error for writing a view with the node `node`; `indirect`ly, its base or another one."""
+    what = "its base or another view of its base has been" if indirect else "is being"
+    place = None if node is None else f"O{output_name(node)[1:]}"
+    if refusal in MODES:
+        mode, now = MODES[refusal]
+        start = "A view was created in" if place is None else (
+            f"{place} is a view of a view which was created in"
+        )  # fmt: skip
+        said = f"{start} {mode} and {what} modified inplace {now}."
+    else:
+        said = f"{place or 'This view'} is a view and {what} modified inplace."
+    return RuntimeError(f"{said} {FORBIDDEN[refusal]}")
 
 
 def _chained(first: Read, second: Read) -> Read:
     return lambda array: second(first(array))
 
 
-def _regenerate(base: RootTracer, read: Read, old: RootTracer) -> RootTracer:
-    """The tracer of a view of a base that has got another history."""
+def _regenerate(
+    base: RootTracer, read: Read, old: RootTracer, x: Tensor | None = None
+) -> RootTracer:
+    """The tracer of a view `x` of a base that has got another history."""
+    if x is not None and x._link is not None and x._link.refusal is not None:
+        raise forbidden(x._link.refusal, old.node, True)
     fresh = new(RootTracer)
     fresh.value, fresh.owner, fresh.kind, fresh.version = old.value, ROOT, None, old.version
-    made = AS_STRIDED(base, positions_of(np.asarray(base.value), read))
+    made = AS_STRIDED(base, positions=Held(positions_of(np.asarray(base.value), read)))
     fresh.node = rename(made, "AsStridedBackward0").node if isinstance(made, Tracer) else None
     if hasattr(old, "dual"):
         fresh.dual = old.dual
+    if x is not None and old.node is not None and fresh.node is not None:
+        _move_retained(old.node, fresh.node, x)
     return fresh
 
 
@@ -165,7 +226,7 @@ REGENERATE.append(_regenerate)
 
 def check_writable(x: Tensor) -> None:
     """Raise where PyTorch refuses an in-place operation on `x`."""
-    t = x._renewed()
+    t = x._renewed() if modes.grad else x._t
     if type(t) is not RootTracer:
         return
     if t.version.inference and not modes.inference and modes.grad:
@@ -179,6 +240,40 @@ def check_writable(x: Tensor) -> None:
     array = t.value
     if type(array) is np.ndarray and array.size:
         _check_memory(array)
+
+
+OVERLAP = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+    "single memory location. Please clone() the tensor before performing the operation."
+)
+
+
+def check_overlap(x: Tensor, operand: Tensor, entire: bool = False) -> None:
+    """Raise if an operand shares part of the memory of `x`, which is to be written.
+
+    All of it may be the same, unless `entire`. As in PyTorch, only of memory without gaps is it
+    known where it lies.
+    """
+    a, b = getattr(x._t, "value", None), getattr(operand._t, "value", None)
+    if type(a) is not np.ndarray or type(b) is not np.ndarray or not (a.size and b.size):
+        return
+    if a.base is None and b.base is None and a is not b:
+        return
+    if not np.may_share_memory(a, b) or not (_is_dense(a) and _is_dense(b)):
+        return
+    same = a.size == b.size and a.strides == b.strides
+    if entire or not same or a.__array_interface__["data"] != b.__array_interface__["data"]:
+        raise RuntimeError(OVERLAP)
+
+
+def _is_dense(x: np.ndarray[Any, Any]) -> bool:
+    """Whether the elements lie next to one another, in some order of the dimensions."""
+    step = x.itemsize
+    for stride, n in sorted((s, n) for s, n in zip(x.strides, x.shape, strict=True) if n > 1):
+        if stride != step:
+            return False
+        step *= n
+    return True
 
 
 def _check_memory(array: np.ndarray[Any, Any]) -> None:
@@ -203,7 +298,7 @@ def _check_leaf(x: Tensor, t: RootTracer) -> None:
             )
         return
     if link.refusal is not None and (t.node is not None or link.base._t.node is not None):
-        raise RuntimeError(link.refusal)
+        raise forbidden(link.refusal, t.node, False)
     if type(link.base._t.node) is AccumulateGrad:
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation."

@@ -44,7 +44,7 @@ def wrapped(
                 "function itself."
             )
         outputs.append(_with_history(ctx, o, k, given, recording, len(raw)))
-    _forbid_writing(name, ctx, outputs, inputs)
+    _forbid_writing(ctx, outputs, inputs)
     if recording:
         ctx.keep(outputs)
     else:
@@ -128,28 +128,13 @@ def _check_dirty(o: Tensor, given: bool, count: int) -> None:
         )
 
 
-IN_FUNCTION = (
-    "Output {k} of {name} is a view and is being modified inplace. This view was created inside a "
-    "custom Function (or because an input was returned as-is) and the autograd logic to handle "
-    "view+inplace would override the custom backward associated with the custom Function, leading "
-    "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output "
-    "of the custom Function."
-)
-SEVERAL = (
-    "Output {k} of {name} is a view and is being modified inplace. This view is the output of a "
-    "function that returns multiple views. Such functions do not allow the output views to be "
-    "modified inplace. You should replace the inplace operation by an out-of-place one."
-)
-
-
-def _forbid_writing(name: str, ctx: Any, outputs: Sequence[Any], inputs: Sequence[Any]) -> None:
+def _forbid_writing(ctx: Any, outputs: Sequence[Any], inputs: Sequence[Any]) -> None:
     """Views that come out of a function must not be written: its rule would be passed over."""
     moving = [o for o in outputs if isinstance(o, Tensor) and o.requires_grad]
-    text = SEVERAL if len(moving) > 1 else IN_FUNCTION
-    for k, o in enumerate(outputs):
+    refusal = "several" if len(moving) > 1 else "function"
+    for o in outputs:
         if isinstance(o, Tensor) and o._link is not None:
             if _in(o, inputs) and _in(o, ctx.dirty_tensors) and len(moving) <= 1:
                 continue
             old: Link = o._link
-            refusal = text.format(k=k, name=name)
             o._link = Link(old.base, old.read, refusal, old.seen)

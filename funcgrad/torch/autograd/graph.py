@@ -222,6 +222,8 @@ def register_multi_grad_hook(
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     if mode == "any":
         return _on_any(tensors, fn)
+    if not all(t.requires_grad for t in tensors):
+        raise AssertionError("Expected gradient function to be set")
     nodes_ = [get_gradient_edge(t).node for t in tensors]
     found: dict[int, list[Any]] = {}  # by the pass: the gradients, how many there are and will be
     lock = threading.Lock()

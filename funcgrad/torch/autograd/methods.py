@@ -8,6 +8,7 @@ from typing import Any
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.autograd.passes import backward
 from funcgrad.torch.hooks import RemovableHandle, add_hook
+from funcgrad.torch.modes import modes
 from funcgrad.torch.root import AccumulateGrad, RootTracer, edge_of
 
 __all__: list[str] = []
@@ -59,6 +60,8 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Any) -> RemovableHand
 
 def detach_(self: Tensor) -> Tensor:
     """Cut this tensor off from its history, in place."""
+    if modes.inference:
+        return self
     if self._link is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using "

@@ -152,21 +152,23 @@ def backward(
     >>> x.grad
     tensor([2., 4.])
     """
-    outputs = _listed(tensors)
-    edges = None
-    if inputs is not None:
-        wanted = _listed(inputs)
-        if not wanted:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-        for x in wanted:
-            if isinstance(x, Tensor):
-                x.retain_grad()
-        edges = [_input_edge(x) for x in wanted]
+    outputs, wanted = _listed(tensors), None if inputs is None else _listed(inputs)
+    if wanted is not None and not wanted:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    roots = _roots(outputs, _given(outputs, grad_tensors), create_graph)
     if create_graph:
         _warn_of_cycle()
-    roots = _roots(outputs, _given(outputs, grad_tensors), create_graph)
+    edges = None if wanted is None else _accumulating(wanted)
     keep = create_graph if retain_graph is None else retain_graph
     run(roots, retain_graph=keep, create_graph=create_graph, inputs=edges)
+
+
+def _accumulating(wanted: list[Any]) -> list[Any]:
+    """The nodes of the tensors that are to accumulate, each once; those of operations retain."""
+    for x in wanted:
+        if isinstance(x, Tensor):
+            x.retain_grad()
+    return list(dict.fromkeys(map(_input_edge, wanted)))
 
 
 class _Warned:
@@ -241,12 +243,12 @@ def grad(
     starts, wanted = _listed(outputs), _listed(inputs)
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    edges = [_input_edge(x) for x in wanted]
     given = _given(starts, grad_outputs)
     keep = create_graph if retain_graph is None else retain_graph
 
     def once(cotangents: list[Any]) -> list[Any]:
         roots = _roots(starts, cotangents, create_graph)
+        edges = [_input_edge(x) for x in wanted]
         return run(roots, retain_graph=keep, create_graph=create_graph, inputs=edges,
                    accumulate=False)  # fmt: skip
 

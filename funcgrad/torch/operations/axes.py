@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.tracer import type_of
 from funcgrad.ops import shape as shapes
 from funcgrad.torch._tensor import Size, Tensor
+from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.common import (
     axes_of,
     axis_of,
@@ -17,9 +19,10 @@ from funcgrad.torch.operations.common import (
     mismatch,
     numpy_names,
     shape_of,
+    warn_once,
 )
 from funcgrad.torch.operations.reshaping import content_shape, given
-from funcgrad.torch.root import GradNode, RootTracer, node_class
+from funcgrad.torch.root import AccumulateGrad, GradNode, RootTracer, node_class
 from funcgrad.torch.views import check_writable, make_view
 
 __all__ = [
@@ -110,6 +113,9 @@ install(moveaxis=movedim)
 
 def _matrix_transpose(self: Tensor) -> Tensor:
     """The last two dimensions exchanged."""
+    if not shape_of(self):
+        warn_once(IDENTITY.format(name="mT"))
+        return self
     if len(shape_of(self)) < 2:
         raise RuntimeError(
             "tensor.mT is only supported on matrices or batches of matrices. Got "
@@ -118,8 +124,22 @@ def _matrix_transpose(self: Tensor) -> Tensor:
     return transpose(self, -2, -1)
 
 
+IDENTITY = (
+    "Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases."
+)
+REVERSED = (
+    "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated "
+    "and it will throw an error in a future release. Consider `x.mT` to transpose batches of "
+    "matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a "
+    "tensor."
+)
+
+
 def _reversed(self: Tensor) -> Tensor:
     """The dimensions in reverse order."""
+    n = len(shape_of(self))
+    if n != 2:
+        warn_once(REVERSED if n else IDENTITY.format(name="T"))
     return permuted(self, tuple(range(len(shape_of(self))))[::-1], "PermuteBackward0")
 
 
@@ -268,6 +288,13 @@ def broadcast_shapes(*shapes: Any) -> Size:
 # --------------------------------------------------------------------------- views in place
 
 
+def _keep_node(t: RootTracer, node: Any) -> None:
+    """Where nothing is recorded, a tensor in another shape is what it was: the same leaf, too."""
+    t.node = node
+    if type(node) is AccumulateGrad:
+        node.fix, node.value = (type_of(t.value),), t.value
+
+
 def _in_place(function: Callable[..., Tensor], name: str, node: Callable[[str], str]) -> Any:
     """The tensor itself becomes the view of it that `function` gives."""
 
@@ -280,6 +307,8 @@ def _in_place(function: Callable[..., Tensor], name: str, node: Callable[[str], 
             return self
         if isinstance(new.node, GradNode):
             new.node.become(node_class(node(type(new.node).__name__)))
+        if not modes.grad:
+            _keep_node(new, old.node)
         new.version.count += 1
         self._t = new
         if self._link is not None:

@@ -19,9 +19,10 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import cast
 from funcgrad.torch._tensor import Tensor, as_array, box
 from funcgrad.torch.dimensions import axes_of, axis_of
+from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.promotion import Pending
 from funcgrad.torch.root import Composite, GradNode, Pick, RootTracer, keep_quietly, node_class
-from funcgrad.torch.views import check_writable, write
+from funcgrad.torch.views import check_overlap, check_writable, write
 
 __all__ = [
     "axes_of",
@@ -86,6 +87,13 @@ def computed(core: Callable[..., Any], *xs: Any, **params: Any) -> Any:
         if message is None:
             raise
         raise RuntimeError(message) from None
+
+
+def quietly(core: Callable[..., Any], *xs: Any, **params: Any) -> Any:
+    """`computed` where NumPy also gives Python's warnings: the moments of too few elements."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return computed(core, *xs, **params)
 
 
 def _cast_inside(core: Any, xs: Any, params: Any) -> Any:
@@ -159,6 +167,16 @@ def numpy_names(function: F) -> F:
     return wrapped  # type: ignore[return-value]
 
 
+SAID: set[str] = set()
+
+
+def warn_once(text: str) -> None:
+    """A warning that PyTorch gives the first time only."""
+    if text not in SAID:
+        SAID.add(text)
+        warnings.warn(text, UserWarning, stacklevel=4)
+
+
 def check_flag(function: str, argument: str, position: int, given: Any) -> bool:
     """A flag; PyTorch's TypeError for anything but a bool."""
     if not isinstance(given, (bool, np.bool_)):
@@ -195,7 +213,7 @@ def into(out: Tensor | None, result: Tensor, function: str = "") -> Tensor:
         return result
     if not isinstance(out, Tensor):
         raise TypeError(f"{function}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    if out.requires_grad or result.requires_grad:
+    if modes.grad and (out.requires_grad or result.requires_grad):
         raise RuntimeError(
             f"{function}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad."
@@ -220,11 +238,26 @@ def resize(x: Tensor, shape: tuple[int, ...]) -> None:
 # ----------------------------------------------------------------------------------- methods
 
 
+# Methods that PyTorch lets read other parts of what they write, and those that must read no part.
+OVERLAPPING = frozenset(
+    ("addbmm_", "addmm_", "addmv_", "addr_", "baddbmm_", "masked_fill_", "masked_scatter_")
+)
+SCATTERING = frozenset(
+    ("index_add_", "index_copy_", "index_put_", "scatter_", "scatter_add_", "scatter_reduce_")
+)
+
+
 def inplace(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     """The in-place method of an operation whose first argument it changes."""
 
+    checked, entire = name not in OVERLAPPING, name in SCATTERING
+
     def changed(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_writable(self)
+        if checked:
+            for given in args:
+                if isinstance(given, Tensor):
+                    check_overlap(self, given, entire)
         return write(self, function(self, *args, **kwargs)._t)
 
     changed.__name__ = changed.__qualname__ = name

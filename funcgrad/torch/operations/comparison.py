@@ -33,7 +33,7 @@ from funcgrad.torch.operations.promotion import (
     wrong_type,
 )
 from funcgrad.torch.operations.recorded import refuse_kinds
-from funcgrad.torch.views import check_writable, write
+from funcgrad.torch.views import check_overlap, check_writable, write
 
 __all__ = [
     "allclose", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
@@ -49,6 +49,9 @@ def _changing(function: Callable[..., Tensor], name: str) -> Any:
 
     def changed(self: Tensor, *args: Any) -> Tensor:
         check_writable(self)
+        for given in args:
+            if isinstance(given, Tensor):
+                check_overlap(self, given)
         found = a.cast(function(self, *args)._t, dtype_of(self._t))
         return write(self, found)
 

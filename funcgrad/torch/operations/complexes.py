@@ -21,6 +21,7 @@ from funcgrad.torch.operations.common import (
     method,
     named,
     shape_of,
+    warn_once,
 )
 from funcgrad.torch.operations.parts import select
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
@@ -149,8 +150,22 @@ def _adjoint(self: Tensor) -> Tensor:
     return conj(self.transpose(-2, -1))
 
 
+def _hermitian(self: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix."""
+    if len(shape_of(self)) not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {len(shape_of(self))}-D "
+            "tensor." + (" For batches of matrices, consider using tensor.mH"
+                         if len(shape_of(self)) > 2 else "")
+        )  # fmt: skip
+    if shape_of(self):
+        return conj(self.transpose(-2, -1))
+    warn_once("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().")
+    return conj(self)
+
+
 adjoint = _adjoint
-install(adjoint=adjoint, mH=property(_adjoint), H=property(_adjoint))
+install(adjoint=adjoint, mH=property(_adjoint), H=property(_hermitian))
 
 
 # ------------------------------------------------------------------------------- two parts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from funcgrad.torch.operations.common import (
     named,
     shape_of,
     traced,
+    warn_once,
 )
 from funcgrad.torch.operations.promotion import (
     NUMBERS,
@@ -33,7 +33,7 @@ from funcgrad.torch.operations.promotion import (
     wrong_type,
 )
 from funcgrad.torch.root import Composite, node_class
-from funcgrad.torch.views import check_writable, write
+from funcgrad.torch.views import check_overlap, check_writable, write
 
 __all__ = ["clone"]
 
@@ -119,8 +119,10 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     check_writable(self)
     if not isinstance(src, Tensor):
         wrong_type("copy_", "other", 1, "Tensor", src)
+    if src is not self:
+        check_overlap(self, src)
     mine, given = shape_of(self), shape_of(src)
-    if mine != given and (len(given) > len(mine) or np.broadcast_shapes(mine, given) != mine):
+    if mine != given:
         _check_copied(mine, given)
     return write(self, filled(self, src, "CopyBackwards")._t)
 
@@ -133,9 +135,10 @@ def _check_copied(mine: tuple[int, ...], given: tuple[int, ...]) -> None:
                 f"({given[-back]}) at non-singleton dimension {max(len(mine), len(given)) - back}"
             )
     shape = np.broadcast_shapes(mine, given)
-    raise RuntimeError(
-        f"output with shape {list(mine)} doesn't match the broadcast shape {list(shape)}"
-    )
+    if shape != mine:
+        raise RuntimeError(
+            f"output with shape {list(mine)} doesn't match the broadcast shape {list(shape)}"
+        )
 
 
 install(fill_=fill_, zero_=zero_, copy_=copy_)
@@ -150,8 +153,8 @@ def to_dtype(input: Tensor, kind: dtypes.dtype) -> Tensor:
     mine = dtype_of(x)
     if mine == kind.numpy:
         return input
-    if mine.kind == "c" and kind.numpy.kind != "c":
-        warnings.warn(COMPLEX_TO_REAL, UserWarning, stacklevel=4)
+    if mine.kind == "c" and kind.numpy.kind not in "bc":
+        warn_once(COMPLEX_TO_REAL)
         if kind.numpy.kind != "f":
             x = a.real(x)
     return boxed(computed(a.cast, x, kind.numpy), TO_COPY)

@@ -13,6 +13,7 @@ from funcgrad.torch.operations.common import axis_of, boxed, into, method, named
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.promotion import NUMBERS, content
 from funcgrad.torch.operations.recorded import Underivable, refuse_kinds
+from funcgrad.torch.views import Held
 
 __all__ = [
     "bincount", "bucketize", "histc", "histogram", "searchsorted", "unique", "unique_consecutive",
@@ -38,17 +39,11 @@ def _unique(x: Any, axis: int | None) -> tuple[Any, Any, Any]:
 def _recorded(input: Tensor, name: str, node: str, compute: Any) -> Any:
     """The values as a result of a node without a derivative, the rest as plain tensors."""
     x = content(input, name)
+    refuse_kinds(name, "c", x)
     values, inverse, counts = compute(known(x, f"{name}()"))
     operation = DISTINCT[name]
-    made = boxed(operation(x, values=_Held(values)), named(node))
+    made = boxed(operation(x, values=Held(values)), named(node))
     return made, box(inverse.astype(np.int64)), box(counts.astype(np.int64))
-
-
-class _Held:
-    """An array as a parameter of an operation: compared by identity."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
 
 
 DISTINCT = {
@@ -120,11 +115,11 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     w = content(weights, "bincount", "weights", 2)
     if shape_of(w) != shape_of(x):
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    made = WEIGHTED(w, values=_Held(values), minlength=minlength)
+    made = WEIGHTED(w, values=Held(values), minlength=minlength)
     return boxed(made, named("NotImplemented"))
 
 
-def _weighted(w: Any, values: _Held, minlength: int) -> Any:
+def _weighted(w: Any, values: Held, minlength: int) -> Any:
     wide = np.bincount(values.array, w, minlength)
     return wide.astype(np.float32) if w.dtype == np.float32 else wide
 

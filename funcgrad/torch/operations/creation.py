@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -146,6 +147,22 @@ def like(name: str, input: Any) -> Tensor:
     return input
 
 
+def memory_order(strides: Sequence[int]) -> list[int]:
+    """The dimensions from the widest step to the narrowest; repeated ones stay where they are."""
+    order = list(builtins.range(len(strides)))
+    for k in builtins.range(1, len(order)):
+        place = k
+        for j in builtins.range(k - 1, -1, -1):
+            mine, other = strides[order[place]], strides[order[j]]
+            if not mine or not other:
+                continue
+            if other >= mine:
+                break
+            order[place], order[j] = order[j], order[place]
+            place = j
+    return order
+
+
 def _like(name: str, make: Callable[..., Any]) -> Any:
     """The order in memory is taken over as well."""
 
@@ -157,10 +174,11 @@ def _like(name: str, make: Callable[..., Any]) -> Any:
         kind = kind_given(name, dtype) or x.dtype
         t = x._t
         array = getattr(t, "value", None)
+        order = list(builtins.range(x.ndim))
         if isinstance(array, np.ndarray):
-            return finished(make(array, dtype=kind.numpy, subok=False), requires_grad, device)
-        plain = np.empty(tuple(x.shape), kind.numpy)
-        return finished(make(plain), requires_grad, device)
+            order = memory_order(array.strides)
+        made = make(np.empty([x.shape[k] for k in order], kind.numpy))
+        return finished(made.transpose(np.argsort(order)), requires_grad, device)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{name.removesuffix('_like')}` in the shape and dtype of a tensor."

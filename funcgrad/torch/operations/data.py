@@ -12,7 +12,7 @@ import numpy as np
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, as_array, box, check_differentiable
 from funcgrad.torch.device import check_device
-from funcgrad.torch.operations.common import install
+from funcgrad.torch.operations.common import install, warn_once
 from funcgrad.torch.operations.converting import to_dtype
 
 __all__ = [
@@ -40,14 +40,6 @@ READ_ONLY = (
     "to this tensor raises an error here. You may want to copy the {what} to protect its data or "
     "make it writable before converting it to a tensor."
 )
-SAID: set[str] = set()
-
-
-def _warn_once(text: str) -> None:
-    """Warnings that PyTorch gives the first time only."""
-    if text not in SAID:
-        SAID.add(text)
-        warnings.warn(text, UserWarning, stacklevel=3)
 
 
 def kind_given(function: str, dtype: Any) -> dtypes.dtype | None:
@@ -178,7 +170,7 @@ def infer(data: Any, kind: dtypes.dtype | None = None) -> np.ndarray[Any, Any]:
         return _cast(np.array(data), target)
     sizes = _sizes(data)
     if isinstance(data[0] if sizes and sizes[0] else None, np.ndarray):
-        _warn_once(ARRAYS)
+        warn_once(ARRAYS)
     target = kind or _kind_of_all(data) or dtypes.get_default_dtype()
     leaves = list(_leaves(data, sizes, 0)) if 0 not in sizes else []
     return _stored(leaves, target).reshape(sizes)
@@ -300,7 +292,7 @@ def asarray(
     if requires_grad is None:
         requires_grad = isinstance(obj, Tensor) and obj.requires_grad
         if requires_grad:
-            _warn_once(UNSPECIFIED)
+            warn_once(UNSPECIFIED)
     if copy is False:
         _check_alias(obj, kind)
     if copy:
@@ -328,7 +320,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     check_array(ndarray)
     if not ndarray.flags.writeable:
-        _warn_once(READ_ONLY.format(what="NumPy array"))
+        warn_once(READ_ONLY.format(what="NumPy array"))
     return box(ndarray)
 
 
@@ -363,7 +355,7 @@ def frombuffer(
             f"multiple of element size ({size})"
         )
     if memory.readonly:
-        _warn_once(READ_ONLY.format(what="buffer"))
+        warn_once(READ_ONLY.format(what="buffer"))
     return finished(np.frombuffer(buffer, kind.numpy, count, offset), requires_grad)
 
 

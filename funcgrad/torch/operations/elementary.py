@@ -98,7 +98,7 @@ hypot = binary(
     kernel="hypot_cpu",
 )  # fmt: skip
 logaddexp = binary(
-    "logaddexp", t.logaddexp, named("LogaddexpBackward0", *BOTH), refused="biu",
+    "logaddexp", t.logaddexp, named("LogaddexpBackward0", *BOTH), refused="biuc",
     kernel="logaddexp_cpu", changing=False,
 )  # fmt: skip
 logaddexp2 = binary(

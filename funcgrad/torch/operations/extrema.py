@@ -65,6 +65,11 @@ def _check_elements(name: str, x: Array, error: type[Exception] = RuntimeError) 
         )
 
 
+def _refuse_complex(name: str, x: Array) -> None:
+    if dtype_of(x).kind == "c":
+        raise RuntimeError(f"{name}(): does not support complex input")
+
+
 def _extremum(name: str, reduce: Any, position: Any, elementwise: Any) -> Any:
     whole_node = named(f"{name.capitalize()}Backward1", "result", "self")
     result_type = getattr(return_types, name)
@@ -85,7 +90,7 @@ def _extremum(name: str, reduce: Any, position: Any, elementwise: Any) -> Any:
             raise _wrong_call(name, input, dim)
         check_flag(name, "keepdim", 2, keepdim)
         axis = axis_of(dim, len(shape_of(x)))
-        refuse_kinds(f"{name}_cpu", "c", x)
+        _refuse_complex(name, x)
         _check_extent(name, shape_of(x), axis)
         at = position(x, axis) if shape_of(x) else np.zeros((), np.int64)
         found = picked(x, at, axis, keepdim, f"{name.capitalize()}Backward0")
@@ -113,7 +118,7 @@ def _shared(name: str, reduce: Any) -> Any:
     ) -> Tensor:
         x = content(input, name)
         check_flag(name, "keepdim", 2, keepdim)
-        refuse_kinds(f"{name}_cpu", "c", x)
+        refuse_kinds(f"{name[1:]}_values_cpu", "c", x)
         shape = shape_of(x)
         axes = axes_of(dim, len(shape))
         if dim is None or dim == ():
@@ -148,6 +153,7 @@ def aminmax(
     """The minimum and the maximum, of all elements or along a dimension."""
     x = content(input, "aminmax")
     check_flag("aminmax", "keepdim", 2, keepdim)
+    refuse_kinds("aminmax_cpu", "c", x)
     shape = shape_of(x)
     axes = axes_of(dim, len(shape))
     if dim is None and 0 in shape:
@@ -174,7 +180,7 @@ def _position(name: str, core: Any) -> Any:
         check_flag(name, "keepdim", 2, keepdim)
         if dtype_of(x).kind == "b":
             raise RuntimeError(f"{name}(): does not support bool input")
-        refuse_kinds(f"{name}_cpu", "c", x)
+        _refuse_complex(name, x)
         shape = shape_of(x)
         if dim is None:
             _check_elements(name, x, IndexError)

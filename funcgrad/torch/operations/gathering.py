@@ -140,6 +140,11 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
     if dtype_of(at) not in (np.int64, np.int32):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     axis = axis_of(dim, len(shape))
+    if not shape and math.prod(shape_of(at)) != 1:
+        raise RuntimeError(
+            "index_select(): Index to scalar can have only 1 value, got "
+            f"{math.prod(shape_of(at))} value(s)"
+        )
     if concrete(at):
         array = np.asarray(value(at))
         if ((array < 0) | (array >= (shape[axis] if shape else 1))).any():
@@ -429,6 +434,12 @@ def index_add(
             f"index_add_(): self ({names[0]}) and source ({names[1]}) must have the same scalar "
             "type"
         )
+    mine, other = (list(s[:axis] + s[axis + 1 :]) for s in (shape_of(x), shape_of(v)))
+    if mine != other or len(shape_of(x)) != len(shape_of(v)):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. "
+            f"Got self.shape = {list(shape_of(x))} source.shape = {list(shape_of(v))}"
+        )
     extent = shape_of(x)[axis] if shape_of(x) else 1
     _check_bounds(at, extent, axis, IndexError)
     node = named("IndexAddBackward0", "", "", "source", "index", shown=(0, 1))
@@ -438,6 +449,24 @@ def index_add(
         made = computed(SCALED_ALONG, x, v, at, axis=axis, alpha=number(alpha, dtype_of(x)))
     result = boxed(made, node)
     return result if out is None else into(out, result, "index_add")
+
+
+def _check_slices(shape: tuple[int, ...], source: tuple[int, ...], axis: int) -> None:
+    """Raise where the slices of the source of `index_copy` are not those of the destination."""
+    if shape and source and len(shape) != len(source):
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality "
+            f"must match. Source dimensionality ({len(source)}), destination dimensionality "
+            f"({len(shape)})"
+        )
+    mine, other = (s[:axis] + s[axis + 1 :] for s in (shape, source))
+    if mine != other:
+        at = next((k for k, (n, m) in enumerate(zip(mine, other, strict=False)) if n != m), 0)
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination "
+            f"slice shape: {' '.join(map(str, mine))} at dimension {axis} and source slice shape: "
+            f"{' '.join(map(str, other))} at dimension {at}."
+        )
 
 
 @method(changing=True)
@@ -454,6 +483,7 @@ def index_copy(
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
             f"{names[0]} and (source) {names[1]}"
         )
+    _check_slices(shape_of(x), shape_of(v), axis)
     extent = shape_of(x)[axis] if shape_of(x) else 1
     if concrete(at):
         array = np.asarray(value(at))

@@ -125,7 +125,7 @@ def sliced(x: Tensor, index: Any) -> Sliced:
     rank = len(shape_of(x))
     used = sum(map(_ranks, items))
     if used > rank:
-        if rank == 0 and isinstance(items[0], slice):
+        if rank == 0 and len(items) == 1 and isinstance(items[0], slice):
             raise IndexError("slice() cannot be applied to a 0-dim tensor.")
         alone = rank == 0 and len(items) == 1 and _is_number(items[0])
         raise IndexError(

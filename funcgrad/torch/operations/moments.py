@@ -18,6 +18,7 @@ from funcgrad.torch.operations.common import (
     into,
     named,
     numpy_names,
+    quietly,
     shape_of,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of
@@ -34,7 +35,7 @@ DEGREES = (
 def _prepared(
     name: str, input: Tensor, dim: Any, unbiased: Any, keepdim: Any, correction: Any
 ) -> Any:
-    """The content, the axes and the correction, from PyTorch's two ways to say it."""
+    """The content, the axes, the correction, from PyTorch's two ways to say it; how to compute."""
     if isinstance(dim, bool):  # var(unbiased)
         dim, unbiased = None, dim
     if unbiased is not None:
@@ -52,9 +53,10 @@ def _prepared(
     count = 1
     for k in axes:
         count *= shape[k]
-    if count - correction <= 0:
-        warnings.warn(DEGREES.format(name=name), UserWarning, stacklevel=4)
-    return x, axes, correction
+    if count - correction > 0:
+        return x, axes, correction, computed
+    warnings.warn(DEGREES.format(name=name), UserWarning, stacklevel=4)
+    return x, axes, correction, quietly
 
 
 def _moment(name: str, core: Any, node: Any) -> Any:
@@ -63,8 +65,8 @@ def _moment(name: str, core: Any, node: Any) -> Any:
         input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None, out: Tensor | None = None,
     ) -> Tensor:  # fmt: skip
-        x, axes, ddof = _prepared(name, input, dim, unbiased, keepdim, correction)
-        result = boxed(computed(core, x, axes, ddof, keepdim), node)
+        x, axes, ddof, applied = _prepared(name, input, dim, unbiased, keepdim, correction)
+        result = boxed(applied(core, x, axes, ddof, keepdim), node)
         return result if out is None else into(out, result, name)
 
     function.__name__ = function.__qualname__ = name
@@ -89,8 +91,8 @@ def _pair(name: str, core: Any, node: Any) -> Any:
         input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None, out: tuple[Tensor, Tensor] | None = None,
     ) -> tuple[Tensor, ...]:  # fmt: skip
-        x, axes, ddof = _prepared(name, input, dim, unbiased, keepdim, correction)
-        found = computed(operation, x, axes=axes, ddof=ddof, keepdim=keepdim)
+        x, axes, ddof, applied = _prepared(name, input, dim, unbiased, keepdim, correction)
+        found = applied(operation, x, axes=axes, ddof=ddof, keepdim=keepdim)
         results = boxed_all(found, node)
         if out is None:
             return results

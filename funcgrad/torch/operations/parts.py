@@ -23,7 +23,7 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.promotion import content
 from funcgrad.torch.operations.reshaping import content_shape
 from funcgrad.torch.root import Composite, RootTracer, node_class
-from funcgrad.torch.views import MULTIPLE_VIEW, make_view
+from funcgrad.torch.views import make_view
 
 __all__ = [
     "as_strided", "chunk", "diagonal", "dsplit", "hsplit", "narrow", "narrow_copy", "select",
@@ -124,9 +124,7 @@ UNBIND.append(unbind)
 
 def views_of(x: Tensor, parts: Sequence[tuple[Any, ...]], name: str) -> tuple[Tensor, ...]:
     """Several views that are the outputs of one node."""
-    forward = name.removesuffix("Backward0")
-    refusals = [MULTIPLE_VIEW.format(k=k, name=forward) for k in range(len(parts))]
-    out = [part(x, items, name, r) for items, r in zip(parts, refusals, strict=True)]
+    out = [part(x, items, name, "several") for items in parts]
     first = out[0]._t if out else None
     if type(first) is RootTracer and first.node is not None:
         made = PARTS(x._t, parts=tuple(map(index.encode, parts)))

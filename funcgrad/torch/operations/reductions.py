@@ -22,6 +22,7 @@ from funcgrad.torch.operations.common import (
     method,
     named,
     numpy_names,
+    quietly,
     shape_of,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of, in_dtype, kind_of
@@ -86,8 +87,9 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
         )
     axes = axes_of(dim, len(shape_of(x)))
     whole = dim is None and not keepdim
+    applied = computed if 0 not in shape_of(x) else quietly
     result = boxed(
-        computed(sums.mean, x, axis=axes, keepdims=keepdim), MEAN if whole else MEAN_ALONG
+        applied(sums.mean, x, axis=axes, keepdims=keepdim), MEAN if whole else MEAN_ALONG
     )
     return result if out is None else into(out, result, "mean")
 

@@ -70,9 +70,7 @@ ROUND = Flat("round", lambda x, decimals: _to_decimals(x, decimals))
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
     """The nearest whole number, ties to even; or with a number of `decimals`."""
     x = content(input, "round")
-    if dtype_of(x).kind == "c":
-        raise NotImplementedError("round is not supported for complex inputs")
-    refuse_kinds("round_vml_cpu", "b", x)
+    refuse_kinds("round_vml_cpu", "bc", x)
     if decimals:
         refuse_kinds("round_cpu", "iu", x)
     if dtype_of(x).kind in "iu":

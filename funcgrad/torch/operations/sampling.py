@@ -26,7 +26,7 @@ from funcgrad.torch.operations.data import finished, kind_given
 from funcgrad.torch.operations.generator import Generator, default_generator
 from funcgrad.torch.operations.promotion import content, dtype_of, wrong_type
 from funcgrad.torch.operations.recorded import Flat, elementwise_refusal
-from funcgrad.torch.views import check_writable, write
+from funcgrad.torch.views import Held, check_writable, write
 
 __all__ = [
     "bernoulli", "multinomial", "normal", "poisson", "rand", "rand_like", "randint",
@@ -261,13 +261,6 @@ def _tossed(p: Any, generator: Any) -> Any:
 BERNOULLI = Flat("bernoulli", lambda x, made: made.array)
 
 
-class _Made:
-    """An array that was drawn, as a parameter of an operation: compared by identity."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-
-
 def bernoulli(
     input: Tensor, p: float | None = None, *, generator: Generator | None = None,
     out: Tensor | None = None,
@@ -275,7 +268,8 @@ def bernoulli(
     """0 or 1 with the probabilities given; the derivative is 0."""
     x = content(input, "bernoulli")
     if dtype_of(x).kind != "f" and p is None:
-        raise elementwise_refusal("bernoulli_tensor_cpu_p_", x)
+        part = "self" if dtype_of(x).kind == "c" else "p"
+        raise elementwise_refusal(f"bernoulli_tensor_cpu_{part}_", x)
     if p is not None:
         made = _tossed(np.full(shape_of(x), p), generator).astype(dtype_of(x))
     else:
@@ -283,7 +277,7 @@ def bernoulli(
         if not ((values >= 0) & (values <= 1)).all():
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
         made = _tossed(values, generator)
-    result = boxed(BERNOULLI(x, made=_Made(made)), named("BernoulliBackward0"))
+    result = boxed(BERNOULLI(x, made=Held(made)), named("BernoulliBackward0"))
     return into(out, result, "bernoulli")
 
 

@@ -51,6 +51,11 @@ def permutation(x: Array, axis: int, descending: bool) -> Array:
     return a.subtract(shape_of(x)[axis] - 1, turned)
 
 
+def _refuse_complex(name: str, x: Array) -> None:
+    if dtype_of(x).kind == "c":
+        raise RuntimeError(f" {name} does not support complex dtypes on CPU")
+
+
 @method()
 @numpy_names
 def sort(
@@ -59,7 +64,7 @@ def sort(
 ) -> Any:  # fmt: skip
     """The elements in order along a dimension, and where they stood."""
     x = content(input, "sort")
-    refuse_kinds("sort", "c", x)
+    _refuse_complex("Sort", x)
     axis = axis_of(dim, len(shape_of(x)))
     check_flag("sort", "descending", 2, descending)
     name = "SortBackward0" if stable is None else "SortBackward1"
@@ -74,6 +79,7 @@ def argsort(
 ) -> Tensor:
     """Where the elements in order along a dimension stand."""
     x = content(input, "argsort")
+    _refuse_complex("Sort", x)
     return box(permutation(x, axis_of(dim, len(shape_of(x))), bool(descending)))
 
 
@@ -98,6 +104,9 @@ def topk(
 ) -> Any:  # fmt: skip
     """The `k` largest (or smallest) elements along a dimension, and where they stand."""
     x = content(input, "topk")
+    _refuse_complex("topk", x)
+    if dtype_of(x).kind == "b":
+        raise RuntimeError("topk does not support bool dtypes on CPU")
     shape = shape_of(x)
     axis = axis_of(dim, len(shape))
     k = check_int("topk", "k", 1, k)
@@ -121,6 +130,7 @@ def kthvalue(
     check_flag("kthvalue", "keepdim", 3, keepdim)
     if not 1 <= k <= (shape[axis] if shape else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
+    refuse_kinds("kthvalue_cpu", "bc", x)
     at = _part(permutation(x, axis, False), axis, k - 1)
     found = picked(x, at, axis, keepdim, "KthvalueBackward0")
     return delivered(return_types.kthvalue, found, out, "kthvalue")
@@ -161,7 +171,7 @@ def _middle(name: str, ignore_nan: bool) -> Any:
     def function(input: Tensor, dim: int | None = None, keepdim: bool = False, *,
                  out: Any = None) -> Any:  # fmt: skip
         x = content(input, name)
-        refuse_kinds(f"{name}_cpu", "bc", x)
+        refuse_kinds("median_cpu" if dim is None else "median_out", "bc", x)
         check_flag(name, "keepdim", 2, keepdim)
         if dim is None:
             return boxed(computed(order.lower_median, x, ignore_nan), node)
@@ -191,6 +201,7 @@ nanmedian = _middle("nanmedian", True)
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
     """The most frequent element along a dimension (the smallest of them), and where it is last."""
     x = content(input, "mode")
+    refuse_kinds("mode_cpu", "c", x)
     check_flag("mode", "keepdim", 2, keepdim)
     shape = shape_of(x)
     axis = axis_of(dim, len(shape))

@@ -247,13 +247,6 @@ def _missed(args: Any, result: Any, node: Any) -> str | None:
 
 HANDED_ON = Composite("handed_on", lambda *xs: xs, linear=True, multiple=True)
 NODE = "BackwardHookFunctionBackward"
-REFUSAL = (
-    "Output {k} of BackwardHookFunction is a view and is being modified inplace. This view was "
-    "created inside a custom Function (or because an input was returned as-is) and the autograd "
-    "logic to handle view+inplace would override the custom backward associated with the custom "
-    "Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by "
-    "cloning the output of the custom Function."
-)
 NO_INPUT = (
     "Full backward hook is firing when gradients are computed with respect to module outputs since "
     "no inputs require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module"
@@ -271,9 +264,7 @@ def _handed_on(values: tuple[Any, ...]) -> tuple[Any, Any, list[int]]:
             "the module has backward hooks, which are called by backward(); inside a transform of "
             "funcgrad there is no such pass: remove the hooks, or differentiate outside"
         )
-    views = [
-        make_view(values[k], _same, _same, NODE, REFUSAL.format(k=n)) for n, k in enumerate(places)
-    ]
+    views = [make_view(values[k], _same, _same, NODE, "function") for n, k in enumerate(places)]
     made = HANDED_ON(*(values[k].content() for k in places))
     node = None
     for k, view, piece in zip(places, views, made, strict=True):
