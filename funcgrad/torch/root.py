@@ -21,6 +21,7 @@ from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Operand, Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact, type_of_raw
 from funcgrad.ops.operators import BINARY
+from funcgrad.ops.shape import BROADCAST
 from funcgrad.torch.modes import modes
 from funcgrad.transforms.api import jvp
 from funcgrad.transforms.node import (
@@ -542,6 +543,8 @@ class RootTape(Tape):
         return prim.tape(self, (x, y), {})
 
     def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
+        if prim is BROADCAST and params["shape"] == ():
+            return _zero_dim(args[0])
         made = prim.tape(self, args, params)
         node = _maker(made)
         if node is not None and node.prim is not prim and isinstance(node, GradNode):
@@ -643,6 +646,17 @@ INFERENCE_SAVED = (
 PACKING: list[Callable[[GradNode, Sequence[Any], Any], None]] = []  # under `saved_tensors_hooks`
 DUAL: list[Callable[..., Any]] = []  # the tangents of an operation on dual numbers
 TRACEBACK: list[Callable[[], Any]] = []  # where the program is, for anomaly mode
+
+
+def _zero_dim(t: Any) -> RootTracer:
+    """The same tensor, of which the value surely is an array: no operation of the user's."""
+    if type(t.value) is np.ndarray:
+        return t  # type: ignore[no-any-return]
+    made = ROOT.tracer(np.asarray(t.value), t.node)
+    made.held_version = t.version
+    if hasattr(t, "dual"):
+        made.dual = t.dual
+    return made
 
 
 def _maker(made: Any) -> Any:
