@@ -210,6 +210,58 @@ class Jitted:
         """
         return native.njit(self)
 
+    def cfunc(
+        self,
+        signature: str,
+        *,
+        vector: bool = False,
+        size: int | None = None,
+        data: int | None = None,
+    ) -> Any:
+        """A C function of this function, for libraries that take function pointers.
+
+        Parameters
+        ----------
+        signature : str
+            In C: numbers alone, as ``"double(double, double)"``, or one of SciPy's for
+            `LowLevelCallable`, in which the function gets and returns what it would in Python:
+            ``"double(int, double*)"`` and ``"double(int, double*, void*)"`` for `quad` and `nquad`
+            (``f(x0, x1, …)``), ``"int(double*, npy_intp, double*, void*)"`` for `generic_filter`
+            (``f(window)``, a number), ``"int(double*, npy_intp, double*, npy_intp, void*)"`` for
+            `generic_filter1d` (``f(line)``, the new line), ``"int(npy_intp*, double*, int, int,
+            void*)"`` for `geometric_transform` (``f(coordinates)``, those in the input); or
+            ``"void(double, double*, double*)"``, also with a ``double*`` or ``void*`` behind, for
+            solvers of differential equations (``f(t, y)``, the derivative).
+        vector : bool, optional
+            In ``"double(int, double*)"`` the function takes one array instead of the numbers.
+        size : int, optional
+            The number of differential equations.
+        data : int, optional
+            How many doubles the last pointer points to; they are one more argument, an array.
+
+        Returns
+        -------
+        numba.core.ccallback.CFunc
+            With ``address``, an integer, and ``ctypes``, which `scipy.LowLevelCallable` takes. It
+            has to be kept as long as the pointer is in use.
+
+        Raises
+        ------
+        ValueError
+            The signature is none of these.
+        NativeCodeError
+            An operation has no native form.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> slope = fg.jit(fg.grad(np.sin)).cfunc("double(double)")
+        >>> slope.ctypes(0.0)
+        1.0
+        """
+        return native.cfunc(self, signature, vector, size, data)
+
     def _staged(
         self, args: Any, kwargs: Any, sizes: tuple[int, ...] = ()
     ) -> tuple[list[Array], Captures, Staged]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # Numba: not before it is asked for
     from funcgrad.compile.numba.function import Made, Slot
     from funcgrad.transforms.jit import Jitted, Staged
 
-__all__ = ["Native", "njit"]
+__all__ = ["Native", "cfunc", "njit"]
 
 # Extents that are tried: all axes alike, so that products and sums of arguments fit.
 EXTENTS = (3, 2, 4, 1, 5, 6, 7, 8, 9, 10, 12, 16, 20, 24, 32, 64)
@@ -37,6 +37,14 @@ def njit(jitted: Jitted) -> Any:
     from funcgrad.compile.numba.function import function
 
     return function(Native(jitted))
+
+
+def cfunc(jitted: Jitted, signature: str, vector: bool, size: int | None, data: int | None) -> Any:
+    """A C function of a jitted one; see `Jitted.cfunc`."""
+    from funcgrad.compile.numba.c_function import c_function
+
+    count = jitted.njit.py_func.__code__.co_argcount
+    return c_function(jitted.njit, count, signature, vector, size, data)
 
 
 class Native:
