@@ -10,6 +10,7 @@ from funcgrad.passes.constants import constants
 from funcgrad.passes.dead_code import dead_code
 from funcgrad.passes.expand import expand
 from funcgrad.passes.indexing import one_hot, sink_gathers
+from funcgrad.passes.products import products
 from funcgrad.passes.simplify import simplify
 from funcgrad.passes.slices import slices
 
@@ -19,6 +20,7 @@ PASSES: tuple[Callable[[Graph], Graph], ...] = (
     dead_code,
     expand,
     slices,
+    products,
     constants,
     simplify,
     one_hot,

@@ -273,6 +273,12 @@ def _transpose(r: Rewriter, e: Equation) -> Found:
     return None
 
 
+@_of("stop_gradient")
+def _stop_gradient(r: Rewriter, e: Equation) -> Found:
+    """Derivatives have been taken when a graph is compiled."""
+    return e.inputs
+
+
 @_of("cast")
 def _cast(r: Rewriter, e: Equation) -> Found:
     (x,) = e.inputs
