@@ -31,7 +31,8 @@ from funcgrad.ops.arithmetic import (
     where,
 )
 from funcgrad.ops.factor import SVD, coincide
-from funcgrad.ops.index import getitem
+from funcgrad.ops.graded import max as max_
+from funcgrad.ops.graded import min as min_
 from funcgrad.ops.matrices import as_float, column, drop, real_dtype, row
 from funcgrad.ops.product import matmul
 from funcgrad.ops.reduction import normalize_axes, spread
@@ -79,11 +80,10 @@ def _norm_vjp(g: Any, y: Any, x: Any, *, axes: Any, ord: Any = None, keepdims: b
     if len(where_) == 2 and ord in (2, -2, "nuc"):
         return scale(g, _spectral(x, where_, ord))
     if len(where_) == 2:
-        return _matrix_norm_vjp(g, y, x, where_, ord)
+        return _matrix_norm_vjp(g, x, where_, ord)
     if np.isinf(ord):
-        chosen = cast(equal(absolute(x), y), type_of(g).dtype)
-        count = sum_(chosen, where_, True)
-        return scale(g, multiply(_direction(x), divide(chosen, count)))
+        share = _shared_extreme(absolute(x), where_, ord, type_of(g).dtype)
+        return scale(g, multiply(_direction(x), share))
     if ord == 0:
         return cast(scale(g, 0.0), type_of(x).dtype)
     if ord == 1:
@@ -117,21 +117,24 @@ def _extreme(s: Array, pick: Any) -> Array:
     return sum_(multiply(s, pick), -1, True)
 
 
-def _matrix_norm_vjp(g: Any, y: Any, x: Any, axes: Any, order: Any) -> Any:
+def _matrix_norm_vjp(g: Any, x: Any, axes: Any, order: Any) -> Any:
     """Orders ±1 and ±inf: the largest or smallest column or row sum."""
     summed = axes[0] if abs(order) == 1 else axes[1]
     other = axes[1] if abs(order) == 1 else axes[0]
     totals = sum_(absolute(x), (summed,), True)
-    kept = _reduced(y, axes)
-    chosen = cast(equal(totals, kept), type_of(g).dtype)
-    share = divide(chosen, sum_(chosen, (other,), True))
+    share = _shared_extreme(totals, (other,), order, type_of(g).dtype)
     return scale(g, multiply(_direction(x), share))
 
 
-def _reduced(y: Array, axes: Any) -> Array:
-    """One element along the axes over which `y` was spread."""
-    index = tuple(slice(0, 1) if i in axes else slice(None) for i in range(type_of(y).ndim))
-    return getitem(y, index)
+def _shared_extreme(x: Array, axes: Any, order: Any, dtype: Any) -> Array:
+    """1 over their number where `x` is largest (smallest, for a negative order), else 0.
+
+    The extreme is taken of these very numbers: those of the forward pass may be rounded otherwise,
+    and then none would be equal to it.
+    """
+    extreme = max_(x, axes, True) if order > 0 else min_(x, axes, True)
+    chosen = cast(equal(x, extreme), dtype)
+    return divide(chosen, sum_(chosen, axes, True))
 
 
 def _norm_batch(size: int, xs: Any, batched: Any, params: Any) -> Any:

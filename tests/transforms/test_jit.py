@@ -250,3 +250,19 @@ def test_arguments_by_name_and_static_ones_on_the_short_way():
 def test_static_values_that_are_equal_but_of_another_class():
     g = fg.jit(lambda x, n: x * 2.0 if isinstance(n, bool) else x * 3.0, static_argnums=1)
     assert [g(1.0, n) for n in (1, True, 1.0, 1, True)] == [3.0, 2.0, 3.0, 3.0, 2.0]
+
+
+@pytest.mark.parametrize("order", [1, -1, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [float, complex])
+@pytest.mark.parametrize("axis", [(0, 1), (1, 0), 1])
+def test_the_element_that_is_the_norm_is_found_however_sums_are_rounded(order, dtype, axis):
+    x = np.array([[0.63547948, 1.43547948, 1.03547948], [0.1, 0.9, 0.7]], dtype)
+    x *= 0.6 + 0.8j if dtype is complex else 1.0
+
+    def gradient(x):
+        return fg.vjp(lambda x: fnp.linalg.norm(x, order, axis), x)[1]
+
+    ones = np.ones_like(np.linalg.norm(x, order, axis))
+    pull = lambda x, g: gradient(x)(g)[0]
+    np.testing.assert_allclose(fg.jit(pull)(x, ones), pull(x, ones), rtol=1e-15, atol=1e-15)
+    assert np.any(pull(x, ones))
