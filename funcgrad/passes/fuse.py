@@ -241,7 +241,7 @@ class _Fusion:
                 plan.uniform[v] = x if isinstance(x, Literal) else plan.uniform[x]
                 return self.define(e)
             return self.add_host(e)
-        if x in self.region:
+        if x in self.region and v.type.size:
             kept = keeps_elements(e)
             if kept is not None:
                 old = plan.labels[x]

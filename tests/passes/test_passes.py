@@ -194,3 +194,13 @@ def test_the_transpose_of_a_new_axis_is_a_reshape():
     graph = fg.make_graph(fg.grad(lambda x: np.sum(np.sin(x[:, None] - x[None, ::-1]))))(x)
     assert names(verified(graph)).count("place") == 1  # of the reversal
     assert_same_bits(run(verified(graph), x), run(graph, x))
+
+
+def test_no_elements_of_a_value_that_is_computed_on_the_way():
+    def f(x):
+        y = x.copy()
+        y[np.zeros(3, bool)] = np.sum(x) * 0.3
+        return np.sum(np.sin(y) * X)
+
+    xs = np.ones((2, 3))
+    assert_same_bits(fg.jit(fg.vmap(fg.grad(f)))(xs), fg.vmap(fg.grad(f))(xs))
