@@ -130,7 +130,11 @@ def _flatten(self: Any, order: str = "C") -> Any:
 def _copy(self: Any, order: str = "C") -> Any:
     """A copy: writing into it leaves the array as it is; of a scalar a scalar."""
     x = self.content()
-    return shapes.renewed(x) if isinstance(x, Tracer) else boxed(x.copy(order))
+    if not isinstance(x, Tracer):
+        return boxed(x.copy(order))
+    if order == "C" and not shapes.lies_in_c_order(x):
+        x = shapes.reshape(shapes.flat(x), x.type.shape)
+    return shapes.renewed(x)
 
 
 def _astype(

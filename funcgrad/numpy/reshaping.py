@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from funcgrad.core.storage import View, read_only_view, view
-from funcgrad.core.tracer import Operand, concrete, operand, type_of, value
+from funcgrad.core.tracer import Operand, Tracer, concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.numpy.calls import as_array, as_zero_dim, boxed, fresh, numpy_function
 from funcgrad.ops import index
@@ -103,6 +103,8 @@ def reshaped(a: Any, new: tuple[int, ...], copy: bool | None = None) -> Any:
         if np.may_share_memory(whole.reshape(new), whole):
             return view(a, lambda base: ops.reshape(base, new))
     out = fresh(ops.reshape(x, new), x)
+    if copy and isinstance(out, Tracer) and not ops.lies_in_c_order(out):
+        out = ops.renewed(out)
     return boxed(out.copy()) if isinstance(a, Operand) and isinstance(out, np.ndarray) else out
 
 

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from funcgrad.core.algebra import algebra
-from funcgrad.core.forms import Multilinear, multilinear
+from funcgrad.core.forms import Multilinear, align, multilinear
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import cast, conjugate, multiply
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import moveaxis, reshape, swap_last, transpose
+from funcgrad.ops.shape import flat, lies_in_c_order, moveaxis, reshape, swap_last, transpose
 
 
 def _result_dtype(*types: ArrayType) -> Any:
@@ -293,11 +293,58 @@ def _strong(x: Any) -> Array:
     return np.asarray(x)[()] if type_of(x).weak else x
 
 
+def _scaled_type(x: ArrayType, y: ArrayType) -> ArrayType:
+    return ArrayType(np.broadcast_shapes(x.shape, y.shape), _result_dtype(x, y))
+
+
+# a product that BLAS computes, which rounds complex numbers otherwise than `multiply`
+DOT_SCALAR: Multilinear = multilinear(
+    "dot_scalar",
+    np.dot,
+    (
+        lambda g, x, y: algebra.conform(multiply(g, y), x),
+        lambda g, x, y: algebra.conform(multiply(g, x), y),
+    ),
+    _scaled_type,
+    lambda size, xs, batched, params: multiply(*align(xs, batched)),
+    sample=lambda: [
+        Sample((draw((2, 3)), np.float64(1.5))),
+        Sample((np.float64(1.5), draw((3,)).astype(np.float32))),
+        Sample((np.complex128(1.5 - 1j), draw((3,)))),
+        Sample((np.array(0.5), np.array(0.25))),
+    ],
+)
+
+
+# `vdot` of reversed arrays and of arrays with gaps, which NumPy does not hand to BLAS as `dot` does
+VDOT: Multilinear = multilinear(
+    "vdot",
+    np.vdot,
+    (
+        lambda g, x, y: algebra.conform(conjugate(multiply(g, y)), x),
+        lambda g, x, y: algebra.conform(multiply(g, conjugate(x)), y),
+    ),
+    lambda x, y: ArrayType((), _result_dtype(x, y)),
+    lambda size, xs, batched, params: DOT.batch(size, (conjugate(xs[0]), xs[1]), batched, params),
+    sample=lambda: [
+        Sample((draw((3,)), draw((3,), seed=1)[::-1])),
+        Sample((draw((3,)) - 0.5j, draw((3,), seed=1) + 1j)),
+        Sample((draw((3,)), draw((3,), seed=1).astype(np.complex64))),
+        Sample((draw((0,)), draw((0,)))),
+    ],
+)
+
+
+def _by_scalar(x: Array, y: Array) -> Array:
+    kinds = type_of(x).dtype.kind + type_of(y).dtype.kind
+    return bind(DOT_SCALAR, (x, y)) if "c" in kinds else multiply(x, y)
+
+
 def dot(x: Any, y: Any) -> Array:
     """NumPy's `dot`: the last axis of x with the last but one of y."""
     x, y = _strong(x), _strong(y)
     if not type_of(x).shape or not type_of(y).shape:
-        return multiply(x, y)
+        return _by_scalar(x, y)
     _check_contracted("dot", x, y, -1, -2 if type_of(y).ndim > 1 else -1)
     return bind(DOT, (x, y))
 
@@ -306,7 +353,7 @@ def inner(x: Any, y: Any) -> Array:
     """The sum over the last axes of both."""
     x, y = _strong(x), _strong(y)
     if not type_of(x).shape or not type_of(y).shape:
-        return multiply(x, y)
+        return _by_scalar(x, y)
     _check_contracted("inner", x, y, -1, -1)
     return bind(INNER, (x, y))
 
@@ -321,13 +368,16 @@ def _check_contracted(name: str, x: Array, y: Array, a: int, b: int) -> None:
 def vdot(x: Any, y: Any) -> Array:
     """The inner product of the flat arrays, the first one conjugated."""
     x, y = _strong(x), _strong(y)
-    return dot(conjugate(reshape(x, (type_of(x).size,))), reshape(y, (type_of(y).size,)))
+    x, y = reshape(x, (type_of(x).size,)), reshape(y, (type_of(y).size,))
+    if lies_in_c_order(x) and lies_in_c_order(y):
+        return dot(conjugate(x), y)
+    return bind(VDOT, (x, y))
 
 
 def outer(x: Any, y: Any) -> Array:
     """All products of an element of x and one of y."""
     x, y = _strong(x), _strong(y)
-    return multiply(reshape(x, (type_of(x).size, 1)), reshape(y, (1, type_of(y).size)))
+    return multiply(reshape(flat(x), (type_of(x).size, 1)), reshape(flat(y), (1, type_of(y).size)))
 
 
 def tensordot(x: Any, y: Any, axes: Any = 2) -> Array:

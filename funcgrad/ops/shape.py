@@ -15,7 +15,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Linear, linear
 from funcgrad.core.primitive import Params, Sample
-from funcgrad.core.tracer import Tracer, bind, operand, type_of
+from funcgrad.core.tracer import Tracer, bind, concrete, operand, type_of, value
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import cast
@@ -30,9 +30,15 @@ def _reshape_type(x: ArrayType, *, shape: tuple[int, ...]) -> ArrayType:
     return ArrayType(shape, x.dtype)
 
 
+def _reshape_impl(x: Any, shape: tuple[int, ...]) -> Any:
+    if np.shape(x) == shape and shape and not x.flags.forc:
+        return np.copy(x)  # see `renewed`
+    return np.reshape(x, shape)
+
+
 RESHAPE: Linear = linear(
     "reshape",
-    lambda x, shape: np.reshape(x, shape),
+    _reshape_impl,
     lambda g, x, *, shape: reshape(g, x.shape),
     _reshape_type,
     lambda size, xs, batched, params: reshape(xs[0], (size, *params["shape"])),
@@ -54,8 +60,23 @@ def reshape(x: Array, shape: Sequence[int]) -> Array:
 
 
 def renewed(x: Array) -> Any:
-    """Another traced value with the elements of `x`, which writes into `x` do not change."""
+    """Another traced value with the elements of `x`, which writes into `x` do not change.
+
+    It lies in memory as a copy does: NumPy rounds complex products and dot products of what is
+    reversed or has gaps otherwise.
+    """
     return bind(RESHAPE, (x,), {"shape": type_of(x).shape})
+
+
+def lies_in_c_order(x: Array) -> bool:
+    """Whether the memory behind `x` is contiguous in C order, or there is none yet."""
+    return not concrete(x) or bool(np.asarray(value(x)).flags.c_contiguous)
+
+
+def flat(x: Array) -> Array:
+    """`x` with one axis, laid out as by NumPy's `ravel`."""
+    y = reshape(x, (type_of(x).size,))
+    return y if lies_in_c_order(y) else renewed(y)
 
 
 # ------------------------------------------------------------------------------ transpose

@@ -43,6 +43,16 @@ def test_an_infinite_tangent_outside_of_the_interval_is_dropped():
     np.testing.assert_array_equal(moved, [0.0, np.inf, 0.0])
 
 
+@pytest.mark.parametrize("name", MIXED)
+@pytest.mark.parametrize("y", [True, np.True_, np.array(True)])
+def test_a_bool_is_a_number_beside_a_traced_value(name, y):
+    f, xs = getattr(np, name), np.array([1.7, 2.9, 0.3])
+    for x in (xs, xs[0]):
+        got, pull = fg.vjp(lambda x: f(y, x), x)
+        identical(got, f(y, x))
+        np.testing.assert_array_equal(pull(got)[0], fg.vjp(lambda x: f(1.0, x), x)[1](got)[0])
+
+
 def identical(got, want):
     assert type(got) is type(want)
     assert got.dtype == want.dtype
@@ -62,6 +72,14 @@ SCALARS = {
     "x ** 0.5": lambda x, y: x**0.5,
     "abs": lambda x, y: abs(x),
     "fnp": lambda x, y: fnp.multiply(fnp.power(x, 3), y),
+    "dot": lambda x, y: np.dot(x, y),
+    "inner": lambda x, y: np.inner(x, y),
+    # NumPy hands these to the ufunc, but computes them by other code when both are scalars
+    "NumPy scalar * x": lambda x, y: np.complex128(0.3 + 0.7j) * x,
+    "NumPy scalar / x": lambda x, y: np.complex64(0.3 + 0.7j) / x,
+    "NumPy scalar - x": lambda x, y: np.float32(0.3) - x,
+    "NumPy scalar ** x": lambda x, y: np.float64(0.3) ** x,
+    "NumPy integer ** x": lambda x, y: np.int16(3) ** x,
 }
 
 

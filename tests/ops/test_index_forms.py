@@ -38,6 +38,14 @@ def test_the_gradient_through_a_bool_without_axes():
     np.testing.assert_array_equal(fg.grad(lambda x: (x[np.False_] * x).sum())(x), [0.0, 0.0])
 
 
+def test_an_array_without_axes_where_there_is_an_ellipsis():
+    x = np.array([1.0, 2.0])
+    for index in ((..., np.array(1)), (np.array(1), ...), (np.array(1),), (..., 1), 1):
+        got, want = fg.vjp(lambda x, index=index: x[index], x)[0], x[index]
+        assert type(got) is type(want), index
+        assert got == want
+
+
 @pytest.mark.parametrize("space", [np, fnp])
 def test_add_at_adds_in_the_common_precision(space):
     rng = np.random.default_rng(0)

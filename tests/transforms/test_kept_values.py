@@ -219,3 +219,29 @@ def test_an_array_that_nobody_can_write_into_is_not_read(monkeypatch):
     view[7] = 5.0
     with pytest.raises(MutatedCaptureError):
         pull(1.0)
+
+
+COPIES = {
+    "copy": lambda x: np.copy(x) * x,
+    "array": lambda x: fnp.array(x) * x,
+    "copy of a matrix": lambda x: np.sum(x.copy(), axis=-1) if x.ndim else x,
+    "copy in C order": lambda x: np.sum(x.T.copy()),
+    "ravel": lambda x: np.ravel(x) * np.ravel(x),
+    "flatten": lambda x: x.flatten() * x.flatten(),
+    "outer": lambda x: np.outer(x, x),
+    "vdot": lambda x: np.vdot(x, x),
+    "astype": lambda x: x.astype(x.dtype) * x,
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128, np.float64])
+def test_a_copy_is_laid_out_as_numpys(name, dtype):
+    f = COPIES[name]
+    for layout in layouts().values():
+        x = layout.astype(np.float64)
+        x = (x * (1 - 0.7j)).astype(dtype) if np.dtype(dtype).kind == "c" else x.astype(dtype)
+        for y in (x[..., ::-1], x[::-1].T, x.ravel()[7::-1]) if x.ndim else (x,):
+            got, want = fg.vjp(f, y)[0], f(y)
+            assert got.dtype == want.dtype
+            assert got.tobytes() == want.tobytes()
