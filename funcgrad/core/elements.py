@@ -3,7 +3,9 @@
 NumPy cannot be told to keep a traced value as it is, so it gets an array of `Element`, each of
 which names its place; operations put the elements together again. The array is a snapshot, where
 `asarray` would share memory: it is read-only, and once the traced array has been written into, an
-array that NumPy did not copy refuses to be read.
+array that NumPy did not copy refuses to be read. What NumPy itself computes of such an array it
+computes in Python, element by element: slower, sums in another order, and complex numbers and
+powers rounded as scalars are. Operations of funcgrad take it as the array that it stands for.
 """
 
 from __future__ import annotations

@@ -219,12 +219,17 @@ def _from_objects(x: np.ndarray[Any, Any]) -> Array:
             return whole.gathered(x)
         if any(isinstance(item, Operand) for item in x.flat):
             return algebra.stack([_part(item) for item in x])
+        if all(isinstance(item, _NUMBERS) for item in x.flat):
+            return np.asarray(x.tolist())  # traced values that were written over
     raise OperandError(
         located(
             f"an array of dtype object and shape {x.shape} holds things that are no numbers; "
             "give it a numeric dtype"
         )
     )
+
+
+_NUMBERS = (int, float, complex, np.number, np.bool_)
 
 
 def _part(x: Any) -> Array:

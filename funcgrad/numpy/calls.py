@@ -48,6 +48,7 @@ __all__ = [
     "known",
     "no_rule",
     "numpy_function",
+    "objects",
     "owned",
     "refuse",
     "replace",
@@ -241,6 +242,9 @@ def into(out: Any, result: Any, name: str) -> Any:
             )
         replace(out, result)
         return out
+    if isinstance(result, Tracer) and out.dtype.char == "O":
+        np.copyto(out, np.asarray(result))  # it holds traced values
+        return out
     if isinstance(result, Tracer):
         raise TracerConversionError(
             located(
@@ -251,6 +255,11 @@ def into(out: Any, result: Any, name: str) -> Any:
         )
     np.copyto(out, result, casting="same_kind")
     return out
+
+
+def objects(x: Any) -> Any:
+    """`x` for an object array that holds traced values: an array of its elements."""
+    return np.asarray(x) if isinstance(x, Operand) else x
 
 
 def replace(target: Operand, new: Array) -> None:

@@ -20,9 +20,24 @@ from funcgrad.numpy.ufuncs import call_ufunc
 __all__ = ["install"]
 
 
+# NumPy hands ``w * t`` of a NumPy scalar `w` to the ufunc, although it computes two scalars by
+# other code, which rounds otherwise: a scalar on the left means an operator.
+REFLECTED: dict[np.ufunc, str] = {
+    np.add: "__radd__",
+    np.subtract: "__rsub__",
+    np.multiply: "__rmul__",
+    np.divide: "__rtruediv__",
+    np.power: "__rpow__",
+    np.floor_divide: "__rfloordiv__",
+    np.remainder: "__rmod__",
+}
+
+
 def array_ufunc(self: Any, ufunc: np.ufunc, method: str, /, *inputs: Any, **keywords: Any) -> Any:
     """Apply a ufunc of which an input or output is traced."""
     if method == "__call__" and not keywords:
+        if isinstance(inputs[0], np.generic) and ufunc in REFLECTED:
+            return getattr(inputs[1], REFLECTED[ufunc])(inputs[0])
         rule = UFUNCS.get(ufunc)
         if rule is not None and len(inputs) == ufunc.nin:
             out = rule(*inputs)

@@ -12,7 +12,6 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.numpy.calls import as_array, numpy_function
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops.arithmetic import COMPLEX
-from funcgrad.ops.operators import is_scalar
 
 __all__ = ["COMPLEX", "imag", "real"]
 
@@ -60,11 +59,11 @@ def real(val: Any) -> Array:
 def _no_imaginary_part(x: Operand) -> Any:
     """Zeros that cannot be written into; of a scalar a scalar."""
     kind = _kind(x)
-    if kind.weak:
-        return 0.0
+    if not kind.ndim:
+        return ops.imag(x)
     none = np.zeros(kind.shape, kind.dtype)
     none.flags.writeable = False
-    return none if kind.ndim or not is_scalar(x) else none[()]
+    return none
 
 
 @numpy_function(np.imag, views=True)

@@ -22,6 +22,7 @@ from funcgrad.numpy.calls import (
     boxed,
     into,
     no_rule,
+    objects,
     owned,
     replace,
     state,
@@ -206,6 +207,9 @@ def _outer(
 
 def _at(ufunc: np.ufunc, target: Any, index: Any, *values: Any) -> None:
     """``ufunc.at(target, index, v)``: repeated positions are updated once for each repeat."""
+    if isinstance(target, np.ndarray) and target.dtype.char == "O":
+        ufunc.at(target, unbox(index), *map(objects, values))
+        return
     if not isinstance(target, Operand):
         if state((index, values)) == TRACED:
             into(target, operand(values[0]) if values else operand(index), f"{ufunc.__name__}.at")

@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.storage import set_item
 from funcgrad.core.tracer import Operand, operand, type_of
-from funcgrad.numpy.calls import FUNCTIONS, into, known, state, unbox
+from funcgrad.numpy.calls import FUNCTIONS, into, known, objects, state, unbox
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import index
 from funcgrad.ops import shape as shapes
@@ -21,10 +21,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 __all__ = ["copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"]
 
 
-def _objects(x: Any) -> Any:
-    return np.asarray(x) if isinstance(x, Operand) else x
-
-
 def _writer(plain: Any) -> Callable[[F], F]:
     """A function whose first argument is written into."""
 
@@ -32,7 +28,7 @@ def _writer(plain: Any) -> Callable[[F], F]:
         @functools.wraps(define)
         def call(target: Any, *args: Any, **kwargs: Any) -> Any:
             if isinstance(target, np.ndarray) and target.dtype.char == "O":
-                return plain(target, *map(_objects, args), **kwargs)  # it holds traced values
+                return plain(target, *map(objects, args), **kwargs)  # it holds traced values
             if not isinstance(target, Operand):
                 if state((args, tuple(kwargs.values()))) > 1:
                     # raises: a traced value does not go into a plain array

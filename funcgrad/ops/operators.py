@@ -27,7 +27,13 @@ from funcgrad.core.tracer import (
     value,
 )
 from funcgrad.core.types import Array
-from funcgrad.errors import AbstractValueError, OperandError, TracerConversionError, located
+from funcgrad.errors import (
+    AbstractValueError,
+    OperandError,
+    TracerConversionError,
+    UnsupportedCallError,
+    located,
+)
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index as ix
 from funcgrad.ops import product
@@ -267,7 +273,19 @@ def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
         return np.asarray(_number(self, x), dtype)
     if dtype is not None and np.dtype(dtype) != object:
         raise _cut(f"numpy.asarray(…, dtype={np.dtype(dtype)})", self)
+    if type_of(x).dtype not in _PYTHONS_OWN:
+        raise UnsupportedCallError(
+            located(
+                f"numpy.array and numpy.asarray make Python objects of a traced {type_of(x)}, "
+                "which next to an array of another precision do not promote as arrays do; use "
+                "funcgrad.numpy.array or numpy.stack"
+            )
+        )
     return elements_of(self, x, bool(copy))
+
+
+# Python's own numbers, as NumPy converts the elements of other arrays to objects
+_PYTHONS_OWN = tuple(map(np.dtype, (float, complex, int, bool)))
 
 
 def _number(self: Any, x: Tracer) -> Any:

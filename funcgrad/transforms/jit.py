@@ -325,7 +325,8 @@ def jit(
     Notes
     -----
     Side effects of `f` happen while it is traced, not on every call. A mask may select another
-    number of elements on another call: `f` is then traced anew, once for each number.
+    number of elements on another call: `f` is then traced anew, once for each number. Native code
+    gives a NumPy scalar where NumPy would give an array without axes.
 
     Examples
     --------

@@ -60,6 +60,17 @@ def test_an_array_of_a_list_is_a_copy():
     np.testing.assert_array_equal(fg.grad(f)(X), W + [[0.0] * 3, [1.0] * 3])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.complex64, np.longdouble])
+def test_python_objects_would_forget_the_precision(dtype):
+    x = X.astype(dtype)
+    for f in (lambda x: np.array([x[0], x[1]]), np.asarray, lambda x: np.array([x[0, 0]])):
+        with pytest.raises(UnsupportedCallError, match=r"do not promote as arrays do"):
+            fg.vjp(f, x)
+    value, pull = fg.vjp(lambda x: fnp.array([x[0], x[1]]) * W, x)
+    assert value.dtype == np.promote_types(dtype, W.dtype)
+    assert pull(np.ones_like(value))[0].dtype == dtype
+
+
 def test_asarray_refuses_to_show_an_old_content():
     def f(x):
         b = fnp.array(x)
@@ -88,6 +99,29 @@ def test_a_copy_can_be_written_into():
         return np.sum(a * W)
 
     np.testing.assert_allclose(fg.grad(f)(X), [[0.0] * 3, W[1] + 2 * W[0]])
+
+
+def test_numpy_writes_into_an_object_array():
+    def f(x):
+        a = np.array(x)
+        np.add.at(a, [0, 0], x[1])
+        np.multiply(a, x, out=a)
+        np.copyto(a[1], x[0])
+        a[:, 2] = 1.0
+        return np.sum(a * W)
+
+    want = np.array([(2 * X[0] + 2 * X[1]) * W[0] + W[1], 2 * X[0] * W[0]])
+    want[:, 2] = 0.0
+    np.testing.assert_allclose(fg.grad(f)(X), want)
+
+
+def test_an_object_array_that_was_written_over_holds_numbers():
+    def f(x):
+        a = np.array([x[0], x[1]])
+        np.add(1.0, 1.0, out=a)
+        return np.sum(fnp.asarray(a) * x)
+
+    np.testing.assert_array_equal(fg.grad(f)(X), np.full((2, 3), 2.0))
 
 
 def test_elements_are_scalars():

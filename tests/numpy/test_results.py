@@ -135,8 +135,8 @@ def identical(got, want):
 @pytest.mark.parametrize("kind", NUMBERS)
 @pytest.mark.parametrize("name", [*OF_NUMBERS, *METHODS])
 def test_a_number_gives_what_numpy_gives(name, kind, space):
-    if space is np and name == "array of dtype":
-        pytest.skip("refused: it would cut the gradient")
+    if space is np and (name == "array of dtype" or (kind == "single" and name in UNSEEN)):
+        pytest.skip("refused: it would cut the gradient, or forget the precision")
     f, x = {**OF_NUMBERS, **METHODS}[name], NUMBERS[kind]
     want = f(np, x)
     identical(fg.vjp(lambda x: f(space, x), x)[0], want)

@@ -16,7 +16,7 @@ from funcgrad.ops.index.basic import getitem
 from funcgrad.ops.index.gather import gather
 from funcgrad.ops.index.masks import positions
 from funcgrad.ops.index.scatter import set_positions
-from funcgrad.ops.shape import broadcast_to, reshape, transpose
+from funcgrad.ops.shape import broadcast_to, reshape, transpose, zero_dim
 
 __all__ = ["check_storable", "index_set", "read", "reads_view", "static"]
 
@@ -47,6 +47,8 @@ def read(x: Array, index: Any) -> Array:
         return getitem(x, tuple(map(static, items)))
     x, arrays, order = _arrange(x, items)
     out = gather(x, *arrays)
+    if not type_of(out).shape and any(i is Ellipsis for i in items):
+        return zero_dim(out)  # an array without axes, where the integer alone gives a scalar
     return out if order is None else transpose(out, order)
 
 
