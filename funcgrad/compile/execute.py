@@ -49,11 +49,16 @@ def executable(graph: Graph) -> Executable:
     return found
 
 
+def _scalar(x: Any) -> Any:
+    """An array without axes as a NumPy scalar, which is what native code makes."""
+    return x[()] if isinstance(x, np.ndarray) and not x.ndim else x
+
+
 def execute(graph: Graph, *args: Any) -> tuple[Any, ...]:
     """The outputs of a graph for raw arguments."""
     if config.backend == "interpreter":
         with np.errstate(all="ignore"):  # backward equations meet inf and NaN, masked later
-            return evaluate(graph, *args)
+            return tuple(map(_scalar, evaluate(graph, *args)))
     return executable(graph)(*args)
 
 

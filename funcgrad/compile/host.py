@@ -403,7 +403,8 @@ class _Writer:
                 else f"{name}.copy()"
             )
         if o in self.leaves:
-            return self.leaves[o]
+            x = self.leaves[o]
+            return x if o.type.shape or weak else f"asarray({x})[()]"
         view = self.plan.views[o]
         if not o.type.shape:
             base = self.name_of(view.base)

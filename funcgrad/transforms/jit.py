@@ -325,8 +325,8 @@ def jit(
     Notes
     -----
     Side effects of `f` happen while it is traced, not on every call. A mask may select another
-    number of elements on another call: `f` is then traced anew, once for each number. Native code
-    gives a NumPy scalar where NumPy would give an array without axes.
+    number of elements on another call: `f` is then traced anew, once for each number. A result
+    without axes is a NumPy scalar, also where `f` itself gives an array.
 
     Examples
     --------

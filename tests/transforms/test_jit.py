@@ -266,3 +266,15 @@ def test_the_element_that_is_the_norm_is_found_however_sums_are_rounded(order, d
     pull = lambda x, g: gradient(x)(g)[0]
     np.testing.assert_allclose(fg.jit(pull)(x, ones), pull(x, ones), rtol=1e-15, atol=1e-15)
     assert np.any(pull(x, ones))
+
+
+@pytest.mark.parametrize("backend", ["llvm", "interpreter"])
+@pytest.mark.parametrize("f", [lambda x: x, np.negative, lambda x: x.T, lambda x: x[None][..., 0]])
+@pytest.mark.parametrize("x", [np.array(1.5), np.float32(1.5)])
+def test_results_without_axes_are_scalars_in_every_call(f, x, backend, monkeypatch):
+    monkeypatch.setattr(fg.config, "backend", backend)
+    g = fg.jit(f)
+    found = [g(x), g(x), fg.vjp(g, x)[0], fg.jvp(g, (x,), (x,))[0], fg.jit(g)(x)]
+    for y in found:
+        assert type(y) is np.asarray(x).dtype.type
+        assert y == f(np.asarray(x))
