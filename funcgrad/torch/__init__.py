@@ -96,6 +96,7 @@ from funcgrad.torch.printing import set_printoptions as set_printoptions
 # isort: split
 from funcgrad.torch import nn as nn
 from funcgrad.torch import optim as optim
+from funcgrad.torch.compiling.api import compile as compile
 from funcgrad.torch.nn.functional import bilinear as bilinear
 from funcgrad.torch.nn.functional import celu as celu
 from funcgrad.torch.nn.functional import celu_ as celu_

@@ -16,7 +16,7 @@ import numpy as np
 
 from funcgrad.core.tracer import Operand, Tracer, concrete, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.errors import TracerConversionError, located
+from funcgrad.errors import TracerConversionError, UnsupportedCallError, located
 from funcgrad.torch import dtypes
 from funcgrad.torch.dimensions import axis_of
 from funcgrad.torch.modes import modes
@@ -32,6 +32,7 @@ from funcgrad.torch.root import (
     plain,
     tangent_of,
 )
+from funcgrad.torch.staged import Memory
 from funcgrad.transforms.batch import BatchTracer
 from funcgrad.transforms.forward import DualTracer
 from funcgrad.transforms.node import TapeTracer, new
@@ -192,6 +193,8 @@ class Tensor(Operand):
     def content(self) -> Array:
         t = self._t
         if type(t) is RootTracer:
+            if modes.stage is not None:
+                check_found(t)
             if not modes.grad:
                 return bare(t)
             return t if self._link is None else self._renewed()
@@ -268,7 +271,7 @@ class Tensor(Operand):
 
     def stride(self, dim: int | None = None) -> Any:
         """The steps between elements along each dimension, in elements."""
-        array = as_array(self)
+        array = layout(self)
         steps = tuple(s // array.itemsize for s in array.strides)
         if not array.size:  # NumPy has 0 for these
             extents = [max(n, 1) for n in array.shape]
@@ -276,7 +279,7 @@ class Tensor(Operand):
         return steps if dim is None else steps[self._dimension(dim)]
 
     def is_contiguous(self) -> bool:
-        return bool(as_array(self).flags.c_contiguous)
+        return bool(layout(self).flags.c_contiguous)
 
     # -- autograd state
 
@@ -412,8 +415,7 @@ class Tensor(Operand):
         """The same memory without history; in-place changes are seen on both sides."""
         if type(self._t) is not RootTracer:
             return box(DETACH[0](self._t))
-        array = as_array(self)
-        out = box(array.view())
+        out = self.data
         out._t.version = self._t.version
         return out
 
@@ -422,7 +424,12 @@ class Tensor(Operand):
         """The same memory without history, and with a version of its own."""
         if type(self._t) is not RootTracer:
             return self.detach()
-        return box(as_array(self).view())
+        array = as_array(self)
+        if type(array) is not Memory:
+            return box(array.view())
+        out = box(array)
+        out._t.value = array
+        return out
 
     @data.setter
     def data(self, source: Tensor) -> None:
@@ -442,7 +449,8 @@ class Tensor(Operand):
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                 "instead."
             )
-        return as_array(self).view()
+        array = as_array(self)
+        return np.asarray(array) if type(array) is Memory else array.view()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if type(self._t) is not RootTracer:
@@ -563,7 +571,7 @@ def check_differentiable(kind: dtypes.dtype, first: str = "Only") -> None:
 def box(x: Array) -> Tensor:
     """A tensor of a content: a tracer, or an array that nobody else holds."""
     made: Tensor = new(Tensor)
-    made._t = x if isinstance(x, Tracer) else plain(x)
+    made._t = x if isinstance(x, Tracer) and type(x) is not Memory else plain(x)
     made._grad = made._link = None
     return made
 
@@ -603,12 +611,33 @@ def as_array(x: Tensor) -> np.ndarray[Any, Any]:
         raise TracerConversionError(
             located("this needs the memory of a Tensor, which has none inside a transform")
         )
+    if modes.stage is not None:
+        check_found(t)
+        memory: Any = t.value
+        return memory  # type: ignore[no-any-return]
     if type(t.value) is not np.ndarray:
         t.value = np.array(t.value)
         if type(t.node) is AccumulateGrad:
             t.node.value = t.value
     found: np.ndarray[Any, Any] = t.value
     return found
+
+
+def layout(x: Tensor) -> np.ndarray[Any, Any]:
+    """An array with the strides of a tensor."""
+    array = as_array(x)
+    return modes.stage.shadow(array) if type(array) is Memory else array  # type: ignore
+
+
+def check_found(t: RootTracer) -> None:
+    """Raise for a tensor that is used in a step that is compiled, and comes from elsewhere."""
+    if type(t.value) is not Memory:
+        raise UnsupportedCallError(
+            modes.stage.refuse(
+                "the step uses a Tensor that is not in its arguments, closure and globals, nor in "
+                "the objects that these hold; pass it as an argument"
+            )
+        )
 
 
 def _concrete(x: Tensor, what: str) -> Any:

@@ -49,14 +49,17 @@ class Modes(threading.local):
     forward_grad = True  # whether operations on dual numbers give tangents
     off_since = 0  # the level of tracing at which recording was switched off
 
+    stage: Any = None  # of the step that is traced to be compiled
+
     # calls a ufunc without NumPy's warnings; None unless operations are recorded and recording
     # does no more than to make a node
     hot: Callable[..., Any] | None
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name in ("grad", "anomaly", "saved_hooks", "dual"):
+        if name in ("grad", "anomaly", "saved_hooks", "dual", "stage"):
             special = self.anomaly or self.saved_hooks or self.dual is not None
+            special = special or self.stage is not None
             super().__setattr__("hot", self.silent.run if self.grad and not special else None)
 
     def switch(self, grad: bool) -> int:

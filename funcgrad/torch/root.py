@@ -23,6 +23,7 @@ from funcgrad.core.types import Array, ArrayType, is_inexact, type_of_raw
 from funcgrad.ops.operators import BINARY
 from funcgrad.ops.shape import BROADCAST
 from funcgrad.torch.modes import modes
+from funcgrad.torch.staged import Memory, fresh, memory_copy
 from funcgrad.transforms.api import jvp
 from funcgrad.transforms.node import (
     IN_PLACE_FROM,
@@ -113,7 +114,7 @@ class Version:
                 continue
             if slot != ONLY_INNER:
                 kept = list(node.saved)
-                kept[slot] = np.array(kept[slot])[()]
+                kept[slot] = memory_copy(kept[slot])
                 node.saved = tuple(kept)
             node.inner = None  # its rule computes again, from what was saved
         self.keepers = None
@@ -132,7 +133,8 @@ class RootTracer(TapeTracer):
 
     @property
     def type(self) -> ArrayType:
-        return type_of_raw(self.value)
+        x = self.value
+        return x.type if type(x) is Memory else type_of_raw(x)
 
     @property
     def version(self) -> Version:
@@ -154,6 +156,8 @@ for _name in BINARY:  # the hot paths of tapes make tracers of tapes
 
 def plain(x: Array) -> RootTracer:
     """A tracer without a node."""
+    if modes.stage is not None:
+        x = modes.stage.lift(x)
     t = new(RootTracer)
     t.value, t.owner, t.node, t.kind = x, ROOT, None, None
     if modes.inference:
@@ -510,6 +514,8 @@ class RootTape(Tape):
         t = new(RootTracer)
         t.value, t.owner, t.node, t.kind = x, self, node, self.kind_of(x)
         t.held_version = None
+        if t.kind is None and isinstance(x, Tracer):
+            t.value = fresh(x)
         return t
 
     def kind_of(self, x: Array) -> object:

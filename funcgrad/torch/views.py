@@ -32,6 +32,7 @@ from funcgrad.torch.root import (
     output_name,
     tangent_of,
 )
+from funcgrad.torch.staged import Memory, memory_copy
 from funcgrad.transforms.node import new
 
 __all__ = [
@@ -97,7 +98,8 @@ def make_view(
         return _view_traced(x, t, read, core)
     array = as_array(x)
     view = new(RootTracer)
-    view.value, view.owner, view.node, view.kind = read(array), ROOT, None, None
+    shown = modes.stage.view(array, read, core(array)) if type(array) is Memory else read(array)
+    view.value, view.owner, view.node, view.kind = shown, ROOT, None, None
     view.version = t.version
     base = x if x._link is None else x._link.base
     if modes.dual is not None:
@@ -209,7 +211,7 @@ def _regenerate(
         raise forbidden(x._link.refusal, old.node, True)
     fresh = new(RootTracer)
     fresh.value, fresh.owner, fresh.kind, fresh.version = old.value, ROOT, None, old.version
-    made = AS_STRIDED(base, positions=Held(positions_of(np.asarray(base.value), read)))
+    made = AS_STRIDED(base, positions=Held(positions_of(base.value, read)))
     fresh.node = rename(made, "AsStridedBackward0").node if isinstance(made, Tracer) else None
     if hasattr(old, "dual"):
         fresh.dual = old.dual
@@ -319,14 +321,18 @@ def write(x: Tensor, new_content: Array) -> Tensor:
         _keep_operand(edge_of(node)[0], x, t)
     if modes.dual is not None:
         _keep_operands_of_tangent(new_content, x, t)
-    _check_cast(np.asarray(values).dtype, array.dtype)
-    if np.shape(values) != array.shape:
+    kind = type_of(values)
+    _check_cast(kind.dtype, array.dtype)
+    if kind.shape != array.shape:
         raise RuntimeError(
             f"output with shape {list(array.shape)} doesn't match the broadcast shape "
-            f"{list(np.shape(values))}"
+            f"{list(kind.shape)}"
         )
     t.version.before_write()
-    np.copyto(array, values, casting="unsafe")
+    if type(array) is Memory:
+        array.owner.write(array, values)
+    else:
+        np.copyto(array, values, casting="unsafe")
     t.version.count += 1
     if modes.dual is not None:
         return _write_dual(x, new_content, node)
@@ -355,7 +361,7 @@ def _rewritten(x: Tensor, new_content: Array, node: Any) -> Tensor:
     values = new_content.value if type(new_content) is RootTracer else new_content
     if not modes.grad:
         return x
-    if np.asarray(values).dtype != array.dtype and node is not None:
+    if type_of(values).dtype != array.dtype and node is not None:
         new_content = cast(new_content, array.dtype)
         node = new_content.node
     if x._link is None:
@@ -376,7 +382,7 @@ def _keep_operand(made: Any, x: Tensor, t: RootTracer) -> None:
         return
     if made.origins and made.origins[0] is t:
         out, first, *others = made.saved
-        made.saved = (out, np.array(first)[()], *others)
+        made.saved = (out, memory_copy(first), *others)
         made.origins = (None, *made.origins[1:])
     link, old = x._link, t.node
     if link is not None and old is not None and old is made.parents[0] and old.extra is not None:
@@ -467,7 +473,7 @@ def rebase(x: Tensor, new_content: RootTracer) -> None:
     if x._link is None:
         _set_history(x, new_content.node)
     else:
-        _write_view(x, new_content, np.shape(new_content.value))
+        _write_view(x, new_content, type_of(new_content).shape)
 
 
 def _write_traced(x: Tensor, new_content: Array) -> Tensor:

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.tracer import Tracer, value
+from funcgrad.core.tracer import concrete, value
 from funcgrad.core.types import Array
+from funcgrad.errors import AbstractValueError
 from funcgrad.ops import arithmetic as a
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.common import (
     boxed,
     computed,
@@ -193,8 +195,9 @@ install(true_divide=div, true_divide_=inplace(div, "true_divide_"))
 
 def _check_divisor(x: Array, y: Array) -> None:
     """Integers must not be divided by zero."""
-    known = not (isinstance(y, Tracer) and y.abstract)
-    if dtype_of(x).kind in "iu" and known and not np.all(np.asarray(value(y))):
+    if dtype_of(x).kind in "iu" and not concrete(y) and modes.stage is not None:
+        raise AbstractValueError(modes.stage.refuse("integers are divided by a Tensor"))
+    if dtype_of(x).kind in "iu" and concrete(y) and not np.all(np.asarray(value(y))):
         raise RuntimeError("ZeroDivisionError")
 
 

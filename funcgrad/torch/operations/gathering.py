@@ -45,6 +45,7 @@ from funcgrad.torch.operations.promotion import (
 )
 from funcgrad.torch.operations.recorded import Underivable
 from funcgrad.torch.root import Composite
+from funcgrad.torch.staged import bounded
 
 __all__ = [
     "gather", "index_add", "index_copy", "index_fill", "index_select", "masked_scatter",
@@ -76,6 +77,7 @@ def _check_index(function: str, at: Array) -> Array:
 
 def _check_bounds(at: Array, extent: int, axis: int, error: Any = RuntimeError) -> None:
     """Raise for a position outside; negative ones do not count from the end."""
+    bounded(at, 0, extent - 1)
     if not concrete(at):
         return
     array = np.asarray(value(at))
@@ -145,6 +147,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
             "index_select(): Index to scalar can have only 1 value, got "
             f"{math.prod(shape_of(at))} value(s)"
         )
+    bounded(at, 0, (shape[axis] if shape else 1) - 1)
     if concrete(at):
         array = np.asarray(value(at))
         if ((array < 0) | (array >= (shape[axis] if shape else 1))).any():
@@ -169,6 +172,7 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
             f"take(): Expected a long tensor for index, but got {dtypes.scalar_name(kind_of(at))}"
         )
     size = math.prod(shape_of(x))
+    bounded(at, -size, size - 1)
     if concrete(at):
         array = np.asarray(value(at))
         bad = (array < -size) | (array >= size)
@@ -395,6 +399,7 @@ def flat_positions(shape: tuple[int, ...], at: Array, axis: int) -> Array:
 
 def _wrapped(at: Array, extent: int, error: Exception) -> Array:
     """Positions with negative ones counted from the end."""
+    bounded(at, -extent, extent - 1)
     if concrete(at):
         array = np.asarray(value(at))
         if ((array < -extent) | (array >= extent)).any():
@@ -485,6 +490,7 @@ def index_copy(
         )
     _check_slices(shape_of(x), shape_of(v), axis)
     extent = shape_of(x)[axis] if shape_of(x) else 1
+    bounded(at, 0, extent - 1)
     if concrete(at):
         array = np.asarray(value(at))
         bad = (array < 0) | (array >= extent)

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.errors import UnsupportedCallError
 from funcgrad.torch._tensor import Tensor, as_array, box
 from funcgrad.torch.device import CPU, check_device, device
+from funcgrad.torch.modes import modes
 
 __all__ = [
     "Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed",
@@ -42,6 +44,23 @@ class Generator:
     device: device = CPU
 
     @property
+    def bits(self) -> Any:
+        """NumPy's source of bits; a step that is traced must not touch it."""
+        if modes.stage is not None:
+            raise UnsupportedCallError(
+                modes.stage.refuse(
+                    "a source of random numbers is used in a way that cannot be compiled"
+                )
+            )
+        return self._bits
+
+    @bits.setter
+    def bits(self, source: Any) -> None:
+        if hasattr(self, "_bits"):
+            _ = self.bits
+        self._bits = source
+
+    @property
     def numpy(self) -> np.random.Generator:
         """NumPy's generator over the same source."""
         return np.random.Generator(self.bits)
@@ -51,9 +70,9 @@ class Generator:
         number = int(seed)
         if not -(1 << 63) <= number < 1 << 64:
             raise RuntimeError("Overflow when unpacking long long")
+        state: Any = np.random.RandomState(number % (1 << 32))
+        self.bits = state._bit_generator
         self._seed = number % (1 << 64)
-        state: Any = np.random.RandomState(self._seed % (1 << 32))
-        self.bits: Any = state._bit_generator
         self.spare: float | None = None  # normal numbers come in pairs
         return self
 

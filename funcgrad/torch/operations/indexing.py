@@ -37,6 +37,7 @@ from funcgrad.torch.operations.converting import copy_, fill_
 from funcgrad.torch.operations.parts import part, select
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, number
 from funcgrad.torch.root import Composite, RootTracer
+from funcgrad.torch.staged import bounded
 
 __all__ = ["index_put", "index_put_"]
 
@@ -231,6 +232,7 @@ def _integers(x: Tensor, arrays: dict[int, Array]) -> tuple[tuple[int, ...], lis
 
 def _checked(array: Array, shape: tuple[int, ...], dim: int) -> Array:
     """Positions that lie inside; negative ones count from the end."""
+    bounded(array, -shape[dim], shape[dim] - 1)
     if concrete(array):
         raw = np.asarray(value(array))
         bad = raw[(raw < -shape[dim]) | (raw >= shape[dim])]

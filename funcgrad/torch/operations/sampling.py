@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.tracer import Tracer
+from funcgrad.core.types import ArrayType
 from funcgrad.torch import dtypes, randomness
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.common import (
     boxed,
     check_int,
@@ -56,12 +59,30 @@ def drawn(
 ) -> Any:
     """An array of random numbers; under `vmap` what that says of randomness."""
     source = source_of(generator, function)
+    if modes.stage is not None:
+        return _staged(draw, source, shape, kind)
 
     def sample(sizes: tuple[int, ...]) -> Any:
         with source.lock, np.errstate(all="ignore"):
             return np.asarray(draw(source, math.prod(sizes), kind)).reshape(sizes)
 
     return randomness.draw(sample, shape)
+
+
+def _staged(draw: Draw, source: Generator, shape: tuple[int, ...], kind: np.dtype[Any]) -> Any:
+    """Numbers that each call of a compiled step draws anew, from the same source."""
+    count = math.prod(shape)
+
+    def sample() -> Any:
+        with source.lock, np.errstate(all="ignore"):
+            return np.asarray(draw(source, count, kind)).reshape(shape)
+
+    stage, modes.stage = modes.stage, None
+    try:
+        made = np.asarray(draw(Generator(), 1, kind)).dtype
+    finally:
+        modes.stage = stage
+    return stage.drawn(sample, source, ArrayType(shape, made))
 
 
 def _uniform(source: Generator, count: int, kind: np.dtype[Any]) -> Any:
@@ -335,7 +356,8 @@ def poisson(input: Tensor, *, generator: Generator | None = None) -> Tensor:
 
 def _written(self: Tensor, array: Any, name: str) -> Tensor:
     check_writable(self)
-    made = box(np.asarray(array).astype(self.dtype.numpy))
+    given = array if isinstance(array, Tracer) else np.asarray(array)
+    made = box(given.astype(self.dtype.numpy))
     return write(self, filled(self, made, name, (0,))._t)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,11 @@ from funcgrad.torch.optim.optimizer import (
     check_lr,
     counted,
     counter,
+    factor,
     held,
     number,
     refuse_differentiable,
+    root,
     zeros_like,
 )
 
@@ -124,10 +125,10 @@ class Adam(Optimizer):
                 most = held(state["max_exp_avg_sq"])
                 square = np.maximum(most, square, out=most)
             np.sqrt(square, out=scratch)
-            scratch /= math.sqrt(1 - beta2**step)
+            scratch /= factor(root(1 - beta2**step), x)
             scratch += group["eps"]
             np.divide(mean, scratch, out=scratch)
-            scratch *= lr / (1 - beta1**step)
+            scratch *= factor(lr / (1 - beta1**step), x)
             x -= scratch
 
 

@@ -16,6 +16,7 @@ from funcgrad.torch.optim.optimizer import (
     check_not_negative,
     counted,
     counter,
+    factor,
     held,
     number,
     refuse_differentiable,
@@ -169,4 +170,4 @@ class Adagrad(Optimizer):
             total = held(state["sum"])
             total += g * g
             rate = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
-            x -= g / (np.sqrt(total) + group["eps"]) * rate
+            x -= g / (np.sqrt(total) + group["eps"]) * factor(rate, x)

@@ -7,6 +7,7 @@ counts the version of a parameter as often as PyTorch's operations do.
 from __future__ import annotations
 
 import functools
+import math
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
@@ -16,11 +17,15 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.tracer import Tracer
+from funcgrad.errors import UnsupportedCallError
+from funcgrad.ops.arithmetic import cast
 from funcgrad.torch._tensor import Tensor, as_array, box
 from funcgrad.torch.hooks import RemovableHandle, add_hook
 from funcgrad.torch.modes import enable_grad, no_grad
 from funcgrad.torch.nn.modules.members import typename
 from funcgrad.torch.nn.modules.module import clear_grad
+from funcgrad.torch.staged import Memory
 
 __all__ = ["Optimizer", "required"]
 
@@ -370,14 +375,26 @@ def _converted(p: Tensor, value: Any, name: Any = None) -> Any:
 
 
 def number(x: Any) -> float:
-    """A setting that may be a tensor of one element."""
-    return float(x)
+    """A setting that may be a tensor of one element; in a compiled step, a number without value."""
+    return x if isinstance(x, Tracer) else float(x)  # type: ignore[return-value]
+
+
+def factor(number: Any, x: Array) -> Any:
+    """A number by which `x` is multiplied, in the precision of `x`, as Python's numbers are."""
+    return cast(number, x.dtype) if isinstance(number, Tracer) else number
 
 
 def as_real(x: Array) -> Array:
-    """An array, or a view of the parts of a complex one, which are in a last dimension."""
+    """An array, or a view of the parts of a complex one, which are in a last dimension.
+
+    One without dimensions gets one, since NumPy computes numbers of it that nothing is written to.
+    """
     if x.dtype.kind != "c":
-        return x
+        return x if x.ndim or type(x) is Memory else x.reshape(1)
+    if type(x) is Memory:
+        raise UnsupportedCallError(
+            x.owner.refuse("an optimizer changes a complex parameter, which is not compiled")
+        )
     shape, strides = (*x.shape, 2), (*x.strides, x.itemsize // 2)
     return np.lib.stride_tricks.as_strided(x.real, shape, strides)
 
@@ -418,9 +435,14 @@ def counter() -> Tensor:
 
 def counted(state: dict[str, Any]) -> float:
     """One more step; the number of steps by now."""
-    array = as_array(state["step"])
+    array: Any = as_array(state["step"])
     array += 1
-    return float(array)
+    return cast(array, np.dtype(np.float64)) if type(array) is Memory else float(array)
+
+
+def root(x: Any) -> Any:
+    """The square root of a number."""
+    return np.sqrt(x) if isinstance(x, Tracer) else math.sqrt(x)
 
 
 def refuse_differentiable(differentiable: bool) -> None:

@@ -22,6 +22,7 @@ from funcgrad.torch.operations.common import boxed, computed, named, shape_of
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.root import Composite
+from funcgrad.torch.staged import bounded
 
 __all__ = ["cross_entropy", "nll_loss"]
 
@@ -73,9 +74,10 @@ def _check_target(x: Shape, target: Array, ignore: int) -> None:
         raise RuntimeError(
             f"expected target dtype to be Long or Byte, but got {dtypes.scalar_name(kind)}"
         )
+    classes = x[0] if len(x) == 1 else x[1]
+    bounded(target, 0, classes - 1, ignore)
     if concrete(target):
         given = np.asarray(value(target))
-        classes = x[0] if len(x) == 1 else x[1]
         bad = (given != ignore) & ((given < 0) | (given >= classes))
         if bad.any():
             raise IndexError(f"Target {given[bad].flat[0]} is out of bounds.")

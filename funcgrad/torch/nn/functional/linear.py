@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad.core.tracer import concrete, value
 from funcgrad.core.types import Array
+from funcgrad.errors import AbstractValueError, located
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index
 from funcgrad.ops import shape as shapes
@@ -20,6 +21,7 @@ from funcgrad.torch.operations.common import boxed, computed, named, shape_of
 from funcgrad.torch.operations.products import addmm
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
 from funcgrad.torch.root import Composite, RootTracer
+from funcgrad.torch.staged import bounded
 
 __all__ = ["bilinear", "embedding", "linear", "one_hot"]
 
@@ -161,6 +163,9 @@ def embedding(
         pad = padding_idx % rows
     if len(shape_of(w)) != 2:
         raise RuntimeError("'weight' must be 2-D")
+    bounded(at, 0, rows - 1)
+    if max_norm is not None and not concrete(at):
+        raise AbstractValueError(located("embedding with max_norm needs the numbers in its input"))
     if concrete(at):
         given = np.asarray(value(at))
         if ((given < 0) | (given >= rows)).any():
@@ -208,6 +213,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         if known is None or not known.size:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         num_classes = int(known.max()) + 1
+    bounded(x, 0, num_classes - 1)
     if known is not None and known.size:
         if known.min() < 0:
             raise RuntimeError("Class values must be non-negative.")

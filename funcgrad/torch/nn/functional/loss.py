@@ -26,6 +26,7 @@ from funcgrad.torch.operations.common import boxed, computed, named
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, promoted
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.root import Composite
+from funcgrad.torch.staged import bounded
 
 __all__ = [
     "binary_cross_entropy",
@@ -280,6 +281,7 @@ def binary_cross_entropy(
             f"Found dtype {scalar_name(kind_of(y))} but expected {scalar_name(kind_of(p))}"
         )
     for x, what in ((p, "input"), (y, "target")):
+        bounded(x, 0, 1)
         if concrete(x):
             v = value(x)
             if not ((v >= 0) & (v <= 1)).all():

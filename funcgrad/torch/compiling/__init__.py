@@ -1,0 +1,1 @@
+"""``torch.compile``: training steps and models as compiled programs."""

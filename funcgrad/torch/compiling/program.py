@@ -1,0 +1,220 @@
+"""A compiled step: what goes into its graph, and what becomes of the outputs.
+
+It is bound to places, not to objects: the tensors that a call reaches, in the order of the walk.
+Nothing is changed before the graph has run and its requirements hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad.compile.execute import executable, execute
+from funcgrad.config import config
+from funcgrad.graph.ir import Graph
+from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.root import (
+    FREED,
+    AccumulateGrad,
+    Composite,
+    GradNode,
+    RootTracer,
+    edge_of,
+    node_class,
+)
+from funcgrad.transforms.call import call_graph
+from funcgrad.transforms.node import new, seq
+
+__all__ = ["Made", "Program", "Slot", "Write"]
+
+NODE = node_class("CompiledFunctionBackward")
+ENDED = Composite("compiled_function", lambda *xs: xs, multiple=True)
+
+
+class Slot(NamedTuple):
+    """A tensor in a result: one that was reached, or one that the call has made."""
+
+    place: int | None
+    made: int | None
+    how: str = "same"  # or "detach", "data": a tensor of the same memory
+
+
+class Write(NamedTuple):
+    """What is done to a tensor: output `output` is written into it (or becomes its memory)."""
+
+    place: int
+    output: int | None
+    versions: int
+    replaces: bool = False
+
+
+class Made(NamedTuple):
+    """A new tensor: the output that it holds, and what its node is."""
+
+    output: int
+    copy: bool
+    node: str = ""  # "live": backward goes on through the program; "freed": it is refused
+
+
+class Program:
+    """What a step does, for all calls of one kind."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        places: Sequence[int],
+        rates: Sequence[int],
+        draws: Sequence[tuple[Callable[[], Any], Any, bool]],
+        requirements: Sequence[int],
+    ) -> None:
+        self.graph, self.places, self.rates = graph, tuple(places), tuple(rates)
+        self.draws, self.requirements = tuple(draws), tuple(requirements)
+        self.writes: list[Write] = []
+        self.grads: list[tuple[int, Slot | None]] = []
+        self.made: list[Made] = []
+        self.result: Any = None
+        self.watched: tuple[Any, ...] = ()
+        self.apart: set[int] | None = None  # outputs that need a copy: they share memory
+
+    @property
+    def live(self) -> bool:
+        """Whether backward can go on through the results."""
+        return any(m.node == "live" for m in self.made)
+
+    def prepare(self) -> None:
+        """Compile the graph."""
+        if config.backend != "interpreter":
+            executable(self.graph)
+
+    # ------------------------------------------------------------------------------- running
+
+    def run(self, tensors: Sequence[Tensor], rates: Sequence[dict[str, Any]]) -> Any:
+        """The result of a call; NotImplemented, with nothing changed, if it has to run eagerly."""
+        states = self._states() if self.requirements and self.draws else ()
+        drawn = [(x, used) for x, used in ((draw(), used) for draw, _, used in self.draws)]
+        leaves = [
+            *(tensors[k]._t.value for k in self.places),
+            *(rates[k]["lr"] for k in self.rates),
+            *(x for x, used in drawn if used),
+        ]
+        outputs, live = self._outputs(tensors, leaves)
+        for k in self.requirements:
+            if not outputs[k]:
+                for source, bits, spare in states:
+                    source.bits.state, source.spare = bits, spare
+                return NotImplemented
+        return self._commit(tensors, outputs, live)
+
+    def _states(self) -> list[tuple[Any, Any, Any]]:
+        sources = {id(source): source for _, source, _ in self.draws}.values()
+        return [(s, s.bits.state, s.spare) for s in sources]
+
+    def _outputs(self, tensors: Sequence[Tensor], leaves: list[Any]) -> tuple[Any, Any]:
+        """The outputs as arrays, and those through which backward goes on as tracers."""
+        if not self.live:
+            if config.backend == "interpreter":
+                return execute(self.graph, *leaves), ()
+            return executable(self.graph)(*leaves), ()
+        contents = list(leaves)
+        for k, place in enumerate(self.places):
+            contents[k] = tensors[place].content()
+        found = call_graph(self.graph, *contents)
+        node = next((edge_of(o.node)[0] for o in found if type(o) is RootTracer), None)
+        if isinstance(node, GradNode):
+            node.__class__ = NODE
+        return [o.value if type(o) is RootTracer else o for o in found], found
+
+    def _commit(self, tensors: Sequence[Tensor], outputs: Sequence[Any], live: Any) -> Any:
+        made = self._make(outputs, live)
+        for place, k, versions, replaces in self.writes:
+            t = tensors[place]._t
+            if k is not None:
+                _put(t, outputs[k], replaces)
+            t.version.count += versions
+        for place, slot in self.grads:
+            _set_grad(tensors[place], None if slot is None else self._filled(slot, tensors, made))
+        return self._built(self.result, tensors, made)
+
+    def _make(self, outputs: Sequence[Any], live: Any) -> list[Tensor]:
+        if self.apart is None:
+            self.apart = self._overlaps(outputs)
+        made = []
+        for n, m in enumerate(self.made):
+            x = outputs[m.output]
+            if m.node == "live":
+                made.append(box(live[m.output]))
+                continue
+            if m.copy or n in self.apart:
+                x = np.array(x)[()]
+            t = box(x)
+            if m.node == "freed":
+                t._t.node = _ended(t._t.type)
+            made.append(t)
+        return made
+
+    def _overlaps(self, outputs: Sequence[Any]) -> set[int]:
+        """Which of the new tensors share memory with an output before them."""
+        found: set[int] = set()
+        seen: list[Any] = []
+        for n, m in enumerate(self.made):
+            x = outputs[m.output]
+            if any(np.may_share_memory(x, y) for y in seen):
+                found.add(n)
+            seen.append(x)
+        return found
+
+    def _filled(self, slot: Slot, tensors: Sequence[Tensor], made: Sequence[Tensor]) -> Tensor:
+        if slot.made is not None:
+            x = made[slot.made]
+        else:
+            assert slot.place is not None
+            x = tensors[slot.place]
+        if slot.how == "same":
+            return x
+        return x.detach() if slot.how == "detach" else x.data
+
+    def _built(self, spec: Any, tensors: Sequence[Tensor], made: Sequence[Tensor]) -> Any:
+        """The result, with tensors in the place of slots."""
+        if type(spec) is Slot:
+            return self._filled(spec, tensors, made)
+        if type(spec) in (list, tuple):
+            return type(spec)(self._built(s, tensors, made) for s in spec)
+        if isinstance(spec, tuple) and hasattr(spec, "_make"):
+            return type(spec)._make(self._built(s, tensors, made) for s in spec)
+        if type(spec) is dict:
+            return {k: self._built(s, tensors, made) for k, s in spec.items()}
+        return spec
+
+
+def _put(t: Any, x: Any, replaces: bool) -> None:
+    """Write `x` into the memory of a tracer, or make it its memory."""
+    if replaces:
+        t.value = np.array(x)
+    elif type(t.value) is np.ndarray:
+        t.version.before_write()
+        np.copyto(t.value, x)
+        return
+    else:
+        t.value = np.asarray(x)[()]
+    if type(t.node) is AccumulateGrad:
+        t.node.value = t.value
+
+
+def _set_grad(x: Tensor, g: Tensor | None) -> None:
+    node = x._t.node
+    if type(node) is AccumulateGrad:
+        node.grad = g
+    else:
+        x._grad = g
+
+
+def _ended(kind: Any) -> Any:
+    """A node whose saved values a backward pass in the program has used."""
+    node: Any = new(NODE)
+    node.prim, node.params, node.parents, node.fix = ENDED, {}, (), ()
+    node.saved, node.seq, node.extra, node.made = FREED, next(seq), None, None
+    node.source = node.inner = node.line = None
+    node.origins, node.counts = (), ()
+    return node
