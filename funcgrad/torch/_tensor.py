@@ -32,7 +32,7 @@ from funcgrad.torch.root import (
     plain,
     tangent_of,
 )
-from funcgrad.torch.staged import Memory
+from funcgrad.torch.staged import Memory, staged
 from funcgrad.transforms.batch import BatchTracer
 from funcgrad.transforms.forward import DualTracer
 from funcgrad.transforms.node import TapeTracer, new
@@ -425,7 +425,7 @@ class Tensor(Operand):
         if type(self._t) is not RootTracer:
             return self.detach()
         array = as_array(self)
-        if type(array) is not Memory:
+        if not staged(array):
             return box(array.view())
         out = box(array)
         out._t.value = array
@@ -450,7 +450,7 @@ class Tensor(Operand):
                 "instead."
             )
         array = as_array(self)
-        return np.asarray(array) if type(array) is Memory else array.view()
+        return np.asarray(array) if staged(array) else array.view()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if type(self._t) is not RootTracer:
@@ -626,7 +626,7 @@ def as_array(x: Tensor) -> np.ndarray[Any, Any]:
 def layout(x: Tensor) -> np.ndarray[Any, Any]:
     """An array with the strides of a tensor."""
     array = as_array(x)
-    return modes.stage.shadow(array) if type(array) is Memory else array  # type: ignore
+    return modes.stage.shadow(array) if staged(array) else array
 
 
 def check_found(t: RootTracer) -> None:
@@ -642,6 +642,10 @@ def check_found(t: RootTracer) -> None:
 
 def _concrete(x: Tensor, what: str) -> Any:
     if not concrete(x._t):
+        if modes.stage is not None:
+            raise TracerConversionError(
+                modes.stage.refuse(f"{what} asks for the number in a Tensor")
+            )
         raise TracerConversionError(
             located(f"{what} of a Tensor that is traced by jit or vmap has no value yet")
         )

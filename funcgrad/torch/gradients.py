@@ -11,9 +11,8 @@ from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array
 from funcgrad.ops.arithmetic import conjugate
 from funcgrad.torch._tensor import box
-from funcgrad.torch.modes import enable_grad
+from funcgrad.torch.modes import enable_grad, modes
 from funcgrad.torch.root import AccumulateGrad, RootTracer
-from funcgrad.torch.staged import Memory
 from funcgrad.transforms.node import add, dense
 
 __all__ = ["accumulate_grad", "add_contents", "conjugated"]
@@ -34,8 +33,9 @@ def accumulate_grad(leaf: AccumulateGrad, g: Array, create_graph: bool) -> None:
         old = leaf.grad
         if old is None:
             leaf.grad = box(g)
-        elif type(g) is Memory and not create_graph:
-            old._t.value.assign(add_contents(old._t.value, g))
+        elif modes.stage is not None and not create_graph:
+            memory = old._t.value
+            memory.assign(memory + g)
             old._t.version.count += 1
         elif create_graph or isinstance(g, Tracer) or type(old._t) is not RootTracer:
             with enable_grad():

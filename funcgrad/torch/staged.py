@@ -26,7 +26,7 @@ from funcgrad.ops.constant import all as all_of
 from funcgrad.ops.index import gather, set_positions
 from funcgrad.ops.shape import broadcast_to, reshape
 
-__all__ = ["Memory", "StepStage", "bounded", "fresh", "memory_copy"]
+__all__ = ["Memory", "StepStage", "bounded", "fresh", "memory_copy", "staged"]
 
 Read = Callable[[Any], Any]
 
@@ -86,7 +86,7 @@ class StepStage(Stage):
         self.refused = self.refused or text
         return text
 
-    def input(self, kind: ArrayType) -> Memory:
+    def input(self, kind: ArrayType, given: Any = None) -> Memory:
         return Memory(self.var(kind), self)
 
     def append(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
@@ -163,6 +163,11 @@ def bounded(x: Array, low: float, high: float, ignored: float | None = None) -> 
     if ignored is not None:
         holds = a.logical_or(holds, a.equal(x, ignored))
     x.owner.requirements.append(x.owner.lift(all_of(holds)))
+
+
+def staged(x: Any) -> bool:
+    """Whether `x` is memory that has no numbers yet."""
+    return type(x) is Memory
 
 
 def fresh(x: Any) -> Any:

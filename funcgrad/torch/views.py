@@ -32,7 +32,7 @@ from funcgrad.torch.root import (
     output_name,
     tangent_of,
 )
-from funcgrad.torch.staged import Memory, memory_copy
+from funcgrad.torch.staged import memory_copy, staged
 from funcgrad.transforms.node import new
 
 __all__ = [
@@ -98,7 +98,7 @@ def make_view(
         return _view_traced(x, t, read, core)
     array = as_array(x)
     view = new(RootTracer)
-    shown = modes.stage.view(array, read, core(array)) if type(array) is Memory else read(array)
+    shown = modes.stage.view(array, read, core(array)) if staged(array) else read(array)
     view.value, view.owner, view.node, view.kind = shown, ROOT, None, None
     view.version = t.version
     base = x if x._link is None else x._link.base
@@ -329,8 +329,8 @@ def write(x: Tensor, new_content: Array) -> Tensor:
             f"{list(kind.shape)}"
         )
     t.version.before_write()
-    if type(array) is Memory:
-        array.owner.write(array, values)
+    if staged(array):
+        modes.stage.write(array, values)
     else:
         np.copyto(array, values, casting="unsafe")
     t.version.count += 1

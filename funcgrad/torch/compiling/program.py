@@ -92,20 +92,23 @@ class Program:
 
     def run(self, tensors: Sequence[Tensor], rates: Sequence[dict[str, Any]]) -> Any:
         """The result of a call; NotImplemented, with nothing changed, if it has to run eagerly."""
-        states = self._states() if self.requirements and self.draws else ()
+        states = self._states() if self.draws else ()
         drawn = [(x, used) for x, used in ((draw(), used) for draw, _, used in self.draws)]
         leaves = [
             *(tensors[k]._t.value for k in self.places),
             *(rates[k]["lr"] for k in self.rates),
             *(x for x, used in drawn if used),
         ]
-        outputs, live = self._outputs(tensors, leaves)
-        for k in self.requirements:
-            if not outputs[k]:
-                for source, bits, spare in states:
-                    source.bits.state, source.spare = bits, spare
-                return NotImplemented
-        return self._commit(tensors, outputs, live)
+        try:
+            outputs, live = self._outputs(tensors, leaves)
+            holds = all(outputs[k] for k in self.requirements)
+        except Exception:  # a bad index, a matrix that is not definite: PyTorch's error comes then
+            holds = False
+        if holds:
+            return self._commit(tensors, outputs, live)
+        for source, bits, spare in states:
+            source.bits.state, source.spare = bits, spare
+        return NotImplemented
 
     def _states(self) -> list[tuple[Any, Any, Any]]:
         sources = {id(source): source for _, source, _ in self.draws}.values()

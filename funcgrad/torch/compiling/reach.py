@@ -168,7 +168,8 @@ def _visit(x: Any, name: str, origin: Any, found: Reached) -> None:
         return
     found.places[id(x)] = len(found.places)
     found.held.append(x)
-    found.key.append(type(x))
+    kind: Any = type(x)
+    found.key.append(kind)
     if isinstance(x, Tensor):
         _visit_tensor(x, name, origin, found)
     elif isinstance(x, np.generic):

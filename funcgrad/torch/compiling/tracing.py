@@ -279,7 +279,7 @@ class Writer:
         if type(node) is AccumulateGrad:
             raise CannotCompile(f"{what} is a new leaf that requires grad")
         own = {id(h.node): h for h in self.trace.held if h.node is not None}
-        nodes = reachable([node])
+        nodes: list[Any] = list(reachable([node]))
         if any(n.saved is FREED for n in nodes):
             return "freed"
         for n in nodes:
@@ -353,9 +353,7 @@ class Writer:
 
 
 def _used(graph: Graph) -> set[Atom]:
-    return {a for e in graph.equations for a in e.inputs if not hasattr(a, "value")} | {
-        o for o in graph.outputs if not hasattr(o, "value")
-    }
+    return {a for e in graph.equations for a in e.inputs} | set(graph.outputs)
 
 
 def trace(function: Callable[..., Any], args: Any, kwargs: Any, reached: Reached) -> Program:

@@ -356,7 +356,7 @@ def poisson(input: Tensor, *, generator: Generator | None = None) -> Tensor:
 
 def _written(self: Tensor, array: Any, name: str) -> Tensor:
     check_writable(self)
-    given = array if isinstance(array, Tracer) else np.asarray(array)
+    given: Any = array if isinstance(array, Tracer) else np.asarray(array)
     made = box(given.astype(self.dtype.numpy))
     return write(self, filled(self, made, name, (0,))._t)
 

@@ -19,13 +19,13 @@ import numpy as np
 
 from funcgrad.core.tracer import Tracer
 from funcgrad.errors import UnsupportedCallError
-from funcgrad.ops.arithmetic import cast
+from funcgrad.ops.arithmetic import cast, sqrt
 from funcgrad.torch._tensor import Tensor, as_array, box
 from funcgrad.torch.hooks import RemovableHandle, add_hook
-from funcgrad.torch.modes import enable_grad, no_grad
+from funcgrad.torch.modes import enable_grad, modes, no_grad
 from funcgrad.torch.nn.modules.members import typename
 from funcgrad.torch.nn.modules.module import clear_grad
-from funcgrad.torch.staged import Memory
+from funcgrad.torch.staged import staged
 
 __all__ = ["Optimizer", "required"]
 
@@ -390,10 +390,10 @@ def as_real(x: Array) -> Array:
     One without dimensions gets one, since NumPy computes numbers of it that nothing is written to.
     """
     if x.dtype.kind != "c":
-        return x if x.ndim or type(x) is Memory else x.reshape(1)
-    if type(x) is Memory:
+        return x if x.ndim or staged(x) else x.reshape(1)
+    if staged(x):
         raise UnsupportedCallError(
-            x.owner.refuse("an optimizer changes a complex parameter, which is not compiled")
+            modes.stage.refuse("an optimizer changes a complex parameter, which is not compiled")
         )
     shape, strides = (*x.shape, 2), (*x.strides, x.itemsize // 2)
     return np.lib.stride_tricks.as_strided(x.real, shape, strides)
@@ -437,12 +437,12 @@ def counted(state: dict[str, Any]) -> float:
     """One more step; the number of steps by now."""
     array: Any = as_array(state["step"])
     array += 1
-    return cast(array, np.dtype(np.float64)) if type(array) is Memory else float(array)
+    return cast(array, np.dtype(np.float64)) if staged(array) else float(array)
 
 
 def root(x: Any) -> Any:
     """The square root of a number."""
-    return np.sqrt(x) if isinstance(x, Tracer) else math.sqrt(x)
+    return sqrt(x) if isinstance(x, Tracer) else math.sqrt(x)
 
 
 def refuse_differentiable(differentiable: bool) -> None:

@@ -18,7 +18,7 @@ from funcgrad.torch.optim.optimizer import (
     number,
     refuse_differentiable,
 )
-from funcgrad.torch.staged import Memory, fresh
+from funcgrad.torch.staged import fresh, staged
 
 __all__ = ["SGD"]
 
@@ -108,7 +108,7 @@ class SGD(Optimizer):
 
 def _copied(p: Tensor, g: Array) -> Array:
     """`g` as state of its own; parts become complex numbers again."""
-    if type(g) is Memory:
+    if staged(g):
         return fresh(g)  # type: ignore[no-any-return]
     g = np.array(g, order="C")
     return g.view(p.dtype.numpy)[..., 0] if p.dtype.is_complex else g.reshape(tuple(p.shape))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.tracer import Tracer
 from funcgrad.torch._tensor import Tensor, as_array, box
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.operations.joining import cat
@@ -46,7 +47,7 @@ def get_total_norm(
             "cannot be clipped. To disable this error and scale the gradients by the non-finite "
             "norm anyway, set `error_if_nonfinite=False`"
         )
-    return box(np.asarray(total))
+    return box(total if isinstance(total, Tracer) else np.asarray(total))
 
 
 def clip_grads_with_norm_(
