@@ -25,11 +25,14 @@ from funcgrad.numpy import dispatch, linalg, methods
 # The names in full, for type checkers; grouped as in the modules, many to a line.
 # isort: off
 # fmt: off
+from funcgrad.numpy.axes import (
+    diagonal, flip, fliplr, flipud, matrix_transpose, moveaxis, permute_dims, rollaxis, rot90,
+    swapaxes, transpose,
+)
 from funcgrad.numpy.calculus import diff, ediff1d, gradient, interp, polyval, trapezoid, unwrap
 from funcgrad.numpy.creation import (
-    arange, array, asanyarray, asarray, ascontiguousarray, copy, empty, empty_like, eye, full,
-    full_like, geomspace, identity, indices, linspace, logspace, meshgrid, ones, ones_like, tri,
-    vander, zeros, zeros_like,
+    array, asanyarray, asarray, ascontiguousarray, copy, empty, empty_like, eye, full,
+    full_like, identity, ones, ones_like, tri, zeros, zeros_like,
 )
 from funcgrad.numpy.elementwise import (
     abs, absolute, acos, acosh, add, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh,
@@ -44,9 +47,9 @@ from funcgrad.numpy.elementwise import (
     square, subtract, tan, tanh, true_divide, trunc,
 )
 from funcgrad.numpy.indexing import (
-    argwhere, choose, compress, diag_indices, diag_indices_from, digitize, extract, flatnonzero,
-    isin, ix_, nonzero, piecewise, ravel_multi_index, select, take, take_along_axis, tril_indices,
-    tril_indices_from, triu_indices, triu_indices_from, unique, unravel_index, where,
+    argwhere, choose, compress, diag_indices, diag_indices_from, extract, flatnonzero, ix_,
+    nonzero, piecewise, ravel_multi_index, select, take, take_along_axis, tril_indices,
+    tril_indices_from, triu_indices, triu_indices_from, unravel_index, where,
 )
 from funcgrad.numpy.info import (
     astype, bartlett, blackman, bool_, can_cast, common_type, complex64, complex128, dtype, e,
@@ -56,8 +59,7 @@ from funcgrad.numpy.info import (
     result_type, set_printoptions, shape, size, uint8, uint16, uint32, uint64,
 )
 from funcgrad.numpy.joining import (
-    append, array_split, block, column_stack, concat, concatenate, delete, dsplit, dstack, hsplit,
-    hstack, insert, repeat, resize, split, stack, tile, unstack, vsplit, vstack,
+    append, block, column_stack, concat, concatenate, dstack, hstack, stack, vstack,
 )
 from funcgrad.numpy.moving import diag, diagflat, pad, roll, tril, triu
 from funcgrad.numpy.nans import (
@@ -73,16 +75,22 @@ from funcgrad.numpy.products import (
     convolve, correlate, cross, dot, einsum, inner, kron, outer, tensordot, trace, vdot, vecdot,
 )
 from funcgrad.numpy.quantiles import median, percentile, quantile
+from funcgrad.numpy.ranges import arange, geomspace, indices, linspace, logspace, meshgrid, vander
 from funcgrad.numpy.reductions import (
-    all, amax, amin, any, argmax, argmin, argpartition, argsort, count_nonzero, cumprod, cumsum,
-    cumulative_prod, cumulative_sum, max, mean, min, partition, prod, ptp, searchsorted, sort,
-    sort_complex, std, sum, var,
+    all, amax, amin, any, argmax, argmin, count_nonzero, max, mean, min, prod, ptp, std, sum,
+    var,
 )
+from funcgrad.numpy.repeating import delete, insert, repeat, resize, tile
 from funcgrad.numpy.reshaping import (
-    atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_shapes, broadcast_to, diagonal,
-    expand_dims, flip, fliplr, flipud, matrix_transpose, moveaxis, permute_dims, ravel, reshape,
-    rollaxis, rot90, squeeze, swapaxes, transpose,
+    atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_shapes, broadcast_to,
+    expand_dims, ravel, reshape, squeeze,
 )
+from funcgrad.numpy.running import cumprod, cumsum, cumulative_prod, cumulative_sum
+from funcgrad.numpy.sets import isin, unique
+from funcgrad.numpy.sorting import (
+    argpartition, argsort, digitize, partition, searchsorted, sort, sort_complex,
+)
+from funcgrad.numpy.splitting import array_split, dsplit, hsplit, split, unstack, vsplit
 from funcgrad.numpy.statistics import average, bincount, corrcoef, cov
 from funcgrad.numpy.writing import copyto, fill_diagonal, place, put, put_along_axis, putmask
 

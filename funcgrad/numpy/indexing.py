@@ -12,9 +12,9 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array, promote
-from funcgrad.numpy.calls import as_array, as_zero_dim, known, numpy_function, refuse
+from funcgrad.numpy.calls import as_array, as_zero_dim, known, numpy_function
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops import constant, index, sort
+from funcgrad.ops import index
 from funcgrad.ops import shape as shapes
 
 __all__ = [
@@ -22,11 +22,8 @@ __all__ = [
     "choose",
     "compress",
     "diag_indices",
-    "digitize",
-    "isin",
     "ix_",
     "ravel_multi_index",
-    "unique",
     "diag_indices_from",
     "extract",
     "flatnonzero",
@@ -308,80 +305,6 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
     at = shapes.broadcast_to(at, shape)
     lines = [np.arange(n).reshape((-1,) + (1,) * (len(shape) - k - 1)) for k, n in enumerate(shape)]
     return index.gather(table, at, *lines)
-
-
-@numpy_function(np.unique)
-def unique(
-    ar: Any,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: int | None = None,
-    *,
-    equal_nan: bool = True,
-    **keywords: Any,
-) -> Any:
-    """The distinct elements in order, which have to be known; the first of equals counts.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> import funcgrad.numpy as fnp
-    >>> fg.grad(lambda x: fnp.sum(fnp.unique(x)))(np.array([2.0, 2.0, 1.0]))
-    array([1., 0., 1.])
-    """
-    refuse("unique", axis=axis, **keywords)
-    x = as_array(ar)
-    found: Any = np.unique(  # type: ignore[call-overload]
-        known(x, "unique()"), True, return_inverse, return_counts, equal_nan=equal_nan
-    )
-    flat = shapes.reshape(x, (type_of(x).size,))
-    values = index.gather(flat, found[1])
-    rest = found[1:] if return_index else found[2:]
-    return (values, *rest) if rest else values
-
-
-@numpy_function(np.isin)
-def isin(
-    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, **k: Any
-) -> Array:
-    """Whether each element is among others.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad.numpy as fnp
-    >>> fnp.isin(np.array([1, 2]), [2, 3])
-    array([False,  True])
-    """
-    x, y = as_array(element), as_array(test_elements)
-    column = shapes.reshape(x, (*type_of(x).shape, 1))
-    found = constant.any(ops.equal(column, shapes.reshape(y, (type_of(y).size,))), -1)
-    return ops.logical_not(found) if invert else found
-
-
-@numpy_function(np.digitize)
-def digitize(x: Any, bins: Any, right: bool = False) -> Array:
-    """The bin that each element falls into; the order of the bins has to be known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad.numpy as fnp
-    >>> fnp.digitize(np.array([0.5, 1.5]), [0.0, 1.0, 2.0])
-    array([1, 2])
-    """
-    edges = as_array(bins)
-    known_edges = known(edges, "digitize()")
-    side = "left" if right else "right"
-    if np.all(known_edges[:-1] <= known_edges[1:]):
-        return sort.searchsorted(edges, as_array(x), side)
-    if not np.all(known_edges[:-1] >= known_edges[1:]):
-        raise ValueError("bins must be monotonically increasing or decreasing")
-    other = "right" if right else "left"
-    found = sort.searchsorted(shapes.flip(edges, (0,)), as_array(x), other)
-    return ops.subtract(type_of(edges).size, found)
 
 
 # ------------------------------------------------------------------------- index functions

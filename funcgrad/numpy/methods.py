@@ -17,13 +17,16 @@ from funcgrad.errors import (
     located,
 )
 from funcgrad.numpy import (
+    axes,
     creation,
     indexing,
-    joining,
     parts,
     pointwise,
     products,
     reductions,
+    repeating,
+    running,
+    sorting,
     writing,
 )
 from funcgrad.numpy import reshaping as shape
@@ -41,13 +44,13 @@ def _kind(self: Any) -> Any:
 
 
 def _transposed(self: Any) -> Any:
-    return shape.transpose(self) if _kind(self).ndim > 1 else self
+    return axes.transpose(self) if _kind(self).ndim > 1 else self
 
 
 def _mt(self: Any) -> Any:
     if _kind(self).ndim < 2:
         raise ValueError("matrix transpose with ndim < 2 is undefined")
-    return shape.matrix_transpose(self)
+    return axes.matrix_transpose(self)
 
 
 def _strides(self: Any) -> tuple[int, ...]:
@@ -112,9 +115,9 @@ def _reshape(self: Any, *shape_: Any, order: str = "C", copy: bool | None = None
     return shape.reshape(self, _extents(shape_), order, copy=copy)
 
 
-def _transpose(self: Any, *axes: Any) -> Any:
+def _transpose(self: Any, *order: Any) -> Any:
     """The array with its axes in another order, as a view."""
-    return shape.transpose(self, _extents(axes) if axes else None)
+    return axes.transpose(self, _extents(order) if order else None)
 
 
 def _ravel(self: Any, order: str = "C") -> Any:
@@ -190,14 +193,14 @@ def _sort(
     self: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> None:
     """Sort in place along an axis."""
-    set_item(self, Ellipsis, operand(reductions.sort(self, axis, kind, order, stable=stable)))
+    set_item(self, Ellipsis, operand(sorting.sort(self, axis, kind, order, stable=stable)))
 
 
 def _partition(
     self: Any, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
 ) -> None:
     """Partition in place along an axis."""
-    set_item(self, Ellipsis, operand(reductions.partition(self, kth, axis, kind, order)))
+    set_item(self, Ellipsis, operand(sorting.partition(self, kth, axis, kind, order)))
 
 
 def _clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **keywords: Any) -> Any:
@@ -245,7 +248,7 @@ def _compress(self: Any, condition: Any, axis: Any = None, out: Any = None) -> A
 
 def _searchsorted(self: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """Where the elements of `v` would go."""
-    return reductions.searchsorted(self, v, side, sorter)
+    return sorting.searchsorted(self, v, side, sorter)
 
 
 def _dot(self: Any, b: Any, out: Any = None) -> Any:
@@ -262,8 +265,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     "any": reductions.any,
     "argmax": reductions.argmax,
     "argmin": reductions.argmin,
-    "argpartition": reductions.argpartition,
-    "argsort": reductions.argsort,
+    "argpartition": sorting.argpartition,
+    "argsort": sorting.argsort,
     "astype": _astype,
     "choose": _choose,
     "clip": _clip,
@@ -271,9 +274,9 @@ METHODS: dict[str, Callable[..., Any]] = {
     "conj": _conj,
     "conjugate": _conj,
     "copy": _copy,
-    "cumprod": reductions.cumprod,
-    "cumsum": reductions.cumsum,
-    "diagonal": shape.diagonal,
+    "cumprod": running.cumprod,
+    "cumsum": running.cumsum,
+    "diagonal": axes.diagonal,
     "dot": _dot,
     "fill": _fill,
     "flatten": _flatten,
@@ -286,7 +289,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "prod": reductions.prod,
     "put": writing.put,
     "ravel": _ravel,
-    "repeat": joining.repeat,
+    "repeat": repeating.repeat,
     "reshape": _reshape,
     "resize": _resize,
     "round": pointwise.round,
@@ -296,7 +299,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "squeeze": shape.squeeze,
     "std": reductions.std,
     "sum": reductions.sum,
-    "swapaxes": shape.swapaxes,
+    "swapaxes": axes.swapaxes,
     "take": indexing.take,
     "tobytes": _tobytes,
     "tolist": _tolist,

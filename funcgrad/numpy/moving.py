@@ -10,8 +10,9 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
+from funcgrad.numpy.axes import diagonal
 from funcgrad.numpy.calls import as_array, numpy_function, state
-from funcgrad.numpy.reshaping import diagonal, shape_of
+from funcgrad.numpy.reshaping import shape_of
 from funcgrad.ops import arithmetic, index
 from funcgrad.ops import shape as ops
 

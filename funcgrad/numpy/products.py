@@ -9,8 +9,9 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
+from funcgrad.numpy.axes import diagonal
 from funcgrad.numpy.calls import as_array, numpy_function, refuse
-from funcgrad.numpy.reshaping import diagonal, shown
+from funcgrad.numpy.reshaping import shown
 from funcgrad.numpy.ufuncs import COMPOSED
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import convolution, index, product, sums

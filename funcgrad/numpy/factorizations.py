@@ -1,0 +1,200 @@
+"""Cholesky factors, eigenvalues and eigenvectors of symmetric matrices, singular values."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad.core.types import Array
+from funcgrad.numpy.calls import as_array, numpy_function, refuse
+from funcgrad.ops import factor
+
+__all__ = [
+    "EighResult",
+    "SVDResult",
+    "cholesky",
+    "eigh",
+    "eigvalsh",
+    "svd",
+    "svdvals",
+]
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues in ascending order, and eigenvectors as columns."""
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+class SVDResult(NamedTuple):
+    """Left singular vectors as columns, singular values, and right ones as rows (conjugated)."""
+
+    U: Array
+    S: Array
+    Vh: Array
+
+
+@numpy_function(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: bool = False) -> Array:
+    """The Cholesky factor of a symmetric or Hermitian positive definite matrix.
+
+    Parameters
+    ----------
+    a : array of shape (…, n, n)
+        Only its lower triangle is read, or the upper one with `upper`.
+    upper : bool, optional
+        Return the upper factor u with ``uᴴ u = a`` instead of the lower one with ``l lᴴ = a``.
+
+    Raises
+    ------
+    LinAlgError
+        `a` is not positive definite, or not square.
+
+    Notes
+    -----
+    The gradient is that of a symmetric matrix, spread over both triangles (Murray 2016).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.grad(lambda a: np.linalg.cholesky(a)[0, 0])(np.diag([4.0, 1.0]))
+    array([[0.25, 0.  ],
+           [0.  , 0.  ]])
+    """
+    return factor.cholesky(as_array(a), upper)
+
+
+@numpy_function(np.linalg.eigh)
+def eigh(a: Any, UPLO: str = "L") -> EighResult:
+    """Eigenvalues and eigenvectors of a symmetric or Hermitian matrix.
+
+    Parameters
+    ----------
+    a : array of shape (…, n, n)
+    UPLO : {"L", "U"}, optional
+        Which triangle is read.
+
+    Returns
+    -------
+    EighResult
+        ``eigenvalues`` of shape (…, n) in ascending order, ``eigenvectors`` of shape (…, n, n) as
+        columns.
+
+    Notes
+    -----
+    The gradient is that of a symmetric matrix, spread over both triangles. Where eigenvalues
+    coincide, vectors within their eigenspace are anybody's choice: first derivatives are those of
+    functions that do not depend on it. The same is so for the phases of complex vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.grad(lambda a: np.linalg.eigh(a).eigenvalues[1])(np.diag([1.0, 2.0]))
+    array([[0., 0.],
+           [0., 1.]])
+    """
+    return EighResult(*factor.eigh(as_array(a), UPLO))
+
+
+@numpy_function(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: str = "L") -> Array:
+    """Eigenvalues of a symmetric or Hermitian matrix in ascending order.
+
+    Parameters
+    ----------
+    a : array of shape (…, n, n)
+    UPLO : {"L", "U"}, optional
+        Which triangle is read.
+
+    Returns
+    -------
+    array of shape (…, n)
+
+    Notes
+    -----
+    Where eigenvalues coincide, derivatives are those of functions that are symmetric in them (a
+    trace, a sum of squares); see `eigh`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.grad(lambda a: np.max(np.linalg.eigvalsh(a)))(np.diag([1.0, 2.0]))
+    array([[0., 0.],
+           [0., 1.]])
+    """
+    return factor.eigvalsh(as_array(a), UPLO)
+
+
+@numpy_function(np.linalg.svd)
+def svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    """The singular value decomposition.
+
+    Parameters
+    ----------
+    a : array of shape (…, m, n)
+    full_matrices, compute_uv : bool, optional
+        As in NumPy.
+
+    Returns
+    -------
+    SVDResult
+        ``U``, ``S`` in descending order, and ``Vh``; ``S`` alone if not `compute_uv`.
+
+    Raises
+    ------
+    UnsupportedCallError
+        Of traced values with ``hermitian=True``, or full matrices of one that is not square.
+
+    Notes
+    -----
+    Traced matrices that are not square need ``full_matrices=False``, and ``hermitian=True`` is
+    not supported (use `eigh`). Where singular values coincide, or are 0, first derivatives are
+    those of functions that do not depend on the choice of the vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.grad(lambda a: np.linalg.svd(a).S[0])(np.diag([2.0, 1.0]))
+    array([[1., 0.],
+           [0., 0.]])
+    """
+    refuse("linalg.svd", hermitian=hermitian or None)
+    if not compute_uv:
+        return factor.svdvals(as_array(a))
+    return SVDResult(*factor.svd(as_array(a), bool(full_matrices)))
+
+
+@numpy_function(np.linalg.svdvals)
+def svdvals(x: Any, /) -> Array:
+    """The singular values in descending order.
+
+    Parameters
+    ----------
+    x : array of shape (…, m, n)
+
+    Returns
+    -------
+    array of shape (…, min(m, n))
+
+    Notes
+    -----
+    A value of 0 is at a kink, and its derivative is taken as 0. Where values coincide, derivatives
+    are those of functions that are symmetric in them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.grad(lambda a: np.sum(np.linalg.svdvals(a)))(np.diag([2.0, -1.0]))
+    array([[ 1.,  0.],
+           [ 0., -1.]])
+    """
+    return factor.svdvals(as_array(x))

@@ -1,0 +1,149 @@
+"""Sorting: permutations, partitions, and where numbers would go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.tracer import type_of
+from funcgrad.core.types import Array
+from funcgrad.numpy.calls import as_array, known, numpy_function, refuse
+from funcgrad.ops import arithmetic
+from funcgrad.ops import shape as shapes
+from funcgrad.ops import sort as sorting
+
+__all__ = [
+    "argpartition",
+    "argsort",
+    "digitize",
+    "partition",
+    "searchsorted",
+    "sort",
+    "sort_complex",
+]
+
+
+@numpy_function(np.sort)
+def sort(
+    a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Array:
+    """A sorted copy; its derivative follows the permutation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sort(x)[0])(np.array([3.0, 1.0, 2.0]))
+    array([0., 1., 0.])
+    """
+    refuse("sort", order=order)
+    return sorting.sort(as_array(a), axis, "stable" if stable else kind)
+
+
+@numpy_function(np.argsort)
+def argsort(
+    a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Array:
+    """The permutation that sorts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.vmap(fnp.argsort)(np.array([[3.0, 1.0, 2.0]]))
+    array([[1, 2, 0]])
+    """
+    refuse("argsort", order=order)
+    return sorting.argsort(as_array(a), axis, "stable" if stable else kind)
+
+
+@numpy_function(np.partition)
+def partition(
+    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
+) -> Array:
+    """A copy in which the elements `kth` stand where sorting would put them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.partition(x, 1)[1])(np.array([3.0, 1.0, 2.0]))
+    array([0., 0., 1.])
+    """
+    refuse("partition", order=order)
+    return sorting.partition(as_array(a), known(kth, "a partition"), axis)
+
+
+@numpy_function(np.argpartition)
+def argpartition(
+    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
+) -> Array:
+    """The permutation that partitions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: x[fnp.argpartition(x, 0)[0]])(np.array([3.0, 1.0]))
+    array([0., 1.])
+    """
+    refuse("argpartition", order=order)
+    return sorting.argpartition(as_array(a), known(kth, "a partition"), axis)
+
+
+@numpy_function(np.sort_complex)
+def sort_complex(a: Any) -> Array:
+    """A sorted copy, as complex numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.sort_complex(np.array([3.0, 1.0]))
+    array([1.+0.j, 3.+0.j])
+    """
+    x = as_array(a)
+    return arithmetic.cast(sort(x), np.result_type(type_of(x).dtype, np.complex64))
+
+
+@numpy_function(np.searchsorted)
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Array:
+    """Where the elements of `v` would go in the sorted vector `a`; locally constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.vmap(lambda v: fnp.searchsorted(np.array([0.0, 1.0, 2.0]), v))(np.array([0.5, 1.5]))
+    array([1, 2])
+    """
+    return sorting.searchsorted(as_array(a), as_array(v), side, sorter)
+
+
+@numpy_function(np.digitize)
+def digitize(x: Any, bins: Any, right: bool = False) -> Array:
+    """The bin that each element falls into; the order of the bins has to be known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.digitize(np.array([0.5, 1.5]), [0.0, 1.0, 2.0])
+    array([1, 2])
+    """
+    edges = as_array(bins)
+    known_edges = known(edges, "digitize()")
+    side = "left" if right else "right"
+    if np.all(known_edges[:-1] <= known_edges[1:]):
+        return sorting.searchsorted(edges, as_array(x), side)
+    if not np.all(known_edges[:-1] >= known_edges[1:]):
+        raise ValueError("bins must be monotonically increasing or decreasing")
+    other = "right" if right else "left"
+    found = sorting.searchsorted(shapes.flip(edges, (0,)), as_array(x), other)
+    return arithmetic.subtract(type_of(edges).size, found)
