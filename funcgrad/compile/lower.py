@@ -350,7 +350,7 @@ class _Lowering(Values):
         dtype = self.dtype(v)
         x = self.writer(2).cast(x, dtype)
         if r.scatters:
-            self.scatter(e, x, dtype, body)
+            self.scatter(e, x, dtype, 2)
             return
         if self.is_column(r):
             self.add_to_column(v, op, x, dtype, body)
@@ -400,7 +400,7 @@ class _Lowering(Values):
         n = self.code.integer(("width", name), width)
         body.append(Accumulate(Address(name, (*terms, ("chunk", n))), op, x.operand, dtype))
 
-    def scatter(self, e: Equation, x: Scalar, dtype: str, body: list[Any]) -> None:
+    def scatter(self, e: Equation, x: Scalar, dtype: str, level: int) -> None:
         """Add the element where its positions say, in the result of this chunk."""
         (v,) = e.outputs
         name = self.partial(v, v.type.size)
@@ -408,13 +408,17 @@ class _Lowering(Values):
         tail = [None if a is None else a.find() for a in self.labels(e)]
         rest = len(strides) - taken
         found = access(tuple(tail[len(tail) - rest :]), strides[taken:])
-        positions = self.positions(e, 2, v.type.shape, strides)
+        positions = self.positions(e, level, v.type.shape, strides)
         n = self.code.integer(("width", name), v.type.size)
         terms = (*self.terms(("scatter", name), found), *positions, ("chunk", n))
-        body.append(Accumulate(Address(name, terms), "add", x.operand, dtype, True))
+        into = Address(name, terms)
+        self.blocks[level].append(Accumulate(into, "add", x.operand, dtype, True))
 
     def total(self, v: Var, r: Reduction, around: For) -> bool:
         """Hand a row's part of a total to the carry of the loop over rows; False if it is none."""
+        if r.scatters and not self.is_inner(v):
+            x = self.writer(1).cast(self.operand(self.made[v], 0, 1), self.dtype(v))
+            self.scatter(self.made[v], x, self.dtype(v), 1)
         if self.is_column(r):
             return True
         outer = self.region.axes - frozenset(a for d in self.layout.inner for a in d.axes)

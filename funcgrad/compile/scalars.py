@@ -8,6 +8,7 @@ as NumPy has them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ import numpy as np
 from funcgrad.compile.loops import Const
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Equation
-from funcgrad.passes.operands import pieces
+from funcgrad.passes.operands import domain, pieces
 
 __all__ = [
     "COSTS",
@@ -345,7 +346,8 @@ def _scatters(e: Equation) -> bool:
     g, *at = (a.type for a in e.inputs)
     out = e.outputs[0].type
     known = g.dtype == out.dtype and g.dtype in NATIVE and g.dtype.kind in "fi" and not g.weak
-    return known and out.size > 0 and all(i.dtype.name in INDICES and i.size for i in at)
+    indexed = out.size > 0 and all(i.dtype.name in INDICES and i.size for i in at)
+    return known and indexed and math.prod(domain(e)) > 1  # one element takes no loop
 
 
 def moves(e: Equation) -> bool:

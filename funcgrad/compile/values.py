@@ -228,9 +228,9 @@ class Values:
         level = self.level_of(frozenset(found.strides) | {a for a, _ in guards})
         dtype = NATIVE[view.base.type.dtype]
         same = (view.base, offset, tuple(found.strides.items()), guards, jumps)
-        known = self.held.get(same)
+        known = self.recalled(same, level)
         if known is not None:
-            return Scalar(known[1], dtype)
+            return Scalar(known, dtype)
         guard = self.within(guards, level)
         address = self.address(("access", number, k), view.base, offset, found)
         if jumps:
@@ -240,6 +240,11 @@ class Values:
         self.blocks[level].append(Load(name, dtype, address, guard))
         self.held[same] = (level, name)
         return Scalar(name, dtype)
+
+    def recalled(self, key: Any, level: int) -> str | None:
+        """What was computed for the same in this loop, or in one around it."""
+        where, name = self.held.get(key, (level, None))
+        return name if where <= level else None
 
     def address(self, key: Any, base: Var, offset: int, found: Access) -> Address:
         dtype = NATIVE[base.type.dtype]
@@ -330,9 +335,9 @@ class Values:
     def within(self, guards: tuple[tuple[Axis, Guard], ...], level: int) -> str | None:
         """Whether the indices are within all these bounds, as a value; None if they always are."""
         same = ("within", guards)
-        known = self.held.get(same)
+        known = self.recalled(same, level)
         if known is not None:
-            return known[1]
+            return known
         w = self.writer(level)
         conditions = [c for a, g in guards for c in self.conditions(w, level, a, g)]
         if not conditions:
@@ -379,7 +384,7 @@ class Values:
         assert d.axes[0] is axis
         times = math.prod(a.extent for a in d.axes[1:])
         same = ("index", axis)
-        known = self.held.get(same)
+        known = self.recalled(same, level)
         if known is None:
             w = self.writer(level)
             parts = [
@@ -392,8 +397,9 @@ class Values:
             for part in parts[1:]:
                 total = w("add", total, part)
             assert isinstance(total.operand, str)
-            known = self.held[same] = (level, total.operand)
-        return Scalar(known[1], "int64"), times
+            known = total.operand
+            self.held[same] = (level, known)
+        return Scalar(known, "int64"), times
 
     # ------------------------------------------------------------------------------- stores
 

@@ -133,6 +133,25 @@ def test_scalars_stay_what_they_were():
     assert fg.jit(lambda x, s: x * s)(x, 0.1).dtype == np.float32
 
 
+SCATTERS = {
+    "of sums of rows": lambda x, at: np.sum(np.outer(x, x)[at], 1),
+    "of one element": lambda x, at: x[at[:1]] ** 2,
+    "of several lanes": lambda x, at: fg.jacfwd(lambda y: np.prod(y[at]))(x),
+    "between joined pieces": lambda x, at: fg.jacrev(fg.jacfwd(lambda y: np.prod(y[at])))(x),
+}
+
+
+@pytest.mark.parametrize("name", SCATTERS)
+def test_adding_at_positions(name, width):
+    f = SCATTERS[name]
+    x, at = draw(5), np.array([0, 3, 3])
+    loss = fg.grad(lambda x, at: np.sum(np.sin(f(x, at))))
+    check(fg.make_graph(loss)(x, at), x, at)
+    check(fg.make_graph(fg.jacfwd(loss))(x, at), x, at)
+    xs = np.stack([x, -x, 2 * x])
+    check(fg.make_graph(fg.vmap(loss, (0, None)))(xs, at), xs, at)
+
+
 def test_an_index_out_of_bounds_is_an_error():
     f = fg.jit(lambda x, at: x[at] * 2.0)
     x = np.arange(5.0)
