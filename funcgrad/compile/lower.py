@@ -30,7 +30,7 @@ from funcgrad.compile.loops import (
     identity,
 )
 from funcgrad.compile.scalars import REDUCTIONS, Scalar, cost
-from funcgrad.compile.values import Values
+from funcgrad.compile.values import SCRATCH_LIMIT, Values
 from funcgrad.graph.ir import Equation, Var
 from funcgrad.passes.fuse import Plan
 from funcgrad.passes.region import Reduction, Region
@@ -39,7 +39,6 @@ from funcgrad.passes.views import whole
 __all__ = ["Argument", "Lowered", "lower"]
 
 KEPT_COST = 8  # what it has to cost to compute a value again for it to be kept in scratch
-SCRATCH_LIMIT = 8192  # elements of a row of scratch
 
 
 @dataclass
@@ -137,7 +136,7 @@ class _Lowering(Values):
             self.blocks[1] = body
             self.walk_row(row)
         row.body = body
-        chunk.body.append(row)
+        chunk.body += [*self.prologue, row]
         for v, partial, carry in self.totals:
             self.store_total(v, partial, carry, chunk.body)
         top.append(chunk)

@@ -15,7 +15,7 @@ import numpy as np
 
 from funcgrad.compile.code import Code
 from funcgrad.compile.layout import BLOCK, Access, Dim, Layout, access
-from funcgrad.compile.loops import Address, Buffer, Const, Let, Load, Require, Store, Term
+from funcgrad.compile.loops import Address, Buffer, Const, For, Let, Load, Require, Store, Term
 from funcgrad.compile.scalars import NATIVE, Scalar, Writer, apply, resolve
 from funcgrad.graph.ir import Atom, Equation, Literal, Var
 from funcgrad.passes.fuse import Plan
@@ -23,7 +23,10 @@ from funcgrad.passes.operands import Guard, Piece, pieces, spread
 from funcgrad.passes.region import Axis, Labels, Reduction, Region
 from funcgrad.passes.views import View, whole
 
-__all__ = ["Values"]
+__all__ = ["SCRATCH_LIMIT", "Values"]
+
+SCRATCH_LIMIT = 8192  # elements of a row of scratch
+FEW_ROWS = 8  # for fewer, gaps cost less than packing
 
 
 class Read(NamedTuple):
@@ -59,6 +62,8 @@ class Values:
         self.pieces: dict[int, tuple[Piece, ...]] = {}
         self.stiff: frozenset[Axis] = frozenset()  # axes whose index is compared with bounds
         self.alone: frozenset[Axis] = frozenset()
+        self.packs: dict[Any, str] = {}
+        self.prologue: list[For] = []  # what a chunk begins with
         self.depends: dict[Var, frozenset[Axis]] = {}
         self.stage: dict[Var, int] = {}
         self.index: dict[Dim, list[tuple[str, int]]] = {}
@@ -232,7 +237,10 @@ class Values:
         if known is not None:
             return Scalar(known, dtype)
         guard = self.within(guards, level)
-        address = self.address(("access", number, k), view.base, offset, found)
+        if level == 2 and not guards and not jumps and self.is_repeated(found):
+            address = self.scratch(self.packed(same, number, k))
+        else:
+            address = self.address(("access", number, k), view.base, offset, found)
         if jumps:
             more = [self.jump(level, number, *jump) for jump in jumps]
             address = address._replace(terms=(*address.terms, *more))
@@ -245,6 +253,35 @@ class Values:
         """What was computed for the same in this loop, or in one around it."""
         where, name = self.held.get(key, (level, None))
         return name if where <= level else None
+
+    def is_repeated(self, found: Access) -> bool:
+        """Whether every row goes through the same elements, with gaps between the lanes."""
+        layout = self.layout
+        if layout.across or len(layout.inner) != 1 or layout.blocked is not None:
+            return False
+        (d,) = layout.inner
+        gaps = found.strides.get(d.last, 0) not in (0, 1) and set(found.strides) <= set(d.axes)
+        return gaps and layout.rows_in_chunk >= FEW_ROWS and d.extent <= SCRATCH_LIMIT
+
+    def packed(self, same: Any, number: int, k: int) -> str:
+        """The elements without gaps, in scratch memory that is filled when a chunk begins."""
+        if same not in self.packs:
+            view, offset, found, _ = self.loads[number, k]
+            (d,) = self.layout.inner
+            dtype, stride = NATIVE[view.base.type.dtype], found.strides[d.last]
+            name, index, x = self.code.fresh("row"), self.code.fresh("j"), self.code.fresh()
+            extent = self.code.integer("scratch", d.extent)
+            self.code.locals.append(Buffer(name, dtype, "local", extent))
+            base = self.address(("packed", number, k), view.base, offset, Access({}))
+            step = self.code.integer(("packed", number, k, "stride"), stride)
+            loop = For(index, self.code.integer(("extent", d), d.extent), "vector")
+            loop.body = [
+                Load(x, dtype, base._replace(terms=((index, step),))),
+                Store(Address(name, ((index, 1),)), x, dtype),
+            ]
+            self.prologue.append(loop)
+            self.packs[same] = name
+        return self.packs[same]
 
     def address(self, key: Any, base: Var, offset: int, found: Access) -> Address:
         dtype = NATIVE[base.type.dtype]

@@ -11,6 +11,7 @@ from funcgrad.passes.dead_code import dead_code
 from funcgrad.passes.expand import expand
 from funcgrad.passes.indexing import one_hot, sink_gathers
 from funcgrad.passes.products import products
+from funcgrad.passes.short_axes import short_axes
 from funcgrad.passes.simplify import simplify
 from funcgrad.passes.slices import slices
 
@@ -26,6 +27,8 @@ PASSES: tuple[Callable[[Graph], Graph], ...] = (
     one_hot,
     sink_gathers,
     simplify,
+    dead_code,
+    short_axes,
     constants,
     common_subexpressions,
     dead_code,

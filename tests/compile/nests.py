@@ -104,6 +104,22 @@ NESTS = {
     "logsumexp over long rows": (fg.value_and_grad(logsumexp(1)), (draw(9, 3000),)),
     "logsumexp over two axes": (fg.value_and_grad(logsumexp((0, 2))), (draw(5, 9, 7),)),
     "pairs": (fg.value_and_grad(pairs), (draw(12, 3),)),
+    "many pairs": (fg.value_and_grad(pairs), (draw(90, 3),)),
+    "pairs as columns": (
+        fg.value_and_grad(lambda x: np.sqrt(((x[:, :, None] - x[:, None]) ** 2).sum(0) + 1).sum()),
+        (draw(2, 60),),
+    ),
+    "short axes": (
+        lambda x, y: ((x * y).sum(1), (x * y).max(-1).sum(0), (x * 2 - y).sum((0, 1)), x * y),
+        (draw(700, 3), draw(3)),
+    ),
+    "short axes that stay": (
+        fg.value_and_grad(
+            lambda x: ((np.exp(x) / np.exp(x).sum(1, keepdims=True)) ** 2).sum(0).max()
+        ),
+        (draw(600, 4),),
+    ),
+    "sums of minus zero": (lambda x: (x * 0.0 - 0.0).sum(1) * 1.0, (-np.abs(draw(600, 3)),)),
     "slices": (fg.value_and_grad(rosenbrock), (draw(12),)),
     "many slices": (fg.value_and_grad(rosenbrock), (draw(70000),)),
     "elements": (fg.value_and_grad(elements), (draw(3),)),
