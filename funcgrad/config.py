@@ -63,6 +63,11 @@ class Config:
     cache_size : int
         The least recently used compiled code is deleted beyond this many bytes.
 
+    kernels : bool
+        Let large arrays go through Numba's kernels in the backward pass of eager mode, where that
+        pays; gradients then differ by a few ulp. At first false if ``FUNCGRAD_KERNELS=off``.
+    reused_memory : int
+        How many bytes of large results are remembered, to be used again once nobody refers to them.
     backend : str
         What runs the graphs of `jit`: "llvm", native code, or "interpreter", NumPy operation by
         operation, which is the reference. At first the environment variable ``FUNCGRAD_BACKEND``,
@@ -87,6 +92,8 @@ class Config:
         default_factory=lambda: os.environ.get("FUNCGRAD_CACHE_DIR") or None
     )
     cache_size: int = 64 * 1024 * 1024
+    kernels: bool = field(default_factory=lambda: _switch("FUNCGRAD_KERNELS"))
+    reused_memory: int = 256 * 1024 * 1024
 
     def __setattr__(self, name: str, value: object) -> None:
         if name == "threads":

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 
 from funcgrad.config import config
 
-__all__ = ["path", "read", "write"]
+__all__ = ["path", "private_folder", "read", "write"]
 
 FORMAT = 1  # raise it when an old entry must no longer be taken for what is asked
 
@@ -90,6 +90,34 @@ def _check_owner(status: os.stat_result, forbidden: int) -> None:
 
 def _named(name: str, directory: int | None) -> str:
     return name if directory is not None else os.path.join(path(), name)
+
+
+def private_folder(name: str) -> str | None:
+    """A folder beside that of compiled code, for files that others write and read for us.
+
+    None where there can be none, or where somebody else could put files into it: what is read from
+    it is executed.
+    """
+    if not config.cache:
+        return None
+    where = os.path.join(_base(), name)
+    try:
+        os.makedirs(_base(), mode=0o700, exist_ok=True)
+        with suppress(FileExistsError):
+            os.mkdir(where, 0o700)
+        status = os.lstat(where)
+        if not stat.S_ISDIR(status.st_mode):
+            raise _Refused("it is a symbolic link or a file")
+        _check_owner(status, 0o077)
+        above = os.stat(_base())
+        if not above.st_mode & stat.S_ISVTX:  # there nobody else may rename our folder
+            _check_owner(above, 0o022)
+    except OSError:
+        return None
+    except _Refused as refusal:
+        _warn(where, refusal, _UNUSED)
+        return None
+    return where
 
 
 _warned: set[str] = set()

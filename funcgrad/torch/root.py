@@ -20,6 +20,7 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Operand, Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact, type_of_raw
+from funcgrad.kernels.forward import apply
 from funcgrad.ops.operators import BINARY
 from funcgrad.ops.shape import BROADCAST
 from funcgrad.torch.modes import modes
@@ -577,8 +578,11 @@ class RootTape(Tape):
         nodes, xs, mask = self.split(args)
         if not mask or not prim.differentiable:
             return bind(prim, xs, params)
-        y, inner = prim.applied(xs, params, mask) if type(prim) is Composite else (
-            bind(prim, xs, params), None)  # fmt: skip
+        y, inner = apply(prim, xs), None
+        if type(prim) is Composite:
+            y, inner = prim.applied(xs, params, mask)
+        elif y is None:
+            y = bind(prim, xs, params)
         flags = prim.saved_flags(mask, len(xs))
         saved = (y if flags[0] else None,) + tuple(
             x if flag else None for x, flag in zip(xs, flags[1:], strict=True)

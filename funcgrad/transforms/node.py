@@ -17,6 +17,7 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import EMPTY, Tracer, plain, type_of
 from funcgrad.core.types import ArrayType
+from funcgrad.kernels import FEWEST, PULLS
 
 __all__ = [
     "PICK",
@@ -70,8 +71,18 @@ class Node:
 
     def pull(self, cts: Cotangents, g: Any) -> None:
         """Add what the cotangent `g` of this node means for its parents into `cts`."""
-        assert self.prim is not None
-        self.send(cts, self.prim.vjp(self, g))
+        self.send(cts, self.cotangents(g))
+
+    def cotangents(self, g: Any) -> Sequence[Any]:
+        """Those of the operands, given that of the output: by a kernel if `g` is large and raw."""
+        prim = self.prim
+        assert prim is not None
+        if type(g) is ndarray and g.size >= FEWEST:
+            pull = PULLS.get(prim.name)
+            if pull is not None:
+                found, own = pull(self, g)
+                return [Buffer(c) if type(c) is ndarray else c for c in found] if own else found
+        return prim.vjp(self, g)
 
     def send(self, cts: Cotangents, found: Sequence[Any]) -> None:
         """Add the cotangents of the parents into `cts`."""
@@ -201,8 +212,10 @@ def add(old: Any, c: Any) -> Any:
             old = Buffer(base)
         old.array[c.index] += c.g
         return old
-    if type(old) is Scatter:
+    if type(old) is Scatter or (type(c) is Buffer and type(old) is not Buffer):
         return add(c, old)
+    if type(c) is Buffer:
+        c = c.array
     if type(old) is Buffer:
         if isinstance(c, Tracer) or np.result_type(old.array, c) != old.array.dtype:
             return algebra.add(old.array, c)

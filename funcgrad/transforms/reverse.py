@@ -18,7 +18,7 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import NotDifferentiableError, located
 from funcgrad.graph.build import StageTracer
 from funcgrad.transforms.guard import verify
-from funcgrad.transforms.node import PICK, Cotangents, Node, OpaqueRule, add, dense
+from funcgrad.transforms.node import PICK, Buffer, Cotangents, Node, OpaqueRule, add, dense
 from funcgrad.transforms.tape import PLAIN, Tape
 
 __all__ = ["Tape", "backward", "node_of", "pulled", "transpose_linear", "verify"]
@@ -86,7 +86,8 @@ def _has_nan(c: Any) -> bool:
         if c.size <= SMALL:
             total = c.dot(c) if c.ndim == 1 else np.vdot(c, c)
             return bool(total != total)
-        return bool(np.isnan(c).any())
+        total = np.add.reduce(c, None)  # a NaN, or infinities of both signs, make it NaN
+        return bool(total != total) and bool(np.isnan(c).any())
     return not isinstance(c, Tracer) and bool(c != c)
 
 
@@ -102,6 +103,8 @@ def _pull(
         g = take(node, None)
         if g is None:
             continue
+        if type(g) is Buffer:
+            g = g.array
         if quick and type(g) in PLAIN:
             node.pull_quick(cts, g)
         else:

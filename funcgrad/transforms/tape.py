@@ -14,6 +14,7 @@ from funcgrad.config import config
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import EMPTY, Trace, Tracer, bind, type_of
 from funcgrad.core.types import Array, is_inexact
+from funcgrad.kernels.forward import apply
 from funcgrad.transforms.guard import Watches, small_copy, watch
 from funcgrad.transforms.hot import FLOAT64, recorder
 from funcgrad.transforms.node import (
@@ -114,7 +115,9 @@ class Tape(Trace):
         if len(args) == 1:
             return self.record_one(prim, args[0], params)
         nodes, xs, mask = self.split(args)
-        y = bind(prim, xs, params)
+        y = apply(prim, xs)
+        if y is None:
+            y = bind(prim, xs, params)
         if not prim.differentiable:
             return y
         flags = prim.saved_flags(mask, len(xs))
@@ -131,7 +134,9 @@ class Tape(Trace):
         if isinstance(v, Tracer):
             y = v.owner.process(prim, (v,), params)
         else:
-            y = prim.impl(v, **params)
+            y = apply(prim, (v,))
+            if y is None:
+                y = prim.impl(v, **params)
         if not prim.differentiable:
             return y
         out, first = prim.saved_flags(1, 1)

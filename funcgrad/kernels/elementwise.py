@@ -1,0 +1,140 @@
+"""The backward pass of elementwise operations on large arrays: by a kernel, or by the rule.
+
+It decides nothing about derivatives: kernels are printed from the partials of the records (see
+`write`), and what they do not take goes to the record's own rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from funcgrad.config import config
+from funcgrad.core.algebra import algebra
+from funcgrad.core.types import Array
+from funcgrad.kernels import memory, threads
+from funcgrad.kernels.choice import Entry, entry_of
+from funcgrad.kernels.operands import Arranged, arrange
+
+__all__ = ["NAMES", "pull"]
+
+ndarray = np.ndarray
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+NAMES = frozenset(
+    [
+        *("add", "subtract", "multiply", "divide", "negative", "reciprocal", "square", "power"),
+        *("sqrt", "cbrt", "absolute", "maximum", "minimum", "hypot", "fmax", "fmin", "clip"),
+        *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp"),
+        *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2"),
+        *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
+        *("error_function", "expit", "relu", "silu", "gelu", "where", "ufunc_power"),
+    ]
+)
+SAME = frozenset(("add", "subtract"))  # the cotangent goes on as it is
+
+
+def pull(node: Any, g: ndarray[Any, Any]) -> tuple[Sequence[Array | None], bool]:
+    """The cotangents of the operands of `node`, and whether they are arrays of nobody else."""
+    entry, arranged = None, None
+    if g.dtype in FLOATS:
+        arranged, shapes = _arranged(node, g)
+        if arranged is not None:
+            entry = entry_of(_kernel(node), _types(g, arranged, shapes))
+            if entry.taken(g.size):
+                found = _run(entry, node, g, arranged, shapes)
+                if found is not None:
+                    return found, True
+    start = perf_counter()
+    cotangents = node.prim.vjp(node, g)
+    if entry is not None:
+        entry.spent(start)
+    return cotangents, False
+
+
+def _kernel(node: Any) -> str:
+    name: str = node.prim.name
+    if name in ("power", "ufunc_power"):
+        exponent = node.saved[2]
+        if type(exponent) in (int, float) and exponent in (2, 3) and node.parents[1] is None:
+            return f"power_{int(exponent)}_backward"
+        return "power_backward"
+    return f"{name}_backward"
+
+
+def _arranged(node: Any, g: Any) -> tuple[Arranged | None, list[Any]]:
+    """The arguments, and for each operand the shape of its cotangent, None if it is not wanted."""
+    types = node.fix
+    if types is None:
+        return None, []
+    shapes = []
+    for p, t in zip(node.parents, types, strict=True):
+        if p is not None and t.dtype is not g.dtype:
+            return None, []
+        shapes.append(None if p is None else t.shape)
+    if node.prim.name in SAME and all(s is None or s == g.shape for s in shapes):
+        return None, []  # nothing to compute, or the sign only
+    masks = (1,) if node.prim.name == "where" else ()
+    return arrange(g, node.saved, shapes, masks), shapes
+
+
+def _types(g: Any, arranged: Arranged, shapes: Sequence[Any]) -> str:
+    wanted = (
+        "-" if s is None else "r" if k in arranged.rows_of else "f" for k, s in enumerate(shapes)
+    )
+    return f"{g.dtype.char} {arranged.kinds} {''.join(wanted)}"
+
+
+def _run(
+    entry: Entry, node: Any, g: Any, arranged: Arranged, shapes: Sequence[Any]
+) -> list[Any] | None:
+    rows, columns, arguments, _, rows_of, order = arranged
+    outs: list[Any] = []
+    for k, s in enumerate(shapes):
+        if s is None:
+            outs.append(None)
+        elif k in rows_of:
+            outs.append(np.zeros(columns, g.dtype))
+        else:
+            outs.append(memory.empty(g.shape, g.dtype, order))
+    seen = [
+        c if c is None or k in rows_of else (c.T if order == "F" else c).reshape(rows, columns)
+        for k, c in enumerate(outs)
+    ]
+    if node.prim.name == "where":
+        seen = seen[1:]
+    elif entry.name.startswith("power_") and entry.name != "power_backward":
+        seen = seen[:1]
+    if not _execute(entry, rows, columns, [*arguments, *seen], bool(rows_of)):
+        return None
+    return [_fitted(c, s, g.shape, node.fix[k]) for k, (c, s) in enumerate(zip(outs, shapes))]
+
+
+def _execute(entry: Entry, rows: int, columns: int, arguments: list[Any], adds_up: bool) -> bool:
+    """Run the kernel: in several threads where its pieces do not add into the same elements."""
+    function = entry.function
+    single = rows * columns < threads.PARALLEL or config.threads == 1
+    if single or adds_up or not entry.calls or function is None:
+        return entry.run(rows, columns, *arguments)
+    entry.calls += 1
+    along = 1 if rows == 1 else 0
+    cut = [type(x) is ndarray and x.ndim in (2, 3 - along) for x in arguments]
+
+    def work(first: int, last: int) -> None:
+        piece = (slice(None), slice(first, last)) if along else slice(first, last)
+        parts = [x[piece] if c else x for x, c in zip(arguments, cut, strict=True)]
+        extents = (1, last - first) if along else (last - first, columns)
+        function(*extents, *parts)
+
+    threads.run(work, columns if along else rows, rows * columns)
+    return True
+
+
+def _fitted(c: Any, shape: Any, whole: tuple[int, ...], kind: Any) -> Any:
+    if c is None or c.shape == shape:
+        return c
+    if c.shape == whole:
+        return algebra.conform(c, kind)
+    return c.reshape(shape)

@@ -1,0 +1,65 @@
+"""Elementwise operations of NumPy on large arrays, into memory that has been used before.
+
+The values are NumPy's own, bit for bit: the same ufunc runs, and only where it puts its result is
+decided here. It imports NumPy and the pool of memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.config import config
+from funcgrad.kernels import memory, threads
+from funcgrad.kernels.choice import FEWEST
+
+__all__ = ["UFUNCS", "apply"]
+
+ndarray = np.ndarray
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+# These are as fast as memory gives them out, which a second thread helps only with more of it.
+CHEAP = frozenset(("add", "subtract", "multiply", "negative", "absolute", "square", "maximum"))
+# Python's ** of arrays is not always NumPy's power, so powers are not among them.
+UFUNCS = frozenset(
+    [
+        *("add", "subtract", "multiply", "divide", "negative", "reciprocal", "square"),
+        *("sqrt", "cbrt", "absolute", "maximum", "minimum", "hypot", "fmax", "fmin"),
+        *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp"),
+        *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2"),
+        *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
+    ]
+)
+
+
+def apply(prim: Any, xs: Sequence[Any]) -> Any:
+    """What the ufunc of `prim` gives for raw operands; None where this file does not do it."""
+    shape = dtype = None
+    for x in xs:
+        if type(x) is ndarray:
+            if shape is None:
+                shape, dtype = x.shape, x.dtype
+                if dtype not in FLOATS or x.size < FEWEST:
+                    return None
+            elif x.shape != shape or x.dtype is not dtype:
+                return None
+            if not x.flags.c_contiguous:
+                return None
+        elif type(x) is not float and type(x) is not int:
+            return None
+    if shape is None or dtype is None or prim.name not in UFUNCS:
+        return None
+    out = memory.empty(shape, dtype)
+    least = threads.PARALLEL * (2 if prim.name in CHEAP else 1)
+    if out.size < least or config.threads == 1:
+        return prim.ufunc(*xs, out=out)
+    ufunc, whole = prim.ufunc, out.reshape(-1)
+    flat = [x.reshape(-1) if type(x) is ndarray else x for x in xs]
+
+    def work(first: int, last: int) -> None:
+        part = [x[first:last] if type(x) is ndarray else x for x in flat]
+        ufunc(*part, out=whole[first:last])
+
+    threads.run(work, out.size, out.size)
+    return out
