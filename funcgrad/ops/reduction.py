@@ -48,7 +48,9 @@ def left(shape: tuple[int, ...], axes: Axes, keepdims: bool) -> tuple[int, ...]:
 
 def spread(g: Array, shape: tuple[int, ...], axes: Axes) -> Array:
     """The result of a reduction, repeated along the axes that it reduced."""
-    return broadcast_to(reshape(g, kept(shape, axes)), shape)
+    if len(axes) < len(shape):
+        g = reshape(g, kept(shape, axes))
+    return broadcast_to(g, shape)
 
 
 def extent(shape: tuple[int, ...], axes: Axes) -> int:

@@ -6,6 +6,7 @@ mutable array are views of it is the business of `core.storage` and of the NumPy
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ from funcgrad.errors import located
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.samples import draw
 
+ndarray = np.ndarray
+
 # -------------------------------------------------------------------------------- reshape
 
 
@@ -33,7 +36,7 @@ def _reshape_type(x: ArrayType, *, shape: tuple[int, ...]) -> ArrayType:
 def _reshape_impl(x: Any, shape: tuple[int, ...]) -> Any:
     if np.shape(x) == shape and shape and not x.flags.forc:
         return np.copy(x)  # see `renewed`
-    return np.reshape(x, shape)
+    return x.reshape(shape) if type(x) is ndarray else np.reshape(x, shape)
 
 
 RESHAPE: Linear = linear(
@@ -81,10 +84,15 @@ def flat(x: Array) -> Array:
 
 # ------------------------------------------------------------------------------ transpose
 
+
+def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
+    return axes if len(axes) == 2 else tuple(np.argsort(axes).tolist())
+
+
 TRANSPOSE: Linear = linear(
     "transpose",
-    lambda x, axes: np.transpose(x, axes),
-    lambda g, x, *, axes: transpose(g, tuple(np.argsort(axes).tolist())),
+    lambda x, axes: x.transpose(axes) if type(x) is ndarray else np.transpose(x, axes),
+    lambda g, x, *, axes: transpose(g, _inverse(axes)),
     lambda x, *, axes: ArrayType(tuple(x.shape[a] for a in axes), x.dtype),
     lambda size, xs, batched, params: transpose(xs[0], (0, *(a + 1 for a in params["axes"]))),
     sample=lambda: [
@@ -142,9 +150,21 @@ def _broadcast_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
     return broadcast_to(x, (size, *shape))
 
 
+FEW = 256  # elements; so many are written sooner than NumPy makes a view that repeats
+
+
+def _broadcast(x: Any, shape: tuple[int, ...]) -> Any:
+    if type(x) in SCALARS and 0 < math.prod(shape) <= FEW and shape:
+        out = np.empty(shape, x.dtype)
+        out.fill(x)
+        return out
+    return np.broadcast_to(x, shape)
+
+
+SCALARS = frozenset((np.float32, np.float64))
 BROADCAST: Linear = linear(
     "broadcast",
-    lambda x, shape: np.broadcast_to(x, shape),
+    _broadcast,
     lambda g, x, *, shape: conform(g, x),
     _broadcast_type,
     _broadcast_batch,

@@ -134,7 +134,14 @@ def sum(
 # ----------------------------------------------------------------------------------- mean
 
 
+PRECISE = frozenset((np.dtype(np.float32), np.dtype(np.float64)))
+
+
 def _mean(x: Any, *mask: Any, axes: Axes, keepdims: bool, dtype: Any) -> Any:
+    if not mask and dtype is None and type(x) is np.ndarray and x.dtype in PRECISE:
+        count = extent(x.shape, axes)
+        if 0 < count < 1 << 24:  # what np.mean computes, without its questions
+            return _add_reduce(x, axes, None, None, keepdims) / x.dtype.type(count)
     return np.mean(x, axis=axes, dtype=dtype, keepdims=keepdims, **keywords(mask))
 
 
@@ -152,7 +159,9 @@ def wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def _mean_transpose(g: Any, x: ArrayType, *mask: Any, axes: Axes, **_: Any) -> Any:
     own = type_of(g).dtype
-    g = reshape(cast(g, wide(own)), kept(x.shape, axes))
+    g = cast(g, wide(own))
+    if len(axes) < x.ndim or mask:
+        g = reshape(g, kept(x.shape, axes))
     count = counted(x, mask, axes)
     c = divide(g, maximum(count, 1.0)) if mask else divide(g, larger(count, 1.0))
     c = broadcast_to(cast(c, x.dtype), x.shape)

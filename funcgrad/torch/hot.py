@@ -9,6 +9,7 @@ same results and nodes.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -87,7 +88,9 @@ def _write(prim: Any, mask: int, number: bool, base: NodeClass) -> Record:
         )
         text = text.replace("a, b = t.value, u.value", "a = t.value")
         text = text.replace("p, q =", "p, =").replace("out, a, b = self", "out, a = self")
-    scope |= {"prim": prim, "ufunc": prim.ufunc, "modes": modes, "new": new, "seq": seq}
+    # of powers Python's operator knows squares and roots
+    ufunc = prim.impl if prim.impl is operator.pow else prim.ufunc
+    scope |= {"prim": prim, "ufunc": ufunc, "modes": modes, "new": new, "seq": seq}
     scope |= {"ROOT": ROOT, "RootTracer": RootTracer, "Tensor": Tensor, "EMPTY": EMPTY}
     scope["Base"] = base
     exec(compile(text, f"<funcgrad.torch {prim.name}>", "exec"), scope)
@@ -110,7 +113,8 @@ def _fields(
     fields = {
         "saved": _listed(saved),
         "origins": _listed([t or "None" for t in watched] + numbers),
-        "counts": _listed([COUNT.format(t) if t else "0" for t in watched] + ["0"] * len(numbers)),
+        "counts": (COUNTS if all(watched) and len(watched) == 2 else "")
+        + _listed([COUNT.format(t) if t else "0" for t in watched] + ["0"] * len(numbers)),
         "made": "(r.version, 0)" if flags[0] and names[0] else "None",
     }
     varying = {
@@ -125,6 +129,7 @@ def _fields(
 
 
 COUNT = "0 if {0}.held_version is None else {0}.held_version.so_far"
+COUNTS = "(0, 0) if t.held_version is None and u.held_version is None else "
 
 
 def _listed(items: list[str]) -> str:
@@ -159,12 +164,12 @@ def unary(op: Any, node: NodeClass, general: Any) -> Any:
     return function
 
 
-def binary(op: Any, node: NodeClass, general: Any) -> Any:
-    """As `unary`, of a tensor and a tensor of the same kind or a Python number."""
+def binary(op: Any, node: NodeClass, general: Any, tensors: bool = True) -> Any:
+    """As `unary`, of a tensor and a Python number or, with `tensors`, a tensor of its kind."""
     prim = op.primitive
     recorders: list[Record | None] = [None] * 6
 
-    def operator(x: Tensor, y: Any) -> Any:
+    def dunder(x: Tensor, y: Any) -> Any:
         call = modes.hot
         if call is None or x._link is not None:
             return general(x, y)
@@ -172,10 +177,13 @@ def binary(op: Any, node: NodeClass, general: Any) -> Any:
         if type(t) is not RootTracer or (kind := t.kind) is None:
             return general(x, y)
         if isinstance(y, Tensor):
-            if y._link is None:
+            if y._link is None and tensors:
                 u = y._t
                 if type(u) is RootTracer and u.kind is kind:
-                    mask = (t.node is not None) | (u.node is not None) << 1
+                    if t.node is None:
+                        mask = 0 if u.node is None else 2
+                    else:
+                        mask = 1 if u.node is None else 3
                     return (recorders[mask] or written(mask))(call, t, u)
         elif type(y) is float or type(y) is int:
             mask = 4 if t.node is None else 5
@@ -186,4 +194,4 @@ def binary(op: Any, node: NodeClass, general: Any) -> Any:
         record = recorders[mask] = _write(prim, mask & 3, mask >= 4, node)
         return record
 
-    return operator
+    return dunder

@@ -574,7 +574,34 @@ class RootTape(Tape):
                 xs.append(a)
         return tuple(nodes), xs, mask
 
+    def record_one(self, prim: Primitive, x: Array, params: Params) -> Any:
+        """`record` for one operand, a tensor's."""
+        parent, held = x.node, x.held_version
+        y = prim.impl(x.value, **params)
+        if parent is None or not prim.differentiable:
+            return y
+        keeps_output, keeps = prim.saved_flags(1, 1)
+        if keeps and held is not None and held.inference:
+            raise RuntimeError(INFERENCE_SAVED)
+        saved = (y if keeps_output else None, x.value if keeps else None)
+        out = self.record_node(prim, (parent,), params, saved, (type_of_raw(x.value),), y)
+        if type(out) is RootTracer:
+            node = out.node
+            if keeps_output:
+                node.made = (out.version, 0)
+        elif type(out) is tuple and (tracers := [o for o in out if type(o) is RootTracer]):
+            node = tracers[0].node.parents[0]
+        else:
+            return out
+        node.origins = (x if keeps else None,)
+        node.counts = (0 if held is None or not keeps else held.so_far,)
+        if modes.saved_hooks:
+            PACKING[0](node, (x,), out)
+        return out
+
     def record(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
+        if len(args) == 1 and type(args[0]) is RootTracer and not isinstance(prim, Composite):
+            return self.record_one(prim, args[0], params)
         nodes, xs, mask = self.split(args)
         if not mask or not prim.differentiable:
             return bind(prim, xs, params)

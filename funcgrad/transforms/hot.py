@@ -58,8 +58,7 @@ def record(x, y):
 
 PULL = """
         c = {term}
-        old = cts.get({parent})
-        cts[{parent}] = c if old is None else old + c
+        cts[{parent}] = cts[{parent}] + c if {parent} in cts else c
 """
 
 

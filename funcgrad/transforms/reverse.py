@@ -105,7 +105,7 @@ def _pull(
             continue
         if type(g) is Buffer:
             g = g.array
-        if quick and type(g) in PLAIN:
+        if quick and (type(g) is ndarray or type(g) in PLAIN):
             node.pull_quick(cts, g)
         else:
             node.pull(cts, dense(g))

@@ -78,8 +78,7 @@ def computed(core: Callable[..., Any], *xs: Any, **params: Any) -> Any:
             xs, core, params = _cast_inside(core, xs, params)
             break
     try:
-        with np.errstate(all="ignore"):
-            return core(*xs, **params)
+        return modes.silent.copy().run(core, *xs, **params)
     except ValueError as error:
         if type(error) is not ValueError or "broadcast" not in str(error):
             raise

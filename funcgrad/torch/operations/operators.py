@@ -99,16 +99,17 @@ SWAPPED: dict[str, Any] = {
     "truediv": _over,
 }
 HOT = {
-    "add": (ops.add, arithmetic.ADD),
-    "sub": (ops.subtract, arithmetic.SUB),
-    "mul": (ops.multiply, arithmetic.MUL),
-    "truediv": (ops.divide, arithmetic.DIV),
+    "add": (ops.add, arithmetic.ADD, True),
+    "sub": (ops.subtract, arithmetic.SUB, True),
+    "mul": (ops.multiply, arithmetic.MUL, True),
+    "truediv": (ops.divide, arithmetic.DIV, True),
+    "pow": (ops.power, arithmetic.POW_NUMBER, False),
 }
 
 
-def _fast(core: Any, node: Any, name: str) -> Any:
+def _fast(core: Any, node: Any, tensors: bool, name: str) -> Any:
     """An operator with the hot path in front."""
-    dunder = hot.binary(core, node, getattr(Tensor, name))
+    dunder = hot.binary(core, node, getattr(Tensor, name), tensors)
     dunder.__name__ = dunder.__qualname__ = name
     return dunder
 
@@ -122,9 +123,9 @@ for _name in ("lt", "le", "gt", "ge"):
     setattr(Tensor, f"__{_name}__", _ordering(getattr(comparison, _name), f"__{_name}__"))
 for _name in ("eq", "ne"):
     setattr(Tensor, f"__{_name}__", _equality(getattr(comparison, _name), f"__{_name}__"))
-for _name, (_core, _node) in HOT.items():
+for _name, (_core, _node, _tensors) in HOT.items():
     for _dunder in (
         (f"__{_name}__", f"__r{_name}__") if _name in ("add", "mul") else (f"__{_name}__",)
     ):
-        setattr(Tensor, _dunder, _fast(_core, _node, _dunder))
+        setattr(Tensor, _dunder, _fast(_core, _node, _tensors, _dunder))
 install(__neg__=arithmetic.neg, __pos__=arithmetic.positive, __invert__=_inverted)
