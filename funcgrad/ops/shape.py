@@ -34,9 +34,11 @@ def _reshape_type(x: ArrayType, *, shape: tuple[int, ...]) -> ArrayType:
 
 
 def _reshape_impl(x: Any, shape: tuple[int, ...]) -> Any:
-    if np.shape(x) == shape and shape and not x.flags.forc:
+    if type(x) is not ndarray:
+        return np.reshape(x, shape)
+    if x.shape == shape and not x.flags.forc:
         return np.copy(x)  # see `renewed`
-    return x.reshape(shape) if type(x) is ndarray else np.reshape(x, shape)
+    return x.reshape(shape)
 
 
 RESHAPE: Linear = linear(
