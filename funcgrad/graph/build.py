@@ -21,7 +21,7 @@ from funcgrad.errors import AbstractValueError, located, user_line
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.graph.live import demanded, live
 
-__all__ = ["Stage", "StageTracer", "stage"]
+__all__ = ["Stage", "StageTracer", "distinct", "stage"]
 
 
 class StageTracer(Tracer):
@@ -134,11 +134,13 @@ class Stage(Trace):
         return self.adopted[id(a)][0]
 
     def _hoist(self, a: np.ndarray[Any, Any]) -> Var:
-        content = blake2b(np.ascontiguousarray(a).tobytes(), digest_size=16).digest()
+        once = distinct(a)
+        content = blake2b(np.ascontiguousarray(once).tobytes(), digest_size=16).digest()
         key = (id(a), content)
         if key not in self.constants:
             self.used.append(a)
-            self.constants[key] = (self.var(type_of(a)), a.copy("K"), a)
+            kept = np.broadcast_to(once.copy("K"), a.shape) if once is not a else a.copy("K")
+            self.constants[key] = (self.var(type_of(a)), kept, a)
         return self.constants[key][0]
 
     def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
@@ -171,6 +173,13 @@ class Stage(Trace):
         except TypeError:
             return None
         return key
+
+
+def distinct(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An array without the elements that a broadcast repeats: what cotangents begin with."""
+    if 0 not in a.strides or a.size < 2:
+        return a
+    return a[tuple(slice(0, 1) if s == 0 else slice(None) for s in a.strides)]
 
 
 def finish(

@@ -12,6 +12,7 @@ import numpy as np
 
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import ArrayType
+from funcgrad.graph.build import distinct
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.ops.shape import BROADCAST
 from funcgrad.passes.rewrite import Rewriter, rewrite
@@ -21,7 +22,7 @@ __all__ = ["constants", "uniform"]
 
 def uniform(array: Any) -> Any:
     """The one element of an array that holds nothing else, as a NumPy scalar; None if it does."""
-    array = np.asarray(array)
+    array = distinct(np.asarray(array))
     if array.size == 0 or array.dtype.hasobject:
         return None
     first = array.reshape(-1)[:1].copy()
