@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.compile.backend import Backend
-from funcgrad.compile.host import Executable, compile_graph
+from funcgrad.compile.executable import Executable, compile_graph
 from funcgrad.compile.watch import Watch
 from funcgrad.config import config
 from funcgrad.graph.interpret import evaluate
@@ -37,15 +37,15 @@ def _llvm() -> Backend:
     return LLVM()
 
 
-def executable(graph: Graph) -> Executable:
-    """The compiled form of a graph, made at the first call."""
-    key = ("executable", config.avx512)
+def executable(graph: Graph, donated: tuple[int, ...] = ()) -> Executable:
+    """The compiled form of a graph, made at the first call; see `compile_graph`."""
+    key = ("executable", config.avx512, donated)
     found: Executable | None = graph.derived.get(key)
     if found is None:
         with _lock:
             found = graph.derived.get(key)
             if found is None:
-                found = graph.derived[key] = compile_graph(graph, _llvm())
+                found = graph.derived[key] = compile_graph(graph, _llvm(), donated)
     return found
 
 

@@ -1,199 +1,33 @@
 """The host program: straight-line Python that runs kernels, and NumPy for everything else.
 
-A graph is fused, each region lowered and built, intermediate values are given places in one block
-of memory, and a Python function is written that fills in the addresses of arguments and results and
-runs the steps. An operation without a native form runs as its primitive does, so no graph is
-refused. Several threads may run an executable at once: each takes a workspace of its own.
+It fills in the addresses of arguments and results and runs the steps of a plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from funcgrad.compile.backend import Backend
-from funcgrad.compile.loops import Kernel, show
-from funcgrad.compile.lower import Argument, Lowered, lower
-from funcgrad.compile.memory import address_of, aligned
-from funcgrad.compile.scalars import moves, reduces, resolve
-from funcgrad.errors import GraphError
-from funcgrad.graph.interpret import evaluate
-from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
-from funcgrad.passes.buffers import Lifetime, place
-from funcgrad.passes.fuse import Plan, fuse
-from funcgrad.passes.pipeline import optimize
+from funcgrad.compile.code import Argument
+from funcgrad.compile.loops import Kernel
+from funcgrad.compile.memory import address_of
+from funcgrad.compile.places import is_spread, takes_out
+from funcgrad.graph.ir import Atom, Equation, Literal, Var
 from funcgrad.passes.region import Region
 
-__all__ = ["Executable", "compile_graph"]
+if TYPE_CHECKING:
+    from funcgrad.compile.executable import Executable
+
+__all__ = ["PARALLEL_WORK", "write_program"]
 
 PARALLEL_WORK = 600_000  # additions, some 60–100 µs: less does not pay for waking a thread
 
 
-def compile_graph(graph: Graph, backend: Backend) -> Executable:
-    """The executable of a graph."""
-    small = optimize(graph)
-
-    def elementwise(e: Equation) -> bool:
-        return moves(e) or resolve(e, backend.functions) is not None
-
-    return Executable(graph, fuse(small, elementwise, reduces), backend)
-
-
-class Executable:
-    """A compiled graph: call it with the inputs of the graph, get its outputs.
-
-    Attributes
-    ----------
-    source : str
-        The host program.
-    lowered : list
-        The regions as loop nests.
-    shared : tuple of int
-        The outputs that are inputs, or show the memory of an earlier output.
-    """
-
-    def __init__(self, graph: Graph, plan: Plan, backend: Backend) -> None:
-        self.graph, self.plan, self.backend = graph, plan, backend
-        self.lowered = {
-            id(step): lower(plan, step, backend.functions, f"k{k}")
-            for k, step in enumerate(s for s in plan.steps if isinstance(s, Region))
-        }
-        self.kernels = [k for low in self.lowered.values() for k in _kernels(low)]
-        self.code = backend.compile(self.kernels) if self.kernels else None
-        self.idle: list[Workspace] = []
-        self.uses_numpy = any(not isinstance(s, Region) for s in plan.steps)
-        writer = _Writer(self)
-        self.source, self.names = writer.write()
-        self.shared = writer.shared()
-        self.layout = writer.layout
-        exec(compile(self.source, f"<program of graph {graph.digest()[:8]}>", "exec"), self.names)
-        self.program: Callable[..., tuple[Any, ...]] = self.names["program"]
-
-    def __call__(self, *leaves: Any) -> tuple[Any, ...]:
-        try:
-            w = self.idle.pop()
-        except IndexError:
-            w = Workspace(self)
-        if self.uses_numpy:
-            with np.errstate(all="ignore"):  # backward equations meet inf and NaN, masked later
-                found = self.program(w, *leaves)
-        else:
-            found = self.program(w, *leaves)
-        self.idle.append(w)  # not after an exception: what it left half done goes with it
-        return found
-
-    def interpret(self, *leaves: Any) -> tuple[Any, ...]:
-        """The reference, for arguments that are not of the types of the graph."""
-        with np.errstate(all="ignore"):
-            return evaluate(self.graph, *leaves)
-
-    def fail(self, leaves: Sequence[Any]) -> None:
-        """An index was out of bounds: let NumPy say which."""
-        evaluate(self.graph, *leaves)
-        raise GraphError("a kernel found an index out of bounds that NumPy takes")
-
-    def show(self) -> str:
-        """The optimised graph, the host program, the loops, and the text of the backend."""
-        loops = "\n\n".join(map(show, self.kernels))
-        text = self.backend.text(self.kernels) if self.kernels else ""
-        return "\n\n".join([str(self.plan.graph), self.source, loops, text])
-
-    def explain(self) -> str:
-        """What became one kernel, what runs in NumPy, and why."""
-        lines = []
-        for step in self.plan.steps:
-            if isinstance(step, Region):
-                low = self.lowered[id(step)]
-                names = " ".join(e.prim.name for e in step.equations)
-                lanes = "rows" if low.layout.across else "elements"
-                shape = f"{low.layout.rows} rows in {low.layout.chunks} chunks, lanes over {lanes}"
-                count = len(step.equations)
-                lines.append(
-                    f"{low.kernel.name}: {count} operations in one kernel, {shape}: {names}"
-                )
-            else:
-                types = ", ".join(str(a.type) for a in step.inputs)
-                lines.append(f"NumPy: {step.prim.name} of {types}")
-        return "\n".join([*lines, *self.plan.notes])
-
-
-def _kernels(low: Lowered) -> list[Kernel]:
-    return [low.kernel] if low.finish is None else [low.kernel, low.finish]
-
-
-class Workspace:
-    """The memory of one run: intermediate values, and the arguments of every kernel."""
-
-    def __init__(self, executable: Executable) -> None:
-        layout = executable.layout
-        self.block = aligned(layout.total)
-        self.flag = np.zeros(1, np.int64)
-        self.arrays = {
-            v: self.block[start : start + _bytes(v)].view(v.type.dtype).reshape(v.type.shape)
-            for v, start in layout.places.items()
-        }
-        self.arguments = [self._fill(executable, *each) for each in layout.calls]
-        for name, number in layout.names.items():
-            setattr(self, name, self.arguments[number])
-        for v, name in layout.values.items():
-            setattr(self, name, self.arrays[v])
-        self.tables = []
-        for name, calls in layout.tables.items():
-            table = []
-            for number, kernel, chunks in calls:
-                assert executable.code is not None
-                arguments = address_of()(self.arguments[number])
-                table += [executable.code.address(kernel), arguments, chunks]
-            self.tables.append(np.array([*table, 0], np.int64))
-            setattr(self, name, address_of()(self.tables[-1]))
-        for name, number in layout.names.items():
-            setattr(self, f"{name}_at", address_of()(self.arguments[number]))
-
-    def _fill(
-        self,
-        executable: Executable,
-        kernel: Kernel,
-        arguments: Sequence[Argument],
-        integers: Sequence[int],
-        numbers: Sequence[Any],
-        partials: dict[str, int],
-        direct: dict[str, Var],
-    ) -> np.ndarray[Any, Any]:
-        address = address_of()
-        words = [0] * len(arguments) + list(integers)
-        for k, a in enumerate(arguments):
-            if a.role == "partial" and a.name not in direct:
-                words[k] = address(self.block) + partials[str(a.var)]
-            elif a.var in self.arrays:
-                words[k] = address(self.arrays[a.var])
-            elif a.var in executable.layout.constants:
-                words[k] = address(executable.layout.constants[a.var])
-        for x in numbers:
-            word = np.zeros(1, np.int64)
-            word.view(x.dtype)[0] = x
-            words.append(int(word[0]))
-        if kernel.requires:
-            words.append(address(self.flag))
-        return np.array(words, np.int64)
-
-
-def _bytes(v: Var) -> int:
-    return v.type.size * v.type.dtype.itemsize
-
-
-class _Layout:
-    """Where everything lies in a workspace."""
-
-    def __init__(self) -> None:
-        self.places: dict[Var, int] = {}
-        self.total = 0
-        self.constants: dict[Var, np.ndarray[Any, Any]] = {}
-        self.calls: list[Any] = []
-        self.names: dict[str, int] = {}
-        self.values: dict[Var, str] = {}
-        self.tables: dict[str, list[tuple[int, str, int]]] = {}
+def write_program(executable: Executable) -> tuple[str, dict[str, Any]]:
+    """The text of the program, a function of a workspace and the inputs, and what it names."""
+    return _Writer(executable).write()
 
 
 class _Writer:
@@ -201,9 +35,12 @@ class _Writer:
 
     def __init__(self, executable: Executable) -> None:
         self.executable = executable
-        self.plan = executable.plan
+        self.plan, self.layout, self.places = (
+            executable.plan,
+            executable.layout,
+            executable.places,
+        )
         self.graph = executable.plan.graph
-        self.layout = _Layout()
         self.lines: list[str] = []
         self.names: dict[str, Any] = {
             "ndarray": np.ndarray,
@@ -227,14 +64,8 @@ class _Writer:
         self.names[name] = value
         return name
 
-    # ------------------------------------------------------------------------------ planning
-
     def write(self) -> tuple[str, dict[str, Any]]:
-        graph, layout = self.graph, self.layout
-        layout.constants = {v: np.ascontiguousarray(a) for v, a in graph.constants}
-        self.leaves = {v: f"x{k}" for k, v in enumerate(graph.inputs)}
-        self.bases_out = self.output_bases()
-        self.plan_memory()
+        self.leaves = {v: f"x{k}" for k, v in enumerate(self.graph.inputs)}
         self.lines.append(f"def program(w, {', '.join(self.leaves.values())}):")
         self.enter()
         self.steps()
@@ -248,84 +79,12 @@ class _Writer:
     def add(self, line: str) -> None:
         self.lines.append("    " + line)
 
-    def output_bases(self) -> set[Var]:
-        """What is handed out, so that every call needs fresh memory for it."""
-        found = set()
-        for o in self.graph.outputs:
-            if isinstance(o, Var) and o not in self.plan.uniform:
-                view = self.plan.views[o]
-                if _is_spread(view.strides, view.shape) or view.base.type.shape == ():
-                    continue  # copied
-                found.add(view.base)
-        return found - set(self.graph.inputs) - set(self.layout.constants)
-
-    def shared(self) -> tuple[int, ...]:
-        seen = set(self.graph.inputs)
-        found = []
-        for k, o in enumerate(self.graph.outputs):
-            if isinstance(o, Var) and o.type.shape and o not in self.plan.uniform:
-                base = self.plan.views[o].base
-                if base in seen and (o in seen or base not in self.graph.inputs):
-                    found.append(k)
-                seen.add(base)
-        return tuple(found)
-
-    def reads(self, step: Region | Equation) -> list[Var]:
-        """What a step reads from memory."""
-        if isinstance(step, Region):
-            low = self.executable.lowered[id(step)]
-            arguments = [*low.arguments, *low.finish_arguments]
-            return [a.var for a in arguments if a.var is not None]
-        found = []
-        for a in step.inputs:
-            if isinstance(a, Var) and a not in self.plan.uniform:
-                found.append(self.plan.views[a].base)
-        return found
-
-    def writes(self, step: Region | Equation) -> list[Var]:
-        if isinstance(step, Region):
-            return [v for e in step.equations for v in e.outputs if v in self.plan.escaping]
-        return list(step.outputs) if _takes_out(step) else []
-
-    def plan_memory(self) -> None:
-        """Places for intermediate values and partial results."""
-        steps = self.plan.steps
-        born: dict[Var, int] = {}
-        dies: dict[Var, int] = {}
-        for k, step in enumerate(steps):
-            for v in self.writes(step):
-                if v not in self.bases_out:
-                    born[v] = dies[v] = k
-            for v in self.reads(step):
-                if v in born:
-                    dies[v] = k
-        for o in self.graph.outputs:
-            if isinstance(o, Var) and o not in self.plan.uniform:
-                base = self.plan.views[o].base
-                if base in born:
-                    dies[base] = len(steps)
-        keys: list[Any] = list(born)
-        lives = [Lifetime(_bytes(v), born[v], dies[v]) for v in born]
-        self.partials: dict[tuple[int, str], int] = {}
-        for k, step in enumerate(steps):
-            if isinstance(step, Region):
-                low = self.executable.lowered[id(step)]
-                for a in low.arguments:
-                    if a.role == "partial" and a.name not in low.direct:
-                        keys.append((k, str(a.var)))
-                        lives.append(Lifetime(a.size * np.dtype(a.dtype).itemsize, k, k))
-        offsets, self.layout.total = place(lives)
-        for key, offset in zip(keys, offsets, strict=True):
-            if isinstance(key, Var):
-                self.layout.places[key] = offset
-            else:
-                self.partials[key] = offset
-
     # ------------------------------------------------------------------------------- values
 
     def enter(self) -> None:
         """Arguments that kernels read, as arrays in C order."""
-        wanted = {v for step in self.plan.steps for v in self.reads(step)}
+        wanted = {v for step in self.plan.steps for v in self.places.reads(step)}
+        wanted |= set(self.places.reused.values())
         for o in self.graph.outputs:
             if isinstance(o, Var) and o not in self.plan.uniform:
                 wanted.add(self.plan.views[o].base)
@@ -342,7 +101,12 @@ class _Writer:
         self.add(f"if type({x}) is not ndarray or {x}.dtype != {dtype} or {x}.shape != {shape}:")
         self.add(f"    return interpret({', '.join(self.leaves.values())})")
         self.add(f"{name} = {x}")
-        self.add(f"if not ({x}.flags.c_contiguous and {x}.flags.aligned):")
+        flags = f"{x}.flags.c_contiguous and {x}.flags.aligned"
+        if v in self.places.reused.values():  # what others read must not change with it
+            self.names["overlap"] = _overlap
+            others = ", ".join(other for other in self.leaves.values() if other != x)
+            flags += f" and {x}.flags.writeable and not overlap({x}, ({others},))"
+        self.add(f"if not ({flags}):")
         self.add(f"    {name} = {x}.copy('C')")
 
     def enter_scalar(self, name: str, x: str, v: Var) -> None:
@@ -355,10 +119,12 @@ class _Writer:
         if v in self.text:
             return self.text[v]
         self.count += 1
-        if v in self.layout.places:
+        if v in self.places.offsets:
             name = f"t{self.count}"
             self.layout.values[v] = name
             self.text[v] = f"w.{name}"
+        elif v in self.places.reused:
+            self.text[v] = self.name_of(self.places.reused[v])
         else:
             self.text[v] = f"r{self.count}"
             shape, dtype = self.constant(v.type.shape), self.constant(v.type.dtype)
@@ -412,7 +178,7 @@ class _Writer:
                 base = self.value(o)
             return f"asarray({base}).item()" if weak else f"asarray({base})[()]"
         text = self.value(o)
-        owned = view.base in self.bases_out and not _is_spread(view.strides, view.shape)
+        owned = view.base in self.places.handed_out and not is_spread(view.strides, view.shape)
         return text if owned else f"{text}.copy()"
 
     # -------------------------------------------------------------------------------- steps
@@ -438,7 +204,7 @@ class _Writer:
 
     def region(self, k: int, step: Region, waiting: list[tuple[int, str, int]]) -> None:
         low = self.executable.lowered[id(step)]
-        partials = {name: at for (n, name), at in self.partials.items() if n == k}
+        partials = {name: at for (n, name), at in self.places.partials.items() if n == k}
         main = self.arguments(
             low.kernel, low.arguments, low.integers, low.numbers, partials, low.direct
         )
@@ -475,7 +241,7 @@ class _Writer:
         self.layout.calls.append((kernel, arguments, integers, numbers, partials, direct))
         self.layout.names[f"k{number}"] = number
         for k, a in enumerate(arguments):
-            fixed = a.var in self.layout.places or a.var in self.layout.constants
+            fixed = a.var in self.places.offsets or a.var in self.layout.constants
             if (a.role == "partial" and a.name not in direct) or fixed:
                 continue
             assert a.var is not None
@@ -485,7 +251,7 @@ class _Writer:
     def host_step(self, e: Equation) -> None:
         """An operation in NumPy, into planned memory where it takes `out`."""
         args = [self.value(a) for a in e.inputs]
-        if _takes_out(e):
+        if takes_out(e):
             (v,) = e.outputs
             self.add(f"{self.out_call(e, args, self.name_of(v))}")
             return
@@ -508,7 +274,7 @@ class _Writer:
         """Whether a kernel or a view reads the memory of what NumPy made."""
         for step in self.plan.steps:
             if isinstance(step, Region):
-                if v in self.reads(step):
+                if v in self.places.reads(step):
                     return True
             elif any(self.is_view_of(a, v) for a in step.inputs):
                 return True
@@ -537,21 +303,10 @@ class _Writer:
         return f"{name}({', '.join(args)}, out={out})"
 
 
+def _overlap(x: np.ndarray[Any, Any], others: Sequence[Any]) -> bool:
+    return any(type(y) is np.ndarray and np.may_share_memory(x, y) for y in others)
+
+
 def _own(x: Any) -> Any:
     """What an operation returned, but never a view: its memory may be used for something else."""
     return x.copy() if type(x) is np.ndarray and x.base is not None else x
-
-
-def _takes_out(e: Equation) -> bool:
-    """Whether NumPy can write the result of an equation into memory that is given to it."""
-    if e.prim.name == "place":
-        return e.outputs[0].type.shape != ()
-    if e.prim.name not in ("matmul", "dot", "concatenate"):
-        return False
-    out = e.outputs[0].type
-    return out.ndim > 0 and out.size > 0 and all(a.type.dtype == out.dtype for a in e.inputs)
-
-
-def _is_spread(strides: Sequence[int], shape: Sequence[int]) -> bool:
-    """Whether elements of a view share memory."""
-    return any(s == 0 and n > 1 for s, n in zip(strides, shape, strict=True))

@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.compile.host import PARALLEL_WORK, Executable
+from funcgrad.compile.executable import Executable
+from funcgrad.compile.host import PARALLEL_WORK
 from funcgrad.compile.llvm.entry import (
+    Apart,
     At,
     Buffer,
     Copy,
     Fixed,
+    Given,
     Leaf,
     Made,
     Number,
@@ -30,6 +33,7 @@ from funcgrad.compile.llvm.entry import View as Window
 from funcgrad.compile.loops import Kernel
 from funcgrad.compile.lower import Argument
 from funcgrad.compile.memory import address_of
+from funcgrad.compile.places import bytes_of
 from funcgrad.graph.ir import Atom, Literal, Var
 from funcgrad.passes.region import Region
 from funcgrad.passes.views import View
@@ -93,6 +97,9 @@ class _Writer:
         self.constants = {**self.layout.constants, **{v: _readable(v, x) for v, x in held}}
         self.buffers: list[Buffer] = []
         self.made: dict[Var, int] = {}
+        self.reused = executable.places.reused
+        if not self.leaves.keys() >= set(self.reused.values()):
+            raise _NoProgram
         self.copies: list[Copy] = []
         self.out: set[int] = set()  # buffers that results show
 
@@ -108,8 +115,9 @@ class _Writer:
         steps = self.steps()
         outputs = [self.output(o) for o in self.plan.graph.outputs]
         work = sum(low.work for low in executable.lowered.values())
+        reused = {self.leaves[v] for v in self.reused.values()}
         return Program(
-            [Leaf(t.shape, t.dtype, t.weak) for t in types],
+            [Leaf(t.shape, t.dtype, t.weak, "C", k in reused) for k, t in enumerate(types)],
             self.buffers,
             [*steps, *self.copies],
             outputs,
@@ -119,6 +127,7 @@ class _Writer:
             names,
             work > LONG_WORK,
             (executable, self.constants),
+            tuple(self.apart(v) for v in self.reused.values()),
         )
 
     def steps(self) -> list[Step]:
@@ -160,6 +169,8 @@ class _Writer:
         """Where the memory of a base is."""
         if v in self.leaves:
             return At("leaf", self.leaves[v])
+        if v in self.reused:
+            return At("leaf", self.leaves[self.reused[v]])
         if v in self.constants:
             return address_of()(self.constants[v])
         if v in self.layout.places:
@@ -171,6 +182,12 @@ class _Writer:
             self.made[v] = len(self.buffers)
             self.buffers.append(Buffer(v.type.shape, v.type.dtype))
         return self.made[v]
+
+    def apart(self, v: Var) -> Apart:
+        """The memory of a donated input, and what must not lie in it."""
+        others = [(At("leaf", k), bytes_of(w)) for w, k in self.leaves.items() if w is not v]
+        held = [(address_of()(x), x.nbytes) for w, x in self.constants.items()]
+        return Apart(At("leaf", self.leaves[v]), bytes_of(v), [*others, *held])
 
     def output(self, o: Atom) -> Any:
         if isinstance(o, Literal):
@@ -184,6 +201,8 @@ class _Writer:
                 self.buffers.append(Buffer(kind.shape, kind.dtype, "C", value))
                 return Made(len(self.buffers) - 1)
             return Fixed(value.item() if kind.weak else value[()])
+        if o in self.reused:
+            return Given(self.leaves[self.reused[o]])
         view = self.plan.views[o]
         at = self.place(view.base)
         if isinstance(at, int):

@@ -17,7 +17,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.compile.execute import executable
 from funcgrad.config import config
-from funcgrad.core.tracer import concrete, operand, running, type_of
+from funcgrad.core.tracer import Tracer, concrete, operand, running, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.graph.build import Stage, finish
 from funcgrad.graph.ir import Graph, Var
@@ -28,7 +28,7 @@ from funcgrad.transforms.captures import Captures, capture
 from funcgrad.transforms.quick import Quick
 from funcgrad.transforms.results import handed_back, unshared
 from funcgrad.transforms.sizes import SizeChanged, Sizes, numbers_after, sizes_of
-from funcgrad.transforms.static import Static, typed
+from funcgrad.transforms.static import Donated, Static, typed
 
 __all__ = ["ShapeDtypeStruct", "eval_shape", "jit", "make_graph"]
 
@@ -135,12 +135,9 @@ def stage_flat(
 class Jitted:
     """A function that runs from its graph; made by `jit`."""
 
-    def __init__(
-        self, f: Function, static_argnums: Sequence[int], static_argnames: Sequence[str]
-    ) -> None:
+    def __init__(self, f: Function, static: Static, donated: Donated) -> None:
         functools.update_wrapper(self, f, updated=())
-        self.fun = f
-        self.static = Static(f, static_argnums, static_argnames)
+        self.fun, self.static, self.donated = f, static, donated
         self.cache: OrderedDict[Hashable, Staged] = OrderedDict()
         self.quick = Quick(self.static)
 
@@ -163,32 +160,41 @@ class Jitted:
                 entry, leaves = known
                 return entry.build(entry.run(*leaves, *entry.captured))
         leaves, captures, staged = self._staged(args, kwargs)
-        if quick is not None and staged.reusable and not staged.sizes:
+        run = None
+        if quick is not None and not staged.sizes and all(map(_is_raw, leaves)):
+            run = executable(staged.graph, self.donated.leaves(args, kwargs, self.static))
+        if quick is not None and run is not None and staged.reusable:
             held = tuple(captures.arrays[i] for i in staged.captured)
-            quick.add(args, kwargs, executable(staged.graph), captures, held, staged.out)
+            quick.add(args, kwargs, run, captures, held, staged.out)
         while True:
             try:
-                return self._run(leaves, captures, staged)
+                return self._run(leaves, captures, staged, run)
             except SizeChanged as change:
                 if change.mark not in dict(staged.sizes):
                     raise  # it belongs to a function around this one
                 now = numbers_after(staged.sizes, change)
             leaves, captures, staged = self._staged(args, kwargs, now)
 
-    def _run(self, leaves: Sequence[Array], captures: Captures, staged: Staged) -> Any:
+    def _run(
+        self, leaves: Sequence[Array], captures: Captures, staged: Staged, run: Any = None
+    ) -> Any:
         held = (captures.arrays[i] for i in staged.captured)
         operands = [*leaves, *staged.adopted, *held]
-        found: Sequence[Any] = call_graph(staged.graph, *operands)
+        found: Sequence[Any] = (
+            call_graph(staged.graph, *operands) if run is None else run(*operands)
+        )
         if not running.count:  # else aliases are what a write has to be seen by
-            found = self._apart(staged.graph, found, operands)
+            found = self._apart(staged.graph, found, operands, run)
         return handed_back(staged.out, found, operands)
 
     @staticmethod
-    def _apart(graph: Graph, found: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
+    def _apart(
+        graph: Graph, found: Sequence[Any], operands: Sequence[Any], run: Any
+    ) -> Sequence[Any]:
         """The results in memory that is nobody else's."""
         if config.backend == "interpreter":
             return own(found, (*operands, *(a for _, a in graph.constants)))
-        return unshared(found, executable(graph).shared)
+        return unshared(found, (run or executable(graph)).shared)
 
     def show(self, *args: Any, **kwargs: Any) -> str:
         """The graph for these arguments, the program, loops and native code made of it, as text."""
@@ -299,6 +305,8 @@ def jit(
     *,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    donate_argnames: str | Sequence[str] = (),
 ) -> Any:
     """`f` traced to a graph for each kind of arguments, and run from the graph.
 
@@ -309,6 +317,11 @@ def jit(
         shapes, dtypes and static values, on abstract arrays.
     static_argnums, static_argnames : optional
         Arguments that are hashable constants: another value traces anew.
+    donate_argnums, donate_argnames : optional
+        Arguments whose memory may be used for results of the same shape and dtype: their arrays
+        are then written into and returned, and a loop ``state = step(state)`` needs no second
+        state. What they held before is lost, also if the call is interrupted. A donated array
+        that shares memory with another argument is left as it is.
 
     Returns
     -------
@@ -334,12 +347,30 @@ def jit(
     >>> import funcgrad as fg
     >>> fg.jit(fg.grad(lambda x: np.sum(x**2)))(np.array([1.0, 2.0]))
     array([2., 4.])
+    >>> step = fg.jit(lambda w, g: w - 0.5 * g, donate_argnums=0)
+    >>> w = np.array([1.0, 2.0])
+    >>> step(w, np.array([1.0, 1.0])) is w
+    True
     """
-    nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    if f is None:
-        return lambda g: Jitted(g, nums, names)
-    return Jitted(f, nums, names)
+    static = _positions(static_argnums), _names(static_argnames)
+    donated = _positions(donate_argnums), _names(donate_argnames)
+
+    def make(g: Function) -> Jitted:
+        return Jitted(g, Static(g, *static), Donated(g, *donated))
+
+    return make if f is None else make(f)
+
+
+def _is_raw(x: Any) -> bool:
+    return not isinstance(x, Tracer)
+
+
+def _positions(given: int | Sequence[int]) -> tuple[int, ...]:
+    return (given,) if isinstance(given, int) else tuple(given)
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _abstract(x: Any) -> ArrayType:

@@ -1,4 +1,6 @@
-"""Which arguments of a jitted function are static: hashable constants, never traced."""
+"""Which arguments of a jitted function are static, hashable constants that are never traced, and
+which are donated: their memory may be used for results.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,15 @@ import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
+from funcgrad import tree
 from funcgrad.errors import located
 from funcgrad.transforms.arguments import name_of
 
-__all__ = ["Static", "typed"]
+__all__ = ["Donated", "Static", "typed"]
 
 
-class Static:
-    """The static arguments of a function, by position (from the end if negative) and by name.
+class Chosen:
+    """Arguments of a function, chosen by position (from the end if negative) and by name.
 
     Attributes
     ----------
@@ -29,7 +32,7 @@ class Static:
         self.any = bool(self.positions or self.names)
 
     def places(self, count: int, kwargs: Mapping[str, Any]) -> tuple[set[int], set[str]]:
-        """The positions, of so many, and the keywords that are static in a call."""
+        """The positions, of so many, and the keywords that are meant in a call."""
         by_name = {n for n in self.names if n in kwargs}
         positions = {k % count for k in self.positions if -count <= k < count}
         if len(by_name) < len(self.names):
@@ -41,6 +44,10 @@ class Static:
         """Where the named arguments may be given by position."""
         parameters = list(inspect.signature(self.fun).parameters)
         return [k for k, name in enumerate(parameters) if name in self.names]
+
+
+class Static(Chosen):
+    """The static arguments of a function."""
 
     def divide(self, args: Any, kwargs: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
         """Static arguments (positions and names), and the dynamic ones."""
@@ -70,6 +77,30 @@ class Static:
         for k, value in static[0]:
             merged.insert(k, value)
         return merged
+
+
+class Donated(Chosen):
+    """The arguments of a function whose memory may be used for results."""
+
+    def leaves(self, args: Any, kwargs: Any, static: Static) -> tuple[int, ...]:
+        """The numbers of their leaves among those of all arguments that are not static."""
+        if not self.any:
+            return ()
+        positions, by_name = self.places(len(args), kwargs)
+        fixed, fixed_names = static.places(len(args), kwargs)
+        if (positions & fixed) or (by_name & fixed_names):
+            raise ValueError(
+                located(f"jit of {name_of(self.fun)}: an argument cannot be static and donated")
+            )
+        found: list[int] = []
+        start = 0
+        each = [(k in positions, x) for k, x in enumerate(args) if k not in fixed]
+        each += [(n in by_name, kwargs[n]) for n in sorted(kwargs) if n not in fixed_names]
+        for donated, x in each:
+            size = tree.structure(x).size
+            found += range(start, start + size) if donated else ()
+            start += size
+        return tuple(found)
 
 
 def typed(static: tuple[Any, ...]) -> Hashable:

@@ -14,7 +14,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from funcgrad.compile import cache
-from funcgrad.compile.host import Executable
+from funcgrad.compile.executable import Executable
 from funcgrad.compile.llvm.printer import print_kernel
 from funcgrad.compile.llvm.target import vector_width
 from funcgrad.compile.memory import address_of

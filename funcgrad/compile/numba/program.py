@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.compile.host import Executable
+from funcgrad.compile.executable import Executable
 from funcgrad.compile.loops import Kernel
 from funcgrad.compile.lower import Argument
 from funcgrad.compile.scalars import NATIVE

@@ -12,6 +12,7 @@ from typing import Any
 
 from funcgrad.compile.llvm.entry import native, python
 from funcgrad.compile.llvm.entry.program import (
+    Apart,
     At,
     Buffer,
     Copy,
@@ -32,6 +33,7 @@ from funcgrad.compile.watch import Watch
 from funcgrad.errors import CompilerError
 
 __all__ = [
+    "Apart",
     "At",
     "Buffer",
     "Copy",

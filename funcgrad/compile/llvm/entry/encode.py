@@ -84,6 +84,7 @@ class _Encoder(Memory):
             **self.counted("name", [id(name) for name in program.names]),
             **self.counted("unpack", self.unpacks),
             **self.counted("leaf", [w for k in range(leaves) for w in self.leaf(k)]),
+            **self.counted("apart", self.aparts()),
             **self.counted("buffer", [w for b in program.buffers for w in self.buffer(b)]),
             "words": len(words),
             "template": self.table(words),
@@ -150,6 +151,17 @@ class _Encoder(Memory):
     def buffer(self, buffer: Buffer) -> list[int | Table]:
         order = 1 if buffer.order == "F" else 0
         return [id(buffer.dtype), len(buffer.shape), self.table(buffer.shape), order]
+
+    def aparts(self) -> list[int]:
+        """A base of -1 stands for none: the address is the whole of it."""
+        found: list[int] = []
+        for x in self.program.apart:
+            for other, size in x.others:
+                base, address = (
+                    (-1, other) if isinstance(other, int) else (self.base(other), other.offset)
+                )
+                found += [self.base(x.at), x.bytes, base, address, size]
+        return found
 
     def base(self, at: At) -> int:
         leaves, buffers = len(self.program.leaves), len(self.program.buffers)

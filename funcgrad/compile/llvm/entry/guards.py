@@ -232,6 +232,49 @@ check:
   %good = call i1 @leaf(ptr %leaf, ptr %objects, ptr %base, ptr %slot)
   br i1 %good, label %each, label %no
 yes:
+  %apart = call i1 @apart(ptr %plan, ptr %bases)
+  ret i1 %apart
+no:
+  ret i1 false
+}
+
+; Are the pieces of memory apart that have to be?
+define internal i1 @apart(ptr %plan, ptr %bases) #0 {
+entry:
+  %count = get i64 plan.aparts %plan
+  %first = get ptr plan.apart %plan
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %compare ]
+  %end = icmp eq i64 %k, %count
+  br i1 %end, label %yes, label %one
+one:
+  %k.next = add i64 %k, 1
+  %k.word = mul i64 %k, {size.apart}
+  %record = getelementptr i64, ptr %first, i64 %k.word
+  %number = get i64 apart.base %record
+  %bytes = get i64 apart.bytes %record
+  %other = get i64 apart.other %record
+  %address = get i64 apart.address %record
+  %other.bytes = get i64 apart.other_bytes %record
+  %at = getelementptr i64, ptr %bases, i64 %number
+  %a = load i64, ptr %at
+  %fixed = icmp slt i64 %other, 0
+  br i1 %fixed, label %compare, label %moving
+moving:
+  %other.at = getelementptr i64, ptr %bases, i64 %other
+  %base = load i64, ptr %other.at
+  br label %compare
+compare:
+  %from = phi i64 [ 0, %one ], [ %base, %moving ]
+  %b = add i64 %from, %address
+  %a.end = add i64 %a, %bytes
+  %b.end = add i64 %b, %other.bytes
+  %before = icmp ule i64 %a.end, %b
+  %after = icmp ule i64 %b.end, %a
+  %good = or i1 %before, %after
+  br i1 %good, label %each, label %no
+yes:
   ret i1 true
 no:
   ret i1 false

@@ -13,6 +13,7 @@ import numpy as np
 from funcgrad.compile.watch import Same
 
 __all__ = [
+    "Apart",
     "At",
     "Buffer",
     "Copy",
@@ -88,6 +89,14 @@ class Step(NamedTuple):
     parallel: bool = False
 
 
+class Apart(NamedTuple):
+    """An array that is written into: the memory of the `others`, as many bytes, is not in it."""
+
+    at: At
+    bytes: int
+    others: Sequence[tuple[At | int, int]]
+
+
 class Copy(NamedTuple):
     """Copy so many bytes."""
 
@@ -157,6 +166,8 @@ class Program:
         Let other Python threads run meanwhile. So it is always where a step is parallel.
     keep : object
         Whatever must live as long as the program: libraries, arrays whose addresses are words.
+    apart : sequence
+        Arguments are of another kind if any of these does not hold.
     """
 
     leaves: Sequence[Leaf]
@@ -169,6 +180,7 @@ class Program:
     names: tuple[str, ...] = ()
     release: bool = False
     keep: Any = field(default=None, repr=False)
+    apart: Sequence[Apart] = ()
 
     def __post_init__(self) -> None:
         numbers = [o for o in self.outputs if isinstance(o, Number)]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.compile.llvm.entry.program import (
+    Apart,
     At,
     Buffer,
     Copy,
@@ -76,6 +77,8 @@ class _Call:
         try:
             for tree, arg in zip(trees, args, strict=True):
                 self.match(tree, arg)
+            for apart in program.apart:
+                self.check(apart)
         except _Miss:
             return NotImplemented
         self.workspace = np.empty(program.workspace + 64, np.uint8)
@@ -101,6 +104,12 @@ class _Call:
             _expect(type(x) is type(tree) and len(x) == len(tree))
             for child, item in zip(tree, x, strict=True):
                 self.match(child, item)
+
+    def check(self, apart: Apart) -> None:
+        first, last = self.address(apart.at), self.address(apart.at) + apart.bytes
+        for other, size in apart.others:
+            at = self.word(other)
+            _expect(last <= at or at + size <= first)
 
     def step(self, step: Step | Copy) -> None:
         if isinstance(step, Copy):

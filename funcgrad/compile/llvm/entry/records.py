@@ -30,7 +30,7 @@ RECORDS = {
     # Sizes of the tables and where they are; `at_` are offsets in the frame, which is on the stack.
     "plan": (
         "next", "arguments", "positional", "names", "name", "frame",
-        "unpacks", "unpack", "leaves", "leaf", "buffers", "buffer",
+        "unpacks", "unpack", "leaves", "leaf", "aparts", "apart", "buffers", "buffer",
         "words", "template", "patches", "patch", "strides", "stride", "steps", "step",
         "builds", "build", "heap_slot", "heap_bytes", "release", "first_buffer",
         "at_bases", "at_slots", "at_flag", "at_words", "at_stack", "at_scratch",
@@ -41,6 +41,8 @@ RECORDS = {
     "unpack": ("kind", "object", "type", "count", "target", "keys"),
     # An object that must be an array or a number of this type; its data is a base.
     "leaf": ("kind", "object", "type", "dtype", "type_number", "ndim", "shape", "flags", "mask"),
+    # Two pieces of memory that must not overlap: bases, each with an address to add, and sizes.
+    "apart": ("base", "bytes", "other", "address", "other_bytes"),
     # An array to be made; its data is a base.
     "buffer": ("dtype", "ndim", "shape", "flags"),
     # words[word] = bases[base] + offset

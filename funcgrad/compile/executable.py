@@ -1,0 +1,121 @@
+"""Executables: graphs optimised, fused, lowered and built, with the program that runs them.
+
+An operation without a native form runs as its primitive does, so no graph is refused. Several
+threads may run an executable at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.compile.backend import Backend
+from funcgrad.compile.host import write_program
+from funcgrad.compile.loops import Kernel, show
+from funcgrad.compile.lower import Lowered, lower
+from funcgrad.compile.places import Places
+from funcgrad.compile.scalars import moves, reduces, resolve
+from funcgrad.compile.workspace import Layout, Workspaces
+from funcgrad.errors import GraphError
+from funcgrad.graph.interpret import evaluate
+from funcgrad.graph.ir import Equation, Graph
+from funcgrad.passes.fuse import Plan, fuse
+from funcgrad.passes.pipeline import optimize
+from funcgrad.passes.region import Region
+
+__all__ = ["Executable", "compile_graph"]
+
+
+def compile_graph(graph: Graph, backend: Backend, donated: Collection[int] = ()) -> Executable:
+    """The executable of a graph; it may write results into the inputs of the `donated` numbers."""
+    small = optimize(graph)
+
+    def elementwise(e: Equation) -> bool:
+        return moves(e) or resolve(e, backend.functions) is not None
+
+    return Executable(graph, fuse(small, elementwise, reduces), backend, donated)
+
+
+class Executable:
+    """A compiled graph: call it with the inputs of the graph, get its outputs.
+
+    Attributes
+    ----------
+    source : str
+        The host program.
+    lowered : list
+        The regions as loop nests.
+    shared : tuple of int
+        The outputs that are inputs, or show the memory of an earlier output.
+    """
+
+    def __init__(
+        self, graph: Graph, plan: Plan, backend: Backend, donated: Collection[int]
+    ) -> None:
+        self.graph, self.plan, self.backend = graph, plan, backend
+        self.lowered = {
+            id(step): lower(plan, step, backend.functions, f"k{k}")
+            for k, step in enumerate(s for s in plan.steps if isinstance(s, Region))
+        }
+        self.kernels = [k for low in self.lowered.values() for k in _kernels(low)]
+        self.code = backend.compile(self.kernels) if self.kernels else None
+        self.uses_numpy = any(not isinstance(s, Region) for s in plan.steps)
+        inputs = plan.graph.inputs
+        self.places = Places(plan, self.lowered, {inputs[k] for k in donated})
+        self.shared = self.places.shared
+        constants = {v: np.ascontiguousarray(a) for v, a in plan.graph.constants}
+        self.layout = Layout(self.places, constants)
+        self.source, self.names = write_program(self)
+        exec(compile(self.source, f"<program of graph {graph.digest()[:8]}>", "exec"), self.names)
+        self.program: Callable[..., tuple[Any, ...]] = self.names["program"]
+        self.workspaces = Workspaces(self.layout, self.code)
+
+    def __call__(self, *leaves: Any) -> tuple[Any, ...]:
+        w = self.workspaces.take()
+        if self.uses_numpy:
+            with np.errstate(all="ignore"):  # backward equations meet inf and NaN, masked later
+                found = self.program(w, *leaves)
+        else:
+            found = self.program(w, *leaves)
+        self.workspaces.give(w)  # not after an exception: what it left half done goes with it
+        return found
+
+    def interpret(self, *leaves: Any) -> tuple[Any, ...]:
+        """The reference, for arguments that are not of the types of the graph."""
+        with np.errstate(all="ignore"):
+            return evaluate(self.graph, *leaves)
+
+    def fail(self, leaves: Sequence[Any]) -> None:
+        """An index was out of bounds: let NumPy say which."""
+        evaluate(self.graph, *leaves)
+        raise GraphError("a kernel found an index out of bounds that NumPy takes")
+
+    def show(self) -> str:
+        """The optimised graph, the host program, the loops, and the text of the backend."""
+        loops = "\n\n".join(map(show, self.kernels))
+        text = self.backend.text(self.kernels) if self.kernels else ""
+        return "\n\n".join([str(self.plan.graph), self.source, loops, text])
+
+    def explain(self) -> str:
+        """What became one kernel, what runs in NumPy, and why."""
+        lines = []
+        for step in self.plan.steps:
+            if isinstance(step, Region):
+                low = self.lowered[id(step)]
+                names = " ".join(e.prim.name for e in step.equations)
+                lanes = "rows" if low.layout.across else "elements"
+                shape = f"{low.layout.rows} rows in {low.layout.chunks} chunks, lanes over {lanes}"
+                count = len(step.equations)
+                lines.append(
+                    f"{low.kernel.name}: {count} operations in one kernel, {shape}: {names}"
+                )
+            else:
+                types = ", ".join(str(a.type) for a in step.inputs)
+                lines.append(f"NumPy: {step.prim.name} of {types}")
+        return "\n".join([*lines, *self.plan.notes])
+
+
+def _kernels(low: Lowered) -> list[Kernel]:
+    return [low.kernel] if low.finish is None else [low.kernel, low.finish]
