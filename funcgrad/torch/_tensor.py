@@ -294,6 +294,10 @@ class Tensor(Operand):
     def requires_grad(self, flag: bool) -> None:
         if not self.is_leaf:
             raise RuntimeError(ONLY_LEAVES if flag else f"{ONLY_LEAVES} {DETACH_INSTEAD}")
+        if flag and not (self.dtype.is_floating_point or self.dtype.is_complex):
+            raise RuntimeError(
+                "only Tensors of floating point and complex dtype can require gradients"
+            )
         self.requires_grad_(flag)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -434,6 +438,13 @@ class Tensor(Operand):
     @data.setter
     def data(self, source: Tensor) -> None:
         t = self._t
+        if type(t.node) is AccumulateGrad:
+            kind = source.dtype
+            if not kind.is_floating_point and not kind.is_complex:
+                raise RuntimeError(
+                    "data set to a tensor that requires gradients must be floating point or "
+                    "complex dtype"
+                )
         t.value = as_array(source)
         if type(t.node) is AccumulateGrad:
             t.node.value = t.value

@@ -47,6 +47,7 @@ class Modes(threading.local):
     pushed_from = 0  # the first node of the latest tangent
     dual_nodes: list[Any]  # weak references of the nodes that have saved tangents
     forward_grad = True  # whether operations on dual numbers give tangents
+    wished = False  # inside inference mode, where nothing is recorded: what `enable_grad` says
     off_since = 0  # the level of tracing at which recording was switched off
 
     stage: Any = None  # of the step that is traced to be compiled
@@ -65,6 +66,9 @@ class Modes(threading.local):
     def switch(self, grad: bool) -> int:
         """Switch recording; gives `off_since` as it was."""
         before = self.off_since
+        if self.inference:
+            self.wished = grad
+            return before
         if not grad:
             self.off_since = next(level)
         self.grad = grad
@@ -150,11 +154,12 @@ class GradMode(Mode):
     value: bool
 
     def __enter__(self) -> None:
-        self.before = modes.grad
+        self.before = modes.grad, modes.wished
         self.off_before = modes.switch(self.value)
 
     def __exit__(self, *_: object) -> None:
-        modes.grad, modes.off_since = self.before, self.off_before
+        modes.grad, modes.wished = self.before
+        modes.off_since = self.off_before
 
 
 class no_grad(GradMode):
@@ -207,7 +212,7 @@ class set_grad_enabled(GradMode):
     """
 
     def __init__(self, mode: bool) -> None:
-        self.before = modes.grad
+        self.before = modes.grad, modes.wished
         self.value = bool(mode)
         self.off_before = modes.switch(self.value)
 
@@ -218,7 +223,7 @@ class set_grad_enabled(GradMode):
         modes.switch(self.value)
 
     def __call__(self, function: Callable[..., Any]) -> Any:
-        modes.grad = self.before  # a decorator changes nothing but the calls
+        modes.grad, modes.wished = self.before  # a decorator changes nothing but the calls
         return super().__call__(function)
 
 
@@ -248,11 +253,11 @@ class inference_mode(Mode):
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
-        self.before = modes.grad, modes.inference
-        modes.grad, modes.inference = not self.mode, self.mode
+        self.before = modes.grad, modes.inference, modes.wished
+        modes.grad, modes.inference, modes.wished = not self.mode, self.mode, False
 
     def __exit__(self, *_: object) -> None:
-        modes.grad, modes.inference = self.before
+        modes.grad, modes.inference, modes.wished = self.before
 
 
 def is_grad_enabled() -> bool:
@@ -264,7 +269,7 @@ def is_grad_enabled() -> bool:
     >>> torch.is_grad_enabled()
     True
     """
-    return modes.grad
+    return modes.wished if modes.inference else modes.grad
 
 
 def is_inference_mode_enabled() -> bool:

@@ -16,11 +16,10 @@ import numpy as np
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array
 from funcgrad.ops.arithmetic import cast
-from funcgrad.ops.index import gather, set_positions
-from funcgrad.ops.shape import reshape
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import REGENERATE, Link, Tensor, as_array, box
 from funcgrad.torch.modes import modes
+from funcgrad.torch.places import places_of, read_places, write_places
 from funcgrad.torch.root import (
     ROOT,
     AccumulateGrad,
@@ -37,11 +36,13 @@ from funcgrad.transforms.node import new
 
 __all__ = [
     "Held",
+    "check_mode",
     "check_overlap",
     "check_writable",
     "make_view",
     "rebase",
     "rename",
+    "strided",
     "view_like",
     "write",
 ]
@@ -68,22 +69,13 @@ class Held:
         self.array = array
 
 
-def _strided(x: Array, positions: Array) -> Array:
-    return gather(reshape(x, (type_of(x).size,)), positions)
+AS_STRIDED = Composite("as_strided", lambda x, places: read_places(x, *places.array), linear=True)
+COPY_SLICES = Composite("copy_slices", write_places, linear=True, fixed=1)
 
 
-def _copied(x: Array, v: Array, positions: Array) -> Array:
-    return set_positions(x, positions, v)
-
-
-AS_STRIDED = Composite("as_strided", lambda x, positions: _strided(x, positions.array), linear=True)
-COPY_SLICES = Composite("copy_slices", _copied, linear=True, fixed=1)
-
-
-def positions_of(base: np.ndarray[Any, Any], read: Read) -> np.ndarray[Any, Any]:
-    """The flat positions in the base of the elements of a view."""
-    found: np.ndarray[Any, Any] = read(np.arange(base.size).reshape(base.shape))
-    return found
+def strided(x: Array, array: Any, read: Read) -> Array:
+    """What a view reads of a content, of which `array` is the array."""
+    return AS_STRIDED(x, places=Held(places_of(type_of(array), read, array)))
 
 
 def make_view(
@@ -112,7 +104,7 @@ def make_view(
     if x._link is not None:
         read = _chained(x._link.read, read)
         refusal = refusal or x._link.refusal
-    if not modes.grad and t.node is not None:
+    if not modes.grad:
         refusal = refusal or ("inference" if modes.inference else "no_grad")
     out._link = Link(base, read, refusal, t.version.count)
     return out
@@ -146,7 +138,7 @@ def view_like(x: Tensor, read: Read) -> Tensor:
     """A view of `x` that is read by `read`."""
 
     def core(c: Array) -> Array:
-        return AS_STRIDED(c, positions=Held(positions_of(as_array(x), read)))
+        return strided(c, as_array(x), read)
 
     return make_view(x, read, core, "AsStridedBackward0")
 
@@ -211,8 +203,11 @@ def _regenerate(
         raise forbidden(x._link.refusal, old.node, True)
     fresh = new(RootTracer)
     fresh.value, fresh.owner, fresh.kind, fresh.version = old.value, ROOT, None, old.version
-    made = AS_STRIDED(base, positions=Held(positions_of(base.value, read)))
-    fresh.node = rename(made, "AsStridedBackward0").node if isinstance(made, Tracer) else None
+    made = strided(base, base.value, read)
+    name = "AsStridedBackward0"
+    if type_of(base).dtype.kind != type_of(old).dtype.kind and old.node is not None:
+        name = type(edge_of(old.node)[0]).__name__  # as such a view can only be made
+    fresh.node = rename(made, name).node if isinstance(made, Tracer) else None
     if hasattr(old, "dual"):
         fresh.dual = old.dual
     if x is not None and old.node is not None and fresh.node is not None:
@@ -231,17 +226,22 @@ def check_writable(x: Tensor) -> None:
     t = x._renewed() if modes.grad else x._t
     if type(t) is not RootTracer:
         return
-    if t.version.inference and not modes.inference and modes.grad:
-        raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
-            "a clone to get a normal tensor before doing inplace update.See "
-            "https://github.com/pytorch/rfcs/pull/17 for more details."
-        )
+    check_mode(t)
     if modes.grad:
         _check_leaf(x, t)
     array = t.value
     if type(array) is np.ndarray and array.size:
         _check_memory(array)
+
+
+def check_mode(t: RootTracer) -> None:
+    """Raise where what was made in inference mode is to be written outside of it."""
+    if t.version.inference and not modes.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
+            "a clone to get a normal tensor before doing inplace update.See "
+            "https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
 
 
 OVERLAP = (
@@ -317,17 +317,19 @@ def write(x: Tensor, new_content: Array) -> Tensor:
     array = as_array(x)
     node = new_content.node if type(new_content) is RootTracer else None
     values = new_content.value if type(new_content) is RootTracer else new_content
-    if node is not None:
-        _keep_operand(edge_of(node)[0], x, t)
-    if modes.dual is not None:
-        _keep_operands_of_tangent(new_content, x, t)
+    if node is not None and x._link is not None and x._link.refusal is not None:
+        raise forbidden(x._link.refusal, t.node, False)
     kind = type_of(values)
-    _check_cast(kind.dtype, array.dtype)
     if kind.shape != array.shape:
         raise RuntimeError(
             f"output with shape {list(array.shape)} doesn't match the broadcast shape "
             f"{list(kind.shape)}"
         )
+    _check_cast(kind.dtype, array.dtype)
+    if node is not None:
+        _keep_operand(edge_of(node)[0], x, t)
+    if modes.dual is not None:
+        _keep_operands_of_tangent(new_content, x, t)
     t.version.before_write()
     if staged(array):
         modes.stage.write(array, values)
@@ -463,8 +465,8 @@ def _write_view(x: Tensor, new_content: Array, shape: tuple[int, ...]) -> None:
         type(new_content) is RootTracer and new_content.node is not None
     ):
         return
-    positions = positions_of(as_array(base), link.read)
-    made = COPY_SLICES(base._t, new_content, positions)
+    positions, parts = places_of(type_of(base._t), link.read, as_array(base))
+    made = COPY_SLICES(base._t, new_content, positions, parts=parts)
     _set_history(base, rename(made, "CopySlices").node)
 
 
@@ -496,13 +498,7 @@ def _write_base_traced(link: Link, content: Array) -> None:
     """Put what a view becomes into its base; other views look at it when they are used."""
     base = link.base._t
     kind = type_of(base)
-    if type_of(content).dtype != kind.dtype:
-        raise RuntimeError(
-            "inside a transform, a view in another dtype than its base's cannot be written; write "
-            "the base"
-        )
-    positions = link.read(np.arange(kind.size).reshape(kind.shape))
-    link.base._t = link.seen = set_positions(base, positions, content)
+    link.base._t = link.seen = write_places(base, content, *places_of(kind, link.read))
 
 
 def _view_traced(x: Tensor, t: Tracer, read: Read, core: Callable[[Array], Array]) -> Tensor:
@@ -517,8 +513,7 @@ def _view_traced(x: Tensor, t: Tracer, read: Read, core: Callable[[Array], Array
 
 def _look_again(base: Array, read: Read) -> Array:
     """What a view shows of a base whose content has been replaced."""
-    kind = type_of(base)
-    return _strided(base, read(np.arange(kind.size).reshape(kind.shape)))
+    return read_places(base, *places_of(type_of(base), read))
 
 
 REGENERATE.append(_look_again)

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad.core.tracer import type_of
 from funcgrad.ops import shape as shapes
-from funcgrad.torch._tensor import Size, Tensor
+from funcgrad.torch._tensor import Link, Size, Tensor
 from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.common import (
     axes_of,
@@ -311,8 +311,9 @@ def _in_place(function: Callable[..., Tensor], name: str, node: Callable[[str], 
             _keep_node(new, old.node)
         new.version.count += 1
         self._t = new
-        if self._link is not None:
-            self._link = made._link
+        if self._link is not None and made._link is not None:
+            link, read = self._link, made._link.read
+            self._link = Link(link.base, read, link.refusal, made._link.seen)
         return self
 
     changed.__name__ = changed.__qualname__ = name

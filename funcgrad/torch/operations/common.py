@@ -22,7 +22,7 @@ from funcgrad.torch.dimensions import axes_of, axis_of
 from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.promotion import Pending
 from funcgrad.torch.root import Composite, GradNode, Pick, RootTracer, keep_quietly, node_class
-from funcgrad.torch.views import check_overlap, check_writable, write
+from funcgrad.torch.views import check_mode, check_overlap, check_writable, write
 
 __all__ = [
     "axes_of",
@@ -217,6 +217,8 @@ def into(out: Tensor | None, result: Tensor, function: str = "") -> Tensor:
             f"{function}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad."
         )
+    if type(out._t) is RootTracer:
+        check_mode(out._t)
     if out.shape != result.shape:
         if out.numel():
             text = RESIZED.format(old=list(out.shape), new=list(result.shape))

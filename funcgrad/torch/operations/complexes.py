@@ -9,8 +9,6 @@ import numpy as np
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import transcendental as t
-from funcgrad.ops.index import getitem
-from funcgrad.ops.shape import stack
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.common import (
@@ -26,6 +24,7 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.parts import select
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
 from funcgrad.torch.operations.recorded import unary
+from funcgrad.torch.places import as_complex, as_real
 from funcgrad.torch.root import Composite
 from funcgrad.torch.views import make_view
 
@@ -37,17 +36,8 @@ __all__ = [
 # ------------------------------------------------------------------------- views as real
 
 
-def _as_real(x: Array) -> Array:
-    return stack([a.real(x), a.imag(x)], len(shape_of(x)))
-
-
-def _as_complex(x: Array) -> Array:
-    real, imag = (getitem(x, (Ellipsis, k)) for k in (0, 1))
-    return a.from_parts(real, imag)
-
-
-AS_REAL = Composite("view_as_real", _as_real, linear=True)
-AS_COMPLEX = Composite("view_as_complex", lambda x: _as_complex(x), linear=True)
+AS_REAL = Composite("view_as_real", as_real, linear=True)
+AS_COMPLEX = Composite("view_as_complex", as_complex, linear=True)
 
 
 def view_as_real(input: Tensor) -> Tensor:

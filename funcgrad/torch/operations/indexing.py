@@ -129,6 +129,8 @@ def sliced(x: Tensor, index: Any) -> Sliced:
         if rank == 0 and len(items) == 1 and isinstance(items[0], slice):
             raise IndexError("slice() cannot be applied to a 0-dim tensor.")
         alone = rank == 0 and len(items) == 1 and _is_number(items[0])
+        if alone and items[0] < 0:
+            raise IndexError(f"index {items[0]} is out of bounds for dimension 0 with size 0")
         raise IndexError(
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` "
             "in C++ to convert a 0-dim tensor to a number"
