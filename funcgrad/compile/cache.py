@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from funcgrad.compile import store
@@ -39,6 +39,7 @@ def library(
     text: str,
     *,
     optimize: bool = False,
+    linked: Sequence[str] = (),
     symbols: Mapping[str, int] | None = None,
     target: Target | None = None,
 ) -> objects.Library:
@@ -48,27 +49,29 @@ def library(
     library. See `objects.build` and `objects.load`.
     """
     target = host() if target is None else target
-    key = _digest(text, optimize, target)
-    linked = (key, *sorted((symbols or {}).items()))
+    key = _digest(text, optimize, linked, target)
+    place = (key, *sorted((symbols or {}).items()))
     with lock:
-        found = _libraries.get(linked)
+        found = _libraries.get(place)
         if found is None:
-            found = objects.load(_object_code(key, text, optimize, target), symbols)
-            _libraries[linked] = found
+            found = objects.load(_object_code(key, text, optimize, linked, target), symbols)
+            _libraries[place] = found
         else:
             statistics.memory += 1
         return found
 
 
-def _digest(text: str, optimize: bool, target: Target) -> str:
+def _digest(text: str, optimize: bool, linked: Sequence[str], target: Target) -> str:
     import llvmlite
 
     versions = f"{store.FORMAT} {llvmlite.__version__} {binding().llvm_version_info} {optimize}"
-    parts = "\0".join((versions, target.description, text))
+    parts = "\0".join((versions, target.description, text, *linked))
     return hashlib.blake2b(parts.encode(), digest_size=24).hexdigest()
 
 
-def _object_code(key: str, text: str, optimize: bool, target: Target) -> bytes:
+def _object_code(
+    key: str, text: str, optimize: bool, linked: Sequence[str], target: Target
+) -> bytes:
     code = _recent.get(key)
     if code is not None:
         statistics.memory += 1
@@ -78,7 +81,7 @@ def _object_code(key: str, text: str, optimize: bool, target: Target) -> bytes:
     if code is not None:
         statistics.disk += 1
     else:
-        code = objects.build(text, optimize=optimize, target=target)
+        code = objects.build(text, optimize=optimize, linked=linked, target=target)
         statistics.built += 1
         store.write(key, code)
     _remember(key, code)

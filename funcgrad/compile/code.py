@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.compile.loops import Buffer, Const, Kernel, Term
+from funcgrad.compile.foreign import may_fail
+from funcgrad.compile.loops import Buffer, Const, Kernel, Let, Term, statements
 from funcgrad.graph.ir import Var
 
 __all__ = ["Argument", "Code"]
@@ -71,6 +72,7 @@ class Code:
         return self.arguments[key].name
 
     def kernel(self, body: list[Any]) -> Kernel:
+        fails = any(isinstance(s, Let) and may_fail(s.op) for s in statements(body))
         buffers = [
             Buffer(a.name, a.dtype, "input" if a.role == "input" else "output")
             for a in self.arguments.values()
@@ -81,7 +83,7 @@ class Code:
             [n for n, _ in self.integers.values()],
             [(n, d) for n, _, d in self.numbers.values()],
             body,
-            self.requires,
+            self.requires or fails,
         )
 
     def values(self) -> tuple[list[Argument], list[int], list[Any]]:

@@ -10,7 +10,7 @@ for tests.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -32,6 +32,7 @@ __all__ = [
     "identity",
     "run",
     "show",
+    "statements",
 ]
 
 Term = int | str
@@ -146,6 +147,14 @@ class Kernel:
     numbers: list[tuple[str, str]]  # name, dtype
     body: list[Any]
     requires: bool = False  # whether it may set the flag
+
+
+def statements(body: Sequence[Any]) -> Iterator[Any]:
+    """The statements of a block and of the loops in it."""
+    for s in body:
+        yield s
+        if isinstance(s, For):
+            yield from statements(s.body)
 
 
 def identity(op: str, dtype: str) -> Any:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from funcgrad.compile.foreign import Foreign
 from funcgrad.compile.loops import Const
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Equation
@@ -243,10 +244,19 @@ def resolve(e: Equation, functions: frozenset[str]) -> Resolved | None:
     loop = _loop(e, types)
     if loop is None:
         return None
+    if hasattr(ufunc, "foreign"):
+        return _foreign(ufunc.foreign(loop))
     body = _table(loop[0]).get(e.prim.name)
     if body is None and loop[0].startswith("float") and e.prim.name in functions:
         body = _op(e.prim.name)
     return None if body is None else Resolved(loop, body)
+
+
+def _foreign(f: Foreign | None) -> Resolved | None:
+    """A function that somebody else compiled."""
+    if f is None:
+        return None
+    return Resolved(f.operands, lambda w, *xs: w(f.symbol, *xs, dtype=f.result))
 
 
 def _python_int(kind: ArrayType) -> bool:

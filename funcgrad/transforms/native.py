@@ -36,7 +36,9 @@ def njit(jitted: Jitted) -> Any:
     """The function of a jitted one for callers that Numba compiles."""
     from funcgrad.compile.numba.function import function
 
-    return function(Native(jitted))
+    made = function(Native(jitted))
+    made.funcgrad_source = jitted  # for bodies that call it and are traced
+    return made
 
 
 def cfunc(jitted: Jitted, signature: str, vector: bool, size: int | None, data: int | None) -> Any:

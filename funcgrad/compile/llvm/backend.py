@@ -68,7 +68,9 @@ class LLVM:
         symbols = {
             name: _shared(x.module, host()).address(name) for name, x in module.externals.items()
         }
-        return LLVMCode(cache.library(module.text + BATCH, symbols=symbols))
+        linked = [f.module for f in module.foreign]
+        symbols |= {name: address for f in module.foreign for name, address in f.symbols}
+        return LLVMCode(cache.library(module.text + BATCH, linked=linked, symbols=symbols))
 
     def run(self, address: int, arguments: int, chunks: int) -> None:
         pool().run(address, arguments, chunks)

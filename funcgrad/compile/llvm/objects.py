@@ -10,41 +10,52 @@ from __future__ import annotations
 import atexit
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from funcgrad.compile.llvm.target import Target, binding, host, lock, machine
 from funcgrad.errors import CompilerError
 
-__all__ = ["Library", "build", "load"]
+__all__ = ["Library", "build", "link", "load"]
 
 
-def build(text: str, *, optimize: bool = False, target: Target | None = None) -> bytes:
-    """The object code of the module `text`.
+def build(
+    text: str,
+    *,
+    optimize: bool = False,
+    linked: Sequence[str] = (),
+    target: Target | None = None,
+) -> bytes:
+    """The object code of the module `text`, with others linked into it.
 
     `optimize` runs LLVM's O1 pipeline first: for scalar loop bodies. Vector kernels are printed
-    clean, and the pipeline would only double the time to build them.
+    clean, and the pipeline would only double the time to build them. What is linked in becomes
+    internal; it is inlined, and lanes of the same arithmetic are made vectors again.
     """
     target = host() if target is None else target
-    with lock, _parsed(text, target) as module:
-        if optimize:
-            _optimize(module, target)
+    with lock, _parsed(text, target, linked) as module:
+        if optimize or linked:
+            _optimize(module, target, vectorize=bool(linked))
         code: bytes = machine(target).emit_object(module)
         return code
 
 
 @contextmanager
-def _parsed(text: str, target: Target) -> Iterator[Any]:
+def _parsed(text: str, target: Target, linked: Sequence[str]) -> Iterator[Any]:
     llvm = binding()
+    header = f'target datalayout = "{target.data_layout}"\ntarget triple = "{target.triple}"\n'
     # A context of its own: types and constants in LLVM's global context are never freed.
     with llvm.create_context() as context:
-        header = f'target datalayout = "{target.data_layout}"\ntarget triple = "{target.triple}"\n'
-        try:
-            module = llvm.parse_assembly(header + text, context)
-        except RuntimeError as error:
-            raise _rejected("parser", str(error), text) from None
-        with module:
+
+        def parse(text: str) -> Any:
+            try:
+                return llvm.parse_assembly(header + text, context)
+            except RuntimeError as error:
+                raise _rejected("parser", str(error), text) from None
+
+        with parse(text) as module:
+            link(module, map(parse, linked))
             try:
                 module.verify()
             except RuntimeError as error:
@@ -52,10 +63,21 @@ def _parsed(text: str, target: Target) -> Iterator[Any]:
             yield module
 
 
-def _optimize(module: Any, target: Target) -> None:
+def link(module: Any, others: Iterable[Any]) -> None:
+    """Put other modules into one; what they define becomes internal."""
+    own = {x.name for x in (*module.functions, *module.global_variables) if not x.is_declaration}
+    for other in others:
+        module.link_in(other)
+        for x in (*module.functions, *module.global_variables):
+            if not x.is_declaration and x.name not in own and not x.name.startswith("llvm."):
+                x.linkage = "internal"
+
+
+def _optimize(module: Any, target: Target, vectorize: bool = False) -> None:
     llvm = binding()
-    options = llvm.create_pipeline_tuning_options(speed_level=1)
-    options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False
+    options = llvm.create_pipeline_tuning_options(speed_level=2 if vectorize else 1)
+    options.loop_vectorization = options.loop_unrolling = False
+    options.slp_vectorization = vectorize
     with (
         options,
         llvm.create_pass_builder(machine(target), options) as builder,

@@ -9,9 +9,10 @@ another order, the same one for any number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from funcgrad.compile.foreign import FOREIGN, Foreign
 from funcgrad.compile.llvm.emit import Body, Emitter, External, Value, VectorTarget
 from funcgrad.compile.llvm.mathematics import FUNCTIONS
 from funcgrad.compile.loops import (
@@ -27,9 +28,10 @@ from funcgrad.compile.loops import (
     Require,
     Store,
     identity,
+    statements,
 )
 
-__all__ = ["Module", "print_kernel", "print_module"]
+__all__ = ["Module", "foreign_of", "print_kernel", "print_module"]
 
 ELEMENTS = {"float64": "double", "float32": "float", "int64": "i64", "int32": "i32", "bool": "i1"}
 SIZES = {"double": 8, "float": 4, "i64": 8, "i32": 4, "i8": 1}
@@ -44,10 +46,14 @@ ATTRIBUTES = '"prefer-vector-width"="512" nounwind'
 
 
 class Module(NamedTuple):
-    """The text of several kernels, and the functions that it calls but does not define."""
+    """The text of several kernels, and the functions that it calls but does not define.
+
+    `foreign` have to be linked into the module, which is then to be optimised.
+    """
 
     text: str
     externals: dict[str, External]
+    foreign: tuple[Foreign, ...]
 
 
 def print_module(kernels: Sequence[Kernel], target: VectorTarget) -> Module:
@@ -63,7 +69,13 @@ def print_module(kernels: Sequence[Kernel], target: VectorTarget) -> Module:
         externals.update(body.externals)
     declarations.update(dict.fromkeys(x.declaration for x in externals.values()))
     lines = [*definitions.values(), *body_texts, *declarations]
-    return Module("\n".join(lines) + "\n", externals)
+    return Module("\n".join(lines) + "\n", externals, foreign_of(kernels))
+
+
+def foreign_of(kernels: Sequence[Kernel]) -> tuple[Foreign, ...]:
+    """The functions that somebody else compiled."""
+    inner = (s for k in kernels for s in statements(k.body) if isinstance(s, Let))
+    return tuple(FOREIGN[op] for op in dict.fromkeys(s.op for s in inner if s.op in FOREIGN))
 
 
 def print_kernel(kernel: Kernel, target: VectorTarget) -> tuple[str, Body]:
@@ -243,7 +255,40 @@ class _Printer:
             return self.cast(xs[0], element)
         if op in INTRINSICS:
             return e.intrinsic(INTRINSICS[op], *xs)
+        if op in FOREIGN:
+            return self.foreign(FOREIGN[op], xs)
         return FUNCTIONS[op](e, *xs)
+
+    def foreign(self, f: Foreign, xs: Sequence[Value]) -> Value:
+        """A call for every lane. Where one fails, so does the kernel."""
+        result, e = ELEMENTS[f.result], self.emitter(ELEMENTS[f.result])
+        pair = f"{{ i32, {result} }}"
+        self.declare(f"declare {pair} @{f.symbol}({', '.join(ELEMENTS[d] for d in f.operands)})")
+        value, held = "poison", "poison"
+        for lane in range(self.lanes):
+            given = ", ".join(f"{x.element} {self.lane(x, lane)}" for x in xs)
+            both = e.new(pair, f"call {pair} @{f.symbol}({given})")
+            one = e.new(result, f"extractvalue {pair} {both}, 1").name
+            status = e.new("i32", f"extractvalue {pair} {both}, 0").name
+            fine = e.new("i1", f"icmp eq i32 {status}, 0").name
+            value = self.inserted(result, value, one, lane)
+            held = self.inserted("i1", held, fine, lane)
+        if f.fails:
+            self.require(e.value(held, "i1"))
+        return e.value(value, result)
+
+    def lane(self, x: Value, lane: int) -> str:
+        if self.lanes == 1:
+            return x.name
+        return x.emitter.new(x.element, f"extractelement {x.typed}, i64 {lane}").name
+
+    def inserted(self, element: str, into: str, x: str, lane: int) -> str:
+        """The vector with another lane; the lane itself where there is but one."""
+        if self.lanes == 1:
+            return x
+        e = self.emitter()
+        kind = e.type_of(element)
+        return e.new(element, f"insertelement {kind} {into}, {element} {x}, i64 {lane}").name
 
     def cast(self, x: Value, element: str) -> Value:
         e, source = self.emitter(x.element), x.element
@@ -441,17 +486,19 @@ class _Printer:
 
     def width(self, s: For) -> int:
         """How many lanes: several registers where there is little to do with each."""
-        statements = list(_all(s.body))
+        inner = list(statements(s.body))
         wide = any(
             t.dtype == "float64" or (t.dtype == "int64" and not isinstance(t, Let))
-            for t in statements
+            for t in inner
             if isinstance(t, (Let, Load, Store))
         )
         native = self.target.vector_bits // (64 if wide else 32)
-        lets = [t for t in statements if isinstance(t, Let)]
+        lets = [t for t in inner if isinstance(t, Let)]
+        if any(t.op in FOREIGN for t in lets):
+            return native
         if any(t.op in FUNCTIONS and t.op != "sqrt" for t in lets):
             return native * 2
-        if any(isinstance(t, For) for t in statements):  # rows side by side: long reads from each
+        if any(isinstance(t, For) for t in inner):  # rows side by side: long reads from each
             return native * (8 if len(lets) < 16 else 4)
         return native * (4 if len(lets) < 16 else 2)
 
@@ -459,7 +506,7 @@ class _Printer:
 
     def hoist(self, s: For) -> None:
         """Compute what of the addresses in a loop does not change in it."""
-        for t in _all(s.body):
+        for t in statements(s.body):
             if isinstance(t, (Load, Store, Accumulate)):
                 self.extend(t)
 
@@ -594,17 +641,10 @@ def _stored(element: str) -> str:
     return "i8" if element == "i1" else element
 
 
-def _all(body: Sequence[Any]) -> Iterator[Any]:
-    for s in body:
-        yield s
-        if isinstance(s, For):
-            yield from _all(s.body)
-
-
 def _free(s: For) -> dict[str, None]:
     """The names that the operations of a loop read."""
     found: dict[str, None] = {}
-    for t in _all(s.body):
+    for t in statements(s.body):
         operands: tuple[Any, ...] = ()
         if isinstance(t, Let):
             operands = t.args
@@ -621,7 +661,7 @@ def _free(s: For) -> dict[str, None]:
 def _indices(s: For) -> set[str]:
     """Names that take part in addresses and sizes, which stay single numbers."""
     found: set[str] = set()
-    for t in _all(s.body):
+    for t in statements(s.body):
         if isinstance(t, (Load, Store, Accumulate)):
             for index, stride in t.address.terms:
                 found |= {x for x in (index, stride) if isinstance(x, str)}

@@ -11,12 +11,14 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numba
+import numba as _numba
 import numpy as np
 from numba import types as _types
+from numba.extending import intrinsic
 
 __all__ = ["c_function"]
 
+numba: Any = _numba  # half annotated
 types: Any = _types
 NUMBERS = {
     "double": types.float64, "float": types.float32, "int": types.intc, "long": types.long_,
@@ -112,7 +114,7 @@ def _wrapper(names: Sequence[str], lines: str, result: Any, function: Any) -> Ca
 def _as_doubles() -> Any:
     """What makes a pointer to doubles of ``void*``."""
 
-    @numba.extending.intrinsic
+    @intrinsic
     def as_doubles(typing_context: Any, pointer: Any) -> Any:
         target = types.CPointer(types.float64)
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from funcgrad.compile import cache
 from funcgrad.compile.executable import Executable
-from funcgrad.compile.llvm.printer import print_kernel
+from funcgrad.compile.llvm.objects import link
+from funcgrad.compile.llvm.printer import foreign_of, print_kernel
 from funcgrad.compile.llvm.target import vector_width
 from funcgrad.compile.memory import address_of
 from funcgrad.compile.numba.intrinsics import Width
@@ -59,6 +60,8 @@ section "llvm.metadata"
 def library_of(codegen: Any, program: NativeProgram) -> Any:
     """The program with its kernels as a library of Numba's code generator."""
     module = llvm.parse_assembly(_text(program, _width(codegen)))
+    foreign = foreign_of(program.kernels)
+    link(module, [llvm.parse_assembly(f.module) for f in foreign])
     module.verify()
     library = codegen.create_library(program.name)
     library.add_llvm_module(module)

@@ -206,7 +206,9 @@ def elementwise(
     callable
         The operation; its attribute `primitive` is the record.
     """
-    ufunc = function if isinstance(function, np.ufunc) else Pointwise(function, len(partials))
+    ufunc: Any = function
+    if not isinstance(function, (np.ufunc, Pointwise)):
+        ufunc = Pointwise(function, len(partials))
     prim = Elementwise(name or ufunc.__name__, ufunc, operator or ufunc, partials)
     prim.sample = sample
     op = _unary(prim) if ufunc.nin == 1 else _binary(prim) if ufunc.nin == 2 else _nary(prim)

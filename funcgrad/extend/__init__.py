@@ -46,6 +46,7 @@ from funcgrad.core.forms import (
 from funcgrad.core.primitive import PRIMITIVES, Primitive, Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import ArrayType
+from funcgrad.extend.compiled import from_numba
 from funcgrad.ops.constant import constant
 from funcgrad.ops.shape import every_lane
 
@@ -62,6 +63,7 @@ __all__ = [
     "every_lane",
     "elementwise",
     "explicit",
+    "from_numba",
     "linear",
     "multilinear",
     "operand",
