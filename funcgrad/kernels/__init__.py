@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad.kernels import elementwise
+from funcgrad.kernels import elementwise, rows
 from funcgrad.kernels.choice import FEWEST, explain
 
-__all__ = ["FEWEST", "PULLS", "explain"]
+__all__ = ["FEWEST", "PULLS", "ROWS", "explain"]
 
+Pull = Callable[[Any, Any], tuple[Any, bool]]
 # by the name of the primitive: (node, cotangent) -> (cotangents of the operands, whether they are
 # arrays that nobody else has)
-PULLS: dict[str, Callable[[Any, Any], tuple[Any, bool]]] = dict.fromkeys(
-    elementwise.NAMES, elementwise.pull
-)
+PULLS: dict[str, Pull] = dict.fromkeys(elementwise.NAMES, elementwise.pull)
+# the same of reductions, whose cotangents are small: they look at the operand
+ROWS: dict[str, Pull] = dict.fromkeys(rows.NAMES, rows.pull)

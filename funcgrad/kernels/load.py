@@ -27,7 +27,7 @@ from funcgrad.compile.llvm.target import lock
 
 __all__ = ["dispatcher", "fingerprint", "known", "note"]
 
-MODULES = ("elementwise_generated",)
+MODULES = ("elementwise_generated", "reductions")
 MONTH = 30 * 24 * 3600.0
 
 

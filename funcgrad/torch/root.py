@@ -20,6 +20,7 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Operand, Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact, type_of_raw
+from funcgrad.kernels import FEWEST, ROWS
 from funcgrad.kernels.forward import apply
 from funcgrad.ops.operators import BINARY
 from funcgrad.ops.shape import BROADCAST
@@ -345,10 +346,11 @@ class GradNode(NodeFace, OpNode):
 
     def pull_quick(self, cts: Cotangents, g: Any) -> None:
         inner = getattr(self, "inner", None)
-        if inner is None or inner.saved is not self.saved:
+        prim: Any = self.prim
+        large = prim.name in ROWS and self.fix[0].size >= FEWEST
+        if inner is None or inner.saved is not self.saved or large:
             super().pull_quick(cts, g)
         else:
-            prim: Any = self.prim
             self.send(cts, prim.vjp(self, g, quick=True))
 
     def become(self, kind: type[GradNode]) -> None:

@@ -17,7 +17,7 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import EMPTY, Tracer, plain, type_of
 from funcgrad.core.types import ArrayType
-from funcgrad.kernels import FEWEST, PULLS
+from funcgrad.kernels import FEWEST, PULLS, ROWS
 
 __all__ = [
     "PICK",
@@ -77,11 +77,15 @@ class Node:
         """Those of the operands, given that of the output: by a kernel if `g` is large and raw."""
         prim = self.prim
         assert prim is not None
-        if type(g) is ndarray and g.size >= FEWEST:
-            pull = PULLS.get(prim.name)
-            if pull is not None:
-                found, own = pull(self, g)
-                return [Buffer(c) if type(c) is ndarray else c for c in found] if own else found
+        pull = ROWS.get(prim.name)
+        if pull is None:
+            if type(g) is ndarray and g.size >= FEWEST:
+                pull = PULLS.get(prim.name)
+        elif self.fix is None or self.fix[0].size < FEWEST:
+            pull = None
+        if pull is not None:
+            found, own = pull(self, g)
+            return [Buffer(c) if type(c) is ndarray else c for c in found] if own else found
         return prim.vjp(self, g)
 
     def send(self, cts: Cotangents, found: Sequence[Any]) -> None:

@@ -1,0 +1,158 @@
+"""The kernels of eager mode: what they cost to load, and what they save.
+
+    python -m benchmarks.kernels            costs, then one backward pass of each operation
+    python -m benchmarks.kernels chain      an elementwise chain against the peers
+
+The constants of `funcgrad/kernels/choice.py` and `threads.py` come from the first. Each cost is
+that of a fresh process; each ratio is the median over interleaved rounds, below 1 where the kernel
+is faster than the rule in NumPy. The chain runs in a process for each library.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+SIZE = 10**6
+ROUNDS = 11
+PEERS = ("funcgrad", "funcgrad.torch", "torch", "autograd", "mygrad")
+COST = """
+import time; begin = time.perf_counter()
+import numba, funcgrad.compile.numba.intrinsics
+numba.njit(lambda x: x)(1.0)
+print(time.perf_counter() - begin)
+import numpy as np
+from funcgrad.kernels import load
+f, x = load.dispatcher("sin_backward"), np.ones((1, 8))
+begin = time.perf_counter()
+f(1, 8, x, None, x, x.copy())
+print(time.perf_counter() - begin)
+"""
+
+
+def costs() -> None:
+    """Importing Numba, compiling a kernel, and reading it from disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {"FUNCGRAD_CACHE_DIR": folder}
+        for what in ("compiled", "read"):
+            out = subprocess.run(
+                [sys.executable, "-c", COST], env=environment, capture_output=True, check=True
+            )
+            start, kernel = map(float, out.stdout.split())
+            print(f"Numba {start * 1e3:.0f} ms; a kernel {what}: {kernel * 1e3:.0f} ms")
+
+
+def ratio(first: Callable[[], Any], second: Callable[[], Any]) -> tuple[float, float]:
+    """Milliseconds of the first, and the ratio to the second."""
+    times: list[tuple[float, float]] = []
+    for k in range(ROUNDS + 3):
+        pair = []
+        for call in (first, second) if k % 2 else (second, first):
+            begin = perf_counter()
+            call()
+            pair.append(perf_counter() - begin)
+        times.append((pair[0], pair[1]) if k % 2 else (pair[1], pair[0]))
+    return median(a for a, _ in times[3:]) * 1e3, median(a / b for a, b in times[3:])
+
+
+def single(threads: int) -> None:
+    """One backward pass of each operation: by the kernel and by the rule."""
+    import funcgrad as fg
+    import funcgrad.torch as torch
+    from funcgrad.kernels import choice
+
+    choice.IMPORT = choice.COMPILE = choice.READ = 0.0
+    fg.config.threads = threads
+    shape = (SIZE // 1000, 1000)
+    programs: dict[str, Callable[[Any], Any]] = {
+        "tanh": torch.tanh,
+        "sin": torch.sin,
+        "exp": torch.exp,
+        "mul": lambda x: x * x.detach(),
+        "div": lambda x: 1.0 / x,
+        "softmax": lambda x: torch.softmax(x, 1),
+        "logsumexp": lambda x: torch.logsumexp(x, 1),
+        "max": lambda x: torch.amax(x, 1),
+        "var": lambda x: torch.var(x, 1),
+        "layer norm": lambda x: torch.nn.functional.layer_norm(x, (1000,)),
+    }
+    for dtype in (torch.float64, torch.float32):
+        for name, function in programs.items():
+            x = (torch.rand(*shape, dtype=dtype) + 0.1).requires_grad_()
+            y = function(x)
+            one = torch.rand(*y.shape, dtype=dtype)
+
+            def call(kernels: bool, x: Any = x, y: Any = y, one: Any = one) -> None:
+                fg.config.kernels = kernels
+                x.grad = None
+                y.backward(one, retain_graph=True)
+
+            ms, against = ratio(lambda: call(True), lambda: call(False))
+            print(f"{threads} thread(s) {dtype} {name:11s} {ms:7.2f} ms  {against:.2f} of NumPy")
+
+
+def chain(peer: str) -> float:
+    """Milliseconds of the value and gradient of an elementwise chain."""
+    import importlib
+
+    def program(m: Any, x: Any) -> Any:
+        return m.sum(m.exp(-x * x) * m.tanh(x) + m.sin(x) / (1 + x))
+
+    start = np.linspace(0.1, 1.0, SIZE)
+    if peer in ("funcgrad", "autograd"):
+        grad = importlib.import_module(peer).grad
+        names = np if peer == "funcgrad" else importlib.import_module("autograd.numpy")
+        call = grad(lambda x: program(names, x))
+        step = lambda: call(start)
+    else:
+        m: Any = importlib.import_module(peer)
+
+        def step() -> None:
+            x = m.tensor(start) if peer == "mygrad" else m.tensor(start, requires_grad=True)
+            program(m, x).backward()
+
+    begin, times = perf_counter(), []
+    while perf_counter() - begin < 3.0 or len(times) < 2 * ROUNDS:
+        before = perf_counter()
+        step()
+        times.append(perf_counter() - before)
+    return median(times[-ROUNDS:]) * 1e3
+
+
+def against_peers() -> None:
+    """The chain in a process for each library."""
+    found = {}
+    for peer in PEERS:
+        out = subprocess.run(
+            [sys.executable, "-m", "benchmarks.kernels", "peer", peer],
+            capture_output=True,
+            text=True,
+        )
+        if out.returncode == 0:
+            found[peer] = json.loads(out.stdout)
+            print(f"{peer:15s} {found[peer]:7.1f} ms  {found[peer] / found['funcgrad']:.2f}")
+        else:
+            print(f"{peer:15s} is not there: {out.stderr.splitlines()[-1]}")
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["peer"]:
+        print(chain(sys.argv[2]))
+    elif sys.argv[1:2] == ["chain"]:
+        against_peers()
+    else:
+        costs()
+        single(2)
+
+
+if __name__ == "__main__":
+    main()

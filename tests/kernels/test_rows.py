@@ -1,0 +1,154 @@
+"""Each kernel of a reduction gives what the rule of the primitive gives in NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import funcgrad.torch as torch
+from funcgrad.core.primitive import PRIMITIVES
+from funcgrad.core.types import type_of_raw
+from funcgrad.kernels import rows
+from funcgrad.kernels.choice import entries
+from funcgrad.torch.nn.functional.normalization import LAYER_NORM
+from funcgrad.transforms.node import OpNode
+
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 2.0]
+PARAMS = {
+    "softmax": {},
+    "log_softmax": {},
+    "logsumexp": {},
+    "max": {"initial": None},
+    "min": {"initial": None},
+    "var": {"dtype": None, "ddof": 1},
+    "std": {"dtype": None, "ddof": 0},
+    "prod": {"dtype": None, "initial": None},
+    "norm": {"ord": None},
+}
+
+
+@pytest.fixture(autouse=True)
+def any_size(monkeypatch, always):
+    monkeypatch.setattr(rows, "FEWEST", 1)
+
+
+def node_of(name, x, axes):
+    prim = PRIMITIVES[name]
+    one = name in ("softmax", "log_softmax")
+    params = {"axis": axes[0]} if one else {"axes": axes, "keepdims": False}
+    node = OpNode()
+    node.prim, node.params, node.seq = prim, params | PARAMS[name], 0
+    node.parents, node.fix = (OpNode(),), (type_of_raw(x),)
+    with np.errstate(all="ignore"):
+        y = prim.impl(x, **node.params)
+    flags = prim.saved_flags(1, 1)
+    node.saved = tuple(v if f else None for v, f in zip((y, x), flags, strict=True))
+    return node, y
+
+
+def check(name, x, axes, seed=0, special=False):
+    node, y = node_of(name, x, axes)
+    rng = np.random.default_rng(seed)
+    g = rng.normal(size=np.shape(y)).astype(x.dtype)
+    if special and np.ndim(g):
+        g.reshape(-1)[rng.integers(g.size)] = 0.0
+    with np.errstate(all="ignore"):
+        (expected,) = node.prim.vjp(node, g)
+        (found,), own = rows.pull(node, g)
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    np.testing.assert_array_equal(np.isnan(expected), np.isnan(found))
+    eps = np.finfo(x.dtype).eps
+    # the rounding of a sum over the row is one of its largest terms
+    largest = np.max(np.abs(expected), initial=1.0, where=np.isfinite(expected))
+    np.testing.assert_allclose(found, expected, rtol=64 * eps, atol=64 * eps * largest)
+    return own
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", PARAMS)
+def test_kernel_is_the_rule(name, dtype):
+    x = np.random.default_rng(1).uniform(0.5, 1.5, (5, 37)).astype(dtype)
+    assert check(name, x, (1,))
+    if name not in ("softmax", "log_softmax"):
+        assert check(name, x, (0, 1))
+
+
+@pytest.mark.parametrize("name", PARAMS)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_axes_layouts_and_special_values(name, data):
+    shape = tuple(data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3)))
+    x = np.random.default_rng(data.draw(st.integers(0, 99))).normal(size=shape)
+    for _ in range(data.draw(st.integers(0, 3))):
+        place = data.draw(st.integers(0, x.size - 1))
+        x.reshape(-1)[place] = data.draw(st.sampled_from(SPECIAL))
+    x = data.draw(
+        st.sampled_from([x, np.asfortranarray(x), x[::-1], np.repeat(x, 2, -1)[..., ::2]])
+    )
+    count = 1 if name in ("softmax", "log_softmax") else data.draw(st.integers(1, len(shape)))
+    axes = tuple(range(len(shape) - count, len(shape)))
+    if name == "norm" and count > 2:
+        return
+    check(name, x, axes, special=True)
+
+
+def test_other_axes_and_options_go_to_the_rule():
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    before = len(entries)
+    assert not check("softmax", x, (0,))
+    assert not check("var", x, (0,))
+    node, y = node_of("max", x, (1,))
+    node.params = node.params | {"initial": 0.0}
+    assert not rows.pull(node, y)[1]
+    assert len(entries) == before
+
+
+def test_long_rows_are_as_accurate_as_short_ones():
+    x = np.random.default_rng(0).normal(size=(1, 300_000)).astype(np.float32)
+    node, _ = node_of("var", x + np.float32(100), (1,))
+    (found,), own = rows.pull(node, np.ones(1, np.float32))
+    assert own
+    wide = (x + np.float32(100)).astype(np.float64)
+    exact = 2 * (wide - wide.mean()) / (x.size - 1)
+    assert np.max(np.abs(found - exact)) < 300 * np.finfo(np.float32).eps / x.size
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("moved", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_layer_norm(scaled, moved, dtype):
+    rng = np.random.default_rng(0)
+    x, g = (rng.normal(size=(3, 4, 50)).astype(dtype) for _ in range(2))
+    w, b = (rng.normal(size=50).astype(dtype) for _ in range(2))
+    values = [x, w if scaled else dtype(1), b if moved else dtype(0)]
+    node = OpNode()
+    node.prim, node.seq = LAYER_NORM, 0
+    node.params = {"axes": (2,), "eps": 1e-5, "scaled": scaled, "moved": moved}
+    node.parents = (OpNode(), OpNode() if scaled else None, OpNode() if moved else None)
+    node.fix = tuple(map(type_of_raw, values))
+    node.saved = (None, *values)
+    expected = LAYER_NORM.vjp(node, g)
+    found, own = rows.pull(node, g)
+    assert own
+    for e, f in zip(expected, found, strict=True):
+        assert (e is None) == (f is None)
+        if e is not None:
+            np.testing.assert_allclose(f, e, rtol=0, atol=200 * np.finfo(dtype).eps)
+
+
+def test_layer_norm_of_a_tensor_takes_its_kernel(monkeypatch):
+    x = torch.randn(300, 200, dtype=torch.float64).requires_grad_()
+    layer = torch.nn.LayerNorm(200, dtype=torch.float64)
+
+    def step():
+        x.grad = None
+        (layer(x) ** 3).sum().backward()
+        return x.grad.numpy()
+
+    calls = lambda: sum(e.calls for e in entries.values() if e.name == "layer_norm_backward")
+    before = calls()
+    found = step()
+    assert calls() == before + 1
+    monkeypatch.setattr("funcgrad.kernels.rows._plain", lambda node, g: False)
+    np.testing.assert_allclose(step(), found, rtol=1e-9, atol=1e-12)
+    assert calls() == before + 1
