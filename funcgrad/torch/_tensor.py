@@ -8,6 +8,7 @@ here; the operations are installed by the files of `operations/`, writing and vi
 from __future__ import annotations
 
 import math
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -533,8 +534,7 @@ class Tensor(Operand):
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         t = self._t
         if type(t) is not RootTracer:
-            shown = f", value={value(t)!r}" if concrete(t) else ""
-            return f"Tensor(traced {type_of(t)}{shown})"
+            return _layers(t)[0]
         node, tangent = self.grad_fn, tangent_of(t)
         return tensor_text(
             np.asarray(t.value),
@@ -566,6 +566,23 @@ REGENERATE: list[Any] = []  # (base tracer, read, old tracer) -> tracer of a vie
 UNBIND: list[Any] = []
 DETACH: list[Any] = []
 LEGACY: list[Any] = []
+
+
+def _layers(t: Any) -> tuple[str, int]:
+    """What is inside of transforms as text, and how many of them are around it."""
+    if type(t) is RootTracer:
+        return repr(box(t)), 0
+    if not isinstance(t, Tracer):
+        array = np.asarray(t)
+        return tensor_text(array, dtypes.from_numpy_dtype(array.dtype)), 0
+    if not isinstance(t, (BatchTracer, TapeTracer, DualTracer)):
+        return f"Tensor(traced {type_of(t)})", 0
+    inner, level = _layers(t.value)
+    name, more = "GradTrackingTensor", ""
+    if isinstance(t, BatchTracer):
+        name, more = "BatchedTensor", ", bdim=0"
+    value = textwrap.indent(inner, " " * 4)
+    return f"{name}(lvl={level + 1}{more}, value=\n{value}\n)", level + 1
 
 
 def _legacy(args: tuple[Any, ...]) -> Any:

@@ -11,6 +11,8 @@ from hypothesis.extra import numpy as hnp
 from funcgrad.torch import dtypes, printing
 from funcgrad.torch.printing import get_printoptions, printoptions, set_printoptions, tensor_text
 
+from .both import ours, theirs
+
 NAMES = (
     "float16", "float32", "float64", "complex64", "complex128",
     "uint8", "int8", "int16", "int32", "int64", "bool",
@@ -290,3 +292,31 @@ def test_tangents_are_torchs():
         expected = repr(ad.make_dual(torch.tensor(x), torch.tensor(2 * x)))
     tangent = tensor_text(2 * x, dtypes.float32)
     assert tensor_text(x, dtypes.float32, suffixes=[f"tangent={tangent}"]) == expected
+
+
+TRANSFORMED = {
+    "grad": lambda t, f: t.func.grad(f)(t.tensor([1.0, 2.5])),
+    "vmap": lambda t, f: t.func.vmap(f)(t.ones(2, 3)),
+    "vmap of grad": lambda t, f: t.func.vmap(t.func.grad(f))(t.ones(2, 3)),
+    "grad of grad": lambda t, f: t.func.grad(lambda x: t.func.grad(f)(x).sum())(t.ones(2)),
+    "jvp": lambda t, f: t.func.jvp(f, (t.ones(2),), (t.ones(2),)),
+    "vjp": lambda t, f: t.func.vjp(f, t.ones(2, dtype=t.float64)),
+    "grad of vmap": lambda t, f: t.func.grad(lambda x: t.func.vmap(f)(x).sum())(t.ones(2, 2)),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_inside_transforms(name):
+    def said(torch):
+        lines = []
+
+        def f(x):
+            lines.extend((repr(x), str(x * 2)))
+            return (x * x * x).sum()
+
+        TRANSFORMED[name](torch, f)
+        return lines
+
+    pytest.importorskip("torch")
+    assert said(ours) == said(theirs)
