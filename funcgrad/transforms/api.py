@@ -1,11 +1,12 @@
 """The public transforms in one place."""
 
+from funcgrad.transforms.abstract import ShapeDtypeStruct, eval_shape, make_graph
 from funcgrad.transforms.checkpoint import checkpoint
 from funcgrad.transforms.cond import cond
 from funcgrad.transforms.custom import custom_jvp, custom_vjp
 from funcgrad.transforms.grad import grad, hvp, value_and_grad
 from funcgrad.transforms.jacobian import hessian, jacfwd, jacobian, jacrev
-from funcgrad.transforms.jit import ShapeDtypeStruct, eval_shape, jit, make_graph
+from funcgrad.transforms.jit import jit
 from funcgrad.transforms.jvp import jvp
 from funcgrad.transforms.linearize import linearize
 from funcgrad.transforms.stop import stop_gradient

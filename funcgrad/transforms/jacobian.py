@@ -12,6 +12,7 @@ from funcgrad import tree
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.ops.shape import moveaxis, reshape
+from funcgrad.transforms.abstract import eval_shape
 from funcgrad.transforms.arguments import leaves_of, name_of, select
 from funcgrad.transforms.jvp import jvp
 from funcgrad.transforms.results import handed_back
@@ -178,7 +179,6 @@ def jacobian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     array([[1., 0.],
            [0., 1.]])
     """
-    from funcgrad.transforms.jit import eval_shape
 
     @functools.wraps(f, updated=())
     def wrapped(*args: Any, **kwargs: Any) -> Any:

@@ -1,7 +1,4 @@
-"""`jit`: a function traced once for each kind of arguments, and run from its graph.
-
-Also `make_graph` and `eval_shape`, which stage a function and stop there.
-"""
+"""`jit`: a function traced once for each kind of arguments, and run from its graph."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.compile.execute import executable
 from funcgrad.config import config
-from funcgrad.core.tracer import Tracer, concrete, operand, running, type_of
+from funcgrad.core.tracer import Tracer, concrete, running, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.graph.build import Stage, finish
 from funcgrad.graph.ir import Graph, Var
@@ -30,7 +27,7 @@ from funcgrad.transforms.results import handed_back, unshared
 from funcgrad.transforms.sizes import SizeChanged, Sizes, numbers_after, sizes_of
 from funcgrad.transforms.static import Donated, Static, typed
 
-__all__ = ["ShapeDtypeStruct", "eval_shape", "jit", "make_graph"]
+__all__ = ["jit"]
 
 Function = Callable[..., Any]
 CACHE_SIZE = 256
@@ -42,37 +39,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
     )
-
-
-class ShapeDtypeStruct:
-    """The shape and dtype of an array that need not exist.
-
-    Parameters
-    ----------
-    shape : sequence of int
-    dtype : dtype
-
-    Examples
-    --------
-    >>> import funcgrad as fg
-    >>> fg.ShapeDtypeStruct((2, 3), "float32")
-    ShapeDtypeStruct(shape=(2, 3), dtype=float32)
-    """
-
-    def __init__(self, shape: Sequence[int], dtype: Any) -> None:
-        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
-
-    def __repr__(self) -> str:
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ShapeDtypeStruct) and (self.shape, self.dtype) == (
-            other.shape,
-            other.dtype,
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.dtype))
 
 
 class Staged(NamedTuple):
@@ -371,96 +337,3 @@ def _positions(given: int | Sequence[int]) -> tuple[int, ...]:
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
-
-
-def _abstract(x: Any) -> ArrayType:
-    if isinstance(x, ShapeDtypeStruct):
-        return ArrayType(x.shape, x.dtype)
-    return type_of(operand(x))
-
-
-def _staged_call(f: Function, args: Any, kwargs: Any) -> tuple[Graph, tree.TreeDef]:
-    leaves, definition = tree.flatten((args, kwargs))
-    out: list[tree.TreeDef] = []
-    with Stage() as trace:
-        inputs = [
-            trace.input(_abstract(x), None if isinstance(x, ShapeDtypeStruct) else operand(x))
-            for x in leaves
-        ]
-        variables = [t.variable for t in inputs]
-        new_args, new_kwargs = tree.unflatten(definition, inputs)
-        outputs, out_definition = leaves_of(
-            f(*new_args, **new_kwargs), f"the output of {name_of(f)}"
-        )
-        out.append(out_definition)
-        graph, _ = finish(trace, variables, outputs)
-    return graph, out[0]
-
-
-def make_graph(f: Function) -> Callable[..., Graph]:
-    """A function that returns the graph of `f` for its arguments.
-
-    Parameters
-    ----------
-    f : callable
-        A function of trees of arrays.
-
-    Returns
-    -------
-    callable
-        Called as `f`, with arrays or `ShapeDtypeStruct` in their place; returns the `Graph`. Print
-        it to read it: one line for each operation, with the type of its result.
-
-    Raises
-    ------
-    AbstractValueError
-        `f` branches on a traced value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> print(fg.make_graph(fg.grad(np.sin))(1.0))
-    graph(a: float64*[]) {
-      b: float64[] = cos a
-      c: float64[] = scale np.float64(1.0) b
-      return c
-    }
-    """
-
-    @functools.wraps(f, updated=())
-    def wrapped(*args: Any, **kwargs: Any) -> Graph:
-        return _staged_call(f, args, kwargs)[0]
-
-    return wrapped
-
-
-def eval_shape(f: Function, *args: Any, **kwargs: Any) -> Any:
-    """The shapes and dtypes of the output of `f`, without computing anything.
-
-    Parameters
-    ----------
-    f : callable
-        A function of trees of arrays.
-    *args, **kwargs
-        Its arguments: arrays or `ShapeDtypeStruct`.
-
-    Returns
-    -------
-    tree of `ShapeDtypeStruct`
-
-    Raises
-    ------
-    AbstractValueError
-        `f` branches on a traced value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> fg.eval_shape(np.dot, fg.ShapeDtypeStruct((2, 3), float), np.ones(3))
-    ShapeDtypeStruct(shape=(2,), dtype=float64)
-    """
-    graph, definition = _staged_call(f, args, kwargs)
-    shapes = [ShapeDtypeStruct(o.type.shape, o.type.dtype) for o in graph.outputs]
-    return tree.unflatten(definition, shapes)

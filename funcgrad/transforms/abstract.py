@@ -1,0 +1,144 @@
+"""Functions staged on abstract arguments and not run: `make_graph` and `eval_shape`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad import tree
+from funcgrad.core.tracer import operand, type_of
+from funcgrad.core.types import ArrayType
+from funcgrad.graph.build import Stage, finish
+from funcgrad.graph.ir import Graph
+from funcgrad.transforms.arguments import leaves_of, name_of
+
+__all__ = ["ShapeDtypeStruct", "eval_shape", "make_graph"]
+
+Function = Callable[..., Any]
+
+
+class ShapeDtypeStruct:
+    """The shape and dtype of an array that need not exist.
+
+    Parameters
+    ----------
+    shape : sequence of int
+    dtype : dtype
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> fg.ShapeDtypeStruct((2, 3), "float32")
+    ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+    """
+
+    def __init__(self, shape: Sequence[int], dtype: Any) -> None:
+        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+
+    def __repr__(self) -> str:
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and (self.shape, self.dtype) == (
+            other.shape,
+            other.dtype,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+
+def _abstract(x: Any) -> ArrayType:
+    if isinstance(x, ShapeDtypeStruct):
+        return ArrayType(x.shape, x.dtype)
+    return type_of(operand(x))
+
+
+def _staged_call(f: Function, args: Any, kwargs: Any) -> tuple[Graph, tree.TreeDef]:
+    leaves, definition = tree.flatten((args, kwargs))
+    out: list[tree.TreeDef] = []
+    with Stage() as trace:
+        inputs = [
+            trace.input(_abstract(x), None if isinstance(x, ShapeDtypeStruct) else operand(x))
+            for x in leaves
+        ]
+        variables = [t.variable for t in inputs]
+        new_args, new_kwargs = tree.unflatten(definition, inputs)
+        outputs, out_definition = leaves_of(
+            f(*new_args, **new_kwargs), f"the output of {name_of(f)}"
+        )
+        out.append(out_definition)
+        graph, _ = finish(trace, variables, outputs)
+    return graph, out[0]
+
+
+def make_graph(f: Function) -> Callable[..., Graph]:
+    """A function that returns the graph of `f` for its arguments.
+
+    Parameters
+    ----------
+    f : callable
+        A function of trees of arrays.
+
+    Returns
+    -------
+    callable
+        Called as `f`, with arrays or `ShapeDtypeStruct` in their place; returns the `Graph`. Print
+        it to read it: one line for each operation, with the type of its result.
+
+    Raises
+    ------
+    AbstractValueError
+        `f` branches on a traced value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> print(fg.make_graph(fg.grad(np.sin))(1.0))
+    graph(a: float64*[]) {
+      b: float64[] = cos a
+      c: float64[] = scale np.float64(1.0) b
+      return c
+    }
+    """
+
+    @functools.wraps(f, updated=())
+    def wrapped(*args: Any, **kwargs: Any) -> Graph:
+        return _staged_call(f, args, kwargs)[0]
+
+    return wrapped
+
+
+def eval_shape(f: Function, *args: Any, **kwargs: Any) -> Any:
+    """The shapes and dtypes of the output of `f`, without computing anything.
+
+    Parameters
+    ----------
+    f : callable
+        A function of trees of arrays.
+    *args, **kwargs
+        Its arguments: arrays or `ShapeDtypeStruct`.
+
+    Returns
+    -------
+    tree of `ShapeDtypeStruct`
+
+    Raises
+    ------
+    AbstractValueError
+        `f` branches on a traced value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.eval_shape(np.dot, fg.ShapeDtypeStruct((2, 3), float), np.ones(3))
+    ShapeDtypeStruct(shape=(2,), dtype=float64)
+    """
+    graph, definition = _staged_call(f, args, kwargs)
+    shapes = [ShapeDtypeStruct(o.type.shape, o.type.dtype) for o in graph.outputs]
+    return tree.unflatten(definition, shapes)
