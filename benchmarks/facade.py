@@ -132,6 +132,27 @@ def training(optimizer: str, torch: Any) -> Call:
     return call
 
 
+def compiled(torch: Any) -> Call:
+    """The same step, as each library's `compile` runs it."""
+    model, images, labels = network(torch)
+    adapt = torch.optim.Adam(model.parameters(), lr=1e-3)
+
+    def step(images: Any, labels: Any) -> Any:
+        adapt.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(images), labels)
+        loss.backward()
+        adapt.step()
+        return loss.detach()
+
+    run = torch.compile(step)
+    return lambda: run(images, labels)
+
+
+def compiled_against_eager(torch: Any) -> Call:
+    """A compiled step here, an eager one in PyTorch."""
+    return compiled(torch) if torch.__name__ == OURS else training("Adam", torch)
+
+
 def forward(torch: Any) -> Call:
     """The network alone, without gradients."""
     model, images, _ = network(torch)
@@ -151,6 +172,12 @@ PROGRAMS = {
     ),
     "mlp-adam": Program("MLP 64-256-128-10, batch 128: Adam", partial(training, "Adam"), 1, 1.5),
     "mlp-sgd": Program("MLP 64-256-128-10, batch 128: SGD", partial(training, "SGD"), 1, 1.5),
+    "mlp-compiled": Program(
+        "MLP 64-256-128-10, batch 128: Adam, compiled here", compiled_against_eager, 1, 0.75
+    ),
+    "mlp-both-compiled": Program(
+        "MLP 64-256-128-10, batch 128: Adam, compiled by both", compiled, 1, 1.0
+    ),
     "mlp-forward": Program("MLP 64-256-128-10, batch 128: forward", forward, 1, 1.5),
     **{
         f"{name}-{size}": Program(

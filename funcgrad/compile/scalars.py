@@ -280,7 +280,7 @@ def _table(dtype: str) -> dict[str, Body]:
 def _scale(e: Equation) -> Resolved | None:
     g, d = (a.type for a in e.inputs)
     out = e.outputs[0].type
-    if out.dtype.kind != "f" or g.dtype != out.dtype or d.dtype.kind not in "fi":
+    if out.dtype.kind != "f" or g.dtype != out.dtype or d.dtype.kind not in "fib":
         return None
     wide = NATIVE[np.result_type(g.dtype, d.dtype) if not d.weak else g.dtype]
     narrow = NATIVE[out.dtype]
@@ -305,8 +305,21 @@ def _cast(e: Equation) -> Resolved | None:
     return Resolved((source,), lambda w, x: w.cast(x, target))
 
 
+def _relu(e: Equation) -> Resolved | None:
+    dtype = NATIVE[e.outputs[0].type.dtype]
+    if not dtype.startswith("float"):
+        return None
+
+    def body(w: Writer, x: Scalar) -> Scalar:  # -0 and NaN stay
+        zero = w.number(0, x)
+        return w.select(w.compare("lt", x, zero), zero, x)
+
+    return Resolved((dtype,), body)
+
+
 SPECIAL: dict[str, Callable[[Equation], Resolved | None]] = {
     "scale": _scale,
+    "relu": _relu,
     "where": _where,
     "cast": _cast,
     "round_cast": _cast,

@@ -22,6 +22,7 @@ from funcgrad.ops.graded import MAX, MIN, PROD
 from funcgrad.ops.reduction import extent
 from funcgrad.ops.shape import broadcast_to, reshape
 from funcgrad.ops.sums import SUM
+from funcgrad.ops.transcendental import exp, log
 from funcgrad.passes.rewrite import Rewriter, rewrite
 
 __all__ = ["expand"]
@@ -180,6 +181,34 @@ def _norm(e: Equation) -> Body | None:
     return body
 
 
+def _shifted(x: Array, axis: int) -> Array:
+    """`x` less its maximum along an axis, where that is finite."""
+    kind = type_of(x)
+    most = _reduce(MAX, x, (axis,), True, initial=None)
+    finite = ops.where(ops.isfinite(most), most, kind.dtype.type(0))
+    return ops.subtract(x, finite)
+
+
+def _total(x: Array, axis: int) -> Array:
+    return _reduce(SUM, x, (axis,), True, dtype=None)
+
+
+def _softmax(e: Equation) -> Body | None:
+    def body(x: Array) -> Array:
+        powers = exp(_shifted(x, e.params["axis"]))
+        return ops.divide(powers, _total(powers, e.params["axis"]))
+
+    return body if _native(e) else None
+
+
+def _log_softmax(e: Equation) -> Body | None:
+    def body(x: Array) -> Array:
+        shifted = _shifted(x, e.params["axis"])
+        return ops.subtract(shifted, log(_total(exp(shifted), e.params["axis"])))
+
+    return body if _native(e) else None
+
+
 BODIES: dict[str, Callable[[Equation], Body | None]] = {
     "sum": _sum,
     "sum_from": _sum_from,
@@ -190,4 +219,6 @@ BODIES: dict[str, Callable[[Equation], Body | None]] = {
     "min": _extremum(MIN, ops.minimum, np.inf),
     "prod": _prod,
     "norm": _norm,
+    "softmax": _softmax,
+    "log_softmax": _log_softmax,
 }

@@ -347,6 +347,13 @@ class _Fusion:
             self.escape(x)
         return view
 
+    def is_number(self, a: Var, v: Var) -> bool:
+        """Whether `a` is a number that takes long, for the loops of `v`: it is computed before."""
+        region = self.region[a]
+        if region.axes or not any(n > 1 for n in v.type.shape):
+            return False
+        return any(e.prim.name not in CHEAP_OPERATIONS for e in region.equations)
+
     def is_stored(self, a: Atom) -> bool:
         return isinstance(a, Var) and a not in self.plan.uniform
 
@@ -369,7 +376,10 @@ class _Fusion:
         soft = {
             a: self.region[a]
             for a in e.inputs
-            if isinstance(a, Var) and a in self.region and a not in fixed
+            if isinstance(a, Var)
+            and a in self.region
+            and a not in fixed
+            and not self.is_number(a, v)
         }
         regions = sorted({r.number: r for r in soft.values()}.values(), key=lambda r: -size(r.axes))
         for a in fixed:
@@ -636,7 +646,9 @@ class _Fusion:
             self.plan.steps.append(unit)
 
 
-CHEAP_OPERATIONS = {"add", "subtract", "multiply", "negative", "where", "equal", "less", "greater"}
+CHEAP_OPERATIONS = {
+    *("add", "subtract", "multiply", "negative", "where", "equal", "less", "greater", "cast"),
+}
 
 
 def _align_regions(trial: _Trial, regions: list[Region]) -> None:

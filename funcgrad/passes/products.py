@@ -2,12 +2,14 @@
 
 NumPy multiplies stacks of matrices one by one. A stack of vectors times one matrix is one product
 of matrices; a product over an axis of extent 1 multiplies, and one of a row and a column multiplies
-and sums, both of which fuse with what stands around them.
+and sums, both of which fuse with what stands around them. The transpose of a product is the product
+of the transposes in turned order, which BLAS reads as well.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from funcgrad.core.primitive import PRIMITIVES
@@ -25,7 +27,12 @@ Found = tuple[Atom, ...] | None
 def products(graph: Graph) -> Graph:
     """The graph with its products of stacks written as others where those are faster."""
 
+    uses = Counter(a for e in graph.equations for a in e.inputs)
+    uses.update(graph.outputs)
+
     def rule(r: Rewriter, e: Equation) -> Found:
+        if e.prim is TRANSPOSE and e.params["axes"] == (1, 0):
+            return _turned_product(r, e.inputs[0], uses)
         if e.prim is not MATMUL:
             return None
         x, y = e.inputs
@@ -53,6 +60,17 @@ def _shaped(r: Rewriter, a: Atom, shape: Sequence[int]) -> Atom:
 def _turned(r: Rewriter, a: Atom) -> Atom:
     axes = tuple(range(a.type.ndim))
     return r.append(TRANSPOSE, (a,), {"axes": (*axes[:-2], axes[-1], axes[-2])})[0]
+
+
+def _turned_product(r: Rewriter, x: Atom, uses: Counter[Atom]) -> Found:
+    """The transpose of a product that nothing else needs: made in the order in which it is read."""
+    made = r.made.get(x) if isinstance(x, Var) else None
+    if made is None or made.prim is not MATMUL or uses[x] > 1:
+        return None
+    a, b = made.inputs
+    if a.type.ndim != 2 or b.type.ndim != 2:
+        return None
+    return r.append(MATMUL, (_turned(r, b), _turned(r, a)))
 
 
 def _dots(r: Rewriter, x: Atom, y: Atom, shape: tuple[int, ...]) -> Found:

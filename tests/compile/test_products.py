@@ -43,3 +43,42 @@ def test_a_stopped_gradient_costs_nothing():
     graph = fg.make_graph(lambda x: np.exp(x - fg.stop_gradient(x.max(1, keepdims=True))))(x)
     made = check(graph, x)
     assert made.explain().count("\n") == 0 and "NumPy" not in made.explain()
+
+
+def test_the_transpose_of_a_product_is_made_in_order():
+    def f(x, y):
+        return np.sin((x @ y).T)
+
+    x, y = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    compiled = fg.jit(f)
+    np.testing.assert_allclose(compiled(x, y), f(x, y), 1e-14)
+    assert "matmul of float64[4,3], float64[3,2]" in compiled.explain(x, y)
+
+
+def test_a_number_is_computed_before_the_loops():
+    def f(x, k):
+        return x / np.sqrt(1 - 0.9**k)
+
+    x, k = np.arange(12.0), np.float64(3.0)
+    compiled = fg.jit(f)
+    np.testing.assert_allclose(compiled(x, k), f(x, k), 1e-14)
+    kernels = compiled.explain(x, k).splitlines()
+    assert "sqrt" in kernels[0] and "sqrt" not in kernels[1]
+
+
+def test_the_layers_of_a_network_are_kernels():
+    from funcgrad.ops.activation import relu
+    from funcgrad.ops.softmax import log_softmax, softmax
+
+    x = np.array([[0.5, -0.0, -2.0, np.nan], [1e4, 0.0, -1e4, -np.inf], [np.inf, 1.0, -1.0, 2.0]])
+    for dtype in (np.float64, np.float32):
+        given = x.astype(dtype)
+        for f, kernel in ((relu, "relu"), (softmax, "exp"), (log_softmax, "log")):
+            compiled = fg.jit(f)
+            found, expected = compiled(given), f(given)
+            assert found.dtype == dtype and "NumPy" not in compiled.explain(given)
+            assert kernel in compiled.explain(given)
+            np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+            np.testing.assert_allclose(found, expected, 8 * np.finfo(dtype).eps)
+        zero = fg.jit(relu)(given)[0, 1]
+        assert np.signbit(zero) and zero == 0
