@@ -603,7 +603,8 @@ class RootTape(Tape):
 
     def record(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         if len(args) == 1 and type(args[0]) is RootTracer and not isinstance(prim, Composite):
-            return self.record_one(prim, args[0], params)
+            if type(args[0].value) is not Memory:
+                return self.record_one(prim, args[0], params)
         nodes, xs, mask = self.split(args)
         if not mask or not prim.differentiable:
             return bind(prim, xs, params)
