@@ -139,8 +139,12 @@ def user_line() -> SourceLine:
     return SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
+# Code that we have written while the program runs, and NumPy's dispatcher.
+_WRITTEN = ("<funcgrad", "<program of graph", "<__array_function__")
+
+
 def _is_ours(filename: str) -> bool:
-    return filename.startswith((_PACKAGE, _NUMPY, _NUMBA, "<__array_function__"))
+    return filename.startswith((_PACKAGE, _NUMPY, _NUMBA, *_WRITTEN))
 
 
 def located(what: str) -> str:

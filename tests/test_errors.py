@@ -216,6 +216,17 @@ def test_messages_name_the_users_line():
     assert f'test_errors.py", line {line}' in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "use", [lambda t: t + 1.0, lambda t: t * t, lambda t: -t, np.sin, fnp.exp, lambda t: np.sum(t)]
+)
+def test_recorders_that_we_have_written_are_not_the_users_line(use):
+    kept = []
+    fg.grad(lambda x: (kept.append(x * 2.0), np.sum(x))[1])(np.ones(2))
+    with pytest.raises(errors.LeakedTracerError) as caught:
+        use(kept[0])
+    assert "test_errors.py" in str(caught.value).splitlines()[-1]
+
+
 def test_a_ufunc_without_a_rule():
     with pytest.raises(errors.FuncgradError, match=r"spacing|frexp"):
         fg.grad(lambda x: np.spacing(x) * 1.0)(1.0)
