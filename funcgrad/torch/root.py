@@ -579,14 +579,15 @@ class RootTape(Tape):
     def record_one(self, prim: Primitive, x: Array, params: Params) -> Any:
         """`record` for one operand, a tensor's."""
         parent, held = x.node, x.held_version
-        y = prim.impl(x.value, **params)
+        staging = isinstance(x.value, Memory)
+        y = bind(prim, (x.value,), params) if staging else prim.impl(x.value, **params)
         if parent is None or not prim.differentiable:
             return y
         keeps_output, keeps = prim.saved_flags(1, 1)
         if keeps and held is not None and held.inference:
             raise RuntimeError(INFERENCE_SAVED)
         saved = (y if keeps_output else None, x.value if keeps else None)
-        out = self.record_node(prim, (parent,), params, saved, (type_of_raw(x.value),), y)
+        out = self.record_node(prim, (parent,), params, saved, (type_of(x.value),), y)
         if type(out) is RootTracer:
             node = out.node
             if keeps_output:
