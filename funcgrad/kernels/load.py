@@ -18,7 +18,6 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,8 @@ MONTH = 30 * 24 * 3600.0
 @functools.cache
 def fingerprint() -> str:
     """A digest of all from which the kernels are compiled, found without Numba."""
+    from importlib import metadata  # a quarter of what importing funcgrad would take
+
     here = Path(__file__).parent
     mathematics = here.parent / "compile" / "llvm"
     files = [*sorted(here.glob("*.py")), here.parent / "compile" / "numba" / "intrinsics.py"]
@@ -42,8 +43,8 @@ def fingerprint() -> str:
     for file in files:
         digest.update(file.read_bytes())
     for package in ("numba", "llvmlite", "numpy"):
-        with suppress(PackageNotFoundError):
-            digest.update(version(package).encode())
+        with suppress(metadata.PackageNotFoundError):
+            digest.update(metadata.version(package).encode())
     digest.update(f"{sys.version} {platform.machine()} {platform.processor()}".encode())
     return digest.hexdigest()
 
