@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from funcgrad.config import config
+from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.kernels import memory, threads
 from funcgrad.kernels.choice import FEWEST
 
-__all__ = ["UFUNCS", "apply"]
+__all__ = ["UFUNCS", "add", "add_to", "apply"]
 
 ndarray = np.ndarray
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -51,10 +52,30 @@ def apply(prim: Any, xs: Sequence[Any]) -> Any:
     if shape is None or dtype is None or prim.name not in UFUNCS:
         return None
     out = memory.empty(shape, dtype)
-    least = threads.PARALLEL * (2 if prim.name in CHEAP else 1)
+    _fill(prim.ufunc, prim.name in CHEAP, xs, out)
+    return out
+
+
+def add(x: Any, y: Any) -> Any:
+    """The sum of two raw cotangents; None where this file does not do it."""
+    return apply(PRIMITIVES["add"], (x, y))
+
+
+def add_to(x: ndarray[Any, Any], y: Any) -> None:
+    """``x += y``, for an `x` that nobody else has."""
+    if type(y) is ndarray and y.shape == x.shape and x.flags.carray and y.flags.carray:
+        _fill(np.add, True, (x, y), x)
+    else:
+        x += y
+
+
+def _fill(ufunc: Any, cheap: bool, xs: Sequence[Any], out: ndarray[Any, Any]) -> None:
+    """Let a ufunc write its result into `out`: of one shape with `xs`, all without gaps."""
+    least = threads.PARALLEL * (2 if cheap else 1)
     if out.size < least or config.threads == 1:
-        return prim.ufunc(*xs, out=out)
-    ufunc, whole = prim.ufunc, out.reshape(-1)
+        ufunc(*xs, out=out)
+        return
+    whole = out.reshape(-1)
     flat = [x.reshape(-1) if type(x) is ndarray else x for x in xs]
 
     def work(first: int, last: int) -> None:
@@ -62,4 +83,3 @@ def apply(prim: Any, xs: Sequence[Any]) -> Any:
         ufunc(*part, out=whole[first:last])
 
     threads.run(work, out.size, out.size)
-    return out

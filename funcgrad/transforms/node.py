@@ -18,6 +18,8 @@ from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import EMPTY, Tracer, plain, type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.kernels import FEWEST, PULLS, ROWS
+from funcgrad.kernels.forward import add as sum_of
+from funcgrad.kernels.forward import add_to
 
 __all__ = [
     "PICK",
@@ -223,9 +225,11 @@ def add(old: Any, c: Any) -> Any:
     if type(old) is Buffer:
         if isinstance(c, Tracer) or np.result_type(old.array, c) != old.array.dtype:
             return algebra.add(old.array, c)
-        old.array += c
+        add_to(old.array, c)
         return old
-    total = algebra.add(old, c)
+    total = sum_of(old, c)
+    if total is None:
+        total = algebra.add(old, c)
     if type(total) is np.ndarray and total.size >= IN_PLACE_FROM:
         return Buffer(total)
     return total
