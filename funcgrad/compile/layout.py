@@ -94,8 +94,7 @@ def arrange(
     assert inner is not None
     totals = bool(region.reductions) and all(r.over == axes for r in region.reductions)
     columns = any(
-        r.scatters or (r.over != axes and r.over == axes - inner and r.domain == axes)
-        for r in region.reductions
+        r.over != axes and r.over == axes - inner and r.domain == axes for r in region.reductions
     )
     results = [r.output.type.size for r in region.reductions if r.scatters]
     free = not region.reductions and region.inner is None
@@ -111,9 +110,9 @@ def arrange(
     else:
         outside = joined([a for a in ordered if a not in inner])
         inside = joined([a for a in ordered if a in inner])
-        candidates = inside if columns and not results else outside + inside
+        candidates = inside if columns else outside + inside
         lanes = _best(candidates, accesses, prefer=inside)
-    found = _rows(region, outside, inside, lanes, free or totals, columns)
+    found = _rows(region, outside, inside, lanes, free or totals, columns or bool(results))
     if results:  # a chunk has as much to add as it has to begin with
         per_row = -(-math.prod(a.extent for a in axes) // max(found.rows, 1))
         found.rows_in_chunk = max(found.rows_in_chunk, -(-max(results) // per_row))

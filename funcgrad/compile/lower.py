@@ -224,25 +224,51 @@ class _Lowering(Values):
         return bool(r.domain & inner)
 
     def plan_scratch(self, last: int) -> None:
-        """What is computed in one stage and kept for the later ones."""
-        self.kept: dict[Var, str] = {}
-        self.again: dict[Var, None] = {}
-        if self.layout.across or last < 2:
-            return
+        """What is computed in one stage and kept for the later ones, and in what memory.
+
+        That of an output, its own or one that is made of this value later, or a row of scratch.
+        """
+        self.kept: dict[Var, Var | None] = {}
+        self.again: dict[Var, int] = {}
         early: set[Var] = set()
         for k in range(1, last + 1):
             now: dict[Var, None] = {}
             for root in self.roots.get(k, []):
-                self.reach(root, now, early)
+                self.reach(root, now, early, k)
             early |= set(now)
         sizes = [BLOCK if d is self.layout.blocked else d.extent for d in self.layout.inner]
         for v in self.again:
             if v in self.outputs and self.in_stage(v):
-                self.kept[v] = "output"
-            elif int(np.prod(sizes)) <= SCRATCH_LIMIT:
-                self.kept[v] = "scratch"
+                self.kept[v] = v
+            elif not self.layout.across and int(np.prod(sizes)) <= SCRATCH_LIMIT:
+                self.kept[v] = None
+            elif (output := self.borrowed(v)) is not None:
+                self.kept[v] = output
 
-    def reach(self, root: Var, now: dict[Var, None], early: set[Var]) -> None:
+    def borrowed(self, v: Var) -> Var | None:
+        """An output of the same elements that is the last thing made of a value."""
+        labels = [None if a is None else a.find() for a in self.plan.labels[v]]
+        for o in self.roots.get(self.again[v], []):
+            own = [None if a is None else a.find() for a in self.plan.labels[o]]
+            fits = o not in self.reductions and own == labels and self.dtype(o) == self.dtype(v)
+            if fits and o not in self.kept.values() and self.is_made_of(o, v):
+                return o
+        return None
+
+    def is_made_of(self, o: Var, v: Var) -> bool:
+        """Whether each element of an output needs the element of a value."""
+        stack, seen = [o], {o}
+        while stack:
+            for a in self.made[stack.pop()].inputs:
+                base = self.inside(a)
+                if base is v:
+                    return True
+                if base is not None and base not in seen and base not in self.reductions:
+                    seen.add(base)
+                    stack.append(base)
+        return False
+
+    def reach(self, root: Var, now: dict[Var, None], early: set[Var], k: int) -> None:
         """The values of each element that a root needs, but for those worth keeping."""
         stack = [root]
         if root not in self.reductions:
@@ -254,7 +280,7 @@ class _Lowering(Values):
                     continue
                 now[base] = None
                 if base in early and (base in self.outputs or self.expense(base) >= KEPT_COST):
-                    self.again[base] = None
+                    self.again[base] = k
                 else:
                     stack.append(base)
 
@@ -288,12 +314,9 @@ class _Lowering(Values):
                 self.reduce(v, nest, body)
             else:
                 self.store(v, 2)
-        for v in [v for v, how in self.kept.items() if how == "scratch"]:
+        for v, output in self.kept.items():
             if v in self.memo[2] and v not in self.cached:
-                self.keep(v, body)
-        for v in [v for v, how in self.kept.items() if how == "output"]:
-            if v in self.memo[2]:
-                self.cached[v] = ("", True)
+                self.keep(v, output, body)
         for loop, outer in zip(nest, [*nest[1:], None], strict=True):
             if outer is not None:
                 outer.body.append(loop)

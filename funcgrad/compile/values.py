@@ -70,7 +70,7 @@ class Values:
         self.blocks: list[list[Any]] = [[], [], []]
         self.memo: list[dict[Var, Scalar]] = [{}, {}, {}]
         self.held: dict[Any, tuple[int, str]] = {}
-        self.cached: dict[Var, tuple[str, bool]] = {}
+        self.cached: dict[Var, str | Var] = {}  # in scratch of this name, or in an output
 
     # ------------------------------------------------------------------------- preparation
 
@@ -443,19 +443,27 @@ class Values:
     def store(self, v: Var, level: int) -> None:
         x = self.value(v) if v not in self.reductions else self.memo[1][v]
         dtype = self.dtype(v)
-        buffer = self.code.argument(v, v, "output", dtype, v.type.size)
-        terms = self.terms(("out", buffer), self.accesses[v])
-        self.blocks[level].append(Store(Address(buffer, terms), x.operand, dtype))
+        self.blocks[level].append(Store(self.place_of(v), x.operand, dtype))
 
-    def keep(self, v: Var, body: list[Any]) -> None:
-        """Write a value to a row of scratch."""
+    def place_of(self, v: Var) -> Address:
+        """An element of an output."""
+        buffer = self.code.argument(v, v, "output", self.dtype(v), v.type.size)
+        return Address(buffer, self.terms(("out", buffer), self.accesses[v]))
+
+    def keep(self, v: Var, output: Var | None, body: list[Any]) -> None:
+        """Write a value to a row of scratch, or to the memory of an output."""
+        if output is not None:
+            if output is not v:
+                body.append(Store(self.place_of(output), self.memo[2][v].operand, self.dtype(v)))
+            self.cached[v] = output
+            return
         name = self.code.fresh("row")
         extent: Term = 1
         sizes = [BLOCK if d is self.layout.blocked else d.extent for d in self.layout.inner]
         extent = self.code.integer("scratch", int(np.prod(sizes)))
         self.code.locals.append(Buffer(name, self.dtype(v), "local", extent))
         body.append(Store(self.scratch(name), self.memo[2][v].operand, self.dtype(v)))
-        self.cached[v] = (name, False)
+        self.cached[v] = name
 
     def scratch(self, name: str) -> Address:
         terms: list[tuple[str, Term]] = []
@@ -472,12 +480,8 @@ class Values:
         return Address(name, tuple(terms))
 
     def reload(self, v: Var) -> Scalar:
-        name, from_output = self.cached[v]
-        if from_output:
-            buffer = self.code.argument(v, v, "output", self.dtype(v), v.type.size)
-            address = Address(buffer, self.terms(("out", buffer), self.accesses[v]))
-        else:
-            address = self.scratch(name)
+        where = self.cached[v]
+        address = self.scratch(where) if isinstance(where, str) else self.place_of(where)
         made = self.code.fresh()
         self.blocks[2].append(Load(made, self.dtype(v), address))
         return Scalar(made, self.dtype(v))

@@ -1,6 +1,9 @@
 """Random programs, their gradients and batched forms, in native code against the interpreter."""
 
+from random import Random
+
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from native import check
@@ -41,4 +44,12 @@ def test_gradients(random):
     which = tuple(range(len(program.inputs)))
     graph = fg.make_graph(fg.value_and_grad(loss(program), which))(*program.inputs)
     optimize(graph, lambda name, g: verify(g))
+    check(graph, *program.inputs, ulp=1e5, size=1.0)
+
+
+@pytest.mark.parametrize("number", [50578])  # columns next to a scatter, with rows side by side
+def test_programs_that_once_failed(number):
+    program = Program(Random(number))
+    which = tuple(range(len(program.inputs)))
+    graph = fg.make_graph(fg.value_and_grad(loss(program), which))(*program.inputs)
     check(graph, *program.inputs, ulp=1e5, size=1.0)

@@ -42,6 +42,7 @@ COMPARISONS = {
 ARITHMETIC = {"add": ("fadd", "add"), "sub": ("fsub", "sub"), "mul": ("fmul", "mul")}
 INTRINSICS = {"abs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint",
               "copysign": "copysign", "sqrt": "sqrt"}  # fmt: skip
+ROWS_AHEAD = 24  # a prefetch takes about as long as so many rows
 ATTRIBUTES = '"prefer-vector-width"="512" nounwind'
 
 
@@ -100,6 +101,7 @@ class _Printer:
         self.lanes = 1
         self.mask: Value | None = None
         self.lane_index = ""
+        self.walked = ""  # the index of a loop that goes down columns, lanes side by side
         self.labels = 0
 
     # ----------------------------------------------------------------------------- plumbing
@@ -345,7 +347,9 @@ class _Printer:
         start = "%first" if chunks else "0"
         end = self.single.value("%last", "i64") if chunks else self.scalar(s.count)
         self.start_carries(s)
+        around, self.walked = self.walked, s.index if self.lanes > 1 else ""
         self.one_by_one(s, start, end)
+        self.walked = around
         self.end_carries(s)
 
     def one_by_one(self, s: For, start: str, end: Value) -> None:
@@ -582,6 +586,7 @@ class _Printer:
         kind, suffix, align = e.type_of(stored), e.suffix(stored), SIZES[stored]
         if self.in_a_row(moving):
             at = self.pointer(a.buffer, stored, offset)
+            self.prefetch(a, at, stored)
             if mask is None:
                 return self.truth(e.new(stored, f"load {kind}, ptr {at}, align {align}"), element)
             name = f"llvm.masked.load.{suffix}.p0"
@@ -594,6 +599,19 @@ class _Printer:
             self.declare(f"declare {kind} @{name}({many}, i32, {mask.type}, {kind})")
             given = f"{many} {at}, i32 {align}, {mask.typed}, {kind} zeroinitializer"
         return self.truth(e.new(stored, f"call {kind} @{name}({given})"), element)
+
+    def prefetch(self, a: Address, at: str, stored: str) -> None:
+        """Ask for the same lanes of a later row: processors foresee rows, but not columns."""
+        stride = dict(a.terms).get(self.walked, 1)
+        if stride == 1:
+            return
+        one = self.single
+        away = one.binary("mul", self.scalar(stride), one.constant(ROWS_AHEAD, "i64"))
+        self.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        for k in range(0, self.lanes * SIZES[stored], 64):
+            place = one.binary("add", away, one.constant(k // SIZES[stored], "i64"))
+            then = one.new("ptr", f"getelementptr {stored}, ptr {at}, {place.typed}")
+            self.line(f"call void @llvm.prefetch.p0(ptr {then}, i32 0, i32 3, i32 1)")
 
     def guarded(self, a: Address, offset: Value, stored: str, element: str, held: Value) -> Value:
         """One element, the same for all lanes: of the first one of the array where none holds."""
@@ -623,6 +641,7 @@ class _Printer:
         kind, suffix, align = e.type_of(stored), e.suffix(stored), SIZES[stored]
         if self.in_a_row(moving):
             at = self.pointer(a.buffer, stored, offset)
+            self.prefetch(a, at, stored)
             if self.mask is None:
                 self.line(f"store {v.typed}, ptr {at}, align {align}")
                 return
