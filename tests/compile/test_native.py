@@ -258,3 +258,14 @@ def test_the_interpreter_can_be_chosen(monkeypatch):
     f = fg.jit(chain)
     x = draw(50)
     assert f(x) == chain(x)
+
+
+@pytest.mark.parametrize("rows", [3, 1100, 2100, 5000])
+def test_many_rows_that_are_computed_and_summed_up_side_by_side(rows):
+    x = np.random.default_rng(0).standard_normal(rows)
+    y = np.arange(40.0) / 7.0
+
+    def f(x, y):
+        return np.mean(x[:, None] * y + y, 0)
+
+    np.testing.assert_allclose(fg.jit(f)(x, y), f(x, y), rtol=1e-12)

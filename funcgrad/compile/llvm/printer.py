@@ -191,7 +191,7 @@ class _Printer:
     def statements(self, body: Sequence[Any]) -> None:
         for s in body:
             if isinstance(s, Let):
-                self.known[s.name] = self.operation(s)
+                self.known[s.name] = self.size(s) if self.is_size(s) else self.operation(s)
             elif isinstance(s, Load):
                 self.known[s.name] = self.load(s, s.address, ELEMENTS[s.dtype], s.guard)
             elif isinstance(s, Store):
@@ -227,6 +227,19 @@ class _Printer:
             pointer = self.pointer(s.address.buffer, x.element, at)
             old = one.new(x.element, f"load {x.element}, ptr {pointer}")
             self.line(f"store {self.combined(s.op, old, value).typed}, ptr {pointer}")
+
+    def is_size(self, s: Let) -> bool:
+        """Whether an integer is the same in all lanes: a loop may run so many times."""
+        return self.lanes > 1 and s.dtype == "int64" and all(map(self.is_single, s.args))
+
+    def is_single(self, x: str | Const) -> bool:
+        return isinstance(x, Const) or (x != self.lane_index and self.known[x].emitter.lanes == 1)
+
+    def size(self, s: Let) -> Value:
+        around, self.lanes = self.lanes, 1
+        found = self.operation(s)
+        self.lanes = around
+        return found
 
     def operation(self, s: Let) -> Value:
         xs = [self.read(a) for a in s.args]
@@ -688,4 +701,7 @@ def _indices(s: For) -> set[str]:
                 found.add(t.address.offset)
         elif isinstance(t, For) and isinstance(t.count, str):
             found.add(t.count)
+    for t in reversed(list(statements(s.body))):  # and what they are computed of
+        if isinstance(t, Let) and t.name in found:
+            found |= {x for x in t.args if isinstance(x, str)}
     return found
