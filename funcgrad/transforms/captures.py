@@ -11,11 +11,12 @@ installed package, other than that of the function itself, keeps in its own glob
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import sysconfig
 import types
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,9 @@ class Captures:
         self.named: set[str] = set()  # those that the code on the way names
         self.arrays: list[np.ndarray[Any, Any]] = []
         self.key: list[Hashable] = []
+        self.labels: list[tuple[str, ...]] = []  # where each part of the key was found
+        self.path: list[str] = []
+        self.array_paths: list[tuple[str, ...]] = []
         self.traced = False
         self.seen: dict[int, Any] = {}
         self.watched = True
@@ -62,6 +66,18 @@ class Captures:
         # What the function does with the content of an array in Python, a branch for example,
         # happens while it is traced: arrays are part of the key by content.
         self.read: list[tuple[np.ndarray[Any, Any], ArrayType, bytes]] = []
+
+    def add(self, part: Hashable) -> None:
+        """A part of the key that was found on the way at hand."""
+        self.key.append(part)
+        self.labels.append(tuple(self.path))
+
+    @contextlib.contextmanager
+    def at(self, name: str) -> Iterator[None]:
+        """What is found meanwhile lies there, for `jit`'s report."""
+        self.path.append(name)
+        yield
+        self.path.pop()
 
     def saw(self, place: Watch) -> None:
         """Note what a place holds, once for each place."""
@@ -122,7 +138,10 @@ def capture(f: Any) -> Captures:
         _visit(f, found)
         if found.named <= found.names:
             found.read = [(x, type_of(x), content(x)) for x in found.arrays]
-            found.key += [known for _, _, known in found.read]
+            where = {id(x): path for x, path in zip(found.arrays, found.array_paths, strict=True)}
+            for x, _, known in found.read:
+                found.path = [*where[id(x)], "content"]
+                found.add(known)
             return found
         found = Captures(home, found.names | found.named)
 
@@ -159,7 +178,7 @@ def _is_ours(f: types.FunctionType) -> bool:
 
 def _visit(x: Any, found: Captures) -> None:
     if isinstance(x, _PLAIN):
-        found.key.append((type(x), repr(x) if isinstance(x, (float, complex, np.generic)) else x))
+        found.add((type(x), repr(x) if isinstance(x, (float, complex, np.generic)) else x))
         return
     if id(x) in found.seen or isinstance(x, _SKIPPED):
         return
@@ -198,11 +217,12 @@ def _visit_array(x: np.ndarray[Any, Any], found: Captures) -> None:
         found.watched = False
     else:
         found.arrays.append(x)
-        found.key.append(type_of(x))
+        found.array_paths.append(tuple(found.path))
+        found.add(type_of(x))
 
 
 def _visit_container(x: Any, found: Captures) -> None:
-    found.key.append((type(x), len(x)))
+    found.add((type(x), len(x)))
     if type(x) in (list, dict):
         found.saw(List(x, tuple(x)) if type(x) is list else _dict(x))
     elif not isinstance(x, (tuple, frozenset)):
@@ -225,7 +245,7 @@ def _visit_operand(x: Operand, found: Captures) -> None:
 
 
 def _visit_function(f: types.FunctionType, found: Captures) -> None:
-    found.key.append(f.__code__)
+    found.add(f.__code__)
     if _is_ours(f):
         return
     # of the functions of libraries code, cells and globals stay; their own code takes of the
@@ -236,19 +256,21 @@ def _visit_function(f: types.FunctionType, found: Captures) -> None:
     found.named |= names
     if not library:
         found.saw(Function(f, f.__code__, f.__defaults__, f.__kwdefaults__))
-    for cell in f.__closure__ or ():
+    for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
         try:
             inner = cell.cell_contents
         except ValueError:  # a cell that is not filled yet
-            found.key.append("empty")
+            found.add("empty")
             found.watched = False
             continue
         if not library:
             found.saw(Cell(cell, inner))
-        _visit(inner, found)
+        with found.at(name):
+            _visit(inner, found)
     for default in (f.__defaults__, f.__kwdefaults__):
         if default:
-            _visit(default, found)
+            with found.at(f"the defaults of {f.__name__}"):
+                _visit(default, found)
     if not library:
         _visit_attributes(f.__globals__, found, names)
 
@@ -257,7 +279,8 @@ def _visit_attributes(own: dict[str, Any], found: Captures, names: set[str]) -> 
     for name in sorted(names):
         found.saw_item(own, name)
         if name in own:
-            _visit(own[name], found)
+            with found.at(name):
+                _visit(own[name], found)
 
 
 def _visit_object(x: Any, found: Captures) -> None:
@@ -266,7 +289,7 @@ def _visit_object(x: Any, found: Captures) -> None:
     One that can be called is taken to be called: a model with parameters in its attributes.
     """
     kind: Any = type(x)
-    found.key.append(kind)
+    found.add(kind)
     found.saw(Type(x, kind))
     own = getattr(x, "__dict__", None)
     if own is None:
@@ -294,7 +317,8 @@ def _visit_class(cls: type, x: Any, found: Captures, names: set[str]) -> None:
                 held = _slot(x, name)
                 found.looked(x, functools.partial(_slot, x), name, held)
             if held is not None:
-                _visit(_run_by(held), found)
+                with found.at(name):
+                    _visit(_run_by(held), found)
 
 
 def _slot(x: Any, name: str) -> Any:

@@ -23,6 +23,7 @@ from funcgrad.transforms.arguments import leaves_of, name_of, own
 from funcgrad.transforms.call import call_graph
 from funcgrad.transforms.captures import Captures, capture
 from funcgrad.transforms.quick import Quick
+from funcgrad.transforms.report import Report
 from funcgrad.transforms.results import handed_back, unshared
 from funcgrad.transforms.sizes import SizeChanged, Sizes, numbers_after, sizes_of
 from funcgrad.transforms.static import Donated, Static, typed
@@ -106,6 +107,7 @@ class Jitted:
         self.fun, self.static, self.donated = f, static, donated
         self.cache: OrderedDict[Hashable, Staged] = OrderedDict()
         self.quick = Quick(self.static)
+        self.tracings = Report()
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -170,6 +172,10 @@ class Jitted:
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """Which operations run together in one kernel for these arguments, which not, and why."""
         return executable(self._staged(args, kwargs)[2].graph).explain()
+
+    def report(self) -> str:
+        """When the function was traced, and what had changed each time, as text."""
+        return str(self.tracings)
 
     @functools.cached_property
     def njit(self) -> Any:
@@ -256,7 +262,9 @@ class Jitted:
             return self.fun(*Static.merge(static, dynamic), **named, **dict(static[1]))
 
         staged = _stage(flat, types, leaves, captures, name_of(self.fun))
-        if staged.reusable and not captures.traced:
+        kept = staged.reusable and not captures.traced
+        self.tracings.add((dynamic, named), types, typed(static), captures, sizes, kept)
+        if kept:
             numbers = tuple(size for _, size in staged.sizes)
             with _lock:
                 for k in range(len(numbers) + 1):
@@ -293,7 +301,8 @@ def jit(
     -------
     callable
         With the methods ``show(*args)``, which returns the graph and all that was made of it as
-        text, and ``explain(*args)``, which says what runs together and what does not. Arrays that
+        text, ``explain(*args)``, which says what runs together and what does not, and
+        ``report()``, which says why it was traced each time. Arrays that
         `f` takes from its closure, globals or object are looked at on every call, never baked in.
 
     Raises
