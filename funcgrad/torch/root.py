@@ -603,9 +603,13 @@ class RootTape(Tape):
         return out
 
     def record(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
-        if len(args) == 1 and type(args[0]) is RootTracer and not isinstance(prim, Composite):
-            if type(args[0].value) is not Memory:
-                return self.record_one(prim, args[0], params)
+        if (
+            len(args) == 1
+            and type(args[0]) is RootTracer
+            and type(args[0].value) is not Memory
+            and not isinstance(prim, Composite)
+        ):
+            return self.record_one(prim, args[0], params)
         nodes, xs, mask = self.split(args)
         if not mask or not prim.differentiable:
             return bind(prim, xs, params)
