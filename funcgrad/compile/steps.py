@@ -8,6 +8,7 @@ nests, views and graphs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from string import ascii_letters
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -154,10 +155,10 @@ def _product(nest: _Nest, e: Equation) -> bool:
     (out,) = e.outputs
     dtype = NATIVE[out.type.dtype]
     kinds = [a.type for a in e.inputs]
+    if e.prim.name == "dot" and kinds[1].ndim > 2:
+        return _tensordot(nest, e)
     if dtype == "bool" or any(t.dtype != out.type.dtype or t.ndim == 0 for t in kinds):
         return False
-    if kinds[1].ndim > {"matmul": 64, "dot": 2, "inner": 1}[e.prim.name]:
-        return False  # not the order of the axes of matmul
     left, right = (t.shape for t in kinds)
     left = left if len(left) > 1 else (1, *left)
     right = right if len(right) > 1 else (*right, 1)
@@ -199,24 +200,119 @@ def _sums(
     column.body += [inner, Store(address, carry, dtype)]
 
 
-def _cumsum(nest: _Nest, e: Equation) -> bool:
-    """Running sums along an axis, in the order of the elements."""
+def _contraction(nest: _Nest, e: Equation, terms: Sequence[str], kept: str) -> bool:
+    """out[kept] = Σ over all other letters of the product of the operands, axes by letters."""
     (out,) = e.outputs
-    x, axis = nest.view(e.inputs[0]), e.params["axis"]
-    if isinstance(x, Const) or axis is None or e.inputs[0].type.dtype != out.type.dtype:
-        return False
-    dtype, into = NATIVE[out.type.dtype], whole(out)
-    axis %= out.type.ndim
-    shape = list(out.type.shape)
-    length = shape.pop(axis)
-    indices, body = nest.loops(shape, "sequential")
-    along, carry = For(nest.fresh("i"), length, "sequential"), nest.fresh("a")
-    along.carries.append(Carry(carry, dtype, "add"))
-    indices.insert(axis, along.index)
-    value = nest.read(x, indices, along.body)
-    along.body += [Combine(carry, value), Store(nest.at(into, indices, "output"), carry, dtype)]
-    body.append(along)
+    dtype = NATIVE[out.type.dtype]
+    extents: dict[str, int] = {}
+    views = []
+    for a, term in zip(e.inputs, terms, strict=True):
+        if dtype == "bool" or not np.can_cast(a.type.dtype, out.type.dtype, "same_kind"):
+            return False
+        for letter, n in zip(term, a.type.shape, strict=True):
+            extents[letter] = max(n, extents.get(letter, n)) if n != 0 else 0
+        views.append((nest.view(a), term, a.type))
+    shape = tuple(extents[c] for c in kept)
+    at, body = nest.loops(shape, "sequential")
+    index = dict(zip(kept, at, strict=True))
+    carries: list[tuple[list[Any], str]] = []
+    outermost = body
+    for letter in extents:
+        if letter not in index:
+            loop, carry = For(nest.fresh("i"), extents[letter], "sequential"), nest.fresh("a")
+            loop.carries.append(Carry(carry, dtype, "add"))
+            index[letter] = loop.index
+            body.append(loop)
+            body = loop.body
+            carries.append((body, carry))
+    value = _term(nest, views, index, dtype, body)
+    while carries:
+        inner, carry = carries.pop()
+        inner.append(Combine(carry, value))
+        value = carry
+    target = View(out, 0, shape, whole_strides(shape))
+    outermost.append(Store(nest.at(target, at, "output"), value, dtype))
     return True
+
+
+def _term(
+    nest: _Nest, views: Sequence[Any], index: dict[str, str], dtype: str, body: list[Any]
+) -> str | Const:
+    """The product of one element of each operand; an axis of extent 1 is the same all along."""
+    product: str | Const | None = None
+    for view, letters, kind in views:
+        if isinstance(view, View):
+            pairs = zip(view.strides, kind.shape, strict=True)
+            view = view._replace(strides=tuple(0 if n == 1 else s for s, n in pairs))
+        x = nest.read(view, [index[c] for c in letters], body)
+        if NATIVE[kind.dtype] != dtype:
+            name = nest.fresh("v")
+            body.append(Let(name, dtype, "cast", (x,)))
+            x = name
+        if product is not None:
+            name = nest.fresh("v")
+            body.append(Let(name, dtype, "mul", (product, x)))
+            x = name
+        product = x
+    assert product is not None
+    return product
+
+
+def _einsum(nest: _Nest, e: Equation) -> bool:
+    left, out = e.params["spec"].split("->")
+    return _contraction(nest, e, left.split(","), out)
+
+
+def _tensordot(nest: _Nest, e: Equation) -> bool:
+    """Also `inner` and `dot`, which contract one axis of each."""
+    m, n = (a.type.ndim for a in e.inputs)
+    if m + n > len(ascii_letters) or (e.prim.name != "tensordot" and 0 in (m, n)):
+        return False
+    chosen = {"inner": ((m - 1,), (n - 1,)), "dot": ((m - 1,), (max(n - 2, 0),))}
+    left, right = chosen.get(e.prim.name) or e.params["axes"]
+    x, y = ascii_letters[:m], list(ascii_letters[m : m + n])
+    for one, two in zip(left, right, strict=True):
+        y[two] = x[one]
+    kept = [c for k, c in enumerate(x) if k not in left]
+    kept += [c for k, c in enumerate(y) if k not in right]
+    return _contraction(nest, e, [x, "".join(y)], "".join(kept))
+
+
+def _sum(nest: _Nest, e: Equation) -> bool:
+    """Of integers and truth values, in any order the same."""
+    (a,) = e.inputs
+    if e.outputs[0].type.dtype.kind != "i" or a.type.dtype.kind == "f":
+        return False
+    letters, axes = ascii_letters[: a.type.ndim], e.params["axes"]
+    over = range(a.type.ndim) if axes is None else [k % a.type.ndim for k in axes]
+    return _contraction(
+        nest, e, [letters], "".join(c for k, c in enumerate(letters) if k not in over)
+    )
+
+
+def _accumulated(op: str) -> Callable[[_Nest, Equation], bool]:
+    """Running sums or products along an axis, in the order of the elements."""
+
+    def write(nest: _Nest, e: Equation) -> bool:
+        (out,) = e.outputs
+        x, axis = nest.view(e.inputs[0]), e.params["axis"]
+        if isinstance(x, Const) or axis is None or e.inputs[0].type.dtype != out.type.dtype:
+            return False
+        dtype, into = NATIVE[out.type.dtype], whole(out)
+        axis %= out.type.ndim
+        shape = list(out.type.shape)
+        length = shape.pop(axis)
+        indices, body = nest.loops(shape, "sequential")
+        along, carry = For(nest.fresh("i"), length, "sequential"), nest.fresh("a")
+        along.carries.append(Carry(carry, dtype, op))
+        indices.insert(axis, along.index)
+        value = nest.read(x, indices, along.body)
+        store = Store(nest.at(into, indices, "output"), carry, dtype)
+        along.body += [Combine(carry, value), store]
+        body.append(along)
+        return True
+
+    return write
 
 
 STEPS: dict[str, Callable[[_Nest, Equation], bool]] = {
@@ -227,6 +323,10 @@ STEPS: dict[str, Callable[[_Nest, Equation], bool]] = {
     "reshape": _copy,
     "matmul": _product,
     "dot": _product,
-    "inner": _product,
-    "cumsum": _cumsum,
+    "inner": _tensordot,
+    "tensordot": _tensordot,
+    "einsum": _einsum,
+    "sum": _sum,
+    "cumsum": _accumulated("add"),
+    "cumprod": _accumulated("mul"),
 }

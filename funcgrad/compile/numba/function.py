@@ -23,6 +23,7 @@ from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic, overload
 from numba.np import numpy_support
 
+from funcgrad.compile.llvm.printer import foreign_of
 from funcgrad.compile.numba.link import Loaded, library_of
 from funcgrad.compile.numba.program import OUT_OF_BOUNDS, OUT_OF_MEMORY, NativeProgram
 from funcgrad.compile.scalars import NATIVE
@@ -144,6 +145,7 @@ def _implementation(source: Source, arguments: Sequence[Any]) -> Callable[..., A
     special = source.special(read, [s for s, _, _ in slots])
     made = special.example()
     names: dict[str, Any] = {"np": np, "IndexError": IndexError, "MemoryError": MemoryError}
+    names["RuntimeError"] = RuntimeError
     lines = ["def implementation(*a):"]
     for slot, path, kind in slots:
         strided = isinstance(kind, types.Array) and kind.layout != "C" and kind.ndim > 0
@@ -175,7 +177,16 @@ def _implementation(source: Source, arguments: Sequence[Any]) -> Callable[..., A
     lines.append("    if found[0] != 0:")
     lines.append(f"        if found[0] == {OUT_OF_MEMORY}:")
     lines.append('            raise MemoryError("no memory for intermediate values")')
-    lines.append(f'        raise IndexError("an index is out of bounds in {source.name}")')
+    foreign = any(f.fails for f in foreign_of(made.program.kernels))
+    what = (
+        "an index is out of bounds"
+        if not foreign
+        else (
+            "a function that from_numba took in raised an exception, or an index is out of bounds,"
+        )
+    )
+    error = "RuntimeError" if foreign else "IndexError"  # the status does not say which it was
+    lines.append(f'        raise {error}("{what} in {source.name}")')
     numbers = iter(range(1, 1 + len(made.outputs)))
     values = [f"y{k}" if o.ndim else f"found[{next(numbers)}]" for k, o in enumerate(made.outputs)]
     lines.append(f"    return {_built(made.tree, iter(values), names)}")
