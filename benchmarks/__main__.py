@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.cold import PROBES as COLD
 from benchmarks.compiled import PROBES as COMPILED
 from benchmarks.facade import PROBES as FACADE
 from benchmarks.measure import Result, run
@@ -20,7 +21,7 @@ from benchmarks.probes import PROBES as EAGER
 from benchmarks.workloads import WORKLOADS
 
 OURS = "funcgrad"
-PROBES = {**EAGER, **COMPILED, **FACADE}
+PROBES = {**EAGER, **COMPILED, **COLD, **FACADE}
 
 
 def main() -> int:
