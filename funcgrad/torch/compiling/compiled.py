@@ -56,6 +56,8 @@ class Glance:
                      if o[0] == "same"]  # fmt: skip
         self.own = {id(x) for x in self.same}
         self.apart = Apart()
+        held = {k for how, k in reached.origins if how == "gradient"}
+        self.without = [k for k in range(len(reached.tensors)) if k not in held]
         self.dictionaries = [bool(x.__dict__) for x in reached.tensors]
 
     def tensors(self, args: Any, kwargs: Any, state: Any) -> list[Tensor] | None:
@@ -95,10 +97,8 @@ class Glance:
                 return None
             seen.add(id(x))
             found.append(x)
-        held = {k for how, k in self.reached.origins if how == "gradient"}
-        for k, x in enumerate(found):
-            if k not in held and gradient_of(x) is not None:
-                return None
+        if any(gradient_of(found[k]) is not None for k in self.without):
+            return None
         return found
 
 

@@ -89,11 +89,16 @@ class Reached:
     def unchanged(self) -> bool:
         """Whether all places still hold what they held."""
         if self.columns is None:
-            self.columns = tuple(zip(*self.looks, strict=True)) if self.looks else ((), (), ())
-        getters, arguments, values = self.columns
+            columns = tuple(zip(*self.looks, strict=True)) if self.looks else ((), (), ())
+            empty = [x for x, items in self.containers if not items]
+            full = [(x, items) for x, items in self.containers if items]
+            self.columns = (*columns, empty, full)
+        getters, arguments, values, empty, full = self.columns
         if any(map(is_not, map(call, getters, arguments), values)):
             return False
-        for container, items in self.containers:
+        if any(empty):
+            return False
+        for container, items in full:
             if len(container) != len(items):
                 return False
             now = container.values() if isinstance(container, dict) else container
