@@ -580,7 +580,9 @@ class RootTape(Tape):
         """`record` for one operand, a tensor's."""
         parent, held = x.node, x.held_version
         staging = isinstance(x.value, Memory)
-        y = bind(prim, (x.value,), params) if staging else prim.impl(x.value, **params)
+        y = bind(prim, (x.value,), params) if staging else apply(prim, (x.value,))
+        if y is None:
+            y = prim.impl(x.value, **params)
         if parent is None or not prim.differentiable:
             return y
         keeps_output, keeps = prim.saved_flags(1, 1)
