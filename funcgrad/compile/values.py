@@ -189,6 +189,27 @@ class Values:
 
     def value(self, v: Var) -> Scalar:
         """A value of this region, written where it belongs if it was not yet."""
+        waiting = [v]  # instead of recursion, for chains of any length
+        while len(waiting) > 1 or waiting[0] is not v or self._needs(v):
+            missing = self._needs(waiting[-1])
+            if missing:
+                waiting += reversed(missing)
+            else:
+                self._written(waiting.pop())
+        return self._written(v)
+
+    def _needs(self, v: Var) -> list[Var]:
+        """The operands of a value that are of this region and not written yet."""
+        if v in self.reductions or v in self.cached or v in self.memo[self.level(v)]:
+            return []
+        e = self.made[v]
+        if e.prim.name == "gather" or self.number_of[id(e)] in self.pieces:
+            return []
+        inputs = [a for a in e.inputs if isinstance(a, Var) and a not in self.plan.uniform]
+        bases = [base for a in inputs if (base := self.inside(a)) is not None]
+        return [b for b in bases if b not in self.reductions and b not in self.memo[self.level(b)]]
+
+    def _written(self, v: Var) -> Scalar:
         level = self.level(v)
         if v in self.reductions:
             return self.memo[1][v]

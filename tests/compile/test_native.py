@@ -269,3 +269,14 @@ def test_many_rows_that_are_computed_and_summed_up_side_by_side(rows):
         return np.mean(x[:, None] * y + y, 0)
 
     np.testing.assert_allclose(fg.jit(f)(x, y), f(x, y), rtol=1e-12)
+
+
+def test_chains_longer_than_the_stack_of_python():
+    def f(x):
+        for _ in range(600):
+            x = x * 0.99 + 0.001
+        return np.sum(x)
+
+    x = np.linspace(0.0, 1.0, 50)
+    for a, b in zip(fg.jit(fg.value_and_grad(f))(x), fg.value_and_grad(f)(x), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
