@@ -65,7 +65,6 @@ def _graph(roots: Sequence[tuple[Edge, Array]]) -> tuple[list[Any], list[Any], b
 
     There is nothing to see at a node without hooks that was made after the last write.
     """
-    written = writes.latest
     seen: set[Any] = {node for node, _ in roots}
     stack = list(seen)
     order: list[Any] = []
@@ -73,21 +72,21 @@ def _graph(roots: Sequence[tuple[Edge, Array]]) -> tuple[list[Any], list[Any], b
     look = False
     while stack:
         node = stack.pop()
-        if type(node) is AccumulateGrad:
-            leaves.append(node)
+        if node.hot:
+            look = look or node.saved is FREED
+        elif type(node) is AccumulateGrad:
             look = look or node.extra is not None
+            leaves.append(node)
             continue
-        order.append(node)
-        if node.extra is not None or node.seq < written or node.saved is FREED or (
-            not node.hot and node.prim.opaque
-        ):  # fmt: skip
+        elif node.extra is not None or node.saved is FREED or node.prim.opaque:
             look = True
+        order.append(node)
         for p in node.parents:
             if p is not None and p not in seen:
                 seen.add(p)
                 stack.append(p)
     order.sort(key=by_seq, reverse=True)
-    return order, leaves, look
+    return order, leaves, look or (bool(order) and order[-1].seq < writes.latest)
 
 
 def _look(needed: Sequence[Any], ends: Sequence[Any]) -> bool:

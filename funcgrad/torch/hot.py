@@ -19,7 +19,7 @@ from funcgrad.core.forms import Elementwise
 from funcgrad.core.tracer import EMPTY
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes
-from funcgrad.torch.root import ROOT, GradNode, RootTracer
+from funcgrad.torch.root import GradNode, RootTracer
 from funcgrad.transforms.hot import quick_pull
 from funcgrad.transforms.node import new, seq
 
@@ -32,7 +32,7 @@ TEMPLATE = """
 class HotNode(Base):
     __slots__ = ()
     hot, keeps = True, {keeps}
-    prim, params, fix, line = prim, EMPTY, None, None
+    prim, params, fix, line, extra = prim, EMPTY, None, None, None
     {constant}
     def pull_quick(self, cts, g):
         out, a, b = self.saved
@@ -43,7 +43,6 @@ def record(call, t, u):
     a, b = t.value, {other}
     r = RootTracer()
     r.value = out = {call}(ufunc, a, b)
-    r.owner = ROOT
     r.kind = t.kind
     r.held_version = None
     {node}
@@ -56,7 +55,6 @@ def record(call, t, u):
 NODE = """
     node = r.node = HotNode()
     node.parents = {parents}
-    node.extra = None
     {fields}
     node.seq = next(seq)
 """
@@ -91,7 +89,7 @@ def _write(prim: Any, mask: int, number: bool, base: NodeClass) -> Record:
     # of powers Python's operator knows squares and roots
     ufunc = prim.impl if prim.impl is operator.pow else prim.ufunc
     scope |= {"prim": prim, "ufunc": ufunc, "modes": modes, "new": new, "seq": seq}
-    scope |= {"ROOT": ROOT, "RootTracer": RootTracer, "Tensor": Tensor, "EMPTY": EMPTY}
+    scope |= {"RootTracer": RootTracer, "Tensor": Tensor, "EMPTY": EMPTY}
     scope["Base"] = base
     exec(compile(text, f"<funcgrad.torch {prim.name}>", "exec"), scope)
     scope["HotNode"].__name__ = base.__name__

@@ -161,7 +161,7 @@ def plain(x: Array) -> RootTracer:
     if modes.stage is not None:
         x = modes.stage.lift(x)
     t = new(RootTracer)
-    t.value, t.owner, t.node, t.kind = x, ROOT, None, None
+    t.value, t.node, t.kind = x, None, None
     if modes.inference:
         t.held_version = Version()
         t.held_version.inference = True
@@ -224,9 +224,14 @@ class NodeFace:
     """What user code sees of a node."""
 
     __slots__ = ()
+    hot: ClassVar[bool] = False  # recorded by `hot`: it has no hooks, `source` and `inner`
     parents: Any
     extra: Any
     seq: int
+
+    def become(self, kind: Any) -> None:
+        """Be of another class, which shows the same operation by another name."""
+        raise NotImplementedError
 
     def name(self) -> str:
         """The name of the class, such as ``MulBackward0``."""
@@ -237,6 +242,8 @@ class NodeFace:
     def more(self) -> Extra:
         """The hooks, made on first use."""
         if self.extra is None:
+            if self.hot:
+                self.become(type(self).__base__)
             self.extra = Extra()
         found: Extra = self.extra
         return found
@@ -322,7 +329,6 @@ class GradNode(NodeFace, OpNode):
     tangents: tuple[int, Any]  # level and tangents of what is saved, where there are any
     source: tuple[Primitive, Sequence[Array], Params] | None  # what another primitive's node is for
     inner: Any  # of a composite: what its own operations have recorded, see `Composite.vjp`
-    hot: ClassVar[bool] = False  # recorded by `hot`: it never has `source` and `inner`
     keeps: ClassVar[bool] = True  # whether there is anything to `release`
     saved_names: ClassVar[tuple[str, ...]] = ()
     shown: ClassVar[tuple[int, ...] | None] = None
@@ -353,8 +359,7 @@ class GradNode(NodeFace, OpNode):
         else:
             self.send(cts, prim.vjp(self, g, quick=True))
 
-    def become(self, kind: type[GradNode]) -> None:
-        """Be of another class, which shows the same operation by another name."""
+    def become(self, kind: Any) -> None:
         if not self.hot:
             self.__class__ = kind
             return
@@ -386,7 +391,7 @@ class Pick(NodeFace, PickNode):
     """Output `index` of a node with several, with the hooks of that tensor."""
 
     origins, counts, made = (), (), None
-    hot = keeps = False
+    keeps = False
 
     __slots__ = ("extra",)
     extra: Extra | None
@@ -515,7 +520,7 @@ class RootTape(Tape):
 
     def tracer(self, x: Array, node: Any) -> RootTracer:
         t = new(RootTracer)
-        t.value, t.owner, t.node, t.kind = x, self, node, self.kind_of(x)
+        t.value, t.node, t.kind = x, node, self.kind_of(x)
         t.held_version = None
         if t.kind is None and isinstance(x, Tracer):
             t.value = fresh(x)
@@ -742,6 +747,7 @@ def pick(parent: Any, k: int) -> Pick:
 
 
 ROOT = RootTape()
+RootTracer.owner = ROOT  # type: ignore[misc]  # of all of them: no slot has to be filled
 
 
 def leaf_tracer(tensor: Any, t: RootTracer) -> None:

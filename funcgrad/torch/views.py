@@ -91,7 +91,7 @@ def make_view(
     array = as_array(x)
     view = new(RootTracer)
     shown = modes.stage.view(array, read, core(array)) if staged(array) else read(array)
-    view.value, view.owner, view.node, view.kind = shown, ROOT, None, None
+    view.value, view.node, view.kind = shown, None, None
     view.version = t.version
     base = x if x._link is None else x._link.base
     if modes.dual is not None:
@@ -202,7 +202,7 @@ def _regenerate(
     if x is not None and x._link is not None and x._link.refusal is not None:
         raise forbidden(x._link.refusal, old.node, True)
     fresh = new(RootTracer)
-    fresh.value, fresh.owner, fresh.kind, fresh.version = old.value, ROOT, None, old.version
+    fresh.value, fresh.kind, fresh.version = old.value, None, old.version
     made = strided(base, base.value, read)
     name = "AsStridedBackward0"
     if type_of(base).dtype.kind != type_of(old).dtype.kind and old.node is not None:
@@ -432,7 +432,7 @@ def _set_history(x: Tensor, node: Any) -> None:
     """A fresh tracer, so that what the old one is saved for keeps its node."""
     old = x._t
     fresh = new(RootTracer)
-    fresh.value, fresh.owner, fresh.kind, fresh.version = old.value, ROOT, old.kind, old.version
+    fresh.value, fresh.kind, fresh.version = old.value, old.kind, old.version
     fresh.node = node
     if hasattr(old, "dual"):
         fresh.dual = old.dual

@@ -65,7 +65,10 @@ def pulled(
     order: Sequence[Node], roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node]
 ) -> list[Array | None]:
     """`backward` where NumPy does not warn: by the quick rules if they are good enough."""
-    if not any(isinstance(g, Tracer) for _, g in roots):
+    for _, g in roots:
+        if isinstance(g, Tracer):
+            break
+    else:
         try:
             found = _pull(order, roots, leaves, True)
         except OpaqueRule:

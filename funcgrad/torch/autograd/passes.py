@@ -82,7 +82,7 @@ def _one(x: Any) -> Array:
             f"grad can be implicitly created only for real scalar outputs but got "
             f"{dtypes.from_numpy_dtype(kind.dtype)}"
         )
-    return np.ones(kind.shape, kind.dtype)[()]
+    return np.ones(kind.shape, kind.dtype) if kind.shape else kind.dtype.type(1)
 
 
 def _check_cotangent(k: int, x: Any, g: Any) -> None:
