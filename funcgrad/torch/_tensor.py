@@ -210,9 +210,8 @@ class Tensor(Operand):
             return t
         base = link.base._t
         if type(t) is RootTracer and type(base) is RootTracer:
-            if link.seen != t.version.count:
-                if base.node is not None:
-                    self._t = t = REGENERATE[0](base, link.read, t, self)
+            if link.seen != t.version.count and base.node is not None:
+                self._t = t = REGENERATE[0](base, link.read, t, self)
                 link.seen = t.version.count
         elif link.seen is not base:  # inside a transform the content of the base was replaced
             link.seen = base

@@ -217,7 +217,9 @@ class Extra:
 
 
 # nodes that PyTorch writes by hand carry their C++ namespace
-WITHOUT_FORMULA = frozenset(("AccumulateGrad", "CopySlices", "GraphRoot", "Identity"))
+WITHOUT_FORMULA = frozenset(
+    ("AccumulateGrad", "CopyBackwards", "CopySlices", "GraphRoot", "Identity")
+)
 
 
 class NodeFace:

@@ -313,7 +313,8 @@ def _in_place(function: Callable[..., Tensor], name: str, node: Callable[[str], 
         self._t = new
         if self._link is not None and made._link is not None:
             link, read = self._link, made._link.read
-            self._link = Link(link.base, read, link.refusal, made._link.seen)
+            seen = new.version.count if modes.grad else link.seen
+            self._link = Link(link.base, read, link.refusal, seen)
         return self
 
     changed.__name__ = changed.__qualname__ = name

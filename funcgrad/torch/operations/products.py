@@ -141,6 +141,8 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def _check_matrix_vector(mat: Shape, vec: Shape, added: int) -> None:
+    if not vec:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if len(mat) != 2 or len(vec) != 1:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got {added}, {len(mat)}, {len(vec)}"
