@@ -280,3 +280,18 @@ def test_chains_longer_than_the_stack_of_python():
     x = np.linspace(0.0, 1.0, 50)
     for a, b in zip(fg.jit(fg.value_and_grad(f))(x), fg.value_and_grad(f)(x), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_a_function_used_often_is_called():
+    def f(x):
+        y = x
+        for _ in range(12):
+            y = np.sin(y) * x
+        return np.sum(y)
+
+    x = draw(1000)
+    graph = fg.make_graph(fg.value_and_grad(f))(x)
+    check(graph, x, ulp=4096)
+    text = executable(graph).show()
+    assert "noinline" in text
+    assert text.count("@funcgrad.sin.") > 12

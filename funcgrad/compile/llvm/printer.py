@@ -9,12 +9,13 @@ another order, the same one for any number of threads.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from funcgrad.compile.foreign import FOREIGN, Foreign
 from funcgrad.compile.llvm.emit import Body, Emitter, External, Value, VectorTarget
-from funcgrad.compile.llvm.mathematics import FUNCTIONS
+from funcgrad.compile.llvm.mathematics import FUNCTIONS, define, function_name
 from funcgrad.compile.loops import (
     Accumulate,
     Address,
@@ -43,6 +44,8 @@ ARITHMETIC = {"add": ("fadd", "add"), "sub": ("fsub", "sub"), "mul": ("fmul", "m
 INTRINSICS = {"abs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint",
               "copysign": "copysign", "sqrt": "sqrt"}  # fmt: skip
 ROWS_AHEAD = 24  # a prefetch takes about as long as so many rows
+SHORT = ("sqrt",)
+WRITTEN_OUT = 4  # uses of a function in a kernel; with more the optimiser takes too long
 ATTRIBUTES = '"prefer-vector-width"="512" nounwind'
 
 
@@ -103,6 +106,7 @@ class _Printer:
         self.lane_index = ""
         self.walked = ""  # the index of a loop that goes down columns, lanes side by side
         self.labels = 0
+        self.uses = Counter(s.op for s in statements(kernel.body) if isinstance(s, Let))
 
     # ----------------------------------------------------------------------------- plumbing
 
@@ -272,7 +276,23 @@ class _Printer:
             return e.intrinsic(INTRINSICS[op], *xs)
         if op in FOREIGN:
             return self.foreign(FOREIGN[op], xs)
-        return FUNCTIONS[op](e, *xs)
+        return self.function(op, e, xs)
+
+    def function(self, name: str, e: Emitter, xs: Sequence[Value]) -> Value:
+        """A function of the vector mathematics: written out, or called where it is used often."""
+        if self.uses[name] <= WRITTEN_OUT or name in SHORT:
+            return FUNCTIONS[name](e, *xs)
+        symbol = function_name(name, e.element, e.lanes)
+        if symbol not in self.body.definitions:
+            attributes = f"{ATTRIBUTES} noinline"
+            made = define(
+                name, e.element, e.lanes, self.target, linkage="internal", attributes=attributes
+            )
+            self.body.definitions.update(made.definitions)
+            self.body.declarations.update(made.declarations)
+            self.body.externals.update(made.externals)
+        kind = e.type_of(e.element)
+        return e.new(e.element, f"call {kind} @{symbol}({', '.join(x.typed for x in xs)})")
 
     def foreign(self, f: Foreign, xs: Sequence[Value]) -> Value:
         """A call for every lane. Where one fails, so does the kernel."""
