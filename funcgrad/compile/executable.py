@@ -21,8 +21,9 @@ from funcgrad.compile.workspace import Layout, Workspaces
 from funcgrad.errors import GraphError
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Equation, Graph
-from funcgrad.passes.fuse import Plan, fuse
+from funcgrad.passes.fuse import fuse
 from funcgrad.passes.pipeline import optimize
+from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Region
 
 __all__ = ["Executable", "compile_graph"]

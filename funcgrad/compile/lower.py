@@ -32,7 +32,7 @@ from funcgrad.compile.loops import (
 from funcgrad.compile.scalars import REDUCTIONS, Scalar, cost
 from funcgrad.compile.values import SCRATCH_LIMIT, Values
 from funcgrad.graph.ir import Equation, Var
-from funcgrad.passes.fuse import Plan
+from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Reduction, Region
 from funcgrad.passes.views import whole
 

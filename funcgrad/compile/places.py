@@ -13,7 +13,7 @@ from funcgrad.compile.loops import Accumulate, Address, For, Load, Store
 from funcgrad.compile.lower import Lowered
 from funcgrad.graph.ir import Equation, Var
 from funcgrad.passes.buffers import Lifetime, place
-from funcgrad.passes.fuse import Plan
+from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Region
 
 __all__ = ["Places", "bytes_of", "is_spread", "takes_out"]

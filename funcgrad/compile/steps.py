@@ -27,7 +27,7 @@ from funcgrad.compile.loops import (
 )
 from funcgrad.compile.scalars import NATIVE
 from funcgrad.graph.ir import Atom, Equation, Literal, Var
-from funcgrad.passes.fuse import Plan
+from funcgrad.passes.plan import Plan
 from funcgrad.passes.views import View, view_of, whole
 
 __all__ = ["Step", "copy_step", "fill_step", "step_of"]

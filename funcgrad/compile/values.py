@@ -18,8 +18,8 @@ from funcgrad.compile.layout import BLOCK, Access, Dim, Layout, access
 from funcgrad.compile.loops import Address, Buffer, Const, For, Let, Load, Require, Store, Term
 from funcgrad.compile.scalars import NATIVE, Scalar, Writer, apply, resolve
 from funcgrad.graph.ir import Atom, Equation, Literal, Var
-from funcgrad.passes.fuse import Plan
 from funcgrad.passes.operands import Guard, Piece, pieces, spread
+from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Axis, Labels, Reduction, Region
 from funcgrad.passes.views import View, whole
 
