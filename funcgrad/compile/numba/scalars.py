@@ -20,7 +20,7 @@ from numba.core.errors import NumbaError
 from numba.np import numpy_support
 
 from funcgrad.compile.foreign import FOREIGN, Foreign
-from funcgrad.compile.llvm.printer import ELEMENTS
+from funcgrad.compile.llvm.frame import ELEMENTS
 from funcgrad.compile.scalars import NATIVE
 
 __all__ = ["Compiled", "compiled", "ufunc_of"]

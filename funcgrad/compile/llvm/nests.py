@@ -1,0 +1,261 @@
+"""Loops as LLVM IR: index by index, or several lanes at a time.
+
+Where masks cost nothing (AVX-512) the last vector of a row is masked; elsewhere single elements
+follow the full vectors. Carries are values of the loop's head; those in lanes are combined halves
+with halves when the loop has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from funcgrad.compile.foreign import FOREIGN
+from funcgrad.compile.llvm.access import Access
+from funcgrad.compile.llvm.emit import Value
+from funcgrad.compile.llvm.frame import ELEMENTS
+from funcgrad.compile.llvm.mathematics import FUNCTIONS
+from funcgrad.compile.loops import (
+    Accumulate,
+    Combine,
+    For,
+    Let,
+    Load,
+    Require,
+    Store,
+    identity,
+    statements,
+)
+
+__all__ = ["Nests"]
+
+
+class Nests(Access):
+    """How a kernel runs: its statements and loops."""
+
+    def run(self) -> None:
+        self.arguments()
+        self.statements(self.kernel.body)
+        if self.kernel.requires:
+            failed = self.single.new("i64", "load i64, ptr %failed")
+            self.line(f"%old = atomicrmw or ptr %flag, i64 {failed} monotonic")
+
+    def statements(self, body: Sequence[Any]) -> None:
+        for s in body:
+            if isinstance(s, Let):
+                self.known[s.name] = self.size(s) if self.is_size(s) else self.operation(s)
+            elif isinstance(s, Load):
+                self.known[s.name] = self.load(s, s.address, ELEMENTS[s.dtype], s.guard)
+            elif isinstance(s, Store):
+                self.store(s, s.address, self.read(s.value))
+            elif isinstance(s, Accumulate) and s.shared and self.lanes > 1:
+                self.one_after_another(s)
+            elif isinstance(s, Accumulate):
+                old = self.load(s, s.address, ELEMENTS[s.dtype])
+                self.store(s, s.address, self.combined(s.op, old, self.read(s.value)))
+            elif isinstance(s, Combine):
+                self.combine(s)
+            elif isinstance(s, Require):
+                self.require(self.read(s.condition))
+            elif s.kind == "vector":
+                self.vector_loop(s)
+            else:
+                self.loop(s)
+
+    def combine(self, s: Combine) -> None:
+        c = self.ops[s.carry]
+        old, x = self.known[s.carry], self.read(s.value)
+        if c.op == "precise":
+            total = old + x
+            part = total - old
+            lost = self.lost[s.carry] + ((old - (total - part)) + (x - part))
+            self.lost[s.carry] = self.masked(lost, self.lost[s.carry])
+            self.known[s.carry] = self.masked(total, old)
+        else:
+            self.known[s.carry] = self.masked(self.combined(c.op, old, x), old)
+
+    def loop(self, s: For) -> None:
+        """Index by index; the chunks run from `first` to `last`."""
+        chunks = s.kind == "chunks"
+        start = "%first" if chunks else "0"
+        end = self.single.value("%last", "i64") if chunks else self.scalar(s.count)
+        self.start_carries(s)
+        around, self.walked = self.walked, s.index if self.lanes > 1 else ""
+        self.one_by_one(s, start, end)
+        self.walked = around
+        self.end_carries(s)
+
+    def one_by_one(self, s: For, start: str, end: Value) -> None:
+        """The loop itself; what it defines is forgotten afterwards, but for the carries."""
+        self.hoist(s)
+        outer, prefix = dict(self.known), dict(self.prefix)
+        index, finish = self.open_loop(s, start, end, 1)
+        self.known[s.index] = index
+        self.statements(s.body)
+        finish()
+        self.forget(s, outer, prefix)
+
+    def forget(
+        self, s: For, outer: dict[str, Value], prefix: dict[int, tuple[Value, frozenset[int]]]
+    ) -> None:
+        carries = {c.name: self.known[c.name] for c in s.carries}
+        self.known, self.prefix = {**outer, **carries}, prefix
+
+    def open_loop(self, s: For, start: str, end: Value, step: int) -> tuple[Value, Any]:
+        """Begin a loop; what is returned closes it, after the body."""
+        before, head, inside, after = self.body.block, self.label(), self.label(), self.label()
+        self.line(f"br label %{head}")
+        self.open(head)
+        names = [c.name for c in s.carries]
+        precise = [n for n in names if self.ops[n].op == "precise"]
+        number = self.labels
+        index = self.single.value(f"%x.i{number}", "i64")
+        phis = [(index, self.single.value(start, "i64"))]
+        for k, n in enumerate(names):
+            v = self.known[n]
+            phis.append((v.emitter.value(f"%x.c{number}.{k}", v.element), v))
+            self.known[n] = phis[-1][0]
+        for k, n in enumerate(precise):
+            v = self.lost[n]
+            phis.append((v.emitter.value(f"%x.l{number}.{k}", v.element), v))
+            self.lost[n] = phis[-1][0]
+        place = len(self.body.lines)
+        self.body.lines += [""] * len(phis)
+        going = self.single.compare("ult", index, end)
+        self.line(f"br i1 {going}, label %{inside}, label %{after}")
+        self.open(inside)
+
+        def finish() -> None:
+            following = self.single.binary("add", index, self.single.constant(step, "i64"))
+            last = self.body.block
+            self.line(f"br label %{head}")
+            ends = [following, *(self.known[n] for n in names), *(self.lost[n] for n in precise)]
+            for k, ((phi, first), again) in enumerate(zip(phis, ends, strict=True)):
+                text = f"[ {first}, %{before} ], [ {again}, %{last} ]"
+                self.body.lines[place + k] = f"  {phi} = phi {phi.type} {text}"
+            for n, (phi, _) in zip([*names, *precise], phis[1:], strict=True):
+                target = self.known if phi.name.startswith("%x.c") else self.lost
+                target[n] = phi
+            self.open(after)
+
+        return index, finish
+
+    def start_carries(self, s: For) -> None:
+        for c in s.carries:
+            self.ops[c.name] = c
+            e, element = self.emitter(ELEMENTS[c.dtype]), ELEMENTS[c.dtype]
+            self.known[c.name] = e.constant(identity(c.op, c.dtype), element)
+            if c.op == "precise":
+                self.lost[c.name] = e.constant(0.0, element)
+
+    def end_carries(self, s: For) -> None:
+        """Give back what rounding lost, unless it is not finite."""
+        for c in s.carries:
+            if c.op == "precise":
+                total, lost = self.known[c.name], self.lost[c.name]
+                e = total.emitter
+                finite = e.intrinsic("fabs", lost) < float("inf")
+                self.known[c.name] = e.select(finite, total + lost, total)
+
+    def vector_loop(self, s: For) -> None:
+        lanes = self.width(s)
+        end = self.scalar(s.count)
+        self.start_in(lanes, s)
+        if self.target.avx512:
+            self.lane_body(s, "0", end, lanes, True)
+            self.to_one(s, lanes)
+        else:
+            full = self.single.binary("and", end, self.single.constant(-lanes, "i64"))
+            self.lane_body(s, "0", full, lanes, False)
+            self.to_one(s, lanes)
+            self.one_by_one(s, str(full), end)
+
+    def start_in(self, lanes: int, s: For) -> None:
+        self.lanes = lanes
+        self.start_carries(s)
+        self.lanes = 1
+
+    def lane_body(self, s: For, start: str, end: Value, lanes: int, masks: bool) -> None:
+        self.hoist(s)
+        outer, prefix = dict(self.known), dict(self.prefix)
+        self.lanes = lanes
+        for name in _free(s):
+            v = outer.get(name)
+            if v is not None and v.emitter.lanes == 1 and name not in _indices(s):
+                self.known[name] = self.splat(v)
+        wide_end = self.splat(end) if masks else None
+        self.lanes = 1
+        index, finish = self.open_loop(s, start, end, lanes)
+        self.lanes, self.lane_index = lanes, s.index
+        self.known[s.index] = index
+        if wide_end is not None:
+            here = self.emitter().binary("add", self.splat(index), self.iota())
+            self.mask = self.emitter().compare("ult", here, wide_end)
+        self.statements(s.body)
+        self.lanes, self.lane_index, self.mask = 1, "", None
+        finish()
+        self.forget(s, outer, prefix)
+
+    def to_one(self, s: For, lanes: int) -> None:
+        """Combine the lanes of the carries, halves with halves."""
+        for c in s.carries:
+            v = self.known[c.name]
+            width = lanes
+            while width > 1:
+                half = self.emitter(ELEMENTS[c.dtype], width // 2)
+                low, high = (self.part(v, half, k) for k in (0, width // 2))
+                v = self.combined(c.op, low, high)
+                width //= 2
+            self.known[c.name] = v
+
+    def width(self, s: For) -> int:
+        """How many lanes: several registers where there is little to do with each."""
+        inner = list(statements(s.body))
+        wide = any(
+            t.dtype == "float64" or (t.dtype == "int64" and not isinstance(t, Let))
+            for t in inner
+            if isinstance(t, (Let, Load, Store))
+        )
+        native = self.target.vector_bits // (64 if wide else 32)
+        lets = [t for t in inner if isinstance(t, Let)]
+        if any(t.op in FOREIGN for t in lets):
+            return native
+        if any(t.op in FUNCTIONS and t.op != "sqrt" for t in lets):
+            return native * 2
+        if any(isinstance(t, For) for t in inner):  # rows side by side: long reads from each
+            return native * (8 if len(lets) < 16 else 4)
+        return native * (4 if len(lets) < 16 else 2)
+
+
+def _free(s: For) -> dict[str, None]:
+    """The names that the operations of a loop read."""
+    found: dict[str, None] = {}
+    for t in statements(s.body):
+        operands: tuple[Any, ...] = ()
+        if isinstance(t, Let):
+            operands = t.args
+        elif isinstance(t, (Store, Accumulate, Combine)):
+            operands = (t.value,)
+        elif isinstance(t, Require):
+            operands = (t.condition,)
+        elif isinstance(t, Load) and t.guard is not None:
+            operands = (t.guard,)
+        found.update((x, None) for x in operands if isinstance(x, str))
+    return found
+
+
+def _indices(s: For) -> set[str]:
+    """Names that take part in addresses and sizes, which stay single numbers."""
+    found: set[str] = set()
+    for t in statements(s.body):
+        if isinstance(t, (Load, Store, Accumulate)):
+            for index, stride in t.address.terms:
+                found |= {x for x in (index, stride) if isinstance(x, str)}
+            if isinstance(t.address.offset, str):
+                found.add(t.address.offset)
+        elif isinstance(t, For) and isinstance(t.count, str):
+            found.add(t.count)
+    for t in reversed(list(statements(s.body))):  # and what they are computed of
+        if isinstance(t, Let) and t.name in found:
+            found |= {x for x in t.args if isinstance(x, str)}
+    return found
