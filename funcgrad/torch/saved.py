@@ -19,7 +19,7 @@ from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.modes import modes
+from funcgrad.torch.modes import modes, no_grad
 from funcgrad.torch.root import (
     FIELDS,
     FREED,
@@ -148,7 +148,7 @@ class Packed:
     def __init__(self, pack: Callable[[Tensor], Any], unpack: Any, x: Tensor) -> None:
         t = x._t
         count = t.version.count
-        with modes.without_saved_hooks():
+        with modes.without_saved_hooks(), no_grad():
             self.packed = pack(x)
         if t.version.count != count:
             raise RuntimeError(

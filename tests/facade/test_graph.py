@@ -139,6 +139,26 @@ def default_hooks(torch, say):
     say(v.grad_fn._saved_self)
 
 
+def hooks_that_compute(torch, say):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def pack(t):
+        say("recording", torch.is_grad_enabled())
+        return t * 2
+
+    def unpack(p):
+        say("unpack", p, p.requires_grad, torch.is_grad_enabled())
+        return p / 2
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        y = (x * x).exp()
+    y.sum().backward()
+    say(x.grad)
+    y = x.pow(3)
+    y.grad_fn._raw_saved_self.register_hooks(pack, unpack)
+    say(torch.autograd.grad(y.sum(), x, create_graph=True))
+
+
 def default_hooks_cg(torch, say):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
 
