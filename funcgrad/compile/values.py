@@ -7,21 +7,19 @@ bounds only. What was computed at some cost for an earlier stage is read again f
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from funcgrad.compile.code import Code
-from funcgrad.compile.layout import BLOCK, Access, Dim, Layout, access
-from funcgrad.compile.loops import Address, Buffer, Const, For, Let, Load, Require, Store, Term
-from funcgrad.compile.scalars import NATIVE, Scalar, Writer, apply, resolve
+from funcgrad.compile.addresses import Addresses
+from funcgrad.compile.layout import BLOCK, Access
+from funcgrad.compile.loops import Address, Buffer, Const, For, Load, Require, Store, Term
+from funcgrad.compile.scalars import NATIVE, Scalar, apply, resolve
 from funcgrad.graph.ir import Atom, Equation, Literal, Var
-from funcgrad.passes.operands import Guard, Piece, pieces, spread
+from funcgrad.passes.operands import Guard
 from funcgrad.passes.plan import Plan
-from funcgrad.passes.region import Axis, Labels, Reduction, Region
-from funcgrad.passes.views import View, whole
+from funcgrad.passes.region import Axis, Region
 
 __all__ = ["SCRATCH_LIMIT", "Values"]
 
@@ -29,163 +27,14 @@ SCRATCH_LIMIT = 8192  # elements of a row of scratch
 FEW_ROWS = 8  # for fewer, gaps cost less than packing
 
 
-class Read(NamedTuple):
-    """How an operand is read: the first element at `offset`, then through strides.
-
-    Along the axes of `jumps` (axis, guard, stride) it has only every second element, or fewer; the
-    position is then a value.
-    """
-
-    view: View
-    offset: int
-    access: Access
-    jumps: tuple[tuple[Axis, Guard, int], ...] = ()
-
-
-class Values:
-    """What is known of a region while its loops are written."""
-
-    layout: Layout
-    rows_axes: frozenset[Axis]
+class Values(Addresses):
+    """What has been written of each level, and what is kept for a later stage."""
 
     def __init__(self, plan: Plan, region: Region, functions: frozenset[str], name: str) -> None:
-        self.plan, self.region, self.functions = plan, region, functions
-        self.code = Code(name)
-        region.resolve()
-        self.made = {v: e for e in region.equations for v in e.outputs}
-        self.main = [e for e in region.equations if e.outputs[0] not in region.late]
-        self.number_of = {id(e): n for n, e in enumerate(self.main)}
-        self.reductions = {r.output: r for r in region.reductions}
-        self.outputs = [v for e in region.equations for v in e.outputs if v in plan.escaping]
-        self.accesses: dict[Any, Access] = {}
-        self.loads: dict[tuple[int, int], Read] = {}
-        self.pieces: dict[int, tuple[Piece, ...]] = {}
-        self.stiff: frozenset[Axis] = frozenset()  # axes whose index is compared with bounds
-        self.alone: frozenset[Axis] = frozenset()
-        self.packs: dict[Any, str] = {}
-        self.prologue: list[For] = []  # what a chunk begins with
-        self.depends: dict[Var, frozenset[Axis]] = {}
-        self.stage: dict[Var, int] = {}
-        self.index: dict[Dim, list[tuple[str, int]]] = {}
-        self.blocks: list[list[Any]] = [[], [], []]
+        super().__init__(plan, region, functions, name)
         self.memo: list[dict[Var, Scalar]] = [{}, {}, {}]
-        self.held: dict[Any, tuple[int, str]] = {}
+        self.packs: dict[Any, str] = {}
         self.cached: dict[Var, str | Var] = {}  # in scratch of this name, or in an output
-
-    # ------------------------------------------------------------------------- preparation
-
-    def labels(self, e: Equation) -> Labels:
-        """The axes over which an equation works."""
-        v = e.outputs[0]
-        found = self.plan.domains[v] if v in self.plan.domains else self.plan.labels[v]
-        return tuple(None if a is None else a.find() for a in found)
-
-    def inside(self, a: Atom) -> Var | None:
-        """The variable of this region that an operand is, whatever its axes are called."""
-        if not isinstance(a, Var):
-            return None
-        base = self.plan.same.get(a, a)
-        return base if base in self.made and a not in self.plan.uniform else None
-
-    def prepare(self) -> None:
-        """Accesses of all operands and outputs, dependencies, stages."""
-        for number, e in enumerate(self.main):
-            labels = self.labels(e)
-            depends = self.bounds(e, number, labels)
-            stage = 0
-            for k, a in enumerate(e.inputs):
-                base = self.inside(a)
-                if base is not None:
-                    depends |= self.depends[base]
-                    stage = max(stage, self.stage[base])
-                elif isinstance(a, Var) and a not in self.plan.uniform:
-                    depends |= self.read(e, number, k, a, labels)
-            v = e.outputs[0]
-            if v in self.reductions:
-                r = self.reductions[v]
-                depends = r.domain - r.over
-                stage += 1
-            self.depends[v], self.stage[v] = depends, stage
-        for v in self.outputs:
-            if v not in self.region.late and not self.scatters(v):
-                own = [None if a is None else a.find() for a in self.plan.labels[v]]
-                self.accesses[v] = access(tuple(own), whole(v).strides)
-
-    def scatters(self, v: Var) -> bool:
-        return v in self.reductions and self.reductions[v].scatters
-
-    def bounds(self, e: Equation, number: int, labels: Labels) -> frozenset[Axis]:
-        """The axes along which an equation puts pieces together."""
-        found = pieces(e)
-        if found is None:
-            return frozenset()
-        self.pieces[number] = found
-        bounds = [(labels[g.axis], g) for p in found for g in p.guards]
-        axes = frozenset(a for a, _ in bounds if a is not None)
-        self.stiff |= axes
-        self.alone |= {a for a, g in bounds if a is not None and abs(g.step) != 1}
-        return axes
-
-    def read(self, e: Equation, number: int, k: int, a: Var, labels: Labels) -> frozenset[Axis]:
-        view = self.plan.views[a]
-        if e.outputs[0] in self.reductions and e.prim.name != "scatter_add":
-            own = labels
-        else:
-            own = tuple(None if p is None else labels[p] for p in spread(e, k))
-        used = tuple(None if n == 1 else x for n, x in zip(view.shape, own, strict=True))
-        strides = {x: s for x, s in zip(used, view.strides, strict=True) if x is not None}
-        offset = view.offset
-        jumps: list[tuple[Axis, Guard, int]] = []
-        for p in self.pieces.get(number, ()):
-            for g in p.guards if p.operand == k else ():
-                axis = labels[g.axis]
-                if axis is None or axis not in strides:
-                    continue
-                if abs(g.step) == 1:
-                    strides[axis] *= g.step
-                    offset -= g.start * strides[axis]
-                else:
-                    jumps.append((axis, g, strides.pop(axis)))
-        found = access(tuple(strides), tuple(strides.values()))
-        self.loads[number, k] = Read(view, offset, found, tuple(jumps))
-        self.accesses[number, k] = found
-        return frozenset(found.strides)
-
-    # ------------------------------------------------------------------------------- levels
-
-    def level(self, v: Var) -> int:
-        found = self.level_of(self.depends[v])
-        return max(found, 1) if self.stage[v] else found  # after a loop over the row
-
-    def level_of(self, depends: frozenset[Axis]) -> int:
-        """0: before all loops, 1: once a row, 2: once an element."""
-        if not depends:
-            return 0
-        return 1 if depends <= self.rows_axes else 2
-
-    def is_column(self, r: Reduction) -> bool:
-        """Whether the rows are summed, for every element of a row, or of the whole result."""
-        return r.scatters or (
-            r.domain == self.region.axes
-            and r.over != r.domain
-            and not (r.over <= frozenset(a for d in self.layout.inner for a in d.axes))
-        )
-
-    # ------------------------------------------------------------------------------- values
-
-    def dtype(self, v: Var) -> str:
-        return NATIVE[v.type.dtype]
-
-    def writer(self, level: int) -> Writer:
-        def let(op: str, dtype: str, args: tuple[str | Const, ...]) -> str:
-            name = self.code.fresh()
-            given = tuple(
-                self.code.number(a.value, a.dtype) if isinstance(a, Const) else a for a in args
-            )
-            self.blocks[level].append(Let(name, dtype, op, given))
-            return name
-
-        return Writer(let)
 
     def value(self, v: Var) -> Scalar:
         """A value of this region, written where it belongs if it was not yet."""
@@ -248,6 +97,8 @@ class Values:
             return self.value(base)
         return self.load(self.number_of[id(e)], k)
 
+    # -------------------------------------------------------------------------------- reads
+
     def load(self, number: int, k: int, guards: tuple[tuple[Axis, Guard], ...] = ()) -> Scalar:
         """An element in memory; 0 outside of the bounds."""
         view, offset, found, jumps = self.loads[number, k]
@@ -269,11 +120,6 @@ class Values:
         self.blocks[level].append(Load(name, dtype, address, guard))
         self.held[same] = (level, name)
         return Scalar(name, dtype)
-
-    def recalled(self, key: Any, level: int) -> str | None:
-        """What was computed for the same in this loop, or in one around it."""
-        where, name = self.held.get(key, (level, None))
-        return name if where <= level else None
 
     def is_repeated(self, found: Access) -> bool:
         """Whether every row goes through the same elements, with gaps between the lanes."""
@@ -303,30 +149,6 @@ class Values:
             self.prologue.append(loop)
             self.packs[same] = name
         return self.packs[same]
-
-    def address(self, key: Any, base: Var, offset: int, found: Access) -> Address:
-        dtype = NATIVE[base.type.dtype]
-        buffer = self.code.argument(base, base, "input", dtype, base.type.size)
-        start = self.code.integer(("offset", key), offset) if offset else 0
-        return Address(buffer, self.terms(key, found), start)
-
-    def terms(self, key: Any, found: Access) -> tuple[tuple[str, Term], ...]:
-        """Σ index · stride over the loops in which this array moves."""
-        terms: list[tuple[str, Term]] = []
-        across = [self.layout.lanes] if self.layout.across else []
-        for d in [*self.layout.outer, *across, *self.layout.inner]:
-            assert d is not None
-            s = found.strides.get(d.last, 0)
-            if not s:
-                continue
-            for index, step in self.index[d]:
-                if step == 1:
-                    terms.append((index, self.code.stride(("stride", key, d), s)))
-                elif s == 1:
-                    terms.append((index, step))
-                else:
-                    terms.append((index, self.code.integer(("stride", key, d, step), s * step)))
-        return tuple(terms)
 
     def gather(self, e: Equation, level: int) -> Scalar:
         """An element at positions that are themselves values; a wrong one raises the flag."""
@@ -366,8 +188,6 @@ class Values:
             terms.append((at.operand, self.code.stride(("step", key, k), strides[k - 1])))
         return terms
 
-    # ------------------------------------------------------------------------------- pieces
-
     def joined(self, e: Equation, level: int) -> Scalar:
         """An element of a result in pieces: that of the first piece within whose bounds it is."""
         number, dtype = self.number_of[id(e)], NATIVE[e.outputs[0].type.dtype]
@@ -390,86 +210,12 @@ class Values:
     def is_read(self, a: Atom) -> bool:
         return isinstance(a, Var) and a not in self.plan.uniform and self.inside(a) is None
 
-    def within(self, guards: tuple[tuple[Axis, Guard], ...], level: int) -> str | None:
-        """Whether the indices are within all these bounds, as a value; None if they always are."""
-        same = ("within", guards)
-        known = self.recalled(same, level)
-        if known is not None:
-            return known
-        w = self.writer(level)
-        conditions = [c for a, g in guards for c in self.conditions(w, level, a, g)]
-        if not conditions:
-            return None
-        held = conditions[0]
-        for c in conditions[1:]:
-            held = w("and", held, c)
-        assert isinstance(held.operand, str)
-        self.held[same] = (level, held.operand)
-        return held.operand
-
-    def conditions(self, w: Writer, level: int, axis: Axis, g: Guard) -> list[Scalar]:
-        if g.step < 0:  # the same elements from the other end
-            g = Guard(g.axis, g.start + (g.extent - 1) * g.step, -g.step, g.extent)
-        index, times = self.index_of(axis, level)
-        end = g.start + (g.extent - 1) * g.step + 1
-        found = []
-        if g.start > 0:
-            found.append(w.compare("ge", index, self.bound(axis, g.start * times)))
-        if end < axis.extent:
-            found.append(w.compare("lt", index, self.bound(axis, end * times)))
-        if g.step > 1:
-            away = w("sub", index, self.bound(axis, g.start))
-            rest = w("rem", away, self.bound(axis, g.step))
-            found.append(w.compare("eq", rest, w.number(0, rest)))
-        return found
-
-    def bound(self, axis: Axis, value: int) -> Scalar:
-        return Scalar(self.code.integer(("bound", axis, value), value), "int64")  # type: ignore[arg-type]
-
-    def jump(self, level: int, number: int, axis: Axis, g: Guard, stride: int) -> tuple[str, Term]:
-        """The term of an address along an axis of which only some indices have an element."""
-        w = self.writer(level)
-        index, _ = self.index_of(axis, level)
-        start, step = self.bound(axis, g.start), self.bound(axis, abs(g.step))
-        away = w("sub", index, start) if g.step > 0 else w("sub", start, index)
-        at = w("div", away, step)
-        assert isinstance(at.operand, str)
-        return at.operand, self.code.integer(("jump", number, axis), stride)
-
-    def index_of(self, axis: Axis, level: int) -> tuple[Scalar, int]:
-        """The index along an axis, times what it is multiplied with where others are joined."""
-        (d,) = [d for d in self.index if axis in d.axes]
-        assert d.axes[0] is axis
-        times = math.prod(a.extent for a in d.axes[1:])
-        same = ("index", axis)
-        known = self.recalled(same, level)
-        if known is None:
-            w = self.writer(level)
-            parts = [
-                Scalar(name, "int64")
-                if step == 1
-                else w("mul", Scalar(name, "int64"), Scalar(Const(step, "int64"), "int64"))
-                for name, step in self.index[d]
-            ]
-            total = parts[0]
-            for part in parts[1:]:
-                total = w("add", total, part)
-            assert isinstance(total.operand, str)
-            known = total.operand
-            self.held[same] = (level, known)
-        return Scalar(known, "int64"), times
-
     # ------------------------------------------------------------------------------- stores
 
     def store(self, v: Var, level: int) -> None:
         x = self.value(v) if v not in self.reductions else self.memo[1][v]
         dtype = self.dtype(v)
         self.blocks[level].append(Store(self.place_of(v), x.operand, dtype))
-
-    def place_of(self, v: Var) -> Address:
-        """An element of an output."""
-        buffer = self.code.argument(v, v, "output", self.dtype(v), v.type.size)
-        return Address(buffer, self.terms(("out", buffer), self.accesses[v]))
 
     def keep(self, v: Var, output: Var | None, body: list[Any]) -> None:
         """Write a value to a row of scratch, or to the memory of an output."""
@@ -485,20 +231,6 @@ class Values:
         self.code.locals.append(Buffer(name, self.dtype(v), "local", extent))
         body.append(Store(self.scratch(name), self.memo[2][v].operand, self.dtype(v)))
         self.cached[v] = name
-
-    def scratch(self, name: str) -> Address:
-        terms: list[tuple[str, Term]] = []
-        step = 1
-        for k, d in reversed(list(enumerate(self.layout.inner))):
-            steps = self.index[d][1:] if d is self.layout.blocked else self.index[d]
-            for index, times in steps:
-                value = step * times
-                if step == 1:
-                    terms.append((index, value))
-                else:
-                    terms.append((index, self.code.integer(("scratch", k, times), value)))
-            step *= BLOCK if d is self.layout.blocked else d.extent
-        return Address(name, tuple(terms))
 
     def reload(self, v: Var) -> Scalar:
         where = self.cached[v]

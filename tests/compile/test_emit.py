@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from funcgrad.compile.llvm import objects, target
-from funcgrad.compile.llvm.emit import GENERIC, Body, Emitter
+from funcgrad.compile.llvm.body import GENERIC, Body
+from funcgrad.compile.llvm.emit import Emitter
 from funcgrad.compile.llvm.mathematics.avx512 import exponent
 
 CTYPES = {"double": ctypes.c_double, "float": ctypes.c_float}

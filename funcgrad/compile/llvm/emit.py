@@ -10,76 +10,23 @@ single rounding is needed. What is written here any processor can do.
 
 Most code stays in the block it started in. A function with a rare slow path opens further blocks:
 `body.block` is the label of the current one, for the phi of whoever closes a loop around it.
-It imports nothing but NumPy's scalar types.
+It imports NumPy for its scalar types, and `Body`.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
-__all__ = ["GENERIC", "Body", "Emitter", "External", "Operand", "Value", "VectorTarget"]
+from funcgrad.compile.llvm.body import GENERIC, Body, VectorTarget
+
+__all__ = ["Emitter", "Operand", "Value"]
 
 BITS = {"double": 64, "float": 32, "i64": 64, "i32": 32, "i16": 16, "i8": 8, "i1": 1}
 FLOATS = ("double", "float")
 SUFFIX = {"double": "f64", "float": "f32"}
-
-
-class VectorTarget(Protocol):
-    """What the emitter asks of a target."""
-
-    @property
-    def avx512(self) -> bool: ...  # AVX-512 F, DQ, BW and VL
-
-    @property
-    def vector_bits(self) -> int: ...
-
-
-@dataclass(frozen=True)
-class _Generic:
-    avx512: bool = False
-    vector_bits: int = 128
-
-
-GENERIC: VectorTarget = _Generic()
-
-
-@dataclass(frozen=True)
-class External:
-    """A function that may be in the module that calls it, or in one that many share."""
-
-    declaration: str
-    definition: str  # with internal linkage
-    needs: tuple[str, ...]  # what the definition has declared
-
-    @property
-    def module(self) -> str:
-        """The text of a module of its own."""
-        definition = self.definition.replace("define internal", "define", 1)
-        return "\n".join([definition, *self.needs, ""])
-
-
-@dataclass
-class Body:
-    """The text under construction, shared by emitters of different element types."""
-
-    block: str = "entry"
-    lines: list[str] = field(default_factory=list)
-    declarations: dict[str, None] = field(default_factory=dict)  # "declare ...", an ordered set
-    definitions: dict[str, str] = field(default_factory=dict)  # name -> "define ..." or a constant
-    externals: dict[str, External] = field(default_factory=dict)  # by name, not yet declared
-    count: int = 0
-
-    def enclose(self) -> None:
-        """Define the external functions in the module itself."""
-        for name, external in self.externals.items():
-            self.definitions[name] = external.definition
-            self.declarations |= dict.fromkeys(external.needs)
-        self.externals = {}
 
 
 class Value:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from funcgrad.compile.llvm.emit import Body, Emitter, Value, VectorTarget
+from funcgrad.compile.llvm.body import Body, VectorTarget
+from funcgrad.compile.llvm.emit import Emitter, Value
 from funcgrad.compile.loops import Carry, Const, Kernel, Let, statements
 
 __all__ = ["ELEMENTS", "SIZES", "Frame", "in_memory"]

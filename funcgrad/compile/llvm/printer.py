@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from funcgrad.compile.foreign import FOREIGN, Foreign
-from funcgrad.compile.llvm.emit import Body, External, VectorTarget
+from funcgrad.compile.llvm.body import Body, External, VectorTarget
 from funcgrad.compile.llvm.nests import Nests
 from funcgrad.compile.llvm.operations import ATTRIBUTES
 from funcgrad.compile.loops import Kernel, Let, statements

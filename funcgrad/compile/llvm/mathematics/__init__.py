@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from funcgrad.compile.llvm.emit import GENERIC, Body, Emitter, Value, VectorTarget
+from funcgrad.compile.llvm.body import GENERIC, Body, VectorTarget
+from funcgrad.compile.llvm.emit import Emitter, Value
 from funcgrad.compile.llvm.mathematics import (
     error,
     exponential,

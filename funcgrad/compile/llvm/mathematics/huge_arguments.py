@@ -11,7 +11,8 @@ the other lanes get is not said.
 
 from __future__ import annotations
 
-from funcgrad.compile.llvm.emit import Emitter, External, Value
+from funcgrad.compile.llvm.body import External
+from funcgrad.compile.llvm.emit import Emitter, Value
 from funcgrad.compile.llvm.mathematics.coefficients import HALF_PI, TWO_OVER_PI_BITS
 
 __all__ = ["reduce_huge"]

@@ -1,0 +1,137 @@
+"""Reductions: into a carry of the loops over a row, a column of the result, or a total of all rows.
+
+A chunk writes what it found into memory of its own; another kernel (`finish.py`) combines these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funcgrad.compile.finish import precise
+from funcgrad.compile.layout import access
+from funcgrad.compile.loops import Accumulate, Address, Carry, Combine, Const, For, Store, identity
+from funcgrad.compile.scalars import REDUCTIONS, Scalar
+from funcgrad.compile.stages import Stages
+from funcgrad.graph.ir import Equation, Var
+from funcgrad.passes.region import Reduction
+from funcgrad.passes.views import whole
+
+__all__ = ["Totals"]
+
+
+class Totals(Stages):
+    """What is summed up, and where it goes."""
+
+    totals: list[tuple[Var, str, str]]  # a reduction over rows, its partial result, its carry
+    carry_of: dict[Var, str]  # of the reductions of the stage that is being written
+
+    def reduce(self, v: Var, nest: list[For], body: list[Any]) -> None:
+        """Add the element to the reduction's carry, or to its column."""
+        e, r = self.made[v], self.reductions[v]
+        x = self.operand(e, 0, 2)
+        op = REDUCTIONS[e.prim.name]
+        dtype = self.dtype(v)
+        x = self.writer(2).cast(x, dtype)
+        if r.scatters:
+            self.scatter(e, x, dtype, 2)
+            return
+        if self.is_column(r):
+            self.add_to_column(v, op, x, dtype, body)
+            return
+        carry = self.code.fresh("a")
+        self.carry_of[v] = carry
+        nest[0].carries.append(Carry(carry, dtype, op))
+        body.append(Combine(carry, x.operand))
+
+    def hand_on(self, c: Carry, outer: For) -> None:
+        """The result of an inner loop goes into a carry of the loop around it."""
+        name = self.code.fresh("a")
+        op = precise(c.op, c.dtype)
+        outer.carries.append(Carry(name, c.dtype, op))
+        outer.body.append(Combine(name, c.name))
+        for v, carry in self.carry_of.items():
+            if carry == c.name:
+                self.carry_of[v] = name
+
+    # ----------------------------------------------------------------------------- columns
+
+    def partial(self, v: Var, width: int) -> str:
+        dtype = self.dtype(v)
+        return self.code.argument(("partial", v), v, "partial", dtype, self.layout.chunks * width)
+
+    def columns_start(self, chunk: For) -> None:
+        """Set the columns of this chunk to the identity."""
+        for v, r in self.reductions.items():
+            if not self.is_column(r):
+                continue
+            width = v.type.size
+            name = self.partial(v, width)
+            index = self.code.fresh("j")
+            n = self.code.integer(("width", name), width)
+            loop = For(index, n, "vector")
+            op, dtype = REDUCTIONS[self.made[v].prim.name], self.dtype(v)
+            start = Const(identity(op, dtype), dtype)
+            loop.body.append(Store(Address(name, ((index, 1), ("chunk", n))), start, dtype))
+            chunk.body.append(loop)
+
+    def add_to_column(self, v: Var, op: str, x: Scalar, dtype: str, body: list[Any]) -> None:
+        width = v.type.size
+        name = self.partial(v, width)
+        own = tuple(None if a is None else a.find() for a in self.plan.labels[v])
+        found = access(own, whole(v).strides)
+        terms = self.terms(("column", name), found)
+        n = self.code.integer(("width", name), width)
+        body.append(Accumulate(Address(name, (*terms, ("chunk", n))), op, x.operand, dtype))
+
+    def scatter(self, e: Equation, x: Scalar, dtype: str, level: int) -> None:
+        """Add the element where its positions say, in the result of this chunk."""
+        (v,) = e.outputs
+        name = self.partial(v, v.type.size)
+        taken, strides = len(e.inputs) - 1, whole(v).strides
+        tail = [None if a is None else a.find() for a in self.labels(e)]
+        rest = len(strides) - taken
+        found = access(tuple(tail[len(tail) - rest :]), strides[taken:])
+        positions = self.positions(e, level, v.type.shape, strides)
+        n = self.code.integer(("width", name), v.type.size)
+        terms = (*self.terms(("scatter", name), found), *positions, ("chunk", n))
+        into = Address(name, terms)
+        self.blocks[level].append(Accumulate(into, "add", x.operand, dtype, True))
+
+    # ------------------------------------------------------------------------------ totals
+
+    def total(self, v: Var, r: Reduction, around: For) -> bool:
+        """Hand a row's part of a total to the carry of the loop over rows; False if it is none."""
+        if r.scatters and not self.is_inner(v):
+            x = self.writer(1).cast(self.operand(self.made[v], 0, 1), self.dtype(v))
+            self.scatter(self.made[v], x, self.dtype(v), 1)
+        if self.is_column(r):
+            return True
+        outer = self.region.axes - frozenset(a for d in self.layout.inner for a in d.axes)
+        everything = r.over == self.region.axes
+        of_rows = r.over == outer and r.domain == outer
+        split = self.layout.blocked in self.layout.inner
+        if not (everything or of_rows) or not (outer or split):
+            return False
+        op, dtype = REDUCTIONS[self.made[v].prim.name], self.dtype(v)
+        carry = self.code.fresh("a")
+        kind = op if self.layout.across else precise(op, dtype)
+        around.carries.append(Carry(carry, dtype, kind))
+        if of_rows:
+            x = self.writer(1).cast(self.operand(self.made[v], 0, 1), dtype)
+        else:
+            x = self.memo[1][v]
+        self.blocks[1].append(Combine(carry, x.operand))
+        self.totals.append((v, self.partial(v, 1), carry))
+        return True
+
+    def combine_lanes(self, lanes: For, body: list[Any], row: For) -> None:
+        """What the lanes of a block have summed up goes to the loop over rows."""
+        for k, (v, partial, carry) in enumerate(self.totals):
+            (c,) = [c for c in lanes.carries if c.name == carry]
+            name = self.code.fresh("a")
+            row.carries.append(Carry(name, c.dtype, precise(c.op, c.dtype)))
+            body.append(Combine(name, carry))
+            self.totals[k] = (v, partial, name)
+
+    def store_total(self, v: Var, partial: str, carry: str, body: list[Any]) -> None:
+        body.append(Store(Address(partial, (("chunk", 1),)), carry, self.dtype(v)))
