@@ -7,7 +7,6 @@ from funcgrad.torch import random as random
 from funcgrad.torch import return_types as return_types
 from funcgrad.torch import special as special
 from funcgrad.torch import utils as utils
-from funcgrad.torch._tensor import Size as Size
 from funcgrad.torch._tensor import Tensor as Tensor
 from funcgrad.torch.autograd import methods as _methods
 from funcgrad.torch.autograd.anomaly import (
@@ -91,6 +90,7 @@ from funcgrad.torch.operations.softmax import *  # noqa: F403
 from funcgrad.torch.operations.sorting import *  # noqa: F403
 from funcgrad.torch.operations.special_functions import *  # noqa: F403
 from funcgrad.torch.printing import set_printoptions as set_printoptions
+from funcgrad.torch.size import Size as Size
 
 # The following stand on the operations.
 # isort: split

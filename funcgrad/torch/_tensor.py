@@ -9,102 +9,30 @@ from __future__ import annotations
 
 import math
 import textwrap
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from funcgrad.core.tracer import Operand, Tracer, concrete, type_of, value
+from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array
-from funcgrad.errors import TracerConversionError, UnsupportedCallError, located
+from funcgrad.errors import TracerConversionError, located
 from funcgrad.torch import dtypes
+from funcgrad.torch.autograd_state import AutogradState
+from funcgrad.torch.contents import as_array, check_found, cut_off, layout
 from funcgrad.torch.dimensions import axis_of
 from funcgrad.torch.modes import modes
+from funcgrad.torch.nodes import LEAF_TENSOR, AccumulateGrad
 from funcgrad.torch.printing import tensor_text
-from funcgrad.torch.root import (
-    BOX,
-    AccumulateGrad,
-    Pick,
-    RootTracer,
-    bare,
-    edge_of,
-    leaf_tracer,
-    plain,
-    tangent_of,
-)
+from funcgrad.torch.python_values import PythonValues
+from funcgrad.torch.root import ROOT, RootTracer, bare, plain, tangent_of
+from funcgrad.torch.size import Size
 from funcgrad.torch.staged import Memory, staged
 from funcgrad.transforms.batch import BatchTracer
 from funcgrad.transforms.forward import DualTracer
 from funcgrad.transforms.node import TapeTracer, new
 
-__all__ = ["Size", "Tensor", "as_array", "box", "raw", "tracked"]
-
-NON_LEAF_GRAD = (
-    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
-    "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
-    "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
-    "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
-    "github.com/pytorch/pytorch/pull/30531 for more information."
-)
-ONLY_LEAVES = "you can only change requires_grad flags of leaf variables."
-DETACH_INSTEAD = (
-    "If you want to use a computed variable in a subgraph that doesn't require differentiation use "
-    "var_no_grad = var.detach()."
-)
-
-
-class Size(tuple[int, ...]):
-    """A shape, printed as PyTorch prints it.
-
-    Examples
-    --------
-    >>> import funcgrad.torch as torch
-    >>> torch.ones(2, 3).shape
-    torch.Size([2, 3])
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, sizes: Any = ()) -> Size:
-        """A shape of integers; a TypeError for anything else."""
-        found = []
-        for k, n in enumerate(sizes):
-            if isinstance(n, float) or not hasattr(n, "__index__"):
-                raise TypeError(
-                    f"torch.Size() takes an iterable of 'int' (item {k} is '{type(n).__name__}')"
-                )
-            found.append(n.__index__())
-        return tuple.__new__(cls, found)
-
-    def __repr__(self) -> str:
-        return f"torch.Size({list(self)})"
-
-    def numel(self) -> int:
-        """The number of elements of a tensor of this shape."""
-        size = 1
-        for extent in self:
-            size *= extent
-        return size
-
-    def __getitem__(self, index: Any) -> Any:
-        found = tuple.__getitem__(self, index)
-        return Size(found) if isinstance(index, slice) else found
-
-    def __add__(self, other: Any) -> Any:
-        if not isinstance(other, tuple):
-            raise TypeError(
-                f"can only concatenate tuple (not {type(other).__name__}) to torch.Size"
-            )
-        return Size(tuple.__add__(self, other))
-
-    def __radd__(self, other: Any) -> Any:
-        return Size(other + tuple(self))
-
-    def __mul__(self, times: Any) -> Any:
-        return Size(tuple.__mul__(self, times))
-
-    __rmul__ = __mul__
+__all__ = ["Tensor", "box", "raw", "tracked"]
 
 
 class Link:
@@ -120,7 +48,7 @@ class Link:
         self.seen = seen
 
 
-class Tensor(Operand):
+class Tensor(AutogradState, PythonValues):
     """An array with PyTorch's autograd state.
 
     Made by `funcgrad.torch.tensor` and its kin; ``Tensor(2, 3)`` and ``Tensor([1.0, 2.0])`` are
@@ -135,13 +63,9 @@ class Tensor(Operand):
     tensor([2., 4.])
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_grad", "_link", "_t")
+    __slots__ = ()
     __array_priority__ = 1000.0
     __hash__ = object.__hash__
-    _t: Any
-    _grad: Tensor | None
-    _link: Link | None
-
     if TYPE_CHECKING:  # the files of `operations/` install the methods
 
         def __getattr__(self, name: str) -> Any: ...
@@ -281,138 +205,6 @@ class Tensor(Operand):
     def is_contiguous(self) -> bool:
         return bool(layout(self).flags.c_contiguous)
 
-    # -- autograd state
-
-    @property
-    def requires_grad(self) -> bool:
-        t, link = self._t, self._link
-        if type(t) is not RootTracer:
-            return isinstance(self._renewed(), TapeTracer)
-        return t.node is not None or (link is not None and link.base._t.node is not None)
-
-    @requires_grad.setter
-    def requires_grad(self, flag: bool) -> None:
-        if not self.is_leaf:
-            raise RuntimeError(ONLY_LEAVES if flag else f"{ONLY_LEAVES} {DETACH_INSTEAD}")
-        if flag and not (self.dtype.is_floating_point or self.dtype.is_complex):
-            raise RuntimeError(
-                "only Tensors of floating point and complex dtype can require gradients"
-            )
-        self.requires_grad_(flag)
-
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Make a leaf require grad, or no longer."""
-        t = self._t
-        if requires_grad == self.requires_grad:
-            return self
-        if not self.is_leaf:
-            raise RuntimeError(f"{ONLY_LEAVES} {DETACH_INSTEAD}")
-        if not requires_grad:
-            self._grad, t.node = t.node.grad, None
-            return self
-        check_differentiable(self.dtype, "only")
-        if t.version.inference and not modes.inference:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside "
-                               "InferenceMode is not allowed.")  # fmt: skip
-        leaf_tracer(self, t)
-        t.node.grad, self._grad = self._grad, None
-        return self
-
-    @property
-    def is_leaf(self) -> bool:
-        t = self._renewed()
-        if type(t) is not RootTracer:
-            return False
-        return t.node is None or type(t.node) is AccumulateGrad
-
-    @property
-    def grad_fn(self) -> Any:
-        """The node that made the tensor, None for a leaf."""
-        t = self._renewed()
-        if type(t) is not RootTracer or type(t.node) is AccumulateGrad:
-            return None
-        return None if t.node is None else edge_of(t.node)[0]
-
-    @property
-    def output_nr(self) -> int:
-        """Which output of its node the tensor is."""
-        node = self._t.node
-        return 0 if node is None else edge_of(node)[1]
-
-    @property
-    def grad(self) -> Tensor | None:
-        """What backward passes have added up for a leaf, or after `retain_grad`."""
-        t = self._t
-        if type(t) is RootTracer and type(t.node) is AccumulateGrad:
-            held: Tensor | None = t.node.grad
-            return held
-        if self._grad is None and not self.is_leaf and not self.retains_grad:
-            warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
-        return self._grad
-
-    @grad.setter
-    def grad(self, new_grad: Tensor | None) -> None:
-        if new_grad is not None:
-            self._check_grad(new_grad)
-        t = self._t
-        if type(t) is RootTracer and type(t.node) is AccumulateGrad:
-            t.node.grad = new_grad
-        else:
-            self._grad = new_grad
-
-    @grad.deleter
-    def grad(self) -> None:
-        self.grad = None
-
-    def _check_grad(self, g: Any) -> None:
-        if not isinstance(g, Tensor):
-            raise TypeError(
-                f"assigned grad expected to be a Tensor or None but got grad of type "
-                f"'{type(g).__name__}'"
-            )
-        if g is self:
-            raise RuntimeError("can't assign Variable as its own grad")
-        if g.dtype is not self.dtype:
-            raise RuntimeError(
-                f"attempting to assign a gradient with dtype '{dtypes.c_name(g.dtype)}' to a "
-                f"tensor with grad_dtype '{dtypes.scalar_name(self.dtype)}'. The gradient must "
-                "match the tensor's grad_dtype (defaults to the tensor's dtype); convert it with "
-                "`.to`"
-            )
-        if g.shape != self.shape:
-            raise RuntimeError(
-                f"attempting to assign a gradient of size '{list(g.shape)}' to a tensor of size "
-                f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the "
-                "same size"
-            )
-
-    @property
-    def retains_grad(self) -> bool:
-        """Whether `retain_grad` holds for this tensor (never for a leaf)."""
-        t = self._t
-        if type(t) is not RootTracer or t.node is None or type(t.node) is AccumulateGrad:
-            return False
-        node, k = edge_of(t.node)
-        return node.extra is not None and k in node.extra.retained
-
-    @property
-    def _version(self) -> int:
-        if self._t.version.inference:
-            raise RuntimeError("Inference tensors do not track version counter.")
-        count: int = self._t.version.count
-        return count
-
-    @property
-    def _base(self) -> Tensor | None:
-        return None if self._link is None else self._link.base
-
-    def _is_view(self) -> bool:
-        return self._link is not None
-
-    def is_inference(self) -> bool:
-        """Whether the tensor was made in inference mode."""
-        return type(self._t) is RootTracer and self._t.version.inference
-
     # -- leaving and copying
 
     def detach(self) -> Tensor:
@@ -471,65 +263,6 @@ class Tensor(Operand):
         found = self.numpy()
         return found if dtype is None else found.astype(dtype)
 
-    def item(self) -> Any:
-        """The only element, as a Python number."""
-        found = _concrete(self, "item()")
-        if found.size != 1:
-            raise RuntimeError(f"a Tensor with {found.size} elements cannot be converted to Scalar")
-        return found.item()
-
-    def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers."""
-        return _concrete(self, "tolist()").tolist()
-
-    # -- conversions of Python
-
-    def __bool__(self) -> bool:
-        if type(self._t) is not RootTracer:
-            return bool(self._t)
-        array = np.asarray(self._t.value)
-        if array.size != 1:
-            what = "no values" if array.size == 0 else "more than one value"
-            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-        return bool(array.item())
-
-    def _number(self, kind: str) -> Any:
-        if self.numel() != 1:
-            raise ValueError("only one element tensors can be converted to Python scalars")
-        found = self.item()
-        if isinstance(found, complex) and kind:
-            if found.imag:
-                raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
-            return found.real
-        return found
-
-    def __float__(self) -> float:
-        return float(self._number("double"))
-
-    def __int__(self) -> int:
-        return int(self._number("int64_t"))
-
-    def __complex__(self) -> complex:
-        return complex(self._number(""))
-
-    def __index__(self) -> int:
-        if self.dtype.is_floating_point or self.dtype.is_complex or self.numel() != 1:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self.item())
-
-    def __iter__(self) -> Iterator[Tensor]:
-        if self.ndim == 0:
-            raise TypeError("iteration over a 0-d tensor")
-        return iter(UNBIND[0](self))
-
-    def __contains__(self, item: Any) -> bool:
-        if not isinstance(item, (Tensor, bool, int, float, complex, np.number)):
-            raise RuntimeError(
-                "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
-                f"{type(item)}."
-            )
-        return bool((self == item).any())
-
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         t = self._t
         if type(t) is not RootTracer:
@@ -562,7 +295,6 @@ class Tensor(Operand):
 
 # functions that need operations, put in by the files that have them
 REGENERATE: list[Any] = []  # (base tracer, read, old tracer) -> tracer of a view
-UNBIND: list[Any] = []
 DETACH: list[Any] = []
 LEGACY: list[Any] = []
 
@@ -588,13 +320,6 @@ def _legacy(args: tuple[Any, ...]) -> Any:
     return LEGACY[0](args)
 
 
-def check_differentiable(kind: dtypes.dtype, first: str = "Only") -> None:
-    """Raise for a type that cannot require grad."""
-    if not kind.is_floating_point and not kind.is_complex:
-        more = "and complex dtype" if first == "Only" else "dtype"
-        raise RuntimeError(f"{first} Tensors of floating point {more} can require gradients")
-
-
 def box(x: Array) -> Tensor:
     """A tensor of a content: a tracer, or an array that nobody else holds."""
     made: Tensor = new(Tensor)
@@ -603,24 +328,7 @@ def box(x: Array) -> Tensor:
     return made
 
 
-BOX.append(box)
-
-
-def cut_off(t: Tracer) -> Array:
-    """The content of a tensor inside transforms where recording is switched off.
-
-    Tapes that were started before do not see it; a later one is not concerned.
-    """
-    if isinstance(t, TapeTracer):
-        if t.owner.level > modes.off_since:
-            return t
-        return cut_off(t.value) if isinstance(t.value, Tracer) else t.value
-    if isinstance(t, BatchTracer) and isinstance(t.value, Tracer):
-        return BatchTracer(cut_off(t.value), t.owner)
-    if isinstance(t, DualTracer) and isinstance(t.value, Tracer):
-        tangent = cut_off(t.tangent) if isinstance(t.tangent, Tracer) else t.tangent
-        return DualTracer(cut_off(t.value), t.owner, tangent)
-    return t
+LEAF_TENSOR.append(lambda leaf: box(ROOT.tracer(leaf.value, leaf)))
 
 
 def raw(x: Any) -> Any:
@@ -631,58 +339,7 @@ def raw(x: Any) -> Any:
     return x
 
 
-def as_array(x: Tensor) -> np.ndarray[Any, Any]:
-    """The array of a tensor, in memory that it keeps: what a view or `numpy` shares."""
-    t = x._t
-    if type(t) is not RootTracer:
-        raise TracerConversionError(
-            located("this needs the memory of a Tensor, which has none inside a transform")
-        )
-    if modes.stage is not None:
-        check_found(t)
-        memory: Any = t.value
-        return memory  # type: ignore[no-any-return]
-    if type(t.value) is not np.ndarray:
-        t.value = np.array(t.value)
-        if type(t.node) is AccumulateGrad:
-            t.node.value = t.value
-    found: np.ndarray[Any, Any] = t.value
-    return found
-
-
-def layout(x: Tensor) -> np.ndarray[Any, Any]:
-    """An array with the strides of a tensor."""
-    array = as_array(x)
-    return modes.stage.shadow(array) if staged(array) else array
-
-
-def check_found(t: RootTracer) -> None:
-    """Raise for a tensor that is used in a step that is compiled, and comes from elsewhere."""
-    if type(t.value) is not Memory:
-        raise UnsupportedCallError(
-            modes.stage.refuse(
-                "the step uses a Tensor that is not in its arguments, closure and globals, nor in "
-                "the objects that these hold; pass it as an argument"
-            )
-        )
-
-
-def _concrete(x: Tensor, what: str) -> Any:
-    if not concrete(x._t):
-        if modes.stage is not None:
-            raise TracerConversionError(
-                modes.stage.refuse(f"{what} asks for the number in a Tensor")
-            )
-        raise TracerConversionError(
-            located(f"{what} of a Tensor that is traced by jit or vmap has no value yet")
-        )
-    return np.asarray(value(x._t))
-
-
 def tracked(x: Tensor) -> Any:
     """The node of a tensor while operations are recorded, else None."""
     t = x.content()
     return t.node if type(t) is RootTracer else None
-
-
-PICK = Pick

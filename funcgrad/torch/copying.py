@@ -17,8 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.torch._tensor import Tensor, as_array
-from funcgrad.torch.root import AccumulateGrad, plain
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.contents import as_array
+from funcgrad.torch.nodes import AccumulateGrad
+from funcgrad.torch.root import plain
 from funcgrad.transforms.node import new
 
 __all__ = ["Storage", "deep_copy", "place_of", "rebuild", "reduce"]

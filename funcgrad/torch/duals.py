@@ -18,17 +18,12 @@ from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array, is_inexact
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.modes import modes, no_grad
-from funcgrad.torch.root import (
-    DUAL,
-    ROOT,
-    Composite,
-    GradNode,
-    RootTracer,
-    edge_of,
-    tangent_of,
-)
-from funcgrad.torch.views import WRITE_TANGENT, view_like
+from funcgrad.torch.nodes import GradNode, edge_of
+from funcgrad.torch.root import DUAL, ROOT, RootTracer, tangent_of
+from funcgrad.torch.views import view_like
+from funcgrad.torch.writing import WRITE_TANGENT
 from funcgrad.transforms.forward import DualTracer, Forward
 from funcgrad.transforms.node import seq
 

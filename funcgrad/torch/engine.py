@@ -13,9 +13,10 @@ from typing import Any
 from funcgrad.core.types import Array
 from funcgrad.torch.gradients import accumulate_grad, conjugated
 from funcgrad.torch.modes import modes
-from funcgrad.torch.root import FREED, AccumulateGrad, Pick, edge_of, writes
+from funcgrad.torch.nodes import AccumulateGrad, Pick, edge_of
 from funcgrad.torch.saved import check_saved
 from funcgrad.torch.task import GraphTask
+from funcgrad.torch.versions import FREED, writes
 from funcgrad.transforms.arguments import own
 from funcgrad.transforms.reverse import pulled
 

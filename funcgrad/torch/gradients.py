@@ -12,7 +12,8 @@ from funcgrad.core.types import Array
 from funcgrad.ops.arithmetic import conjugate
 from funcgrad.torch._tensor import box
 from funcgrad.torch.modes import enable_grad, modes
-from funcgrad.torch.root import AccumulateGrad, RootTracer
+from funcgrad.torch.nodes import AccumulateGrad
+from funcgrad.torch.root import RootTracer
 from funcgrad.transforms.node import add, dense
 
 __all__ = ["accumulate_grad", "add_contents", "conjugated"]

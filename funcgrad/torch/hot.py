@@ -19,7 +19,8 @@ from funcgrad.core.forms import Elementwise
 from funcgrad.core.tracer import EMPTY
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes
-from funcgrad.torch.root import GradNode, RootTracer
+from funcgrad.torch.nodes import GradNode
+from funcgrad.torch.root import RootTracer
 from funcgrad.transforms.hot import quick_pull
 from funcgrad.transforms.node import new, seq
 

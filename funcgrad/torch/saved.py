@@ -20,18 +20,9 @@ from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.modes import modes, no_grad
-from funcgrad.torch.root import (
-    FIELDS,
-    FREED,
-    PACKING,
-    ROOT,
-    AccumulateGrad,
-    GradNode,
-    RootTracer,
-    bare,
-    output_name,
-    pick,
-)
+from funcgrad.torch.nodes import FIELDS, AccumulateGrad, GradNode, output_name, pick
+from funcgrad.torch.root import PACKING, ROOT, RootTracer, bare
+from funcgrad.torch.versions import FREED
 from funcgrad.transforms.api import vjp
 from funcgrad.transforms.node import new
 

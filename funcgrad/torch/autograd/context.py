@@ -12,7 +12,8 @@ import numpy as np
 
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.modes import modes
-from funcgrad.torch.root import ROOT, AccumulateGrad, GradNode, RootTracer, bare, pick
+from funcgrad.torch.nodes import AccumulateGrad, GradNode, pick
+from funcgrad.torch.root import ROOT, RootTracer, bare
 from funcgrad.torch.saved import FREED_TEXT, HOOKED, Packed, modified
 
 __all__ = ["BackwardCFunction", "FunctionCtx"]

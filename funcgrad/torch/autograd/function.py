@@ -20,13 +20,8 @@ from funcgrad.torch.autograd.function_outputs import wrapped
 from funcgrad.torch.autograd.validation import as_cotangents
 from funcgrad.torch.gradients import conjugated
 from funcgrad.torch.modes import modes, no_grad
-from funcgrad.torch.root import (
-    ROOT,
-    TRACEBACK,
-    GradNode,
-    RootTracer,
-    tangent_of,
-)
+from funcgrad.torch.nodes import GradNode
+from funcgrad.torch.root import ROOT, TRACEBACK, RootTracer, tangent_of
 from funcgrad.transforms.node import new, seq
 
 __all__ = [

@@ -10,8 +10,10 @@ from funcgrad.core.tracer import type_of
 from funcgrad.core.types import is_inexact
 from funcgrad.torch._tensor import Link, Tensor
 from funcgrad.torch.modes import no_grad
-from funcgrad.torch.root import ROOT, AccumulateGrad, RootTracer, pick
-from funcgrad.torch.views import make_view, rebase
+from funcgrad.torch.nodes import AccumulateGrad, pick
+from funcgrad.torch.root import ROOT, RootTracer
+from funcgrad.torch.views import make_view
+from funcgrad.torch.writing import rebase
 
 __all__ = ["wrapped"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.torch import dtypes
-from funcgrad.torch._tensor import Tensor, as_array, box
+from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.autograd.gradcheck_compare import (
     Options,
     check_backward,
@@ -24,6 +24,7 @@ from funcgrad.torch.autograd.gradcheck_modes import (
 )
 from funcgrad.torch.autograd.jacobians import GradcheckError, as_tuple, moving
 from funcgrad.torch.autograd.passes import grad
+from funcgrad.torch.contents import as_array
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.torch._tensor import Tensor, as_array, box
+from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.autograd.gradcheck_modes import check_undefined_forward
 from funcgrad.torch.autograd.jacobians import (
     GradcheckError,
@@ -23,6 +23,7 @@ from funcgrad.torch.autograd.jacobians import (
     moving,
     numerical_jacobian,
 )
+from funcgrad.torch.contents import as_array
 
 __all__ = ["Options", "check_backward", "check_forward", "differentiable"]
 

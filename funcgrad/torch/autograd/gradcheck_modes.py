@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.torch._tensor import Tensor, as_array, box
+from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.autograd import forward_ad
 from funcgrad.torch.autograd.function import Function as Operation
 from funcgrad.torch.autograd.functional_checks import zeros_like
@@ -20,6 +20,7 @@ from funcgrad.torch.autograd.jacobians import (
     values,
 )
 from funcgrad.torch.autograd.passes import grad
+from funcgrad.torch.contents import as_array
 from funcgrad.transforms.vmap import vmap
 
 __all__ = [

@@ -13,8 +13,9 @@ from funcgrad.torch.autograd import nodes as _nodes  # noqa: F401 (what nodes ca
 from funcgrad.torch.autograd.passes import GradientEdge
 from funcgrad.torch.hooks import RemovableHandle
 from funcgrad.torch.modes import modes
-from funcgrad.torch.root import NodeFace, Version, edge_of
+from funcgrad.torch.nodes import NodeFace, edge_of
 from funcgrad.torch.task import current_task
+from funcgrad.torch.versions import Version
 
 __all__ = [
     "GradientEdge",

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.torch._tensor import Tensor, as_array, box
+from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.autograd import forward_ad
 from funcgrad.torch.autograd.passes import grad
+from funcgrad.torch.contents import as_array
 
 __all__ = [
     "GradcheckError",

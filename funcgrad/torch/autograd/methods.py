@@ -9,7 +9,8 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.autograd.passes import backward
 from funcgrad.torch.hooks import RemovableHandle, add_hook
 from funcgrad.torch.modes import modes
-from funcgrad.torch.root import AccumulateGrad, RootTracer, edge_of
+from funcgrad.torch.nodes import AccumulateGrad, edge_of
+from funcgrad.torch.root import RootTracer
 
 __all__: list[str] = []
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from funcgrad.torch import dtypes
 from funcgrad.torch.hooks import RemovableHandle, add_hook
-from funcgrad.torch.root import SAVED_READERS, AccumulateGrad, NodeFace, edge_of
+from funcgrad.torch.nodes import SAVED_READERS, AccumulateGrad, NodeFace, edge_of
 from funcgrad.torch.saved import SavedTensor, saved_tensor
 
 __all__ = ["InputMetadata"]

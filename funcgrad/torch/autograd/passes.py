@@ -15,7 +15,8 @@ from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.autograd.nodes import output_types
 from funcgrad.torch.engine import conjugated, run
 from funcgrad.torch.modes import no_grad
-from funcgrad.torch.root import RootTracer, bare, pick
+from funcgrad.torch.nodes import pick
+from funcgrad.torch.root import RootTracer, bare
 from funcgrad.torch.saved import outside
 from funcgrad.transforms.vmap import vmap
 

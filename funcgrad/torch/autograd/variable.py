@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad.torch._tensor import Tensor, check_differentiable
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.autograd_state import check_differentiable
 from funcgrad.torch.task import queue_callback
 
 __all__ = ["Variable"]

@@ -29,7 +29,8 @@ from funcgrad.torch.compiling.reach import (
 )
 from funcgrad.torch.compiling.tracing import CannotCompile, trace
 from funcgrad.torch.modes import modes
-from funcgrad.torch.root import AccumulateGrad, RootTracer
+from funcgrad.torch.nodes import AccumulateGrad
+from funcgrad.torch.root import RootTracer
 from funcgrad.torch.saved import outside
 
 __all__ = ["Compiled"]

@@ -15,15 +15,10 @@ from funcgrad.compile.execute import executable, execute
 from funcgrad.config import config
 from funcgrad.graph.ir import Graph
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.root import (
-    FREED,
-    AccumulateGrad,
-    Composite,
-    GradNode,
-    RootTracer,
-    edge_of,
-    node_class,
-)
+from funcgrad.torch.composite import Composite
+from funcgrad.torch.nodes import AccumulateGrad, GradNode, edge_of, node_class
+from funcgrad.torch.root import RootTracer
+from funcgrad.torch.versions import FREED
 from funcgrad.transforms.call import call_graph
 from funcgrad.transforms.node import new, seq
 

@@ -23,8 +23,9 @@ import numpy as np
 from funcgrad.core.types import type_of_raw
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.dtypes import dtype
+from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.operations.generator import Generator
-from funcgrad.torch.root import AccumulateGrad, RootTracer
+from funcgrad.torch.root import RootTracer
 from funcgrad.transforms.captures import Captures, _in_library, content
 
 __all__ = ["Reached", "reach"]

@@ -24,8 +24,10 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.compiling.program import Made, Program, Slot, Write
 from funcgrad.torch.compiling.reach import PLAIN, RATE, Reached, gradient_of, restore
 from funcgrad.torch.modes import modes
-from funcgrad.torch.root import FREED, ROOT, AccumulateGrad, RootTracer, node_class
+from funcgrad.torch.nodes import AccumulateGrad, node_class
+from funcgrad.torch.root import ROOT, RootTracer
 from funcgrad.torch.staged import Memory, StepStage
+from funcgrad.torch.versions import FREED
 from funcgrad.transforms.node import new, seq
 from funcgrad.transforms.reverse import reachable
 

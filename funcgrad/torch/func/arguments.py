@@ -9,7 +9,8 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.core.types import Array
-from funcgrad.torch._tensor import Tensor, box, check_differentiable
+from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.autograd_state import check_differentiable
 from funcgrad.torch.gradients import conjugated
 from funcgrad.torch.modes import enable_grad, modes
 from funcgrad.torch.root import bare

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.torch._tensor import Tensor, as_array
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.operations.creation import empty_like
 from funcgrad.torch.operations.sampling import randperm

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.torch import dtypes
-from funcgrad.torch._tensor import Tensor, box, check_differentiable
+from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.autograd_state import check_differentiable
 from funcgrad.transforms.node import new
 
 __all__ = ["Buffer", "Parameter"]

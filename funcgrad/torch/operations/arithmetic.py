@@ -12,6 +12,7 @@ from funcgrad.errors import AbstractValueError
 from funcgrad.ops import arithmetic as a
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.common import (
     boxed,
@@ -34,7 +35,6 @@ from funcgrad.torch.operations.promotion import (
     wrong_type,
 )
 from funcgrad.torch.operations.recorded import Flat, Underivable, refuse_kinds, unary
-from funcgrad.torch.root import Composite
 
 __all__ = [
     "add", "addcdiv", "addcmul", "div", "divide", "float_power", "floor_divide", "fmod", "lerp",

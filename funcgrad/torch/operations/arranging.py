@@ -15,6 +15,7 @@ from funcgrad.ops import shape as shapes
 from funcgrad.ops.arithmetic import where
 from funcgrad.ops.sums import sum as sum_
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.device import contiguous_format
 from funcgrad.torch.operations import axes, gathering, joining, reshaping
 from funcgrad.torch.operations.common import (
@@ -34,8 +35,7 @@ from funcgrad.torch.operations.converting import clone, contiguous
 from funcgrad.torch.operations.parts import positioned
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.reductions import accumulator
-from funcgrad.torch.root import Composite
-from funcgrad.torch.views import check_writable
+from funcgrad.torch.writing import check_writable
 
 __all__ = [
     "cartesian_prod", "combinations", "diag", "diag_embed", "diagflat", "diagonal_scatter",

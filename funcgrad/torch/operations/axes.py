@@ -9,8 +9,9 @@ import numpy as np
 
 from funcgrad.core.tracer import type_of
 from funcgrad.ops import shape as shapes
-from funcgrad.torch._tensor import Link, Size, Tensor
+from funcgrad.torch._tensor import Link, Tensor
 from funcgrad.torch.modes import modes
+from funcgrad.torch.nodes import AccumulateGrad, GradNode, node_class
 from funcgrad.torch.operations.common import (
     axes_of,
     axis_of,
@@ -22,8 +23,10 @@ from funcgrad.torch.operations.common import (
     warn_once,
 )
 from funcgrad.torch.operations.reshaping import content_shape, given
-from funcgrad.torch.root import AccumulateGrad, GradNode, RootTracer, node_class
-from funcgrad.torch.views import check_writable, make_view
+from funcgrad.torch.root import RootTracer
+from funcgrad.torch.size import Size
+from funcgrad.torch.views import make_view
+from funcgrad.torch.writing import check_writable
 
 __all__ = [
     "broadcast_shapes", "broadcast_tensors", "broadcast_to", "moveaxis", "movedim",

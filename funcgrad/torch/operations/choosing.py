@@ -14,6 +14,7 @@ from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import (
     NodeClass,
     boxed,
@@ -35,8 +36,7 @@ from funcgrad.torch.operations.promotion import (
     wrong_type,
 )
 from funcgrad.torch.operations.recorded import binary
-from funcgrad.torch.root import Composite
-from funcgrad.torch.views import check_writable
+from funcgrad.torch.writing import check_writable
 
 __all__ = [
     "clamp", "clamp_max", "clamp_min", "clip", "fmax", "fmin", "masked_fill", "maximum", "minimum",

@@ -17,12 +17,15 @@ import numpy as np
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import cast
-from funcgrad.torch._tensor import Tensor, as_array, box
+from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.composite import Composite
+from funcgrad.torch.contents import as_array
 from funcgrad.torch.dimensions import axes_of, axis_of
 from funcgrad.torch.modes import modes
+from funcgrad.torch.nodes import GradNode, Pick, keep_quietly, node_class
 from funcgrad.torch.operations.promotion import Pending
-from funcgrad.torch.root import Composite, GradNode, Pick, RootTracer, keep_quietly, node_class
-from funcgrad.torch.views import check_mode, check_overlap, check_writable, write
+from funcgrad.torch.root import RootTracer
+from funcgrad.torch.writing import check_mode, check_overlap, check_writable, write
 
 __all__ = [
     "axes_of",

@@ -33,7 +33,7 @@ from funcgrad.torch.operations.promotion import (
     wrong_type,
 )
 from funcgrad.torch.operations.recorded import refuse_kinds
-from funcgrad.torch.views import check_overlap, check_writable, write
+from funcgrad.torch.writing import check_overlap, check_writable, write
 
 __all__ = [
     "allclose", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",

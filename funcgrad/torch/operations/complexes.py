@@ -11,6 +11,7 @@ from funcgrad.ops import arithmetic as a
 from funcgrad.ops import transcendental as t
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import (
     boxed,
     computed,
@@ -25,7 +26,6 @@ from funcgrad.torch.operations.parts import select
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
 from funcgrad.torch.operations.recorded import unary
 from funcgrad.torch.places import as_complex, as_real
-from funcgrad.torch.root import Composite
 from funcgrad.torch.views import make_view
 
 __all__ = [

@@ -18,6 +18,7 @@ from funcgrad.ops import arithmetic as a
 from funcgrad.ops.index import getitem
 from funcgrad.ops.shape import stack
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations import arithmetic, axes, complexes, parts, products, reshaping
 from funcgrad.torch.operations.common import (
     axis_of,
@@ -32,7 +33,6 @@ from funcgrad.torch.operations.common import (
 )
 from funcgrad.torch.operations.promotion import content, promoted
 from funcgrad.torch.operations.reductions import sum as sum_
-from funcgrad.torch.root import Composite
 
 __all__ = [
     "chain_matmul", "cross", "einsum", "kron", "matrix_power", "tensordot",

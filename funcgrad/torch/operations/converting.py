@@ -11,9 +11,12 @@ from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops.shape import broadcast_to
 from funcgrad.torch import dtypes
-from funcgrad.torch._tensor import Tensor, as_array
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
+from funcgrad.torch.contents import as_array
 from funcgrad.torch.device import CPU, check_device, contiguous_format, strided
 from funcgrad.torch.device import device as Device
+from funcgrad.torch.nodes import node_class
 from funcgrad.torch.operations.common import (
     boxed,
     computed,
@@ -32,8 +35,7 @@ from funcgrad.torch.operations.promotion import (
     number,
     wrong_type,
 )
-from funcgrad.torch.root import Composite, node_class
-from funcgrad.torch.views import check_overlap, check_writable, write
+from funcgrad.torch.writing import check_overlap, check_writable, write
 
 __all__ = ["clone"]
 

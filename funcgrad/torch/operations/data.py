@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad.torch import dtypes
-from funcgrad.torch._tensor import Tensor, as_array, box, check_differentiable
+from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.autograd_state import check_differentiable
+from funcgrad.torch.contents import as_array
 from funcgrad.torch.device import check_device
 from funcgrad.torch.operations.common import install, warn_once
 from funcgrad.torch.operations.converting import to_dtype

@@ -13,10 +13,10 @@ from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import transcendental as t
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import Zeroing, inplace, install, named
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.recorded import binary, unary
-from funcgrad.torch.root import Composite
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",

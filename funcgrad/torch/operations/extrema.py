@@ -14,6 +14,7 @@ from funcgrad.core.types import Array
 from funcgrad.ops import constant, graded, order
 from funcgrad.torch import return_types
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations import choosing
 from funcgrad.torch.operations.common import (
     axes_of,
@@ -32,7 +33,6 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.picking import delivered, picked
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.recorded import refuse_kinds
-from funcgrad.torch.root import Composite
 
 __all__ = [
     "amax", "amin", "aminmax", "argmax", "argmin", "cummax", "cummin", "max", "min",

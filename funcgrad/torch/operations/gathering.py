@@ -18,6 +18,7 @@ from funcgrad.ops import index as core
 from funcgrad.ops.shape import broadcast_to, reshape
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations import axes, reshaping
 from funcgrad.torch.operations.common import (
     axis_of,
@@ -44,7 +45,6 @@ from funcgrad.torch.operations.promotion import (
     wrong_type,
 )
 from funcgrad.torch.operations.recorded import Underivable
-from funcgrad.torch.root import Composite
 from funcgrad.torch.staged import bounded
 
 __all__ = [

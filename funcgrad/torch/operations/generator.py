@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import UnsupportedCallError
-from funcgrad.torch._tensor import Tensor, as_array, box
+from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.contents import as_array
 from funcgrad.torch.device import CPU, check_device, device
 from funcgrad.torch.modes import modes
 

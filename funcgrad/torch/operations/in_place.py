@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import (
     boxed,
     computed,
@@ -17,7 +18,6 @@ from funcgrad.torch.operations.common import (
 )
 from funcgrad.torch.operations.converting import check_filling
 from funcgrad.torch.operations.promotion import content, dtype_of, number
-from funcgrad.torch.root import Composite
 
 __all__ = [
     "abs_", "acos_", "acosh_", "addmv_", "arccos_", "arccosh_", "arcsin_", "arcsinh_",

@@ -20,6 +20,7 @@ from funcgrad.ops import index as core
 from funcgrad.ops.shape import broadcast_to, reshape, transpose
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.operations import axes, reshaping
 from funcgrad.torch.operations.common import (
@@ -36,7 +37,7 @@ from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.converting import copy_, fill_
 from funcgrad.torch.operations.parts import part, select
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, number
-from funcgrad.torch.root import Composite, RootTracer
+from funcgrad.torch.root import RootTracer
 from funcgrad.torch.staged import bounded
 
 __all__ = ["index_put", "index_put_"]
@@ -353,7 +354,7 @@ def _copy_to(target: Tensor, source: Tensor) -> None:
 
 def _replace(x: Tensor, index: Any, value: Tensor) -> None:
     """Inside a transform there are no views: the whole content is replaced."""
-    from funcgrad.torch.views import check_writable, write
+    from funcgrad.torch.writing import check_writable, write
 
     check_writable(x)
     shape = shape_of(x)

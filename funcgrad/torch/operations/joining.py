@@ -10,6 +10,7 @@ import numpy as np
 from funcgrad.core.types import Array
 from funcgrad.ops import shape as shapes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import (
     axis_of,
     boxed,
@@ -21,7 +22,6 @@ from funcgrad.torch.operations.common import (
 )
 from funcgrad.torch.operations.promotion import contents, promoted
 from funcgrad.torch.operations.reshaping import atleast_1d, atleast_2d, atleast_3d, reshape
-from funcgrad.torch.root import Composite
 
 __all__ = [
     "block_diag", "cat", "column_stack", "concat", "concatenate", "dstack", "hstack", "row_stack",

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.torch import dtypes
-from funcgrad.torch._tensor import LEGACY, Tensor, as_array, box
+from funcgrad.torch._tensor import LEGACY, Tensor, box
+from funcgrad.torch.contents import as_array
 from funcgrad.torch.operations.common import install
 from funcgrad.torch.operations.data import infer
 from funcgrad.torch.operations.promotion import NUMBERS

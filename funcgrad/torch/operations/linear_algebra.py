@@ -14,6 +14,7 @@ from funcgrad.ops.matrices import column, drop
 from funcgrad.ops.shape import swap_last
 from funcgrad.torch import dtypes, return_types
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations import axes, choosing
 from funcgrad.torch.operations.common import (
     boxed,
@@ -28,7 +29,6 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.picking import delivered
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
-from funcgrad.torch.root import Composite
 
 __all__ = [
     "cholesky", "cholesky_solve", "det", "inverse", "logdet", "slogdet", "svd",

@@ -8,6 +8,7 @@ from typing import Any
 from funcgrad.core.types import Array
 from funcgrad.ops import graded, sums
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import (
     axes_of,
     boxed,
@@ -22,7 +23,6 @@ from funcgrad.torch.operations.common import (
     shape_of,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of
-from funcgrad.torch.root import Composite
 
 __all__ = ["std", "std_mean", "var", "var_mean"]
 

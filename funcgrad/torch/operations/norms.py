@@ -10,6 +10,7 @@ from funcgrad.ops import norms as core
 from funcgrad.ops.shape import reshape, transpose
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import (
     axes_of,
     boxed,
@@ -23,7 +24,6 @@ from funcgrad.torch.operations.common import (
 )
 from funcgrad.torch.operations.converting import to_dtype
 from funcgrad.torch.operations.promotion import content, dtype_of, in_dtype, kind_of, promoted
-from funcgrad.torch.root import Composite
 
 __all__ = ["dist", "norm"]
 

@@ -10,7 +10,9 @@ import numpy as np
 
 from funcgrad.core.types import Array
 from funcgrad.ops import index
-from funcgrad.torch._tensor import UNBIND, Tensor
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
+from funcgrad.torch.nodes import node_class
 from funcgrad.torch.operations.common import (
     axis_of,
     boxed,
@@ -22,7 +24,8 @@ from funcgrad.torch.operations.common import (
 )
 from funcgrad.torch.operations.promotion import content
 from funcgrad.torch.operations.reshaping import content_shape
-from funcgrad.torch.root import Composite, RootTracer, node_class
+from funcgrad.torch.python_values import UNBIND
+from funcgrad.torch.root import RootTracer
 from funcgrad.torch.views import make_view, strided
 
 __all__ = [

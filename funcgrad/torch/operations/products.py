@@ -18,6 +18,7 @@ from funcgrad.ops import product
 from funcgrad.ops.sums import sum as sum_
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations import arithmetic, axes, reshaping
 from funcgrad.torch.operations.common import (
     NodeClass,
@@ -35,7 +36,6 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.converting import contiguous
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, number
 from funcgrad.torch.operations.recorded import refuse_kinds
-from funcgrad.torch.root import Composite
 
 __all__ = [
     "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "dot", "ger", "inner", "matmul", "mm",

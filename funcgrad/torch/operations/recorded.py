@@ -14,6 +14,7 @@ from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array
 from funcgrad.torch import dtypes, hot
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import (
     NodeClass,
     boxed,
@@ -23,7 +24,6 @@ from funcgrad.torch.operations.common import (
     zeros_of,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of, floating, kind_of, promoted
-from funcgrad.torch.root import Composite
 
 __all__ = [
     "Flat", "Underivable", "binary", "elementwise_refusal", "refuse_kinds", "unary",

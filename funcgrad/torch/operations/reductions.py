@@ -12,6 +12,7 @@ from funcgrad.ops import arithmetic as a
 from funcgrad.ops import constant, graded, sums
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import (
     axes_of,
     boxed,
@@ -26,7 +27,6 @@ from funcgrad.torch.operations.common import (
     shape_of,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of, in_dtype, kind_of
-from funcgrad.torch.root import Composite
 
 __all__ = [
     "all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum",

@@ -13,6 +13,7 @@ import numpy as np
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import (
     boxed,
     computed,
@@ -25,7 +26,6 @@ from funcgrad.torch.operations.common import (
 )
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.recorded import Flat, Underivable, refuse_kinds, unary
-from funcgrad.torch.root import Composite
 
 __all__ = ["ceil", "fix", "floor", "frac", "heaviside", "round", "sgn", "sign", "trunc"]
 

@@ -29,7 +29,8 @@ from funcgrad.torch.operations.data import finished, kind_given
 from funcgrad.torch.operations.generator import Generator, default_generator
 from funcgrad.torch.operations.promotion import content, dtype_of, wrong_type
 from funcgrad.torch.operations.recorded import Flat, elementwise_refusal
-from funcgrad.torch.views import Held, check_writable, write
+from funcgrad.torch.views import Held
+from funcgrad.torch.writing import check_writable, write
 
 __all__ = [
     "bernoulli", "multinomial", "normal", "poisson", "rand", "rand_like", "randint",

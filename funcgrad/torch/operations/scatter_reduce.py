@@ -17,6 +17,7 @@ from funcgrad.ops import graded
 from funcgrad.ops import index as core
 from funcgrad.ops.shape import concatenate, reshape
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import (
     boxed,
     computed,
@@ -35,7 +36,6 @@ from funcgrad.torch.operations.gathering import (
     positions_along,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of
-from funcgrad.torch.root import Composite
 
 __all__ = ["index_reduce", "scatter_reduce"]
 

@@ -12,6 +12,7 @@ from funcgrad.ops import arithmetic as a
 from funcgrad.ops import bessel, error, gamma, normal, pointwise
 from funcgrad.ops import transcendental as t
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import (
     boxed,
     computed,
@@ -29,7 +30,6 @@ from funcgrad.torch.operations.promotion import (
     wrong_type,
 )
 from funcgrad.torch.operations.recorded import refuse_kinds, unary
-from funcgrad.torch.root import Composite
 
 __all__ = [
     "digamma", "erf", "erfc", "erfinv", "i0", "lgamma", "logit", "mvlgamma", "polygamma", "sinc",

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.torch._tensor import Tensor, as_array, box
+from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.contents import as_array
 from funcgrad.torch.optim.optimizer import (
     Array,
     Group,

@@ -20,7 +20,8 @@ import numpy as np
 from funcgrad.core.tracer import Tracer
 from funcgrad.errors import UnsupportedCallError
 from funcgrad.ops.arithmetic import cast, sqrt
-from funcgrad.torch._tensor import Tensor, as_array, box
+from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.contents import as_array
 from funcgrad.torch.hooks import RemovableHandle, add_hook
 from funcgrad.torch.modes import enable_grad, modes, no_grad
 from funcgrad.torch.nn.modules.members import typename

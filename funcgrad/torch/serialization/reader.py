@@ -13,10 +13,11 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad.torch._tensor import Size, Tensor
+from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.copying import rebuild
 from funcgrad.torch.nn.parameter import Parameter
 from funcgrad.torch.serialization.names import DTYPES, STORAGES, StorageType
+from funcgrad.torch.size import Size
 from funcgrad.transforms.node import new
 
 __all__ = ["Reader"]

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from funcgrad.torch import dtypes
-from funcgrad.torch._tensor import Size, Tensor, as_array
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.contents import as_array
 from funcgrad.torch.copying import Storage, place_of
 from funcgrad.torch.nn.parameter import Parameter
 from funcgrad.torch.serialization.names import OF_DTYPE
+from funcgrad.torch.size import Size
 
 __all__ = ["Writer"]
 

@@ -14,10 +14,10 @@ from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index
 from funcgrad.ops import transcendental as t
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.common import apply, constant, inplace, widened
 from funcgrad.torch.operations.common import axis_of, boxed, computed, install, named, shape_of
 from funcgrad.torch.operations.promotion import content, dtype_of, number
-from funcgrad.torch.root import Composite
 
 __all__ = [
     "celu",

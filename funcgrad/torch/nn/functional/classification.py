@@ -15,13 +15,13 @@ from funcgrad.ops import index, sums
 from funcgrad.ops import shape as shapes
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nn.functional.common import by_number, reduction_of, widened
 from funcgrad.torch.nn.functional.softmax import log_softmax
 from funcgrad.torch.operations.common import boxed, computed, named, shape_of
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
 from funcgrad.torch.operations.recorded import refuse_kinds
-from funcgrad.torch.root import Composite
 from funcgrad.torch.staged import bounded
 
 __all__ = ["cross_entropy", "nll_loss"]

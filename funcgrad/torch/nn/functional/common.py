@@ -13,11 +13,12 @@ from funcgrad.core.types import Array
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.nodes import GradNode
 from funcgrad.torch.operations.common import boxed, computed, mismatch, named
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.recorded import refuse_kinds
-from funcgrad.torch.root import GradNode, RootTracer
-from funcgrad.torch.views import check_writable, write
+from funcgrad.torch.root import RootTracer
+from funcgrad.torch.writing import check_writable, write
 
 __all__ = [
     "apply",

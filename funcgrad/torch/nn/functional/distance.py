@@ -11,11 +11,11 @@ from funcgrad.core.types import Array
 from funcgrad.ops import index as indexing
 from funcgrad.ops import shape as shapes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.nn.functional.common import broadcast, by_number, renamed
 from funcgrad.torch.operations.common import boxed, computed, named, shape_of
 from funcgrad.torch.operations.promotion import content, dtype_of, number
-from funcgrad.torch.root import Composite
 
 __all__ = ["cosine_similarity", "normalize", "pad", "pairwise_distance"]
 

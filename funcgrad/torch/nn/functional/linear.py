@@ -15,12 +15,13 @@ from funcgrad.ops import index
 from funcgrad.ops import shape as shapes
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.nn.functional.common import constant
 from funcgrad.torch.operations.common import boxed, computed, named, shape_of
 from funcgrad.torch.operations.products import addmm
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
-from funcgrad.torch.root import Composite, RootTracer
+from funcgrad.torch.root import RootTracer
 from funcgrad.torch.staged import bounded
 
 __all__ = ["bilinear", "embedding", "linear", "one_hot"]

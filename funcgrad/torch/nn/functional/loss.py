@@ -13,6 +13,7 @@ from funcgrad.ops import arithmetic as a
 from funcgrad.ops import sums
 from funcgrad.ops import transcendental as t
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.activation import log_sigmoid
 from funcgrad.torch.nn.functional.common import (
     broadcast,
@@ -25,7 +26,6 @@ from funcgrad.torch.nn.functional.common import (
 from funcgrad.torch.operations.common import boxed, computed, named
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, promoted
 from funcgrad.torch.operations.recorded import refuse_kinds
-from funcgrad.torch.root import Composite
 from funcgrad.torch.staged import bounded
 
 __all__ = [

@@ -9,13 +9,13 @@ from funcgrad.ops import arithmetic as a
 from funcgrad.ops import sums
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.common import by_number, widened
 from funcgrad.torch.operations.common import boxed, computed, named, shape_of
 from funcgrad.torch.operations.creation import empty
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.recorded import refuse_kinds
-from funcgrad.torch.root import Composite
-from funcgrad.torch.views import check_writable, write
+from funcgrad.torch.writing import check_writable, write
 
 __all__ = ["dropout", "layer_norm", "rms_norm"]
 

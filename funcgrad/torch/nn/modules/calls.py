@@ -12,10 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.hooks import RemovableHandle, add_hook
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nn.modules.everywhere import Table, add, everywhere
-from funcgrad.torch.root import Composite, RootTracer, edge_of, node_class
+from funcgrad.torch.nodes import edge_of, node_class
+from funcgrad.torch.root import RootTracer
 from funcgrad.torch.views import make_view
 
 __all__ = ["Calls"]

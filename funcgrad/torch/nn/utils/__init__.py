@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.tracer import Tracer
-from funcgrad.torch._tensor import Tensor, as_array, box
+from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.operations.joining import cat
 

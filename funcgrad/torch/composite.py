@@ -1,0 +1,195 @@
+"""Operations of PyTorch that are several of the core, and yet one node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from funcgrad.core.algebra import algebra
+from funcgrad.core.primitive import Params, Primitive
+from funcgrad.core.tracer import Tracer, bind, operand, type_of
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.torch.modes import modes
+from funcgrad.torch.nodes import edge_of
+from funcgrad.torch.root import ROOT, RootTracer
+from funcgrad.torch.versions import ONLY_INNER
+from funcgrad.transforms.api import jvp
+from funcgrad.transforms.node import TapeTracer, leaf_node
+from funcgrad.transforms.reverse import backward, transpose_linear
+from funcgrad.transforms.tape import Tape
+
+__all__ = ["Composite"]
+
+
+class Composite(Primitive):
+    """An operation of PyTorch that is several of the core, and yet one node.
+
+    On the root tape it is recorded as a whole; its vjp is that of the function, run again on what
+    was saved (where it is linear in all differentiable operands: transposed, with nothing saved).
+    Under every other transform it is the function.
+    """
+
+    form = "composite"
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        linear: bool = False,
+        fixed: int = 0,
+        multiple: bool = False,
+    ) -> None:
+        super().__init__(f"torch.{name}", function)
+        self.linear, self.multiple = linear, multiple
+        self.fixed = fixed  # how many operands at the end are never differentiated (indices)
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        return bind(self, args, params)
+
+    def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
+        moving = count - self.fixed
+        return (False, *(not self.linear,) * moving, *(True,) * self.fixed)
+
+    def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
+        return type_of(self.impl(*(np.zeros(t.shape, t.dtype) for t in types), **params))
+
+    def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        if trace is not ROOT:
+            return self.impl(*args, **params)
+        nodes, xs, mask = ROOT.split(args)
+        if not mask or not self.differentiable:
+            return bind(self, xs, params)
+        y, inner = self.applied(xs, params, mask)
+        out = ROOT.record_applied(self, args, params, nodes, xs, mask, y)
+        if inner is not None:
+            _attach(inner, out)
+        return out
+
+    def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        return self.impl(*args, **params)
+
+    map = stage = forward
+
+    def jvp(self, y: Any, xs: Sequence[Array], ts: Sequence[Array | None], params: Params) -> Any:
+        moving = [i for i, t in enumerate(ts) if t is not None]
+        if self.linear:
+            last = len(xs) - self.fixed
+            full = [algebra.zeros(type_of(x)) if t is None else t
+                    for x, t in zip(xs[:last], ts, strict=False)]  # fmt: skip
+            return self.impl(*full, *xs[last:], **params)
+
+        def moved(*some: Array) -> Any:
+            full = list(xs)
+            for i, x in zip(moving, some, strict=True):
+                full[i] = x
+            return self.impl(*full, **params)
+
+        found = jvp(moved, tuple(xs[i] for i in moving), tuple(ts[i] for i in moving))[1]
+        return tuple(map(operand, found)) if isinstance(found, tuple) else operand(found)
+
+    def applied(self, xs: Sequence[Array], params: Params, mask: int) -> tuple[Any, Any]:
+        """The result for raw operands, and what `vjp` needs in order not to compute it again.
+
+        Where hooks stand between what is saved and what a rule reads, nothing else is kept.
+        """
+        if self.linear or modes.saved_hooks or modes.dual is not None:
+            return self.impl(*xs, **params), None
+        return inside(self.impl, xs, params, [i for i in range(len(xs)) if mask >> i & 1])
+
+    def vjp(self, node: Any, g: Any, quick: bool = False) -> Sequence[Array | None]:
+        wanted = [i for i, p in enumerate(node.parents) if p is not None]
+        cts = tuple(g) if self.multiple else (g,)
+        held = node.saved[1:]
+        inner = getattr(node, "inner", None)
+        if inner is not None and inner.saved is node.saved:
+            return inner.pull(cts, wanted, len(held), quick)  # type: ignore[no-any-return]
+        if not self.linear:
+            return inside(self.impl, held, node.params, wanted)[1].pull(cts, wanted, len(held))
+        cts = tuple(
+            algebra.zeros(t) if c is None else c
+            for c, t in zip(cts, node.outputs if self.multiple else (None,), strict=True)
+        )
+        filled = [np.zeros(t.shape, t.dtype) if x is None else x
+                  for x, t in zip(held, node.fix, strict=True)]  # fmt: skip
+
+        def moved(*xs: Array) -> Any:
+            for i, x in zip(wanted, xs, strict=True):
+                filled[i] = x
+            return self.impl(*filled, **node.params)
+
+        back = transpose_linear(moved, [node.fix[i] for i in wanted], cts)
+        return spread_over(wanted, back, len(held))
+
+
+class InnerTape(Tape):
+    """The tape of the operations within one: what they save is watched by the node around them."""
+
+    what: ClassVar[str] = "a Tensor"
+    located: ClassVar[bool] = False
+
+    def input(self, x: Array) -> TapeTracer:
+        return self.tracer(x, leaf_node(type_of(x)))
+
+    def keep(self, x: Array) -> Array:
+        return x
+
+
+class Inside:
+    """What the operations within a composite have recorded; good for as long as the node around
+    them has the same `saved`, which is replaced when a copy, or something unpacked, is put there.
+    """
+
+    __slots__ = ("inputs", "outputs", "saved", "tape")
+
+    def __init__(self, tape: InnerTape, inputs: dict[int, Any], outputs: Sequence[Any]) -> None:
+        self.tape, self.inputs, self.outputs = tape, inputs, outputs
+        self.saved: Any = None
+
+    def pull(
+        self, cts: Sequence[Any], wanted: Sequence[int], count: int, quick: bool = False
+    ) -> list[Array | None]:
+        """The cotangents of the operands `wanted` among `count`, given those of the outputs."""
+        roots = [
+            (o.node, c)
+            for o, c in zip(self.outputs, cts, strict=True)
+            if c is not None and isinstance(o, Tracer) and o.owner is self.tape
+        ]
+        found = backward(roots, [self.inputs[i].node for i in wanted], quick=quick)
+        return spread_over(wanted, found, count)
+
+
+def _attach(inner: Inside, out: Any) -> None:
+    """Let the node of the result(s) `out` have what was recorded within it."""
+    made = [o for o in (out if type(out) is tuple else (out,)) if type(o) is RootTracer]
+    if not made:
+        return
+    node = edge_of(made[0].node)[0]
+    node.inner, inner.saved = inner, node.saved
+    for o in made:  # its residuals may lie in the memory of the results
+        o.version.kept_by(node, ONLY_INNER)
+
+
+def inside(
+    function: Callable[..., Any], xs: Sequence[Array], params: Params, moving: Sequence[int]
+) -> tuple[Any, Inside]:
+    """The result of `function`, with a record of the way from the operands `moving` to it."""
+    with InnerTape() as tape:
+        operands = list(xs)
+        inputs = {}
+        for i in moving:
+            operands[i] = inputs[i] = tape.input(xs[i])
+        out = function(*operands, **params)
+    several = isinstance(out, tuple)
+    outputs = out if several else (out,)
+    values = tuple(o.value if isinstance(o, Tracer) and o.owner is tape else o for o in outputs)
+    return values if several else values[0], Inside(tape, inputs, outputs)
+
+
+def spread_over(places: Sequence[int], values: Sequence[Any], count: int) -> list[Any]:
+    """`values` at their places, None elsewhere."""
+    out: list[Any] = [None] * count
+    for i, v in zip(places, values, strict=True):
+        out[i] = v
+    return out

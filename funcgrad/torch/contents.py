@@ -1,0 +1,89 @@
+"""The arrays of tensors: their memory, and what of them is seen where nothing is recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from funcgrad.core.tracer import Tracer, concrete, value
+from funcgrad.core.types import Array
+from funcgrad.errors import TracerConversionError, UnsupportedCallError, located
+from funcgrad.torch.modes import modes
+from funcgrad.torch.nodes import AccumulateGrad
+from funcgrad.torch.root import RootTracer
+from funcgrad.torch.staged import Memory, staged
+from funcgrad.transforms.batch import BatchTracer
+from funcgrad.transforms.forward import DualTracer
+from funcgrad.transforms.node import TapeTracer
+
+if TYPE_CHECKING:
+    from funcgrad.torch._tensor import Tensor
+
+__all__ = ["as_array", "check_found", "concrete_array", "cut_off", "layout"]
+
+
+def cut_off(t: Tracer) -> Array:
+    """The content of a tensor inside transforms where recording is switched off.
+
+    Tapes that were started before do not see it; a later one is not concerned.
+    """
+    if isinstance(t, TapeTracer):
+        if t.owner.level > modes.off_since:
+            return t
+        return cut_off(t.value) if isinstance(t.value, Tracer) else t.value
+    if isinstance(t, BatchTracer) and isinstance(t.value, Tracer):
+        return BatchTracer(cut_off(t.value), t.owner)
+    if isinstance(t, DualTracer) and isinstance(t.value, Tracer):
+        tangent = cut_off(t.tangent) if isinstance(t.tangent, Tracer) else t.tangent
+        return DualTracer(cut_off(t.value), t.owner, tangent)
+    return t
+
+
+def as_array(x: Tensor) -> np.ndarray[Any, Any]:
+    """The array of a tensor, in memory that it keeps: what a view or `numpy` shares."""
+    t = x._t
+    if type(t) is not RootTracer:
+        raise TracerConversionError(
+            located("this needs the memory of a Tensor, which has none inside a transform")
+        )
+    if modes.stage is not None:
+        check_found(t)
+        memory: Any = t.value
+        return memory  # type: ignore[no-any-return]
+    if type(t.value) is not np.ndarray:
+        t.value = np.array(t.value)
+        if type(t.node) is AccumulateGrad:
+            t.node.value = t.value
+    found: np.ndarray[Any, Any] = t.value
+    return found
+
+
+def layout(x: Tensor) -> np.ndarray[Any, Any]:
+    """An array with the strides of a tensor."""
+    array = as_array(x)
+    return modes.stage.shadow(array) if staged(array) else array
+
+
+def check_found(t: RootTracer) -> None:
+    """Raise for a tensor that is used in a step that is compiled, and comes from elsewhere."""
+    if type(t.value) is not Memory:
+        raise UnsupportedCallError(
+            modes.stage.refuse(
+                "the step uses a Tensor that is not in its arguments, closure and globals, nor in "
+                "the objects that these hold; pass it as an argument"
+            )
+        )
+
+
+def concrete_array(x: Any, what: str) -> Any:
+    """The array of a tensor for Python; an error that names `what` asks for it if there is none."""
+    if not concrete(x._t):
+        if modes.stage is not None:
+            raise TracerConversionError(
+                modes.stage.refuse(f"{what} asks for the number in a Tensor")
+            )
+        raise TracerConversionError(
+            located(f"{what} of a Tensor that is traced by jit or vmap has no value yet")
+        )
+    return np.asarray(value(x._t))
