@@ -295,3 +295,13 @@ def test_a_function_used_often_is_called():
     text = executable(graph).show()
     assert "noinline" in text
     assert text.count("@funcgrad.sin.") > 12
+
+
+def test_a_function_is_called_in_one_kernel_and_written_out_in_another():
+    def f(x, y):
+        for _ in range(6):
+            x = np.sin(x + 0.1)
+        return x, np.sort(np.sin(y))
+
+    x, y = np.linspace(0, 1e9, 200), np.linspace(-3e8, 3, 1000)
+    check(fg.make_graph(f)(x, y), x, y)

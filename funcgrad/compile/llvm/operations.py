@@ -81,7 +81,13 @@ class Operations(Frame):
         if symbol not in self.body.definitions:
             attributes = f"{ATTRIBUTES} noinline"
             made = define(
-                name, e.element, e.lanes, self.target, linkage="internal", attributes=attributes
+                name,
+                e.element,
+                e.lanes,
+                self.target,
+                linkage="internal",
+                attributes=attributes,
+                enclose=False,  # another kernel of the module may call what this one calls
             )
             self.body.definitions.update(made.definitions)
             self.body.declarations.update(made.declarations)

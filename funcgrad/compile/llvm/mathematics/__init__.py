@@ -75,11 +75,12 @@ def define(
     *,
     linkage: str = "linkonce_odr",
     attributes: str = "nounwind",
+    enclose: bool = True,
 ) -> Body:
     """The function as a definition of its own, under its `function_name`.
 
-    The body returned has the text in `definitions` (with those it calls) and what is to be
-    declared in `declarations`; its `lines` are empty.
+    The body returned has the text in `definitions` and what is to be declared in `declarations`;
+    its `lines` are empty. The functions it calls are defined too, or else left in `externals`.
     """
     e = Emitter(element, lanes, target)
     parameters = [e.value(f"%{letter}") for letter in "xy"[: ARITY[name]]]
@@ -87,7 +88,8 @@ def define(
     symbol = function_name(name, element, lanes)
     header = f"{result.type} @{symbol}({', '.join(x.typed for x in parameters)})"
     code = "\n".join(["entry:", *e.lines, f"  ret {result.typed}"])
-    e.body.enclose()
+    if enclose:
+        e.body.enclose()
     e.body.lines = []
     e.body.definitions[symbol] = f"define {linkage} {header} {attributes} {{\n{code}\n}}"
     return e.body
