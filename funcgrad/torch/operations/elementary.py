@@ -97,8 +97,27 @@ hypot = binary(
     "hypot", a.hypot, named("HypotBackward0", "result", "self", "other"), refused="biuc",
     kernel="hypot_cpu",
 )  # fmt: skip
+
+
+def _complex_log_sum(x: Array, y: Array) -> Array:
+    first = a.greater(a.real(x), a.real(y))
+    large, small = a.where(first, x, y), a.where(first, y, x)
+    top = a.real(large)
+    infinite = a.logical_and(a.isinf(top), a.equal(top, a.real(small)))
+    apart = a.where(infinite, np.zeros((), dtype_of(x))[()], a.subtract(small, large))
+    both = a.where(a.less(top, 0), large, t.log(a.add(t.exp(small), t.exp(large))))
+    return a.where(infinite, both, a.add(large, t.log1p(t.exp(apart))))
+
+
+COMPLEX_LOG_SUM = Composite("logaddexp", _complex_log_sum)
+
+
+def _log_sum(x: Array, y: Array) -> Array:
+    return (COMPLEX_LOG_SUM if dtype_of(x).kind == "c" else t.logaddexp)(x, y)
+
+
 logaddexp = binary(
-    "logaddexp", t.logaddexp, named("LogaddexpBackward0", *BOTH), refused="biuc",
+    "logaddexp", _log_sum, named("LogaddexpBackward0", *BOTH), refused="biu",
     kernel="logaddexp_cpu", changing=False,
 )  # fmt: skip
 logaddexp2 = binary(

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from funcgrad.core.types import Array
+from funcgrad.ops import arithmetic as a
 from funcgrad.ops import norms as core
 from funcgrad.ops.shape import reshape, transpose
 from funcgrad.torch import dtypes
@@ -13,6 +16,7 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import (
     axes_of,
+    axis_of,
     boxed,
     check_flag,
     computed,
@@ -25,7 +29,7 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.converting import to_dtype
 from funcgrad.torch.operations.promotion import content, dtype_of, in_dtype, kind_of, promoted
 
-__all__ = ["dist", "norm"]
+__all__ = ["dist", "norm", "renorm"]
 
 VECTOR_NORM = named("LinalgVectorNormBackward0", "result", "self")
 
@@ -199,3 +203,40 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The norm of ``input - other`` over all elements."""
     x, y = promoted("dist", input, other)
     return boxed(computed(DIST, x, y, order=float(p)), DIST_NODE)
+
+
+# ---------------------------------------------------------------------- norms that are bounded
+
+
+def _bounded(x: Array, p: float, dim: int, maxnorm: float) -> Array:
+    """Slices along `dim`, those of a larger norm scaled down to `maxnorm`."""
+    kind = x if dtype_of(x).kind == "f" else a.real(x)
+    axes = tuple(k for k in range(len(shape_of(x))) if k != dim)
+    size = _vector(x, p, axes, True)
+    limit = np.asarray(maxnorm, dtype_of(kind))[()]
+    scale = a.divide(limit, a.add(size, 1e-7))
+    return a.multiply(x, a.where(a.greater(size, limit), scale, np.ones((), dtype_of(kind))[()]))
+
+
+RENORM = Composite("renorm", _bounded)
+RENORM_NODE = named("RenormBackward0", "", "self")
+
+
+@method(changing=True)
+def renorm(
+    input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None
+) -> Tensor:
+    """Slices along a dimension, of which those with a `p`-norm above `maxnorm` are scaled down."""
+    x = content(input, "renorm")
+    n = len(shape_of(x))
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
+    if n < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {n} dimensions")
+    axis = axis_of(dim, n)
+    _check_floating(x)
+    found = computed(RENORM, x, p=float(p), dim=axis, maxnorm=float(maxnorm))
+    result = boxed(found, RENORM_NODE)
+    return result if out is None else into(out, result, "renorm")
