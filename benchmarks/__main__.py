@@ -15,13 +15,14 @@ import numpy as np
 from benchmarks.cold import PROBES as COLD
 from benchmarks.compiled import PROBES as COMPILED
 from benchmarks.facade import PROBES as FACADE
+from benchmarks.facade_operations import PROBES as FACADE_OPERATIONS
 from benchmarks.measure import Result, run
 from benchmarks.peers import LOADERS, load
 from benchmarks.probes import PROBES as EAGER
 from benchmarks.workloads import WORKLOADS
 
 OURS = "funcgrad"
-PROBES = {**EAGER, **COMPILED, **COLD, **FACADE}
+PROBES = {**EAGER, **COMPILED, **COLD, **FACADE, **FACADE_OPERATIONS}
 
 
 def main() -> int:

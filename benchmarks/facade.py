@@ -58,39 +58,6 @@ def chain(size: int, torch: Any) -> Call:
     return call
 
 
-def operation(function: Callable[[Any, Any, Any], Any], size: int, torch: Any) -> Call:
-    """100 times one operation on two vectors, each with its own backward pass."""
-    x = torch.linspace(0.1, 0.9, size).requires_grad_()
-    z = torch.linspace(0.9, 0.2, size).requires_grad_()
-    one = torch.ones(size)
-
-    def call() -> Any:
-        for _ in range(100):
-            x.grad = z.grad = None
-            out = function(torch, x, z)
-            out.backward(one if out.shape else None)
-        return x.grad
-
-    return call
-
-
-OPERATIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "add": lambda torch, x, z: x + z,
-    "mul": lambda torch, x, z: x * z,
-    "scaled": lambda torch, x, z: x * 2.5,
-    "div": lambda torch, x, z: x / z,
-    "pow": lambda torch, x, z: x**2,
-    "exp": lambda torch, x, z: x.exp(),
-    "tanh": lambda torch, x, z: torch.tanh(x),
-    "sigmoid": lambda torch, x, z: torch.sigmoid(x),
-    "relu": lambda torch, x, z: torch.relu(x),
-    "sum": lambda torch, x, z: x.sum(),
-    "mean": lambda torch, x, z: x.mean(),
-    "index": lambda torch, x, z: x[1],
-    "softmax": lambda torch, x, z: torch.softmax(x, 0),
-}
-
-
 def elementwise(size: int, torch: Any) -> Call:
     """A chain of elementwise operations on a large vector."""
     x = torch.linspace(0.1, 1.0, size).requires_grad_()
@@ -179,16 +146,6 @@ PROGRAMS = {
         "MLP 64-256-128-10, batch 128: Adam, compiled by both", compiled, 1, 1.0
     ),
     "mlp-forward": Program("MLP 64-256-128-10, batch 128: forward", forward, 1, 1.5),
-    **{
-        f"{name}-{size}": Program(
-            f"{name} and its backward pass on {size}-vectors",
-            partial(operation, f, size),
-            100,
-            goal,
-        )
-        for size, goal in ((3, 0.5), (1000, 1.0))
-        for name, f in OPERATIONS.items()
-    },
 }
 
 

@@ -40,7 +40,7 @@ def run(
     `accumulate` the leaves among them do, else the cotangents of the inputs are returned.
     """
     order, leaves, look = _graph(roots)
-    by_hand = create_graph or modes.anomaly or modes.dual is not None
+    by_hand = create_graph or (modes.hot is None and (modes.anomaly or modes.dual is not None))
     if inputs is None:
         needed, ends = order, leaves
     else:
@@ -66,8 +66,8 @@ def _graph(roots: Sequence[tuple[Edge, Array]]) -> tuple[list[Any], list[Any], b
 
     There is nothing to see at a node without hooks that was made after the last write.
     """
-    seen: set[Any] = {node for node, _ in roots}
-    stack = list(seen)
+    stack = [roots[0][0]] if len(roots) == 1 else list({node for node, _ in roots})
+    seen = set(stack)
     order: list[Any] = []
     leaves: list[Any] = []
     look = False
@@ -86,7 +86,8 @@ def _graph(roots: Sequence[tuple[Edge, Array]]) -> tuple[list[Any], list[Any], b
             if p is not None and p not in seen:
                 seen.add(p)
                 stack.append(p)
-    order.sort(key=by_seq, reverse=True)
+    if len(order) > 1:
+        order.sort(key=by_seq, reverse=True)
     return order, leaves, look or (bool(order) and order[-1].seq < writes.latest)
 
 

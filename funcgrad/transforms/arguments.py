@@ -140,7 +140,7 @@ def present(x: Any) -> Any:
 
 def own(found: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
     """Results that the caller may change: no views, no array twice, none that was passed in."""
-    seen = set(map(id, given))
+    seen = {id(g) for g in given}
     out = []
     for c in found:
         if type(c) is np.ndarray:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+import numpy as np
+
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.autograd.passes import backward
+from funcgrad.torch.engine import run
 from funcgrad.torch.hooks import RemovableHandle, add_hook
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad, edge_of
 from funcgrad.torch.root import RootTracer
 
 __all__: list[str] = []
+
+SCALARS = (np.float32, np.float64)
 
 
 def _backward(
@@ -23,7 +28,29 @@ def _backward(
     inputs: Any = None,
 ) -> None:
     """Add the gradients of this tensor to the ``.grad`` of the leaves; see `autograd.backward`."""
+    if not create_graph and inputs is None:
+        t, g = self._t, _cotangent(self, gradient)
+        if g is not None:
+            run(((t.node, g),), retain_graph=bool(retain_graph), create_graph=False)
+            return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+def _cotangent(x: Tensor, gradient: Any) -> Any:
+    """The cotangent that a pass from `x` starts with, where nothing has to be looked at.
+
+    That a tensor is of one kind with `x` says that it has its shape and dtype.
+    """
+    t = x._t
+    if modes.hot is None or type(t) is not RootTracer or t.kind is None or t.node is None:
+        return None
+    if gradient is None:
+        value = t.value
+        return type(value)(1) if type(value) in SCALARS and x._link is None else None
+    if isinstance(gradient, Tensor) and gradient._link is None and x._link is None:
+        u = gradient._t
+        return u.value if type(u) is RootTracer and u.kind is t.kind else None
+    return None
 
 
 def _place(x: Tensor) -> tuple[Any, int]:
