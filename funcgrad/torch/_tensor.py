@@ -16,10 +16,9 @@ import numpy as np
 
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array
-from funcgrad.errors import TracerConversionError, located
 from funcgrad.torch import dtypes
 from funcgrad.torch.autograd_state import AutogradState
-from funcgrad.torch.contents import as_array, check_found, cut_off, layout
+from funcgrad.torch.contents import as_array, check_found, cut_off, layout, unknown
 from funcgrad.torch.dimensions import axis_of
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import LEAF_TENSOR, AccumulateGrad
@@ -244,9 +243,7 @@ class Tensor(AutogradState, PythonValues):
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The array of the tensor, which shares its memory."""
         if type(self._t) is not RootTracer:
-            raise TracerConversionError(
-                located("numpy() of a Tensor inside a transform would cut its gradient")
-            )
+            raise unknown(self._t, "numpy()")
         if self.requires_grad and not force:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "

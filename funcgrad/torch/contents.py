@@ -6,9 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from funcgrad.core.tracer import Tracer, concrete, value
+from funcgrad.core.tracer import Operand, Tracer, concrete, value
 from funcgrad.core.types import Array
-from funcgrad.errors import TracerConversionError, UnsupportedCallError, located
+from funcgrad.errors import (
+    AbstractValueError,
+    TracerConversionError,
+    UnsupportedCallError,
+    located,
+)
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.root import RootTracer
@@ -20,7 +25,63 @@ from funcgrad.transforms.node import TapeTracer
 if TYPE_CHECKING:
     from funcgrad.torch._tensor import Tensor
 
-__all__ = ["as_array", "check_found", "concrete_array", "cut_off", "layout"]
+__all__ = [
+    "UnknownValueError",
+    "as_array",
+    "check_found",
+    "concrete_array",
+    "cut_off",
+    "layout",
+    "unknown",
+]
+
+
+class UnknownValueError(AbstractValueError, TracerConversionError, RuntimeError):
+    """Python asked for the numbers of a Tensor that has none inside a transform.
+
+    PyTorch raises a RuntimeError there, whose first words stand first.
+    """
+
+
+# what PyTorch says under vmap, by what is asked for
+_UNDER_VMAP = {
+    "item()": "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over "
+    "calling .item() on a Tensor, please try to rewrite what you're doing with other operations",
+    "the truth": "vmap: It looks like you're attempting to use a Tensor in some data-dependent "
+    "control flow. We don't support that yet; use torch.where instead of a Python branch",
+    "tolist()": "Cannot access data pointer of Tensor that doesn't have storage: tolist() of a "
+    "Tensor that is mapped by vmap has one value for each example",
+    "numpy()": "Cannot access data pointer of Tensor that doesn't have storage: numpy() of a "
+    "Tensor inside a transform would cut its gradient; compute with the Tensor itself",
+    "nonzero()": "vmap: We do not support batching operators that can output dynamic shape. "
+    "Attempted to vmap over aten::nonzero",
+}
+
+
+def unknown(x: Array, what: str) -> UnknownValueError:
+    """The error for `what` of a traced content, which has no value yet, with the user's line."""
+    asked = x.content() if isinstance(x, Operand) else x
+    mapped = isinstance(asked, Tracer) and _mapped(asked)
+    if mapped or what == "numpy()":
+        text = _UNDER_VMAP.get(what)
+        if text is not None:
+            return UnknownValueError(located(text))
+    return UnknownValueError(
+        located(
+            f"{what} of a Tensor has no value yet: it is not known while it is traced by "
+            f"{'vmap' if mapped else 'jit'}; use torch.where instead of a Python branch, or make "
+            "the argument static"
+        )
+    )
+
+
+def _mapped(x: Any) -> bool:
+    """Whether a map lies among the transforms that trace `x`."""
+    while isinstance(x, Tracer):
+        if x.abstract:
+            return isinstance(x, BatchTracer)
+        x = x.value
+    return False
 
 
 def cut_off(t: Tracer) -> Array:
@@ -83,7 +144,5 @@ def concrete_array(x: Any, what: str) -> Any:
             raise TracerConversionError(
                 modes.stage.refuse(f"{what} asks for the number in a Tensor")
             )
-        raise TracerConversionError(
-            located(f"{what} of a Tensor that is traced by jit or vmap has no value yet")
-        )
+        raise unknown(x._t, what)
     return np.asarray(value(x._t))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from funcgrad.core.tracer import Operand
-from funcgrad.torch.contents import concrete_array
+from funcgrad.core.tracer import Operand, concrete
+from funcgrad.torch.contents import concrete_array, unknown
 from funcgrad.torch.root import RootTracer
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ class PythonValues(Operand):
 
     def __bool__(self) -> bool:
         if type(self._t) is not RootTracer:
+            if not concrete(self._t):
+                raise unknown(self._t, "the truth")
             return bool(self._t)
         array = np.asarray(self._t.value)
         if array.size != 1:

@@ -5,6 +5,22 @@ import pytest
 from .programs import agree, attempt, programs
 
 
+def values_under_vmap(torch, say):
+    x = torch.tensor([1.0, 2.0])
+    for asked in (
+        lambda x: x.item(),
+        lambda x: float(x),
+        lambda x: x if x > 0 else -x,
+        lambda x: x.tolist(),
+        lambda x: x.numpy(),
+        lambda x: torch.ones(3).nonzero() + (x * torch.ones(3)).nonzero(),
+    ):
+        try:
+            torch.func.vmap(asked)(x)
+        except RuntimeError as error:  # the words that people search for; ours go on
+            say("RuntimeError", str(error)[:60])
+
+
 def grads(torch, say):
     F = torch.func
     x = torch.tensor([1.0, 2.0])

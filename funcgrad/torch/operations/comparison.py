@@ -9,11 +9,11 @@ import numpy as np
 
 from funcgrad.core.tracer import concrete, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.errors import AbstractValueError, located
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import pointwise
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.contents import unknown
 from funcgrad.torch.operations.common import (
     Zeroing,
     boxed,
@@ -233,9 +233,7 @@ def _wide(x: Array) -> Array:
 def known(x: Array, what: str) -> Any:
     """The array behind a content, for what Python has to know."""
     if not concrete(x):
-        raise AbstractValueError(
-            located(f"{what} of a Tensor that is traced by jit or vmap has no value yet")
-        )
+        raise unknown(x, what)
     return np.asarray(value(x))
 
 
