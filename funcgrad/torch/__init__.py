@@ -75,6 +75,7 @@ from funcgrad.torch.operations.indexing import *  # noqa: F403
 from funcgrad.torch.operations.joining import *  # noqa: F403
 from funcgrad.torch.operations.legacy import *  # noqa: F403
 from funcgrad.torch.operations.linear_algebra import *  # noqa: F403
+from funcgrad.torch.operations.memory import *  # noqa: F403
 from funcgrad.torch.operations.moments import *  # noqa: F403
 from funcgrad.torch.operations.norms import *  # noqa: F403
 from funcgrad.torch.operations.parts import *  # noqa: F403

@@ -27,6 +27,7 @@ from funcgrad.torch.python_values import PythonValues
 from funcgrad.torch.root import ROOT, RootTracer, bare, plain, tangent_of
 from funcgrad.torch.size import Size
 from funcgrad.torch.staged import Memory, staged
+from funcgrad.torch.storage import in_storage, root_of
 from funcgrad.transforms.batch import BatchTracer
 from funcgrad.transforms.forward import DualTracer
 from funcgrad.transforms.node import TapeTracer, new
@@ -221,7 +222,7 @@ class Tensor(AutogradState, PythonValues):
             return self.detach()
         array = as_array(self)
         if not staged(array):
-            return box(array.view())
+            return in_storage(box(array.view()), self)
         out = box(array)
         out._t.value = array
         return out
@@ -237,6 +238,8 @@ class Tensor(AutogradState, PythonValues):
                     "complex dtype"
                 )
         t.value = as_array(source)
+        if t.value.__class__ is np.ndarray:
+            self._root = root_of(source)
         if type(t.node) is AccumulateGrad:
             t.node.value = t.value
 

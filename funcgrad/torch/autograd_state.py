@@ -34,10 +34,11 @@ DETACH_INSTEAD = (
 class AutogradState(Operand):
     """The autograd state of a tensor, which `Tensor` inherits."""
 
-    __slots__ = ("__dict__", "__weakref__", "_grad", "_link", "_t")
+    __slots__ = ("__dict__", "__weakref__", "_grad", "_link", "_root", "_t")
     _t: Any
     _grad: Tensor | None
     _link: Link | None
+    _root: Any  # see `storage`: the array in whose memory it lies, where that is not its own
 
     if TYPE_CHECKING:
 

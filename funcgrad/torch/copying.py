@@ -1,17 +1,17 @@
 """Copying and pickling tensors by PyTorch's rules.
 
-A tensor is rebuilt from a `Storage`, the memory that all views of one allocation share, and from
-where it lies in it. Because a storage is one object, `copy.deepcopy` keeps sharing: of a tensor and
-its view copied together, the copies share memory too (the copy of the view is no view for autograd,
-as in PyTorch); `pickle` separates them. `copy.copy` shares the memory with the original. A deep
-copy keeps ``.grad`` (of a tensor, not of a `Parameter`), a pickle does not, hooks are left behind.
+A tensor is rebuilt from an `UntypedStorage`, the memory that all views of one allocation share, and
+from where it lies in it. Because a storage is one object, `copy.deepcopy` keeps sharing: of a
+tensor and its view copied together, the copies share memory too (the copy of the view is no view
+for autograd, as in PyTorch); `pickle` separates them. `copy.copy` shares the memory with the
+original. A deep copy keeps ``.grad`` (of a tensor, not of a `Parameter`), a pickle does not, hooks
+are left behind.
 """
 
 from __future__ import annotations
 
 import copy
 import warnings
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,9 +21,10 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.root import plain
+from funcgrad.torch.storage import UntypedStorage, place_of
 from funcgrad.transforms.node import new
 
-__all__ = ["Storage", "deep_copy", "place_of", "rebuild", "reduce"]
+__all__ = ["deep_copy", "rebuild", "reduce"]
 
 NO_LEAF = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
@@ -32,65 +33,19 @@ NO_LEAF = (
 )
 
 
-class Storage:
-    """The memory of an allocation, as bytes."""
-
-    __slots__ = ("__weakref__", "memory", "owner")
-
-    def __init__(self, memory: np.ndarray[Any, Any], owner: Any = None) -> None:
-        self.memory = memory
-        self.owner = owner  # keeps the array alive by whose id the storage is found
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Storage:
-        made = Storage(self.memory.copy())
-        memo[id(self)] = made
-        return made
-
-    def __reduce__(self) -> Any:
-        return Storage, (np.array(self.memory),)
+Place = tuple[str, int, tuple[int, ...], tuple[int, ...]]
 
 
-# One storage for each allocation in use: an entry lives as long as its storage, which holds the
-# array, so no other array can have the same id meanwhile.
-storages: weakref.WeakValueDictionary[int, Storage] = weakref.WeakValueDictionary()
-
-
-def _owner(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The array whose memory a view shows, also through `as_strided`, which puts one between."""
-    while True:
-        below = array.base
-        if not isinstance(below, np.ndarray):
-            below = getattr(below, "base", None)
-        if not isinstance(below, np.ndarray):
-            return array
-        array = below
-
-
-def place_of(array: np.ndarray[Any, Any]) -> tuple[Storage, int, tuple[int, ...]]:
-    """The storage in which an array lies, how many bytes after its beginning, and its strides."""
-    owner = _owner(array)
-    found = storages.get(id(owner))
-    if found is None:
-        dense = owner.transpose(sorted(range(owner.ndim), key=lambda k: -owner.strides[k]))
-        if not dense.flags.c_contiguous:  # foreign memory with gaps: only this array is kept
-            own = np.array(array, order="C")
-            return Storage(own.reshape(-1).view(np.uint8)), 0, own.strides
-        found = storages[id(owner)] = Storage(dense.reshape(-1).view(np.uint8), owner)
-    start = found.memory.__array_interface__["data"][0]
-    offset = int(array.__array_interface__["data"][0]) - int(start) if array.size else 0
-    return found, offset, array.strides
-
-
-def _located(x: Tensor) -> tuple[Storage, tuple[str, int, tuple[int, ...], tuple[int, ...]]]:
+def _located(x: Tensor) -> tuple[UntypedStorage, Place]:
     """The storage of a tensor, and what `rebuild` has to know of its place there."""
     array = as_array(x)
-    storage, offset, strides = place_of(array)
-    return storage, (array.dtype.str, offset, array.shape, strides)
+    storage, offset = place_of(x)
+    return storage, (array.dtype.str, offset, array.shape, array.strides)
 
 
 def rebuild(
     cls: type[Tensor],
-    storage: Storage,
+    storage: UntypedStorage,
     dtype: Any,
     offset: int,
     shape: Sequence[int],
@@ -104,6 +59,7 @@ def rebuild(
         array = np.ndarray(tuple(shape), dtype, storage.memory, offset, tuple(strides))
     made = new(cls)
     made._t, made._grad, made._link = plain(array), None, None
+    made._root = storage.memory
     made._t.version.count = 1  # as if an empty tensor had been given the memory
     return made.requires_grad_() if requires_grad else made
 
@@ -112,7 +68,9 @@ def reduce(x: Tensor) -> Any:
     """What `pickle` and `copy.copy` make of a tensor."""
     _warn_of_hooks(x)
     storage, place = _located(x)
-    alone = Storage(storage.memory, storage.owner)  # a pickle shares no memory, as in PyTorch
+    alone = UntypedStorage(
+        storage.memory, storage.owner
+    )  # a pickle shares no memory, as in PyTorch
     return rebuild, (type(x), alone, *place, x.requires_grad), dict(x.__dict__)
 
 

@@ -23,6 +23,7 @@ __all__ = ["Parts", "as_complex", "as_real", "places_of", "read_places", "write_
 Read = Callable[[Any], Any]
 Parts = Literal["same", "real", "complex"]  # what a view shows: as its base, or parts of numbers
 MANY = 1 << 30
+NOTHING = -1  # the place of what is none of the elements
 
 
 def places_of(base: ArrayType, read: Read, array: Any = None) -> tuple[np.ndarray[Any, Any], Parts]:
@@ -48,7 +49,14 @@ def _laid(numbers: np.ndarray[Any, Any], array: Any) -> np.ndarray[Any, Any]:
     """`numbers` in memory in the order of `array`."""
     if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
         return numbers
-    out = np.empty_like(array, dtype=numbers.dtype, subok=False)
+    if not array.size:
+        return numbers
+    step = numbers.itemsize
+    strides = [s // array.itemsize * step for s in array.strides]
+    extent = 1 + sum((n - 1) * s // step for n, s in zip(array.shape, strides, strict=True))
+    memory = np.empty(extent, numbers.dtype)
+    memory.view(np.int64 if step % 8 == 0 else np.int32)[...] = NOTHING  # stays in the gaps
+    out = np.lib.stride_tricks.as_strided(memory, array.shape, strides)
     out[...] = numbers
     return out
 

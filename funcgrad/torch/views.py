@@ -19,6 +19,7 @@ from funcgrad.torch.nodes import GradNode, edge_of, node_class, output_name
 from funcgrad.torch.places import places_of, read_places
 from funcgrad.torch.root import RootTracer, tangent_of
 from funcgrad.torch.staged import staged
+from funcgrad.torch.storage import in_storage
 from funcgrad.transforms.node import new
 
 __all__ = [
@@ -59,7 +60,16 @@ AS_STRIDED = Composite("as_strided", lambda x, places: read_places(x, *places.ar
 
 def strided(x: Array, array: Any, read: Read) -> Array:
     """What a view reads of a content, of which `array` is the array."""
-    return AS_STRIDED(x, places=Held(places_of(type_of(array), read, array)))
+    at, parts = places_of(type_of(array), read, array)
+    if at.size and at.min() < 0:
+        raise RuntimeError(GAPS)
+    return AS_STRIDED(x, places=Held((at, parts)))
+
+
+GAPS = (
+    "as_strided: the view shows memory between the elements of a tensor whose memory has gaps, "
+    "through which no gradient can go; clone() the tensor before"
+)
 
 
 def make_view(
@@ -84,7 +94,7 @@ def make_view(
         view.node = _node_of_view(t, core, name)
     out = box(view)
     if t.version.inference:  # of what nothing keeps track: it shares the memory only
-        return out
+        return in_storage(out, x, whole=False)
     if x._link is not None:
         read = chained(x._link.read, read)
         refusal = refusal or x._link.refusal

@@ -9,6 +9,7 @@ import numpy as np
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.autograd_state import check_differentiable
+from funcgrad.torch.storage import in_storage
 from funcgrad.transforms.node import new
 
 __all__ = ["Buffer", "Parameter"]
@@ -22,7 +23,7 @@ def _shared(cls: type[Tensor], data: Any) -> Any:
     """A leaf of the class `cls` with the memory of `data`."""
     made = new(cls)
     made._t, made._grad, made._link = data.detach()._t, None, None
-    return made
+    return in_storage(made, data)
 
 
 class Parameter(Tensor):

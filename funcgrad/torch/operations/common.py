@@ -19,12 +19,12 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import cast
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.dimensions import axes_of, axis_of
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import GradNode, Pick, keep_quietly, node_class
 from funcgrad.torch.operations.promotion import Pending
 from funcgrad.torch.root import RootTracer
+from funcgrad.torch.storage import resize
 from funcgrad.torch.writing import check_mode, check_overlap, check_writable, write
 
 __all__ = [
@@ -228,15 +228,6 @@ def into(out: Tensor | None, result: Tensor, function: str = "") -> Tensor:
             warnings.warn(text, UserWarning, stacklevel=3)
         resize(out, tuple(result.shape))
     return write(out, result._t)
-
-
-def resize(x: Tensor, shape: tuple[int, ...]) -> None:
-    """Give `x` fresh memory of another shape, with its first elements."""
-    old = as_array(x)
-    fresh = np.empty(shape, old.dtype)
-    kept = min(old.size, fresh.size)
-    fresh.reshape(-1)[:kept] = old.reshape(-1)[:kept]
-    x._t.value = fresh
 
 
 # ----------------------------------------------------------------------------------- methods

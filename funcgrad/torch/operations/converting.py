@@ -13,7 +13,6 @@ from funcgrad.ops.shape import broadcast_to
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.device import CPU, check_device, contiguous_format, strided
 from funcgrad.torch.device import device as Device
 from funcgrad.torch.nodes import node_class
@@ -254,20 +253,6 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
     return self.shape == other.shape
 
 
-def _storage_offset(self: Tensor) -> int:
-    """Where the first element lies in the memory of the base, in elements."""
-    base = self._base
-    if base is None:
-        return 0
-    mine, whole = (as_array(x).__array_interface__["data"][0] for x in (self, base))
-    return int((mine - whole) // self.element_size())
-
-
-def _data_ptr(self: Tensor) -> int:
-    """The address of the first element."""
-    return int(as_array(self).__array_interface__["data"][0])
-
-
 def _no(self: Tensor) -> bool:
     """No: funcgrad has strided tensors on the CPU."""
     return False
@@ -288,8 +273,6 @@ install(
     is_nonzero=is_nonzero,
     is_same_size=is_same_size,
     get_device=lambda self: -1,
-    storage_offset=_storage_offset,
-    data_ptr=_data_ptr,
     itemsize=property(lambda self: self.element_size()),
     nbytes=property(lambda self: self.numel() * self.element_size()),
 )

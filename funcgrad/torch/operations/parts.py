@@ -26,10 +26,10 @@ from funcgrad.torch.operations.promotion import content
 from funcgrad.torch.operations.reshaping import content_shape
 from funcgrad.torch.python_values import UNBIND
 from funcgrad.torch.root import RootTracer
-from funcgrad.torch.views import make_view, strided
+from funcgrad.torch.views import make_view
 
 __all__ = [
-    "as_strided", "chunk", "diagonal", "dsplit", "hsplit", "narrow", "narrow_copy", "select",
+    "chunk", "diagonal", "dsplit", "hsplit", "narrow", "narrow_copy", "select",
     "split", "split_with_sizes", "tensor_split", "unbind", "vsplit",
 ]  # fmt: skip
 
@@ -297,33 +297,3 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 
 install(unfold=unfold)
-
-
-@method()
-def as_strided(
-    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
-) -> Tensor:
-    """A view by sizes and strides of the base's memory, counted in elements."""
-    base = input if input._base is None else input._base
-    array = np.asarray(base._t.value)
-    count = array.nbytes // input.element_size()
-    offset = input.storage_offset() if storage_offset is None else int(storage_offset)
-    shape, steps = tuple(size), tuple(stride)
-    last = offset + sum((n - 1) * s for n, s in zip(shape, steps, strict=True) if n)
-    if 0 not in shape and not 0 <= last < count:
-        width = input.element_size()
-        raise RuntimeError(
-            f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset {offset}, and "
-            f"itemsize {width} requiring a storage size of {(last + 1) * width} are out of bounds "
-            f"for storage of size {array.nbytes}"
-        )
-
-    def read(v: Any) -> Any:
-        flat = np.lib.stride_tricks.as_strided(v, (v.size,), (v.itemsize,), writeable=True)
-        if v.dtype.kind == "c" and not input.dtype.is_complex:
-            flat = flat.view(flat.real.dtype)
-        return np.lib.stride_tricks.as_strided(
-            flat[offset:], shape, tuple(s * flat.itemsize for s in steps), writeable=True
-        )
-
-    return make_view(base, read, lambda c: strided(c, array, read), "AsStridedBackward0")

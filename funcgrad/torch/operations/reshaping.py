@@ -18,7 +18,6 @@ from funcgrad.torch.operations.common import (
     install,
     method,
     named,
-    resize,
     shape_of,
     traced,
 )
@@ -228,17 +227,3 @@ def _at_least_3d(x: Tensor) -> Tensor:
 def atleast_3d(*tensors: Any) -> Any:
     """Tensors with at least three dimensions."""
     return _each(_at_least_3d, tensors)
-
-
-# --------------------------------------------------------------------------------- resizing
-
-
-def _resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
-    """Another size in place: the first elements are kept, more are undefined."""
-    if self.requires_grad:
-        raise RuntimeError("cannot resize variables that require grad")
-    resize(self, given("resize_", "size", sizes))
-    return self
-
-
-install(resize_=_resize_)

@@ -15,11 +15,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from funcgrad.torch.copying import Storage
 from funcgrad.torch.device import check_device
 from funcgrad.torch.serialization.names import StorageType
 from funcgrad.torch.serialization.reader import Reader
 from funcgrad.torch.serialization.writer import Writer
+from funcgrad.torch.storage import UntypedStorage
 
 __all__ = ["load", "save"]
 
@@ -125,7 +125,7 @@ class _Archive:
         if len(names) != 1:
             raise RuntimeError("torch.load: the archive has no data.pkl: it holds no tensors")
         self.root = names[0].removesuffix("data.pkl")
-        self.storages: dict[str, tuple[Storage, Any]] = {}
+        self.storages: dict[str, tuple[UntypedStorage, Any]] = {}
         order = f"{self.root}byteorder"
         self.order = "little"
         if order in archive.namelist():
@@ -152,7 +152,7 @@ class _Archive:
             if self.order != sys.byteorder and kind.dtype.itemsize > 1:
                 part = kind.dtype.to_real().itemsize
                 memory = memory.view(f"u{part}").byteswap().view(np.uint8)
-            self.storages[number] = Storage(memory), kind.dtype
+            self.storages[number] = UntypedStorage(memory), kind.dtype
         found = self.storages[number]
         if found[1] is not kind.dtype:
             raise pickle.UnpicklingError(f"storage {number} is used with two dtypes")

@@ -34,7 +34,7 @@ def _tensor(
 
 def _parameter(data: Any, requires_grad: Any, hooks: Any = None, state: Any = None) -> Any:
     made = new(Parameter)
-    made._t, made._grad, made._link = data._t, None, None
+    made._t, made._grad, made._link, made._root = data._t, None, None, data._root
     made.__dict__.update(state or {})
     return made.requires_grad_() if requires_grad else made
 

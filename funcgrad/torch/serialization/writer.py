@@ -16,10 +16,10 @@ import numpy as np
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.contents import as_array
-from funcgrad.torch.copying import Storage, place_of
 from funcgrad.torch.nn.parameter import Parameter
 from funcgrad.torch.serialization.names import OF_DTYPE
 from funcgrad.torch.size import Size
+from funcgrad.torch.storage import UntypedStorage, place_of
 
 __all__ = ["Writer"]
 
@@ -31,7 +31,7 @@ class Writer:
         self.out = bytearray(b"\x80\x02")
         self.memo: dict[int, int] = {}
         self.kept: list[Any] = []  # what the memo knows by its id
-        self.storages: dict[Storage, tuple[int, dtypes.dtype]] = {}
+        self.storages: dict[UntypedStorage, tuple[int, dtypes.dtype]] = {}
 
     def written(self, x: Any) -> bytes:
         """The pickle of `x`."""
@@ -180,9 +180,8 @@ class Writer:
     def place(self, x: Tensor, requires_grad: bool, path: str) -> None:
         """The arguments from which a tensor is rebuilt."""
         array = as_array(x)
-        storage, offset, strides = place_of(array)
+        storage, offset = place_of(x)
         step = array.itemsize
-        steps = tuple(s // step for s in strides) if array.size else x.stride()
         number, kind = self.storages.setdefault(storage, (len(self.storages), x.dtype))
         if kind is not x.dtype:
             raise RuntimeError(
@@ -197,7 +196,7 @@ class Writer:
         self.out += b"tQ"
         self.value(offset // step, path)
         self.write_tuple(tuple(x.shape), path)
-        self.write_tuple(steps, path)
+        self.write_tuple(x.stride(), path)
         self.value(requires_grad, path)
         self.ordered_dict(OrderedDict(), path)
         self.out += b"t"
