@@ -66,7 +66,7 @@ class Executable:
         inputs = plan.graph.inputs
         self.places = Places(plan, self.lowered, {inputs[k] for k in donated})
         self.shared = self.places.shared
-        constants = {v: np.ascontiguousarray(a) for v, a in plan.graph.constants}
+        constants = {v: np.asarray(a, order="C") for v, a in plan.graph.constants}
         self.layout = Layout(self.places, constants)
         self.source, self.names = write_program(self)
         exec(compile(self.source, f"<program of graph {graph.digest()[:8]}>", "exec"), self.names)

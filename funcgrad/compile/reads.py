@@ -89,12 +89,21 @@ class Reads:
                 stage += 1
             self.depends[v], self.stage[v] = depends, stage
         for v in self.outputs:
-            if v not in self.region.late and not self.scatters(v):
+            if self.scatters(v):
+                self.accesses[v] = self.beyond_positions(v)
+            elif v not in self.region.late:
                 own = [None if a is None else a.find() for a in self.plan.labels[v]]
                 self.accesses[v] = access(tuple(own), whole(v).strides)
 
     def scatters(self, v: Var) -> bool:
         return v in self.reductions and self.reductions[v].scatters
+
+    def beyond_positions(self, v: Var) -> Access:
+        """How the result of a scatter is walked along the axes that no position belongs to."""
+        e = self.made[v]
+        strides = whole(v).strides[len(e.inputs) - 1 :]
+        labels = [None if a is None else a.find() for a in self.labels(e)]
+        return access(tuple(labels[len(labels) - len(strides) :]), strides)
 
     def bounds(self, e: Equation, number: int, labels: Labels) -> frozenset[Axis]:
         """The axes along which an equation puts pieces together."""

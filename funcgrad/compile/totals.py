@@ -87,13 +87,9 @@ class Totals(Stages):
         """Add the element where its positions say, in the result of this chunk."""
         (v,) = e.outputs
         name = self.partial(v, v.type.size)
-        taken, strides = len(e.inputs) - 1, whole(v).strides
-        tail = [None if a is None else a.find() for a in self.labels(e)]
-        rest = len(strides) - taken
-        found = access(tuple(tail[len(tail) - rest :]), strides[taken:])
-        positions = self.positions(e, level, v.type.shape, strides)
+        positions = self.positions(e, level, v.type.shape, whole(v).strides)
         n = self.code.integer(("width", name), v.type.size)
-        terms = (*self.terms(("scatter", name), found), *positions, ("chunk", n))
+        terms = (*self.terms(("scatter", name), self.accesses[v]), *positions, ("chunk", n))
         into = Address(name, terms)
         self.blocks[level].append(Accumulate(into, "add", x.operand, dtype, True))
 

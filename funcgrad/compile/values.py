@@ -204,8 +204,7 @@ class Values(Addresses):
             zero = Scalar(self.code.number(0, dtype), dtype) if found is None else found
             held = self.within(guards, level)
             found = x if held is None else w.select(Scalar(held, "bool"), x, zero)
-        assert found is not None
-        return found
+        return Scalar(self.code.number(0, dtype), dtype) if found is None else found
 
     def is_read(self, a: Atom) -> bool:
         return isinstance(a, Var) and a not in self.plan.uniform and self.inside(a) is None

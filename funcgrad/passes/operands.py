@@ -49,7 +49,7 @@ def pieces(e: Equation) -> tuple[Piece, ...] | None:
     None for operations that are no such thing.
     """
     if e.prim.name == "place":
-        return (_placed(e),)
+        return (_placed(e),) if e.inputs[0].type.size else ()  # an axis of one has no bounds
     if e.prim.name == "concatenate":
         return tuple(_joined(e))
     return None

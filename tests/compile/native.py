@@ -2,6 +2,7 @@
 
 import numpy as np
 
+import funcgrad as fg
 from funcgrad.compile.execute import executable
 from funcgrad.graph.interpret import evaluate
 
@@ -38,3 +39,23 @@ def check(graph, *args, ulp=256, size=0.0):
         assert type(g) is type(w) or np.shape(g) == ()
         assert_close(g, w, ulp, coarsest(graph), size)
     return made
+
+
+def outcome(f, args):
+    """What a call gives, as a list, or the error it raises."""
+    try:
+        with np.errstate(all="ignore"):
+            return [np.asarray(x) for x in fg.tree.leaves(f(*args))], None
+    except Exception as error:
+        return None, error
+
+
+def check_jit(f, *args, ulp=256, size=0.0):
+    """`jit(f)` against `f` itself, run by NumPy: the same values, or the same class of error."""
+    want, error = outcome(f, args)
+    got, other = outcome(fg.jit(f), args)
+    assert type(error) is type(other), f"eager: {error!r}, jit: {other!r}"
+    if error is None:
+        coarse = coarsest(fg.make_graph(f)(*args))
+        for g, w in zip(got, want, strict=True):
+            assert_close(g, w, ulp, coarse, size)

@@ -305,3 +305,8 @@ def test_a_function_is_called_in_one_kernel_and_written_out_in_another():
 
     x, y = np.linspace(0, 1e9, 200), np.linspace(-3e8, 3, 1000)
     check(fg.make_graph(f)(x, y), x, y)
+
+
+def test_a_constant_without_axes_keeps_its_shape():
+    _, zero = fg.jit(lambda x: (x, np.array(0.0)))(np.ones(2))
+    assert np.shape(zero) == () and zero == 0.0

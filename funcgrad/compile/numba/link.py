@@ -41,7 +41,7 @@ def load(program: NativeProgram, executable: Executable) -> Loaded:
         codes.append(executable.backend.compile(own))
     symbols = {k.name: codes[0].address(k.name) for k in program.kernels if k.name in known}
     symbols |= {k.name: codes[-1].address(k.name) for k in own}
-    held = [np.ascontiguousarray(a) for a in program.constants]
+    held = [np.asarray(a, order="C") for a in program.constants]
     symbols |= {f"constant{k}": address_of()(a) for k, a in enumerate(held)}
     declared = [f"declare void @{k.name}(ptr, i64, i64)" for k in program.kernels]
     declared += [f"@constant{k} = external global i8" for k in range(len(held))]

@@ -68,7 +68,7 @@ class _Writer:
         self.executable, self.plan, self.name = executable, executable.plan, name
         self.graph = self.plan.graph
         self.inputs = {v: k for k, v in enumerate(self.graph.inputs)}
-        self.constants = {v: np.ascontiguousarray(a) for v, a in self.graph.constants}
+        self.constants = {v: np.asarray(a, order="C") for v, a in self.graph.constants}
         self.outputs: dict[Any, int] = {}  # the memory of which output a base is written to
         self.calls: list[_Call] = []
         self.lines: list[str] = []
