@@ -110,8 +110,7 @@ def arrange(
     else:
         outside = joined([a for a in ordered if a not in inner])
         inside = joined([a for a in ordered if a in inner])
-        candidates = inside if columns else outside + inside
-        lanes = _best(candidates, accesses, prefer=inside)
+        lanes = _best(outside + inside, accesses, prefer=inside)
     found = _rows(region, outside, inside, lanes, free or totals, columns or bool(results))
     if results:  # a chunk has as much to add as it has to begin with
         per_row = -(-math.prod(a.extent for a in axes) // max(found.rows, 1))

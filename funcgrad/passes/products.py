@@ -1,9 +1,10 @@
 """Matrix products brought to the form in which they are fastest.
 
 NumPy multiplies stacks of matrices one by one. A stack of vectors times one matrix is one product
-of matrices; a product over an axis of extent 1 multiplies, and one of a row and a column multiplies
-and sums, both of which fuse with what stands around them. The transpose of a product is the product
-of the transposes in turned order, which BLAS reads as well.
+of matrices; a product over an axis of extent 1 multiplies, one over an axis of two to four is as
+many products and their sum, and one of a row and a column multiplies and sums, all of which fuse
+with what stands around them. The transpose of a product is the product of the transposes in turned
+order, which BLAS reads as well.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ from collections.abc import Sequence
 
 from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.graph.ir import Atom, Equation, Graph, Var
+from funcgrad.ops.index import GETITEM
 from funcgrad.ops.product import MATMUL
-from funcgrad.ops.shape import RESHAPE, TRANSPOSE
+from funcgrad.ops.shape import CONCATENATE, RESHAPE, TRANSPOSE
 from funcgrad.ops.sums import SUM
 from funcgrad.passes.rewrite import Rewriter, rewrite
 
 __all__ = ["products"]
 
 Found = tuple[Atom, ...] | None
+SHORT = range(2, 5)
+WORTHWHILE = 256  # elements that are multiplied
+ALL: tuple[int | None, int | None, int | None] = (None, None, None)
 
 
 def products(graph: Graph) -> Graph:
@@ -42,6 +47,11 @@ def products(graph: Graph) -> Graph:
             return None
         if x.type.shape[-1] == 1:
             return r.append(PRIMITIVES["multiply"], (x, y))
+        if x.type.shape[-1] in SHORT and kind.size >= WORTHWHILE:
+            return _few_terms(r, x, y)
+        few = kind.ndim > 2 and x.type.shape[-2] in SHORT and y.type.shape[-1] in SHORT
+        if few and x.type.shape[-1] >= WORTHWHILE:
+            return _few_elements(r, x, y)
         if kind.ndim > 2 and x.type.shape[-2] == y.type.shape[-1] == 1:
             return _dots(r, x, y, kind.shape)
         if x.type.ndim > 2 and y.type.ndim == 2:
@@ -96,3 +106,41 @@ def _columns(r: Rewriter, x: Atom, y: Atom, shape: tuple[int, ...]) -> Found:
     columns = _shaped(r, y, (math.prod(shape[:-2]), y.type.shape[-2]))
     (found,) = r.append(MATMUL, (columns, _turned(r, x)))
     return (_shaped(r, found, shape),)
+
+
+def _part(r: Rewriter, a: Atom, axis: int, k: int) -> Atom:
+    """Row (axis -2) or column (-1) k of matrices, as matrices."""
+    made = r.made.get(a) if isinstance(a, Var) else None
+    if made is not None and made.prim is TRANSPOSE and _turns(made.params["axes"]):
+        part = _part(r, made.inputs[0], -3 - axis, k)
+        return _turned(r, part)
+    index = [ALL] * a.type.ndim
+    index[axis] = (k, k + 1, None)
+    return r.append(GETITEM, (a,), {"index": tuple(index)})[0]
+
+
+def _turns(axes: Sequence[int]) -> bool:
+    """Whether a transpose is that of the matrices of a stack."""
+    n = len(axes)
+    return tuple(axes) == (*range(n - 2), n - 1, n - 2)
+
+
+def _few_terms(r: Rewriter, x: Atom, y: Atom) -> Found:
+    """The sum of a few columns times rows."""
+    total: Atom | None = None
+    for k in range(x.type.shape[-1]):
+        (term,) = r.append(PRIMITIVES["multiply"], (_part(r, x, -1, k), _part(r, y, -2, k)))
+        total = term if total is None else r.append(PRIMITIVES["add"], (total, term))[0]
+    assert total is not None
+    return (total,)
+
+
+def _few_elements(r: Rewriter, x: Atom, y: Atom) -> Found:
+    """For each of a few rows the sums of its products with a few columns."""
+    rows = []
+    for k in range(x.type.shape[-2]):
+        row = _part(r, x, -2, k)
+        (terms,) = r.append(PRIMITIVES["multiply"], (_turned(r, row), y))
+        over = {"axes": (terms.type.ndim - 2,), "keepdims": True, "dtype": None}
+        rows.append(r.append(SUM, (terms,), over)[0])
+    return r.append(CONCATENATE, rows, {"axis": rows[0].type.ndim - 2})

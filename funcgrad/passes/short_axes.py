@@ -13,7 +13,7 @@ from funcgrad.ops.index import GETITEM
 from funcgrad.ops.shape import BROADCAST, CONCATENATE, RESHAPE
 from funcgrad.passes.rewrite import Rewriter
 
-__all__ = ["short_axes"]
+__all__ = ["is_aligned", "short_axes"]
 
 SHORT = range(2, 5)
 WORTHWHILE = 256  # elements for each component
@@ -27,7 +27,8 @@ def short_axes(graph: Graph) -> Graph:
     return _Split(graph, marks).run() if marks else graph
 
 
-def _is_aligned(e: Equation) -> bool:
+def is_aligned(e: Equation) -> bool:
+    """Whether operands lie along the axes of the result as in NumPy's broadcasting."""
     return (e.prim.form == "elementwise" or e.prim.name in ALIGNED) and not e.prim.multiple
 
 
@@ -58,7 +59,7 @@ class _Marks:
         shape, axes = x.type.shape, e.params["axes"]
         short = [a for a in axes if shape[a] in SHORT]
         made = self.made.get(x)
-        if len(short) != 1 or made is None or not _is_aligned(made) or not _simple(e):
+        if len(short) != 1 or made is None or not is_aligned(made) or not _simple(e):
             return
         if x.type.size >= WORTHWHILE * shape[short[0]]:
             self.spread(x, short[0])
@@ -70,7 +71,7 @@ class _Marks:
             if v in self.found or v not in self.made:
                 continue
             e = self.made[v]
-            if _is_aligned(e):
+            if is_aligned(e):
                 before = [(a, _own(a, axis, v.type.ndim)) for a in e.inputs]
                 waiting += [(a, k) for a, k in before if isinstance(a, Var) and k is not None]
             elif not _carries(e, axis):
@@ -83,7 +84,7 @@ class _Marks:
 
     def after(self, e: Equation, v: Var, axis: int) -> int | None:
         """The axis of the result of a use, if it has it and can be written out as well."""
-        if _is_aligned(e):
+        if is_aligned(e):
             return e.outputs[0].type.ndim - v.type.ndim + axis
         if e.prim.name in PAIR and len(e.inputs) == 1 and _simple(e):
             return _left(e, axis)
@@ -137,6 +138,8 @@ class _Split:
         """Write an equation out; False if it stays as it is."""
         v = e.outputs[0]
         axis = self.marks.get(v)
+        if e.prim is GETITEM and self.pick(e):
+            return True
         if e.prim.name in PAIR and len(e.inputs) == 1 and _simple(e):
             (x,) = e.inputs
             if isinstance(x, Var) and x in self.parts:
@@ -155,6 +158,23 @@ class _Split:
             else:
                 made.append(self.r.append(e.prim, xs, e.params)[0])
         self.parts[v] = made
+        return True
+
+    def pick(self, e: Equation) -> bool:
+        """Whether an index chooses one of the components of its operand, which is then that."""
+        (x,), (v,) = e.inputs, e.outputs
+        if not isinstance(x, Var) or x not in self.parts:
+            return False
+        axis, index = self.marks[x], e.params["index"]
+        chosen = index[axis] if len(index) == x.type.ndim else None
+        others = [i for k, i in enumerate(index) if k != axis]
+        if not isinstance(chosen, tuple) or any(i != (None, None, None) for i in others):
+            return False
+        taken = range(*slice(*chosen).indices(x.type.shape[axis]))
+        if len(taken) != 1:
+            return False
+        part = self.parts[x][taken[0]]
+        (self.r.known[v],) = self.r.append(RESHAPE, (part,), {"shape": v.type.shape})
         return True
 
     def spread(self, x: Atom, shape: tuple[int, ...]) -> Atom:

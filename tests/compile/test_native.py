@@ -271,6 +271,17 @@ def test_many_rows_that_are_computed_and_summed_up_side_by_side(rows):
     np.testing.assert_allclose(fg.jit(f)(x, y), f(x, y), rtol=1e-12)
 
 
+@pytest.mark.parametrize("n", [3, 17, 255, 1000, 3001])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_lanes_that_add_to_the_same_column(n, dtype):
+    def f(x):  # lanes run along the long axis, over which is summed as well
+        weights = np.exp(x - x.max(0))
+        return (weights / weights.sum(0)).sum(1), (x - x.max(0)).max(1)
+
+    x = np.random.default_rng(n).standard_normal((5, n)).astype(dtype)
+    check(fg.make_graph(f)(x), x)
+
+
 def test_chains_longer_than_the_stack_of_python():
     def f(x):
         for _ in range(600):

@@ -18,6 +18,10 @@ SHAPES = [
     ((4, 3), (2, 7, 3, 1)),
     ((2, 4, 3), (2, 3, 5)),
     ((4, 3), (3, 5)),
+    ((5, 100, 2), (5, 2, 3)),
+    ((100, 4), (4, 3)),
+    ((5, 2, 300), (5, 300, 3)),
+    ((3, 300), (5, 300, 4)),
 ]
 
 
@@ -82,3 +86,18 @@ def test_the_layers_of_a_network_are_kernels():
             np.testing.assert_allclose(found, expected, 8 * np.finfo(dtype).eps)
         zero = fg.jit(relu)(given)[0, 1]
         assert np.signbit(zero) and zero == 0
+
+
+def test_short_products_fuse():
+    """Points against centres, each with a matrix of its own: one kernel, no array of all pairs."""
+
+    def f(x, centres, matrices):
+        away = (x - centres[:, None]) @ matrices
+        return np.log(np.exp(-0.5 * (away * away).sum(2)).sum(0)).sum()
+
+    x, centres = rng.standard_normal((1000, 2)), rng.standard_normal((5, 2))
+    matrices = rng.standard_normal((5, 2, 2))
+    both = fg.value_and_grad(f, (1, 2))
+    made = check(fg.make_graph(both)(x, centres, matrices), x, centres, matrices)
+    assert "NumPy" not in made.explain()
+    assert "lanes over rows" in made.explain()

@@ -79,6 +79,11 @@ class Access(Operations):
         base = self.pointers[buffer]
         return str(e.new("ptr", f"getelementptr {element}, ptr {base}, {total.typed}"))
 
+    def is_still(self, a: Address) -> bool:
+        """Whether all lanes have the same element."""
+        indices = [i for i, _ in a.terms]
+        return all(i != self.lane_index and self.known[i].emitter.lanes == 1 for i in indices)
+
     def in_a_row(self, moving: list[tuple[Value | None, Value]]) -> bool:
         return len(moving) == 1 and moving[0][0] is None and moving[0][1].name == "1"
 

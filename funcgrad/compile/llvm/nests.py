@@ -48,11 +48,8 @@ class Nests(Access):
                 self.known[s.name] = self.load(s, s.address, ELEMENTS[s.dtype], s.guard)
             elif isinstance(s, Store):
                 self.store(s, s.address, self.read(s.value))
-            elif isinstance(s, Accumulate) and s.shared and self.lanes > 1:
-                self.one_after_another(s)
             elif isinstance(s, Accumulate):
-                old = self.load(s, s.address, ELEMENTS[s.dtype])
-                self.store(s, s.address, self.combined(s.op, old, self.read(s.value)))
+                self.accumulate(s)
             elif isinstance(s, Combine):
                 self.combine(s)
             elif isinstance(s, Require):
@@ -73,6 +70,21 @@ class Nests(Access):
             self.known[s.carry] = self.masked(total, old)
         else:
             self.known[s.carry] = self.masked(self.combined(c.op, old, x), old)
+
+    def accumulate(self, s: Accumulate) -> None:
+        """Add to an element for each lane, or all lanes to the one that they share."""
+        x, still = self.read(s.value), self.lanes > 1 and self.is_still(s.address)
+        if s.shared and self.lanes > 1:
+            return self.one_after_another(s)
+        around, mask = self.lanes, self.mask
+        if still:
+            neutral = x.emitter.constant(identity(s.op, s.dtype), x.element)
+            x = self.in_one(self.masked(x, neutral), s.op)
+            self.lanes, self.mask = 1, None
+        old = self.load(s, s.address, ELEMENTS[s.dtype])
+        self.store(s, s.address, self.combined(s.op, old, x))
+        self.lanes, self.mask = around, mask
+        return None
 
     def loop(self, s: For) -> None:
         """Index by index; the chunks run from `first` to `last`."""
@@ -163,11 +175,11 @@ class Nests(Access):
         self.start_in(lanes, s)
         if self.target.avx512:
             self.lane_body(s, "0", end, lanes, True)
-            self.to_one(s, lanes)
+            self.to_one(s)
         else:
             full = self.single.binary("and", end, self.single.constant(-lanes, "i64"))
             self.lane_body(s, "0", full, lanes, False)
-            self.to_one(s, lanes)
+            self.to_one(s)
             self.one_by_one(s, str(full), end)
 
     def start_in(self, lanes: int, s: For) -> None:
@@ -196,17 +208,19 @@ class Nests(Access):
         finish()
         self.forget(s, outer, prefix)
 
-    def to_one(self, s: For, lanes: int) -> None:
-        """Combine the lanes of the carries, halves with halves."""
+    def to_one(self, s: For) -> None:
+        """Combine the lanes of the carries."""
         for c in s.carries:
-            v = self.known[c.name]
-            width = lanes
-            while width > 1:
-                half = self.emitter(ELEMENTS[c.dtype], width // 2)
-                low, high = (self.part(v, half, k) for k in (0, width // 2))
-                v = self.combined(c.op, low, high)
-                width //= 2
-            self.known[c.name] = v
+            self.known[c.name] = self.in_one(self.known[c.name], c.op)
+
+    def in_one(self, v: Value, op: str) -> Value:
+        """All lanes of a value, halves combined with halves."""
+        width = v.emitter.lanes
+        while width > 1:
+            width //= 2
+            half = self.emitter(v.element, width)
+            v = self.combined(op, self.part(v, half, 0), self.part(v, half, width))
+        return v
 
     def width(self, s: For) -> int:
         """How many lanes: several registers where there is little to do with each."""
