@@ -19,7 +19,7 @@ from funcgrad.kernels import memory, threads
 from funcgrad.kernels.choice import Entry, entry_of
 from funcgrad.kernels.operands import Arranged, arrange
 
-__all__ = ["NAMES", "pull"]
+__all__ = ["FLOATS", "NAMES", "execute", "pull"]
 
 ndarray = np.ndarray
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -107,12 +107,12 @@ def _run(
         seen = seen[1:]
     elif entry.name.startswith("power_") and entry.name != "power_backward":
         seen = seen[:1]
-    if not _execute(entry, rows, columns, [*arguments, *seen], bool(rows_of)):
+    if not execute(entry, rows, columns, [*arguments, *seen], bool(rows_of)):
         return None
     return [_fitted(c, s, g.shape, node.fix[k]) for k, (c, s) in enumerate(zip(outs, shapes))]
 
 
-def _execute(entry: Entry, rows: int, columns: int, arguments: list[Any], adds_up: bool) -> bool:
+def execute(entry: Entry, rows: int, columns: int, arguments: list[Any], adds_up: bool) -> bool:
     """Run the kernel: in several threads where its pieces do not add into the same elements."""
     function = entry.function
     single = rows * columns < threads.PARALLEL or config.threads == 1

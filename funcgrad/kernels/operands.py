@@ -1,7 +1,8 @@
 """How the operands of an elementwise rule become the arguments of a kernel: one loop over rows.
 
 All arrays are brought into one picture of rows and columns (see `access`): whole, repeated for each
-row, repeated for each column, or a single element. It imports NumPy and the pool of memory.
+row, repeated for each column, or a single element; what is repeated otherwise is written out. It
+imports NumPy and the pool of memory.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def arrange(
     shapes: Sequence[tuple[int, ...] | None],
     masks: Sequence[int] = (),
 ) -> Arranged | None:
-    """The arguments for the cotangent `g` and the values `xs`, or None if there is no such picture.
+    """The arguments for the cotangent `g` and the values `xs`, or None if their dtypes differ.
 
     `shapes` are those of the operands whose cotangents are wanted; `masks` the places of values
     that are bools.
@@ -73,7 +74,7 @@ def arrange(
                 splits.add(cut)
                 rows_of.add(k)
     if len(splits) > 1 or None in splits:
-        return None
+        return _written_out(g, xs, marks)
     if not splits:
         whole = [x for x, m in zip((g, *xs), marks, strict=True) if m is not None and all(m)]
         columns_first = all(x.flags.f_contiguous and not x.flags.c_contiguous for x in whole)
@@ -105,6 +106,19 @@ def _flat(
         for k, x in enumerate((g, *xs))
     ]
     return Arranged(1, g.size, [a for a, _ in made], "".join(k for _, k in made), NO_ROWS, order)
+
+
+def _written_out(g: ndarray[Any, Any], xs: Sequence[Any], marks: Sequence[Any]) -> Arranged:
+    """For operands that are repeated in several ways: in memory of the loop's shape."""
+    made: list[Any] = []
+    for x, mark in zip((g, *xs), marks, strict=True):
+        if mark is None or all(mark) or not any(mark):
+            made.append(x)
+        else:
+            made.append(memory.empty(g.shape, x.dtype))
+            np.copyto(made[-1], x)
+    whole = [m if m is None or not any(m) else (True,) for m in marks]
+    return _flat(made[0], made[1:], "C", whole)
 
 
 def _varies(x: ndarray[Any, Any], ndim: int, kept: Sequence[int]) -> tuple[bool, ...]:

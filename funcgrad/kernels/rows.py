@@ -1,7 +1,7 @@
 """The backward pass of reductions and normalisations on large arrays: by a kernel, or by the rule.
 
-Kernels take what is reduced over its last axes and lies in memory without gaps; all else, and what
-has a mask, a start value or another dtype, goes to the record's own rule.
+Kernels take any axes (see `layout`); what has a mask, a start value or another dtype goes to the
+record's own rule.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from funcgrad.config import config
 from funcgrad.core.types import Array
 from funcgrad.kernels import memory, threads
 from funcgrad.kernels.choice import FEWEST, Entry, entry_of
+from funcgrad.kernels.layout import dense, layout_of
 
 __all__ = ["NAMES", "pull"]
 
@@ -42,10 +43,10 @@ def pull(node: Any, g: Any) -> tuple[Sequence[Array | None], bool]:
     """The cotangents of the operands of `node`, and whether they are arrays of nobody else."""
     entry, work = None, None
     kind = node.fix[0]
-    if kind.size >= FEWEST and kind.dtype in FLOATS and _plain(node, g):
+    if config.kernels and kind.size >= FEWEST and kind.dtype in FLOATS and _plain(node, g):
         work = _prepared(node, g)
         if work is not None:
-            entry = entry_of(NAMES[node.prim.name], work[0])
+            entry = entry_of(work.kernel, work.types)
             if entry.taken(kind.size):
                 found = _run(entry, node, work)
                 if found is not None:
@@ -74,77 +75,78 @@ def _plain(node: Any, g: Any) -> bool:
     return node.prim.name == "torch.layer_norm" or len(node.saved) == 2
 
 
-def _dense(x: Any, shape: tuple[int, ...]) -> ndarray[Any, Any] | None:
-    """`x` in another shape, if that is the same memory; a cotangent that repeats is written out."""
-    x = np.asarray(x)
-    if not x.flags.c_contiguous or not x.flags.aligned:
-        if 0 not in x.strides:
-            return None
-        full = memory.empty(x.shape, x.dtype)
-        np.copyto(full, x)
-        x = full
-    found: ndarray[Any, Any] = x.reshape(shape)
-    return found
+class Work(NamedTuple):
+    """A call of a kernel: its types as letters, arguments, cotangents, and the groups to divide."""
+
+    kernel: str
+    types: str
+    arguments: list[Any]
+    out: list[Any]
+    groups: int
 
 
-def _prepared(node: Any, g: Any) -> tuple[str, list[Any], list[Any]] | None:
-    """The types, the arguments before the cotangents, and the cotangents; None if it cannot be."""
-    name, params, shape = node.prim.name, node.params, node.fix[0].shape
-    ndim = len(shape)
+def _prepared(node: Any, g: Any) -> Work | None:
+    """What the kernel is to be called with; None if it cannot be."""
+    if node.prim.name == "torch.layer_norm":
+        return _layer_norm(node, g)
+    name, params, kind = node.prim.name, node.params, node.fix[0]
     axes = (params["axis"],) if "axis" in params else params["axes"]
-    axes = tuple(range(ndim)) if axes is None else axes
-    if tuple(axes) != tuple(range(ndim - len(axes), ndim)):
+    axes = range(len(kind.shape)) if axes is None else axes
+    y, x = node.saved
+    layout = layout_of(y if x is None else x, kind.shape, axes)
+    if layout is None:
         return None
-    columns = math.prod(shape[ndim - len(axes) :])
-    rows = math.prod(shape[: ndim - len(axes)])
-    dtype = node.fix[0].dtype
-    whole, single = (rows, columns), (rows,)
-    if name == "torch.layer_norm":
-        _, x, w, _ = node.saved
-        if x is None or (params["scaled"] and w is None):
-            return None
-        arrays = [_dense(g, whole), _dense(x, whole)]
-        scale = _dense(w, (columns,)) if params["scaled"] else None
-        wanted = [p is not None for p in node.parents]
-        wanted[1], wanted[2] = wanted[1] and params["scaled"], wanted[2] and params["moved"]
-        out = [memory.empty(shape, dtype) if wanted[0] else None]
-        out += [np.zeros(columns, dtype) if w else None for w in wanted[1:]]
-        given: list[Any] = [*arrays, scale, float(params["eps"])]
-        if any(a is None for a in arrays) or (params["scaled"] and scale is None):
-            return None
-    else:
-        y, x = node.saved
-        small = whole if name in WHOLE else single
-        given = [_dense(g, small), None if y is None else _dense(y, small)]
-        given.append(None if x is None else _dense(x, whole))
-        if any(a is None and s is not None for a, s in zip(given, (g, y, x), strict=True)):
-            return None
-        if name in ("var", "std"):
-            given.append(max(float(columns) - params["ddof"], 0.0))
-        out = [memory.empty(shape, dtype)]
+    whole = name in WHOLE
+    given = [None if a is None else layout.view(a, whole) for a in (g, y)]
+    given.append(None if x is None else layout.view(x, True))
+    divisor = None
+    if name in ("var", "std"):
+        divisor = max(float(kind.size // max(layout.groups, 1)) - params["ddof"], 0.0)
+    out = memory.empty(kind.shape, kind.dtype, layout.order)
+    arguments = [*given, divisor, layout.turned(out).reshape(layout.whole)]
+    kernel = f"{NAMES[name]}_{'along' if len(layout.whole) == 4 else 'beside'}"
+    return Work(kernel, _letters(kind.dtype, arguments), arguments, [out], layout.groups)
+
+
+def _layer_norm(node: Any, g: Any) -> Work | None:
+    kind, params = node.fix[0], node.params
+    _, x, w, _ = node.saved
+    axes = params["axes"]
+    first = len(kind.shape) - len(axes)
+    if tuple(axes) != tuple(range(first, len(kind.shape))):
+        return None
+    if x is None or (params["scaled"] and w is None):
+        return None
+    rows, columns = math.prod(kind.shape[:first]), math.prod(kind.shape[first:])
+    scale = dense(w).reshape(columns) if params["scaled"] else None
+    wanted = [p is not None for p in node.parents]
+    wanted[1], wanted[2] = wanted[1] and params["scaled"], wanted[2] and params["moved"]
+    out: list[Any] = [memory.empty(kind.shape, kind.dtype) if wanted[0] else None]
+    out += [np.zeros(columns, kind.dtype) if w else None for w in wanted[1:]]
+    first_out = None if out[0] is None else out[0].reshape(rows, columns)
+    given = [dense(g).reshape(rows, columns), dense(x).reshape(rows, columns), scale]
+    arguments = [*given, float(params["eps"]), first_out, *out[1:]]
+    return Work(NAMES[node.prim.name], _letters(kind.dtype, arguments), arguments, out, 1)
+
+
+def _letters(dtype: np.dtype[Any], arguments: Sequence[Any]) -> str:
+    """The dtype, and for each argument: f is there, F read-only, - is not."""
     kinds = "".join(
         "-" if a is None else "f" if type(a) is not ndarray or a.flags.writeable else "F"
-        for a in (*given, *out)
+        for a in arguments
     )
-    return f"{dtype.char} {kinds}", given, out
+    return f"{dtype.char} {kinds}"
 
 
-def _run(entry: Entry, node: Any, work: tuple[str, list[Any], list[Any]]) -> list[Any] | None:
-    _, given, out = work
-    shape = node.fix[0].shape
-    rows = given[0].shape[0]
-    first = None if out[0] is None else out[0].reshape(rows, -1)
-    arguments = [*given, first, *out[1:]]
-    function, size = entry.function, math.prod(shape)
-    single = size < threads.PARALLEL or rows == 1 or config.threads == 1
-    if single or not entry.calls or function is None or node.prim.name == "torch.layer_norm":
-        if not entry.run(*arguments):
+def _run(entry: Entry, node: Any, work: Work) -> list[Any] | None:
+    arguments, out, groups = work.arguments, work.out, work.groups
+    function, size = entry.function, node.fix[0].size
+    ranges = node.prim.name != "torch.layer_norm"  # whose groups add into the same elements
+    alone = size < threads.PARALLEL or groups == 1 or config.threads == 1
+    if alone or not entry.calls or function is None or not ranges:
+        if not entry.run(*((0, groups) if ranges else ()), *arguments):
             return None
     else:
         entry.calls += 1
-        threads.run(
-            lambda a, b: function(*(x[a:b] if type(x) is ndarray else x for x in arguments)),
-            rows,
-            size,
-        )
+        threads.run(lambda a, b: function(a, b, *arguments), groups, size)
     return [c if p is not None else None for c, p in zip(out, node.parents, strict=True)]

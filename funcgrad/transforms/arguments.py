@@ -23,6 +23,7 @@ from funcgrad.errors import (
     TreeError,
     located,
 )
+from funcgrad.kernels.spread import written_out
 
 __all__ = [
     "check_matches",
@@ -145,7 +146,7 @@ def own(found: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
     for c in found:
         if type(c) is np.ndarray:
             if c.base is not None or not c.flags.writeable or id(c) in seen:
-                c = c.copy()
+                c = written_out(c)
             c = c if c.ndim else c[()]
             seen.add(id(c))
         out.append(c)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import funcgrad.torch as torch
 from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.core.types import type_of_raw
-from funcgrad.kernels import rows
+from funcgrad.kernels import rows, write_reductions
 from funcgrad.kernels.choice import entries
 from funcgrad.torch.nn.functional.normalization import LAYER_NORM
 from funcgrad.transforms.node import OpNode
@@ -32,10 +32,10 @@ def any_size(monkeypatch, always):
     monkeypatch.setattr(rows, "FEWEST", 1)
 
 
-def node_of(name, x, axes):
+def node_of(name, x, axes, keepdims=False):
     prim = PRIMITIVES[name]
     one = name in ("softmax", "log_softmax")
-    params = {"axis": axes[0]} if one else {"axes": axes, "keepdims": False}
+    params = {"axis": axes[0]} if one else {"axes": axes, "keepdims": keepdims}
     node = OpNode()
     node.prim, node.params, node.seq = prim, params | PARAMS[name], 0
     node.parents, node.fix = (OpNode(),), (type_of_raw(x),)
@@ -46,8 +46,8 @@ def node_of(name, x, axes):
     return node, y
 
 
-def check(name, x, axes, seed=0, special=False):
-    node, y = node_of(name, x, axes)
+def check(name, x, axes, seed=0, special=False, keepdims=False):
+    node, y = node_of(name, x, axes, keepdims)
     rng = np.random.default_rng(seed)
     g = rng.normal(size=np.shape(y)).astype(x.dtype)
     if special and np.ndim(g):
@@ -64,11 +64,19 @@ def check(name, x, axes, seed=0, special=False):
     return own
 
 
+def test_file_is_current():
+    written = write_reductions.text()
+    assert write_reductions.PATH.read_text() == written, (
+        "run python -m funcgrad.kernels.write_reductions"
+    )
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", PARAMS)
 def test_kernel_is_the_rule(name, dtype):
     x = np.random.default_rng(1).uniform(0.5, 1.5, (5, 37)).astype(dtype)
     assert check(name, x, (1,))
+    assert check(name, x, (0,))
     if name not in ("softmax", "log_softmax"):
         assert check(name, x, (0, 1))
 
@@ -83,24 +91,83 @@ def test_axes_layouts_and_special_values(name, data):
         place = data.draw(st.integers(0, x.size - 1))
         x.reshape(-1)[place] = data.draw(st.sampled_from(SPECIAL))
     x = data.draw(
-        st.sampled_from([x, np.asfortranarray(x), x[::-1], np.repeat(x, 2, -1)[..., ::2]])
+        st.sampled_from(
+            [x, np.asfortranarray(x), x[::-1], np.repeat(x, 2, -1)[..., ::2], np.swapaxes(x, 0, -1)]
+        )
     )
     count = 1 if name in ("softmax", "log_softmax") else data.draw(st.integers(1, len(shape)))
-    axes = tuple(range(len(shape) - count, len(shape)))
-    if name == "norm" and count > 2:
-        return
-    check(name, x, axes, special=True)
+    if name == "norm":
+        count = min(count, 2)
+    axes = tuple(sorted(data.draw(st.permutations(range(len(shape))))[:count]))
+    check(name, x, axes, special=True, keepdims=data.draw(st.booleans()))
 
 
-def test_other_axes_and_options_go_to_the_rule():
+SHAPES = [
+    ((3, 4, 5), (1,), "beside"),
+    ((300, 2, 1), (0,), "beside"),
+    ((3, 4, 5), (0, 2), "along"),
+    ((2, 3, 4, 5), (1, 3), "along"),
+    ((2, 3, 4, 5), (0, 1), "beside"),
+    ((2, 3, 4, 5), (1, 2), "beside"),
+    ((1, 3, 1, 5, 1), (1, 4), "beside"),
+    ((7, 1), (1,), "along"),
+    ((3000, 3), (0,), "beside"),
+    ((2, 600), (0,), "beside"),
+]
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("shape, axes, loop", SHAPES)
+def test_any_axes(shape, axes, loop, keepdims):
+    x = np.random.default_rng(0).normal(size=shape)
+    for name, layout in (("var", x), ("logsumexp", x), ("max", np.asfortranarray(x))):
+        before = executed()
+        assert check(name, layout, axes, keepdims=keepdims)
+        (kernel,) = [k for k, n in executed().items() if n != before.get(k)]
+        if layout is x:
+            assert kernel.endswith(loop)
+
+
+def executed():
+    found = {}
+    for entry in entries.values():
+        found[entry.name] = found.get(entry.name, 0) + entry.calls
+    return found
+
+
+def test_the_bits_do_not_depend_on_the_threads(monkeypatch):
+    monkeypatch.setattr(rows.threads, "PARALLEL", 1)
+    monkeypatch.setattr(rows.threads, "PIECE", 512)
+    x = np.random.default_rng(0).normal(size=(60, 70)).astype(np.float32)
+    for name in PARAMS:
+        for axes in ((0,), (1,)):
+            node, y = node_of(name, x, axes)
+            found = []
+            for count in (1, 3, 3):
+                monkeypatch.setattr(rows.config, "threads", count)
+                found.append(rows.pull(node, np.array(y))[0][0].tobytes())
+            assert found[0] == found[1] == found[2]
+
+
+def test_other_options_go_to_the_rule():
     x = np.random.default_rng(0).normal(size=(3, 4))
     before = len(entries)
-    assert not check("softmax", x, (0,))
-    assert not check("var", x, (0,))
     node, y = node_of("max", x, (1,))
     node.params = node.params | {"initial": 0.0}
     assert not rows.pull(node, y)[1]
+    deep = np.random.default_rng(0).normal(size=(2, 3, 2, 3, 2))
+    assert not check("var", deep, (0, 2, 4))
     assert len(entries) == before
+
+
+def test_long_columns_are_as_accurate_as_short_ones():
+    x = np.random.default_rng(0).normal(size=(300_000, 2)).astype(np.float32)
+    node, _ = node_of("var", x + np.float32(100), (0,))
+    (found,), own = rows.pull(node, np.ones(2, np.float32))
+    assert own
+    wide = (x + np.float32(100)).astype(np.float64)
+    exact = 2 * (wide - wide.mean(0)) / (len(x) - 1)
+    assert np.max(np.abs(found - exact)) < 300 * np.finfo(np.float32).eps / len(x)
 
 
 def test_long_rows_are_as_accurate_as_short_ones():

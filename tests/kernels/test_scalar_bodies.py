@@ -155,6 +155,21 @@ def test_layouts_and_broadcasting(name, data):
         check(name, xs, np.asarray(g), wanted)
 
 
+@pytest.mark.parametrize(
+    "shapes",
+    [[(3, 4, 5), (3, 1, 5)], [(3, 1, 5), (4, 1)], [(3, 4, 5), (4, 5)], [(3, 1, 1), (1, 4, 5)]],
+)
+@pytest.mark.usefixtures("always")
+def test_every_way_of_repeating_takes_the_kernel(shapes):
+    rng = np.random.default_rng(0)
+    for name in ("multiply", "divide", "maximum", "power"):
+        xs = [rng.uniform(0.5, 1.5, s) for s in shapes]
+        _, z = node_of(name, xs, [True, True])
+        for g in (rng.normal(size=z.shape), np.broadcast_to(rng.normal(size=(3, 1, 5)), z.shape)):
+            for wanted in ([True, True], [True, False], [False, True]):
+                assert check(name, xs, g, wanted)
+
+
 @pytest.mark.parametrize("number", [2.5, 3, np.float64(0.5)])
 @pytest.mark.usefixtures("always")
 def test_numbers_as_operands(number):

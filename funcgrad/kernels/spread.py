@@ -1,0 +1,38 @@
+"""Cotangents that are views which repeat their elements, as arrays of their own.
+
+The backward pass of `sum` and `mean` repeats a cotangent along the reduced axes: a view, which
+costs nothing and which kernels read as what it is. It is written out at the end, if it is a result.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from funcgrad.kernels import memory
+from funcgrad.kernels.choice import FEWEST, entry_of
+from funcgrad.kernels.elementwise import FLOATS, execute
+from funcgrad.kernels.operands import arrange
+
+__all__ = ["written_out"]
+
+ndarray = np.ndarray
+
+
+def written_out(c: ndarray[Any, Any]) -> ndarray[Any, Any]:
+    """A copy of `c` that nobody else has."""
+    if c.size < FEWEST or c.dtype not in FLOATS or 0 not in c.strides:
+        return c.copy()
+    out = memory.empty(c.shape, c.dtype)
+    arranged = arrange(c, (), ())
+    assert arranged is not None
+    rows, columns = arranged.rows, arranged.columns
+    entry = entry_of("spread", f"{c.dtype.char} {arranged.kinds} f")
+    arguments = [*arranged.arguments, out.reshape(rows, columns)]
+    if not entry.taken(c.size) or not execute(entry, rows, columns, arguments, False):
+        start = perf_counter()
+        np.copyto(out, c)
+        entry.spent(start)
+    return out
