@@ -4,7 +4,8 @@ Two thirds of the time of an operation on a million numbers go into page faults.
 an array of the same shape and dtype that it has handed out before, once nothing else refers to it:
 the reference count says so. A view, a tensor, a memoryview or another library that shows the memory
 holds a reference, and so does the user who keeps a result; such an array is not taken. What no one
-has asked for in a while is let go of first. It imports config and NumPy.
+has asked for in a while is let go of first. It imports config, NumPy, and `algebra`, through which
+the operations below this room get their memory.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from typing import Any
 import numpy as np
 
 from funcgrad.config import config
+from funcgrad.core.algebra import algebra
 
 __all__ = ["SMALLEST", "clear", "empty", "held"]
 
 ndarray = np.ndarray
-SMALLEST = 1 << 17  # bytes; the C library keeps what is smaller
+SMALLEST = 1 << 16  # bytes; the C library keeps what is smaller
+PROBES = 64  # arrays that are looked at before a new one is made
 _boxed = [object()]
 ALONE = getrefcount(_boxed[0])  # as counted of what only a list holds
 # Without the interpreter's lock a count says nothing.
@@ -31,8 +34,34 @@ COUNTED = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 Key = tuple[tuple[int, ...], Any, str]
 _lock = threading.Lock()
-_arrays: OrderedDict[Key, list[ndarray[Any, Any]]] = OrderedDict()
+_arrays: OrderedDict[Key, Known] = OrderedDict()
 _bytes = 0
+
+
+class Known:
+    """The arrays of one shape, and the one that was handed out last.
+
+    The next free one is most often that (a temporary result), or the one before it (the results of
+    a pass that were let go of together), so the search goes down from there.
+    """
+
+    __slots__ = ("arrays", "last")
+
+    def __init__(self) -> None:
+        self.arrays: list[ndarray[Any, Any]] = []
+        self.last = 0
+
+    def free(self) -> int:
+        """Where an array lies that nobody has; -1 if none was found."""
+        arrays, k = self.arrays, self.last
+        count = len(arrays)
+        for _ in range(min(count, PROBES)):
+            if k >= count or k < 0:
+                k = count - 1
+            if getrefcount(arrays[k]) == ALONE:
+                return k
+            k -= 1
+        return -1
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any], order: Any = "C") -> ndarray[Any, Any]:
@@ -48,32 +77,35 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any], order: Any = "C") -> nda
     with _lock:
         known = _arrays.get(key)
         if known is None:
-            known = _arrays[key] = []
+            known = _arrays[key] = Known()
         else:
             _arrays.move_to_end(key)
-            for k in range(len(known) - 1, -1, -1):  # the last one is most likely in the cache
-                if getrefcount(known[k]) == ALONE:
-                    x = known[k]
-                    if x.shape == shape and x.flags.writeable and x.dtype == dtype:
-                        return x
-                    del known[k]  # somebody has changed its form
-                    _bytes -= size
-                    del x
+            while (k := known.free()) >= 0:
+                x = known.arrays[k]
+                if x.shape == shape and x.flags.writeable and x.dtype == dtype:
+                    known.last = k
+                    return x
+                del known.arrays[k], x  # somebody has changed its form
+                _bytes -= size
         x = np.empty(shape, dtype, order)
-        known.append(x)
+        known.last = len(known.arrays)
+        known.arrays.append(x)
         _bytes += size
         if _bytes > limit:
             _bytes = _shrink(_bytes, limit)
         return x
 
 
+algebra.empty = empty
+
+
 def _shrink(total: int, limit: int) -> int:
     """Let go of arrays, those of the longest unused shape first; the bytes that remain."""
     for key in list(_arrays):
-        known = _arrays[key]
-        while known and total > limit:
-            total -= known.pop(0).nbytes
-        if known:
+        arrays = _arrays[key].arrays
+        while arrays and total > limit:
+            total -= arrays.pop(0).nbytes
+        if arrays:
             break
         del _arrays[key]
     return total

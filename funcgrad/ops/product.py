@@ -24,6 +24,9 @@ from funcgrad.ops.arithmetic import cast, conjugate, multiply
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import flat, lies_in_c_order, moveaxis, reshape, swap_last, transpose
 
+ndarray = np.ndarray
+LARGE = 1 << 13  # elements of a product: below it fits into memory that the C library keeps
+
 
 def _result_dtype(*types: ArrayType) -> Any:
     return np.result_type(*(t.dtype for t in types))
@@ -52,7 +55,8 @@ def _full_cotangent(g: Array, x_rank: int, y_rank: int) -> Array:
     return reshape(g, shape)
 
 
-def _matmul_x(g: Array, x: ArrayType, y: Array) -> Array:
+def matmul_left(g: Array, x: ArrayType, y: Array) -> Array:
+    """The cotangent of the left operand, of which only the type counts."""
     wide = _full_cotangent(g, x.ndim, type_of(y).ndim)
     c = matmul(wide, swap_last(_column(y)))
     if x.ndim == 1:
@@ -60,7 +64,8 @@ def _matmul_x(g: Array, x: ArrayType, y: Array) -> Array:
     return algebra.conform(c, x)
 
 
-def _matmul_y(g: Array, x: Array, y: ArrayType) -> Array:
+def matmul_right(g: Array, x: Array, y: ArrayType) -> Array:
+    """The cotangent of the right operand, of which only the type counts."""
     wide = _full_cotangent(g, type_of(x).ndim, y.ndim)
     c = matmul(swap_last(_row(x)), wide)
     if y.ndim == 1:
@@ -112,10 +117,23 @@ def _pairs(*shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> list[Sample]:
     return out
 
 
+def _matmul(x: Any, y: Any, out: Any = None) -> Any:
+    """NumPy's product, whose large results lie in memory that has been used before."""
+    if (
+        out is None
+        and type(x) is type(y) is ndarray
+        and x.ndim == y.ndim == 2
+        and x.dtype is y.dtype
+        and x.shape[0] * y.shape[1] >= LARGE
+    ):
+        return np.matmul(x, y, out=algebra.empty((x.shape[0], y.shape[1]), x.dtype))
+    return np.matmul(x, y, out=out)
+
+
 MATMUL = multilinear(
     "matmul",
-    np.matmul,
-    (_matmul_x, _matmul_y),
+    _matmul,
+    (matmul_left, matmul_right),
     _matmul_type,
     _matmul_batch,
     sample=lambda: _pairs(

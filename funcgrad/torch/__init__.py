@@ -52,10 +52,12 @@ from funcgrad.torch.modes import no_grad as no_grad
 from funcgrad.torch.modes import set_grad_enabled as set_grad_enabled
 from funcgrad.torch.operations import operators as _operators
 from funcgrad.torch.operations.activations import *  # noqa: F403
+from funcgrad.torch.operations.added import *  # noqa: F403
 from funcgrad.torch.operations.arithmetic import *  # noqa: F403
 from funcgrad.torch.operations.arranging import *  # noqa: F403
 from funcgrad.torch.operations.asking import *  # noqa: F403
 from funcgrad.torch.operations.axes import *  # noqa: F403
+from funcgrad.torch.operations.chains import *  # noqa: F403
 from funcgrad.torch.operations.choosing import *  # noqa: F403
 from funcgrad.torch.operations.comparison import *  # noqa: F403
 from funcgrad.torch.operations.complexes import *  # noqa: F403
@@ -66,6 +68,7 @@ from funcgrad.torch.operations.covariance import *  # noqa: F403
 from funcgrad.torch.operations.creation import *  # noqa: F403
 from funcgrad.torch.operations.cumulative import *  # noqa: F403
 from funcgrad.torch.operations.differences import *  # noqa: F403
+from funcgrad.torch.operations.einsum import *  # noqa: F403
 from funcgrad.torch.operations.elementary import *  # noqa: F403
 from funcgrad.torch.operations.extrema import *  # noqa: F403
 from funcgrad.torch.operations.gathering import *  # noqa: F403

@@ -1,7 +1,8 @@
 """``torch.linalg``: linear algebra under PyTorch's newer names."""
 
+from funcgrad.torch.operations.chains import matrix_power, multi_dot
 from funcgrad.torch.operations.contraction import linalg_cross as cross
-from funcgrad.torch.operations.contraction import matrix_power, multi_dot, vecdot
+from funcgrad.torch.operations.contraction import vecdot
 from funcgrad.torch.operations.linear_algebra import (
     LinAlgError,
     det,

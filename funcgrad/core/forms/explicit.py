@@ -63,7 +63,10 @@ class Explicit(Primitive):
             g = tuple(
                 algebra.zeros(t) if c is None else c for c, t in zip(g, node.outputs, strict=True)
             )
-        return self.pull(g, node.saved[0], node.saved[1:], needs, node.params)
+        xs = node.saved[1:]
+        if node.fix is not None:
+            xs = [t if x is None else x for x, t in zip(xs, node.fix, strict=True)]
+        return self.pull(g, node.saved[0], xs, needs, node.params)
 
     def pull(
         self, g: Any, y: Any, xs: Sequence[Array], needs: Sequence[bool], params: Params
@@ -155,8 +158,9 @@ def explicit(
         so that batching adds one in front.
     vjp : callable or sequence of callable, optional
         ``vjp[i](g, y, *xs, **params)`` is the cotangent of operand `i`, None in its place where
-        there is none. A single callable returns those of all operands, and is told by the keyword
-        `needs` which of them are asked for. With several outputs `g` and `y` are tuples.
+        there is none. Of an operand whose name begins with "_" only the `ArrayType` is kept. A
+        single callable returns those of all operands, and is told by the keyword `needs` which of
+        them are asked for. With several outputs `g` and `y` are tuples.
     jvp : callable, optional
         ``jvp(y, xs, ts, **params)``, the tangent of the output(s); a tangent in `ts` that is None
         is zero.

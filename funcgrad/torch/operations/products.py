@@ -1,4 +1,4 @@
-"""Products of matrices and vectors: of two, and added to a third tensor.
+"""Products of matrices and vectors.
 
 `matmul` takes the way of PyTorch, so that its graph is PyTorch's: the larger operand is folded to a
 matrix where the other has at most two dimensions, else both are expanded to batches. Where nothing
@@ -15,16 +15,13 @@ import numpy as np
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import product
-from funcgrad.ops.sums import sum as sum_
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations import arithmetic, axes, reshaping
 from funcgrad.torch.operations.common import (
-    NodeClass,
     boxed,
     computed,
-    inplace,
     install,
     into,
     method,
@@ -34,13 +31,10 @@ from funcgrad.torch.operations.common import (
     traced,
 )
 from funcgrad.torch.operations.converting import contiguous
-from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, number
+from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
 from funcgrad.torch.operations.recorded import refuse_kinds
 
-__all__ = [
-    "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "dot", "ger", "inner", "matmul", "mm",
-    "mv", "outer", "vdot",
-]  # fmt: skip
+__all__ = ["bmm", "dot", "ger", "inner", "matmul", "mm", "mv", "outer", "vdot"]
 
 Shape = tuple[int, ...]
 
@@ -99,7 +93,7 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 VDOT_OPERATION = Composite("vdot", lambda x, y: product.matmul(a.conjugate(x), y))
 
 
-def _check_matrix(x: Array, what: str) -> None:
+def check_matrix(x: Array, what: str) -> None:
     if len(shape_of(x)) != 2:
         raise RuntimeError(f"{what} must be a matrix")
 
@@ -112,16 +106,16 @@ def _refuse_bool(x: Array) -> None:
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices."""
     x, y = content(input, "mm"), content(mat2, "mm", "mat2", 2)
-    _check_matrix(x, "self")
-    _check_matrix(y, "mat2")
-    _check_inner(shape_of(x), shape_of(y))
+    check_matrix(x, "self")
+    check_matrix(y, "mat2")
+    check_inner(shape_of(x), shape_of(y))
     _same_dtype(x, y)
     _refuse_bool(x)
     result = boxed(computed(product.matmul, x, y), MM)
     return result if out is None else into(out, result, "mm")
 
 
-def _check_inner(left: Shape, right: Shape) -> None:
+def check_inner(left: Shape, right: Shape) -> None:
     if left[1] != right[0]:
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({left[0]}x{left[1]} and "
@@ -133,14 +127,14 @@ def _check_inner(left: Shape, right: Shape) -> None:
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of a matrix and a vector."""
     x, y = content(input, "mv"), content(vec, "mv", "vec", 2)
-    _check_matrix_vector(shape_of(x), shape_of(y), 1)
+    check_matrix_vector(shape_of(x), shape_of(y), 1)
     _same_dtype(x, y)
     _refuse_bool(x)
     result = boxed(computed(product.matmul, x, y), MV)
     return result if out is None else into(out, result, "mv")
 
 
-def _check_matrix_vector(mat: Shape, vec: Shape, added: int) -> None:
+def check_matrix_vector(mat: Shape, vec: Shape, added: int) -> None:
     if not vec:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if len(mat) != 2 or len(vec) != 1:
@@ -153,7 +147,7 @@ def _check_matrix_vector(mat: Shape, vec: Shape, added: int) -> None:
         )
 
 
-def _check_batches(x: Array, y: Array) -> None:
+def check_batches(x: Array, y: Array) -> None:
     for c, name in ((x, "batch1"), (y, "batch2")):
         if len(shape_of(c)) != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
@@ -172,7 +166,7 @@ def _check_batches(x: Array, y: Array) -> None:
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of two batches of matrices."""
     x, y = content(input, "bmm"), content(mat2, "bmm", "mat2", 2)
-    _check_batches(x, y)
+    check_batches(x, y)
     refuse_kinds("baddbmm_with_gemm", "b", x)
     result = boxed(computed(product.matmul, x, y), BMM)
     return result if out is None else into(out, result, "bmm")
@@ -319,96 +313,3 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
             )
         result = tensordot(input, other, ([-1], [-1]))
     return result if out is None else into(out, result, "inner")
-
-
-# ------------------------------------------------------------------------- added to a tensor
-
-
-def _combined(input: Array, product_: Array, beta: Any, alpha: Any) -> Array:
-    scaled = product_ if alpha == 1 else a.multiply(product_, alpha)
-    if beta == 0:  # NaN of the input does not count
-        return a.add(scaled, np.zeros((), dtype_of(scaled))[()])
-    return a.add(input if beta == 1 else a.multiply(input, beta), scaled)
-
-
-def _added(
-    name: str, multiply: Any, node: NodeClass, arguments: tuple[str, str], check: Any, result: Any
-) -> Any:
-    """``beta * input + alpha * product`` as one operation, its method and in-place method.
-
-    `result` gives the shape of the product, to which the input is expanded.
-    """
-
-    def compute(x: Array, y: Array, z: Array, beta: Any, alpha: Any) -> Array:
-        return _combined(x, multiply(y, z), beta, alpha)
-
-    operation = Composite(name, compute)
-
-    def function(
-        input: Tensor, first: Tensor, second: Tensor, *, beta: Any = 1, alpha: Any = 1,
-        out: Tensor | None = None,
-    ) -> Tensor:  # fmt: skip
-        x = content(input, name)
-        y = content(first, name, arguments[0], 2)
-        z = content(second, name, arguments[1], 3)
-        check(y, z)
-        _check_added(x, z, "mat2")
-        _check_added(x, y, "mat1")
-        shape = result(shape_of(y), shape_of(z))
-        if shape_of(x) not in (shape, shape[1:]):
-            axes.expand(input.detach(), shape)  # for its error
-        kind = dtype_of(x)
-        beta = beta if type(beta) is int and beta == 1 else number(beta, kind)
-        alpha = alpha if type(alpha) is int and alpha == 1 else number(alpha, kind)
-        found = computed(operation, x, y, z, beta=beta, alpha=alpha)
-        sum_of_both = boxed(found, node)
-        return sum_of_both if out is None else into(out, sum_of_both, name)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"``beta * input + alpha * ({arguments[0]} @ {arguments[1]})``."
-    install(**{name: function, f"{name}_": inplace(function, f"{name}_")})
-    return function
-
-
-def _check_added(x: Array, y: Array, name: str) -> None:
-    if dtype_of(x) != dtype_of(y):
-        first, second = (dtypes.scalar_name(kind_of(c)) for c in (x, y))
-        raise RuntimeError(
-            f"self and {name} must have the same dtype, but got {first} and {second}"
-        )
-
-
-def _check_mm(y: Array, z: Array) -> None:
-    _check_matrix(y, "mat1")
-    _check_matrix(z, "mat2")
-    _check_inner(shape_of(y), shape_of(z))
-
-
-def _check_outer(y: Array, z: Array) -> None:
-    if len(shape_of(y)) != 1 or len(shape_of(z)) != 1:
-        raise RuntimeError(
-            f"addr: Expected 1-D arguments, but got {len(shape_of(y))}-D and {len(shape_of(z))}-D"
-        )
-
-
-addmm = _added(
-    "addmm", product.matmul, named("AddmmBackward0", "", "", "mat1", "mat2"), ("mat1", "mat2"),
-    _check_mm, lambda y, z: (y[0], z[1]),
-)  # fmt: skip
-addmv = _added(
-    "addmv", product.matmul, named("AddmvBackward0", "", "", "mat", "vec"), ("mat", "vec"),
-    lambda y, z: _check_matrix_vector(shape_of(y), shape_of(z), 1), lambda y, z: (y[0],),
-)  # fmt: skip
-addr = _added(
-    "addr", product.outer, named("AddrBackward0", "", "", "vec1", "vec2"), ("vec1", "vec2"),
-    _check_outer, lambda y, z: (y[0], z[0]),
-)  # fmt: skip
-baddbmm = _added(
-    "baddbmm", product.matmul, named("BaddbmmBackward0", "", "", "batch1", "batch2"),
-    ("batch1", "batch2"), _check_batches, lambda y, z: (*y[:2], z[2]),
-)  # fmt: skip
-addbmm = _added(
-    "addbmm", lambda y, z: sum_(product.matmul(y, z), 0),
-    named("AddbmmBackward0", "", "", "batch1", "batch2"), ("batch1", "batch2"), _check_batches,
-    lambda y, z: (y[1], z[2]),
-)  # fmt: skip

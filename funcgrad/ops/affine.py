@@ -1,0 +1,130 @@
+"""`addmm`: a matrix product added to an array, both scaled. It stands on products and arithmetic.
+
+As one primitive it is one node of a tape; the compiler takes it apart, so that the sum is fused
+with what follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.algebra import algebra
+from funcgrad.core.forms import Explicit, align, explicit
+from funcgrad.core.primitive import Params, Sample
+from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.ops.arithmetic import add, multiply
+from funcgrad.ops.product import MATMUL, matmul, matmul_left, matmul_right
+from funcgrad.ops.samples import draw
+from funcgrad.ops.shape import swap_last
+
+__all__ = ["ADDMM", "addmm", "combined", "composed"]
+
+
+def _scaled(x: Array, factor: Any) -> Array:
+    return x if factor == 1 else multiply(x, factor)
+
+
+def combined(x: Array, product: Array, beta: Any, alpha: Any) -> Array:
+    """``beta * x + alpha * product``."""
+    scaled = _scaled(product, alpha)
+    if beta != 0:
+        return add(_scaled(x, beta), scaled)
+    kinds = type_of(x), type_of(scaled)  # a NaN of `x` does not count
+    shape = np.broadcast_shapes(*(kind.shape for kind in kinds))
+    dtype = np.result_type(*(kind.dtype for kind in kinds))
+    return add(algebra.broadcast(scaled, shape, dtype), dtype.type(0))
+
+
+def composed(x: Array, a: Array, b: Array, *, beta: Any, alpha: Any) -> Array:
+    """`addmm` in simpler operations, for the compiler."""
+    return combined(x, matmul(a, b), beta, alpha)
+
+
+def _addmm(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+    out = MATMUL.impl(a, b)
+    if type(out) is np.ndarray and beta == alpha == 1 and x.dtype is out.dtype:
+        out += x
+        return out
+    return combined(x, out, beta, alpha)
+
+
+def _type(x: ArrayType, a: ArrayType, b: ArrayType, *, beta: Any, alpha: Any) -> ArrayType:
+    product = MATMUL.type_rule((a, b), {})
+    shape = np.broadcast_shapes(x.shape, product.shape)
+    return ArrayType(shape, np.result_type(x.dtype, product.dtype))
+
+
+def _pull_x(g: Any, _y: Any, _x: Any, _a: Any, _b: Any, *, beta: Any, alpha: Any) -> Array:
+    return algebra.zeros(_x) if beta == 0 else algebra.conform(_scaled(g, beta), _x)
+
+
+def _pull_a(g: Any, _y: Any, _x: Any, _a: Any, b: Any, *, beta: Any, alpha: Any) -> Array:
+    return matmul_left(_scaled(g, alpha), _a, b)
+
+
+def _pull_b(g: Any, _y: Any, _x: Any, a: Any, _b: Any, *, beta: Any, alpha: Any) -> Array:
+    wide = _scaled(g, alpha)
+    if len(_b.shape) != 2 or type_of(a).ndim != 2:
+        return matmul_right(wide, a, _b)
+    # most often `b` is a transposed weight, whose own cotangent so lies in C order
+    return algebra.conform(swap_last(matmul(swap_last(wide), a)), _b)
+
+
+def _push(y: Any, xs: Sequence[Any], ts: Sequence[Any], *, beta: Any, alpha: Any) -> Array:
+    kind = type_of(y)
+    terms = [] if ts[0] is None or beta == 0 else [_scaled(ts[0], beta)]
+    terms += [_scaled(matmul(ts[1], xs[2]), alpha)] if ts[1] is not None else []
+    terms += [_scaled(matmul(xs[1], ts[2]), alpha)] if ts[2] is not None else []
+    if not terms:
+        return algebra.zeros(kind)
+    total = terms[0]
+    for term in terms[1:]:
+        total = add(total, term)
+    return algebra.broadcast(total, kind.shape, kind.dtype)
+
+
+def _batch(size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
+    x, a, b = xs
+    lanes = any(batched[1:])
+    product = MATMUL.batch(size, (a, b), batched[1:], {}) if lanes else matmul(a, b)
+    x, product = align((x, product), (batched[0], lanes))
+    return combined(x, product, params["beta"], params["alpha"])
+
+
+def _samples() -> list[Sample]:
+    def case(x: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Sample:
+        return Sample((x, a, b), {"beta": beta, "alpha": alpha})
+
+    x, a, b = draw((2,), seed=2), draw((3, 4)), draw((4, 2), seed=1)
+    return [
+        case(x, a, b),
+        case(draw((3, 2), seed=2), a, draw((2, 4), seed=1).T, 0.5, -2.0),
+        case(draw((3, 1), seed=2), a, b, 0.0, 1.0),
+        case(np.float64(0.5), a, draw((4,), seed=1)),
+        case(x, draw((2, 3, 4)), b),
+        case(x.astype(np.float32), a.astype(np.float32), b.astype(np.float32)),
+        case(x.astype(np.float32), a, b),
+        case(x + 0.5j, a + 1j * draw((3, 4), seed=3), b),
+        case(x, draw((0, 4)), b),
+        case(x, draw((3, 0)), draw((0, 2))),
+    ]
+
+
+ADDMM: Explicit = explicit(
+    "addmm",
+    _addmm,
+    type_rule=_type,
+    vjp=(_pull_x, _pull_a, _pull_b),
+    jvp=_push,
+    batch=_batch,
+    sample=_samples,
+)
+
+
+def addmm(x: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Array:
+    """``beta * x + alpha * (a @ b)``."""
+    return bind(ADDMM, (operand(x), operand(a), operand(b)), {"beta": beta, "alpha": alpha})
