@@ -12,10 +12,13 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.ops.activation
+import funcgrad.ops.affine
 import funcgrad.ops.bessel
 import funcgrad.ops.gamma
 import funcgrad.ops.logcumsumexp
+import funcgrad.ops.losses
 import funcgrad.ops.normal
+import funcgrad.ops.normalization
 import funcgrad.ops.order
 import funcgrad.ops.softmax
 from funcgrad.core.tracer import bind, type_of

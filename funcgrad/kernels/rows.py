@@ -34,9 +34,9 @@ NAMES = {
     "std": "std_backward",
     "prod": "prod_backward",
     "norm": "norm_backward",
-    "torch.layer_norm": "layer_norm_backward",
+    "layer_norm": "layer_norm_backward",
 }
-WHOLE = frozenset(("softmax", "log_softmax", "torch.layer_norm"))  # as large as their operand
+WHOLE = frozenset(("softmax", "log_softmax", "layer_norm"))  # as large as their operand
 
 
 def pull(node: Any, g: Any) -> tuple[Sequence[Array | None], bool]:
@@ -72,7 +72,7 @@ def _plain(node: Any, g: Any) -> bool:
     for x in (g, *node.saved):
         if x is not None and (not isinstance(x, (ndarray, np.floating)) or x.dtype != dtype):
             return False
-    return node.prim.name == "torch.layer_norm" or len(node.saved) == 2
+    return node.prim.name == "layer_norm" or len(node.saved) == 2
 
 
 class Work(NamedTuple):
@@ -87,7 +87,7 @@ class Work(NamedTuple):
 
 def _prepared(node: Any, g: Any) -> Work | None:
     """What the kernel is to be called with; None if it cannot be."""
-    if node.prim.name == "torch.layer_norm":
+    if node.prim.name == "layer_norm":
         return _layer_norm(node, g)
     name, params, kind = node.prim.name, node.params, node.fix[0]
     axes = (params["axis"],) if "axis" in params else params["axes"]
@@ -141,7 +141,7 @@ def _letters(dtype: np.dtype[Any], arguments: Sequence[Any]) -> str:
 def _run(entry: Entry, node: Any, work: Work) -> list[Any] | None:
     arguments, out, groups = work.arguments, work.out, work.groups
     function, size = entry.function, node.fix[0].size
-    ranges = node.prim.name != "torch.layer_norm"  # whose groups add into the same elements
+    ranges = node.prim.name != "layer_norm"  # whose groups add into the same elements
     alone = size < threads.PARALLEL or groups == 1 or config.threads == 1
     if alone or not entry.calls or function is None or not ranges:
         if not entry.run(*((0, groups) if ranges else ()), *arguments):

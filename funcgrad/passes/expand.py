@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from builtins import max as larger
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Atom, Equation, Graph
+from funcgrad.ops import affine, losses, normalization
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops.graded import MAX, MIN, PROD
 from funcgrad.ops.reduction import extent
@@ -209,6 +211,11 @@ def _log_softmax(e: Equation) -> Body | None:
     return body if _native(e) else None
 
 
+def _stated(composed: Body) -> Callable[[Equation], Body]:
+    """Of a primitive that says by itself what it is made of."""
+    return lambda e: partial(composed, **e.params)
+
+
 BODIES: dict[str, Callable[[Equation], Body | None]] = {
     "sum": _sum,
     "sum_from": _sum_from,
@@ -221,4 +228,9 @@ BODIES: dict[str, Callable[[Equation], Body | None]] = {
     "norm": _norm,
     "softmax": _softmax,
     "log_softmax": _log_softmax,
+    "addmm": _stated(affine.composed),
+    "squared_error": _stated(losses.squared_error_composed),
+    "nll_loss": _stated(losses.nll_loss_composed),
+    "layer_norm": _stated(normalization.layer_norm_composed),
+    "nll_scatter": _stated(losses.nll_scatter_composed),
 }

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.types import Array
-from funcgrad.kernels import FEWEST, ROWS
 from funcgrad.torch.versions import FREED, Version
 from funcgrad.transforms.node import Cotangents, LeafNode, OpNode, PickNode, new, seq
 
@@ -190,8 +189,7 @@ class GradNode(NodeFace, OpNode):
     def pull_quick(self, cts: Cotangents, g: Any) -> None:
         inner = getattr(self, "inner", None)
         prim: Any = self.prim
-        large = prim.name in ROWS and self.fix[0].size >= FEWEST
-        if inner is None or inner.saved is not self.saved or large:
+        if inner is None or inner.saved is not self.saved:
             super().pull_quick(cts, g)
         else:
             self.send(cts, prim.vjp(self, g, quick=True))

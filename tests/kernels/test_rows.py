@@ -10,7 +10,7 @@ from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.core.types import type_of_raw
 from funcgrad.kernels import rows, write_reductions
 from funcgrad.kernels.choice import entries
-from funcgrad.torch.nn.functional.normalization import LAYER_NORM
+from funcgrad.ops.normalization import LAYER_NORM
 from funcgrad.transforms.node import OpNode
 
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 2.0]

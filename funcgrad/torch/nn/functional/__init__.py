@@ -32,6 +32,11 @@ from funcgrad.torch.nn.functional.activation import (
     threshold,
     threshold_,
 )
+from funcgrad.torch.nn.functional.binary import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    soft_margin_loss,
+)
 from funcgrad.torch.nn.functional.classification import (
     cross_entropy,
     nll_loss,
@@ -49,25 +54,24 @@ from funcgrad.torch.nn.functional.linear import (
     one_hot,
 )
 from funcgrad.torch.nn.functional.loss import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
     cosine_embedding_loss,
     gaussian_nll_loss,
     hinge_embedding_loss,
-    huber_loss,
     kl_div,
-    l1_loss,
     margin_ranking_loss,
-    mse_loss,
     poisson_nll_loss,
-    smooth_l1_loss,
-    soft_margin_loss,
     triplet_margin_loss,
 )
 from funcgrad.torch.nn.functional.normalization import (
     dropout,
     layer_norm,
     rms_norm,
+)
+from funcgrad.torch.nn.functional.regression import (
+    huber_loss,
+    l1_loss,
+    mse_loss,
+    smooth_l1_loss,
 )
 from funcgrad.torch.nn.functional.softmax import (
     gumbel_softmax,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,12 @@ import numpy as np
 from funcgrad.core.tracer import concrete, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
-from funcgrad.ops import index, sums
-from funcgrad.ops import shape as shapes
+from funcgrad.ops import index, losses, sums
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.modes import modes
-from funcgrad.torch.nn.functional.common import by_number, reduction_of, widened
+from funcgrad.torch.nn.functional.common import by_number, narrow_or, reduction_of, widened
 from funcgrad.torch.nn.functional.softmax import log_softmax
 from funcgrad.torch.operations.common import boxed, computed, named, shape_of
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
@@ -29,43 +27,23 @@ __all__ = ["cross_entropy", "nll_loss"]
 Shape = tuple[int, ...]
 
 
-def _negative_log_likelihood(
-    x: Array, target: Array, *weight: Array, reduction: str, ignore: int
-) -> Array:
-    """`x` is (C), (N, C) or (N, C, H, W); the target has no classes."""
-    shape = shape_of(x)
-    rows = math.prod(shape) // shape[0 if len(shape) == 1 else 1] if 0 not in shape else 0
-    classes = shape[0] if len(shape) == 1 else shape[1]
-    if len(shape) == 4:
-        x = shapes.transpose(x, (0, 2, 3, 1))
-    x, flat = shapes.reshape(x, (rows, classes)), shapes.reshape(target, (rows,))
-    dtype = dtype_of(x)
-    if not weight and isinstance(flat, np.ndarray) and not (flat == ignore).any():
-        loss, count = a.negative(index.gather(x, np.arange(rows), flat)), dtype.type(rows)
-    else:
-        loss, w = _weighted(x, flat, weight, ignore)
-        count = sums.sum(w)
-    if reduction == "none":
-        return shapes.reshape(loss, shape_of(target))
-    total = sums.sum(loss)
-    return total if reduction == "sum" else a.divide(total, count)
-
-
-def _weighted(x: Array, target: Array, weight: Sequence[Array], ignore: int) -> tuple[Array, Array]:
-    """The loss of each row, and its weight: 0 for the class that does not count."""
+def _weighted_loss(x: Array, target: Array, weight: Array, reduction: str, ignore: int) -> Array:
+    """The loss of each row by its weight, which is 0 for the class that does not count."""
     zero = dtype_of(x).type(0)
     kept = a.not_equal(target, ignore)
-    safe = a.where(kept, target, 0)
-    picked = index.gather(x, np.arange(shape_of(x)[0]), safe)
-    w = a.where(kept, index.gather(weight[0], safe), zero) if weight else a.cast(kept, zero.dtype)
-    return a.where(kept, a.negative(a.multiply(picked, w)), zero), w
+    w = a.where(kept, index.gather(weight, a.where(kept, target, 0)), zero)
+    loss = a.where(kept, a.multiply(losses.nll_loss(x, target, "none", ignore), w), zero)
+    if reduction == "none":
+        return loss
+    total = sums.sum(loss)
+    return total if reduction == "sum" else a.divide(total, sums.sum(w))
 
 
 # the target and the weight are never differentiated
-NLL = Composite("nll_loss", widened(_negative_log_likelihood), fixed=1)
-NLL_WEIGHTED = Composite("weighted_nll_loss", widened(_negative_log_likelihood), fixed=2)
-NLL_NODE = named("NllLossBackward0", "", "self", "target", "weight")
-NLL_2D_NODE = named("NllLoss2DBackward0", "", "self", "target", "weight")
+NLL = narrow_or("nll_loss", losses.nll_loss, fixed=1)
+NLL_WEIGHTED = Composite("weighted_nll_loss", widened(_weighted_loss), fixed=2)
+NLL_NODE = named("NllLossBackward0", "", "self", "target", "weight", shown=(0,))
+NLL_2D_NODE = named("NllLoss2DBackward0", "", "self", "target", "weight", shown=(0,))
 
 
 def _check_target(x: Shape, target: Array, ignore: int) -> None:
@@ -78,9 +56,12 @@ def _check_target(x: Shape, target: Array, ignore: int) -> None:
     bounded(target, 0, classes - 1, ignore)
     if concrete(target):
         given = np.asarray(value(target))
-        bad = (given != ignore) & ((given < 0) | (given >= classes))
-        if bad.any():
-            raise IndexError(f"Target {given[bad].flat[0]} is out of bounds.")
+        if given.size and (
+            np.minimum.reduce(given, None) < 0 or np.maximum.reduce(given, None) >= classes
+        ):
+            bad = (given != ignore) & ((given < 0) | (given >= classes))
+            if bad.any():
+                raise IndexError(f"Target {given[bad].flat[0]} is out of bounds.")
 
 
 def _check_shapes(x: Shape, target: Shape) -> None:

@@ -10,9 +10,11 @@ import numpy as np
 
 from funcgrad.core.tracer import bind
 from funcgrad.core.types import Array
+from funcgrad.ops import sums
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
 from funcgrad.torch.nodes import GradNode
 from funcgrad.torch.operations.common import boxed, computed, mismatch, named
 from funcgrad.torch.operations.promotion import content, dtype_of
@@ -26,6 +28,9 @@ __all__ = [
     "by_number",
     "constant",
     "inplace",
+    "narrow_or",
+    "reduced",
+    "reduced_tensor",
     "reduction_of",
     "renamed",
     "widened",
@@ -48,6 +53,16 @@ def widened(core: Callable[..., Any]) -> Callable[..., Any]:
             return core(*xs, **params)
         wide = [cast(x, SINGLE) if dtype_of(x) == HALF else x for x in xs]
         return cast(core(*wide, **params), HALF)
+
+    return function
+
+
+def narrow_or(name: str, core: Callable[..., Any], fixed: int = 0) -> Callable[..., Any]:
+    """`core`, a primitive: one node; for half precision one with the casts around it."""
+    half = Composite(name, widened(core), fixed=fixed)
+
+    def function(*xs: Any, **params: Any) -> Any:
+        return (half if dtype_of(xs[0]) == HALF else core)(*xs, **params)
 
     return function
 
@@ -106,6 +121,19 @@ def renamed(x: Tensor, name: str, *saved: str, shown: tuple[int, ...] | None = N
 def by_number(x: Tensor, name: str) -> Tensor:
     """Give the node of `x` the name that PyTorch's C++ gives an operation with a number."""
     return renamed(x, f"{name}Backward1", "", "", "other", shown=(0,))
+
+
+def reduced(x: Array, reduction: str) -> Array:
+    """An operand of the core, reduced."""
+    if reduction == "none":
+        return x
+    return sums.mean(x) if reduction == "mean" else sums.sum(x)
+
+
+def reduced_tensor(x: Tensor, reduction: str) -> Tensor:
+    """A tensor, reduced."""
+    out: Tensor = x if reduction == "none" else x.mean() if reduction == "mean" else x.sum()
+    return out
 
 
 def reduction_of(

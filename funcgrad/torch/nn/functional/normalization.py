@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from funcgrad.core.types import Array
-from funcgrad.ops import arithmetic as a
-from funcgrad.ops import sums
+from funcgrad.ops import normalization
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.composite import Composite
-from funcgrad.torch.nn.functional.common import by_number, widened
+from funcgrad.torch.nn.functional.common import by_number, narrow_or
 from funcgrad.torch.operations.common import boxed, computed, named, shape_of
 from funcgrad.torch.operations.creation import empty
 from funcgrad.torch.operations.promotion import content, dtype_of
@@ -20,18 +17,7 @@ from funcgrad.torch.writing import check_writable, write
 __all__ = ["dropout", "layer_norm", "rms_norm"]
 
 
-def _layer_norm(
-    x: Array, w: Array, b: Array, axes: tuple[int, ...], eps: float, scaled: bool, moved: bool
-) -> Array:
-    centred = a.subtract(x, sums.mean(x, axes, keepdims=True))
-    variance = sums.mean(a.multiply(centred, centred), axes, keepdims=True)
-    y = a.multiply(centred, a.reciprocal(a.sqrt(a.add(variance, eps))))
-    if scaled:
-        y = a.multiply(y, w)
-    return a.add(y, b) if moved else y
-
-
-LAYER_NORM = Composite("layer_norm", widened(_layer_norm))
+LAYER_NORM = narrow_or("layer_norm", normalization.layer_norm)
 LAYER_NORM_NODE = named("NativeLayerNormBackward0", "", "input", "weight", "bias")
 
 

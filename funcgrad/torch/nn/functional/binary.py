@@ -1,0 +1,158 @@
+"""Losses of binary classification."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from funcgrad.core.tracer import concrete, value
+from funcgrad.core.types import Array
+from funcgrad.ops import arithmetic as a
+from funcgrad.ops import transcendental as t
+from funcgrad.torch import dtypes
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
+from funcgrad.torch.nn.functional.activation import log_sigmoid
+from funcgrad.torch.nn.functional.common import constant, reduced, reduction_of, widened
+from funcgrad.torch.operations.common import boxed, computed, named
+from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, promoted
+from funcgrad.torch.staged import bounded
+
+__all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "soft_margin_loss"]
+
+LIMIT = -100.0  # of the logarithms, as PyTorch has it
+NEARLY = float(
+    np.float32(1e-12)
+)  # below this p(1 - p) the derivative is cut off, as PyTorch has it
+
+
+def _binary_entropy(p: Array, y: Array, *weight: Array, reduction: str) -> Array:
+    log_p = t.log(p)
+    log_q = t.log1p(a.negative(p))
+    low_p, low_q = a.less(log_p, LIMIT), a.less(log_q, LIMIT)
+    log_p, log_q = a.where(low_p, LIMIT, log_p), a.where(low_q, LIMIT, log_q)
+    loss = a.subtract(a.multiply(a.subtract(y, 1.0), log_q), a.multiply(y, log_p))
+    spread = a.multiply(a.subtract(1.0, p), p)
+    sharp = a.less(spread, NEARLY)
+    # there the derivative is (p - y) / NEARLY: that of this parabola, whose value is taken away
+    half = a.subtract(a.multiply(a.multiply(p, p), 0.5), a.multiply(p, constant(y)))
+    parabola = a.divide(half, NEARLY)
+    flat = a.add(constant(loss), a.subtract(parabola, constant(parabola)))
+    loss = a.where(sharp, flat, loss)
+    if weight:
+        loss = a.multiply(loss, weight[0])
+    return reduced(loss, reduction)
+
+
+BCE = Composite("binary_cross_entropy", widened(_binary_entropy))
+BCE_NODE = named("BinaryCrossEntropyBackward0", "", "self", "target", "weight", shown=(0, 1))
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The cross entropy of probabilities: ``-y log(p) - (1 - y) log(1 - p)``.
+
+    The logarithms are limited to -100 and ``p (1 - p)`` in the derivative to 1e-12, as in PyTorch.
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    p, y = content(input, "binary_cross_entropy"), content(target, "binary_cross_entropy", "target")
+    if target.size() != input.size():
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input size "
+            f"({input.size()}) is deprecated. Please ensure they have the same size."
+        )
+    if dtype_of(p) != dtype_of(y):
+        raise RuntimeError(
+            f"Found dtype {dtypes.scalar_name(kind_of(y))} but expected "
+            f"{dtypes.scalar_name(kind_of(p))}"
+        )
+    for x, what in ((p, "input"), (y, "target")):
+        bounded(x, 0, 1)
+        if concrete(x):
+            v = value(x)
+            if not ((v >= 0) & (v <= 1)).all():
+                raise RuntimeError(f"all elements of {what} should be between 0 and 1")
+    weights = () if weight is None else (content(weight, "binary_cross_entropy", "weight", 3),)
+    return boxed(computed(BCE, p, y, *weights, reduction=reduction), BCE_NODE)
+
+
+def _binary_entropy_of_logits(
+    x: Array, y: Array, *more: Array, weighted: bool, reduction: str
+) -> Array:
+    left = a.multiply(a.subtract(1.0, y), x)
+    logs = log_sigmoid(x)
+    if len(more) > weighted:  # the weight of the positive class
+        factor = a.add(a.multiply(a.subtract(more[-1], 1.0), y), 1.0)
+        logs = a.multiply(factor, logs)
+        left = a.subtract(left, logs)
+    else:
+        left = a.subtract(left, logs)
+    return reduced(a.multiply(left, more[0]) if weighted else left, reduction)
+
+
+BCE_LOGITS = Composite("binary_cross_entropy_with_logits", widened(_binary_entropy_of_logits))
+BCE_LOGITS_NODE = named("BinaryCrossEntropyWithLogitsBackward0", "", "self", "target", shown=(0, 1))
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """`binary_cross_entropy` of ``sigmoid(input)``, without overflow.
+
+    Parameters
+    ----------
+    input, target : Tensor
+        Logits and probabilities of one shape.
+    weight : Tensor, optional
+        Of each element, broadcast.
+    pos_weight : Tensor, optional
+        Of the positive class, broadcast.
+    """
+    name = "binary_cross_entropy_with_logits"
+    reduction = reduction_of(reduction, size_average, reduce)
+    x, y = content(input, name), content(target, name, "target", 2)
+    if target.size() != input.size():
+        raise ValueError(
+            f"Target size ({target.size()}) must be the same as input size ({input.size()})"
+        )
+    if dtype_of(y).kind not in "f":
+        raise RuntimeError(
+            f"result type {dtypes.scalar_name(kind_of(x))} can't be cast to the desired output "
+            f"type {dtypes.scalar_name(kind_of(y))}"
+        )
+    given = [w for w in (weight, pos_weight) if w is not None]
+    xs = promoted(name, input, target, *given)
+    out = computed(BCE_LOGITS, *xs, weighted=weight is not None, reduction=reduction)
+    return boxed(out, BCE_LOGITS_NODE)
+
+
+def _soft_margin(x: Array, y: Array, reduction: str) -> Array:
+    return reduced(a.negative(log_sigmoid(a.multiply(x, y))), reduction)
+
+
+SOFT_MARGIN = Composite("soft_margin_loss", widened(_soft_margin))
+SOFT_MARGIN_NODE = named("SoftMarginLossBackward0", "", "self", "target", shown=(0,))
+
+
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``log(1 + exp(-y x))`` for targets of -1 and 1."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    x, y = promoted("soft_margin_loss", input, target.detach())
+    return boxed(computed(SOFT_MARGIN, x, y, reduction=reduction), SOFT_MARGIN_NODE)
