@@ -104,8 +104,8 @@ class _Writer:
         flags = f"{x}.flags.c_contiguous and {x}.flags.aligned"
         if v in self.places.reused.values():  # what others read must not change with it
             self.names["overlap"] = _overlap
-            others = ", ".join(other for other in self.leaves.values() if other != x)
-            flags += f" and {x}.flags.writeable and not overlap({x}, ({others},))"
+            others = "".join(f"{other}, " for other in self.leaves.values() if other != x)
+            flags += f" and {x}.flags.writeable and not overlap({x}, ({others}))"
         self.add(f"if not ({flags}):")
         self.add(f"    {name} = {x}.copy('C')")
 

@@ -10,11 +10,21 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-__all__ = ["Array", "ArrayType", "is_inexact", "promote", "type_of_raw"]
+__all__ = ["Array", "ArrayType", "broadcast_shapes", "is_inexact", "promote", "type_of_raw"]
 
 # A NumPy array, a NumPy scalar, a Python number or a traced value. Python's type system cannot
 # say "whatever behaves as an array", so the operations are typed with this name.
 Array: TypeAlias = Any
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """NumPy's, which takes no more than 32 axes, of as many as its arrays may have."""
+    rank = max(map(len, shapes), default=0)
+    if rank <= 32:
+        return np.broadcast_shapes(*shapes)
+    whole = [(1,) * (rank - len(s)) + tuple(s) for s in shapes]
+    lead = np.broadcast_shapes(*(s[: rank - 32] for s in whole))
+    return lead + np.broadcast_shapes(*(s[rank - 32 :] for s in whole))
 
 
 class ArrayType(NamedTuple):

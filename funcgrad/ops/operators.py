@@ -242,6 +242,7 @@ def _int(self: Any) -> int:
 
 
 def _cut(what: str, self: Any) -> TracerConversionError:
+    _concrete(self, f"the number for {what}")  # where there is none, a constant is not either
     return TracerConversionError(
         located(
             f"{what} of a traced value of type {type_of(self.content())} would cut its gradient; "
@@ -310,7 +311,9 @@ def _repr(self: Any) -> str:
 
 
 def _format(self: Any, spec: str) -> str:
-    return format(value(self.content()) if concrete(self) else repr(self), spec)
+    if not spec and not concrete(self):
+        return repr(self)
+    return format(_concrete(self, f"the text {spec!r}"), spec)
 
 
 BINARY: dict[str, Any] = {

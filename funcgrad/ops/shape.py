@@ -17,7 +17,7 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Linear, linear
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import Tracer, bind, concrete, operand, type_of, value
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, broadcast_shapes
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.samples import draw
@@ -293,7 +293,7 @@ def stack(xs: Sequence[Array], axis: int = 0) -> Array:
     if not any(isinstance(x, Tracer) for x in xs):
         return np.stack([np.asarray(x) for x in xs], axis)
     xs = [operand(x) for x in xs]
-    shape = np.broadcast_shapes(*(type_of(x).shape for x in xs))
+    shape = broadcast_shapes(*(type_of(x).shape for x in xs))
     if any(type_of(x).shape != shape for x in xs):
         raise ValueError("all input arrays must have the same shape")
     whole = (*shape[:axis], 1, *shape[axis:])

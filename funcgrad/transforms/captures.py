@@ -16,6 +16,8 @@ import functools
 import sys
 import sysconfig
 import types
+from array import array
+from collections import UserDict, UserList, deque
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
@@ -26,6 +28,7 @@ from funcgrad.compile.watch import Array as Content
 from funcgrad.core.tracer import Operand, Tracer, type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.transforms.checksum import checksum
+from funcgrad.transforms.draws import GENERATORS
 from funcgrad.transforms.guard import is_frozen
 
 __all__ = ["Captures", "capture"]
@@ -59,6 +62,7 @@ class Captures:
         self.labels: list[tuple[str, ...]] = []  # where each part of the key was found
         self.path: list[str] = []
         self.array_paths: list[tuple[str, ...]] = []
+        self.generators: list[Any] = []  # of random numbers
         self.traced = False
         self.seen: dict[int, Any] = {}
         self.watched = True
@@ -195,8 +199,16 @@ def _visit(x: Any, found: Captures) -> None:
         _visit(x.__self__, found)
     elif isinstance(x, types.FunctionType):
         _visit_function(x, found)
-    elif isinstance(x, (list, tuple, set, frozenset, dict)):
+    elif isinstance(x, (list, tuple, set, frozenset, dict, deque)):
         _visit_container(x, found)
+    elif isinstance(x, (bytearray, memoryview, array)):
+        found.add((type(x), bytes(x)))
+        found.watched = False
+    elif isinstance(x, (UserDict, UserList)):
+        found.watched = False
+        _visit(x.data, found)
+    elif isinstance(x, GENERATORS):
+        found.generators.append(x)
     elif isinstance(x, types.ModuleType):
         if not _in_library(x.__name__, found):
             _visit_attributes(vars(x), found, found.names & vars(x).keys())

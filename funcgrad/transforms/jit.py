@@ -22,6 +22,7 @@ from funcgrad.transforms import native
 from funcgrad.transforms.arguments import leaves_of, name_of, own
 from funcgrad.transforms.call import call_graph
 from funcgrad.transforms.captures import Captures, capture
+from funcgrad.transforms.draws import Draws, warn
 from funcgrad.transforms.quick import Quick
 from funcgrad.transforms.report import Report
 from funcgrad.transforms.results import handed_back, unshared
@@ -261,7 +262,11 @@ class Jitted:
             dynamic, named = tree.unflatten(definition, xs)
             return self.fun(*Static.merge(static, dynamic), **named, **dict(static[1]))
 
+        draws = Draws(captures.generators)
         staged = _stage(flat, types, leaves, captures, name_of(self.fun))
+        if draws.happened():
+            warn(name_of(self.fun))
+            staged = staged._replace(reusable=False)
         kept = staged.reusable and not captures.traced
         self.tracings.add((dynamic, named), types, typed(static), captures, sizes, kept)
         if kept:
@@ -312,7 +317,8 @@ def jit(
 
     Notes
     -----
-    Side effects of `f` happen while it is traced, not on every call. A mask may select another
+    Side effects of `f` happen while it is traced, not on every call. Where it draws random numbers,
+    it is traced anew at every call, with a warning: draw outside. A mask may select another
     number of elements on another call: `f` is then traced anew, once for each number. A result
     without axes is a NumPy scalar, also where `f` itself gives an array.
 

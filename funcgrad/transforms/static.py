@@ -106,4 +106,16 @@ class Donated(Chosen):
 def typed(static: tuple[Any, ...]) -> Hashable:
     """Static values with their classes: 1, 1.0 and True are equal and not the same."""
     positional, by_name = static
-    return tuple((k, type(x), x) for k, x in (*positional, *by_name))
+    return tuple((k, type(x), _exactly(x)) for k, x in (*positional, *by_name))
+
+
+def _exactly(x: Any) -> Hashable:
+    """What is equal only for the same value: 0.0 and -0.0 are not, nor are (1,) and (True,)."""
+    if isinstance(x, (float, complex)):
+        return repr(x)
+    if type(x) is tuple:
+        return tuple((type(each), _exactly(each)) for each in x)
+    if type(x) is frozenset:
+        return frozenset((type(each), _exactly(each)) for each in x)
+    found: Hashable = x
+    return found

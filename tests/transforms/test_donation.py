@@ -181,3 +181,12 @@ def test_by_name_and_from_the_end():
             for _ in range(2):
                 x, y = copies(X, Y)
                 assert f(y=y, x=x) is y
+
+
+def test_the_only_argument():
+    f = fg.jit(lambda x: x * 2.0, donate_argnums=0)
+    x = np.arange(1000.0)
+    assert np.shares_memory(f(x), x)
+    np.testing.assert_array_equal(x, 2.0 * np.arange(1000.0))
+    x.flags.writeable = False
+    np.testing.assert_array_equal(f(x), 2.0 * x)

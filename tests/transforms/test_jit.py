@@ -1,5 +1,6 @@
 """jit: when it traces, what it remembers, and that captures are never stale."""
 
+import collections
 import itertools
 
 import numpy as np
@@ -278,3 +279,36 @@ def test_results_without_axes_are_scalars_in_every_call(f, x, backend, monkeypat
     for y in found:
         assert type(y) is np.asarray(x).dtype.type
         assert y == f(np.asarray(x))
+
+
+def test_static_values_are_told_apart_exactly():
+    f = fg.jit(lambda x, sign: np.copysign(x, sign), static_argnums=1)
+    assert f(2.0, 0.0) == 2.0 and f(2.0, -0.0) == -2.0
+    g = fg.jit(lambda x, n: x * (10.0 if n[0] is True else n[0]), static_argnums=1)
+    assert [g(1.0, (True,)), g(1.0, (1,)), g(1.0, (1.0,))] == [10.0, 1.0, 1.0]
+
+
+def test_as_many_axes_as_arrays_have():
+    x = np.arange(2.0).reshape((1,) * 63 + (2,))
+
+    def f(x):
+        return np.sum(np.sin(x) * x, axis=tuple(range(10)))
+
+    slope = fg.grad(lambda x: np.sum(f(x)))
+    np.testing.assert_allclose(fg.jit(f)(x), f(x))
+    np.testing.assert_allclose(fg.jit(slope)(x), slope(x))
+
+
+@pytest.mark.parametrize("convert", [float, int, "{:.3f}".format, lambda x: range(x.astype(int))])
+def test_numbers_that_are_not_known_yet(convert):
+    with pytest.raises(fg.errors.AbstractValueError, match=r"static_argnums.*\n.*test_jit.py"):
+        fg.jit(convert)(2.0)
+
+
+def test_every_container_is_looked_at():
+    held = [collections.deque([2.0]), bytearray(b"\x02"), collections.UserList([2.0])]
+    for each in held:
+        f = fg.jit(lambda x, each=each: x * each[0])
+        assert f(1.0) == 2.0
+        each[0] = 3
+        assert f(1.0) == 3.0

@@ -11,7 +11,7 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.forms.shared import align, needed, union
 from funcgrad.core.primitive import Params, Primitive, Samples
 from funcgrad.core.tracer import EMPTY, Tracer, bind, operand, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, broadcast_shapes
 
 __all__ = [
     "UFUNCS",
@@ -85,7 +85,7 @@ class Elementwise(Primitive):
 
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> ArrayType:
         weak = self.keeps_weak and all(t.weak for t in types)
-        shape = np.broadcast_shapes(*(t.shape for t in types))
+        shape = broadcast_shapes(*(t.shape for t in types))
         wanted = tuple(t.dtype if weak else t.promotable() for t in types)
         if not weak and all(t.weak for t in types):
             wanted = tuple(t.dtype for t in types)

@@ -12,7 +12,7 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Elementwise, Op, bind2, elementwise, left, right
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import Operand, plain
-from funcgrad.core.types import Array, ArrayType, promote
+from funcgrad.core.types import Array, ArrayType, broadcast_shapes, promote
 from funcgrad.ops.samples import binary, draw, unary
 
 __all__ = [
@@ -65,7 +65,7 @@ class Scale(Elementwise):
 
     def type_rule(self, types: Any, params: Params) -> ArrayType:
         g, d = types
-        shape = np.broadcast_shapes(g.shape, d.shape)
+        shape = broadcast_shapes(g.shape, d.shape)
         promoted = promote(g, d)
         return ArrayType(shape, g.dtype if promoted.kind == g.dtype.kind else promoted)
 

@@ -10,7 +10,7 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Elementwise, Linear, align, linear
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, operand, type_of
-from funcgrad.core.types import Array, ArrayType, promote
+from funcgrad.core.types import Array, ArrayType, broadcast_shapes, promote
 from funcgrad.ops.arithmetic.basic import multiply
 from funcgrad.ops.samples import draw
 
@@ -41,7 +41,7 @@ def _where_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
 
 def _where_type(c: ArrayType, x: ArrayType, y: ArrayType) -> ArrayType:
     dtype = promote(x, y)
-    return ArrayType(np.broadcast_shapes(c.shape, x.shape, y.shape), dtype)
+    return ArrayType(broadcast_shapes(c.shape, x.shape, y.shape), dtype)
 
 
 WHERE: Linear = linear(
@@ -171,14 +171,14 @@ def imag(x: Any) -> Array:
 
 def _from_parts(re: Any, im: Any) -> Any:
     dtype = np.result_type(re, im, np.complex64)
-    out = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), dtype)
+    out = np.empty(broadcast_shapes(np.shape(re), np.shape(im)), dtype)
     out.real, out.imag = re, im
     return out[()]
 
 
 def _from_parts_type(re: ArrayType, im: ArrayType) -> ArrayType:
     dtype = np.result_type(re.dtype, im.dtype, np.complex64)
-    return ArrayType(np.broadcast_shapes(re.shape, im.shape), dtype)
+    return ArrayType(broadcast_shapes(re.shape, im.shape), dtype)
 
 
 def _from_parts_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
