@@ -61,9 +61,16 @@ class Rewriter:
         self._add(e)
         return e.outputs
 
+    def replaced(self, e: Equation) -> Equation:
+        """The equation on the values that stand for its operands."""
+        known = self.known
+        if known and any(a in known for a in e.inputs):
+            return e._replace(inputs=tuple(map(self.read, e.inputs)))
+        return e
+
     def keep(self, e: Equation) -> None:
         """The equation as it is, on the values that stand for its operands."""
-        self._add(e._replace(inputs=tuple(map(self.read, e.inputs))))
+        self._add(self.replaced(e))
 
     def _add(self, e: Equation) -> None:
         self.equations.append(e)
@@ -106,7 +113,7 @@ def rewrite(graph: Graph, rule: Rule) -> Graph:
     """
     r = Rewriter(graph)
     for e in graph.equations:
-        e = e._replace(inputs=tuple(map(r.read, e.inputs)))
+        e = r.replaced(e)
         r.here = e
         found = rule(r, e)
         if found is None:

@@ -304,7 +304,7 @@ def test_a_function_used_often_is_called():
     graph = fg.make_graph(fg.value_and_grad(f))(x)
     check(graph, x, ulp=4096)
     text = executable(graph).show()
-    assert "noinline" in text
+    assert "declare" in text and "define internal" not in text  # one copy for all kernels
     assert text.count("@funcgrad.sin.") > 12
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from funcgrad.compile import cache
+from funcgrad.compile.llvm.body import External
 from funcgrad.compile.llvm.mathematics import FUNCTIONS
 from funcgrad.compile.llvm.objects import Library
 from funcgrad.compile.llvm.pool import pool
@@ -65,9 +66,7 @@ class LLVM:
 
     def compile(self, kernels: Sequence[Kernel]) -> LLVMCode:
         module = print_module(kernels, host())
-        symbols = {
-            name: _shared(x.module, host()).address(name) for name, x in module.externals.items()
-        }
+        symbols = _addresses(module.externals.items(), host())
         linked = [f.module for f in module.foreign]
         symbols |= {name: address for f in module.foreign for name, address in f.symbols}
         return LLVMCode(cache.library(module.text + BATCH, linked=linked, symbols=symbols))
@@ -76,7 +75,11 @@ class LLVM:
         pool().run(address, arguments, chunks)
 
 
+def _addresses(called: Iterable[tuple[str, External]], target: Target) -> dict[str, int]:
+    return {name: _shared(x, target).address(name) for name, x in called}
+
+
 @functools.cache
-def _shared(text: str, target: Target) -> Library:
-    """A module that others call into: it stays for the life of the process."""
-    return cache.library(text, target=target)
+def _shared(x: External, target: Target) -> Library:
+    """A function that others call: it stays for the life of the process."""
+    return cache.library(x.module, symbols=_addresses(x.calls, target), target=target)

@@ -34,12 +34,14 @@ class External:
     declaration: str
     definition: str  # with internal linkage
     needs: tuple[str, ...]  # what the definition has declared
+    calls: tuple[tuple[str, External], ...] = ()  # by name: functions of the same kind
 
     @property
     def module(self) -> str:
         """The text of a module of its own."""
         definition = self.definition.replace("define internal", "define", 1)
-        return "\n".join([definition, *self.needs, ""])
+        called = [x.declaration for _, x in self.calls]
+        return "\n".join([definition, *self.needs, *called, ""])
 
 
 @dataclass
@@ -55,7 +57,10 @@ class Body:
 
     def enclose(self) -> None:
         """Define the external functions in the module itself."""
-        for name, external in self.externals.items():
+        waiting = list(self.externals.items())
+        while waiting:
+            name, external = waiting.pop()
             self.definitions[name] = external.definition
             self.declarations |= dict.fromkeys(external.needs)
+            waiting += external.calls
         self.externals = {}

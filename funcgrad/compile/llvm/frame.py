@@ -6,15 +6,15 @@ into the latter.
 
 from __future__ import annotations
 
-from collections import Counter
-
 from funcgrad.compile.llvm.body import Body, VectorTarget
 from funcgrad.compile.llvm.emit import Emitter, Value
+from funcgrad.compile.llvm.mathematics import FUNCTIONS
 from funcgrad.compile.loops import Carry, Const, Kernel, Let, statements
 
 __all__ = ["ELEMENTS", "SIZES", "Frame", "in_memory"]
 
 ELEMENTS = {"float64": "double", "float32": "float", "int64": "i64", "int32": "i32", "bool": "i1"}
+IN_REGISTERS = 8  # numbers that are kept in registers; more would only be spilled from them
 SIZES = {"double": 8, "float": 4, "i64": 8, "i32": 4, "i8": 1}
 
 
@@ -41,7 +41,9 @@ class Frame:
         self.lane_index = ""
         self.walked = ""  # the index of a loop that goes down columns, lanes side by side
         self.labels = 0
-        self.uses = Counter(s.op for s in statements(kernel.body) if isinstance(s, Let))
+        self.late: dict[str, tuple[int, str]] = {}  # numbers that are read where they are used
+        inner = [s.op for s in statements(kernel.body) if isinstance(s, Let)]
+        self.functions = sum(op in FUNCTIONS and op != "sqrt" for op in inner)
 
     def emitter(self, element: str = "double", lanes: int | None = None) -> Emitter:
         key = (element if element == "float" else "double", self.lanes if lanes is None else lanes)
@@ -73,7 +75,12 @@ class Frame:
         slots += [(n, "i64") for n in k.integers] + [(n, ELEMENTS[d]) for n, d in k.numbers]
         if k.requires:
             slots.append(("flag", "ptr"))
+        if len(k.numbers) > IN_REGISTERS:
+            places = {name: (n, element) for n, (name, element) in enumerate(slots)}
+            self.late = {n: places[n] for n, d in k.numbers if d.startswith("float")}
         for number, (name, element) in enumerate(slots):
+            if name in self.late:
+                continue
             self.line(f"%at.{name} = getelementptr i64, ptr %arguments, i64 {number}")
             self.line(f"%{name} = load {element}, ptr %at.{name}")
             if element == "ptr":
@@ -101,6 +108,10 @@ class Frame:
             return self.emitter().constant(x.value, ELEMENTS[x.dtype])
         if x == self.lane_index and self.lanes > 1:
             return self.emitter().binary("add", self.splat(self.known[x]), self.iota())
+        if x in self.late:
+            number, element = self.late[x]
+            at = self.single.new("ptr", f"getelementptr i64, ptr %arguments, i64 {number}")
+            return self.widened(self.single.new(element, f"load {element}, ptr {at}"))
         return self.widened(self.known[x])
 
     def widened(self, v: Value) -> Value:

@@ -191,9 +191,10 @@ class Nests(Access):
         self.hoist(s)
         outer, prefix = dict(self.known), dict(self.prefix)
         self.lanes = lanes
+        indices = _indices(s)
         for name in _free(s):
             v = outer.get(name)
-            if v is not None and v.emitter.lanes == 1 and name not in _indices(s):
+            if v is not None and v.emitter.lanes == 1 and name not in indices:
                 self.known[name] = self.splat(v)
         wide_end = self.splat(end) if masks else None
         self.lanes = 1

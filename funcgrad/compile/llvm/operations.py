@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from funcgrad.compile.foreign import FOREIGN, Foreign
 from funcgrad.compile.llvm.emit import Emitter, Value
 from funcgrad.compile.llvm.frame import ELEMENTS, Frame
-from funcgrad.compile.llvm.mathematics import FUNCTIONS, define, function_name
+from funcgrad.compile.llvm.mathematics import FUNCTIONS, external
 from funcgrad.compile.loops import Const, Let
 
 __all__ = ["ATTRIBUTES", "Operations"]
@@ -19,8 +19,9 @@ COMPARISONS = {
 ARITHMETIC = {"add": ("fadd", "add"), "sub": ("fsub", "sub"), "mul": ("fmul", "mul")}
 INTRINSICS = {"abs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint",
               "copysign": "copysign", "sqrt": "sqrt"}  # fmt: skip
-SHORT = ("sqrt",)
-WRITTEN_OUT = 4  # uses of a function in a kernel; with more the optimiser takes too long
+# Functions of the vector mathematics written out in a kernel. With more they are called: the copy
+# that all kernels share is built once, and a call costs about a tenth of what it calls.
+WRITTEN_OUT = 4
 ATTRIBUTES = '"prefer-vector-width"="512" nounwind'
 
 
@@ -32,7 +33,9 @@ class Operations(Frame):
         return self.lanes > 1 and s.dtype == "int64" and all(map(self.is_single, s.args))
 
     def is_single(self, x: str | Const) -> bool:
-        return isinstance(x, Const) or (x != self.lane_index and self.known[x].emitter.lanes == 1)
+        if isinstance(x, Const) or x in self.late:
+            return True
+        return x != self.lane_index and self.known[x].emitter.lanes == 1
 
     def size(self, s: Let) -> Value:
         around, self.lanes = self.lanes, 1
@@ -74,24 +77,11 @@ class Operations(Frame):
         return self.function(op, e, xs)
 
     def function(self, name: str, e: Emitter, xs: Sequence[Value]) -> Value:
-        """A function of the vector mathematics: written out, or called where it is used often."""
-        if self.uses[name] <= WRITTEN_OUT or name in SHORT:
+        """A function of the vector mathematics: written out, or called in kernels that use many."""
+        if self.functions <= WRITTEN_OUT:
             return FUNCTIONS[name](e, *xs)
-        symbol = function_name(name, e.element, e.lanes)
-        if symbol not in self.body.definitions:
-            attributes = f"{ATTRIBUTES} noinline"
-            made = define(
-                name,
-                e.element,
-                e.lanes,
-                self.target,
-                linkage="internal",
-                attributes=attributes,
-                enclose=False,  # another kernel of the module may call what this one calls
-            )
-            self.body.definitions.update(made.definitions)
-            self.body.declarations.update(made.declarations)
-            self.body.externals.update(made.externals)
+        symbol, made = external(name, e.element, e.lanes, self.target, f"{ATTRIBUTES} noinline")
+        self.body.externals[symbol] = made
         kind = e.type_of(e.element)
         return e.new(e.element, f"call {kind} @{symbol}({', '.join(x.typed for x in xs)})")
 

@@ -16,9 +16,22 @@ from funcgrad.compile.foreign import FOREIGN, Foreign
 from funcgrad.compile.llvm.body import Body, External, VectorTarget
 from funcgrad.compile.llvm.nests import Nests
 from funcgrad.compile.llvm.operations import ATTRIBUTES
-from funcgrad.compile.loops import Kernel, Let, statements
+from funcgrad.compile.loops import For, Kernel, Let, statements
 
 __all__ = ["Module", "foreign_of", "print_kernel", "print_module"]
+
+# Code is made in half the time where LLVM takes it as it is printed. That loses nothing where
+# there is no loop out of which it could move anything, and little where a loop is very long.
+PLAIN = " optnone noinline"
+LONG = 300
+
+
+def is_plain(kernel: Kernel) -> bool:
+    """Whether the code of a kernel is good enough as it is printed."""
+    inner = list(statements(kernel.body))
+    if foreign_of([kernel]):  # what is linked in has to be inlined
+        return False
+    return len(inner) > LONG or not any(isinstance(s, For) for s in inner)
 
 
 class Module(NamedTuple):
@@ -38,7 +51,8 @@ def print_module(kernels: Sequence[Kernel], target: VectorTarget) -> Module:
     definitions: dict[str, str] = {}
     externals: dict[str, External] = {}
     for k in kernels:
-        text, body = print_kernel(k, target)
+        attributes = f"{ATTRIBUTES}{PLAIN}" if is_plain(k) else ATTRIBUTES
+        text, body = print_kernel(k, target, attributes)
         body_texts.append(text)
         declarations.update(body.declarations)
         definitions.update(body.definitions)
@@ -54,9 +68,11 @@ def foreign_of(kernels: Sequence[Kernel]) -> tuple[Foreign, ...]:
     return tuple(FOREIGN[op] for op in dict.fromkeys(s.op for s in inner if s.op in FOREIGN))
 
 
-def print_kernel(kernel: Kernel, target: VectorTarget) -> tuple[str, Body]:
+def print_kernel(
+    kernel: Kernel, target: VectorTarget, attributes: str = ATTRIBUTES
+) -> tuple[str, Body]:
     """The function of a kernel, and what the module has to declare and define for it."""
     printer = Nests(kernel, target)
     printer.run()
-    head = f"define void @{kernel.name}(ptr %arguments, i64 %first, i64 %last) {ATTRIBUTES} {{"
+    head = f"define void @{kernel.name}(ptr %arguments, i64 %first, i64 %last) {attributes} {{"
     return "\n".join([head, "entry:", *printer.body.lines, "  ret void", "}"]), printer.body

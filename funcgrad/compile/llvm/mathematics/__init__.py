@@ -8,9 +8,10 @@ SciPy's; errors and speed stand in the manual's page on mathematics.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
-from funcgrad.compile.llvm.body import GENERIC, Body, VectorTarget
+from funcgrad.compile.llvm.body import GENERIC, Body, External, VectorTarget
 from funcgrad.compile.llvm.emit import Emitter, Value
 from funcgrad.compile.llvm.mathematics import (
     error,
@@ -23,7 +24,7 @@ from funcgrad.compile.llvm.mathematics import (
     trigonometric,
 )
 
-__all__ = ["ARITY", "FUNCTIONS", "define", "function_name"]
+__all__ = ["ARITY", "FUNCTIONS", "define", "external", "function_name"]
 
 FUNCTIONS: dict[str, Callable[..., Value]] = {
     "exp": exponential.exp,
@@ -93,3 +94,22 @@ def define(
     e.body.lines = []
     e.body.definitions[symbol] = f"define {linkage} {header} {attributes} {{\n{code}\n}}"
     return e.body
+
+
+@functools.cache
+def external(
+    name: str, element: str, lanes: int, target: VectorTarget, attributes: str
+) -> tuple[str, External]:
+    """The function for callers that share one copy of it: its symbol, and what it is."""
+    made = define(
+        name, element, lanes, target, linkage="internal", attributes=attributes, enclose=False
+    )
+    symbol = function_name(name, element, lanes)
+    kind = Emitter(element, lanes).type_of(element)
+    operands = ", ".join([kind] * ARITY[name])
+    return symbol, External(
+        f"declare {kind} @{symbol}({operands})",
+        made.definitions[symbol],
+        tuple(made.declarations),
+        tuple(made.externals.items()),
+    )
