@@ -17,6 +17,8 @@ class VectorTarget(Protocol):
     @property
     def vector_bits(self) -> int: ...
 
+    def __hash__(self) -> int: ...
+
 
 @dataclass(frozen=True)
 class _Generic:
