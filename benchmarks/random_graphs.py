@@ -24,6 +24,7 @@ import funcgrad as fg
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "compile"))
 import random_steps
+from derived import derived
 from native import check, check_jit
 from random_graphs import Program
 from test_random_graphs import loss
@@ -42,7 +43,7 @@ def usual(number: int) -> Iterator[Check]:
 
 def wide(number: int) -> Iterator[Check]:
     program = random_steps.Program(random.Random(number))
-    for name, (f, args) in random_steps.derived(program).items():
+    for name, (f, args) in derived(program).items():
         yield name, lambda f=f, args=args: check_jit(f, *args, ulp=1e5, size=1.0)
 
 

@@ -321,3 +321,23 @@ def test_a_function_is_called_in_one_kernel_and_written_out_in_another():
 def test_a_constant_without_axes_keeps_its_shape():
     _, zero = fg.jit(lambda x: (x, np.array(0.0)))(np.ones(2))
     assert np.shape(zero) == () and zero == 0.0
+
+
+def test_a_piece_without_elements_on_an_axis_of_one():
+    def f(x):
+        m = np.log1p(x * x)
+        n = np.fmax(m, x / (1 + x * x))
+        return np.sum(np.sin(np.concatenate([n, m, n[:0]])))
+
+    check(fg.make_graph(fg.grad(f))(np.ones(1, "f4")), np.ones(1, "f4"))
+
+
+def test_one_position_for_all_in_another_order_of_axes():
+    def f(x):
+        column = np.transpose(np.transpose(np.sin(x))[np.full(5, -4)])
+        total = fnp.zeros((3, 5))
+        fnp.add.at(total, np.arange(7) % 3, column)
+        return np.sum(np.sin(total)) + np.sum(np.sin(column))
+
+    x = draw(7, 6)
+    check(fg.make_graph(fg.grad(f))(x), x)
