@@ -34,6 +34,7 @@ def main() -> int:
             print(f"{name:15} {title}")
         return 0
     peers, missing = load(options.peers)
+    eager = [peer for peer in peers if peer.value_and_grad is not None]
     machine = {
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -50,13 +51,15 @@ def main() -> int:
     problems: dict[str, dict[str, str]] = {}
     for name in options.names:
         if name in WORKLOADS:
-            result = run(WORKLOADS[name], peers, options.repeat)
+            result = run(WORKLOADS[name], eager, options.repeat)
             results.append(result)
             problems[name] = result.problems
             print_result(result)
         else:
             title, unit, probe = PROBES[name]
-            probes[name], problems[name] = probe(peers, options.repeat)
+            probes[name], problems[name] = probe(
+                peers if name in COMPILED else eager, options.repeat
+            )
             print(f"\n{name}: {title}")
             for peer_name, value in probes[name].items():
                 bare = peer_name.startswith(("ratio", "target"))

@@ -1,4 +1,5 @@
-"""Compiled gradients side by side: `jit` of funcgrad, `jax.jit`, and torch as it comes.
+"""Compiled gradients side by side: `jit` of funcgrad, `jax.jit`, torch as it comes and compiled,
+PyTensor.
 
 Everybody has a process of its own with all cores, and arguments of its own class. The first call,
 which traces and compiles, is timed apart. Results have to agree.
@@ -100,7 +101,46 @@ def with_torch(work: Compiled, args: tuple[Any, ...]) -> Call:
     return call
 
 
-MAKERS = {"funcgrad": with_funcgrad, "jax": with_jax, "torch": with_torch}
+def with_torch_compile(work: Compiled, args: tuple[Any, ...]) -> Call:
+    import torch
+
+    own = [torch.tensor(a) for a in args]
+    f = torch.compile(partial(work.function, Names(torch, lambda x: x.detach(), torch=True)))
+    if work.derive != "gradient":
+        made = torch.compile(derived(torch.func, f, work))
+        return lambda: made(*own)
+    leaves = [own[k].requires_grad_() for k in work.which]
+
+    def call() -> Any:
+        value = f(*own)
+        return value.detach(), torch.autograd.grad(value, leaves)
+
+    return call
+
+
+def with_pytensor(work: Compiled, args: tuple[Any, ...]) -> Call:
+    import pytensor
+    import pytensor.tensor as pt
+
+    if work.derive != "gradient":
+        raise NotImplementedError("only gradients are written for PyTensor")
+    arrays = list(map(np.asarray, args))
+    inputs = [pt.tensor(dtype=str(a.dtype), shape=(None,) * a.ndim) for a in arrays]
+    names = Names(pt, pytensor.gradient.disconnected_grad)
+    value = work.function(names, *inputs)
+    gradients = pytensor.grad(value, [inputs[k] for k in work.which])
+    call = pytensor.function(inputs, [value, *gradients], on_unused_input="ignore")
+    call.trust_input = True
+    return lambda: call(*arrays)
+
+
+MAKERS = {
+    "funcgrad": with_funcgrad,
+    "jax": with_jax,
+    "torch": with_torch,
+    "torch-compile": with_torch_compile,
+    "pytensor": with_pytensor,
+}
 
 
 def flat(result: Any) -> list[Any]:

@@ -47,6 +47,7 @@ def takes(workload: Workload, peer: Peer) -> bool:
 
 
 def gradient_of(workload: Workload, peer: Peer) -> Gradient:
+    assert peer.value_and_grad is not None
     return peer.value_and_grad(lambda x: workload.function(peer.numpy, x))
 
 

@@ -1,17 +1,23 @@
 """The libraries that are compared, each behind one small interface: a namespace and a gradient.
 
-A library that is not installed is left out. Everybody computes in double precision and in eager
+A library that is not installed is left out; one may be installed for another interpreter
+(`elsewhere.py`). Everybody computes in double precision and in eager
 mode, takes a NumPy array or a Python number, and returns the value and the gradient as NumPy's.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from benchmarks.elsewhere import interpreter
 
 Function = Callable[[Any], Any]
 Gradient = Callable[[Any], tuple[Any, Any]]
@@ -24,7 +30,7 @@ class Peer:
     name: str
     version: str
     numpy: Any
-    value_and_grad: Callable[[Function], Gradient]
+    value_and_grad: Callable[[Function], Gradient] | None  # None: compiled workloads only
 
 
 def funcgrad() -> Peer:
@@ -92,6 +98,24 @@ def mygrad() -> Peer:
     return Peer("mygrad", importlib.metadata.version("mygrad"), mygrad, value_and_grad)
 
 
+def torch_compile() -> Peer:
+    import torch
+
+    if not (shutil.which("g++") or shutil.which("clang++")):
+        raise ImportError("torch.compile needs a C++ compiler")
+    return Peer("torch-compile", torch.__version__, None, None)
+
+
+def pytensor() -> Peer:
+    """In an environment of its own, or in this one."""
+    show = "import pytensor; print(pytensor.__version__)"
+    command = [interpreter("pytensor") or sys.executable, "-c", show]
+    run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode:
+        raise ImportError(run.stderr)
+    return Peer("pytensor", run.stdout.strip(), None, None)
+
+
 LOADERS: dict[str, Callable[[], Peer]] = {
     "funcgrad": funcgrad,
     "funcgrad-np": funcgrad_np,
@@ -99,6 +123,8 @@ LOADERS: dict[str, Callable[[], Peer]] = {
     "autograd": autograd,
     "jax": jax,
     "mygrad": mygrad,
+    "torch-compile": torch_compile,
+    "pytensor": pytensor,
 }
 
 

@@ -18,6 +18,8 @@ from statistics import median, quantiles
 from time import perf_counter, sleep
 from typing import Any
 
+from benchmarks.elsewhere import Elsewhere, interpreter
+
 __all__ = ["Call", "Outcome", "Timing", "race", "sample"]
 
 Call = Callable[[], Any]
@@ -113,8 +115,11 @@ def sample(call: Call) -> float:
 
 
 @functools.cache
-def process(name: str) -> ProcessPoolExecutor:
+def process(name: str) -> ProcessPoolExecutor | Elsewhere:
     """The process of one library; it ends with this one."""
+    other = interpreter(name)
+    if other is not None:
+        return Elsewhere(other)
     return ProcessPoolExecutor(1, mp_context=get_context("spawn"))
 
 
