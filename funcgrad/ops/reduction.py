@@ -33,7 +33,19 @@ def normalize_axes(axis: Axis, ndim: int) -> Axes:
         return tuple(range(ndim))
     if type(axis) is int:
         return (normalize_axis_index(axis, ndim),)
+    if type(axis) is tuple and _in_order(axis, ndim):
+        return axis
     return tuple(sorted(normalize_axis_tuple(axis, ndim)))
+
+
+def _in_order(axes: tuple[Any, ...], ndim: int) -> bool:
+    """Whether they are what they shall become, as those of the house's own rules are."""
+    last = -1
+    for a in axes:
+        if type(a) is not int or not last < a < ndim:
+            return False
+        last = a
+    return True
 
 
 def kept(shape: tuple[int, ...], axes: Axes) -> tuple[int, ...]:

@@ -38,21 +38,28 @@ from funcgrad.ops.transcendental import exp
 __all__ = ["log_softmax", "logsumexp", "softmax"]
 
 
-def _shifted(x: Any, axes: Any) -> Any:
-    most = np.max(x, axes, keepdims=True, initial=-np.inf)
-    return x - np.where(np.isfinite(most), most, 0).astype(x.dtype)
+def _shifted(x: Any, axis: int) -> Any:
+    most = np.maximum.reduce(x, axis, keepdims=True, initial=-np.inf)
+    finite = np.isfinite(most)
+    if not np.logical_and.reduce(finite, None):
+        most = np.where(finite, most, 0).astype(x.dtype)
+    return np.subtract(x, most)
 
 
 def _softmax(x: Any, axis: int) -> Any:
     with np.errstate(all="ignore"):
-        e = np.exp(_shifted(x, axis))
-        return e / np.sum(e, axis, keepdims=True)
+        e = _shifted(x, axis)
+        np.exp(e, e)
+        e /= np.add.reduce(e, axis, keepdims=True)
+        return e
 
 
 def _log_softmax(x: Any, axis: int) -> Any:
     with np.errstate(all="ignore"):
         d = _shifted(x, axis)
-        return d - np.log(np.sum(np.exp(d), axis, keepdims=True))
+        total = np.add.reduce(np.exp(d), axis, keepdims=True)
+        d -= np.log(total, total)
+        return d
 
 
 def _softmax_move(c: Any, y: Any, axis: int) -> Any:

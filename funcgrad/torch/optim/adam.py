@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.optim.optimizer import (
+from funcgrad.torch.optim.optimizer import Group, Optimizer
+from funcgrad.torch.optim.updates import (
     Array,
-    Group,
-    Optimizer,
     Writing,
     check_lr,
     counted,

@@ -8,10 +8,9 @@ import numpy as np
 
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.contents import as_array
-from funcgrad.torch.optim.optimizer import (
+from funcgrad.torch.optim.optimizer import Group, Optimizer
+from funcgrad.torch.optim.updates import (
     Array,
-    Group,
-    Optimizer,
     Writing,
     check_lr,
     check_not_negative,

@@ -12,14 +12,12 @@ import numpy as np
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.optim.line_search import Point, strong_wolfe
-from funcgrad.torch.optim.optimizer import (
+from funcgrad.torch.optim.optimizer import Closure, Optimizer, evaluated
+from funcgrad.torch.optim.updates import (
     Array,
-    Closure,
-    Optimizer,
     Writing,
     as_real,
     check_lr,
-    evaluated,
     number,
 )
 

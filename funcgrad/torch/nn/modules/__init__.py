@@ -28,13 +28,7 @@ from funcgrad.torch.nn.modules.activation import (
     Tanhshrink,
     Threshold,
 )
-from funcgrad.torch.nn.modules.container import (
-    ModuleDict,
-    ModuleList,
-    ParameterDict,
-    ParameterList,
-    Sequential,
-)
+from funcgrad.torch.nn.modules.container import ModuleDict, ModuleList, Sequential
 from funcgrad.torch.nn.modules.linear import (
     Bilinear,
     Embedding,
@@ -69,6 +63,7 @@ from funcgrad.torch.nn.modules.normalization import (
     LayerNorm,
     RMSNorm,
 )
+from funcgrad.torch.nn.modules.parameters import ParameterDict, ParameterList
 
 __all__ = [
     "BCELoss",
