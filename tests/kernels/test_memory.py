@@ -8,6 +8,7 @@ import pytest
 
 import funcgrad as fg
 from funcgrad.kernels import memory
+from funcgrad.ops import product
 
 SHAPE, DOUBLE = (1 << 15,), np.dtype(np.float64)
 
@@ -130,3 +131,18 @@ def test_a_cotangent_that_is_passed_in_is_not_changed():
     for _ in range(5):
         pull(g)
     np.testing.assert_array_equal(g, 1.0)
+
+
+def test_arrays_that_were_let_go_of_together_are_all_found_again():
+    many = [made() for _ in range(300)]
+    places = set(map(address, many))
+    del many
+    again = [made() for _ in range(300)]
+    assert set(map(address, again)) == places
+
+
+def test_large_products_lie_in_memory_used_before():
+    x = np.ones((200, 200))
+    first = address(product.MATMUL.impl(x, x))
+    assert address(product.MATMUL.impl(x, x)) == first
+    np.testing.assert_array_equal(product.MATMUL.impl(x, x), np.matmul(x, x))

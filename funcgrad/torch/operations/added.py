@@ -11,6 +11,7 @@ from funcgrad.ops.sums import sum as sum_
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.hot_linear import ADDMM_NODE
 from funcgrad.torch.operations import axes
 from funcgrad.torch.operations.common import (
     NodeClass,
@@ -97,7 +98,7 @@ def _composite(name: str, multiply: Any) -> Composite:
 
 
 addmm = _added(
-    affine.addmm, named("AddmmBackward0", "", "", "mat1", "mat2"), ("mat1", "mat2"), _check_mm,
+    affine.addmm, ADDMM_NODE, ("mat1", "mat2"), _check_mm,
     lambda y, z: (y[0], z[1]),
 )  # fmt: skip
 addmv = _added(
