@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.types import Array
+from funcgrad.torch.saved_parameters import read_parameter, shown_parameters
 from funcgrad.torch.versions import FREED, Version
 from funcgrad.transforms.node import Cotangents, LeafNode, OpNode, PickNode, new, seq
 
@@ -52,7 +53,7 @@ class Extra:
 
 # nodes that PyTorch writes by hand carry their C++ namespace
 WITHOUT_FORMULA = frozenset(
-    ("AccumulateGrad", "CopyBackwards", "CopySlices", "GraphRoot", "Identity")
+    ("AccumulateGrad", "CopyBackwards", "CopySlices", "GraphRoot", "Identity", "NotImplemented")
 )
 
 
@@ -156,7 +157,9 @@ class GradNode(NodeFace, OpNode):
     saved; `made` is the version of the saved output with its count.
     """
 
-    __slots__ = ("counts", "extra", "inner", "line", "made", "origins", "source", "tangents")
+    __slots__ = (
+        "counts", "extra", "inner", "line", "made", "origins", "source", "tangents", "told",
+    )  # fmt: skip
     extra: Extra | None
     origins: tuple[RootTracer | None, ...]
     counts: tuple[int, ...]
@@ -164,6 +167,7 @@ class GradNode(NodeFace, OpNode):
     line: Any  # in anomaly mode, where it was made
     tangents: tuple[int, Any]  # level and tangents of what is saved, where there are any
     source: tuple[Primitive, Sequence[Array], Params] | None  # what another primitive's node is for
+    told: dict[str, Any]  # what the operation was called with, see `saved_parameters`
     inner: Any  # of a composite: what its own operations have recorded, see `Composite.vjp`
     keeps: ClassVar[bool] = True  # whether there is anything to `release`
     saved_names: ClassVar[tuple[str, ...]] = ()
@@ -272,22 +276,32 @@ def node_class(
     """The class of the nodes of one operation.
 
     `saved_names` are PyTorch's names of the output and of each operand that it saves, with "" for
-    what it does not save; `shown` are the operands that count as its inputs (by default all that
-    can be differentiated), with -1 for an input that PyTorch counts and the core does not have.
+    what it does not save, and several for an output with parts; `shown` are the operands that count
+    as its inputs (by default all that can be differentiated), with -1 for an input that PyTorch
+    counts and the core does not have.
     """
     members: dict[str, Any] = {"__slots__": (), "saved_names": saved_names, "shown": shown}
     for slot, saved in enumerate(saved_names):
-        if saved:
-            for prefix, reader in (("_saved_", 0), ("_raw_saved_", 1)):
-                members[prefix + saved] = property(functools.partial(_read_saved, reader, slot))
+        several = saved.split()
+        for k, part in enumerate(several):
+            place = (slot, k) if len(several) > 1 else (slot, None)
+            members[f"_saved_{part}"] = property(functools.partial(_read_saved, *place))
+            if len(several) == 1:
+                members[f"_raw_saved_{part}"] = property(functools.partial(_read_raw, slot))
+    for parameter in shown_parameters(name):
+        members[f"_saved_{parameter}"] = property(functools.partial(read_parameter, parameter))
     return type(name, (GradNode,), members)
 
 
-SAVED_READERS: list[Callable[[Any, int], Any]] = []  # of ``_saved_self``, and of the raw one
+SAVED_READERS: list[Callable[..., Any]] = []  # of ``_saved_self``, and of the raw one
 
 
-def _read_saved(reader: int, slot: int, node: GradNode) -> Any:
-    return SAVED_READERS[reader](node, slot)
+def _read_saved(slot: int, k: int | None, node: GradNode) -> Any:
+    return SAVED_READERS[0](node, slot, k)
+
+
+def _read_raw(slot: int, node: GradNode) -> Any:
+    return SAVED_READERS[1](node, slot)
 
 
 def keep_quietly(node: GradNode, out: RootTracer | None) -> None:

@@ -22,6 +22,7 @@ from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.modes import modes, no_grad
 from funcgrad.torch.nodes import FIELDS, AccumulateGrad, GradNode, output_name, pick
 from funcgrad.torch.root import PACKING, ROOT, RootTracer, bare
+from funcgrad.torch.saved_parameters import READ_INDICES
 from funcgrad.torch.versions import FREED
 from funcgrad.transforms.api import vjp
 from funcgrad.transforms.node import new
@@ -359,10 +360,15 @@ def _without_history(node: GradNode, slot: int) -> Tensor:
     return out
 
 
-def saved_tensor(node: GradNode, slot: int) -> Any:
-    """What `node` saved of operand ``slot - 1``, or for 0 of its output, as a tensor."""
+def saved_tensor(node: GradNode, slot: int, part: int | None = None) -> Any:
+    """What `node` saved of operand ``slot - 1``, or for 0 of its output, as a tensor.
+
+    `part` is which of several outputs.
+    """
     check_saved(node)
     held = node.saved[slot]
+    if isinstance(held, tuple) and part is not None:
+        return box(ROOT.tracer(np.asarray(held[part]), pick(node, part)))
     if held is None or (not isinstance(held, (np.ndarray, np.generic, Packed))):
         return held
     parent = node.parents[slot - 1] if slot else node
@@ -375,3 +381,18 @@ def saved_tensor(node: GradNode, slot: int) -> Any:
     if origin is not None:
         return box(origin)
     return box(held if parent is None else ROOT.tracer(held, parent))
+
+
+def _saved_indices(node: GradNode) -> tuple[Tensor | None, ...]:
+    """The indices of an operation by arrays, with None for dimensions that are taken whole."""
+    check_saved(node)
+    first = 3 if type(node).__name__.startswith("IndexPut") else 2
+    arrays = node.saved[first:]
+    places = node.params.get("places", range(len(arrays)))
+    by_place = dict(zip(places, arrays, strict=True))
+    return tuple(
+        box(np.asarray(by_place[k])) if k in by_place else None for k in range(max(places) + 1)
+    )
+
+
+READ_INDICES.append(_saved_indices)

@@ -22,6 +22,7 @@ from funcgrad.torch.operations.common import (
     into,
     method,
     named,
+    told,
 )
 from funcgrad.torch.operations.promotion import (
     NUMBERS,
@@ -97,6 +98,8 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) ->
     """``input + alpha * other``."""
     x, y = pair("add", input, other)
     result = boxed(_combined(a.add, ADD_SCALED, x, y, alpha), ADD)
+    if alpha != 1:
+        told(result, alpha=alpha)
     return result if out is None else into(out, result, "add")
 
 
@@ -123,6 +126,8 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) ->
     _check_subtraction(input, other)
     x, y = pair("sub", input, other)
     result = boxed(_combined(a.subtract, SUB_SCALED, x, y, alpha), SUB)
+    if alpha != 1:
+        told(result, alpha=alpha)
     return result if out is None else into(out, result, "sub")
 
 
@@ -135,7 +140,7 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     _check_subtraction(input, other)
     x, y = pair("rsub", input, other)
     node = RSUB if isinstance(other, Tensor) else RSUB_NUMBER
-    return boxed(_combined(a.subtract, SUB_SCALED, y, x, alpha), node)
+    return told(boxed(_combined(a.subtract, SUB_SCALED, y, x, alpha), node), alpha=alpha)
 
 
 # ------------------------------------------------------------------- multiplication, division
@@ -404,6 +409,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) 
         refuse_kinds("lerp_kernel_scalar", "biu", x)
         w = number(weight, dtype_of(x))
         result = boxed(computed(LERP_NUMBER_OPERATION, x, y, weight=w), LERP_NUMBER)
+        told(result, weight=weight)
     return result if out is None else into(out, result, "lerp")
 
 
@@ -434,7 +440,7 @@ def addcmul(
     """``input + value * tensor1 * tensor2``."""
     x, y, z = promoted("addcmul", input, tensor1, tensor2)
     found = computed(ADDCMUL, x, y, z, value=number(value, dtype_of(x)))
-    result = boxed(found, ADDCMUL_NODE)
+    result = told(boxed(found, ADDCMUL_NODE), value=value)
     return result if out is None else into(out, result, "addcmul")
 
 
@@ -447,5 +453,5 @@ def addcdiv(
         raise RuntimeError(INTEGER_DIVISION)
     x, y, z = promoted("addcdiv", input, tensor1, tensor2)
     found = computed(ADDCDIV, x, y, z, value=number(value, dtype_of(x)))
-    result = boxed(found, ADDCDIV_NODE)
+    result = told(boxed(found, ADDCDIV_NODE), value=value)
     return result if out is None else into(out, result, "addcdiv")

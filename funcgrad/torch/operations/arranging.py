@@ -30,6 +30,7 @@ from funcgrad.torch.operations.common import (
     method,
     named,
     shape_of,
+    told,
 )
 from funcgrad.torch.operations.converting import clone, contiguous
 from funcgrad.torch.operations.parts import positioned
@@ -181,7 +182,8 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         raise RuntimeError(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
-    return boxed(positioned_copy(x, lambda v: np.rot90(v, k, plane)), named("Rot90Backward0"))
+    made = boxed(positioned_copy(x, lambda v: np.rot90(v, k, plane)), named("Rot90Backward0"))
+    return told(made, k=k, dims=plane)
 
 
 def positioned_copy(x: Array, read: Any) -> Array:
@@ -204,13 +206,13 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
             f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}"
         )
     if 0 in shape_of(x):
-        return boxed(copied(x), named("RollBackward0"))
+        return told(boxed(copied(x), named("RollBackward0")), shifts=by, dims=along)
     if along and not n:
         raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions")
     wrapped = tuple(axis_of(d, n) for d in along)
     moved = by if along else by[0]
     made = positioned_copy(x, lambda v: np.roll(v, moved, wrapped or None))
-    return boxed(made, named("RollBackward0"))
+    return told(boxed(made, named("RollBackward0")), shifts=by, dims=wrapped)
 
 
 # ------------------------------------------------------------------- diagonals and triangles
@@ -226,6 +228,7 @@ def _triangle(name: str, node: Any, lower: bool) -> Any:
         mask = np.tri(shape[-2], shape[-1], diagonal if lower else diagonal - 1, bool)
         zero = np.zeros((), dtype_of(x))[()]
         result = boxed(computed(where, mask if lower else ~mask, x, zero), node)
+        told(result, diagonal=diagonal)
         return result if out is None else into(out, result, name)
 
     function.__name__ = function.__qualname__ = name
@@ -291,6 +294,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
         return into(out, diag_embed(input, diagonal), "diag")
     made = positioned(x, lambda v: np.diagonal(v, diagonal))
     result = boxed(made, named("DiagonalBackward0_copy"))
+    told(result, offset=diagonal, dim1=0, dim2=1)
     return result if out is None else into(out, result, "diag")
 
 
@@ -325,7 +329,7 @@ install(fill_diagonal_=fill_diagonal_)
 # --------------------------------------------------------------------- parts that are replaced
 
 
-def _replaced(name: str, node: str, input: Tensor, src: Tensor, read: Any) -> Tensor:
+def _replaced(name: str, node: str, input: Tensor, src: Tensor, read: Any, **shown: Any) -> Tensor:
     """`input` with `src` in the place of the part that `read` gives."""
     x, v = content(input, name), content(src, name, "src", 2)
     shape = shape_of(x)
@@ -335,7 +339,8 @@ def _replaced(name: str, node: str, input: Tensor, src: Tensor, read: Any) -> Te
             "expected src to have a size equal to the slice of self. src size = "
             f"{list(shape_of(v))}, slice size = {list(np.shape(at))}"
         )
-    return boxed(computed(gathering.SET_AT, x, v, np.ascontiguousarray(at)), named(node))
+    made = boxed(computed(gathering.SET_AT, x, v, np.ascontiguousarray(at)), named(node))
+    return told(made, **shown)
 
 
 @method()
@@ -349,7 +354,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
             f"dimension {k}"
         )
     return _replaced("select_scatter", "SelectScatterBackward0", input, src,
-                     lambda v: v[(slice(None),) * k + (index,)])  # fmt: skip
+                     lambda v: v[(slice(None),) * k + (index,)], dim=k, index=index)  # fmt: skip
 
 
 @method()
@@ -360,7 +365,8 @@ def slice_scatter(
     """A copy in which a slice along a dimension is `src`."""
     k = axis_of(dim, input.ndim)
     return _replaced("slice_scatter", "SliceScatterBackward0", input, src,
-                     lambda v: v[(slice(None),) * k + (slice(start, end, step),)])  # fmt: skip
+                     lambda v: v[(slice(None),) * k + (slice(start, end, step),)],
+                     dim=k, start=start, end=end, step=step)  # fmt: skip
 
 
 @method()
@@ -369,7 +375,8 @@ def diagonal_scatter(
 ) -> Tensor:
     """A copy in which a diagonal is `src`."""
     return _replaced("diagonal_scatter", "DiagonalScatterBackward0", input, src,
-                     lambda v: np.diagonal(v, offset, dim1, dim2))  # fmt: skip
+                     lambda v: np.diagonal(v, offset, dim1, dim2),
+                     offset=offset, dim1=dim1, dim2=dim2)  # fmt: skip
 
 
 # -------------------------------------------------------------------------------------- grids

@@ -20,6 +20,7 @@ from funcgrad.torch.operations.common import (
     mismatch,
     numpy_names,
     shape_of,
+    told,
     warn_once,
 )
 from funcgrad.torch.operations.reshaping import content_shape, given
@@ -179,7 +180,8 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
         drop = tuple(k for k in sorted(axes) if n and shape[k] == 1)
         name = "SqueezeBackward2" if several else "SqueezeBackward1"
     new = tuple(s for k, s in enumerate(shape) if k not in drop)
-    return make_view(input, lambda v: np.squeeze(v, drop), lambda c: shapes.reshape(c, new), name)
+    made = make_view(input, lambda v: np.squeeze(v, drop), lambda c: shapes.reshape(c, new), name)
+    return made if dim is None else told(made, dim=axes if several else (*axes, 0)[0])
 
 
 def _squeeze(self: Tensor, *dim: Any) -> Tensor:

@@ -25,6 +25,7 @@ from funcgrad.torch.operations.common import (
     method,
     named,
     shape_of,
+    told,
 )
 from funcgrad.torch.operations.promotion import (
     NUMBERS,
@@ -116,7 +117,7 @@ def _clamp_numbers(x: Array, low: Any, high: Any) -> Array:
 
 
 CLAMP = Composite("clamp", _clamp)
-CLAMP_NODE = named("ClampBackward1", "", "self", shown=(2,))
+CLAMP_NODE = named("ClampBackward1", shown=(2,))
 
 
 def _clamp_node(low: bool, high: bool) -> NodeClass:
@@ -161,6 +162,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
         ends = iter(limits)
         low_, high_ = (None if b is None else next(ends) for b in (min, max))
         result = boxed(computed(_clamp_numbers, x, low=low_, high=high_), CLAMP_NODE)
+        told(result, min=min, max=max)
     return result if out is None else into(out, result, "clamp")
 
 
@@ -188,6 +190,7 @@ def _one_sided(name: str, argument: str, nodes: tuple[NodeClass, NodeClass]) -> 
         else:
             ends = (limit, None) if low else (None, limit)
             result = boxed(computed(_clamp_numbers, x, low=ends[0], high=ends[1]), nodes[0])
+            told(result, **{argument: bound})
         return result if out is None else into(out, result, name)
 
     function.__name__ = function.__qualname__ = name
@@ -199,14 +202,14 @@ def _one_sided(name: str, argument: str, nodes: tuple[NodeClass, NodeClass]) -> 
 clamp_min = _one_sided(
     "clamp_min", "min",
     (
-        named("ClampMinBackward0", "", "self", shown=(2,)),
+        named("ClampMinBackward0", shown=(2,)),
         named("ClampMinBackward1", "", "self", "min"),
     ),
 )  # fmt: skip
 clamp_max = _one_sided(
     "clamp_max", "max",
     (
-        named("ClampMaxBackward0", "", "self", shown=(2,)),
+        named("ClampMaxBackward0", shown=(2,)),
         named("ClampMaxBackward1", "", "self", "max"),
     ),
 )  # fmt: skip

@@ -19,6 +19,7 @@ from funcgrad.torch.operations.common import (
     named,
     numpy_names,
     shape_of,
+    told,
 )
 from funcgrad.torch.operations.promotion import content
 from funcgrad.torch.operations.recorded import refuse_kinds
@@ -38,6 +39,7 @@ def _running(name: str, along: Any, node: Any) -> Any:
         shape = shape_of(x)
         axis = axis_of(dim, len(shape))
         result = boxed(computed(along, x, axis=axis) if shape else computed(copied, x), node)
+        told(result, dim=axis)
         return result if out is None else into(out, result, name)
 
     function.__name__ = function.__qualname__ = name
@@ -61,5 +63,5 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tenso
     shape = shape_of(x)
     axis = axis_of(dim, len(shape))
     found = computed(logarithmic.logcumsumexp, x, axis) if shape else copied(x)
-    result = boxed(found, LOGCUMSUMEXP)
+    result = told(boxed(found, LOGCUMSUMEXP), dim=axis)
     return result if out is None else into(out, result, "logcumsumexp")

@@ -29,6 +29,7 @@ from funcgrad.torch.operations.common import (
     named,
     numpy_names,
     shape_of,
+    told,
 )
 from funcgrad.torch.operations.picking import delivered, picked
 from funcgrad.torch.operations.promotion import content, dtype_of
@@ -126,6 +127,7 @@ def _shared(name: str, reduce: Any) -> Any:
         for axis in axes:
             _check_extent(name, shape, axis)
         result = boxed(computed(reduce, x, axes, keepdim), node)
+        told(result, dim=() if dim is None or dim == () else axes, keepdim=keepdim)
         return result if out is None else into(out, result, name)
 
     function.__name__ = function.__qualname__ = name
@@ -163,8 +165,9 @@ def aminmax(
         )
     for axis in axes:
         _check_extent("aminmax", shape, axis)
-    node = named("AminmaxBackward0", "min", "self")
+    node = named("AminmaxBackward0", "", "self")
     results = boxed_all(computed(AMINMAX, x, axes=axes, keepdim=keepdim), node)
+    told(results[0], dim=None if dim is None else axes[0], keepdim=keepdim)
     return delivered(return_types.aminmax, results, out, "aminmax")
 
 

@@ -33,6 +33,7 @@ from funcgrad.torch.operations.common import (
     named,
     numpy_names,
     shape_of,
+    told,
 )
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.parts import positioned
@@ -117,7 +118,7 @@ def gather(
     _check_index("gather", at)
     _check_ranks(shape, where_, axis, "input")
     _check_bounds(at, shape[axis] if shape else 1, axis)
-    names = ("", "self", *("index",) * max(len(shape), 1))
+    names = ("", "self", *("",) * axis, *(("index",) if shape and where_ else ()))
     node = named("GatherBackward0", *names, shown=(0,))
     if not shape or not where_:
         made = copied(x) if not shape else core.gather(x, at)
@@ -127,7 +128,7 @@ def gather(
             for k in range(len(shape))
         ]
         made = core.gather(x, *grid)
-    result = boxed(made, node)
+    result = told(boxed(made, node), dim=axis, sparse_grad=bool(sparse_grad))
     return result if out is None else into(out, result, "gather")
 
 
@@ -152,14 +153,14 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
         array = np.asarray(value(at))
         if ((array < 0) | (array >= (shape[axis] if shape else 1))).any():
             raise IndexError("index out of range in self")
-    names = ("", "", *("index",) * max(len(shape), 1))
+    names = ("", "", *("",) * axis, *(("index",) if shape and shape_of(at) else ()))
     node = named("IndexSelectBackward0", *names, shown=(0,))
     if not shape:
-        return into(out, boxed(copied(x), node), "index_select")
+        return into(out, told(boxed(copied(x), node), dim=axis), "index_select")
     if not shape_of(at):
         at = reshape(at, (1,))
     lead = [np.arange(shape[k]).reshape((-1,) + (1,) * (axis - k)) for k in range(axis)]
-    result = boxed(core.gather(x, *lead, at), node)
+    result = told(boxed(core.gather(x, *lead, at), node), dim=axis)
     return result if out is None else into(out, result, "index_select")
 
 
@@ -233,8 +234,8 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
         if shape_of(x)
         else computed(REPEATED, x, count=int(chosen.sum()))
     )
-    names = ("", "self", *("mask",) * len(shape_of(x)))
-    result = boxed(made, named("MaskedSelectBackward0", *names, shown=(0,)))
+    result = boxed(made, named("MaskedSelectBackward0", "", "self", shown=(0,)))
+    told(result, mask=mask.detach())
     return result if out is None else into(out, result, "masked_select")
 
 
@@ -615,8 +616,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     at = np.flatnonzero(np.broadcast_to(known(m, "masked_scatter()"), full))
     if len(at) > math.prod(shape_of(v)):
         raise RuntimeError("Number of elements of source < number of ones in mask")
-    node = named("MaskedScatterBackward0", "", "", "", "mask", shown=(0, 1))
-    return boxed(computed(MASKED_SCATTER, x, v, at, shape=full), node)
+    node = named("MaskedScatterBackward0", shown=(0, 1))
+    return told(boxed(computed(MASKED_SCATTER, x, v, at, shape=full), node), mask=mask.detach())
 
 
 def _mask_written(x: Array, v: Array, at: Array, shape: tuple[int, ...]) -> Array:

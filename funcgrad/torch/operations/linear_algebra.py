@@ -105,7 +105,7 @@ def _singular(name: str, x: Array) -> LinAlgError:
 
 INV = named("LinalgInvExBackward0", "inverse")
 DET = named("LinalgDetBackward0", "result", "A")
-SLOGDET = named("LinalgSlogdetBackward0", "sign", "A")
+SLOGDET = named("LinalgSlogdetBackward0", "sign logabsdet", "A")
 
 
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -300,7 +300,7 @@ def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -
     return result if out is None else into(out, result, "cholesky")
 
 
-EIGH = named("LinalgEighBackward0", "eigenvalues", "")
+EIGH = named("LinalgEighBackward0", "eigenvalues eigenvectors", "")
 
 
 def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
@@ -317,7 +317,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor
     return into(out, eigh(A, UPLO)[0], "linalg_eigvalsh")
 
 
-SVD = named("LinalgSvdBackward0", "U", "")
+SVD = named("LinalgSvdBackward0", "U S Vh", "")
 
 
 def linalg_svd(

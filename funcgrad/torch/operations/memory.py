@@ -12,7 +12,7 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import modes
-from funcgrad.torch.operations.common import install, method, named
+from funcgrad.torch.operations.common import install, method, named, told
 from funcgrad.torch.operations.recorded import Underivable
 from funcgrad.torch.operations.reshaping import given
 from funcgrad.torch.root import RootTracer
@@ -96,7 +96,8 @@ def as_strided(
         array = as_array(base)
         _check_bounds(shape, steps, offset, width, storage_of(base).size())
         read = _reader(base, input, shape, steps, offset)
-    return make_view(base, read, lambda c: strided(c, array, read), "AsStridedBackward0")
+    made = make_view(base, read, lambda c: strided(c, array, read), "AsStridedBackward0")
+    return told(made, size=shape, stride=steps, storage_offset=storage_offset)
 
 
 def _reader(

@@ -21,6 +21,7 @@ from funcgrad.torch.operations.common import (
     numpy_names,
     quietly,
     shape_of,
+    told,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of
 
@@ -59,6 +60,17 @@ def _prepared(
     return x, axes, correction, quietly
 
 
+def _shown(
+    dim: Any, axes: Any, ddof: Any, keepdim: bool, unbiased: Any, correction: Any
+) -> dict[str, Any]:
+    """What nodes show of a call: None stands for what was not given."""
+    whole = dim is None or isinstance(dim, bool)
+    alone = whole and unbiased is None and correction is None and dim is None
+    return {
+        "dim": None if whole else axes, "correction": None if alone else ddof, "keepdim": keepdim
+    }  # fmt: skip
+
+
 def _moment(name: str, core: Any, node: Any) -> Any:
     @numpy_names
     def function(
@@ -67,6 +79,7 @@ def _moment(name: str, core: Any, node: Any) -> Any:
     ) -> Tensor:  # fmt: skip
         x, axes, ddof, applied = _prepared(name, input, dim, unbiased, keepdim, correction)
         result = boxed(applied(core, x, axes, ddof, keepdim), node)
+        told(result, **_shown(dim, axes, ddof, keepdim, unbiased, correction))
         return result if out is None else into(out, result, name)
 
     function.__name__ = function.__qualname__ = name
@@ -94,6 +107,7 @@ def _pair(name: str, core: Any, node: Any) -> Any:
         x, axes, ddof, applied = _prepared(name, input, dim, unbiased, keepdim, correction)
         found = applied(operation, x, axes=axes, ddof=ddof, keepdim=keepdim)
         results = boxed_all(found, node)
+        told(results[0], **_shown(dim, axes, ddof, keepdim, unbiased, correction))
         if out is None:
             return results
         return tuple(into(o, r, name) for o, r in zip(out, results, strict=True))

@@ -25,6 +25,7 @@ from funcgrad.torch.operations.common import (
     named,
     numpy_names,
     shape_of,
+    told,
 )
 from funcgrad.torch.operations.converting import to_dtype
 from funcgrad.torch.operations.promotion import content, dtype_of, in_dtype, kind_of, promoted
@@ -79,7 +80,8 @@ def vector_norm(
         found = computed(core.norm, c, ord=order, axis=axes[0], keepdims=keepdim)
     else:
         found = computed(SEVERAL, c, order=order, axes=axes, keepdim=keepdim)
-    result = boxed(found, VECTOR_NORM)
+    shown = None if dim is None else axes
+    result = told(boxed(found, VECTOR_NORM), ord=ord, dim=shown, keepdim=keepdim)
     return result if out is None else into(out, result, "linalg_vector_norm")
 
 
@@ -238,5 +240,5 @@ def renorm(
     axis = axis_of(dim, n)
     _check_floating(x)
     found = computed(RENORM, x, p=float(p), dim=axis, maxnorm=float(maxnorm))
-    result = boxed(found, RENORM_NODE)
+    result = told(boxed(found, RENORM_NODE), p=p, dim=axis, maxnorm=maxnorm)
     return result if out is None else into(out, result, "renorm")

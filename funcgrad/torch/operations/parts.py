@@ -21,6 +21,7 @@ from funcgrad.torch.operations.common import (
     method,
     named,
     shape_of,
+    told,
 )
 from funcgrad.torch.operations.promotion import content
 from funcgrad.torch.operations.reshaping import content_shape
@@ -261,10 +262,11 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     offset = check_int("diagonal", "offset", 1, offset)
     if i == j:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return make_view(
+    made = make_view(
         input, lambda v: _writable(np.diagonal(v, offset, i, j)),
         lambda c: positioned(c, lambda v: np.diagonal(v, offset, i, j)), "DiagonalBackward0",
     )  # fmt: skip
+    return told(made, offset=offset, dim1=i, dim2=j)
 
 
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
@@ -293,7 +295,8 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         found = np.lib.stride_tricks.sliding_window_view(v, size, k, writeable=True)
         return found[(slice(None),) * k + (slice(None, None, step),)]
 
-    return make_view(self, windows, lambda c: positioned(c, windows), "UnfoldBackward0")
+    made = make_view(self, windows, lambda c: positioned(c, windows), "UnfoldBackward0")
+    return told(made, dimension=k, size=size, step=step)
 
 
 install(unfold=unfold)

@@ -11,14 +11,14 @@ from funcgrad.core.types import Array
 from funcgrad.ops import index
 from funcgrad.ops.shape import reshape
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.operations.common import NodeClass, boxed, copied, into, named, shape_of
+from funcgrad.torch.operations.common import NodeClass, boxed, copied, into, named, shape_of, told
 
 __all__ = ["delivered", "node_of_picks", "picked"]
 
 
-def node_of_picks(name: str, rank: int) -> NodeClass:
-    """The node of an operation that picks: it saves the indices."""
-    return named(name, "", "", *("indices",) * max(rank, 1), shown=(0,))
+def node_of_picks(name: str, axis: int | None) -> NodeClass:
+    """The node of an operation that picks along an axis: it saves the indices."""
+    return named(name, "", "", *(() if axis is None else ("",) * axis + ("indices",)), shown=(0,))
 
 
 def picked(
@@ -30,7 +30,8 @@ def picked(
     """
     shape, given = shape_of(x), shape_of(positions)
     if not shape:
-        return boxed(copied(x), node_of_picks(name, 1)), box(np.zeros((), np.int64))
+        alone = told(boxed(copied(x), node_of_picks(name, None)), dim=0, keepdim=keepdim)
+        return alone, box(np.zeros((), np.int64))
     if keepdim and len(given) < len(shape):
         given = (*given[:axis], 1, *given[axis:])
         positions = reshape(positions, given)
@@ -41,7 +42,8 @@ def picked(
         place = k - 1 if single and k > axis else k
         ones = (1,) * (len(given) - place - 1)
         grid.append(at._t if k == axis else np.arange(n).reshape(-1, *ones))
-    return boxed(index.gather(x, *grid), node_of_picks(name, len(shape))), at
+    made = boxed(index.gather(x, *grid), node_of_picks(name, axis))
+    return told(made, dim=axis, keepdim=keepdim), at
 
 
 def _int64(positions: Array) -> Array:

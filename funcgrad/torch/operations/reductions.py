@@ -25,6 +25,7 @@ from funcgrad.torch.operations.common import (
     numpy_names,
     quietly,
     shape_of,
+    told,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of, in_dtype, kind_of
 
@@ -137,6 +138,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
     x = accumulator(x, dtype)
     axes = axes_of(dim, len(shape_of(x)))
     result = boxed(computed(NANSUM, x, axes=axes, keepdim=keepdim), NANSUM_NODE)
+    told(result, dim=None if dim is None else axes, keepdim=keepdim)
     return result if out is None else into(out, result, "nansum")
 
 

@@ -26,6 +26,7 @@ from funcgrad.torch.operations.common import (
     named,
     numpy_names,
     shape_of,
+    told,
 )
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.gathering import (
@@ -135,8 +136,8 @@ def scatter_reduce(
     else:
         positions = np.zeros(math.prod(shape_of(at)), np.int64)
     found = computed(PARTIAL, x, v, positions, reduce=reduce, include_self=include_self)
-    node = named("ScatterReduceBackward0", "result", "self", "src", "index", shown=(0, 1))
-    result = boxed(found, node)
+    node = named("ScatterReduceBackward0", "result", "self", "src", shown=(0, 1))
+    result = told(boxed(found, node), index=index.detach(), dim=axis)
     return result if out is None else into(out, result, "scatter_reduce")
 
 
@@ -164,6 +165,6 @@ def index_reduce(
         raise RuntimeError("index_reduce(): self and source must have the same scalar type")
     positions = flat_positions(shape_of(x), at, axis)
     found = computed(GROUPED, x, v, positions, reduce=reduce, include_self=include_self)
-    node = named("IndexReduceBackward0", "result", "self", "source", "index", shown=(0, 1))
-    result = boxed(found, node)
+    node = named("IndexReduceBackward0", "result", "self", "source", shown=(0, 1))
+    result = told(boxed(found, node), index=index.detach(), dim=axis)
     return result if out is None else into(out, result, "index_reduce")

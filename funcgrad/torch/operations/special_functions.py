@@ -87,7 +87,7 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The distribution function of the standard normal distribution."""
     x = floating("special_ndtr", input)
     refuse_kinds("erf_vml_cpu", "c", x)
-    result = boxed(computed(NDTR, x), named("MulBackward1", "", "", "other"))
+    result = boxed(computed(NDTR, x), named("MulBackward1"))
     return result if out is None else into(out, result, "special_ndtr")
 
 

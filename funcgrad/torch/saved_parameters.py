@@ -1,0 +1,213 @@
+"""What nodes show of the numbers of their operation: ``_saved_dim``, ``_saved_self_sym_sizes``.
+
+They are read from the node when somebody asks: from what the operation was `told`, from the
+parameters of the operation of the core, or from the shapes of the operands. Dimensions count from
+the front.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["READ_INDICES", "read_parameter", "shown_parameters"]
+
+# operations, as their nodes are called without ``Backward0``, and PyTorch's names of what they show
+TABLE = """
+Add Sub Rsub Rsub1: alpha
+Sum Expand ReshapeAlias Trace UnsafeView View Squeeze Squeeze3: self_sym_sizes
+Index: indices self_sym_sizes
+Addmv Addr Baddbmm: alpha beta
+Addbmm: alpha beta batch1_sym_argsize_0 batch1_sym_argsize_1 batch2_sym_argsize_2
+Addmm: alpha beta mat1_sym_sizes mat2_sym_sizes
+Addcdiv Addcmul: value
+Amax Amin Aminmax Logsumexp Nansum Prod1: dim keepdim
+AsStrided: size stride storage_offset
+Cat Stack Softmax LogSoftmax Cumsum Cumprod Logcumsumexp Cummax Cummin LinalgCross: dim
+IndexFill IndexFill1 Scatter Scatter1 ScatterAdd Unbind Unsqueeze Unsqueeze1: dim
+Cholesky LinalgCholeskyEx CholeskySolve: upper
+DiagEmbed DiagonalScatter: offset dim1 dim2
+Diagonal Diagonal0_copy: offset dim1 dim2 self_sym_sizes
+Dist Mvlgamma: p
+Flip Permute: dims
+Gather: dim sparse_grad
+IndexAdd: alpha dim source_dim
+IndexCopy: dim source_dim
+IndexReduce ScatterReduce: index dim reduce include_self
+IndexSelect Sort Sort1 Topk Squeeze1 Squeeze2 Squeeze4 Squeeze5: dim self_sym_sizes
+Put: accumulate
+IndexPut: accumulate indices
+Kthvalue Max Min Mode Median1 Nanmedian1 Sum1: dim keepdim self_sym_sizes
+LinalgSolveEx: left
+LinalgSolveTriangular: upper left unitriangular
+LinalgSvd: full_matrices S_sym_argsize_minus_1
+LinalgVectorNorm: ord dim keepdim
+Logit: eps
+MaskedScatter: mask source_sym_sizes
+MaskedSelect: mask
+Mean: self_sym_sizes self_sym_numel
+Mean1: dim keepdim self_sym_sizes self_sym_numel
+Mm: self_sym_sizes mat2_sym_sizes
+NarrowCopy: dim start length self_sym_sizes
+Repeat: repeats self_sym_sizes
+Roll: shifts dims
+Rot90: k dims
+Renorm: p dim maxnorm
+Select: dim index self_sym_sizes
+SelectScatter: dim index
+Slice: dim start end step self_sym_sizes
+SliceScatter: dim start end step
+Split: dim split_size self_sym_sizes
+SplitWithSizes: dim split_sizes self_sym_sizes
+Std StdMean Var VarMean: dim correction keepdim
+Transpose Transpose1: dim0 dim1
+Tril Triu: diagonal
+Unfold: dimension size step self_sym_sizes
+Clamp1: min max
+ClampMin: min
+ClampMax: max
+Div2: rounding_mode
+Lerp: weight
+"""
+
+
+def _node_name(name: str) -> str:
+    found = re.match(r"([A-Za-z]+(?:90)?)(\d.*)?$", name)
+    assert found is not None
+    return f"{found[1]}Backward{found[2] or 0}"
+
+
+OF_NODE = {
+    _node_name(name): tuple(names.split())
+    for names_of, names in (line.split(":") for line in TABLE.strip().splitlines())
+    for name in names_of.split()
+}
+
+ALSO = {  # what the operations of the core call them
+    "keepdim": ("keepdims",),
+    "ord": ("order",), "p": ("order",), "unitriangular": ("unit",), "correction": ("ddof",),
+    "repeats": ("counts",),
+}  # fmt: skip
+DEFAULTS = {
+    "alpha": 1, "left": True, "upper": False, "full_matrices": False, "sparse_grad": False,
+}  # fmt: skip
+
+
+def shown_parameters(name: str) -> tuple[str, ...]:
+    """PyTorch's names of the parameters that nodes called `name` show."""
+    return OF_NODE.get(name, ())
+
+
+def read_parameter(name: str, node: Any) -> Any:
+    """The parameter `name` of the operation behind a node."""
+    told = getattr(node, "told", None)
+    if told is not None and name in told:
+        return told[name]
+    if name in FROM_NODE:
+        return FROM_NODE[name](node)
+    if name == "indices":
+        return READ_INDICES[0](node)
+    params = node.params
+    params = params.get("params", params)
+    for key in (name, *ALSO.get(name, ())):
+        if key in params:
+            found = params[key]
+            return found.item() if isinstance(found, np.generic) else found
+    if name in DEFAULTS:
+        return DEFAULTS[name]
+    raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
+
+
+def _single(node: Any, dims: Any) -> bool:
+    return isinstance(dims, tuple) and type(node).__name__ == "ProdBackward1"
+
+
+def _shape(node: Any, k: int) -> tuple[int, ...]:
+    found: tuple[int, ...] = node.fix[k].shape
+    return found
+
+
+def _place(node: Any) -> tuple[int, Any]:
+    """The dimension that an index, or the indices of several parts, is about, and what it says."""
+    params = node.params
+    items = params.get("index", params.get("items"))
+    if items is None:
+        items = params["parts"][0]
+    for k, item in enumerate(items):
+        if item != (None, None, None):
+            return k, item
+    return 0, (None, None, None)
+
+
+def _slice(node: Any) -> tuple[int, int, int]:
+    start, end, step = _place(node)[1]
+    return start or 0, LAST if end is None else end, step or 1
+
+
+LAST = (1 << 63) - 1  # the end of a slice that has none
+
+
+def _sizes(node: Any) -> tuple[int, ...]:
+    k, _ = _place(node)
+    n = _shape(node, 0)[k]
+    return tuple(len(range(*slice(*part[k]).indices(n))) for part in node.params["parts"])
+
+
+def _exchanged(node: Any, which: int) -> int:
+    axes = node.params.get("axes", ())
+    moved = [k for k, axis in enumerate(axes) if k != axis]
+    return moved[which] if moved else 0
+
+
+def _new_dimension(node: Any) -> int:
+    old, new = _shape(node, 0), node.params["shape"]
+    return next((k for k, n in enumerate(old) if new[k] != n), len(old))
+
+
+def _dimension(node: Any) -> Any:
+    """``dim``, where no parameter of the core says it."""
+    name = type(node).__name__
+    if name.startswith("Unsqueeze"):
+        return _new_dimension(node)
+    if name.startswith(("Select", "Slice", "NarrowCopy", "Split", "Unbind")):
+        return _place(node)[0]
+    params = node.params.get("params", node.params)
+    for key in ("dim", "axis", "axes"):
+        if key in params:
+            found = params[key]
+            return found[0] if _single(node, found) else found
+    raise AttributeError(f"'{name}' object has no attribute '_saved_dim'")
+
+
+READ_INDICES: list[Callable[[Any], Any]] = []  # put in by `saved`
+
+FROM_NODE: dict[str, Any] = {
+    "dim": _dimension,
+    "self_sym_sizes": lambda node: _shape(node, 0),
+    "self_sym_numel": lambda node: math.prod(_shape(node, 0)),
+    "mat1_sym_sizes": lambda node: _shape(node, 1),
+    "mat2_sym_sizes": lambda node: _shape(node, 1 if type(node).__name__[:2] == "Mm" else 2),
+    "batch1_sym_argsize_0": lambda node: _shape(node, 1)[0],
+    "batch1_sym_argsize_1": lambda node: _shape(node, 1)[1],
+    "batch2_sym_argsize_2": lambda node: _shape(node, 2)[2],
+    "source_dim": lambda node: len(_shape(node, 1)),
+    "source_sym_sizes": lambda node: _shape(node, 1),
+    "S_sym_argsize_minus_1": lambda node: min(_shape(node, 0)[-2:]),
+    "index": lambda node: _place(node)[1] % _shape(node, 0)[_place(node)[0]],
+    "start": lambda node: _slice(node)[0],
+    "end": lambda node: _slice(node)[1],
+    "step": lambda node: _slice(node)[2],
+    "length": lambda node: _slice(node)[1] - _slice(node)[0],
+    "split_sizes": _sizes,
+    "split_size": lambda node: _sizes(node)[0],
+    "dim0": lambda node: _exchanged(node, 0),
+    "dim1": lambda node: node.params["dim1"] if "dim1" in node.params else _exchanged(node, 1),
+    "rounding_mode": lambda node: node.prim.name.removeprefix("torch.div_"),
+    "dims": lambda node: node.params.get("dims", node.params.get("axes", tuple(
+        range(len(_shape(node, 0)))))),
+    "accumulate": lambda node: node.params.get("adding", "put_add" in node.prim.name),
+}  # fmt: skip
