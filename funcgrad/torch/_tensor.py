@@ -273,7 +273,7 @@ class Tensor(AutogradState, PythonValues):
             self.dtype,
             requires_grad=self.requires_grad,
             grad_fn_name=None if node is None else type(node).__name__,
-            suffixes=[] if tangent is None else [f"tangent={tangent!r}"],
+            suffixes=[] if tangent is None else [f"tangent={tangent}"],
         )
 
     def __format__(self, spec: str) -> str:

@@ -25,6 +25,13 @@ NON_LEAF_GRAD = (
     "github.com/pytorch/pytorch/pull/30531 for more information."
 )
 ONLY_LEAVES = "you can only change requires_grad flags of leaf variables."
+IN_TRANSFORM = (
+    "You are attempting to call Tensor.requires_grad_() (or perhaps using "
+    "torch.autograd.functional.* APIs) inside of a function being transformed by a functorch "
+    "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, "
+    "vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
+    "transformed instead."
+)
 DETACH_INSTEAD = (
     "If you want to use a computed variable in a subgraph that doesn't require differentiation use "
     "var_no_grad = var.detach()."
@@ -64,6 +71,8 @@ class AutogradState(Operand):
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Make a leaf require grad, or no longer."""
         t = self._t
+        if type(t) is not RootTracer:
+            raise RuntimeError(IN_TRANSFORM)
         if requires_grad == self.requires_grad:
             return self
         if not self.is_leaf:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from funcgrad.torch.root import RootTracer
 
 __all__ = [
+    "CALL_NODE",
     "FIELDS",
     "LEAF_TENSOR",
     "SAVED_READERS",
@@ -50,6 +51,8 @@ class Extra:
         self.retained: dict[int, Any] = {}  # output -> weak reference of the tensor
         self.metadata: dict[Any, Any] = {}
 
+
+CALL_NODE: list[Callable[[Any, tuple[Any, ...]], Any]] = []  # put in by `task`
 
 # nodes that PyTorch writes by hand carry their C++ namespace
 WITHOUT_FORMULA = frozenset(
@@ -99,6 +102,14 @@ class NodeFace:
         """The parents that PyTorch lists: those that could require grad."""
         found: Sequence[Any] = self.parents
         return found
+
+    @property
+    def requires_grad(self) -> bool:
+        return True
+
+    def __call__(self, *grads: Any) -> Any:
+        """The gradients of the inputs, given those of the outputs; no hook is called."""
+        return CALL_NODE[0](self, grads)
 
     def _sequence_nr(self) -> int:
         return self.seq

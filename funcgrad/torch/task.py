@@ -20,7 +20,7 @@ from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.gradients import accumulate_grad, add_contents, conjugated
 from funcgrad.torch.hook_results import check_is_tensor, check_replaced, checked_tuple
 from funcgrad.torch.modes import enable_grad, modes, no_grad
-from funcgrad.torch.nodes import AccumulateGrad, edge_of
+from funcgrad.torch.nodes import CALL_NODE, AccumulateGrad, edge_of
 from funcgrad.torch.root import ROOT, RootTracer, bare
 from funcgrad.torch.saved import blamed, check_saved, opened
 from funcgrad.transforms.node import add, dense
@@ -331,6 +331,26 @@ class GraphTask:
         if self.everything:
             return parents
         return tuple(p if p is not None and self.executes(edge_of(p)[0]) else None for p in parents)
+
+
+def call_node(node: Any, grads: tuple[Any, ...]) -> Any:
+    """One step of a backward pass: the gradients of the inputs of a node, or a leaf's adding up."""
+    if len(grads) != count_outputs(node):
+        raise RuntimeError(
+            f"{node.name()} expected {count_outputs(node)} gradients, one for each output, but got "
+            f"{len(grads)}"
+        )
+    task = GraphTask((), (), modes.grad, None, False)
+    gs = [task.taken(g) for g in grads]
+    with np.errstate(all="ignore"):
+        if type(node) is AccumulateGrad:
+            return task.accumulate(node, gs)
+        pulled = task.pull(node, gs)
+    shown = tuple(task.shown(pulled[k]) for k in shown_places(node))
+    return shown[0] if len(shown) == 1 else shown
+
+
+CALL_NODE.append(call_node)
 
 
 def count_outputs(node: Any) -> int:

@@ -184,6 +184,8 @@ class Call:
                 for x, d in zip(leaves, dims, strict=True)
             ]
             out = self.func(*tree.unflatten(definition, given), **self.kwargs)
+            if self.out_dims is not None and _holds_none(out):
+                raise self._no_tensor(None)
             found, structure = tree.flatten(out)
             self.output_dims = self._dims_of_output(out)
             results = [
@@ -193,6 +195,12 @@ class Call:
                 )
             ]
         return structure, results
+
+    def _no_tensor(self, o: Any) -> ValueError:
+        return ValueError(
+            f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type "
+            f"{type(o)}. Did you mean to set out_dims= to None for output?"
+        )
 
     def _dims_of_output(self, out: Any) -> list[int | None]:
         dims = self.out_dims
@@ -217,10 +225,7 @@ class Call:
                 )
             return lower(o, trace)
         if not is_tensor:
-            raise ValueError(
-                f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type "
-                f"{type(o)}. Did you mean to set out_dims= to None for output?"
-            )
+            raise self._no_tensor(o)
         whole = lower(o, trace)
         if not mine:
             whole = broadcast_to(whole, (trace.size, *type_of(whole).shape))
@@ -231,6 +236,13 @@ class Call:
                 f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})"
             )
         return moveaxis(whole, 0, d)
+
+
+def _holds_none(out: Any) -> bool:
+    """Whether there is a None in nested containers: in trees it is no leaf."""
+    if isinstance(out, dict):
+        out = tuple(out.values())
+    return any(map(_holds_none, out)) if isinstance(out, (tuple, list)) else out is None
 
 
 def _common_size(leaves: Sequence[Any], dims: Sequence[int | None]) -> int:

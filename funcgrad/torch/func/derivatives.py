@@ -8,6 +8,7 @@ from typing import Any
 
 from funcgrad.errors import CotangentError
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.duals import check_tangent
 from funcgrad.torch.func.arguments import (
     Argnums,
     chosen,
@@ -234,6 +235,9 @@ def jvp(
         only_tensors(given, f"{JVP}: Expected {name} to only contain Tensors, got {{}}")
         if not tensor_leaves(given):
             raise RuntimeError(f"{JVP}: Expected {name} to contain at least one Tensor.")
+
+    for x, t in zip(tensor_leaves(primals), tensor_leaves(tangents), strict=True):
+        check_tangent(x, t)
 
     def checked(*xs: Any) -> Any:
         out = func(*xs)
