@@ -240,6 +240,7 @@ class Tensor(AutogradState, PythonValues):
         t.value = as_array(source)
         if t.value.__class__ is np.ndarray:
             self._root = root_of(source)
+        t.kind = ROOT.kind_of(t.value)
         if type(t.node) is AccumulateGrad:
             t.node.value = t.value
 

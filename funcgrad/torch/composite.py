@@ -58,6 +58,8 @@ class Composite(Primitive):
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         if trace is not ROOT:
             return self.impl(*args, **params)
+        if modes.watching is not None:
+            modes.watching.append((self, args, params))
         nodes, xs, mask = ROOT.split(args)
         if not mask or not self.differentiable:
             return bind(self, xs, params)
@@ -103,8 +105,8 @@ class Composite(Primitive):
         cts = tuple(g) if self.multiple else (g,)
         held = node.saved[1:]
         inner = getattr(node, "inner", None)
-        if inner is not None and inner.saved is node.saved:
-            return inner.pull(cts, wanted, len(held), quick)  # type: ignore[no-any-return]
+        if type(inner) is Inside and inner.saved is node.saved:
+            return inner.pull(cts, wanted, len(held), quick)
         if not self.linear:
             return inside(self.impl, held, node.params, wanted)[1].pull(cts, wanted, len(held))
         cts = tuple(

@@ -55,7 +55,7 @@ def run(
         for node in needed:
             if node.keeps:
                 if node.hot:
-                    node.saved, node.origins = FREED, ()
+                    node.saved, node.origins, node.inner = FREED, (), None
                 else:
                     node.release()
     return found

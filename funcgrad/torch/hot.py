@@ -24,7 +24,7 @@ from funcgrad.torch.root import RootTracer
 from funcgrad.transforms.hot import quick_pull
 from funcgrad.transforms.node import new, seq
 
-__all__ = ["binary", "suits", "unary"]
+__all__ = ["binary", "bookkeeping", "suits", "unary"]
 
 Record = Callable[..., Tensor]
 NodeClass = type[GradNode]
@@ -53,6 +53,10 @@ def record(call, t, u):
     return x
 """
 
+ROUNDED = """        if c.dtype is not g.dtype:
+            c = c.astype(g.dtype)
+"""
+
 NODE = """
     node = r.node = HotNode()
     node.parents = {parents}
@@ -65,10 +69,13 @@ def _write(prim: Any, mask: int, number: bool, base: NodeClass) -> Record:
     """The recorder for operands of `mask` that require grad; the second may be a number."""
     count = prim.ufunc.nin
     pull, scope = quick_pull(prim, mask)
+    if number and "d0(" in pull:  # of a Python number it may be a float64
+        pull = pull.replace("        cts[p]", ROUNDED + "        cts[p]", 1)
     tensors = ["t"] if number or count == 1 else ["t", "u"]
     numbers = ["None"] * (count - len(tensors))
     flags = prim.saved_flags(mask, count)
-    fields, constant = _fields(base, tensors, numbers, flags)
+    tracers = [*tensors, *[None] * len(numbers)]
+    fields, constant = bookkeeping(base, tracers, ["a", "b"][:count], flags)
     node = NODE.format(
         parents=_listed([f"{t}.node" for t in tensors] + numbers), fields="\n    ".join(fields)
     )
@@ -98,22 +105,24 @@ def _write(prim: Any, mask: int, number: bool, base: NodeClass) -> Record:
     return made
 
 
-def _fields(
-    base: NodeClass, tensors: list[str], numbers: list[str], flags: Sequence[bool]
+def bookkeeping(
+    base: NodeClass, tracers: Sequence[str | None], values: Sequence[str], flags: Sequence[bool]
 ) -> tuple[list[str], list[str]]:
     """What fills a node, and what is the same for all nodes of its class.
 
-    The versions of what PyTorch saves, too, are watched; of the rest the node shall have a copy
-    should it be written.
+    Each operand is a tracer or (None) a number, with its value; `flags` say what is saved of the
+    output `out` and the operands. The versions of what PyTorch saves, too, are watched; of the
+    rest the node shall have a copy should it be written.
     """
-    names = (*base.saved_names, "", "", "")
-    watched = [t if flags[k + 1] and names[k + 1] else None for k, t in enumerate(tensors)]
-    saved = [v if f else "None" for v, f in zip(("out", "a", "b"), flags, strict=False)]
+    names = (*base.saved_names, *("",) * len(values))
+    kept = ["out" if flags[0] else "None"]
+    kept += [v if f else "None" for v, f in zip(values, flags[1:], strict=True)]
+    watched = [t if flags[k + 1] and names[k + 1] else None for k, t in enumerate(tracers)]
     fields = {
-        "saved": _listed(saved),
-        "origins": _listed([t or "None" for t in watched] + numbers),
-        "counts": (COUNTS if all(watched) and len(watched) == 2 else "")
-        + _listed([COUNT.format(t) if t else "0" for t in watched] + ["0"] * len(numbers)),
+        "saved": _listed(kept),
+        "origins": _listed([t or "None" for t in watched]),
+        "counts": (COUNTS.format(*watched) if all(watched) and len(watched) == 2 else "")
+        + _listed([COUNT.format(t) if t else "0" for t in watched]),
         "made": "(r.version, 0)" if flags[0] and names[0] else "None",
     }
     varying = {
@@ -122,13 +131,13 @@ def _fields(
     }  # fmt: skip
     text = [f"node.{name} = {value}" for name, value in fields.items() if varying[name]]
     quiet = [("r", 0)] if flags[0] and not names[0] else []
-    quiet += [(t, k + 1) for k, t in enumerate(tensors) if flags[k + 1] and not names[k + 1]]
+    quiet += [(t, k + 1) for k, t in enumerate(tracers) if t and flags[k + 1] and not names[k + 1]]
     text += [f"{t}.version.kept_by(node, {slot})" for t, slot in quiet]
     return text, [f"{name} = {value}" for name, value in fields.items() if not varying[name]]
 
 
 COUNT = "0 if {0}.held_version is None else {0}.held_version.so_far"
-COUNTS = "(0, 0) if t.held_version is None and u.held_version is None else "
+COUNTS = "(0, 0) if {0}.held_version is None and {1}.held_version is None else "
 
 
 def _listed(items: list[str]) -> str:
@@ -148,9 +157,13 @@ def unary(op: Any, node: NodeClass, general: Any) -> Any:
 
     def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         call = modes.hot
-        if call is not None and out is None and isinstance(input, Tensor) and input._link is None:
-            t = input._t
-            if type(t) is RootTracer and t.kind is not None:
+        if call is not None and out is None and isinstance(input, Tensor):
+            t, link = input._t, input._link
+            if (
+                type(t) is RootTracer
+                and t.kind is not None
+                and (link is None or link.seen == t.held_version.so_far)
+            ):
                 mask = t.node is not None
                 return (recorders[mask] or written(mask))(call, t)
         made: Tensor = general(input, out=out)
@@ -169,16 +182,19 @@ def binary(op: Any, node: NodeClass, general: Any, tensors: bool = True) -> Any:
     recorders: list[Record | None] = [None] * 6
 
     def dunder(x: Tensor, y: Any) -> Any:
-        call = modes.hot
-        if call is None or x._link is not None:
+        call, t, link = modes.hot, x._t, x._link
+        if call is None or type(t) is not RootTracer or (kind := t.kind) is None:
             return general(x, y)
-        t = x._t
-        if type(t) is not RootTracer or (kind := t.kind) is None:
+        if link is not None and link.seen != t.held_version.so_far:
             return general(x, y)
         if isinstance(y, Tensor):
-            if y._link is None and tensors:
-                u = y._t
-                if type(u) is RootTracer and u.kind is kind:
+            if tensors:
+                u, link = y._t, y._link
+                if (
+                    type(u) is RootTracer
+                    and u.kind is kind
+                    and (link is None or link.seen == u.held_version.so_far)
+                ):
                     if t.node is None:
                         mask = 0 if u.node is None else 2
                     else:

@@ -51,6 +51,7 @@ class Modes(threading.local):
     off_since = 0  # the level of tracing at which recording was switched off
 
     stage: Any = None  # of the step that is traced to be compiled
+    watching: list[Any] | None = None  # what the root tape is given, while a recipe is made of it
 
     # calls a ufunc without NumPy's warnings; None unless operations are recorded and recording
     # does no more than to make a node
@@ -83,6 +84,18 @@ class Modes(threading.local):
             return self.silent.copy().run(function, *args)
         finally:
             state["grad"], state["hot"] = before
+
+    def watched(
+        self, applied: list[Any], function: Callable[..., Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        """A call in the general way, which leaves in `applied` what the root tape is given."""
+        state = self.__dict__
+        before = self.hot
+        state["watching"], state["hot"] = applied, None
+        try:
+            return function(*args, **kwargs)
+        finally:
+            state["watching"], state["hot"] = None, before
 
     @contextlib.contextmanager
     def without_saved_hooks(self) -> Iterator[None]:

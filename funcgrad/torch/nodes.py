@@ -228,7 +228,7 @@ class GradNode(NodeFace, OpNode):
         if saved is FREED or saved is None:
             return
         if self.hot:
-            self.saved, self.origins = FREED, ()
+            self.saved, self.origins, self.inner = FREED, (), None
             return
         for s in saved if type(saved) is tuple else (saved,):
             if s is not None:

@@ -47,7 +47,7 @@ class RootTracer(TapeTracer):
 
     __slots__ = ("dual", "held_version")
     node: Any
-    held_version: Version | None
+    held_version: Any  # a Version, or None
     dual: tuple[int, Any]
 
     @property
@@ -61,7 +61,7 @@ class RootTracer(TapeTracer):
         found = self.held_version
         if found is None:
             found = self.held_version = Version()
-        return found
+        return found  # type: ignore[no-any-return]
 
     @version.setter
     def version(self, given: Version) -> None:
@@ -188,6 +188,8 @@ class RootTape(Tape):
 
     def record_one(self, prim: Primitive, x: Array, params: Params) -> Any:
         """`record` for one operand, a tensor's."""
+        if modes.watching is not None:
+            modes.watching.append((prim, (x,), params))
         parent, held = x.node, x.held_version
         staging = isinstance(x.value, Memory)
         y = bind(prim, (x.value,), params) if staging else apply(prim, (x.value,))
@@ -217,6 +219,8 @@ class RootTape(Tape):
     def record(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         if len(args) == 1 and type(args[0]) is RootTracer and type(args[0].value) is not Memory:
             return self.record_one(prim, args[0], params)
+        if modes.watching is not None:
+            modes.watching.append((prim, args, params))
         nodes, xs, mask = self.split(args)
         if not mask or not prim.differentiable:
             return bind(prim, xs, params)

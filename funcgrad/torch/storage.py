@@ -17,6 +17,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.device import CPU
+from funcgrad.torch.root import ROOT
 
 if TYPE_CHECKING:
     from funcgrad.torch._tensor import Tensor
@@ -190,10 +191,10 @@ def resize(x: Tensor, shape: tuple[int, ...]) -> None:
     old, (storage, offset) = as_array(x), place_of(x)
     count = math.prod(shape)
     if offset + count * old.itemsize <= storage.size():
-        x._root = root_of(x)
-        x._t.value = np.ndarray(shape, old.dtype, storage.memory, offset)
-        return
-    memory = np.empty(offset + count * old.itemsize, np.uint8)
-    kept = min(memory.size, storage.size())
-    memory[:kept] = storage.memory[:kept]
-    x._t.value, x._root = np.ndarray(shape, old.dtype, memory, offset), memory
+        memory, x._root = storage.memory, root_of(x)
+    else:
+        memory = x._root = np.empty(offset + count * old.itemsize, np.uint8)
+        kept = min(memory.size, storage.size())
+        memory[:kept] = storage.memory[:kept]
+    x._t.value = np.ndarray(shape, old.dtype, memory, offset)
+    x._t.kind = ROOT.kind_of(x._t.value)

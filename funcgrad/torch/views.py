@@ -17,12 +17,13 @@ from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import GradNode, edge_of, node_class, output_name
 from funcgrad.torch.places import places_of, read_places
-from funcgrad.torch.root import RootTracer, tangent_of
+from funcgrad.torch.root import ROOT, RootTracer, tangent_of
 from funcgrad.torch.staged import staged
 from funcgrad.torch.storage import in_storage
 from funcgrad.transforms.node import new
 
 __all__ = [
+    "chained",
     "Held",
     "forbidden",
     "make_view",
@@ -82,10 +83,12 @@ def make_view(
     t = x._renewed()
     if type(t) is not RootTracer:
         return _view_traced(x, t, read, core)
+    if modes.watching is not None:
+        modes.watching.append(read)
     array = as_array(x)
     view = new(RootTracer)
     shown = modes.stage.view(array, read, core(array)) if staged(array) else read(array)
-    view.value, view.node, view.kind = shown, None, None
+    view.value, view.node, view.kind = shown, None, ROOT.kind_of(shown)
     view.version = t.version
     base = x if x._link is None else x._link.base
     if modes.dual is not None:
@@ -196,7 +199,7 @@ def regenerate(
     if x is not None and x._link is not None and x._link.refusal is not None:
         raise forbidden(x._link.refusal, old.node, True)
     fresh = new(RootTracer)
-    fresh.value, fresh.kind, fresh.version = old.value, None, old.version
+    fresh.value, fresh.kind, fresh.version = old.value, old.kind, old.version
     made = strided(base, base.value, read)
     name = "AsStridedBackward0"
     if type_of(base).dtype.kind != type_of(old).dtype.kind and old.node is not None:

@@ -202,6 +202,7 @@ def _keep_operand(made: Any, x: Tensor, t: RootTracer) -> None:
         out, first, *others = made.saved
         made.saved = (out, memory_copy(first), *others)
         made.origins = (None, *made.origins[1:])
+        made.inner = None  # what was computed on the way may lie in the memory of the operand
     link, old = x._link, t.node
     if link is not None and old is not None and old is made.parents[0] and old.extra is not None:
         fresh = regenerate(link.base._t, link.read, t).node

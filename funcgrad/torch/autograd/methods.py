@@ -5,8 +5,6 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-import numpy as np
-
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.autograd.passes import backward
 from funcgrad.torch.engine import run
@@ -16,8 +14,6 @@ from funcgrad.torch.nodes import AccumulateGrad, edge_of
 from funcgrad.torch.root import RootTracer
 
 __all__: list[str] = []
-
-SCALARS = (np.float32, np.float64)
 
 
 def _backward(
@@ -44,10 +40,12 @@ def _cotangent(x: Tensor, gradient: Any) -> Any:
     t = x._t
     if modes.hot is None or type(t) is not RootTracer or t.kind is None or t.node is None:
         return None
+    if x._link is not None and x._link.seen != t.held_version.so_far:
+        return None
     if gradient is None:
         value = t.value
-        return type(value)(1) if type(value) in SCALARS and x._link is None else None
-    if isinstance(gradient, Tensor) and gradient._link is None and x._link is None:
+        return None if value.shape else value.dtype.type(1)
+    if isinstance(gradient, Tensor) and gradient._link is None:
         u = gradient._t
         return u.value if type(u) is RootTracer and u.kind is t.kind else None
     return None

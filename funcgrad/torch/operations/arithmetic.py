@@ -36,6 +36,7 @@ from funcgrad.torch.operations.promotion import (
     wrong_type,
 )
 from funcgrad.torch.operations.recorded import Flat, Underivable, refuse_kinds, unary
+from funcgrad.torch.remembered import remembered
 
 __all__ = [
     "add", "addcdiv", "addcmul", "div", "divide", "float_power", "floor_divide", "fmod", "lerp",
@@ -135,6 +136,7 @@ subtract = sub
 install(subtract=sub, subtract_=inplace(sub, "subtract_"))
 
 
+@remembered
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``other - alpha * input``."""
     _check_subtraction(input, other)
@@ -276,6 +278,7 @@ NUMBER_POW = named("PowBackward2", "result", "self", "exponent", shown=(1,))
 
 
 @method(changing=True)
+@remembered
 def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     """``input ** exponent``."""
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
@@ -348,6 +351,7 @@ reciprocal = unary("reciprocal", a.reciprocal, named("ReciprocalBackward0", "res
 
 
 @method(changing=True)
+@remembered
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``-input``."""
     x = content(input, "neg")

@@ -36,6 +36,7 @@ from funcgrad.torch.operations.converting import clone, contiguous
 from funcgrad.torch.operations.parts import positioned
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.reductions import accumulator
+from funcgrad.torch.remembered import remembered
 from funcgrad.torch.writing import check_writable
 
 __all__ = [
@@ -132,6 +133,7 @@ def repeat_interleave(
 # ------------------------------------------------------------------------- turning and moving
 
 
+@remembered
 def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """The order along dimensions turned round."""
     x = content(input, "flip")
@@ -192,6 +194,7 @@ def positioned_copy(x: Array, read: Any) -> Array:
 
 
 @method()
+@remembered
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Elements moved round along dimensions, or in the flat tensor."""
     x = content(input, "roll")
@@ -242,6 +245,7 @@ triu = _triangle("triu", named("TriuBackward0", shown=(1,)), False)
 
 
 @method()
+@remembered
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     x = content(input, "trace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from funcgrad.torch.operations.common import (
     warn_once,
 )
 from funcgrad.torch.operations.reshaping import content_shape, given
+from funcgrad.torch.remembered import remembered
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.size import Size
 from funcgrad.torch.views import make_view
@@ -37,6 +39,7 @@ __all__ = [
 # ------------------------------------------------------------------------- in another order
 
 
+@functools.partial(remembered, layout=True)
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """The dimensions in another order."""
     n = len(shape_of(content_shape(input, "permute")))
@@ -62,6 +65,7 @@ def permuted(x: Tensor, axes: tuple[int, ...], name: str) -> Tensor:
 
 
 @method("transpose", "swapaxes", "swapdims")
+@functools.partial(remembered, layout=True)
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged."""
     return _exchanged(content_shape(input, "transpose"), dim0, dim1, "TransposeBackward0")
@@ -80,6 +84,7 @@ swapaxes = swapdims = transpose
 
 
 @method()
+@functools.partial(remembered, layout=True)
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix."""
     n = len(shape_of(content_shape(input, "t")))
@@ -154,6 +159,7 @@ install(T=property(_reversed), mT=property(_matrix_transpose))
 
 
 @method()
+@functools.partial(remembered, layout=True)
 @numpy_names
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A new dimension of extent 1."""
@@ -166,6 +172,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     )  # fmt: skip
 
 
+@functools.partial(remembered, layout=True)
 @numpy_names
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without the dimensions of extent 1, or those among `dim`."""
@@ -233,6 +240,7 @@ def _repeated(v: Any, shape: tuple[int, ...]) -> Any:
     return np.lib.stride_tricks.as_strided(v, shape, ((0,) * lead) + tuple(steps))
 
 
+@functools.partial(remembered, layout=True)
 def expand(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     """Broadcast to larger sizes, without copying; -1 keeps an extent."""
     content_shape(input, "expand")

@@ -37,6 +37,7 @@ from funcgrad.torch.operations.promotion import (
     wrong_type,
 )
 from funcgrad.torch.operations.recorded import binary
+from funcgrad.torch.remembered import remembered
 from funcgrad.torch.writing import check_writable
 
 __all__ = [
@@ -117,7 +118,8 @@ def _clamp_numbers(x: Array, low: Any, high: Any) -> Array:
 
 
 CLAMP = Composite("clamp", _clamp)
-CLAMP_NODE = named("ClampBackward1", shown=(2,))
+CLAMP_NUMBERS = Composite("clamp_numbers", _clamp_numbers)
+CLAMP_NODE = named("ClampBackward1", "", "self")
 
 
 def _clamp_node(low: bool, high: bool) -> NodeClass:
@@ -135,6 +137,7 @@ def _check_bound(name: str, argument: str, bound: Any, position: int) -> None:
         wrong_type(name, argument, position, "Number", bound)
 
 
+@remembered
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The elements, limited to [min, max]: numbers, or tensors.
 
@@ -161,7 +164,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
         x, *limits = promoted("clamp", input, *bounds, exact=True)
         ends = iter(limits)
         low_, high_ = (None if b is None else next(ends) for b in (min, max))
-        result = boxed(computed(_clamp_numbers, x, low=low_, high=high_), CLAMP_NODE)
+        result = boxed(computed(CLAMP_NUMBERS, x, low=low_, high=high_), CLAMP_NODE)
         told(result, min=min, max=max)
     return result if out is None else into(out, result, "clamp")
 
@@ -189,12 +192,13 @@ def _one_sided(name: str, argument: str, nodes: tuple[NodeClass, NodeClass]) -> 
             result = boxed(computed(CLAMP, x, limit, low=low, high=not low), nodes[1])
         else:
             ends = (limit, None) if low else (None, limit)
-            result = boxed(computed(_clamp_numbers, x, low=ends[0], high=ends[1]), nodes[0])
+            result = boxed(computed(CLAMP_NUMBERS, x, low=ends[0], high=ends[1]), nodes[0])
             told(result, **{argument: bound})
         return result if out is None else into(out, result, name)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The elements, limited by the {argument}imum."
+    function = remembered(function)
     install(**{name: function, f"{name}_": inplace(function, f"{name}_")})
     return function
 
@@ -202,14 +206,14 @@ def _one_sided(name: str, argument: str, nodes: tuple[NodeClass, NodeClass]) -> 
 clamp_min = _one_sided(
     "clamp_min", "min",
     (
-        named("ClampMinBackward0", shown=(2,)),
+        named("ClampMinBackward0", "", "self"),
         named("ClampMinBackward1", "", "self", "min"),
     ),
 )  # fmt: skip
 clamp_max = _one_sided(
     "clamp_max", "max",
     (
-        named("ClampMaxBackward0", shown=(2,)),
+        named("ClampMaxBackward0", "", "self"),
         named("ClampMaxBackward1", "", "self", "max"),
     ),
 )  # fmt: skip
@@ -220,6 +224,7 @@ clamp_max = _one_sided(
 WHERE = named("WhereBackward0", "", "condition", shown=(1, 2))
 
 
+@remembered
 def where(
     condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None
 ) -> Any:
@@ -262,6 +267,7 @@ MASKED_FILL_TENSOR = named("MaskedFillBackward1", "", "mask", shown=(2, 1))
 
 
 @method()
+@remembered
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`value` where the mask holds, else the element; both shapes broadcast."""
     x, m = content(input, "masked_fill"), content(mask, "masked_fill", "mask", 2)

@@ -24,6 +24,7 @@ from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import GradNode, Pick, edge_of, keep_quietly, node_class
 from funcgrad.torch.operations.promotion import Pending
 from funcgrad.torch.root import RootTracer
+from funcgrad.torch.saved import outside
 from funcgrad.torch.storage import resize
 from funcgrad.torch.writing import check_mode, check_overlap, check_writable, write
 
@@ -184,7 +185,7 @@ def warn_once(text: str) -> None:
     """A warning that PyTorch gives the first time only."""
     if text not in SAID:
         SAID.add(text)
-        warnings.warn(text, UserWarning, stacklevel=4)
+        warnings.warn(text, UserWarning, stacklevel=outside())
 
 
 def check_flag(function: str, argument: str, position: int, given: Any) -> bool:
@@ -233,7 +234,7 @@ def into(out: Tensor | None, result: Tensor, function: str = "") -> Tensor:
     if out.shape != result.shape:
         if out.numel():
             text = RESIZED.format(old=list(out.shape), new=list(result.shape))
-            warnings.warn(text, UserWarning, stacklevel=3)
+            warnings.warn(text, UserWarning, stacklevel=outside())
         resize(out, tuple(result.shape))
     return write(out, result._t)
 

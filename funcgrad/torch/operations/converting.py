@@ -34,6 +34,7 @@ from funcgrad.torch.operations.promotion import (
     number,
     wrong_type,
 )
+from funcgrad.torch.remembered import remembered
 from funcgrad.torch.writing import check_overlap, check_writable, write
 
 __all__ = ["clone"]
@@ -43,6 +44,7 @@ TO_COPY = named("ToCopyBackward0")
 
 
 @method()
+@remembered
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy through which gradients pass."""
     x = content(input, "clone")

@@ -24,6 +24,7 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.promotion import content
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.operations.reductions import accumulator
+from funcgrad.torch.remembered import remembered
 
 __all__ = [
     "cumprod", "cumsum", "logcumsumexp",
@@ -43,6 +44,7 @@ def _running(name: str, along: Any, node: Any) -> Any:
         return result if out is None else into(out, result, name)
 
     function.__name__ = function.__qualname__ = name
+    function = remembered(function)
     install(**{name: function, f"{name}_": inplace(function, f"{name}_")})
     return function
 

@@ -34,6 +34,7 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.picking import delivered, picked
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.recorded import refuse_kinds
+from funcgrad.torch.remembered import remembered
 
 __all__ = [
     "amax", "amin", "aminmax", "argmax", "argmin", "cummax", "cummin", "max", "min",
@@ -102,6 +103,7 @@ def _extremum(name: str, reduce: Any, position: Any, elementwise: Any) -> Any:
         f"The {name}imum of all elements; with `dim`, along it and where it stands; with another "
         "tensor, of each pair of elements."
     )
+    function = remembered(function)
     install(**{name: function})
     return function
 
@@ -132,6 +134,7 @@ def _shared(name: str, reduce: Any) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The {name[1:]}imum over dimensions; equal elements share the gradient."
+    function = remembered(function)
     install(**{name: function})
     return function
 
@@ -196,6 +199,7 @@ def _position(name: str, core: Any) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Where the {name[3:]}imum stands: of all elements, or along a dimension."
+    function = remembered(function)
     install(**{name: function})
     return function
 
@@ -220,6 +224,7 @@ def _running(name: str, largest: bool) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The {name[3:]}imum so far along a dimension, and where it stands."
+    function = remembered(function)
     install(**{name: function})
     return function
 

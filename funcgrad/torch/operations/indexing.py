@@ -37,6 +37,7 @@ from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.converting import copy_, fill_
 from funcgrad.torch.operations.parts import part, select
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, number
+from funcgrad.torch.remembered import remembered
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.staged import bounded
 
@@ -197,6 +198,7 @@ def _cut(x: Tensor, dim: int, s: slice) -> Tensor:
 # ------------------------------------------------------------------------------------ reading
 
 
+@functools.partial(remembered, layout=True)
 def getitem(self: Tensor, index: Any) -> Tensor:
     """``self[index]``: a view for integers and slices, a copy for tensors, lists and masks."""
     out, arrays = sliced(self, index)

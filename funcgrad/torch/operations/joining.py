@@ -22,6 +22,7 @@ from funcgrad.torch.operations.common import (
 )
 from funcgrad.torch.operations.promotion import contents, promoted
 from funcgrad.torch.operations.reshaping import atleast_1d, atleast_2d, atleast_3d, reshape
+from funcgrad.torch.remembered import remembered
 
 __all__ = [
     "block_diag", "cat", "column_stack", "concat", "concatenate", "dstack", "hstack", "row_stack",
@@ -60,6 +61,7 @@ def _check_joined(tensors: Sequence[Tensor], dim: int) -> int:
     return axis
 
 
+@remembered
 @numpy_names
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along a dimension."""
@@ -87,6 +89,7 @@ concat = concatenate = cat
 STACK = Composite("stack", lambda *xs, axis: shapes.stack(list(xs), axis), linear=True)
 
 
+@remembered
 @numpy_names
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape joined along a new dimension."""

@@ -24,6 +24,8 @@ from funcgrad.torch.operations.common import (
     told,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of
+from funcgrad.torch.remembered import remembered
+from funcgrad.torch.saved import outside
 
 __all__ = ["std", "std_mean", "var", "var_mean"]
 
@@ -56,7 +58,7 @@ def _prepared(
         count *= shape[k]
     if count - correction > 0:
         return x, axes, correction, computed
-    warnings.warn(DEGREES.format(name=name), UserWarning, stacklevel=4)
+    warnings.warn(DEGREES.format(name=name), UserWarning, stacklevel=outside())
     return x, axes, correction, quietly
 
 
@@ -83,6 +85,7 @@ def _moment(name: str, core: Any, node: Any) -> Any:
         return result if out is None else into(out, result, name)
 
     function.__name__ = function.__qualname__ = name
+    function = remembered(function)
     install(**{name: function})
     return function
 

@@ -29,6 +29,7 @@ from funcgrad.torch.operations.common import (
 )
 from funcgrad.torch.operations.converting import to_dtype
 from funcgrad.torch.operations.promotion import content, dtype_of, in_dtype, kind_of, promoted
+from funcgrad.torch.remembered import remembered
 
 __all__ = ["dist", "norm", "renorm"]
 
@@ -61,6 +62,7 @@ def _check_floating(x: Array) -> None:
         )
 
 
+@remembered
 @numpy_names
 def vector_norm(
     x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None,
@@ -174,6 +176,7 @@ def linalg_norm(
 
 
 @method()
+@remembered
 @numpy_names
 def norm(
     input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,6 +27,7 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.promotion import content
 from funcgrad.torch.operations.reshaping import content_shape
 from funcgrad.torch.python_values import UNBIND
+from funcgrad.torch.remembered import remembered
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.views import make_view
 
@@ -50,6 +52,7 @@ def positioned(x: Array, read: Callable[[Any], Any]) -> Array:
     return index.gather(x, *np.unravel_index(read(flat), shape))
 
 
+@functools.partial(remembered, layout=True)
 def select(input: Tensor, dim: int, index: Any, refusal: str | None = None) -> Tensor:
     """One entry along a dimension."""
     shape = shape_of(content_shape(input, "select"))
@@ -68,6 +71,7 @@ install(select=select)
 
 
 @method()
+@functools.partial(remembered, layout=True)
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` entries along a dimension from `start`."""
     shape = shape_of(content_shape(input, "narrow"))
@@ -255,6 +259,7 @@ dsplit = _along("dsplit", 3, lambda n: 2)
 
 
 @method()
+@functools.partial(remembered, layout=True)
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of two dimensions, as the last one."""
     n = len(shape_of(content_shape(input, "diagonal")))

@@ -33,6 +33,7 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.converting import contiguous
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
 from funcgrad.torch.operations.recorded import refuse_kinds
+from funcgrad.torch.remembered import remembered
 
 __all__ = ["bmm", "dot", "ger", "inner", "matmul", "mm", "mv", "outer", "vdot"]
 
@@ -72,6 +73,7 @@ def _check_vectors(x: Array, y: Array) -> None:
 
 
 @method()
+@remembered
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors."""
     x, y = content(input, "dot"), content(tensor, "dot", "tensor", 2)
@@ -103,6 +105,7 @@ def _refuse_bool(x: Array) -> None:
 
 
 @method()
+@remembered
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices."""
     x, y = content(input, "mm"), content(mat2, "mm", "mat2", 2)
@@ -124,6 +127,7 @@ def check_inner(left: Shape, right: Shape) -> None:
 
 
 @method()
+@remembered
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of a matrix and a vector."""
     x, y = content(input, "mv"), content(vec, "mv", "vec", 2)
@@ -163,6 +167,7 @@ def check_batches(x: Array, y: Array) -> None:
 
 
 @method()
+@remembered
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of two batches of matrices."""
     x, y = content(input, "bmm"), content(mat2, "bmm", "mat2", 2)
@@ -176,6 +181,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 @method()
+@remembered
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product, broadcast over leading dimensions."""
     x, y = content(input, "matmul"), content(other, "matmul", "other", 2)
@@ -283,6 +289,7 @@ install(__matmul__=_operator, __rmatmul__=_swapped_operator)
 
 
 @method()
+@remembered
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """All products of an element of one vector and one of another."""
     for x, name in ((input, "self"), (vec2, "vec2")):

@@ -24,6 +24,7 @@ from funcgrad.torch.operations.common import (
     zeros_of,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of, floating, kind_of, promoted
+from funcgrad.torch.remembered import remembered
 
 __all__ = [
     "Flat", "Underivable", "binary", "elementwise_refusal", "refuse_kinds", "unary",
@@ -70,7 +71,7 @@ def unary(
         return result if out is None else into(out, result, name)
 
     fast = hot.suits(core) and "f" not in refused
-    function = hot.unary(core, node, general) if fast else general
+    function = hot.unary(core, node, general) if fast else remembered(general)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{name}` of each element."
     setattr(Tensor, name, function)
@@ -108,6 +109,7 @@ def binary(
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{name}` of each pair of elements."
+    function = remembered(function)
     setattr(Tensor, name, function)
     if changing:
         setattr(Tensor, f"{name}_", inplace(function, f"{name}_"))

@@ -28,6 +28,7 @@ from funcgrad.torch.operations.common import (
     told,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of, in_dtype, kind_of
+from funcgrad.torch.remembered import remembered
 
 __all__ = [
     "all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum",
@@ -56,6 +57,7 @@ MEAN, MEAN_ALONG = named("MeanBackward0"), named("MeanBackward1")
 
 
 @method()
+@remembered
 @numpy_names
 def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None,
         out: Tensor | None = None) -> Tensor:  # fmt: skip
@@ -70,6 +72,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 
 
 @method()
+@remembered
 @numpy_names
 def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None,
          out: Tensor | None = None) -> Tensor:  # fmt: skip
@@ -99,6 +102,7 @@ PROD, PROD_ALONG = (named(f"ProdBackward{k}", "result", "self") for k in (0, 1))
 
 
 @method()
+@remembered
 @numpy_names
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None,
          out: Tensor | None = None) -> Tensor:  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -23,6 +24,7 @@ from funcgrad.torch.operations.common import (
 )
 from funcgrad.torch.operations.converting import contiguous
 from funcgrad.torch.operations.promotion import content
+from funcgrad.torch.remembered import remembered
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.views import ALIAS, make_view
 
@@ -94,6 +96,7 @@ def unsafe_viewed(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     return boxed(made, named("UnsafeViewBackward0"))
 
 
+@functools.partial(remembered, layout=True)
 def view(self: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
     """The same memory in another shape, or read in another dtype of the same size."""
     if dtype is None and len(shape) == 1 and isinstance(shape[0], dtypes.dtype):
@@ -133,6 +136,7 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
 install(view=view, view_as=view_as)
 
 
+@functools.partial(remembered, layout=True)
 def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     """Another shape: a view where memory allows it, else a copy."""
     found = reshape_sizes(
@@ -160,6 +164,7 @@ install(reshape=reshape, reshape_as=reshape_as)
 
 
 @method()
+@functools.partial(remembered, layout=True)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` as one."""
     shape = shape_of(content_shape(input, "flatten"))

@@ -23,6 +23,7 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.converting import to_dtype
 from funcgrad.torch.operations.promotion import content, floating
 from funcgrad.torch.operations.recorded import Flat, refuse_kinds
+from funcgrad.torch.remembered import remembered
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
 
@@ -46,6 +47,7 @@ def _along(name: str, along: Any, scalar: Any, node: Any, input: Tensor, dim: in
 
 
 @method()
+@remembered
 @numpy_names
 def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
     """``exp(x) / sum(exp(x))`` along a dimension."""
@@ -54,6 +56,7 @@ def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = 
 
 
 @method()
+@remembered
 @numpy_names
 def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of `softmax`."""
@@ -65,6 +68,7 @@ LOGSUMEXP = named("LogsumexpBackward0", "result", "self")
 
 
 @method()
+@remembered
 @numpy_names
 def logsumexp(
     input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None

@@ -18,6 +18,7 @@ from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.common import apply, constant, inplace, widened
 from funcgrad.torch.operations.common import axis_of, boxed, computed, install, named, shape_of
 from funcgrad.torch.operations.promotion import content, dtype_of, number
+from funcgrad.torch.remembered import remembered
 
 __all__ = [
     "celu",
@@ -74,6 +75,7 @@ HARDTANH = Composite("hardtanh", _hardtanh)
 HARDTANH_NODE = named("HardtanhBackward0", *SELF)
 
 
+@remembered
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
@@ -91,6 +93,7 @@ def hardtanh(
     return apply(HARDTANH, "hardtanh", HARDTANH_NODE, input, inplace, low=low, high=high)
 
 
+@remembered
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """`x` limited to [0, 6]."""
     return hardtanh(input, 0.0, 6.0, inplace)
@@ -102,6 +105,7 @@ LEAKY = Composite(
 LEAKY_NODE = named("LeakyReluBackward0", *SELF)
 
 
+@remembered
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """`x` above 0, ``negative_slope * x`` else."""
     return apply(LEAKY, "leaky_relu", LEAKY_NODE, input, inplace, "leaky_relu_cpu",
@@ -118,6 +122,7 @@ PRELU = Composite("prelu", widened(_prelu))
 PRELU_NODE = named("PreluKernelBackward0", "", "self", "weight")
 
 
+@remembered
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """`x` above 0, ``weight * x`` else, with a weight for each channel (dimension 1) or one."""
     x, w = content(input, "prelu"), content(weight, "prelu", "weight", 2)
@@ -150,6 +155,7 @@ THRESHOLD = Composite(
 THRESHOLD_NODE = named("ThresholdBackward0", *SELF)
 
 
+@remembered
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """`x` above the threshold, `value` else."""
     kind = dtype_of(content(input, "threshold"))
@@ -167,6 +173,7 @@ SOFTSHRINK = Composite("softshrink", widened(_softshrink))
 SOFTSHRINK_NODE = named("SoftshrinkBackward0", *SELF)
 
 
+@remembered
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`x` moved towards 0 by `lambd`, 0 within."""
     if lambd < 0:
@@ -186,6 +193,7 @@ HARDSHRINK = Composite("hardshrink", _hardshrink)
 HARDSHRINK_NODE = named("HardshrinkBackward0", *SELF)
 
 
+@remembered
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`x` outside [-lambd, lambd], 0 within."""
     return apply(HARDSHRINK, "hardshrink", HARDSHRINK_NODE, input, kernel="hardshrink_cpu",
@@ -203,6 +211,7 @@ HARDSIGMOID = Composite("hardsigmoid", widened(_hardsigmoid))
 HARDSIGMOID_NODE = named("HardsigmoidBackward0", *SELF)
 
 
+@remembered
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``(x + 3) / 6``, limited to [0, 1]."""
     return apply(HARDSIGMOID, "hardsigmoid", HARDSIGMOID_NODE, input, inplace, "hardsigmoid_cpu")
@@ -218,6 +227,7 @@ HARDSWISH = Composite("hardswish", widened(_hardswish))
 HARDSWISH_NODE = named("HardswishBackward0", *SELF)
 
 
+@remembered
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * hardsigmoid(x)``."""
     return apply(HARDSWISH, "hardswish", HARDSWISH_NODE, input, inplace, "hardswish_cpu")
@@ -241,18 +251,21 @@ CELU_NODE = named("CeluBackward0", *SELF)
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
+@remembered
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`x` above 0, ``alpha * (exp(x) - 1)`` else."""
     return apply(ELU, "elu", ELU_NODE, input, inplace, "elu_cpu",
                  alpha=alpha, scale=1.0, inner=1.0)  # fmt: skip
 
 
+@remembered
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """`elu` scaled so that activations keep mean 0 and variance 1 (Klambauer et al. 2017)."""
     return apply(ELU, "selu", ELU_NODE, input, inplace, "elu_cpu",
                  alpha=SELU_ALPHA, scale=SELU_SCALE, inner=1.0)  # fmt: skip
 
 
+@remembered
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`x` above 0, ``alpha * (exp(x / alpha) - 1)`` else."""
     if alpha == 0:
@@ -287,6 +300,7 @@ LOGSIGMOID = Composite("logsigmoid", widened(log_sigmoid))
 LOGSIGMOID_NODE = named("LogSigmoidBackward0", *SELF)
 
 
+@remembered
 def logsigmoid(input: Tensor) -> Tensor:
     """``log(sigmoid(x))``, without overflow."""
     return apply(LOGSIGMOID, "log_sigmoid", LOGSIGMOID_NODE, input, kernel="log_sigmoid_cpu")
@@ -295,6 +309,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 SILU_NODE = named("SiluBackward0", *SELF)
 
 
+@remembered
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * sigmoid(x)``."""
     return apply(smooth.silu, "silu", SILU_NODE, input, inplace, "silu_cpu", "biu")
@@ -304,6 +319,7 @@ MISH = Composite("mish", widened(lambda x: a.multiply(x, t.tanh(t.logaddexp(x, 0
 MISH_NODE = named("MishBackward0", *SELF)
 
 
+@remembered
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * tanh(softplus(x))``."""
     return apply(MISH, "mish", MISH_NODE, input, inplace, "mish_cpu")
@@ -319,6 +335,7 @@ GELU_TANH = Composite("gelu_tanh", widened(_gelu_tanh))
 GELU_NODE = named("GeluBackward0", *SELF)
 
 
+@remembered
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """`x` times the normal distribution function of `x`, or its approximation by ``"tanh"``."""
     if approximate not in ("none", "tanh"):
@@ -338,12 +355,14 @@ SOFTPLUS = Composite("softplus", widened(_softplus))
 SOFTPLUS_NODE = named("SoftplusBackward0", *SELF)
 
 
+@remembered
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta x)) / beta``, and `x` itself where ``beta x`` is above the threshold."""
     return apply(SOFTPLUS, "softplus", SOFTPLUS_NODE, input, kernel="softplus_cpu",
                  beta=beta, bound=threshold)  # fmt: skip
 
 
+@remembered
 def softsign(input: Tensor) -> Tensor:
     """``x / (1 + |x|)``."""
     content(input, "softsign")
@@ -351,6 +370,7 @@ def softsign(input: Tensor) -> Tensor:
     return out
 
 
+@remembered
 def tanhshrink(input: Tensor) -> Tensor:
     """``x - tanh(x)``."""
     content(input, "tanhshrink")
@@ -369,6 +389,7 @@ GLU = Composite("glu", widened(_glu))
 GLU_NODE = named("GluBackward0", *SELF)
 
 
+@remembered
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along a dimension times the sigmoid of the second."""
     shape = shape_of(content(input, "glu"))

@@ -12,6 +12,7 @@ from funcgrad.torch.operations.common import boxed, computed, named, shape_of
 from funcgrad.torch.operations.creation import empty
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.recorded import refuse_kinds
+from funcgrad.torch.remembered import remembered
 from funcgrad.torch.writing import check_writable, write
 
 __all__ = ["dropout", "layer_norm", "rms_norm"]
@@ -43,6 +44,7 @@ def _check_normalized(
         )
 
 
+@remembered
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],

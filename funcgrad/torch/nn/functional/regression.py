@@ -22,6 +22,8 @@ from funcgrad.torch.nn.functional.common import (
 from funcgrad.torch.operations.common import boxed, computed, named
 from funcgrad.torch.operations.promotion import content, promoted
 from funcgrad.torch.operations.recorded import refuse_kinds
+from funcgrad.torch.remembered import remembered
+from funcgrad.torch.saved import outside
 
 __all__ = ["huber_loss", "l1_loss", "mse_loss", "smooth_l1_loss"]
 
@@ -35,7 +37,7 @@ def _broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Both in their common shape; a warning where they had different ones."""
     if target.shape == input.shape:
         return input, target
-    warnings.warn(SIZES.format(target=target.size(), input=input.size()), stacklevel=4)
+    warnings.warn(SIZES.format(target=target.size(), input=input.size()), stacklevel=outside())
     return broadcast(input, target)
 
 
@@ -59,6 +61,7 @@ NODES = {
 MSE = narrow_or("mse_loss", squared_error)
 
 
+@remembered
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -96,6 +99,7 @@ def mse_loss(
     return out
 
 
+@remembered
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -131,6 +135,7 @@ def _smooth_l1(x: Array, y: Array, reduction: str, beta: float) -> Array:
 SMOOTH_L1 = Composite("smooth_l1_loss", widened(_smooth_l1))
 
 
+@remembered
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -160,6 +165,7 @@ def _huber(x: Array, y: Array, reduction: str, delta: float) -> Array:
 HUBER = Composite("huber_loss", widened(_huber))
 
 
+@remembered
 def huber_loss(
     input: Tensor,
     target: Tensor,

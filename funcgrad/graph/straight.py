@@ -1,0 +1,85 @@
+"""A graph as straight-line Python: one line an equation, applied to raw arrays and numbers.
+
+What `interpret` does with a look at each operand is written down once, for programs that are too
+small for a kernel. The values are those of the operations themselves, bit for bit; only in the
+quick form a product with a partial derivative does not look for 0 times infinity (see
+`transforms.hot`).
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.types import promote
+from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
+
+__all__ = ["Straight"]
+
+INFIX = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/"}
+
+
+class Straight:
+    """The lines of graphs, and the objects that they name, in `scope`."""
+
+    def __init__(self, prefix: str, scope: dict[str, Any]) -> None:
+        self.prefix, self.scope, self.count = prefix, scope, 0
+        self.names: dict[Var, str] = {}
+
+    def constant(self, value: Any) -> str:
+        """The name of an object, or the number itself."""
+        if value is None or type(value) in (bool, int, str):
+            return repr(value)
+        self.count += 1
+        name = f"{self.prefix}{self.count}"
+        self.scope[name] = value
+        return name
+
+    def lines(self, graph: Graph, quick: bool = False) -> list[str]:
+        """The equations of `graph`, whose inputs have got `names`."""
+        for v, array in graph.constants:
+            if v not in self.names:
+                self.names[v] = self.constant(array)
+        return [self.line(e, quick) for e in graph.equations]
+
+    def atom(self, a: Atom) -> str:
+        """How the program names an operand."""
+        return self.constant(a.value) if isinstance(a, Literal) else self.names[a]
+
+    def owned(self, a: Atom, others: tuple[Var, ...]) -> str:
+        """An output: a copy of what is a constant, or one of `others`, which are not to be changed.
+
+        Numbers come as NumPy's.
+        """
+        if isinstance(a, Literal):
+            return self.constant(np.asarray(a.value, a.type.dtype)[()])
+        text = self.names[a]
+        return f"{text}.copy()" if a in others or text in self.scope else text
+
+    def line(self, e: Equation, quick: bool) -> str:
+        targets = []
+        for v in e.outputs:
+            self.count += 1
+            self.names[v] = f"v{self.prefix}{self.count}"
+            targets.append(self.names[v])
+        target = f"({', '.join(targets)},)" if e.prim.multiple else targets[0]
+        return f"{target} = {self.expression(e, quick)}"
+
+    def expression(self, e: Equation, quick: bool) -> str:
+        args = [self.atom(a) for a in e.inputs]
+        if quick and e.prim.name == "scale":
+            return self.product(e, args)
+        symbol = INFIX.get(e.prim.impl)
+        if symbol is not None:
+            return f"{args[0]} {symbol} {args[1]}"
+        given = [f"{name}={self.constant(value)}" for name, value in e.params.items()]
+        return f"{self.constant(e.prim.impl)}({', '.join([*args, *given])})"
+
+    def product(self, e: Equation, args: list[str]) -> str:
+        """The product of a cotangent and a partial derivative, in the dtype of the cotangent."""
+        text, made = f"{args[0]} * {args[1]}", e.outputs[0].type.dtype
+        if promote(e.inputs[0].type, e.inputs[1].type) == made:
+            return text
+        return f"({text}).astype({self.constant(made)})"

@@ -1,0 +1,127 @@
+"""Functions that remember what they did: the same call on tensors of the same kinds comes again.
+
+What a function of this facade does depends on the dtypes and shapes of its tensors, on which of
+them require grad, and on its other arguments; not on the numbers in the tensors, or it must not be
+`remembered`. A call that comes often gets a recipe (see `recipes`), which all later ones follow.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.modes import modes
+from funcgrad.torch.recipes import Recipe, recipe
+from funcgrad.torch.root import RootTracer
+from funcgrad.transforms.node import IN_PLACE_FROM
+
+__all__ = ["remembered"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+OFTEN = 64  # calls of one kind before it is worth some milliseconds to write a recipe
+MANY = 1 << 10  # kinds of calls; then all are forgotten
+PLAIN = frozenset((bool, int, str, type(None), type(Ellipsis)))
+BOOL = np.dtype(bool)
+ndarray = np.ndarray
+
+
+def remembered(function: F, layout: bool = False) -> F:
+    """`function`, following a recipe where it has one.
+
+    It takes tensors, sequences of them, and arguments that can be compared, and gives one tensor.
+    With `layout` what it does depends on where the elements lie in memory, too.
+    """
+    recipes: dict[Hashable, Any] = {}
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if modes.hot is None:
+            return function(*args, **kwargs)
+        tensors: list[Tensor] = []
+        key: list[Hashable] = []
+        for x in args:
+            if not _add(x, key, tensors):
+                return function(*args, **kwargs)
+        if kwargs:
+            for name, x in kwargs.items():
+                key.append(name)
+                if not _add(x, key, tensors):
+                    return function(*args, **kwargs)
+        if layout and tensors:
+            key.append(tensors[0]._t.value.strides)
+        known = tuple(key)
+        found = recipes.get(known, 0)
+        if type(found) is not int:
+            made = None if found is None else found(*tensors)
+            return function(*args, **kwargs) if made is None else made
+        if found < OFTEN:
+            if len(recipes) >= MANY:
+                recipes.clear()
+            recipes[known] = found + 1
+            return function(*args, **kwargs)
+        made, recipes[known] = _watched(function, args, kwargs, tensors)
+        return made
+
+    return call  # type: ignore[return-value]
+
+
+def _add(x: Any, key: list[Hashable], tensors: list[Tensor]) -> bool:
+    """Add an argument to the key of a call, and its tensors; False where there is none."""
+    if isinstance(x, Tensor):
+        t, link = x._t, x._link
+        if type(t) is not RootTracer or (link is not None and link.seen != t.held_version.so_far):
+            return False
+        kind = t.kind
+        if kind is None and (kind := _mask(t.value)) is None:
+            return False
+        tensors.append(x)
+        key.append(kind)
+        key.append(t.node is None)
+        return True
+    found: Any = type(x)
+    key.append(found)
+    if found in PLAIN:
+        key.append(x)
+    elif found is float:  # 0.0 and -0.0 are equal, NaN is not
+        key.append(x if x else repr(x))
+    elif found is tuple or found is list:
+        key.append(len(x))
+        for item in x:
+            if not _add(item, key, tensors):
+                return False
+    elif found is slice:
+        return all(_add(item, key, tensors) for item in (x.start, x.stop, x.step))
+    else:
+        return False
+    return True
+
+
+def _mask(x: Any) -> Hashable:
+    """The kind of a small array of truth values."""
+    if type(x) is ndarray and x.dtype is BOOL and x.size < IN_PLACE_FROM:
+        shape: tuple[int, ...] = x.shape
+        return shape
+    return None
+
+
+def _watched(
+    function: Callable[..., Any], args: Any, kwargs: Any, tensors: list[Tensor]
+) -> tuple[Any, Recipe | None]:
+    """What the function gives in the general way, and a recipe for it if it does not warn."""
+    applied: list[Any] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            made = modes.watched(applied, function, *args, **kwargs)
+        except Exception as error:
+            made = error
+    for w in caught:
+        warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    if isinstance(made, Exception):
+        raise made
+    return made, None if caught else recipe(applied, tensors, made)
