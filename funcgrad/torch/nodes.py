@@ -214,6 +214,8 @@ class GradNode(NodeFace, OpNode):
             self.__class__ = kind
             return
         fields = {name: getattr(self, name) for name in FIELDS}  # some of them in the class
+        if hasattr(self, "told"):
+            fields["told"] = self.told
         self.__class__ = kind
         for name, value in fields.items():
             setattr(self, name, value)

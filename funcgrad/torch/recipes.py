@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad import tree
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Tracer, bind
+from funcgrad.core.tracer import Operand, Tracer, bind
 from funcgrad.core.types import type_of_raw
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Graph, Var
@@ -243,6 +244,8 @@ class _Writer:
             fields.append(f"node.inner = ({', '.join(self.straight.names[v] for v in inner)},)")
             if self._shared(forward):
                 fields.append(f"r.version.kept_by(node, {ONLY_INNER})")
+        if hasattr(self.node, "told"):
+            self._tell(constant)
         node = ["node = r.node = HotNode()", f"node.parents = {self._parents()}", *fields,
                 "node.seq = next(seq)"]  # fmt: skip
         pull = self._pull(two, held, inner, len(saved))
@@ -300,6 +303,14 @@ class _Writer:
             for a, k in zip(self.args, self.places, strict=True)
         ]
         return bookkeeping(type(self.node), tracers, values, flags)
+
+    def _tell(self, constant: list[str]) -> None:
+        """What the operation was called with is the same for all nodes of the class."""
+        held = tree.leaves(self.node.told)
+        if any(isinstance(value, (Operand, np.ndarray)) for value in held):
+            raise Unsuitable
+        self.scope["told"] = self.node.told
+        constant.append("told = told")
 
     def _parents(self) -> str:
         tracers = ("None" if k is None else f"{self.tracers[k]}.node" for k in self.places)

@@ -76,6 +76,8 @@ def gradients(f, torch, say):
         y = f(torch, x, z, m)
         say(y.dtype, y.shape, y.stride(), rounded(y), type(y.grad_fn).__name__, y._is_view())
         say(len(y.grad_fn.next_functions), y.grad_fn.name())
+        numbers = ("dim", "keepdim", "min", "max", "correction", "start", "sizes")
+        say([getattr(y.grad_fn, f"_saved_{name}", None) for name in numbers])
         (y * y.detach()).sum().backward()
         say(rounded(x.grad), rounded(z.grad), x.grad.dtype, x.grad.stride())
 
