@@ -6,6 +6,7 @@ five forms in `core.forms` fill the fields from the little that an author states
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -53,8 +54,8 @@ class Primitive:
         `mask` are traced: a tuple of flags (outputs, operand 0, operand 1, …).
     sample : callable
         Returns the list of `Sample` from which the tests are made.
-    kernel : object
-        What a compiler may use instead of `impl`; None where there is none.
+    kernel : callable
+        What has been put in front of `impl` by `take_kernel`; None where nothing has.
     """
 
     form = "primitive"
@@ -69,7 +70,7 @@ class Primitive:
         self.name = name
         self.impl = impl
         self.sample: Samples | None = None
-        self.kernel: Any = None
+        self.kernel: Callable[..., Any] | None = None
         self.flags: Any = None  # of elementwise operations: `saved_flags` for every mask
         self.recorders: list[Any] = []  # what a tape has written for it, by the traced operands
         PRIMITIVES[name] = self
@@ -82,6 +83,14 @@ class Primitive:
         from funcgrad.core.tracer import bind, operand  # tracers stand on primitives
 
         return bind(self, [operand(x) for x in operands], params)
+
+    def take_kernel(self, kernel: Callable[..., Any]) -> None:
+        """Let ``kernel(impl, *arrays, **params)`` compute it from now on.
+
+        The kernel calls `impl` for what it does not take.
+        """
+        self.kernel = kernel
+        self.impl = functools.partial(kernel, self.impl)
 
     def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
         """Which of (outputs, operand 0, …) a node has to keep; `mask` has the traced operands."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from funcgrad.kernels import convolution as _  # noqa: F401  (it puts itself in front of values)
 from funcgrad.kernels import elementwise, rows
 from funcgrad.kernels.choice import FEWEST, explain
 

@@ -105,6 +105,12 @@ from funcgrad.torch.compiling.api import compile as compile
 from funcgrad.torch.nn.functional import bilinear as bilinear
 from funcgrad.torch.nn.functional import celu as celu
 from funcgrad.torch.nn.functional import celu_ as celu_
+from funcgrad.torch.nn.functional import conv1d as conv1d
+from funcgrad.torch.nn.functional import conv2d as conv2d
+from funcgrad.torch.nn.functional import conv3d as conv3d
+from funcgrad.torch.nn.functional import conv_transpose1d as conv_transpose1d
+from funcgrad.torch.nn.functional import conv_transpose2d as conv_transpose2d
+from funcgrad.torch.nn.functional import conv_transpose3d as conv_transpose3d
 from funcgrad.torch.nn.functional import cosine_similarity as cosine_similarity
 from funcgrad.torch.nn.functional import hardshrink as hardshrink
 from funcgrad.torch.nn.functional import layer_norm as layer_norm

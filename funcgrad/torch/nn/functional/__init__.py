@@ -41,6 +41,14 @@ from funcgrad.torch.nn.functional.classification import (
     cross_entropy,
     nll_loss,
 )
+from funcgrad.torch.nn.functional.convolution import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
 from funcgrad.torch.nn.functional.distance import (
     cosine_similarity,
     normalize,
@@ -86,6 +94,12 @@ __all__ = [
     "binary_cross_entropy_with_logits",
     "celu",
     "celu_",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",

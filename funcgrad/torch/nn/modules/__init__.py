@@ -29,6 +29,14 @@ from funcgrad.torch.nn.modules.activation import (
     Threshold,
 )
 from funcgrad.torch.nn.modules.container import ModuleDict, ModuleList, Sequential
+from funcgrad.torch.nn.modules.convolution import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+)
 from funcgrad.torch.nn.modules.linear import (
     Bilinear,
     Embedding,
@@ -66,6 +74,12 @@ from funcgrad.torch.nn.modules.normalization import (
 from funcgrad.torch.nn.modules.parameters import ParameterDict, ParameterList
 
 __all__ = [
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
     "BCELoss",
     "BCEWithLogitsLoss",
     "Bilinear",

@@ -1,4 +1,4 @@
-"""The convolution of two vectors."""
+"""The convolution of two vectors, which is NumPy's own."""
 
 from __future__ import annotations
 

@@ -1,0 +1,149 @@
+"""Convolutions with much work: by kernels that copy nothing for the elements of a window.
+
+The three contractions are those of `ops.convolution`, and these kernels stand in front of their
+values. Between the places of a window lie numbers that count for nothing because they meet zeros;
+where one of them is infinite or NaN, what comes out shows it, and NumPy does the work again. It
+imports NumPy, not Numba.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from funcgrad.config import config
+from funcgrad.kernels import memory, threads
+from funcgrad.kernels.choice import entry_of
+from funcgrad.kernels.planes import Planes, planes_of
+from funcgrad.ops.convolution import CONVOLUTION, CONVOLUTION_FILTER, CONVOLUTION_INPUT, Window
+
+__all__ = ["filters", "images", "results"]
+
+ndarray = np.ndarray[Any, Any]
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+GATHER, CORRELATE = "convolution_gather", "convolution_correlate"
+PER_ELEMENT = 16  # products that cost what an element of an elementwise operation does
+LEAST = 1 << 19  # products: below, arranging the arrays takes as long
+HEIGHT, COLUMNS = 4, 4  # of the tiles
+
+
+def _first(name: str, contraction: Callable[..., Any], checked: bool) -> Callable[..., Any]:
+    """A contraction in front of the one of NumPy, by the kernel `name`.
+
+    It is `checked` where what counts for nothing takes part in sums.
+    """
+
+    def kernel(impl: Callable[..., Any], a: Any, b: Any, window: Window, groups: int) -> Any:
+        entry = None
+        products = _products(name, a, b, window, groups)
+        if products >= LEAST:
+            planes = planes_of(window)
+            if planes is not None:
+                entry = entry_of(name, a.dtype.char)
+                if entry.taken(products // PER_ELEMENT):
+                    found = contraction(a, b, planes, groups)
+                    if found is not None and not (checked and not _finite(found)):
+                        return found
+        start = perf_counter()
+        found = impl(a, b, window=window, groups=groups)
+        if entry is not None:
+            entry.spent(start)
+        return found
+
+    return kernel
+
+
+def _finite(x: ndarray) -> bool:
+    return bool(np.isfinite(np.add.reduce(x, None)))
+
+
+def _products(name: str, a: Any, b: Any, window: Window, groups: int) -> int:
+    """How many products the contraction takes; 0 for operands that kernels do not take."""
+    if type(a) is not np.ndarray or type(b) is not np.ndarray or a.dtype != b.dtype:
+        return 0
+    if a.dtype not in FLOATS:
+        return 0
+    channels_and_filters = (
+        a.shape[1] * b.shape[1] // groups if name == CORRELATE else b.shape[0] * b.shape[1]
+    )
+    return len(a) * channels_and_filters * math.prod(window.kernel) * math.prod(window.places)
+
+
+# --------------------------------------------------------------------------- contractions
+
+
+def results(x: ndarray, w: ndarray, planes: Planes, groups: int) -> ndarray | None:
+    """The convolution of images and filters."""
+    channels, count = w.shape[1], len(w)
+    rows = memory.empty((len(x), count, _length(planes.length, w)), w.dtype)
+    factors = np.array(w, order="C").reshape(groups, count // groups, -1)
+    step = channels * planes.phases * planes.plane
+    if not _gather(rows, factors, planes.split(x), planes.places(channels), step):
+        return None
+    return np.ascontiguousarray(planes.results(rows))
+
+
+def images(y: ndarray, w: ndarray, planes: Planes, groups: int) -> ndarray | None:
+    """Its transpose: from results and filters to images."""
+    channels, count = w.shape[1], len(w) // groups
+    given = planes.rows(y, planes.reach, planes.plane - planes.length)
+    size = given.shape[2]
+    shape = (planes.phases, len(y), groups * channels, _length(planes.plane, w))
+    out = memory.empty(shape, w.dtype)
+    parts = w.reshape(groups, count, channels, len(planes.taps)).swapaxes(1, 2)
+    for phase in range(planes.phases):
+        taps = [k for k, (p, _) in enumerate(planes.taps) if p == phase]
+        places = [planes.reach - planes.taps[k][1] for k in taps]
+        at = (np.arange(count)[:, None] * size + places).reshape(-1)
+        factors = parts if len(taps) == len(planes.taps) else parts[..., taps]
+        factors = np.array(factors, order="C").reshape(groups, channels, -1)
+        if not _gather(out[phase], factors, given.reshape(len(y), -1), at, count * size):
+            return None
+    return np.ascontiguousarray(planes.joined(out))
+
+
+def filters(x: ndarray, y: ndarray, planes: Planes, groups: int) -> ndarray | None:
+    """From images and results to filters."""
+    channels, count = x.shape[1] // groups, y.shape[1] // groups
+    at = planes.places(channels)
+    missing = -len(at) % COLUMNS
+    padded = np.concatenate([at, at[:missing]]) if missing <= len(at) else np.resize(at, COLUMNS)
+    sums = np.zeros((groups, count, len(padded)), y.dtype)
+    step = channels * planes.phases * planes.plane
+    arguments = (sums, planes.rows(y), planes.split(x), padded, step)
+    blocks = -(-count // HEIGHT) * groups
+    if not _run(CORRELATE, arguments, blocks, y.size * len(at)):
+        return None
+    shape = (groups * count, channels, *planes.window.kernel)
+    return np.ascontiguousarray(sums[..., : len(at)]).reshape(shape)
+
+
+def _length(count: int, x: ndarray) -> int:
+    lanes = 64 // x.itemsize * COLUMNS
+    return -(-count // lanes) * lanes
+
+
+def _gather(y: ndarray, w: ndarray, x: ndarray, at: ndarray, step: int) -> bool:
+    arguments = (y, w, x, at.astype(np.int64), step)
+    return _run(GATHER, arguments, len(y), y.size * w.shape[2])
+
+
+def _run(name: str, arguments: tuple[Any, ...], count: int, products: int) -> bool:
+    """Call a kernel for 0 … `count`, in several threads if that pays; False if it cannot be."""
+    entry = entry_of(name, arguments[0].dtype.char)
+    size = products // PER_ELEMENT
+    function = entry.function
+    if size < threads.PARALLEL or config.threads == 1 or not entry.calls or function is None:
+        return entry.run(*arguments, 0, count)
+    entry.calls += 1
+    threads.run(lambda first, last: function(*arguments, first, last), count, size)
+    return True
+
+
+CONVOLUTION.take_kernel(_first(GATHER, results, checked=False))
+CONVOLUTION_INPUT.take_kernel(_first(GATHER, images, checked=True))
+CONVOLUTION_FILTER.take_kernel(_first(CORRELATE, filters, checked=True))
