@@ -131,6 +131,26 @@ def forward(torch: Any) -> Call:
     return call
 
 
+def convolutions(torch: Any) -> Call:
+    """Two layers of 3x3 filters over eight images of 32x32 with three channels."""
+    nn = torch.nn
+    layers = [nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.Conv2d(16, 32, 3, padding=1)]
+    model = nn.Sequential(*layers)
+    rng = np.random.default_rng(0)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(torch.from_numpy(rng.normal(0, 0.1, tuple(p.shape)).astype(np.float32)))
+    images = torch.from_numpy(rng.random((8, 3, 32, 32), np.float32)).requires_grad_()
+
+    def call() -> Any:
+        model.zero_grad()
+        images.grad = None
+        model(images).square().mean().backward()
+        return layers[0].weight.grad
+
+    return call
+
+
 PROGRAMS = {
     "chain-3": Program("100 operations on 3-vectors", partial(chain, 3), 100, 0.5),
     "chain-1000": Program("100 operations on 1000-vectors", partial(chain, 1000), 100, 1.0),
@@ -145,6 +165,7 @@ PROGRAMS = {
     "mlp-both-compiled": Program(
         "MLP 64-256-128-10, batch 128: Adam, compiled by both", compiled, 1, 1.0
     ),
+    "convolution": Program("two 3x3 convolutions of 8x3x32x32: gradients", convolutions, 1, 2.0),
     "mlp-forward": Program("MLP 64-256-128-10, batch 128: forward", forward, 1, 1.5),
 }
 

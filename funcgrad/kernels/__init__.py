@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad.kernels import convolution as _  # noqa: F401  (it puts itself in front of values)
-from funcgrad.kernels import elementwise, rows
+from funcgrad.kernels import convolution, elementwise, irregular, rows
 from funcgrad.kernels.choice import FEWEST, explain
 
 __all__ = ["FEWEST", "PULLS", "ROWS", "explain"]
@@ -21,3 +20,6 @@ Pull = Callable[[Any, Any], tuple[Any, bool]]
 PULLS: dict[str, Pull] = dict.fromkeys(elementwise.NAMES, elementwise.pull)
 # the same of reductions, whose cotangents are small: they look at the operand
 ROWS: dict[str, Pull] = dict.fromkeys(rows.NAMES, rows.pull)
+
+convolution.install()
+irregular.install()

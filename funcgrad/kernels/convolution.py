@@ -21,7 +21,7 @@ from funcgrad.kernels.choice import entry_of
 from funcgrad.kernels.planes import Planes, planes_of
 from funcgrad.ops.convolution import CONVOLUTION, CONVOLUTION_FILTER, CONVOLUTION_INPUT, Window
 
-__all__ = ["filters", "images", "results"]
+__all__ = ["filters", "images", "install", "results"]
 
 ndarray = np.ndarray[Any, Any]
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -67,10 +67,8 @@ def _products(name: str, a: Any, b: Any, window: Window, groups: int) -> int:
         return 0
     if a.dtype not in FLOATS:
         return 0
-    channels_and_filters = (
-        a.shape[1] * b.shape[1] // groups if name == CORRELATE else b.shape[0] * b.shape[1]
-    )
-    return len(a) * channels_and_filters * math.prod(window.kernel) * math.prod(window.places)
+    pairs = a.shape[1] * b.shape[1] // groups if name == CORRELATE else b.shape[0] * b.shape[1]
+    return math.prod((len(a), pairs, *window.kernel, *window.places))
 
 
 # --------------------------------------------------------------------------- contractions
@@ -144,6 +142,8 @@ def _run(name: str, arguments: tuple[Any, ...], count: int, products: int) -> bo
     return True
 
 
-CONVOLUTION.take_kernel(_first(GATHER, results, checked=False))
-CONVOLUTION_INPUT.take_kernel(_first(GATHER, images, checked=True))
-CONVOLUTION_FILTER.take_kernel(_first(CORRELATE, filters, checked=True))
+def install() -> None:
+    """Put the kernels in front of the values of the three contractions."""
+    CONVOLUTION.take_kernel(_first(GATHER, results, checked=False))
+    CONVOLUTION_INPUT.take_kernel(_first(GATHER, images, checked=True))
+    CONVOLUTION_FILTER.take_kernel(_first(CORRELATE, filters, checked=True))

@@ -26,7 +26,13 @@ from funcgrad.compile.llvm.target import lock
 
 __all__ = ["dispatcher", "fingerprint", "known", "note"]
 
-MODULES = ("convolution_loops", "elementwise_generated", "reductions", "reductions_generated")
+MODULES = (
+    "convolution_loops",
+    "elementwise_generated",
+    "lines",
+    "reductions",
+    "reductions_generated",
+)
 MONTH = 30 * 24 * 3600.0
 
 

@@ -115,7 +115,8 @@ def _rounded(count: int, x: ndarray) -> int:
 
 def planes_of(window: Window) -> Planes | None:
     """The planes of a window; None where padding takes elements away or there are no places."""
-    if any(min(pair) < 0 for pair in window.padding) or 0 in window.places or 0 in window.kernel:
+    moves = bool(window.size) and 0 not in window.places and 0 not in window.kernel
+    if not moves or any(min(pair) < 0 for pair in window.padding):
         return None
     grid = tuple(-(-n // s) for n, s in zip(window.padded, window.stride, strict=True))
     taps = []

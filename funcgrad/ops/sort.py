@@ -46,22 +46,30 @@ def _samples(**params: Any) -> list[Sample]:
 # --------------------------------------------------------------------------- permutations
 
 
+def _permute(x: Any, order: Any, axis: int, back: bool) -> Any:
+    if not back:
+        return np.take_along_axis(x, order, axis)
+    out = np.empty(np.shape(order), np.asarray(x).dtype)
+    np.put_along_axis(out, order, x, axis)
+    return out
+
+
 PERMUTE = linear(
     "permute",
-    lambda x, order, axis: np.take_along_axis(x, order, axis),
-    (lambda g, x, order, *, axis: permute(g, argsort(order, axis), axis),),
-    lambda x, order, *, axis: ArrayType(x.shape, x.dtype),
+    _permute,
+    (lambda g, x, order, *, axis, back: permute(g, order, axis, not back),),
+    lambda x, order, *, axis, back: ArrayType(x.shape, x.dtype),
     _shift("permute"),
     sample=lambda: [
-        Sample((draw((2, 3)), np.array([[2, 0, 1], [0, 2, 1]])), {"axis": 1}),
-        Sample((draw((2, 3)), np.array([[1, 0, 1], [0, 1, 0]])), {"axis": 0}),
+        Sample((draw((2, 3)), np.array([[2, 0, 1], [0, 2, 1]])), {"axis": 1, "back": False}),
+        Sample((draw((2, 3)), np.array([[1, 0, 1], [0, 1, 0]])), {"axis": 0, "back": True}),
     ],
 )
 
 
-def permute(x: Array, order: Array, axis: int) -> Array:
-    """`take_along_axis` where every line of `order` is a permutation."""
-    return bind(PERMUTE, (x, order), {"axis": axis})
+def permute(x: Array, order: Array, axis: int, back: bool = False) -> Array:
+    """`take_along_axis` where every line of `order` is a permutation; its inverse if `back`."""
+    return bind(PERMUTE, (x, order), {"axis": axis, "back": back})
 
 
 def _indices(x: ArrayType, **_: Any) -> ArrayType:
@@ -101,7 +109,7 @@ def _rearrangement(
     name: str, impl: Callable[..., Any], ordered: bool, sample: Callable[[], list[Sample]]
 ) -> Explicit:
     def vjp(g: Any, y: Any, x: Any, *, axis: int, **_: Any) -> Any:
-        return permute(g, argsort(_origin(y, x, axis, ordered), axis), axis)
+        return permute(g, _origin(y, x, axis, ordered), axis, back=True)
 
     def jvp(y: Any, xs: Any, ts: Any, *, axis: int, **_: Any) -> Any:
         return permute(ts[0], _origin(y, xs[0], axis, ordered), axis)

@@ -172,7 +172,6 @@ ERRORS = {
         lambda: F.conv_transpose2d(r(1, 1, 3, 3), r(1, 1, 3, 3), output_padding=-1),
     ),
     "layers": lambda t, F, r: (
-        lambda: t.nn.Conv2d(3, 4, 3, padding="foo"),
         lambda: t.nn.Conv2d(3, 4, 3, padding="same", stride=2),
         lambda: t.nn.Conv2d(3, 4, 3, groups=2),
         lambda: t.nn.Conv2d(4, 3, 3, groups=2),

@@ -1,0 +1,242 @@
+"""Convolutions with JAX's arguments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.types import Array
+from funcgrad.errors import located
+from funcgrad.numpy.calls import as_array
+from funcgrad.ops.convolution import Window, convolution
+from funcgrad.ops.index import PLACE, encode
+from funcgrad.ops.shape import reshape, transpose
+
+__all__ = ["conv", "conv_general_dilated", "conv_with_general_padding"]
+
+Padding = str | Sequence[tuple[int, int]]
+
+
+def conv(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Padding) -> Array:
+    """`conv_general_dilated` with strides and padding alone."""
+    return conv_general_dilated(lhs, rhs, window_strides, padding)
+
+
+def conv_with_general_padding(
+    lhs: Any,
+    rhs: Any,
+    window_strides: Sequence[int],
+    padding: Padding,
+    lhs_dilation: Sequence[int] | None,
+    rhs_dilation: Sequence[int] | None,
+) -> Array:
+    """`conv_general_dilated` with both dilations."""
+    return conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation)
+
+
+def conv_general_dilated(
+    lhs: Any,
+    rhs: Any,
+    window_strides: Sequence[int],
+    padding: Padding,
+    lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: tuple[str, str, str] | None = None,
+    feature_group_count: int = 1,
+    batch_group_count: int = 1,
+) -> Array:
+    """Images under filters that move over them, for any number of spatial axes.
+
+    Parameters
+    ----------
+    lhs : array
+        Images (n, channels, …), or as `dimension_numbers` says.
+    rhs : array
+        Filters (filters, channels / groups, …), of the same dtype.
+    window_strides : sequence of int
+        How far a filter moves along each spatial axis.
+    padding : {"SAME", "SAME_LOWER", "VALID"} or sequence of pair of int
+        Zeros before and after the images; negative numbers take elements away.
+    lhs_dilation, rhs_dilation : sequence of int, optional
+        How far the elements of images and of filters are apart.
+    dimension_numbers : tuple of str, optional
+        The axes of images, filters and results by letters, such as ``("NHWC", "HWIO", "NHWC")``.
+    feature_group_count : int, optional
+        In how many parts channels and filters are split, each with its own.
+    batch_group_count : int, optional
+        In how many parts images and filters are split, each with its own.
+
+    Returns
+    -------
+    array
+        (n, filters, …), or as `dimension_numbers` says. It is linear in images and in filters.
+
+    Raises
+    ------
+    TypeError
+        Operands of different dtypes.
+    ValueError
+        Shapes or numbers that do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad import lax
+    >>> x = np.arange(16.0).reshape(1, 1, 4, 4)
+    >>> f = lambda w: lax.conv_general_dilated(x, w, (1, 1), "VALID")
+    >>> f(np.ones((1, 1, 3, 3)))
+    array([[[[45., 54.],
+             [81., 90.]]]])
+    >>> fg.grad(lambda w: f(w).sum())(np.ones((1, 1, 3, 3)))
+    array([[[[10., 14., 18.],
+             [26., 30., 34.],
+             [42., 46., 50.]]]])
+    """
+    x, w = as_array(lhs), as_array(rhs)
+    _check_operands(x, w)
+    rank = type_of(x).ndim - 2
+    letters = _letters(dimension_numbers, rank)
+    x, w = _ordered(x, letters[0], "NC", letters), _ordered(w, letters[1], "OI", letters)
+    stride = _sizes("window_strides", window_strides, rank)
+    apart = _sizes("rhs_dilation", rhs_dilation, rank)
+    x = _spaced(x, _sizes("lhs_dilation", lhs_dilation, rank))
+    if batch_group_count > 1:
+        x = _batch_groups(x, batch_group_count, feature_group_count)
+    groups = feature_group_count * batch_group_count
+    _check_channels(type_of(x).shape, type_of(w).shape, groups)
+    size, kernel = type_of(x).shape[2:], type_of(w).shape[2:]
+    around = _padding(padding, size, kernel, stride, apart)
+    y = convolution(x, w, Window(size, kernel, stride, around, apart), groups)
+    order = ["NC".find(c) if c in "NC" else _spatial(letters).index(c) + 2 for c in letters[2]]
+    return transpose(y, order)
+
+
+# ---------------------------------------------------------------------------------- checks
+
+
+def _check_operands(x: Array, w: Array) -> None:
+    a, b = type_of(operand(x)), type_of(operand(w))
+    if a.ndim != b.ndim or a.ndim < 2:
+        raise ValueError(
+            located(
+                "conv_general_dilated: lhs and rhs need the same number of axes, at least 2; got "
+                f"shapes {a.shape} and {b.shape}"
+            )
+        )
+    if a.dtype != b.dtype:
+        raise TypeError(
+            located(
+                "conv_general_dilated: lhs and rhs need the same dtype, got "
+                f"{a.dtype} and {b.dtype}; cast one of them"
+            )
+        )
+
+
+def _check_channels(x: tuple[int, ...], w: tuple[int, ...], groups: int) -> None:
+    if groups < 1 or w[0] % groups or x[1] != w[1] * groups:
+        raise ValueError(
+            located(
+                f"conv_general_dilated: images with {x[1]} channels and {w[0]} filters of {w[1]} "
+                f"channels do not fit in {groups} groups"
+            )
+        )
+
+
+def _sizes(name: str, given: Sequence[int] | None, rank: int) -> tuple[int, ...]:
+    sizes = (1,) * rank if given is None else tuple(int(n) for n in given)
+    if len(sizes) != rank or min(sizes, default=1) < 1:
+        raise ValueError(
+            located(f"conv_general_dilated: {name} needs {rank} positive numbers, got {given}")
+        )
+    return sizes
+
+
+# ------------------------------------------------------------------------------- arranging
+
+
+def _letters(given: tuple[str, str, str] | None, rank: int) -> tuple[str, str, str]:
+    if given is None:
+        spatial = "".join(chr(ord("0") + k) for k in range(rank))
+        return f"NC{spatial}", f"OI{spatial}", f"NC{spatial}"
+    x, w, y = given
+    wanted = sorted(set(x) - set("NC"))
+    fits = all(
+        len(part) == rank + 2 and sorted(part) == sorted([*first, *wanted])
+        for part, first in ((x, "NC"), (w, "OI"), (y, "NC"))
+    )
+    if not fits:
+        raise ValueError(
+            located(
+                "conv_general_dilated: dimension_numbers needs strings like ('NHWC', 'HWIO', "
+                f"'NHWC') with {rank} letters besides N, C, O and I; got {given}"
+            )
+        )
+    return given
+
+
+def _spatial(letters: tuple[str, str, str]) -> list[str]:
+    """The letters of the spatial axes, in the order of the filters."""
+    return [c for c in letters[1] if c not in "OI"]
+
+
+def _ordered(x: Array, own: str, first: str, letters: tuple[str, str, str]) -> Array:
+    return transpose(x, [own.index(c) for c in (*first, *_spatial(letters))])
+
+
+def _spaced(x: Array, dilation: tuple[int, ...]) -> Array:
+    """The images with zeros between their elements."""
+    if all(d == 1 for d in dilation):
+        return x
+    shape = type_of(x).shape
+    wide = tuple(max((n - 1) * d + 1, 0) for n, d in zip(shape[2:], dilation, strict=True))
+    at = encode((slice(None), slice(None), *(slice(None, None, d) for d in dilation)))
+    return bind(PLACE, (x,), {"shape": (*shape[:2], *wide), "index": at})
+
+
+def _batch_groups(x: Array, groups: int, others: int) -> Array:
+    """The parts of the batch as parts of the channels."""
+    n, c, *rest = type_of(x).shape
+    if n % groups or others != 1:
+        raise ValueError(
+            located(
+                f"conv_general_dilated: {n} images cannot be split in batch_group_count={groups} "
+                f"parts with feature_group_count={others}"
+            )
+        )
+    parts = reshape(x, (groups, n // groups, c, *rest))
+    order = (1, 0, *range(2, len(rest) + 3))
+    return reshape(transpose(parts, order), (n // groups, groups * c, *rest))
+
+
+def _padding(
+    given: Padding,
+    size: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    dilation: Sequence[int],
+) -> tuple[tuple[int, int], ...]:
+    if not isinstance(given, str):
+        pairs = tuple((int(lo), int(hi)) for lo, hi in given)
+        if len(pairs) != len(size):
+            raise ValueError(
+                located(f"conv_general_dilated: padding needs {len(size)} pairs, got {given}")
+            )
+        return pairs
+    if given.upper() == "VALID":
+        return ((0, 0),) * len(size)
+    if given.upper() not in ("SAME", "SAME_LOWER"):
+        raise ValueError(
+            located(
+                "conv_general_dilated: padding is 'SAME', 'SAME_LOWER', 'VALID' or pairs, not "
+                f"{given!r}"
+            )
+        )
+    pads = []
+    for n, k, s, d in zip(size, kernel, stride, dilation, strict=True):
+        total = max((math.ceil(n / s) - 1) * s + (k - 1) * d + 1 - n, 0)
+        less, more = total // 2, total - total // 2
+        pads.append((less, more) if given.upper() == "SAME" else (more, less))
+    return tuple(pads)

@@ -1,0 +1,178 @@
+"""The irregular kernels give NumPy's bits: scatters, running sums, recurrences, permutations."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
+import funcgrad.torch as torch
+from funcgrad.kernels import irregular
+from funcgrad.kernels.choice import entries
+from funcgrad.ops.cumulative import CUMSUM, RECURRENCE
+from funcgrad.ops.index import SCATTER_ADD
+from funcgrad.ops.sort import ARGSORT, PERMUTE
+
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 2.0]
+DTYPES = st.sampled_from([np.float64, np.float32])
+LAYOUTS = st.sampled_from(["plain", "reversed", "strided", "fortran", "broadcast", "read-only"])
+SHAPES = st.lists(st.integers(0, 5), min_size=1, max_size=3).map(tuple)
+
+
+@pytest.fixture(autouse=True)
+def any_size(monkeypatch, always):
+    monkeypatch.setattr(irregular, "FEWEST", 1)
+
+
+def calls(name):
+    return sum(e.calls for (key, _), e in entries.items() if key == name)
+
+
+def check(prim, *operands, eps=0.0, **params):
+    rule = prim.impl.args[0]
+    with np.errstate(all="ignore"):
+        expected, found = rule(*operands, **params), prim.impl(*operands, **params)
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    np.testing.assert_allclose(found, expected, rtol=eps, atol=eps)
+
+
+def made(data, shape, dtype):
+    """Numbers with ties and special values, in some layout."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    x = np.round(rng.normal(size=shape), data.draw(st.integers(0, 3))).astype(dtype)
+    for _ in range(data.draw(st.integers(0, 3)) if x.size else 0):
+        place = data.draw(st.integers(0, x.size - 1))
+        x.reshape(-1)[place] = data.draw(st.sampled_from(SPECIAL))
+    layout = data.draw(LAYOUTS)
+    if layout == "reversed":
+        return np.flip(x, data.draw(st.integers(0, len(shape) - 1)))
+    if layout == "strided":
+        return np.repeat(x, 2, -1)[..., ::2]
+    if layout == "fortran":
+        return np.asfortranarray(x)
+    if layout == "broadcast" and 0 not in shape:
+        return np.broadcast_to(x[:1], shape)
+    x.flags.writeable = layout != "read-only"
+    return x
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data(), SHAPES, DTYPES)
+def test_cumsum(data, shape, dtype):
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    check(CUMSUM, made(data, shape, dtype), axis=axis, dtype=None)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data(), SHAPES, DTYPES)
+def test_recurrence(data, shape, dtype):
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    a, b = made(data, shape, dtype), made(data, shape, dtype)
+    # a few lines are Python numbers in the rule, which rounds once
+    check(RECURRENCE, a, b, axis=axis, eps=64 * np.finfo(dtype).eps)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data(), SHAPES, st.lists(st.integers(1, 6), min_size=1, max_size=3), DTYPES)
+def test_scatter_add(data, where, extents, dtype):
+    """Repeated, negative and broadcast positions over one or several axes."""
+    count = data.draw(st.integers(1, len(extents)))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    kind = data.draw(st.sampled_from([np.int64, np.int32, np.int8]))
+    indices = []
+    for k in range(count):
+        own = tuple(1 if k and data.draw(st.booleans()) else n for n in where)
+        indices.append(rng.integers(-extents[k], extents[k], own).astype(kind))
+    g = made(data, where + tuple(extents[count:]), dtype)
+    check(SCATTER_ADD, g, *indices, shape=tuple(extents))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data(), SHAPES, DTYPES, st.booleans())
+def test_permute(data, shape, dtype, back):
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    order = np.argsort(np.random.default_rng(0).random(shape), axis)
+    check(PERMUTE, made(data, shape, dtype), order, axis=axis, back=back)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data(), SHAPES, DTYPES)
+def test_argsort_is_stable(data, shape, dtype):
+    check(ARGSORT, made(data, shape, dtype), axis=len(shape) - 1, kind="stable")
+
+
+def test_argsort_of_many_equal_elements():
+    x = np.random.default_rng(0).integers(0, 3, (2, 5000)).astype(float)
+    x[0, ::7] = np.nan
+    check(ARGSORT, x, axis=1, kind="stable")
+
+
+def test_positions_outside_raise_as_in_numpy():
+    for at in (np.array([3]), np.array([-4])):
+        with pytest.raises(IndexError):
+            SCATTER_ADD.impl(np.ones((1, 4)), at, shape=(3, 4))
+
+
+ONES = np.ones((6, 1), int)
+PROGRAMS = {
+    "take": ("scatter_add", lambda x: fnp.take(x, [2, 0, 2, -1], 0)),
+    "index": ("scatter_add", lambda x: x[:, [1, 1, 0]]),
+    "take_along_axis": ("scatter_add", lambda x: fnp.take_along_axis(x, ONES, 1)),
+    "cumsum": ("cumsum", lambda x: fnp.cumsum(x, 0)),
+    "cumprod": ("recurrence", lambda x: fnp.cumprod(x, 1)),
+    "sort": ("permute", lambda x: fnp.sort(x, 1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gradients_take_the_kernels_by_default(name, monkeypatch):
+    kernel, f = PROGRAMS[name]
+    x = np.random.default_rng(0).normal(size=(6, 4))
+    w = np.random.default_rng(1).normal(size=np.shape(f(x)))
+    before = calls(kernel)
+    found = fg.grad(lambda x: fnp.sum(f(x) * w))(x)
+    assert calls(kernel) > before
+    assert f"{kernel} (d): numba" in fg.kernels.explain()
+    monkeypatch.setattr(irregular, "FEWEST", 1 << 60)
+    np.testing.assert_array_equal(found, fg.grad(lambda x: fnp.sum(f(x) * w))(x))
+
+
+TENSORS = {
+    "index_select": ("scatter_add", lambda t, x: x.index_select(1, t.tensor([0, 2, 2]))),
+    "gather": ("scatter_add", lambda t, x: x.gather(1, t.tensor([[0, 0, 3]] * 6))),
+    "embedding": ("scatter_add", lambda t, x: t.nn.functional.embedding(t.tensor([[1, 5, 1]]), x)),
+    "topk": ("scatter_add", lambda t, x: x.topk(2, 1)[0]),
+    "logcumsumexp": ("recurrence", lambda t, x: t.logcumsumexp(x, 1)),
+    "cumsum": ("cumsum", lambda t, x: x.cumsum(0)),
+}
+
+
+@pytest.mark.parametrize("name", TENSORS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_tensors_take_the_kernels(name, dtype):
+    theirs = pytest.importorskip("torch")
+    kernel, f = TENSORS[name]
+    grads = []
+    before = calls(kernel)
+    for t in (torch, theirs):
+        x = t.linspace(-1, 1, 24, dtype=getattr(t, dtype)).reshape(6, 4).requires_grad_()
+        f(t, x).sin().sum().backward()
+        grads.append(x.grad.numpy())
+    assert calls(kernel) > before
+    tolerance = 16 * np.finfo(dtype).eps
+    np.testing.assert_allclose(grads[0], grads[1], rtol=tolerance, atol=tolerance)
+
+
+def test_the_number_of_threads_changes_no_bit(monkeypatch):
+    monkeypatch.setattr("funcgrad.kernels.threads.PARALLEL", 1)
+    monkeypatch.setattr("funcgrad.kernels.threads.PIECE", 64)
+    rng = np.random.default_rng(0)
+    x, at = rng.normal(size=(40, 100)), rng.integers(0, 40, 200)
+    f = lambda x: fnp.sum(fnp.sin(fnp.cumsum(x[at], 0)) + fnp.sin(fnp.cumprod(x[at], 1)))
+    found = []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr(fg.config, "threads", threads)
+        found.append(fg.grad(f)(x))
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
