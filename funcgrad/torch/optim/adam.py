@@ -16,6 +16,7 @@ from funcgrad.torch.optim.updates import (
     counter,
     factor,
     held,
+    in_pieces,
     number,
     refuse_differentiable,
     root,
@@ -105,14 +106,15 @@ class Adam(Optimizer):
         step = counted(state)
         (beta1, beta2), lr = map(number, group["betas"]), number(group["lr"])
         decay, decoupled = group["weight_decay"], group["decoupled_weight_decay"]
-        if group["maximize"]:
-            g = -g
-        with Writing(p, 2 if decay and decoupled else 1) as x:
+        eps, maximize = group["eps"], group["maximize"]
+
+        def move(x: Array, g: Array, mean: Array, square: Array, *most: Array) -> None:
+            if maximize:
+                g = -g
             if decay and decoupled:
                 x *= 1 - lr * decay
             elif decay:
                 g = g + x * decay
-            mean, square = held(state["exp_avg"]), held(state["exp_avg_sq"])
             scratch = np.subtract(g, mean)
             scratch *= 1 - beta1
             mean += scratch
@@ -120,15 +122,20 @@ class Adam(Optimizer):
             np.multiply(g, 1 - beta2, out=scratch)
             scratch *= g
             square += scratch
-            if group["amsgrad"]:
-                most = held(state["max_exp_avg_sq"])
-                square = np.maximum(most, square, out=most)
+            if most:
+                square = np.maximum(most[0], square, out=most[0])
             np.sqrt(square, out=scratch)
             scratch /= factor(root(1 - beta2**step), x)
-            scratch += group["eps"]
+            scratch += eps
             np.divide(mean, scratch, out=scratch)
             scratch *= factor(lr / (1 - beta1**step), x)
             x -= scratch
+
+        means = [state["exp_avg"], state["exp_avg_sq"]]
+        if group["amsgrad"]:
+            means.append(state["max_exp_avg_sq"])
+        with Writing(p, 2 if decay and decoupled else 1) as x:
+            in_pieces(move, x, g, *map(held, means))
 
 
 class AdamW(Adam):

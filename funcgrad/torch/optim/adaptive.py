@@ -18,6 +18,7 @@ from funcgrad.torch.optim.updates import (
     counter,
     factor,
     held,
+    in_pieces,
     number,
     refuse_differentiable,
     zeros_like,
@@ -83,27 +84,31 @@ class RMSprop(Optimizer):
             if group["centered"]:
                 state["grad_avg"] = zeros_like(p)
         counted(state)
-        if group["maximize"]:
-            g = -g
-        with Writing(p) as x:
-            if group["weight_decay"]:
-                g = g + x * group["weight_decay"]
-            square = held(state["square_avg"])
+        decay, maximize, eps = group["weight_decay"], group["maximize"], group["eps"]
+        centered, lr = group["centered"], number(group["lr"])
+
+        def move(x: Array, g: Array, square: Array, *more: Array) -> None:
+            g = -g if maximize else g
+            g = g + x * decay if decay else g
             square *= alpha
             square += g * g * (1 - alpha)
             size = square
-            if group["centered"]:
-                mean = held(state["grad_avg"])
+            if centered:
+                mean = more[0]
                 mean += (g - mean) * (1 - alpha)
                 size = square - mean * mean
-            size = np.sqrt(size) + group["eps"]
+            size = np.sqrt(size) + eps
             if momentum > 0:
-                buffer = held(state["momentum_buffer"])
+                buffer = more[-1]
                 buffer *= momentum
                 buffer += g / size
-                x -= buffer * number(group["lr"])
+                x -= buffer * lr
             else:
-                x -= g / size * number(group["lr"])
+                x -= g / size * lr
+
+        names = ["square_avg", *["grad_avg"] * bool(centered), *["momentum_buffer"] * (momentum > 0)]
+        with Writing(p) as x:
+            in_pieces(move, x, g, *(held(state[name]) for name in names))
 
 
 class Adagrad(Optimizer):
@@ -162,12 +167,14 @@ class Adagrad(Optimizer):
     def _update(self, p: Tensor, g: Array, group: Group) -> None:
         state = self.state[p]
         step = counted(state)
-        if group["maximize"]:
-            g = -g
-        with Writing(p) as x:
-            if group["weight_decay"]:
-                g = g + x * group["weight_decay"]
-            total = held(state["sum"])
+        decay, maximize, eps = group["weight_decay"], group["maximize"], group["eps"]
+        rate = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+
+        def move(x: Array, g: Array, total: Array) -> None:
+            g = -g if maximize else g
+            g = g + x * decay if decay else g
             total += g * g
-            rate = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
-            x -= g / (np.sqrt(total) + group["eps"]) * factor(rate, x)
+            x -= g / (np.sqrt(total) + eps) * factor(rate, x)
+
+        with Writing(p) as x:
+            in_pieces(move, x, g, held(state["sum"]))

@@ -14,6 +14,7 @@ from funcgrad.torch.optim.updates import (
     check_lr,
     check_not_negative,
     held,
+    in_pieces,
     number,
     refuse_differentiable,
 )
@@ -85,24 +86,31 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, p: Tensor, g: Array, group: Group) -> None:
-        momentum, decay = group["momentum"], group["weight_decay"]
-        if group["maximize"]:
-            g = -g
+        momentum, decay, lr = group["momentum"], group["weight_decay"], number(group["lr"])
+        maximize, nesterov, share = group["maximize"], group["nesterov"], 1 - group["dampening"]
+
+        def rising(x: Array, g: Array) -> Array:
+            g = -g if maximize else g
+            return g + x * decay if decay else g
+
+        def move(x: Array, g: Array, *buffer: Array) -> None:
+            g = rising(x, g)
+            if buffer:
+                (b,) = buffer
+                b *= momentum
+                b += g * share
+                g = g + b * momentum if nesterov else b
+            x -= g * lr
+
+        state = self.state[p] if momentum else {}
+        buffer = state.get("momentum_buffer")
         with Writing(p) as x:
-            if decay:
-                g = g + x * decay
-            if momentum:
-                state = self.state[p]
-                buffer = state.get("momentum_buffer")
-                if buffer is None:
-                    state["momentum_buffer"] = box(_copied(p, g))
-                    b = g
-                else:
-                    b = held(buffer)
-                    b *= momentum
-                    b += g * (1 - group["dampening"])
-                g = g + b * momentum if group["nesterov"] else b
-            x -= g * number(group["lr"])
+            if momentum and buffer is None:
+                g = rising(x, g)
+                state["momentum_buffer"] = box(_copied(p, g))
+                x -= (g + g * momentum if nesterov else g) * lr
+            else:
+                in_pieces(move, x, g, *([] if buffer is None else [held(buffer)]))
 
 
 def _copied(p: Tensor, g: Array) -> Array:

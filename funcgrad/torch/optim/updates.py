@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from funcgrad.core.tracer import Tracer
 from funcgrad.errors import UnsupportedCallError
+from funcgrad.kernels import threads
 from funcgrad.ops.arithmetic import cast, sqrt
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.contents import as_array
@@ -25,6 +27,7 @@ __all__ = [
     "counter",
     "factor",
     "held",
+    "in_pieces",
     "number",
     "refuse_differentiable",
     "root",
@@ -76,6 +79,22 @@ class Writing:
 
     def __exit__(self, *_: object) -> None:
         self.p._t.version.count += self.times
+
+
+def in_pieces(move: Callable[..., None], *arrays: Array) -> None:
+    """Call ``move(*arrays)``, which is elementwise and writes into some of them.
+
+    Of large arrays it gets pieces that fit into the cache, so that all passes over a piece cost one
+    over memory, and several threads take them.
+    """
+    x = arrays[0]
+    if staged(x) or x.size < threads.PARALLEL or not all(
+        type(y) is np.ndarray and y.shape == x.shape and y.flags.c_contiguous for y in arrays
+    ):  # fmt: skip
+        move(*arrays)
+        return
+    flat = [y.reshape(-1) for y in arrays]
+    threads.run(lambda a, b: move(*(y[a:b] for y in flat)), x.size, x.size)
 
 
 def zeros_like(p: Tensor) -> Tensor:
