@@ -98,7 +98,7 @@ class SGD(Optimizer):
             if buffer:
                 (b,) = buffer
                 b *= momentum
-                b += g * share
+                b += g if share == 1 else g * share
                 g = g + b * momentum if nesterov else b
             x -= g * lr
 
