@@ -145,15 +145,14 @@ def nll_loss(
     tensor(2.5000)
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    content(input, "nll_loss_nd")
-    content(target, "nll_loss_nd", "target", 2)
-    rank = input.dim()
+    shape = shape_of(content(input, "nll_loss_nd"))
+    out = shape_of(content(target, "nll_loss_nd", "target", 2))
+    rank = len(shape)
     if rank < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {rank})")
-    _check_shapes(tuple(input.shape), tuple(target.shape))
+    _check_shapes(shape, out)
     if rank in (1, 2, 4):
         return _nll(input, target, weight, ignore_index, reduction)
-    shape, out = tuple(input.shape), tuple(target.shape)
     n, c = shape[:2]
     size = math.prod(shape[2:])
     loss = _nll(input.reshape(n, c, 1, size), target.reshape(n, 1, size), weight, ignore_index,
@@ -167,7 +166,7 @@ def _nll(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore: int, reduction: str
 ) -> Tensor:
     x, y = input.content(), target.content()
-    flat = input.dim() <= 2
+    flat = len(shape_of(x)) <= 2
     refuse_kinds("nll_loss_out_frame" if flat else "nll_loss2d_forward_out_frame", "biuc", x)
     _check_target(shape_of(x), y, ignore)
     node = NLL_NODE if flat else NLL_2D_NODE
@@ -219,10 +218,9 @@ def cross_entropy(
     tensor(0.6931, grad_fn=<NllLossBackward0>)
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    content(input, "cross_entropy_loss")
-    content(target, "cross_entropy_loss", "target", 2)
-    axis = 0 if input.dim() == 1 else 1
-    if input.shape == target.shape:
+    shape = shape_of(content(input, "cross_entropy_loss"))
+    axis = 0 if len(shape) == 1 else 1
+    if shape == shape_of(content(target, "cross_entropy_loss", "target", 2)):
         return _of_probabilities(input, target, weight, reduction, label_smoothing, axis)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
