@@ -106,7 +106,8 @@ class RMSprop(Optimizer):
             else:
                 x -= g / size * lr
 
-        names = ["square_avg", *["grad_avg"] * bool(centered), *["momentum_buffer"] * (momentum > 0)]
+        names = ["square_avg"] + ["grad_avg"] * bool(centered)
+        names += ["momentum_buffer"] * (momentum > 0)
         with Writing(p) as x:
             in_pieces(move, x, g, *(held(state[name]) for name in names))
 
