@@ -157,8 +157,8 @@ PROGRAMS = {
     "chain-1000000": Program(
         "ten operations on 10⁶ elements", partial(elementwise, 10**6), 10, 2.2
     ),
-    "mlp-adam": Program("MLP 64-256-128-10, batch 128: Adam", partial(training, "Adam"), 1, 1.5),
-    "mlp-sgd": Program("MLP 64-256-128-10, batch 128: SGD", partial(training, "SGD"), 1, 1.5),
+    "mlp-adam": Program("MLP 64-256-128-10, batch 128: Adam", partial(training, "Adam"), 1, 1.1),
+    "mlp-sgd": Program("MLP 64-256-128-10, batch 128: SGD", partial(training, "SGD"), 1, 1.1),
     "mlp-compiled": Program(
         "MLP 64-256-128-10, batch 128: Adam, compiled here", compiled_against_eager, 1, 0.75
     ),
