@@ -21,6 +21,11 @@ class Code(Protocol):
         ...
 
     @property
+    def origin(self) -> Any:
+        """Where the code is kept for the next process; None if it is not."""
+        ...
+
+    @property
     def batch(self) -> Any:
         """A callable that runs a table of kernels: (code, arguments, chunks) …, 0."""
         ...

@@ -16,7 +16,7 @@ from funcgrad.compile import store
 from funcgrad.compile.llvm import objects
 from funcgrad.compile.llvm.target import Target, binding, host, lock
 
-__all__ = ["Statistics", "library", "statistics"]
+__all__ = ["Statistics", "key_of", "library", "statistics", "stored"]
 
 
 @dataclass
@@ -49,7 +49,7 @@ def library(
     library. See `objects.build` and `objects.load`.
     """
     target = host() if target is None else target
-    key = _digest(text, optimize, linked, target)
+    key = key_of(text, optimize, linked, target)
     place = (key, *sorted((symbols or {}).items()))
     with lock:
         found = _libraries.get(place)
@@ -61,7 +61,29 @@ def library(
         return found
 
 
-def _digest(text: str, optimize: bool, linked: Sequence[str], target: Target) -> str:
+def stored(key: str, symbols: Mapping[str, int]) -> objects.Library | None:
+    """The library of this key, if its code was built before and is still there."""
+    place = (key, *sorted(symbols.items()))
+    with lock:
+        found = _libraries.get(place)
+        if found is not None:
+            statistics.memory += 1
+            return found
+        code = _recent.get(key)
+        if code is not None:
+            statistics.memory += 1
+        else:
+            code = store.read(key)
+            if code is None:
+                return None
+            statistics.disk += 1
+            _remember(key, code)
+        found = _libraries[place] = objects.load(code, symbols)
+        return found
+
+
+def key_of(text: str, optimize: bool, linked: Sequence[str], target: Target) -> str:
+    """The name under which the code of a module is kept."""
     import llvmlite
 
     versions = f"{store.FORMAT} {llvmlite.__version__} {binding().llvm_version_info} {optimize}"

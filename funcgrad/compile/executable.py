@@ -56,6 +56,7 @@ class Executable:
         self, graph: Graph, plan: Plan, backend: Backend, donated: Collection[int]
     ) -> None:
         self.graph, self.plan, self.backend = graph, plan, backend
+        self.donated = tuple(donated)
         self.lowered = {
             id(step): lower(plan, step, backend.functions, f"k{k}")
             for k, step in enumerate(s for s in plan.steps if isinstance(s, Region))

@@ -21,7 +21,15 @@ from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
 from funcgrad.tree import TreeDef
 
-__all__ = ["executable", "execute", "native_entry", "native_program", "watcher"]
+__all__ = [
+    "Kept",
+    "executable",
+    "execute",
+    "kept_or_compiled",
+    "native_entry",
+    "native_program",
+    "watcher",
+]
 
 _lock = threading.RLock()
 if hasattr(os, "register_at_fork"):  # a child must not inherit it locked
@@ -47,6 +55,29 @@ def executable(graph: Graph, donated: tuple[int, ...] = ()) -> Executable:
             if found is None:
                 found = graph.derived[key] = compile_graph(graph, _llvm(), donated)
     return found
+
+
+class Kept:
+    """A graph whose program was found on disk. It is compiled where that does not do."""
+
+    def __init__(self, graph: Graph, donated: tuple[int, ...], record: Any) -> None:
+        self.graph, self.donated, self.record = graph, donated, record
+        self.shared: tuple[int, ...] = record.shared
+
+    def __call__(self, *leaves: Any) -> tuple[Any, ...]:
+        return executable(self.graph, self.donated)(*leaves)
+
+
+def kept_or_compiled(graph: Graph, donated: tuple[int, ...], captured: int) -> Kept | Executable:
+    """What runs a graph, of which the last inputs are `captured` arrays."""
+    if config.cache and ("executable", config.avx512, donated) not in graph.derived:
+        from funcgrad.compile import record
+
+        key = record.key_of(graph, donated, captured)
+        found = None if key is None else record.read(key)
+        if found is not None:
+            return Kept(graph, donated, found)
+    return executable(graph, donated)
 
 
 def _scalar(x: Any) -> Any:
@@ -77,13 +108,15 @@ def native_entry(watches: Sequence[Watch]) -> Any:
 
 
 def native_program(
-    made: Executable,
+    made: Executable | Kept,
     arguments: Sequence[Any],
     names: tuple[str, ...],
     captured: Sequence[Any],
     result: TreeDef,
 ) -> Any:
     """What an entry point has to do for an executable; None where that takes Python."""
-    from funcgrad.compile.native_call import native_call
+    from funcgrad.compile.native_call import kept_call, native_call
 
+    if isinstance(made, Kept):
+        return kept_call(made.record, made.graph, arguments, names, captured, result)
     return native_call(made, arguments, names, captured, result)

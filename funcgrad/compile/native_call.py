@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
+from funcgrad.compile import record
 from funcgrad.compile.executable import Executable
 from funcgrad.compile.host import PARALLEL_WORK
 from funcgrad.compile.llvm.entry import (
@@ -21,6 +22,7 @@ from funcgrad.compile.llvm.entry import (
     Copy,
     Fixed,
     Given,
+    Held,
     Leaf,
     Made,
     Number,
@@ -34,11 +36,11 @@ from funcgrad.compile.loops import Kernel
 from funcgrad.compile.lower import Argument
 from funcgrad.compile.memory import address_of
 from funcgrad.compile.places import bytes_of
-from funcgrad.graph.ir import Atom, Literal, Var
+from funcgrad.graph.ir import Atom, Graph, Literal, Var
 from funcgrad.passes.region import Region
 from funcgrad.passes.views import View
 
-__all__ = ["native_call"]
+__all__ = ["kept_call", "native_call"]
 
 LONG_WORK = 50_000  # additions: from there on other Python threads may run meanwhile
 NUMBERS = ("float64", "int64", "complex128")
@@ -66,7 +68,31 @@ def native_call(
         The structure of the result.
     """
     try:
-        return _Writer(executable, captured).program(arguments, names, _numbered(result))
+        program = _Writer(executable, captured).program(arguments, names, _numbered(result))
+    except _NoProgram:
+        return None
+    code = executable.code
+    key = record.key_of(executable.graph, executable.donated, len(captured))
+    if key is not None and (code is None or code.origin is not None):
+        kernels = {} if code is None else {code.address(k.name): k.name for k in executable.kernels}
+        origin = None if code is None else code.origin
+        record.write(key, program, origin, kernels, executable.shared)
+    return program
+
+
+def kept_call(
+    kept: record.Record,
+    graph: Graph,
+    arguments: Sequence[Any],
+    names: tuple[str, ...],
+    captured: Sequence[Any],
+    result: tree.TreeDef,
+) -> Program | None:
+    """The same for a program that was kept on disk."""
+    own = graph.inputs[len(graph.inputs) - len(captured) :]
+    try:
+        held = readable(own, captured)
+        return kept.program(arguments, names, held, _numbered(result))
     except _NoProgram:
         return None
 
@@ -93,8 +119,10 @@ class _Writer:
         inputs = self.plan.graph.inputs
         self.given = inputs[: len(inputs) - len(captured)]
         self.leaves = {v: k for k, v in enumerate(self.given)}
-        held = zip(inputs[len(self.given) :], captured, strict=True)
-        self.constants = {**self.layout.constants, **{v: _readable(v, x) for v, x in held}}
+        own = inputs[len(self.given) :]
+        self.captured = {v: k for k, v in enumerate(own)}
+        held = dict(zip(own, readable(own, captured), strict=True))
+        self.constants = {**self.layout.constants, **held}
         self.buffers: list[Buffer] = []
         self.made: dict[Var, int] = {}
         self.reused = executable.places.reused
@@ -172,10 +200,14 @@ class _Writer:
         if v in self.reused:
             return At("leaf", self.leaves[self.reused[v]])
         if v in self.constants:
-            return address_of()(self.constants[v])
+            return self.held(v)
         if v in self.layout.places:
             return At("workspace", 0, self.layout.places[v])
         return At("buffer", self.buffer(v))
+
+    def held(self, v: Var) -> Held:
+        array = self.constants[v]
+        return Held(address_of()(array), self.captured.get(v, array))
 
     def buffer(self, v: Var) -> int:
         if v not in self.made:
@@ -186,7 +218,7 @@ class _Writer:
     def apart(self, v: Var) -> Apart:
         """The memory of a donated input, and what must not lie in it."""
         others = [(At("leaf", k), bytes_of(w)) for w, k in self.leaves.items() if w is not v]
-        held = [(address_of()(x), x.nbytes) for w, x in self.constants.items()]
+        held = [(self.held(w), x.nbytes) for w, x in self.constants.items()]
         return Apart(At("leaf", self.leaves[v]), bytes_of(v), [*others, *held])
 
     def output(self, o: Atom) -> Any:
@@ -231,6 +263,11 @@ class _Writer:
             at = At("buffer", to)
         self.out.add(at.number)
         return Made(at.number)
+
+
+def readable(variables: Sequence[Var], captured: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+    """Captured arrays as kernels read them."""
+    return [_readable(v, x) for v, x in zip(variables, captured, strict=True)]
 
 
 def _readable(v: Var, x: Any) -> np.ndarray[Any, Any]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.compile.execute import executable
+from funcgrad.compile.execute import Kept, executable, kept_or_compiled
 from funcgrad.config import config
 from funcgrad.core.tracer import Tracer, concrete, running, type_of
 from funcgrad.core.types import Array, ArrayType
@@ -129,12 +129,19 @@ class Jitted:
                 entry, leaves = known
                 return entry.build(entry.run(*leaves, *entry.captured))
         leaves, captures, staged = self._staged(args, kwargs)
-        run = None
+        run: Any = None
         if quick is not None and not staged.sizes and all(map(_is_raw, leaves)):
-            run = executable(staged.graph, self.donated.leaves(args, kwargs, self.static))
-        if quick is not None and run is not None and staged.reusable:
-            held = tuple(captures.arrays[i] for i in staged.captured)
-            quick.add(args, kwargs, run, captures, held, staged.out)
+            donated = self.donated.leaves(args, kwargs, self.static)
+            if staged.reusable:
+                run = kept_or_compiled(staged.graph, donated, len(staged.captured))
+                held = tuple(captures.arrays[i] for i in staged.captured)
+                quick.add(args, kwargs, run, captures, held, staged.out)
+            else:
+                run = executable(staged.graph, donated)
+            if isinstance(run, Kept):
+                result = quick.call(*args, **kwargs)
+                if result is not NotImplemented:
+                    return result
         while True:
             try:
                 return self._run(leaves, captures, staged, run)

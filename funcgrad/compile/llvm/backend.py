@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import NamedTuple
 
 from funcgrad.compile import cache
 from funcgrad.compile.llvm.body import External
@@ -17,7 +17,7 @@ from funcgrad.compile.llvm.target import Target, host
 from funcgrad.compile.loops import Kernel
 from funcgrad.compile.scalars import MATHEMATICS, TWO_OPERANDS
 
-__all__ = ["BATCH", "LLVM"]
+__all__ = ["BATCH", "LLVM", "Origin", "restore"]
 
 # Runs kernels one after the other, each with all its chunks. A table holds three words for each
 # (code, arguments, chunks) and a zero at its end.
@@ -43,16 +43,24 @@ done:
 """
 
 
-class LLVMCode:
-    """Kernels in the process."""
+class Origin(NamedTuple):
+    """The keys under which code and the functions that it calls are kept: (symbol, origin) …"""
 
-    def __init__(self, library: Any) -> None:
-        self.library = library
+    key: str
+    calls: tuple[tuple[str, Origin], ...]
+
+
+class LLVMCode:
+    """Kernels in the process. `origin` says where their code is kept; None if it depends on more
+    than is kept.
+    """
+
+    def __init__(self, library: Library, origin: Origin | None) -> None:
+        self.library, self.origin = library, origin
         self.batch = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(library.address("batch"))
 
     def address(self, kernel: str) -> int:
-        found: int = self.library.address(kernel)
-        return found
+        return self.library.address(kernel)
 
 
 class LLVM:
@@ -69,7 +77,9 @@ class LLVM:
         symbols = _addresses(module.externals.items(), host())
         linked = [f.module for f in module.foreign]
         symbols |= {name: address for f in module.foreign for name, address in f.symbols}
-        return LLVMCode(cache.library(module.text + BATCH, linked=linked, symbols=symbols))
+        text = module.text + BATCH
+        origin = None if linked else _origin(text, module.externals.items(), host())
+        return LLVMCode(cache.library(text, linked=linked, symbols=symbols), origin)
 
     def run(self, address: int, arguments: int, chunks: int) -> None:
         pool().run(address, arguments, chunks)
@@ -83,3 +93,31 @@ def _addresses(called: Iterable[tuple[str, External]], target: Target) -> dict[s
 def _shared(x: External, target: Target) -> Library:
     """A function that others call: it stays for the life of the process."""
     return cache.library(x.module, symbols=_addresses(x.calls, target), target=target)
+
+
+def _origin(text: str, called: Iterable[tuple[str, External]], target: Target) -> Origin:
+    calls = tuple((name, _origin(x.module, x.calls, target)) for name, x in called)
+    return Origin(cache.key_of(text, False, (), target), calls)
+
+
+def restore(origin: Origin) -> Library | None:
+    """The library that was built before, if all of it is still there."""
+    symbols: dict[str, int] = {}
+    for name, each in origin.calls:
+        found = _restored(each)
+        if found is None:
+            return None
+        symbols[name] = found.address(name)
+    return cache.stored(origin.key, symbols)
+
+
+_kept: dict[Origin, Library] = {}  # functions that others call stay for the life of the process
+
+
+def _restored(origin: Origin) -> Library | None:
+    found = _kept.get(origin)
+    if found is None:
+        found = restore(origin)
+        if found is not None:
+            found = _kept.setdefault(origin, found)
+    return found

@@ -19,6 +19,7 @@ __all__ = [
     "Copy",
     "Fixed",
     "Given",
+    "Held",
     "Leaf",
     "Made",
     "Number",
@@ -74,6 +75,19 @@ class Stride(NamedTuple):
 
     leaf: int
     axis: int
+
+
+class Held(int):
+    """The address of an array that the program holds; `source` is the array itself, or the number
+    of a captured one.
+    """
+
+    source: Any
+
+    def __new__(cls, address: int, source: Any) -> Held:
+        made = super().__new__(cls, address)
+        made.source = source
+        return made
 
 
 # What a kernel finds in its arguments: 8 bytes each, an integer or the bits of a number.
