@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad.compile import store
-from funcgrad.compile.llvm.backend import Origin, restore
 from funcgrad.compile.llvm.entry import (
     Apart,
     At,
@@ -34,6 +33,7 @@ from funcgrad.compile.llvm.entry import (
     Step,
     View,
 )
+from funcgrad.compile.llvm.origin import Origin, restore
 from funcgrad.compile.llvm.target import host
 from funcgrad.compile.memory import address_of
 from funcgrad.graph.identity import identity

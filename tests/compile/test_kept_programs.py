@@ -10,7 +10,7 @@ import pytest
 import funcgrad as fg
 from funcgrad.compile import cache, record, store
 from funcgrad.compile import execute as execution
-from funcgrad.compile.llvm import backend
+from funcgrad.compile.llvm import backend, origin
 from funcgrad.config import config
 from funcgrad.graph.identity import identity
 
@@ -31,7 +31,7 @@ def forget():
     """What a new process does not have."""
     cache._recent.clear()
     cache._libraries.clear()
-    backend._kept.clear()
+    origin._kept.clear()
     backend._shared.cache_clear()
 
 

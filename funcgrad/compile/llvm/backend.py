@@ -5,19 +5,19 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from funcgrad.compile import cache
 from funcgrad.compile.llvm.body import External
 from funcgrad.compile.llvm.mathematics import FUNCTIONS
 from funcgrad.compile.llvm.objects import Library
+from funcgrad.compile.llvm.origin import Origin
 from funcgrad.compile.llvm.pool import pool
 from funcgrad.compile.llvm.printer import print_module
 from funcgrad.compile.llvm.target import Target, host
 from funcgrad.compile.loops import Kernel
 from funcgrad.compile.scalars import MATHEMATICS, TWO_OPERANDS
 
-__all__ = ["BATCH", "LLVM", "Origin", "restore"]
+__all__ = ["BATCH", "LLVM"]
 
 # Runs kernels one after the other, each with all its chunks. A table holds three words for each
 # (code, arguments, chunks) and a zero at its end.
@@ -41,13 +41,6 @@ done:
   ret void
 }
 """
-
-
-class Origin(NamedTuple):
-    """The keys under which code and the functions that it calls are kept: (symbol, origin) …"""
-
-    key: str
-    calls: tuple[tuple[str, Origin], ...]
 
 
 class LLVMCode:
@@ -98,26 +91,3 @@ def _shared(x: External, target: Target) -> Library:
 def _origin(text: str, called: Iterable[tuple[str, External]], target: Target) -> Origin:
     calls = tuple((name, _origin(x.module, x.calls, target)) for name, x in called)
     return Origin(cache.key_of(text, False, (), target), calls)
-
-
-def restore(origin: Origin) -> Library | None:
-    """The library that was built before, if all of it is still there."""
-    symbols: dict[str, int] = {}
-    for name, each in origin.calls:
-        found = _restored(each)
-        if found is None:
-            return None
-        symbols[name] = found.address(name)
-    return cache.stored(origin.key, symbols)
-
-
-_kept: dict[Origin, Library] = {}  # functions that others call stay for the life of the process
-
-
-def _restored(origin: Origin) -> Library | None:
-    found = _kept.get(origin)
-    if found is None:
-        found = restore(origin)
-        if found is not None:
-            found = _kept.setdefault(origin, found)
-    return found
