@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from funcgrad.compile import cache
 from funcgrad.compile.llvm.body import External
@@ -17,7 +18,7 @@ from funcgrad.compile.llvm.target import Target, host
 from funcgrad.compile.loops import Kernel
 from funcgrad.compile.scalars import MATHEMATICS, TWO_OPERANDS
 
-__all__ = ["BATCH", "LLVM"]
+__all__ = ["LLVM"]
 
 # Runs kernels one after the other, each with all its chunks. A table holds three words for each
 # (code, arguments, chunks) and a zero at its end.
@@ -50,7 +51,10 @@ class LLVMCode:
 
     def __init__(self, library: Library, origin: Origin | None) -> None:
         self.library, self.origin = library, origin
-        self.batch = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(library.address("batch"))
+
+    @property
+    def batch(self) -> Any:
+        return _batch(host())[1]
 
     def address(self, kernel: str) -> int:
         return self.library.address(kernel)
@@ -63,16 +67,15 @@ class LLVM:
         self.functions = frozenset(FUNCTIONS) & {*MATHEMATICS, *TWO_OPERANDS}
 
     def text(self, kernels: Sequence[Kernel]) -> str:
-        return print_module(kernels, host()).text + BATCH
+        return print_module(kernels, host()).text
 
     def compile(self, kernels: Sequence[Kernel]) -> LLVMCode:
         module = print_module(kernels, host())
         symbols = _addresses(module.externals.items(), host())
         linked = [f.module for f in module.foreign]
         symbols |= {name: address for f in module.foreign for name, address in f.symbols}
-        text = module.text + BATCH
-        origin = None if linked else _origin(text, module.externals.items(), host())
-        return LLVMCode(cache.library(text, linked=linked, symbols=symbols), origin)
+        origin = None if linked else _origin(module.text, module.externals.items(), host())
+        return LLVMCode(cache.library(module.text, linked=linked, symbols=symbols), origin)
 
     def run(self, address: int, arguments: int, chunks: int) -> None:
         pool().run(address, arguments, chunks)
@@ -86,6 +89,12 @@ def _addresses(called: Iterable[tuple[str, External]], target: Target) -> dict[s
 def _shared(x: External, target: Target) -> Library:
     """A function that others call: it stays for the life of the process."""
     return cache.library(x.module, symbols=_addresses(x.calls, target), target=target)
+
+
+@functools.cache
+def _batch(target: Target) -> tuple[Library, Any]:
+    library = cache.library(BATCH, target=target)
+    return library, ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(library.address("batch"))
 
 
 def _origin(text: str, called: Iterable[tuple[str, External]], target: Target) -> Origin:
