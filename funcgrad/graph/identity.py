@@ -1,7 +1,8 @@
 """What a graph computes, in a digest: equal for equal graphs in every process, and only for these.
 
 Printed graphs leave out what people need not see (the bits of a number, most of an array); this
-does not. A graph that holds anything whose value we cannot tell, such as a function, has none.
+does not. A graph that holds anything whose value we cannot tell, such as a function or a very large
+array, has none.
 """
 
 from __future__ import annotations
@@ -13,9 +14,13 @@ import numpy as np
 
 from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.core.types import ArrayType
+from funcgrad.graph.build import distinct
 from funcgrad.graph.ir import Atom, Graph, Literal, Var
 
 __all__ = ["identity"]
+
+
+LARGEST = 1 << 20  # bytes of an array: to read more takes longer than it is worth
 
 
 class _Unknown(Exception):
@@ -92,8 +97,11 @@ def _value(x: Any) -> Any:
     if kind in (list, dict):
         return (kind.__name__, *map(_value, x.items() if kind is dict else x))
     if isinstance(x, np.generic) or kind is np.ndarray:
-        content = blake2b(x.tobytes(), digest_size=24).hexdigest()
-        return (kind.__name__, _dtype(x.dtype), x.shape, content)
+        own = distinct(np.asarray(x))
+        if own.nbytes > LARGEST:
+            raise _Unknown
+        content = blake2b(own.tobytes(), digest_size=24).hexdigest()
+        return (kind.__name__, _dtype(x.dtype), x.shape, own.shape, content)
     if isinstance(x, np.dtype):
         return ("dtype", _dtype(x))
     if isinstance(x, type) and (x.__module__ == "builtins" or issubclass(x, np.generic)):
