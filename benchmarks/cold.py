@@ -1,10 +1,10 @@
 """The first call, and the memory of a call, each in a process of its own.
 
 A workload is called first in a process that has compiled something else and has nothing on disk:
-what that takes beyond a later call is the time to compile. Then in a second one, whose first call
-it is, that finds what the first one kept (`jax` with its persistent cache). Imports are not
-counted: ours of llvmlite, JAX's of itself. The peak is what the process needs beyond what it had
-before the first call, arguments made; `process` is all of it.
+what that takes beyond a later call is the time to compile. Then in a second one that finds what the
+first one kept (`jax` with its persistent cache); there JAX has computed something before, for us it
+is the first call. Imports are not counted: ours of llvmlite, JAX's of itself. The peak is what the
+process needs beyond what it had before the first call, arguments made; `process` is all of it.
 """
 
 from __future__ import annotations
