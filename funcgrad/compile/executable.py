@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from funcgrad.compile.backend import Backend
+from funcgrad.compile.eligible import moves, reduces
 from funcgrad.compile.host import write_program
 from funcgrad.compile.loops import Kernel, show
 from funcgrad.compile.lower import Lowered, lower
 from funcgrad.compile.places import Places
-from funcgrad.compile.scalars import moves, reduces, resolve
+from funcgrad.compile.scalars import resolve
 from funcgrad.compile.workspace import Layout, Workspaces
 from funcgrad.errors import GraphError
 from funcgrad.graph.interpret import evaluate

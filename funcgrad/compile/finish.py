@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from funcgrad.compile.code import Argument, Code
+from funcgrad.compile.eligible import REDUCTIONS
 from funcgrad.compile.loops import (
     Address,
     Carry,
@@ -18,7 +19,7 @@ from funcgrad.compile.loops import (
     Store,
     Term,
 )
-from funcgrad.compile.scalars import NATIVE, REDUCTIONS, Scalar, Writer, apply, resolve
+from funcgrad.compile.scalars import NATIVE, Scalar, Writer, apply, resolve
 from funcgrad.compile.values import Values
 from funcgrad.graph.ir import Atom, Equation, Literal, Var
 

@@ -8,7 +8,6 @@ as NumPy has them.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -18,18 +17,14 @@ from funcgrad.compile.foreign import Foreign
 from funcgrad.compile.loops import Const
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Equation
-from funcgrad.passes.operands import domain, pieces
 
 __all__ = [
     "COSTS",
     "NATIVE",
-    "REDUCTIONS",
     "Scalar",
     "Writer",
     "apply",
     "cost",
-    "moves",
-    "reduces",
     "resolve",
 ]
 
@@ -317,7 +312,26 @@ def _relu(e: Equation) -> Resolved | None:
     return Resolved((dtype,), body)
 
 
+def _clip(e: Equation) -> Resolved | None:
+    """NumPy's clip: a NaN anywhere is the result; of equal ones a single bound gives way."""
+    dtype, bounds = NATIVE[e.outputs[0].type.dtype], [a.type for a in e.inputs[1:]]
+    if not dtype.startswith("float"):
+        return None
+    single = all(t.size == 1 for t in bounds)
+
+    def bounded(w: Writer, x: Scalar, bound: Scalar, inside: str, outside: str) -> Scalar:
+        if single:
+            return w.select(w("or", w.compare(outside, x, bound), w.is_nan(bound)), bound, x)
+        return w.select(w("or", w.compare(inside, x, bound), w.is_nan(x)), x, bound)
+
+    def body(w: Writer, x: Scalar, low: Scalar, high: Scalar) -> Scalar:
+        return bounded(w, bounded(w, x, low, "gt", "lt"), high, "lt", "gt")
+
+    return Resolved((dtype, dtype, dtype), body)
+
+
 SPECIAL: dict[str, Callable[[Equation], Resolved | None]] = {
+    "clip": _clip,
     "scale": _scale,
     "relu": _relu,
     "where": _where,
@@ -330,57 +344,3 @@ def apply(w: Writer, e: Equation, resolved: Resolved, xs: Sequence[Scalar]) -> S
     """Write the body of an equation; the result has the dtype of its output."""
     given = [w.cast(x, d) for x, d in zip(xs, resolved.dtypes, strict=True)]
     return w.cast(resolved.body(w, *given), NATIVE[e.outputs[0].type.dtype])
-
-
-# what a loop does for each reduction
-REDUCTIONS = {
-    "sum": "add",
-    "scatter_add": "add",
-    "max": "max",
-    "min": "min",
-    "prod": "mul",
-    "any": "or",
-    "all": "and",
-}
-INDICES = ("int64", "int32")
-REDUCED = {
-    "sum": "fi",
-    "max": "f",
-    "min": "f",
-    "prod": "f",
-    "any": "b",
-    "all": "b",
-}
-
-
-def reduces(e: Equation) -> bool:
-    """Whether an equation is a reduction that a loop can do in the dtype of its operand."""
-    if e.prim.name == "scatter_add":
-        return _scatters(e)
-    kinds = REDUCED.get(e.prim.name)
-    if kinds is None or len(e.inputs) != 1:
-        return False
-    x, out = e.inputs[0].type, e.outputs[0].type
-    plain = x.dtype == out.dtype and x.dtype in NATIVE and not x.weak
-    return plain and x.dtype.kind in kinds and x.size > 0 and not e.params.get("dtype")
-
-
-def _scatters(e: Equation) -> bool:
-    g, *at = (a.type for a in e.inputs)
-    out = e.outputs[0].type
-    known = g.dtype == out.dtype and g.dtype in NATIVE and g.dtype.kind in "fi" and not g.weak
-    indexed = out.size > 0 and all(i.dtype.name in INDICES and i.size for i in at)
-    return known and indexed and math.prod(domain(e)) > 1  # one element takes no loop
-
-
-def moves(e: Equation) -> bool:
-    """Whether an equation only moves elements about, by positions or in pieces, in a kernel.
-
-    The type of each element is one that kernels know, and none is a float that becomes an integer.
-    """
-    types, out = [a.type for a in e.inputs], e.outputs[0].type
-    if any(t.dtype not in NATIVE for t in (*types, out)):
-        return False
-    if e.prim.name == "gather":
-        return types[0].size > 0 and all(i.dtype.name in INDICES for i in types[1:])
-    return pieces(e) is not None and out.ndim > 0 and out.size > 0

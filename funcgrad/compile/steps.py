@@ -1,4 +1,4 @@
-"""Loop nests for what the host program leaves to NumPy: products, running sums, copying.
+"""Loop nests for what the host program leaves to NumPy: products, running sums, extrema, copying.
 
 A program that runs without Python cannot call NumPy. What moves elements or multiplies small
 matrices is written here as plain loops over views, with the sizes in the code. It imports the loop
@@ -9,35 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from string import ascii_letters
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from funcgrad.compile.loops import (
-    Address,
-    Buffer,
-    Carry,
-    Combine,
-    Const,
-    For,
-    Kernel,
-    Let,
-    Load,
-    Store,
-)
+from funcgrad.compile.line_steps import accumulated, position, recurrence, scatter_one
+from funcgrad.compile.loops import Carry, Combine, Const, For, Let, Store
+from funcgrad.compile.nest import Nest, Step, whole_strides
 from funcgrad.compile.scalars import NATIVE
-from funcgrad.graph.ir import Atom, Equation, Literal, Var
+from funcgrad.graph.ir import Equation, Var
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.views import View, view_of, whole
 
 __all__ = ["Step", "copy_step", "fill_step", "step_of"]
-
-
-class Step(NamedTuple):
-    """A kernel without integers and numbers, and the base of each of its buffers."""
-
-    kernel: Kernel
-    bases: tuple[Var, ...]
 
 
 def step_of(e: Equation, plan: Plan, name: str) -> Step | None:
@@ -45,96 +29,25 @@ def step_of(e: Equation, plan: Plan, name: str) -> Step | None:
     write = STEPS.get(e.prim.name)
     if write is None or any(a.type.dtype not in NATIVE for a in (*e.inputs, *e.outputs)):
         return None
-    nest = _Nest(plan, name)
+    nest = Nest(plan, name)
     return nest.step() if write(nest, e) else None
 
 
 def copy_step(source: View, target: Var, dtype: str, name: str) -> Step:
     """What copies a view into memory in C order."""
-    nest = _Nest(None, name)
+    nest = Nest(None, name)
     nest.copy(source, View(target, 0, source.shape, whole_strides(source.shape)), dtype)
     return nest.step()
 
 
 def fill_step(value: Any, target: Var, name: str) -> Step:
     """What sets all elements of a variable to a number."""
-    nest = _Nest(None, name)
+    nest = Nest(None, name)
     nest.fill(whole(target), Const(value, NATIVE[target.type.dtype]))
     return nest.step()
 
 
-def whole_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """In elements, in C order."""
-    return tuple(int(np.prod(shape[k + 1 :], dtype=int)) for k in range(len(shape)))
-
-
-class _Nest:
-    """A kernel while it is written."""
-
-    def __init__(self, plan: Plan | None, name: str) -> None:
-        self.plan, self.name, self.count = plan, name, 0
-        self.buffers: dict[Var, Buffer] = {}
-        self.body: list[Any] = []
-
-    def step(self) -> Step:
-        kernel = Kernel(self.name, list(self.buffers.values()), [], [], self.body)
-        return Step(kernel, tuple(self.buffers))
-
-    def fresh(self, letter: str) -> str:
-        self.count += 1
-        return f"{letter}{self.count}"
-
-    def buffer(self, v: Var, role: str) -> str:
-        known = self.buffers.get(v)
-        if known is None or (role == "output" and known.role == "input"):
-            name = self.fresh("p") if known is None else known.name
-            known = self.buffers[v] = Buffer(name, NATIVE[v.type.dtype], role)
-        return known.name
-
-    def view(self, a: Atom) -> View | Const:
-        """Where an operand lies, or the number that it is."""
-        assert self.plan is not None
-        if isinstance(a, Var) and a in self.plan.uniform:
-            a = self.plan.uniform[a]
-        if isinstance(a, Literal):
-            return Const(a.value, NATIVE[a.type.dtype])
-        return self.plan.views[a]
-
-    def at(self, view: View, indices: Sequence[str], role: str) -> Address:
-        terms = [(i, s) for i, s in zip(indices, view.strides, strict=True) if s]
-        return Address(self.buffer(view.base, role), tuple(terms), view.offset)
-
-    def read(self, x: View | Const, indices: Sequence[str], body: list[Any]) -> str | Const:
-        if isinstance(x, Const):
-            return x
-        name = self.fresh("v")
-        dtype = NATIVE[x.base.type.dtype]
-        body.append(Load(name, dtype, self.at(x, indices, "input")))
-        return name
-
-    def loops(
-        self, shape: Sequence[int], last: str = "vector", around: list[Any] | None = None
-    ) -> tuple[list[str], list[Any]]:
-        """Nested loops over a shape: their indices, and the body of the innermost."""
-        body = self.body if around is None else around
-        indices = [self.fresh("i") for _ in shape]
-        for k, (index, n) in enumerate(zip(indices, shape, strict=True)):
-            loop = For(index, n, last if k == len(shape) - 1 else "sequential")
-            body.append(loop)
-            body = loop.body
-        return indices, body
-
-    def fill(self, target: View, value: Const) -> None:
-        indices, body = self.loops(target.shape)
-        body.append(Store(self.at(target, indices, "output"), value, value.dtype))
-
-    def copy(self, source: View | Const, target: View, dtype: str) -> None:
-        indices, body = self.loops(target.shape)
-        x = self.read(source, indices, body)
-        body.append(Store(self.at(target, indices, "output"), x, dtype))
-
-
-def _copy(nest: _Nest, e: Equation) -> bool:
+def _copy(nest: Nest, e: Equation) -> bool:
     """A view of something that does not lie in memory in this order."""
     (out,) = e.outputs
     source = nest.view(e.inputs[0])
@@ -150,7 +63,7 @@ def _copy(nest: _Nest, e: Equation) -> bool:
     return moved is not None or out.type.size == 0
 
 
-def _product(nest: _Nest, e: Equation) -> bool:
+def _product(nest: Nest, e: Equation) -> bool:
     """A matrix product, with leading axes that broadcast."""
     (out,) = e.outputs
     dtype = NATIVE[out.type.dtype]
@@ -182,9 +95,7 @@ def _operand(v: View | Const, shape: tuple[int, ...], lead: tuple[int, ...]) -> 
     return View(v.base, v.offset, (*lead, *shape[-2:]), (*more, *own, *strides[-2:]))
 
 
-def _sums(
-    nest: _Nest, x: View | Const, y: View | Const, out: View, length: int, dtype: str
-) -> None:
+def _sums(nest: Nest, x: View | Const, y: View | Const, out: View, length: int, dtype: str) -> None:
     """out[…, i, j] = Σ x[…, i, k] y[…, k, j]; lanes run along j, or k where there is one column."""
     wide = out.shape[-1] > 1
     indices, body = nest.loops(out.shape[:-1], "sequential")
@@ -200,7 +111,7 @@ def _sums(
     column.body += [inner, Store(address, carry, dtype)]
 
 
-def _contraction(nest: _Nest, e: Equation, terms: Sequence[str], kept: str) -> bool:
+def _contraction(nest: Nest, e: Equation, terms: Sequence[str], kept: str) -> bool:
     """out[kept] = Σ over all other letters of the product of the operands, axes by letters."""
     (out,) = e.outputs
     dtype = NATIVE[out.type.dtype]
@@ -236,7 +147,7 @@ def _contraction(nest: _Nest, e: Equation, terms: Sequence[str], kept: str) -> b
 
 
 def _term(
-    nest: _Nest, views: Sequence[Any], index: dict[str, str], dtype: str, body: list[Any]
+    nest: Nest, views: Sequence[Any], index: dict[str, str], dtype: str, body: list[Any]
 ) -> str | Const:
     """The product of one element of each operand; an axis of extent 1 is the same all along."""
     product: str | Const | None = None
@@ -258,12 +169,12 @@ def _term(
     return product
 
 
-def _einsum(nest: _Nest, e: Equation) -> bool:
+def _einsum(nest: Nest, e: Equation) -> bool:
     left, out = e.params["spec"].split("->")
     return _contraction(nest, e, left.split(","), out)
 
 
-def _tensordot(nest: _Nest, e: Equation) -> bool:
+def _tensordot(nest: Nest, e: Equation) -> bool:
     """Also `inner` and `dot`, which contract one axis of each."""
     m, n = (a.type.ndim for a in e.inputs)
     if m + n > len(ascii_letters) or (e.prim.name != "tensordot" and 0 in (m, n)):
@@ -278,7 +189,7 @@ def _tensordot(nest: _Nest, e: Equation) -> bool:
     return _contraction(nest, e, [x, "".join(y)], "".join(kept))
 
 
-def _sum(nest: _Nest, e: Equation) -> bool:
+def _sum(nest: Nest, e: Equation) -> bool:
     """Of integers and truth values, in any order the same."""
     (a,) = e.inputs
     if e.outputs[0].type.dtype.kind != "i" or a.type.dtype.kind == "f":
@@ -290,32 +201,7 @@ def _sum(nest: _Nest, e: Equation) -> bool:
     )
 
 
-def _accumulated(op: str) -> Callable[[_Nest, Equation], bool]:
-    """Running sums or products along an axis, in the order of the elements."""
-
-    def write(nest: _Nest, e: Equation) -> bool:
-        (out,) = e.outputs
-        x, axis = nest.view(e.inputs[0]), e.params["axis"]
-        if isinstance(x, Const) or axis is None or e.inputs[0].type.dtype != out.type.dtype:
-            return False
-        dtype, into = NATIVE[out.type.dtype], whole(out)
-        axis %= out.type.ndim
-        shape = list(out.type.shape)
-        length = shape.pop(axis)
-        indices, body = nest.loops(shape, "sequential")
-        along, carry = For(nest.fresh("i"), length, "sequential"), nest.fresh("a")
-        along.carries.append(Carry(carry, dtype, op))
-        indices.insert(axis, along.index)
-        value = nest.read(x, indices, along.body)
-        store = Store(nest.at(into, indices, "output"), carry, dtype)
-        along.body += [Combine(carry, value), store]
-        body.append(along)
-        return True
-
-    return write
-
-
-STEPS: dict[str, Callable[[_Nest, Equation], bool]] = {
+STEPS: dict[str, Callable[[Nest, Equation], bool]] = {
     "getitem": _copy,
     "transpose": _copy,
     "broadcast": _copy,
@@ -327,6 +213,10 @@ STEPS: dict[str, Callable[[_Nest, Equation], bool]] = {
     "tensordot": _tensordot,
     "einsum": _einsum,
     "sum": _sum,
-    "cumsum": _accumulated("add"),
-    "cumprod": _accumulated("mul"),
+    "cumsum": accumulated("add"),
+    "cumprod": accumulated("mul"),
+    "recurrence": recurrence,
+    "argmax": position("gt"),
+    "argmin": position("lt"),
+    "scatter_add": scatter_one,
 }

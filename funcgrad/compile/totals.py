@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad.compile.eligible import REDUCTIONS
 from funcgrad.compile.finish import precise
 from funcgrad.compile.layout import access
 from funcgrad.compile.loops import Accumulate, Address, Carry, Combine, Const, For, Store, identity
-from funcgrad.compile.scalars import REDUCTIONS, Scalar
+from funcgrad.compile.scalars import Scalar
 from funcgrad.compile.stages import Stages
 from funcgrad.graph.ir import Equation, Var
 from funcgrad.passes.region import Reduction

@@ -35,6 +35,7 @@ class HotNode(Base):
     hot, keeps = True, {keeps}
     prim, params, fix, line, extra = prim, EMPTY, None, None, None
     {constant}
+    quick = True
     def pull_quick(self, cts, g):
         out, a, b = self.saved
         p, q = self.parents

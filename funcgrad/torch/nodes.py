@@ -201,6 +201,10 @@ class GradNode(NodeFace, OpNode):
         parents: Sequence[Any] = self.parents
         return parents[: len(parents) - getattr(self.prim, "fixed", 0)]
 
+    @property
+    def quick(self) -> bool:  # type: ignore[override]
+        return getattr(self, "inner", None) is not None
+
     def pull_quick(self, cts: Cotangents, g: Any) -> None:
         inner = getattr(self, "inner", None)
         prim: Any = self.prim

@@ -32,6 +32,7 @@ TEMPLATE = """
 class HotNode(Node):
     __slots__ = ()
     prim, params, fix = prim, EMPTY, None
+    quick = True
     def pull_quick(self, cts, g):
         out, a, b = self.saved
         p, q = self.parents

@@ -63,6 +63,7 @@ class Node:
     """
 
     __slots__ = ("__weakref__", "parents", "saved", "seq")
+    quick = False  # whether `pull_quick` is another rule than `pull`
     prim: Primitive | None
     params: Params
     parents: tuple[Node | None, ...]

@@ -73,12 +73,23 @@ def pulled(
             found = _pull(order, roots, leaves, True)
         except OpaqueRule:
             return _pull(order, roots, leaves, False)
-        for c in found:
-            if c is not None and _has_nan(c):
-                break
-        else:
+        if not _to_repeat(found, order):
             return found
     return _pull(order, roots, leaves, False)
+
+
+def _to_repeat(found: Sequence[Any], order: Sequence[Node]) -> bool:
+    """Whether a result holds a NaN that may come from a quick rule."""
+    quick = None
+    for c in found:
+        if type(c) is ndarray and c.size > SMALL:
+            if quick is None:  # operations on large arrays have none, and to look takes a while
+                quick = any(node.quick for node in order)
+            if not quick:
+                continue
+        if c is not None and _has_nan(c):
+            return True
+    return False
 
 
 SMALL = 4096  # up to here one product tells whether there is a NaN sooner than two passes

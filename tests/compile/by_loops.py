@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from funcgrad.compile.eligible import moves, reduces
 from funcgrad.compile.loops import run
 from funcgrad.compile.lower import lower
-from funcgrad.compile.scalars import MATHEMATICS, moves, reduces, resolve
+from funcgrad.compile.scalars import MATHEMATICS, resolve
 from funcgrad.graph.ir import Literal, Var
 from funcgrad.passes.fuse import fuse
 from funcgrad.passes.region import Region
