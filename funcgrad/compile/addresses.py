@@ -79,7 +79,10 @@ class Addresses(Reads):
 
     def scratch(self, name: str) -> Address:
         terms: list[tuple[str, Term]] = []
-        step = 1
+        step = self.side_by_side()
+        if self.layout.across:
+            assert self.layout.lanes is not None
+            terms.append((self.index[self.layout.lanes][-1][0], 1))
         for k, d in reversed(list(enumerate(self.layout.inner))):
             steps = self.index[d][1:] if d is self.layout.blocked else self.index[d]
             for index, times in steps:
@@ -90,6 +93,10 @@ class Addresses(Reads):
                     terms.append((index, self.code.integer(("scratch", k, times), value)))
             step *= BLOCK if d is self.layout.blocked else d.extent
         return Address(name, tuple(terms))
+
+    def side_by_side(self) -> int:
+        """How many elements of rows side by side lie together; not all in the same cache lines."""
+        return self.layout.strip + 8 if self.layout.across else 1
 
     # -------------------------------------------------------------------- indices and bounds
 

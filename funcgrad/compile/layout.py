@@ -19,6 +19,7 @@ __all__ = ["BLOCK", "Access", "Dim", "Layout", "access", "arrange"]
 
 BLOCK = 1024
 STRIP = 256  # rows that are computed side by side before the next ones
+SHORT_STRIP = 64  # if elements of each are kept, so that these stay near
 FEW_ROWS = 64
 SHORT = 8  # an axis with fewer elements does not fill the lanes
 GRAIN = 1 << 15  # elements of a chunk, about
@@ -58,6 +59,7 @@ class Layout:
     blocked: Dim | None  # a loop of which each row takes a block: the lanes' or the only inner one
     rows: int
     rows_in_chunk: int
+    strip: int = STRIP
 
     @property
     def across(self) -> bool:
@@ -67,7 +69,7 @@ class Layout:
     @property
     def block(self) -> int:
         """How much of `blocked` a row takes."""
-        return STRIP if self.across else BLOCK
+        return self.strip if self.across else BLOCK
 
     @property
     def chunks(self) -> int:
@@ -79,11 +81,12 @@ def arrange(
     accesses: Sequence[Access],
     stiff: frozenset[Axis] = frozenset(),
     alone: frozenset[Axis] = frozenset(),
+    strip: int = STRIP,
 ) -> Layout:
     """The loops of a region whose arrays are accessed like this.
 
     Bounds along the `stiff` axes are compared with the index; such a one can only be the first of
-    joined axes. Those that stand `alone` are not joined.
+    joined axes. Those that stand `alone` are not joined. `strip` rows are computed side by side.
     """
     region.resolve()
     axes = region.axes
@@ -94,7 +97,7 @@ def arrange(
     assert inner is not None
     totals = bool(region.reductions) and all(r.over == axes for r in region.reductions)
     columns = any(
-        r.over != axes and r.over == axes - inner and r.domain == axes for r in region.reductions
+        r.over != axes and r.over <= axes - inner and r.domain == axes for r in region.reductions
     )
     results = [r.output.type.size for r in region.reductions if r.scatters]
     free = not region.reductions and region.inner is None
@@ -111,7 +114,7 @@ def arrange(
         outside = joined([a for a in ordered if a not in inner])
         inside = joined([a for a in ordered if a in inner])
         lanes = _best(outside + inside, accesses, prefer=inside)
-    found = _rows(region, outside, inside, lanes, free or totals, columns or bool(results))
+    found = _rows(region, outside, inside, lanes, free or totals, columns or bool(results), strip)
     if results:  # a chunk has as much to add as it has to begin with
         per_row = -(-math.prod(a.extent for a in axes) // max(found.rows, 1))
         found.rows_in_chunk = max(found.rows_in_chunk, -(-max(results) // per_row))
@@ -125,6 +128,7 @@ def _rows(
     lanes: Dim | None,
     splits: bool,
     columns: bool,
+    strip: int,
 ) -> Layout:
     blocked = None
     if lanes is not None and lanes in outside:
@@ -136,13 +140,13 @@ def _rows(
     rows = _product(outside)
     work = _product(inside)
     if blocked is not None:
-        block = BLOCK if blocked in inside else STRIP
+        block = BLOCK if blocked in inside else strip
         rows *= -(-blocked.extent // block)
         work = min(block, blocked.extent) * (work if blocked not in inside else 1)
     grain = max(1, GRAIN // max(work, 1))
     if columns:
         grain = max(grain, -(-rows // MOST_COLUMNS))
-    return Layout(outside, inside, lanes, blocked, rows, grain)
+    return Layout(outside, inside, lanes, blocked, rows, grain, strip)
 
 
 def _product(dims: Iterable[Dim]) -> int:

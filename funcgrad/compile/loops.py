@@ -94,10 +94,14 @@ class Accumulate(NamedTuple):
 
 
 class Combine(NamedTuple):
-    """carry = op(carry, value), for a carry of a loop around it."""
+    """carry = op(carry, value), for a carry of a loop around it.
+
+    With `times` the product of both is added, rounded before or not.
+    """
 
     carry: str
     value: Operand
+    times: Operand | None = None
 
 
 class Require(NamedTuple):
@@ -234,8 +238,9 @@ class _Run:
             at, array = self.element(s.address), self.arrays[s.address.buffer]
             array[at] = FUNCTIONS[s.op](array[at], self.read(s.value))
         elif isinstance(s, Combine):
-            op = self.ops[s.carry]
-            self.values[s.carry] = FUNCTIONS[op](self.values[s.carry], self.read(s.value))
+            op, x = self.ops[s.carry], self.read(s.value)
+            x = x if s.times is None else x * self.read(s.times)
+            self.values[s.carry] = FUNCTIONS[op](self.values[s.carry], x)
         elif isinstance(s, Require):
             self.held = self.held and bool(self.values[s.condition])
         else:
@@ -330,5 +335,6 @@ def _text(s: Any) -> str:
     if isinstance(s, Accumulate):
         return f"{at(s.address)} {s.op}= {operand(s.value)}"
     if isinstance(s, Combine):
-        return f"{s.carry} combines {operand(s.value)}"
+        times = "" if s.times is None else f" * {operand(s.times)}"
+        return f"{s.carry} combines {operand(s.value)}{times}"
     return f"require {s.condition}"

@@ -13,7 +13,7 @@ from typing import Any
 
 from funcgrad.compile.code import Argument
 from funcgrad.compile.finish import finish
-from funcgrad.compile.layout import BLOCK, Dim, Layout, arrange
+from funcgrad.compile.layout import BLOCK, SHORT_STRIP, STRIP, Dim, Layout, arrange
 from funcgrad.compile.loops import Const, For, Kernel, Let, Term
 from funcgrad.compile.scalars import Scalar, cost
 from funcgrad.compile.totals import Totals
@@ -53,7 +53,7 @@ class _Lowering(Totals):
     def run(self) -> Lowered:
         self.prepare()
         self.layout = layout = arrange(
-            self.region, list(self.accesses.values()), self.stiff, self.alone
+            self.region, list(self.accesses.values()), self.stiff, self.alone, self.strip()
         )
         self.rows_axes = frozenset(a for d in layout.outer for a in d.axes)
         if layout.across:
@@ -71,6 +71,10 @@ class _Lowering(Totals):
         )
         self.end(found)
         return found
+
+    def strip(self) -> int:
+        mixes = any(e.prim.name == "matmul" for e in self.main)
+        return SHORT_STRIP if mixes else STRIP
 
     def end(self, found: Lowered) -> None:
         """What is left to do when all chunks are done."""
@@ -195,8 +199,10 @@ class _Lowering(Totals):
         for v in roots:
             if v in self.reductions:
                 self.reduce(v, nest, body)
-            else:
+            elif v in self.outputs:
                 self.store(v, 2)
+            else:
+                self.value(v)
         for v, output in self.kept.items():
             if v in self.memo[2] and v not in self.cached:
                 self.keep(v, output, body)

@@ -79,7 +79,7 @@ class Reads:
                 base = self.inside(a)
                 if base is not None:
                     depends |= self.depends[base]
-                    stage = max(stage, self.stage[base])
+                    stage = max(stage, self.stage[base] + (e.prim.name == "matmul"))
                 elif isinstance(a, Var) and a not in self.plan.uniform:
                     depends |= self.read(e, number, k, a, labels)
             v = e.outputs[0]

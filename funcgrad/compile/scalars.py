@@ -202,7 +202,7 @@ MATHEMATICS = frozenset(
 TWO_OPERANDS = ("power", "arctan2", "hypot", "logaddexp")
 # How much more than an addition an operation takes, for the choice between keeping a value and
 # computing it again.
-COSTS = {"divide": 4, "reciprocal": 4, "sqrt": 5, "where": 1, "scale": 2, "power": 40}
+COSTS = {"divide": 4, "reciprocal": 4, "sqrt": 5, "where": 1, "scale": 2, "power": 40, "matmul": 40}
 
 
 def cost(name: str) -> int:

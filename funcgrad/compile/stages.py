@@ -27,10 +27,18 @@ class Stages(Values):
         return any(a is not None and a.find() in inner for a in self.plan.labels[v])
 
     def plan_stages(self) -> int:
-        """Which roots each stage computes: reductions, and outputs as soon as they can be."""
+        """Which roots each stage computes: reductions, outputs, and what a matrix mixes.
+
+        The latter two as soon as they can be.
+        """
         self.roots: dict[int, list[Var]] = {}
+        self.mixed: dict[Var, None] = {}
         for e in self.main:
             v = e.outputs[0]
+            if e.prim.name == "matmul" and (x := self.inside(e.inputs[1])) is not None:
+                self.mixed[x] = None
+                if x not in self.outputs and x not in self.roots.get(self.stage[x] + 1, []):
+                    self.roots.setdefault(self.stage[x] + 1, []).append(x)
             if v in self.reductions and self.is_inner(v):
                 self.roots.setdefault(self.stage[v], []).append(v)
             elif v in self.outputs and v not in self.reductions and self.in_stage(v):
@@ -58,7 +66,9 @@ class Stages(Values):
             early |= set(now)
         sizes = [BLOCK if d is self.layout.blocked else d.extent for d in self.layout.inner]
         for v in self.again:
-            if v in self.outputs and self.in_stage(v):
+            if v in self.mixed:
+                self.kept[v] = None
+            elif v in self.outputs and self.in_stage(v):
                 self.kept[v] = v
             elif not self.layout.across and int(np.prod(sizes)) <= SCRATCH_LIMIT:
                 self.kept[v] = None
@@ -99,7 +109,8 @@ class Stages(Values):
                 if base is None or base in now or base in self.reductions or self.level(base) < 2:
                     continue
                 now[base] = None
-                if base in early and (base in self.outputs or self.expense(base) >= KEPT_COST):
+                kept = base in self.outputs or base in self.mixed
+                if base in early and (kept or self.expense(base) >= KEPT_COST):
                     self.again[base] = k
                 else:
                     stack.append(base)

@@ -14,7 +14,18 @@ import numpy as np
 
 from funcgrad.compile.addresses import Addresses
 from funcgrad.compile.layout import BLOCK, Access
-from funcgrad.compile.loops import Address, Buffer, Const, For, Load, Require, Store, Term
+from funcgrad.compile.loops import (
+    Address,
+    Buffer,
+    Carry,
+    Combine,
+    Const,
+    For,
+    Load,
+    Require,
+    Store,
+    Term,
+)
 from funcgrad.compile.scalars import NATIVE, Scalar, apply, resolve
 from funcgrad.graph.ir import Atom, Equation, Literal, Var
 from funcgrad.passes.operands import Guard
@@ -52,7 +63,7 @@ class Values(Addresses):
         if v in self.reductions or v in self.cached or v in self.memo[self.level(v)]:
             return []
         e = self.made[v]
-        if e.prim.name == "gather" or self.number_of[id(e)] in self.pieces:
+        if e.prim.name in ("gather", "matmul") or self.number_of[id(e)] in self.pieces:
             return []
         inputs = [a for a in e.inputs if isinstance(a, Var) and a not in self.plan.uniform]
         bases = [base for a in inputs if (base := self.inside(a)) is not None]
@@ -76,6 +87,8 @@ class Values(Addresses):
     def computed(self, e: Equation, level: int) -> Scalar:
         if e.prim.name == "gather":
             return self.gather(e, level)
+        if e.prim.name == "matmul":
+            return self.mix(e)
         if self.number_of[id(e)] in self.pieces:
             return self.joined(e, level)
         resolved = resolve(e, self.functions)
@@ -188,6 +201,26 @@ class Values(Addresses):
             terms.append((at.operand, self.code.stride(("step", key, k), strides[k - 1])))
         return terms
 
+    def mix(self, e: Equation) -> Scalar:
+        """An element of a matrix times a column, whose elements an earlier stage has kept."""
+        number, dtype = self.number_of[id(e)], self.dtype(e.outputs[0])
+        (d,), code = self.layout.inner, self.code
+        loop = For(code.fresh("m"), code.integer(("extent", d), d.extent), "sequential")
+        carry, entry = code.fresh("a"), code.fresh()
+        view, offset, found, _ = self.loads[number, 0]
+        at = self.address(("access", number, 0), view.base, offset, found)
+        step = code.stride(("column", number), view.strides[-1])
+        at = at._replace(terms=(*at.terms, (loop.index, step)))
+        base = self.inside(e.inputs[1])
+        assert base is not None
+        around, self.index[d] = self.index[d], [(loop.index, 1)]
+        x = Load(code.fresh(), dtype, self.kept_at(base))
+        self.index[d] = around
+        loop.carries.append(Carry(carry, dtype, "add"))
+        loop.body += [Load(entry, dtype, at), x, Combine(carry, entry, x.name)]
+        self.blocks[2].append(loop)
+        return Scalar(carry, dtype)
+
     def joined(self, e: Equation, level: int) -> Scalar:
         """An element of a result in pieces: that of the first piece within whose bounds it is."""
         number, dtype = self.number_of[id(e)], NATIVE[e.outputs[0].type.dtype]
@@ -226,14 +259,16 @@ class Values(Addresses):
         name = self.code.fresh("row")
         extent: Term = 1
         sizes = [BLOCK if d is self.layout.blocked else d.extent for d in self.layout.inner]
-        extent = self.code.integer("scratch", int(np.prod(sizes)))
+        extent = self.code.integer("scratch", int(np.prod(sizes)) * self.side_by_side())
         self.code.locals.append(Buffer(name, self.dtype(v), "local", extent))
         body.append(Store(self.scratch(name), self.memo[2][v].operand, self.dtype(v)))
         self.cached[v] = name
 
     def reload(self, v: Var) -> Scalar:
-        where = self.cached[v]
-        address = self.scratch(where) if isinstance(where, str) else self.place_of(where)
         made = self.code.fresh()
-        self.blocks[2].append(Load(made, self.dtype(v), address))
+        self.blocks[2].append(Load(made, self.dtype(v), self.kept_at(v)))
         return Scalar(made, self.dtype(v))
+
+    def kept_at(self, v: Var) -> Address:
+        where = self.cached[v]
+        return self.scratch(where) if isinstance(where, str) else self.place_of(where)

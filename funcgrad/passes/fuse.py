@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from funcgrad.graph.ir import Equation, Graph, Literal, Var
 from funcgrad.passes.join import SMALL, Joins
-from funcgrad.passes.operands import domain, held
+from funcgrad.passes.operands import domain, held, mixes
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Axis, Labels, Reduction, Region, inner_axes, size
 from funcgrad.passes.views import VIEWS, keeps_elements, view_of, whole
@@ -54,6 +54,7 @@ class _Fusion(Joins):
     ) -> None:
         super().__init__(graph)
         self.elementwise, self.reduction = elementwise, reduction
+        self.mixed = {e.inputs[1] for e in graph.equations if mixes(e)}
         self.copies: set[Var] = set()  # of cheap values, computed again in another region
         self.next = 1 + max(
             [v.id for v in graph.inputs]
@@ -81,7 +82,7 @@ class _Fusion(Joins):
             self.add_elementwise(e)
         elif all(o.type.size for o in e.outputs) and self.reduction(e):
             self.add_reduction(e)
-        else:
+        elif not (mixes(e) and self.add_mix(e)):
             self.add_host(e)
 
     def has_source(self, e: Equation) -> bool:
@@ -196,6 +197,41 @@ class _Fusion(Joins):
 
     # ------------------------------------------------------------------------ elementwise
 
+    def add_mix(self, e: Equation) -> bool:
+        """A product of a small matrix with columns that a region computes, as a part of it."""
+        (matrix, x), (v,) = e.inputs, e.outputs
+        if not isinstance(x, Var) or x not in self.region or not isinstance(matrix, Var):
+            return False
+        region, labels = self.region[x], self.plan.labels[x]
+        producers = self.producers_of([matrix])
+        if matrix in self.plan.uniform or self.memory(matrix) is None:
+            return False
+        waits = producers >> region.number & 1
+        if waits or not self.units.legal(1 << region.number, producers):
+            return False
+        if not self.walk_columns(x):
+            return False
+        self.units.extend(region.number, producers)
+        self.escape(matrix)
+        region.external.add(matrix)
+        self.plan.labels[v], self.reduced[v] = labels, self.reduced[x]
+        self.place(e, region)
+        return True
+
+    def walk_columns(self, x: Var) -> bool:
+        """Have the rows of a region be the columns that a matrix multiplies, if they can be."""
+        region, labels = self.region[x], self.plan.labels[x]
+        region.resolve()
+        along = labels[-2]
+        if along is None or labels[-1] is None or x in region.late:
+            return False
+        inner = frozenset([along.find()])
+        pinned = self.pin(region, self.reduced[x], region.inner or inner)
+        if pinned != inner or inner_axes(region.axes, inner, region.reductions) is None:
+            return False
+        region.inner = inner
+        return True
+
     def is_number(self, a: Var, v: Var) -> bool:
         """Whether `a` is a number that takes long, for the loops of `v`: it is computed before."""
         region = self.region[a]
@@ -226,6 +262,8 @@ class _Fusion(Joins):
             found = self.join(e, chosen, soft)
             why = why or found
             if found is None:
+                if v in self.mixed:
+                    self.walk_columns(v)
                 if why is not None:
                     self.note(e, f"is apart from some of its operands: {why}")
                 return None
@@ -247,6 +285,8 @@ class _Fusion(Joins):
             return self.place_scatter(e, region, labels)
         self.plan.labels[v], self.reduced[v] = labels, frozenset()
         self.place(e, region)
+        if v in self.mixed:
+            self.walk_columns(v)
         return None
 
     # ---------------------------------------------------------------------- scalars, late

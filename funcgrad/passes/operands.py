@@ -4,7 +4,8 @@ An elementwise operation lines its operands up at the last axis. A gather reads 
 positions that are values. `place` and `concatenate` are put together from pieces: each is an
 operand that stands, perhaps with gaps or backwards, between two bounds along some axes of the
 result. Where a piece is not moved (a row of a stack, a number in a vector) its value can come from
-the same loops.
+the same loops. A small square matrix times columns mixes the elements of each column: they have to
+be known before, but may come from the same row of loops.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ import numpy as np
 
 from funcgrad.graph.ir import Equation
 
-__all__ = ["Guard", "Piece", "Spread", "domain", "held", "pieces", "spread"]
+__all__ = ["Guard", "Piece", "Spread", "domain", "held", "mixes", "pieces", "spread"]
 
 Spread = tuple[int | None, ...]  # for each axis of an operand that of the result; None: extent 1
 PIECED = {"place", "concatenate"}
+MIXED = range(2, 49)  # elements of a column
+FLOATS = ("float64", "float32")
+SIDE_BY_SIDE = 256  # columns that are worth a kernel of our own
 
 
 class Guard(NamedTuple):
@@ -53,6 +57,18 @@ def pieces(e: Equation) -> tuple[Piece, ...] | None:
     if e.prim.name == "concatenate":
         return tuple(_joined(e))
     return None
+
+
+def mixes(e: Equation) -> bool:
+    """Whether an equation multiplies many columns by a small square matrix."""
+    if e.prim.name != "matmul":
+        return False
+    (matrix, columns), kind = (a.type for a in e.inputs), e.outputs[0].type
+    same = matrix.dtype == columns.dtype == kind.dtype and kind.dtype.name in FLOATS
+    if not same or matrix.ndim < 2 or columns.shape != kind.shape or kind.ndim < 2:
+        return False
+    rows, inner = matrix.shape[-2:]
+    return rows == inner and rows in MIXED and kind.shape[-1] >= SIDE_BY_SIDE
 
 
 def _joined(e: Equation) -> list[Piece]:
@@ -121,6 +137,8 @@ def spread(e: Equation, k: int) -> Spread:
         if k == 0:
             return tuple(_known(own, [*[None] * taken, *range(lead, rank)]))
         rank = lead
+    elif e.prim.name == "matmul" and k == 0:
+        return (*_known(own[:-1], range(rank - len(own), rank - 1)), None)
     elif e.prim.name in PIECED:
         found = pieces(e)
         assert found is not None
@@ -130,6 +148,6 @@ def spread(e: Equation, k: int) -> Spread:
 
 def held(e: Equation) -> frozenset[int]:
     """The operands that are read from memory, because other elements than the loops' are needed."""
-    if e.prim.name == "gather":
+    if e.prim.name in ("gather", "matmul"):
         return frozenset([0])
     return frozenset(p.operand for p in pieces(e) or () if p.moved)

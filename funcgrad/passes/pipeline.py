@@ -10,6 +10,7 @@ from funcgrad.passes.constants import constants
 from funcgrad.passes.dead_code import dead_code
 from funcgrad.passes.expand import expand
 from funcgrad.passes.indexing import one_hot, sink_gathers
+from funcgrad.passes.long_axes import long_axes
 from funcgrad.passes.products import products
 from funcgrad.passes.short_axes import short_axes
 from funcgrad.passes.simplify import simplify
@@ -28,6 +29,7 @@ PASSES: tuple[Callable[[Graph], Graph], ...] = (
     sink_gathers,
     simplify,
     dead_code,
+    long_axes,
     short_axes,
     constants,
     common_subexpressions,

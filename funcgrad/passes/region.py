@@ -19,6 +19,7 @@ __all__ = ["Axis", "Labels", "Reduction", "Region", "inner_axes"]
 
 ROW_LIMIT = 8192  # elements of a row that one thread walks over several times
 FEW_ROWS = 8
+MANY_ROWS = 256  # that are summed up for each of several results
 COLUMN_LIMIT = 16384  # elements of a partial result that each chunk keeps
 
 
@@ -111,12 +112,18 @@ def _fits(axes: frozenset[Axis], inner: frozenset[Axis], reductions: list[Reduct
         whole = r.domain == axes
         if whole and r.over in (inner, axes):
             continue
-        if r.over == outer and outer and (r.domain == outer or whole):
-            if whole and size(inner) > COLUMN_LIMIT:
-                return False
+        if outer and r.domain == r.over == outer:
             continue
-        return False
+        if not (whole and _are_columns(axes, outer, r)):
+            return False
     return True
+
+
+def _are_columns(axes: frozenset[Axis], outer: frozenset[Axis], r: Reduction) -> bool:
+    """Whether rows are summed up, so that each chunk can have a result of its own."""
+    if not r.over or not r.over <= outer or size(axes - r.over) > COLUMN_LIMIT:
+        return False
+    return r.over == outer or size(r.over) >= MANY_ROWS
 
 
 def _worthwhile(axes: frozenset[Axis], inner: frozenset[Axis]) -> bool:

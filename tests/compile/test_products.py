@@ -101,3 +101,40 @@ def test_short_products_fuse():
     made = check(fg.make_graph(both)(x, centres, matrices), x, centres, matrices)
     assert "NumPy" not in made.explain()
     assert "lanes over rows" in made.explain()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(7, 300, 6), (5, 1000, 13), (1, 257, 48)], ids=str)
+def test_vectors_times_small_matrices_are_parts_of_kernels(shape, dtype):
+    """Vectors between products with square matrices, forward and backward, and their sums."""
+    count, length, width = shape
+
+    def f(x, centres, matrices):
+        away = np.tanh(x - centres[:, None])
+        moved = 0.5 * away + away @ matrices
+        again = np.sin(moved) @ np.swapaxes(matrices, 1, 2)
+        return np.log(np.exp(-(again * away).sum(2)).sum(0)).sum() + moved.max()
+
+    rng = np.random.default_rng(width)
+    x, centres = rng.standard_normal((length, width)), rng.standard_normal((count, width))
+    matrices = rng.standard_normal((count, width, width)) / width
+    args = [a.astype(dtype) for a in (x, centres, matrices)]
+    made = check(fg.make_graph(fg.value_and_grad(f, (0, 1, 2)))(*args), *args, size=100.0)
+    inside = [line for line in made.explain().splitlines() if "in one kernel" in line]
+    assert any("matmul" in line for line in inside)
+
+
+def test_the_same_bits_of_small_products_for_any_number_of_threads(monkeypatch):
+    def f(x, matrices):
+        return ((np.tanh(x) @ matrices) ** 2).sum(2)
+
+    x, matrices = rng.standard_normal((40, 1000, 8)), rng.standard_normal((40, 8, 8))
+    both = fg.jit(fg.value_and_grad(lambda x, m: f(x, m).sum(), (0, 1)))
+    found = []
+    for threads in (1, 2, 3):
+        monkeypatch.setattr(fg.config, "threads", threads)
+        found.append(both(x, matrices))
+    for value, (gx, gm) in found[1:]:
+        assert value == found[0][0]
+        np.testing.assert_array_equal(gx, found[0][1][0])
+        np.testing.assert_array_equal(gm, found[0][1][1])

@@ -15,7 +15,7 @@ from funcgrad.compile.loops import Accumulate, Address, For, Load, Store, statem
 
 __all__ = ["Access"]
 
-ROWS_AHEAD = 24  # a prefetch takes about as long as so many rows
+ROWS_AHEAD = 24  # a prefetch takes about as long as so many rows, if there are many
 
 
 class Access(Operations):
@@ -121,15 +121,24 @@ class Access(Operations):
     def prefetch(self, a: Address, at: str, stored: str) -> None:
         """Ask for the same lanes of a later row: processors foresee rows, but not columns."""
         stride = dict(a.terms).get(self.walked, 1)
-        if stride == 1:
+        if stride == 1 or self.ahead is None or a.buffer in self.near:
             return
         one = self.single
-        away = one.binary("mul", self.scalar(stride), one.constant(ROWS_AHEAD, "i64"))
+        away = one.binary("mul", self.scalar(stride), self.ahead)
         self.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
         for k in range(0, self.lanes * SIZES[stored], 64):
             place = one.binary("add", away, one.constant(k // SIZES[stored], "i64"))
             then = one.new("ptr", f"getelementptr {stored}, ptr {at}, {place.typed}")
             self.line(f"call void @llvm.prefetch.p0(ptr {then}, i32 0, i32 3, i32 1)")
+
+    def rows_ahead(self, count: Value) -> Value:
+        """For which row to ask while the loop is at another one, still within the loop."""
+        one = self.single
+        quarter, most = (
+            one.binary("lshr", count, one.constant(2, "i64")),
+            one.constant(ROWS_AHEAD, "i64"),
+        )
+        return one.select(one.compare("ult", quarter, most), quarter, most)
 
     def guarded(self, a: Address, offset: Value, stored: str, element: str, held: Value) -> Value:
         """One element, the same for all lanes: of the first one of the array where none holds."""

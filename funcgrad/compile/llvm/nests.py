@@ -68,6 +68,9 @@ class Nests(Access):
             lost = self.lost[s.carry] + ((old - (total - part)) + (x - part))
             self.lost[s.carry] = self.masked(lost, self.lost[s.carry])
             self.known[s.carry] = self.masked(total, old)
+        elif s.times is not None:
+            total = self.emitter(old.element).multiply_add(x, self.read(s.times), old)
+            self.known[s.carry] = self.masked(total, old)
         else:
             self.known[s.carry] = self.masked(self.combined(c.op, old, x), old)
 
@@ -92,9 +95,11 @@ class Nests(Access):
         start = "%first" if chunks else "0"
         end = self.single.value("%last", "i64") if chunks else self.scalar(s.count)
         self.start_carries(s)
-        around, self.walked = self.walked, s.index if self.lanes > 1 else ""
+        around = self.walked, self.ahead
+        self.walked = s.index if self.lanes > 1 else ""
+        self.ahead = self.rows_ahead(end) if self.walked else None
         self.one_by_one(s, start, end)
-        self.walked = around
+        self.walked, self.ahead = around
         self.end_carries(s)
 
     def one_by_one(self, s: For, start: str, end: Value) -> None:
@@ -249,7 +254,9 @@ def _free(s: For) -> dict[str, None]:
         operands: tuple[Any, ...] = ()
         if isinstance(t, Let):
             operands = t.args
-        elif isinstance(t, (Store, Accumulate, Combine)):
+        elif isinstance(t, Combine):
+            operands = (t.value, t.times)
+        elif isinstance(t, (Store, Accumulate)):
             operands = (t.value,)
         elif isinstance(t, Require):
             operands = (t.condition,)
