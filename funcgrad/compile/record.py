@@ -41,7 +41,7 @@ from funcgrad.graph.ir import Graph
 
 __all__ = ["Record", "key_of", "read", "write"]
 
-LARGEST = 64 * 1024  # bytes of constants in a program; with more it is made anew
+LARGEST = 1 << 20  # bytes of constants in a program; with more it is made anew
 _ROOMS = ("core", "ops", "graph", "passes", "compile")  # on which a program depends
 
 

@@ -79,6 +79,8 @@ PROGRAMS = {
     "an argument as it is": (lambda: fg.jit(lambda x: (x, x + 1.0, x)), (X,)),
     "views": (lambda: fg.jit(lambda x: (np.exp(x).reshape(1, 37).T, np.float64(2.5))), (X,)),
     "captured": (lambda: fg.jit(lambda x: np.sum(x * OTHER) + OTHER), (X,)),
+    "a Hessian": (lambda: fg.jit(fg.hessian(lambda x: np.sum(x[1:] * x[:-1] ** 2))),
+                  (np.linspace(0.0, 1.0, 50),)),
     "rows": (lambda: fg.jit(fg.grad(lambda x: np.sum(np.exp(x - np.max(x, 1, keepdims=True))))),
              (np.outer(X, X),)),
     "constants": (lambda: fg.jit(lambda x: x + fg.numpy.array([1.0, -0.0, np.nan])), (X[:3],)),
