@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.tracer import concrete, type_of, value
+from funcgrad.core.tracer import Tracer, concrete, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import pointwise
+from funcgrad.ops.index.masks import positions
+from funcgrad.ops.shape import reshape
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.contents import unknown
+from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.common import (
     Zeroing,
     boxed,
@@ -34,6 +37,7 @@ from funcgrad.torch.operations.promotion import (
 )
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.writing import check_overlap, check_writable, write
+from funcgrad.transforms.batch import BatchTracer
 
 __all__ = [
     "allclose", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
@@ -235,6 +239,19 @@ def known(x: Array, what: str) -> Any:
     if not concrete(x):
         raise unknown(x, what)
     return np.asarray(value(x))
+
+
+def selected(x: Array, what: str) -> tuple[Array, ...]:
+    """Where `x` is not 0: positions for each dimension.
+
+    Under `jit` they are counted in the arguments at hand, and checked on every call.
+    """
+    t = x
+    while isinstance(t, Tracer) and not t.abstract:
+        t = t.value
+    if concrete(x) or modes.stage is not None or isinstance(t, BatchTracer):
+        return np.nonzero(np.atleast_1d(known(x, what)))
+    return positions(x if type_of(x).shape else reshape(x, (1,)), what)
 
 
 @method()

@@ -35,7 +35,7 @@ from funcgrad.torch.operations.common import (
     shape_of,
     told,
 )
-from funcgrad.torch.operations.comparison import known
+from funcgrad.torch.operations.comparison import known, selected
 from funcgrad.torch.operations.parts import positioned
 from funcgrad.torch.operations.promotion import (
     NUMBERS,
@@ -220,20 +220,25 @@ def take_along_dim(
     return gather(wide, axis, at, out=out)
 
 
+def _selected(x: Array, chosen: np.ndarray[Any, Any]) -> Array:
+    """The elements of `x`, repeated to the shape of a mask, where that holds."""
+    if not shape_of(x):
+        return computed(REPEATED, x, count=int(chosen.sum()))
+    return positioned(x, lambda v: np.broadcast_to(v, chosen.shape)[chosen])
+
+
 @method()
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements where a mask holds, in one dimension; both shapes broadcast."""
     x, m = content(input, "masked_select"), content(mask, "masked_select", "mask", 2)
     if dtype_of(m).kind != "b":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    chosen = known(m, "masked_select()")
     full = _common(x, m)
-    chosen = np.broadcast_to(chosen, full)
-    made = (
-        positioned(x, lambda v: np.broadcast_to(v, full)[chosen])
-        if shape_of(x)
-        else computed(REPEATED, x, count=int(chosen.sum()))
-    )
+    if concrete(m):
+        made = _selected(x, np.broadcast_to(known(m, "masked_select()"), full))
+    else:
+        at = selected(broadcast_to(m, full), "masked_select()")
+        made = core.gather(broadcast_to(x, full), *at)
     result = boxed(made, named("MaskedSelectBackward0", "", "self", shown=(0,)))
     told(result, mask=mask.detach())
     return result if out is None else into(out, result, "masked_select")
@@ -613,15 +618,15 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"{dtypes.c_name(kind_of(m))}"
         )
     full = _common(x, m)
-    at = np.flatnonzero(np.broadcast_to(known(m, "masked_scatter()"), full))
-    if len(at) > math.prod(shape_of(v)):
+    (at,) = selected(reshape(broadcast_to(m, full), (math.prod(full),)), "masked_scatter()")
+    if shape_of(at)[0] > math.prod(shape_of(v)):
         raise RuntimeError("Number of elements of source < number of ones in mask")
     node = named("MaskedScatterBackward0", shown=(0, 1))
     return told(boxed(computed(MASKED_SCATTER, x, v, at, shape=full), node), mask=mask.detach())
 
 
 def _mask_written(x: Array, v: Array, at: Array, shape: tuple[int, ...]) -> Array:
-    flat = core.getitem(reshape(v, (math.prod(shape_of(v)),)), (slice(0, len(at)),))
+    flat = core.getitem(reshape(v, (math.prod(shape_of(v)),)), (slice(0, shape_of(at)[0]),))
     return core.set_positions(broadcast_to(x, shape), at, flat)
 
 

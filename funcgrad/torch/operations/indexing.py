@@ -33,7 +33,7 @@ from funcgrad.torch.operations.common import (
     shape_of,
     traced,
 )
-from funcgrad.torch.operations.comparison import known
+from funcgrad.torch.operations.comparison import selected
 from funcgrad.torch.operations.converting import copy_, fill_
 from funcgrad.torch.operations.parts import part, select
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, number
@@ -221,15 +221,15 @@ def _integers(x: Tensor, arrays: dict[int, Array]) -> tuple[tuple[int, ...], lis
             places.append(dim)
             found.append(_checked(array, shape, dim))
             continue
-        mask = known(array, "a mask")
-        covered = shape[dim : dim + max(mask.ndim, 1)]
-        for k, (n, m) in enumerate(zip(mask.shape, covered, strict=True)):
+        extents = shape_of(array)
+        covered = shape[dim : dim + max(len(extents), 1)]
+        for k, (n, m) in enumerate(zip(extents, covered, strict=True)):
             if n != m:
                 raise IndexError(
-                    f"The shape of the mask {list(mask.shape)} at index {k} does not match the "
+                    f"The shape of the mask {list(extents)} at index {k} does not match the "
                     f"shape of the indexed tensor {list(shape)} at index {dim + k}"
                 )
-        for k, where_ in enumerate(np.nonzero(np.atleast_1d(mask))):
+        for k, where_ in enumerate(selected(array, "a mask")):
             places.append(dim + k)
             found.append(where_)
     return tuple(places), found

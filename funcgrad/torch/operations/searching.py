@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.tracer import concrete, type_of
+from funcgrad.ops.shape import stack
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.operations.common import into, method
-from funcgrad.torch.operations.comparison import known
+from funcgrad.torch.operations.comparison import known, selected
 from funcgrad.torch.operations.promotion import NUMBERS, content
 
 __all__ = ["argwhere", "isin", "nonzero", "unravel_index"]
@@ -18,9 +20,13 @@ __all__ = ["argwhere", "isin", "nonzero", "unravel_index"]
 @method()
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """The positions of the elements that are not 0: as rows, or as a tuple of vectors."""
-    x = known(content(input, "nonzero"), "nonzero()")
+    found = content(input, "nonzero")
     if as_tuple:
-        return tuple(box(i.copy()) for i in np.nonzero(np.atleast_1d(x)))
+        at = selected(found, "nonzero()")
+        return tuple(box(i.copy() if isinstance(i, np.ndarray) else i) for i in at)
+    if not concrete(found) and type_of(found).shape:
+        return into(out, box(stack(list(selected(found, "nonzero()")), 1)), "nonzero")
+    x = known(found, "nonzero()")
     return into(out, box(np.argwhere(x).astype(np.int64)), "nonzero")
 
 
