@@ -209,6 +209,8 @@ def conform(c: Array, kind: ArrayType) -> Array:
         return c
     if shape != kind.shape:
         lead = len(shape) - len(kind.shape)
+        if lead > 0 and type(c) is ndarray and shape[lead:] == kind.shape:  # a bias, most often
+            return cast(np.add.reduce(c, tuple(range(lead))), kind.dtype)
         if lead < 0:
             c = broadcast_to(c, kind.shape)
         else:
