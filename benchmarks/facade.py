@@ -238,7 +238,7 @@ def garbage(peers: list[Peer], repeat: int) -> Found:
     gc.disable()
     tracemalloc.start()
     try:
-        for _ in range(20):
+        for _ in range(80):  # until recipes are made of the calls that come again
             step()
         before = tracemalloc.get_traced_memory()[0]
         for _ in range(100):

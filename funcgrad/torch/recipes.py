@@ -53,9 +53,13 @@ def recipe(applied: Sequence[Any], tensors: Sequence[Tensor], made: Any) -> Reci
     """
     try:
         writer = _Writer(applied, tensors, made)
+    except Unsuitable:
+        return None
+    try:
         found = writer.write()
         modes.unrecorded(writer.check, found)
     except (Unsuitable, NotImplementedError, TypeError, ValueError, RuntimeError):
+        writer.scope.clear()
         return None
     return found
 
@@ -293,7 +297,8 @@ class _Writer:
         scope = dict(self.scope)
         body = "\n    ".join(lines)
         exec(f"def run({', '.join(self.values)}):\n    {body}", scope)
-        return modes.unrecorded(scope["run"], *(t.value for t in self.tensors))
+        run = scope.pop("run")  # a function in its own globals is left to the cycle collector
+        return modes.unrecorded(run, *(t.value for t in self.tensors))
 
     def _bookkeeping(self, flags: list[bool]) -> tuple[list[str], list[str]]:
         """What fills the node, as on the hot path."""
