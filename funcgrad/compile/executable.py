@@ -6,6 +6,7 @@ threads may run an executable at once.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from funcgrad.compile.places import Places
 from funcgrad.compile.scalars import resolve
 from funcgrad.compile.workspace import Layout, Workspaces
 from funcgrad.errors import GraphError
-from funcgrad.graph.interpret import evaluate
+from funcgrad.graph.interpret import blame, evaluate
 from funcgrad.graph.ir import Equation, Graph
 from funcgrad.passes.fuse import fuse
 from funcgrad.passes.pipeline import optimize
@@ -70,7 +71,7 @@ class Executable:
         self.shared = self.places.shared
         constants = {v: np.asarray(a, order="C") for v, a in plan.graph.constants}
         self.layout = Layout(self.places, constants)
-        self.source, self.names = write_program(self)
+        self.source, self.names, self.equations = write_program(self)
         exec(compile(self.source, f"<program of graph {graph.digest()[:8]}>", "exec"), self.names)
         self.program: Callable[..., tuple[Any, ...]] = self.names["program"]
         self.workspaces = Workspaces(self.layout, self.code)
@@ -79,11 +80,22 @@ class Executable:
         w = self.workspaces.take()
         if self.uses_numpy:
             with np.errstate(all="ignore"):  # backward equations meet inf and NaN, masked later
-                found = self.program(w, *leaves)
+                try:
+                    found = self.program(w, *leaves)
+                except Exception as error:
+                    self.blame(error)
+                    raise
         else:
             found = self.program(w, *leaves)
         self.workspaces.give(w)  # not after an exception: what it left half done goes with it
         return found
+
+    def blame(self, error: Exception) -> None:
+        """Say which operation of the program raised an error."""
+        frames = traceback.walk_tb(error.__traceback__)
+        lines = [n for frame, n in frames if frame.f_code is self.program.__code__]
+        if lines and lines[-1] in self.equations:
+            blame(error, self.equations[lines[-1]])
 
     def interpret(self, *leaves: Any) -> tuple[Any, ...]:
         """The reference, for arguments that are not of the types of the graph."""

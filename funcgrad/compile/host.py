@@ -6,7 +6,7 @@ It fills in the addresses of arguments and results and runs the steps of a plan.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,18 @@ __all__ = ["PARALLEL_WORK", "write_program"]
 PARALLEL_WORK = 600_000  # additions, some 60–100 µs: less does not pay for waking a thread
 
 
-def write_program(executable: Executable) -> tuple[str, dict[str, Any]]:
-    """The text of the program, a function of a workspace and the inputs, and what it names."""
+class HostProgram(NamedTuple):
+    """The text of a function of a workspace and the inputs, what it names, and the equations that
+    NumPy runs in some of its lines.
+    """
+
+    text: str
+    names: dict[str, Any]
+    equations: dict[int, Equation]
+
+
+def write_program(executable: Executable) -> HostProgram:
+    """The program of an executable."""
     return _Writer(executable).write()
 
 
@@ -42,6 +52,7 @@ class _Writer:
         )
         self.graph = executable.plan.graph
         self.lines: list[str] = []
+        self.equations: dict[int, Equation] = {}  # by line
         self.names: dict[str, Any] = {
             "ndarray": np.ndarray,
             "empty": np.empty,
@@ -64,7 +75,7 @@ class _Writer:
         self.names[name] = value
         return name
 
-    def write(self) -> tuple[str, dict[str, Any]]:
+    def write(self) -> HostProgram:
         self.leaves = {v: f"x{k}" for k, v in enumerate(self.graph.inputs)}
         self.lines.append(f"def program(w, {', '.join(self.leaves.values())}):")
         self.enter()
@@ -74,7 +85,7 @@ class _Writer:
             self.add(f"if w.flag[0]: fail(({everything}))")
         outputs = "".join(f"{self.output(o)}, " for o in self.graph.outputs)
         self.add(f"return ({outputs})")
-        return "\n".join(self.lines) + "\n", self.names
+        return HostProgram("\n".join(self.lines) + "\n", self.names, self.equations)
 
     def add(self, line: str) -> None:
         self.lines.append("    " + line)
@@ -254,6 +265,7 @@ class _Writer:
         if takes_out(e):
             (v,) = e.outputs
             self.add(f"{self.out_call(e, args, self.name_of(v))}")
+            self.equations[len(self.lines)] = e
             return
         impl = self.constant(e.prim.impl)
         params = f", **{self.constant(dict(e.params))}" if e.params else ""
@@ -264,6 +276,7 @@ class _Writer:
             made.append(self.text[v])
         target = f"({', '.join(made)},)" if e.prim.multiple else made[0]
         self.add(f"{target} = {impl}({', '.join(args)}{params})")
+        self.equations[len(self.lines)] = e
         for v, name in zip(e.outputs, made, strict=True):
             self.add(f"{name} = own({name})")
             if self.is_read_as_memory(v):

@@ -10,9 +10,16 @@ from typing import Any
 
 from funcgrad.core.tracer import bind
 from funcgrad.core.types import Array
-from funcgrad.graph.ir import Atom, Graph, Literal, Var
+from funcgrad.errors import FuncgradError
+from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 
-__all__ = ["evaluate"]
+__all__ = ["blame", "evaluate"]
+
+
+def blame(error: Exception, e: Equation) -> None:
+    """Note the operation and the user's line with an error that arises while a graph runs."""
+    if not isinstance(error, FuncgradError) and not getattr(error, "__notes__", None):
+        error.add_note(f"in {e.prim.name} of a traced function\n  at {e.source}")
 
 
 def _last_uses(graph: Graph) -> list[tuple[Var, ...]]:
@@ -40,7 +47,11 @@ def evaluate(graph: Graph, *args: Array) -> tuple[Array, ...]:
         return a.value if isinstance(a, Literal) else values[a]
 
     for e, dead in zip(graph.equations, _last_uses(graph), strict=True):
-        made = bind(e.prim, [read(a) for a in e.inputs], e.params)
+        try:
+            made = bind(e.prim, [read(a) for a in e.inputs], e.params)
+        except Exception as error:
+            blame(error, e)
+            raise
         if e.prim.multiple:
             values.update(zip(e.outputs, made, strict=True))
         else:

@@ -341,3 +341,19 @@ def test_one_position_for_all_in_another_order_of_axes():
 
     x = draw(7, 6)
     check(fg.make_graph(fg.grad(f))(x), x)
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "kind"),
+    [
+        (lambda x: np.linalg.inv(x) * 2.0, (np.zeros((2, 2)),), np.linalg.LinAlgError),
+        (lambda x, i: x[i] * 2.0, (np.ones(3), np.array([9])), IndexError),
+    ],
+)
+@pytest.mark.parametrize("backend", ["llvm", "interpreter"])
+def test_errors_at_run_time_name_the_line(f, args, kind, backend, monkeypatch):
+    monkeypatch.setattr(config, "backend", backend)
+    with pytest.raises(kind) as caught:
+        fg.jit(f)(*args)
+    (note,) = caught.value.__notes__
+    assert "test_native.py" in note and "of a traced function" in note
