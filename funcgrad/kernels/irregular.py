@@ -120,6 +120,8 @@ def _scatter_add(entry: Entry, g: Any, *indices: Any, shape: tuple[int, ...]) ->
     where = np.broadcast_shapes(*(np.shape(i) for i in indices))
     if g.shape != where + tail or 0 in shape:
         return None
+    if count == len(shape) == 1:
+        return None  # NumPy is as fast for vectors
     at: Any = 0
     for index, extent in zip(indices, extents, strict=True):
         index = np.asarray(index)

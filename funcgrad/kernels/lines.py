@@ -24,33 +24,47 @@ def scatter_add(out: Any, g: Any, at: Any, first: int, last: int) -> None:
 @njit(nogil=True, cache=True, error_model="numpy")
 def cumsum(x: Any, out: Any, back: bool, first: int, last: int) -> None:
     """Running sums, from the end if `back`, for the columns `first` to `last`."""
-    outer, count, _ = x.shape
+    outer, count, inner = x.shape
     for a in range(outer):
         before = count - 1 if back else 0
         for b in range(first, last):
             out[a, before, b] = x[a, before, b]
+        total = x[a, before, first]
         for i in range(1, count):
             k = count - 1 - i if back else i
-            for b in range(first, last):
-                out[a, k, b] = out[a, before, b] + x[a, k, b]
+            if inner == 1:  # in a register: memory would answer later than the sum is needed
+                total += x[a, k, 0]
+                out[a, k, 0] = total
+            else:
+                for b in range(first, last):
+                    out[a, k, b] = out[a, before, b] + x[a, k, b]
             before = k
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _next(y: Any, f: Any, x: Any) -> Any:
+    """``f y + x``; a `y` that is 0 stays 0 whatever it meets."""
+    term = f * y
+    return x + (y * y if (term != term) & (y == 0) else term)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def recurrence(f: Any, x: Any, out: Any, back: bool, first: int, last: int) -> None:
     """``out[i] = f[i] out[i-1] + x[i]``, from the end if `back`; 0 stays 0 whatever it meets."""
-    outer, count, _ = x.shape
-    zero = x.dtype.type(0)
+    outer, count, inner = x.shape
     for a in range(outer):
         before = count - 1 if back else 0
         for b in range(first, last):
             out[a, before, b] = x[a, before, b]
+        y = x[a, before, first]
         for i in range(1, count):
             k = count - 1 - i if back else i
-            for b in range(first, last):
-                y = out[a, before, b]
-                term = f[a, k, b] * y
-                out[a, k, b] = x[a, k, b] + (zero if y == zero and term != term else term)
+            if inner == 1:
+                y = _next(y, f[a, k, 0], x[a, k, 0])
+                out[a, k, 0] = y
+            else:
+                for b in range(first, last):
+                    out[a, k, b] = _next(out[a, before, b], f[a, k, b], x[a, k, b])
             before = k
 
 
