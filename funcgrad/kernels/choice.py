@@ -1,10 +1,10 @@
 """When a kernel is taken instead of the rule in NumPy: where that cannot make a program wait.
 
-Importing Numba takes half a second, compiling a kernel for new types a tenth, reading one from disk
-some milliseconds. So small arrays stay with NumPy for good, and for large ones a kernel is taken
-once it is loaded; when it lies on disk and the array is very large; or when NumPy has spent on the
-operation what the kernel costs. A program is so never twice as slow as with the better choice. The
-figures come from ``benchmarks/kernels.py``. It imports config and `load`.
+Starting Numba takes three quarters of a second, compiling a kernel for new types a quarter, reading
+one from disk some milliseconds. So small arrays stay with NumPy for good, and for large ones a
+kernel is taken once it is loaded; when it lies on disk and the array is very large; or when NumPy
+has spent on the operation what the kernel costs. A program is so never twice as slow as with the
+better choice. The figures come from ``benchmarks/kernels.py``. It imports config and `load`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = ["FEWEST", "Entry", "entries", "entry_of", "explain"]
 
 FEWEST = 1 << 15  # elements: below, NumPy is as fast
 LARGE = 1 << 19  # elements from which on a kernel on disk is read at once
-IMPORT = 0.5  # seconds for Numba
-COMPILE = 0.15  # seconds for a kernel
-READ = 0.02  # seconds for one that lies on disk
+IMPORT = 0.75  # seconds for Numba
+COMPILE = 0.25  # seconds for a kernel
+READ = 0.01  # seconds for one that lies on disk
 
 
 class Entry:
