@@ -87,6 +87,7 @@ def bundle(m: Any, cameras: Any, points: Any, weights: Any, at: Any, seen: Any) 
 def observations(cameras: int, points: int, count: int) -> Arguments:
     def arguments(rng: Any, dtype: Any) -> tuple[Any, ...]:
         camera = rng.standard_normal((cameras, 11))
+        camera[:, :3] *= 0.1  # so that the points lie in front of it, and float32 is enough
         point = rng.standard_normal((points, 3)) + np.array([0.0, 0.0, 30.0])
         at = np.stack([rng.integers(0, cameras, count), rng.integers(0, points, count)], 1)
         seen = rng.standard_normal((count, 2)).astype(dtype)
