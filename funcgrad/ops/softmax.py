@@ -38,8 +38,12 @@ from funcgrad.ops.transcendental import exp
 __all__ = ["log_softmax", "logsumexp", "softmax"]
 
 
+def _most(x: Any, axis: int) -> Any:
+    return np.maximum.reduce(x, axis, keepdims=True, initial=-np.inf)
+
+
 def _shifted(x: Any, axis: int) -> Any:
-    most = np.maximum.reduce(x, axis, keepdims=True, initial=-np.inf)
+    most = _most(x, axis)
     finite = np.isfinite(most)
     if not np.logical_and.reduce(finite, None):
         most = np.where(finite, most, 0).astype(x.dtype)
@@ -48,7 +52,7 @@ def _shifted(x: Any, axis: int) -> Any:
 
 def _softmax(x: Any, axis: int) -> Any:
     with np.errstate(all="ignore"):
-        e = _shifted(x, axis)
+        e = np.subtract(x, _most(x, axis))  # an infinite maximum makes the row NaN, as in SciPy
         np.exp(e, e)
         e /= np.add.reduce(e, axis, keepdims=True)
         return e

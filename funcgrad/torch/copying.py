@@ -68,9 +68,8 @@ def reduce(x: Tensor) -> Any:
     """What `pickle` and `copy.copy` make of a tensor."""
     _warn_of_hooks(x)
     storage, place = _located(x)
-    alone = UntypedStorage(
-        storage.memory, storage.owner
-    )  # a pickle shares no memory, as in PyTorch
+    # a pickle shares no memory, as in PyTorch
+    alone = UntypedStorage(storage.memory, storage.owner)
     return rebuild, (type(x), alone, *place, x.requires_grad), dict(x.__dict__)
 
 
