@@ -23,7 +23,7 @@ from funcgrad.graph.ir import Graph
 from funcgrad.transforms.arguments import name_of
 
 if TYPE_CHECKING:  # Numba: not before it is asked for
-    from funcgrad.compile.numba.function import Made, Slot
+    from funcgrad.compile.numba.source import Made, Slot
     from funcgrad.transforms.jit import Jitted, Staged
 
 __all__ = ["Native", "cfunc", "njit"]
@@ -71,9 +71,9 @@ class Native:
 
     def made(self, arguments: Sequence[Any], kinds: Sequence[ArrayType]) -> Made:
         """The program for arguments of these types."""
-        from funcgrad.compile.numba.function import Made
         from funcgrad.compile.numba.link import load
         from funcgrad.compile.numba.program import native_program
+        from funcgrad.compile.numba.source import Made
 
         staged = self.stage(arguments, kinds)
         made = executable(staged.graph)
@@ -152,7 +152,7 @@ class _Special:
 
 def _filled(argument: Any, values: Sequence[Any]) -> Any:
     """An argument with values in the place of its slots."""
-    from funcgrad.compile.numba.function import Slot
+    from funcgrad.compile.numba.source import Slot
 
     if isinstance(argument, Slot):
         return values[argument.number]

@@ -161,11 +161,11 @@ def test_one_compilation_serves_every_shape():
 
 def test_the_interpreter_is_left_alone(monkeypatch):
     """Python is asked for a shape once."""
-    from funcgrad.compile.numba import function
+    from funcgrad.compile.numba import shapes
 
     asked = []
-    add = function._Table.add
-    monkeypatch.setattr(function._Table, "add", lambda *a: asked.append(a[1]) or add(*a))
+    add = shapes.Table.add
+    monkeypatch.setattr(shapes.Table, "add", lambda *a: asked.append(a[1]) or add(*a))
     g = fg.jit(fg.grad(rosenbrock)).njit
 
     @numba.njit(nogil=True)
