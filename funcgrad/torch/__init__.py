@@ -51,6 +51,7 @@ from funcgrad.torch.modes import is_inference_mode_enabled as is_inference_mode_
 from funcgrad.torch.modes import no_grad as no_grad
 from funcgrad.torch.modes import set_grad_enabled as set_grad_enabled
 from funcgrad.torch.operations import operators as _operators
+from funcgrad.torch.operations import sampling_in_place as _sampling_in_place
 from funcgrad.torch.operations.activations import *  # noqa: F403
 from funcgrad.torch.operations.added import *  # noqa: F403
 from funcgrad.torch.operations.arithmetic import *  # noqa: F403
@@ -67,29 +68,40 @@ from funcgrad.torch.operations.counting import *  # noqa: F403
 from funcgrad.torch.operations.covariance import *  # noqa: F403
 from funcgrad.torch.operations.creation import *  # noqa: F403
 from funcgrad.torch.operations.cumulative import *  # noqa: F403
+from funcgrad.torch.operations.diagonals import *  # noqa: F403
 from funcgrad.torch.operations.differences import *  # noqa: F403
+from funcgrad.torch.operations.distributions import *  # noqa: F403
 from funcgrad.torch.operations.einsum import *  # noqa: F403
 from funcgrad.torch.operations.elementary import *  # noqa: F403
 from funcgrad.torch.operations.extrema import *  # noqa: F403
 from funcgrad.torch.operations.gathering import *  # noqa: F403
 from funcgrad.torch.operations.generator import *  # noqa: F403
+from funcgrad.torch.operations.grids import *  # noqa: F403
 from funcgrad.torch.operations.in_place import *  # noqa: F403
-from funcgrad.torch.operations.indexing import *  # noqa: F403
+from funcgrad.torch.operations.index_writing import *  # noqa: F403
+from funcgrad.torch.operations.interpolation import *  # noqa: F403
 from funcgrad.torch.operations.joining import *  # noqa: F403
 from funcgrad.torch.operations.legacy import *  # noqa: F403
 from funcgrad.torch.operations.linear_algebra import *  # noqa: F403
+from funcgrad.torch.operations.masks import *  # noqa: F403
 from funcgrad.torch.operations.memory import *  # noqa: F403
 from funcgrad.torch.operations.moments import *  # noqa: F403
 from funcgrad.torch.operations.norms import *  # noqa: F403
 from funcgrad.torch.operations.parts import *  # noqa: F403
+from funcgrad.torch.operations.powers import *  # noqa: F403
 from funcgrad.torch.operations.products import *  # noqa: F403
 from funcgrad.torch.operations.quantiles import *  # noqa: F403
+from funcgrad.torch.operations.ranges import *  # noqa: F403
 from funcgrad.torch.operations.reductions import *  # noqa: F403
+from funcgrad.torch.operations.remainders import *  # noqa: F403
+from funcgrad.torch.operations.replacing import *  # noqa: F403
 from funcgrad.torch.operations.reshaping import *  # noqa: F403
 from funcgrad.torch.operations.rounding import *  # noqa: F403
 from funcgrad.torch.operations.sampling import *  # noqa: F403
 from funcgrad.torch.operations.scatter_reduce import *  # noqa: F403
+from funcgrad.torch.operations.scattering import *  # noqa: F403
 from funcgrad.torch.operations.searching import *  # noqa: F403
+from funcgrad.torch.operations.slices import *  # noqa: F403
 from funcgrad.torch.operations.softmax import *  # noqa: F403
 from funcgrad.torch.operations.sorting import *  # noqa: F403
 from funcgrad.torch.operations.special_functions import *  # noqa: F403

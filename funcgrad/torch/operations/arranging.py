@@ -1,48 +1,36 @@
-"""Elements repeated, turned round, moved, and put on diagonals and triangles; grids. All copy."""
+"""Elements repeated, turned round and moved. All copy."""
 
 from __future__ import annotations
 
-import itertools
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad.core.types import Array
-from funcgrad.ops import index
 from funcgrad.ops import shape as shapes
-from funcgrad.ops.arithmetic import where
-from funcgrad.ops.sums import sum as sum_
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.device import contiguous_format
-from funcgrad.torch.operations import axes, gathering, joining, reshaping
+from funcgrad.torch.operations import axes, gathering, reshaping
 from funcgrad.torch.operations.common import (
     axis_of,
     boxed,
     check_int,
-    computed,
     copied,
-    inplace,
     install,
-    into,
     method,
     named,
     shape_of,
     told,
 )
-from funcgrad.torch.operations.converting import clone, contiguous
+from funcgrad.torch.operations.converting import clone
 from funcgrad.torch.operations.parts import positioned
-from funcgrad.torch.operations.promotion import content, dtype_of
-from funcgrad.torch.operations.reductions import accumulator
+from funcgrad.torch.operations.promotion import content
 from funcgrad.torch.remembered import remembered
-from funcgrad.torch.writing import check_writable
 
 __all__ = [
-    "cartesian_prod", "combinations", "diag", "diag_embed", "diagflat", "diagonal_scatter",
-    "flip", "fliplr", "flipud", "meshgrid", "repeat_interleave", "roll", "rot90",
-    "select_scatter", "slice_scatter", "tile", "trace", "tril", "triu", "vander",
+    "flip", "fliplr", "flipud", "repeat_interleave", "roll", "rot90", "tile",
 ]  # fmt: skip
 
 # ------------------------------------------------------------------------------- repeating
@@ -216,244 +204,3 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     moved = by if along else by[0]
     made = positioned_copy(x, lambda v: np.roll(v, moved, wrapped or None))
     return told(boxed(made, named("RollBackward0")), shifts=by, dims=wrapped)
-
-
-# ------------------------------------------------------------------- diagonals and triangles
-
-
-def _triangle(name: str, node: Any, lower: bool) -> Any:
-    def function(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-        x = content(input, name)
-        shape = shape_of(x)
-        if len(shape) < 2:
-            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        diagonal = check_int(name, "diagonal", 1, diagonal)
-        mask = np.tri(shape[-2], shape[-1], diagonal if lower else diagonal - 1, bool)
-        zero = np.zeros((), dtype_of(x))[()]
-        result = boxed(computed(where, mask if lower else ~mask, x, zero), node)
-        told(result, diagonal=diagonal)
-        return result if out is None else into(out, result, name)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The {'lower' if lower else 'upper'} triangle of matrices, 0 elsewhere."
-    install(**{name: function, f"{name}_": inplace(function, f"{name}_")})
-    return function
-
-
-tril = _triangle("tril", named("TrilBackward0", shown=(1,)), True)
-triu = _triangle("triu", named("TriuBackward0", shown=(1,)), False)
-
-
-@method()
-@remembered
-def trace(input: Tensor) -> Tensor:
-    """The sum of the diagonal of a matrix."""
-    x = content(input, "trace")
-    if len(shape_of(x)) != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(shape_of(x))}")
-    return boxed(computed(TRACE, accumulator(x, None)), named("TraceBackward0"))
-
-
-TRACE = Composite("trace", lambda x: sum_(positioned(x, np.diagonal), -1), linear=True)
-
-
-def _embedded(x: Array, offset: int, dim1: int, dim2: int) -> Array:
-    """The last dimension on the diagonal of two new ones."""
-    shape = shape_of(x)
-    n = shape[-1] + abs(offset)
-    rank = len(shape) + 1
-    at = np.zeros((*shape[:-1], n, n), np.int64)
-    flat = np.arange(int(np.prod(shape))).reshape(shape)
-    rows = np.arange(shape[-1]) + max(-offset, 0)
-    at[..., rows, rows + offset] = flat + 1
-    at = np.moveaxis(at, (-2, -1), (dim1 % rank, dim2 % rank))
-    zero = np.zeros(1, dtype_of(x))
-    padded = shapes.concatenate([zero, shapes.reshape(x, (int(np.prod(shape)),))], 0)
-    return index.gather(padded, np.ascontiguousarray(at))
-
-
-DIAG_EMBED = Composite("diag_embed", _embedded, linear=True)
-
-
-@method()
-def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The last dimension on the diagonal of matrices of zeros."""
-    x = content(input, "diag_embed")
-    n = len(shape_of(x)) + 1
-    i, j = axis_of(dim1, n), axis_of(dim2, n)
-    if i == j:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    found = computed(DIAG_EMBED, x, offset=offset, dim1=i, dim2=j)
-    return boxed(found, named("DiagEmbedBackward0"))
-
-
-@method()
-def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The diagonal of a matrix as a copy, or a matrix with a vector on its diagonal."""
-    x = content(input, "diag")
-    n = len(shape_of(x))
-    if n not in (1, 2):
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {n}D")
-    if n == 1:
-        return into(out, diag_embed(input, diagonal), "diag")
-    made = positioned(x, lambda v: np.diagonal(v, diagonal))
-    result = boxed(made, named("DiagonalBackward0_copy"))
-    told(result, offset=diagonal, dim1=0, dim2=1)
-    return result if out is None else into(out, result, "diag")
-
-
-@method()
-def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """All elements on the diagonal of a matrix."""
-    return diag_embed(reshaping.view(contiguous(input), -1), offset)
-
-
-def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
-    """Write a number on the diagonal, which goes on below a tall matrix with `wrap`."""
-    shape = shape_of(self)
-    if len(shape) < 2:
-        raise RuntimeError("dimensions must larger than 1")
-    if len(shape) > 2 and len(set(shape)) > 1:
-        raise RuntimeError("all dimensions of input must be of equal length")
-    check_writable(self)
-    step = sum(self.stride())
-    count = min(shape)
-    main = self.as_strided((count,), (step,))
-    main.fill_(fill_value)
-    if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
-        start = self.storage_offset() + shape[1] * (shape[1] + 1)
-        count = -(-(shape[0] * shape[1] - shape[1] * (shape[1] + 1)) // step)
-        self.as_strided((count,), (step,), start).fill_(fill_value)
-    return self
-
-
-install(fill_diagonal_=fill_diagonal_)
-
-
-# --------------------------------------------------------------------- parts that are replaced
-
-
-def _replaced(name: str, node: str, input: Tensor, src: Tensor, read: Any, **shown: Any) -> Tensor:
-    """`input` with `src` in the place of the part that `read` gives."""
-    x, v = content(input, name), content(src, name, "src", 2)
-    shape = shape_of(x)
-    at = read(np.arange(int(np.prod(shape))).reshape(shape))
-    if np.shape(at) != shape_of(v):
-        raise RuntimeError(
-            "expected src to have a size equal to the slice of self. src size = "
-            f"{list(shape_of(v))}, slice size = {list(np.shape(at))}"
-        )
-    made = boxed(computed(gathering.SET_AT, x, v, np.ascontiguousarray(at)), named(node))
-    return told(made, **shown)
-
-
-@method()
-def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy in which one entry along a dimension is `src`."""
-    k = axis_of(dim, input.ndim)
-    n = shape_of(input)[k]
-    if not -n <= index < n:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(input.shape)} at "
-            f"dimension {k}"
-        )
-    return _replaced("select_scatter", "SelectScatterBackward0", input, src,
-                     lambda v: v[(slice(None),) * k + (index,)], dim=k, index=index)  # fmt: skip
-
-
-@method()
-def slice_scatter(
-    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None,
-    step: int = 1,
-) -> Tensor:  # fmt: skip
-    """A copy in which a slice along a dimension is `src`."""
-    k = axis_of(dim, input.ndim)
-    return _replaced("slice_scatter", "SliceScatterBackward0", input, src,
-                     lambda v: v[(slice(None),) * k + (slice(start, end, step),)],
-                     dim=k, start=start, end=end, step=step)  # fmt: skip
-
-
-@method()
-def diagonal_scatter(
-    input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
-) -> Tensor:
-    """A copy in which a diagonal is `src`."""
-    return _replaced("diagonal_scatter", "DiagonalScatterBackward0", input, src,
-                     lambda v: np.diagonal(v, offset, dim1, dim2),
-                     offset=offset, dim1=dim1, dim2=dim2)  # fmt: skip
-
-
-# -------------------------------------------------------------------------------------- grids
-
-INDEXING = (
-    "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument."
-)
-
-
-def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Vectors expanded to a grid, by rows first (``"ij"``) or by columns first (``"xy"``)."""
-    xs = list(
-        tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
-    )
-    if not xs:
-        raise RuntimeError("meshgrid expects a non-empty TensorList")
-    if indexing is None:
-        warnings.warn(INDEXING, UserWarning, stacklevel=2)
-        indexing = "ij"
-    if indexing not in ("ij", "xy"):
-        raise RuntimeError(
-            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
-        )
-    for x in xs:
-        if x.ndim > 1:
-            raise RuntimeError(
-                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: a tensor of "
-                f"shape {list(x.shape)}"
-            )
-        if x.dtype is not xs[0].dtype:
-            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
-    swap = indexing == "xy" and len(xs) > 1
-    if swap:
-        xs[0], xs[1] = xs[1], xs[0]
-    shape = [x.numel() for x in xs]
-    grids = [
-        axes.expand(reshaping.view(x, [-1 if j == k else 1 for j in range(len(xs))]), shape)
-        for k, x in enumerate(xs)
-    ]
-    if swap:
-        grids[0], grids[1] = grids[1], grids[0]
-    return tuple(grids)
-
-
-def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All combinations of one element of each vector, as rows."""
-    if len(tensors) == 1:
-        return tensors[0]
-    grids = meshgrid(*tensors, indexing="ij")
-    return joining.stack([reshaping.flatten(g) for g in grids], 1)
-
-
-def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All combinations of `r` elements of a vector, as rows."""
-    if input.ndim != 1:
-        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
-    n = input.numel()
-    choose: Any = (
-        itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    )
-    rows = np.array(list(choose(range(n), r)), np.int64).reshape(-1, r)
-    grids = meshgrid(*(input,) * r, indexing="ij")
-    mask = np.zeros((n,) * r, bool)
-    mask[tuple(rows.T)] = True
-    return joining.stack([gathering.masked_select(g, box(mask)) for g in grids], 1)
-
-
-def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The matrix of the powers of a vector."""
-    if x.ndim != 1:
-        raise RuntimeError("x must be a one-dimensional tensor.")
-    count = x.numel() if N is None else N
-    if count < 0:
-        raise RuntimeError("N must be non-negative.")
-    powers = range(count) if increasing else range(count - 1, -1, -1)
-    return joining.stack([x**p for p in powers], 1) if count else box(np.empty((x.numel(), 0)))

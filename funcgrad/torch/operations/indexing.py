@@ -1,4 +1,4 @@
-"""Indexing and writing by index.
+"""Reading by an index: ``x[...]``.
 
 As in PyTorch, integers, slices and new axes are applied first, one view after the other, then
 tensors, lists and masks together: their result stays in place if they are adjacent, else it goes
@@ -17,31 +17,17 @@ from funcgrad.core.tracer import concrete, value
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index as core
-from funcgrad.ops.shape import broadcast_to, reshape, transpose
+from funcgrad.ops.shape import transpose
 from funcgrad.torch import dtypes
-from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.modes import no_grad
-from funcgrad.torch.operations import axes, reshaping
-from funcgrad.torch.operations.common import (
-    boxed,
-    computed,
-    inplace,
-    install,
-    method,
-    named,
-    shape_of,
-    traced,
-)
+from funcgrad.torch.operations import axes
+from funcgrad.torch.operations.common import boxed, named, shape_of, traced
 from funcgrad.torch.operations.comparison import selected
-from funcgrad.torch.operations.converting import copy_, fill_
 from funcgrad.torch.operations.parts import part, select
-from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, number
+from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.remembered import remembered
-from funcgrad.torch.root import RootTracer
 from funcgrad.torch.staged import bounded
-
-__all__ = ["index_put", "index_put_"]
 
 BYTES = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
 KINDS = (
@@ -63,7 +49,7 @@ class Sliced(NamedTuple):
 # --------------------------------------------------------------------------- reading an index
 
 
-def _items(index: Any) -> tuple[Any, ...]:
+def items_of(index: Any) -> tuple[Any, ...]:
     """The items of an index; a short list that holds more than numbers counts as a tuple."""
     if isinstance(index, tuple):
         return index
@@ -100,7 +86,7 @@ def _numbers(item: Any) -> Any:
     return [_numbers(x) for x in item] if isinstance(item, (list, tuple)) else item
 
 
-def _array(item: Any) -> Array:
+def index_array(item: Any) -> Array:
     """A tensor, list or array that indexes, as an operand."""
     if isinstance(item, Tensor):
         kind = item.dtype
@@ -124,7 +110,7 @@ def _array(item: Any) -> Array:
 
 def sliced(x: Tensor, index: Any) -> Sliced:
     """Apply the basic part of an index as views; what is left are arrays."""
-    items = _items(index)
+    items = items_of(index)
     rank = len(shape_of(x))
     used = sum(map(_ranks, items))
     if used > rank:
@@ -157,7 +143,7 @@ def sliced(x: Tensor, index: Any) -> Sliced:
         elif _is_number(item):
             out = select(out, dim, _bounded(out, dim, int(item)))
         else:
-            array = _array(item)
+            array = index_array(item)
             arrays[dim] = array
             dim += max(len(shape_of(array)), 1) if dtype_of(array).kind == "b" else 1
     return Sliced(out, arrays)
@@ -210,16 +196,16 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     return out
 
 
-def _integers(x: Tensor, arrays: dict[int, Array]) -> tuple[tuple[int, ...], list[Array]]:
+def index_arrays(x: Tensor, arrays: dict[int, Array]) -> tuple[tuple[int, ...], list[Array]]:
     """The dimensions under arrays and integer arrays for them: masks become positions."""
     shape = shape_of(x)
     places: list[int] = []
     found: list[Array] = []
-    _common_shape([i for i in arrays.values() if dtype_of(i).kind != "b"])
+    common_shape([i for i in arrays.values() if dtype_of(i).kind != "b"])
     for dim, array in arrays.items():
         if dtype_of(array).kind != "b":
             places.append(dim)
-            found.append(_checked(array, shape, dim))
+            found.append(checked_positions(array, shape, dim))
             continue
         extents = shape_of(array)
         covered = shape[dim : dim + max(len(extents), 1)]
@@ -235,7 +221,7 @@ def _integers(x: Tensor, arrays: dict[int, Array]) -> tuple[tuple[int, ...], lis
     return tuple(places), found
 
 
-def _checked(array: Array, shape: tuple[int, ...], dim: int) -> Array:
+def checked_positions(array: Array, shape: tuple[int, ...], dim: int) -> Array:
     """Positions that lie inside; negative ones count from the end."""
     bounded(array, -shape[dim], shape[dim] - 1)
     if concrete(array):
@@ -250,7 +236,7 @@ def _checked(array: Array, shape: tuple[int, ...], dim: int) -> Array:
     return array
 
 
-def _common_shape(arrays: list[Array]) -> tuple[int, ...]:
+def common_shape(arrays: list[Array]) -> tuple[int, ...]:
     all_shapes = [shape_of(i) for i in arrays]
     try:
         return np.broadcast_shapes(*all_shapes)
@@ -276,8 +262,8 @@ def _moved(shape: tuple[int, ...], places: tuple[int, ...], rank: int) -> tuple[
     return order, back
 
 
-def _read(x: Array, *arrays: Array, places: tuple[int, ...]) -> Array:
-    rank = len(_common_shape(list(arrays)))
+def read(x: Array, *arrays: Array, places: tuple[int, ...]) -> Array:
+    rank = len(common_shape(list(arrays)))
     order, back = _moved(shape_of(x), places, rank)
     out = core.gather(transpose(x, order), *arrays)
     return out if back is None else transpose(out, back)
@@ -286,12 +272,12 @@ def _read(x: Array, *arrays: Array, places: tuple[int, ...]) -> Array:
 @functools.cache
 def _reader(count: int) -> Composite:
     """The operation with `count` arrays, by which it is not differentiated."""
-    return Composite(f"index_{count}", _read, linear=True, fixed=count)
+    return Composite(f"index_{count}", read, linear=True, fixed=count)
 
 
 def _indexed(x: Tensor, arrays: dict[int, Array]) -> Tensor:
-    places, found = _integers(x, arrays)
-    _common_shape(found)
+    places, found = index_arrays(x, arrays)
+    common_shape(found)
     names = ("", "", *("indices",) * len(found))
     node = named("IndexBackward0", *names, shown=(0,))
     c = x.content()
@@ -299,161 +285,3 @@ def _indexed(x: Tensor, arrays: dict[int, Array]) -> Tensor:
         return boxed(core.gather(c, *found), node)
     made = _reader(len(found))(c, *found, places=places)
     return boxed(np.ascontiguousarray(made) if isinstance(made, np.ndarray) else made, node)
-
-
-# ------------------------------------------------------------------------------------ writing
-
-
-def setitem(self: Tensor, index: Any, value: Any) -> None:
-    """``self[index] = value``, in place."""
-    if not isinstance(value, Tensor):
-        value = _constant(self, value)
-    whole = index is Ellipsis or (isinstance(index, slice) and index == slice(None))
-    if whole and not traced(self._t):
-        _copy_to(self, value)
-        return
-    target, arrays = sliced(self, index)
-    if not arrays and not traced(self._t):
-        _copy_to(part(self, (), "SliceBackward0") if target is self else target, value)
-        return
-    if traced(self._t):
-        _replace(self, index, value)
-        return
-    sizes = _without_leading_ones(shape_of(value))
-    if sizes != shape_of(value):
-        value = reshaping.view(value, sizes)
-    CHANGE_INDEX_PUT(target, arrays, value, False)
-
-
-def _constant(x: Tensor, given: Any) -> Tensor:
-    if not isinstance(given, (int, float, complex, np.number, np.bool_)):
-        raise TypeError(f"can't assign a {_shown_type(given)} to a {dtypes.type_name(x.dtype)}")
-    with no_grad():
-        return box(np.asarray(number(given, x.dtype.numpy)))
-
-
-def _shown_type(given: Any) -> str:
-    kind = type(given)
-    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
-
-
-def _without_leading_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
-    first = next((k for k, n in enumerate(shape) if n != 1), len(shape))
-    return shape[first:]
-
-
-def _copy_to(target: Tensor, source: Tensor) -> None:
-    """Write a tensor into a view, as PyTorch does: 0-d ones by filling, others expanded."""
-    if shape_of(target) == shape_of(source):
-        copy_(target, source)
-    elif not shape_of(source):
-        fill_(target, source)
-    else:
-        flat = reshaping.view(source, _without_leading_ones(shape_of(source)))
-        shape = shape_of(target)
-        copy_(target, flat if shape_of(flat) == shape else axes.expand(flat, shape))
-
-
-def _replace(x: Tensor, index: Any, value: Tensor) -> None:
-    """Inside a transform there are no views: the whole content is replaced."""
-    from funcgrad.torch.writing import check_writable, write
-
-    check_writable(x)
-    shape = shape_of(x)
-    positions = box(np.arange(int(np.prod(shape))).reshape(shape))
-    at = getitem(positions, index)._t
-    at = at.value if type(at) is RootTracer else at
-    made = core.set_positions(x.content(), at, a.cast(value.content(), dtype_of(x._t)))
-    write(x, made)
-
-
-# ---------------------------------------------------------------------------------- index_put
-
-
-def _put(x: Array, v: Array, *arrays: Array, places: tuple[int, ...], adding: bool) -> Array:
-    shape = shape_of(x)
-    positions = np.arange(int(np.prod(shape))).reshape(shape)
-    at = _read(positions, *arrays, places=places)
-    v = broadcast_to(_without_extra(v, len(shape_of(at))), shape_of(at))
-    return (core.add_at if adding else core.set_positions)(x, at, v)
-
-
-def _without_extra(v: Array, rank: int) -> Array:
-    shape = shape_of(v)
-    return reshape(v, shape[len(shape) - rank :]) if len(shape) > rank else v
-
-
-@functools.cache
-def _writer(count: int) -> Composite:
-    return Composite(f"index_put_{count}", _put, linear=True, fixed=count)
-
-
-def _put_arrays(x: Tensor, arrays: dict[int, Array], source: Tensor, accumulate: bool) -> Tensor:
-    places, found = _integers(x, arrays)
-    c, v = x.content(), source.content()
-    if dtype_of(v) != dtype_of(c):
-        names = [dtypes.scalar_name(kind_of(k)) for k in (c, v)]
-        raise RuntimeError(
-            "Index put requires the source and destination dtypes match, got "
-            f"{names[0]} for the destination and {names[1]} for the source."
-        )
-    names_ = ("", "", "", *("indices",) * len(found))
-    node = named("IndexPutBackward0", *names_, shown=(0, 1))
-    _check_value(shape_of(v), _shape_read(shape_of(c), places, found))
-    made = computed(_writer(len(found)), c, v, *found, places=places, adding=accumulate)
-    return boxed(made, node)
-
-
-def _shape_read(
-    shape: tuple[int, ...], places: tuple[int, ...], arrays: list[Array]
-) -> tuple[int, ...]:
-    at = _common_shape(arrays)
-    probe = np.broadcast_to(np.int8(0), shape)
-    dummies = [np.zeros(at, np.int64) for _ in arrays]
-    if 0 in (shape[p] for p in places):
-        return (*at, *(n for k, n in enumerate(shape) if k not in places))
-    return shape_of(_read(probe, *dummies, places=places))
-
-
-def _check_value(given: tuple[int, ...], wanted: tuple[int, ...]) -> None:
-    try:
-        fits = np.broadcast_shapes(given, wanted) == wanted
-    except ValueError:
-        fits = False
-    if not fits:
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(given)} cannot be broadcast to indexing "
-            f"result of shape {list(wanted)}"
-        )
-
-
-CHANGE_INDEX_PUT = inplace(_put_arrays, "index_put_")
-
-
-def _arrays_of(indices: Any) -> dict[int, Array]:
-    """The arrays of ``index_put(indices, …)`` by dimension; None leaves a dimension out."""
-    out: dict[int, Array] = {}
-    dim = 0
-    for i in indices:
-        if i is None:
-            dim += 1
-            continue
-        array = _array(i)
-        out[dim] = array
-        dim += max(len(shape_of(array)), 1) if dtype_of(array).kind == "b" else 1
-    return out
-
-
-@method()
-def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy in which values are written (or added) at tensors of positions."""
-    content(input, "index_put")
-    return _put_arrays(input, _arrays_of(indices), values, accumulate)
-
-
-def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """`index_put`, in place."""
-    return CHANGE_INDEX_PUT(self, _arrays_of(indices), values, accumulate)
-
-
-install(__getitem__=getitem, __setitem__=setitem, index_put_=index_put_)

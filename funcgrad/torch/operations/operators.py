@@ -15,7 +15,7 @@ from funcgrad.core.tracer import Tracer
 from funcgrad.ops import arithmetic as ops
 from funcgrad.torch import hot
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.operations import arithmetic, comparison
+from funcgrad.torch.operations import arithmetic, comparison, powers, remainders
 from funcgrad.torch.operations.common import inplace, install
 from funcgrad.torch.operations.promotion import NUMBERS
 
@@ -71,7 +71,7 @@ def _equality(function: Callable[..., Any], name: str) -> Any:
 
 
 def _over(other: Any, self: Tensor) -> Tensor:
-    return arithmetic.mul(arithmetic.reciprocal(self), other)
+    return arithmetic.mul(powers.reciprocal(self), other)
 
 
 def _inverted(self: Tensor) -> Tensor:
@@ -86,8 +86,8 @@ def _inverted(self: Tensor) -> Tensor:
 
 BINARY: dict[str, Any] = {
     "add": arithmetic.add, "sub": arithmetic.sub, "mul": arithmetic.mul,
-    "truediv": arithmetic.div, "floordiv": arithmetic.floor_divide, "mod": arithmetic.remainder,
-    "pow": arithmetic.pow, "and": comparison.bitwise_and, "or": comparison.bitwise_or,
+    "truediv": arithmetic.div, "floordiv": remainders.floor_divide, "mod": remainders.remainder,
+    "pow": powers.pow, "and": comparison.bitwise_and, "or": comparison.bitwise_or,
     "xor": comparison.bitwise_xor, "lshift": comparison.bitwise_left_shift,
     "rshift": comparison.bitwise_right_shift,
 }  # fmt: skip
@@ -103,7 +103,7 @@ HOT = {
     "sub": (ops.subtract, arithmetic.SUB, True),
     "mul": (ops.multiply, arithmetic.MUL, True),
     "truediv": (ops.divide, arithmetic.DIV, True),
-    "pow": (ops.power, arithmetic.POW_NUMBER, False),
+    "pow": (ops.power, powers.POW_NUMBER, False),
 }
 
 

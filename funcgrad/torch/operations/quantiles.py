@@ -9,7 +9,6 @@ import numpy as np
 from funcgrad.core.types import Array
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.operations import axes, gathering, reshaping
-from funcgrad.torch.operations.arithmetic import lerp
 from funcgrad.torch.operations.common import (
     axis_of,
     check_flag,
@@ -19,6 +18,7 @@ from funcgrad.torch.operations.common import (
     shape_of,
 )
 from funcgrad.torch.operations.comparison import known
+from funcgrad.torch.operations.interpolation import lerp
 from funcgrad.torch.operations.promotion import NUMBERS, content, dtype_of, kind_of, number
 from funcgrad.torch.operations.sorting import sort
 

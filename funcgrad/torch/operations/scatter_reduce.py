@@ -29,14 +29,10 @@ from funcgrad.torch.operations.common import (
     told,
 )
 from funcgrad.torch.operations.comparison import known
-from funcgrad.torch.operations.gathering import (
-    _prepared,
-    _source,
-    flat_positions,
-    index_along,
-    positions_along,
-)
+from funcgrad.torch.operations.gathering import positions_along
 from funcgrad.torch.operations.promotion import content, dtype_of
+from funcgrad.torch.operations.scattering import _prepared, _source
+from funcgrad.torch.operations.slices import flat_positions, index_along
 
 __all__ = ["index_reduce", "scatter_reduce"]
 

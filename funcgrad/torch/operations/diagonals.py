@@ -1,0 +1,148 @@
+"""Diagonals and triangles of matrices: read, made and filled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.types import Array
+from funcgrad.ops import index
+from funcgrad.ops import shape as shapes
+from funcgrad.ops.arithmetic import where
+from funcgrad.ops.sums import sum as sum_
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
+from funcgrad.torch.operations import reshaping
+from funcgrad.torch.operations.common import (
+    axis_of,
+    boxed,
+    check_int,
+    computed,
+    inplace,
+    install,
+    into,
+    method,
+    named,
+    shape_of,
+    told,
+)
+from funcgrad.torch.operations.converting import contiguous
+from funcgrad.torch.operations.parts import positioned
+from funcgrad.torch.operations.promotion import content, dtype_of
+from funcgrad.torch.operations.reductions import accumulator
+from funcgrad.torch.remembered import remembered
+from funcgrad.torch.writing import check_writable
+
+__all__ = [
+    "diag", "diag_embed", "diagflat", "trace", "tril", "triu",
+]  # fmt: skip
+
+
+def _triangle(name: str, node: Any, lower: bool) -> Any:
+    def function(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+        x = content(input, name)
+        shape = shape_of(x)
+        if len(shape) < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        diagonal = check_int(name, "diagonal", 1, diagonal)
+        mask = np.tri(shape[-2], shape[-1], diagonal if lower else diagonal - 1, bool)
+        zero = np.zeros((), dtype_of(x))[()]
+        result = boxed(computed(where, mask if lower else ~mask, x, zero), node)
+        told(result, diagonal=diagonal)
+        return result if out is None else into(out, result, name)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The {'lower' if lower else 'upper'} triangle of matrices, 0 elsewhere."
+    install(**{name: function, f"{name}_": inplace(function, f"{name}_")})
+    return function
+
+
+tril = _triangle("tril", named("TrilBackward0", shown=(1,)), True)
+triu = _triangle("triu", named("TriuBackward0", shown=(1,)), False)
+
+
+@method()
+@remembered
+def trace(input: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix."""
+    x = content(input, "trace")
+    if len(shape_of(x)) != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(shape_of(x))}")
+    return boxed(computed(TRACE, accumulator(x, None)), named("TraceBackward0"))
+
+
+TRACE = Composite("trace", lambda x: sum_(positioned(x, np.diagonal), -1), linear=True)
+
+
+def _embedded(x: Array, offset: int, dim1: int, dim2: int) -> Array:
+    """The last dimension on the diagonal of two new ones."""
+    shape = shape_of(x)
+    n = shape[-1] + abs(offset)
+    rank = len(shape) + 1
+    at = np.zeros((*shape[:-1], n, n), np.int64)
+    flat = np.arange(int(np.prod(shape))).reshape(shape)
+    rows = np.arange(shape[-1]) + max(-offset, 0)
+    at[..., rows, rows + offset] = flat + 1
+    at = np.moveaxis(at, (-2, -1), (dim1 % rank, dim2 % rank))
+    zero = np.zeros(1, dtype_of(x))
+    padded = shapes.concatenate([zero, shapes.reshape(x, (int(np.prod(shape)),))], 0)
+    return index.gather(padded, np.ascontiguousarray(at))
+
+
+DIAG_EMBED = Composite("diag_embed", _embedded, linear=True)
+
+
+@method()
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The last dimension on the diagonal of matrices of zeros."""
+    x = content(input, "diag_embed")
+    n = len(shape_of(x)) + 1
+    i, j = axis_of(dim1, n), axis_of(dim2, n)
+    if i == j:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    found = computed(DIAG_EMBED, x, offset=offset, dim1=i, dim2=j)
+    return boxed(found, named("DiagEmbedBackward0"))
+
+
+@method()
+def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The diagonal of a matrix as a copy, or a matrix with a vector on its diagonal."""
+    x = content(input, "diag")
+    n = len(shape_of(x))
+    if n not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {n}D")
+    if n == 1:
+        return into(out, diag_embed(input, diagonal), "diag")
+    made = positioned(x, lambda v: np.diagonal(v, diagonal))
+    result = boxed(made, named("DiagonalBackward0_copy"))
+    told(result, offset=diagonal, dim1=0, dim2=1)
+    return result if out is None else into(out, result, "diag")
+
+
+@method()
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """All elements on the diagonal of a matrix."""
+    return diag_embed(reshaping.view(contiguous(input), -1), offset)
+
+
+def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
+    """Write a number on the diagonal, which goes on below a tall matrix with `wrap`."""
+    shape = shape_of(self)
+    if len(shape) < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    check_writable(self)
+    step = sum(self.stride())
+    count = min(shape)
+    main = self.as_strided((count,), (step,))
+    main.fill_(fill_value)
+    if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
+        start = self.storage_offset() + shape[1] * (shape[1] + 1)
+        count = -(-(shape[0] * shape[1] - shape[1] * (shape[1] + 1)) // step)
+        self.as_strided((count,), (step,), start).fill_(fill_value)
+    return self
+
+
+install(fill_diagonal_=fill_diagonal_)

@@ -1,0 +1,150 @@
+"""Draws from distributions whose parameters are tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.torch import dtypes
+from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.operations.common import boxed, install, into, mismatch, named, shape_of
+from funcgrad.torch.operations.comparison import known
+from funcgrad.torch.operations.data import finished, kind_given
+from funcgrad.torch.operations.generator import Generator
+from funcgrad.torch.operations.promotion import content, dtype_of
+from funcgrad.torch.operations.recorded import Flat, elementwise_refusal
+from funcgrad.torch.operations.sampling import (
+    DOUBLE,
+    Draw,
+    draw_normal,
+    draw_uniform,
+    drawn,
+    source_of,
+)
+from funcgrad.torch.views import Held
+
+__all__ = [
+    "bernoulli", "multinomial", "normal", "poisson",
+]  # fmt: skip
+
+
+def check_std(std: float) -> None:
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+
+
+def normal(
+    mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
+    dtype: Any = None, out: Tensor | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Random numbers of normal distributions; mean and deviation are tensors or numbers."""
+    tensors = [p for p in (mean, std) if isinstance(p, Tensor)]
+    if not tensors:
+        check_std(std)
+        kind = kind_given("normal", dtype) or dtypes.get_default_dtype()
+        array = drawn(draw_normal, generator, tuple(size), kind.numpy, "normal")
+        array = array * kind.numpy.type(std) + kind.numpy.type(mean)
+        return into(out, finished(array, requires_grad), "normal")
+    shapes = [shape_of(p) for p in tensors]
+    if (message := mismatch(shapes)) is not None:
+        raise RuntimeError(message)
+    shape = np.broadcast_shapes(*shapes)
+    kind = tensors[0].dtype
+    if isinstance(std, Tensor):
+        if (known(std.content(), "normal()") < 0).any():
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    else:
+        check_std(std)
+    array = drawn(draw_normal, generator, shape, kind.numpy, "normal")
+    parts = [
+        known(p.content(), "normal()") if isinstance(p, Tensor) else kind.numpy.type(p)
+        for p in (mean, std)
+    ]
+    return into(out, box(np.asarray(array * parts[1] + parts[0], kind.numpy)), "normal")
+
+
+def toss(p: Any, generator: Any) -> Any:
+    """0 or 1 with probabilities, in their shape and dtype."""
+    kind = np.asarray(p).dtype
+    u = drawn(lambda s, n, k: s.uniform(n, k), generator, np.shape(p), kind, "bernoulli")
+    return (u < p).astype(kind)
+
+
+BERNOULLI = Flat("bernoulli", lambda x, made: made.array)
+
+
+def bernoulli(
+    input: Tensor, p: float | None = None, *, generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """0 or 1 with the probabilities given; the derivative is 0."""
+    x = content(input, "bernoulli")
+    if dtype_of(x).kind != "f" and p is None:
+        part = "self" if dtype_of(x).kind == "c" else "p"
+        raise elementwise_refusal(f"bernoulli_tensor_cpu_{part}_", x)
+    if p is not None:
+        made = toss(np.full(shape_of(x), p), generator).astype(dtype_of(x))
+    else:
+        values = known(x, "bernoulli()")
+        if not ((values >= 0) & (values <= 1)).all():
+            raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+        made = toss(values, generator)
+    result = boxed(BERNOULLI(x, made=Held(made)), named("BernoulliBackward0"))
+    return into(out, result, "bernoulli")
+
+
+install(bernoulli=bernoulli)
+
+
+def draw_exponential(rate: float) -> Draw:
+    def draw(source: Generator, count: int, kind: np.dtype[Any]) -> Any:
+        return -np.log1p(-source.uniform(count, DOUBLE)) / rate
+
+    return draw
+
+
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *,
+    generator: Generator | None = None,
+) -> Tensor:  # fmt: skip
+    """Positions in rows of weights, drawn with the probabilities these have."""
+    weights = known(content(input, "multinomial"), "multinomial()")
+    if weights.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > weights.shape[-1]:
+        raise RuntimeError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+        )
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if (weights.sum(-1) <= 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if replacement:
+        return box(_with_replacement(weights, num_samples, generator))
+    race = drawn(draw_exponential(1.0), generator, weights.shape, weights.dtype, "multinomial")
+    with np.errstate(all="ignore"):
+        order = np.argsort(-(weights / race.astype(weights.dtype)), axis=-1, kind="stable")
+    return box(np.ascontiguousarray(order[..., :num_samples]))
+
+
+def _with_replacement(weights: Any, count: int, generator: Any) -> Any:
+    rows = np.atleast_2d(weights).astype(float)
+    sums = np.cumsum(rows, -1)
+    sums /= sums[:, -1:]
+    u = drawn(draw_uniform, generator, (len(rows), count), DOUBLE, "multinomial")
+    found = np.stack([np.searchsorted(s, v, "left") for s, v in zip(sums, u, strict=True)])
+    return found.reshape((*weights.shape[:-1], count))
+
+
+def poisson(input: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Random numbers of Poisson distributions with the rates given."""
+    rates = known(content(input, "poisson"), "poisson()")
+    if (rates < 0).any():
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    source = source_of(generator, "poisson")
+    with source.lock:
+        numpy = np.random.default_rng(source.words(4))
+    return box(np.asarray(numpy.poisson(rates)).astype(rates.dtype))

@@ -1,0 +1,171 @@
+"""Random numbers written into a tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.tracer import Tracer
+from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.operations.common import install, shape_of
+from funcgrad.torch.operations.comparison import known
+from funcgrad.torch.operations.converting import filled
+from funcgrad.torch.operations.distributions import check_std, draw_exponential, multinomial, toss
+from funcgrad.torch.operations.generator import Generator
+from funcgrad.torch.operations.recorded import elementwise_refusal
+from funcgrad.torch.operations.sampling import (
+    DOUBLE,
+    WIDEST,
+    Draw,
+    draw_integers,
+    draw_normal,
+    draw_uniform,
+    drawn,
+)
+from funcgrad.torch.writing import check_writable, write
+
+
+def _written(self: Tensor, array: Any, name: str) -> Tensor:
+    check_writable(self)
+    given: Any = array if isinstance(array, Tracer) else np.asarray(array)
+    made = box(given.astype(self.dtype.numpy))
+    return write(self, filled(self, made, name, (0,))._t)
+
+
+def _check_floating(self: Tensor, kernel: str) -> None:
+    if not self.dtype.is_floating_point and not self.dtype.is_complex:
+        raise elementwise_refusal(kernel, self.content())
+
+
+def uniform_(
+    self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None,
+    **more: Any,
+) -> Tensor:  # fmt: skip
+    """Fill with numbers uniform in [from, to)."""
+    low = more.get("from", from_)
+    _check_floating(self, "check_uniform_bounds")
+    if low > to:
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={to:g}"
+        )
+    kind = self.dtype.numpy
+    check_writable(self)
+    u = drawn(draw_uniform, generator, shape_of(self), kind, "uniform_")
+    return _written(self, u * kind.type(to - low) + kind.type(low), "UniformBackward0")
+
+
+def normal_(
+    self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None
+) -> Tensor:
+    """Fill with numbers of a normal distribution."""
+    check_std(std)
+    _check_floating(self, "normal_kernel_cpu")
+    kind = self.dtype.numpy
+    check_writable(self)
+    z = drawn(draw_normal, generator, shape_of(self), kind, "normal_")
+    return _written(self, z * kind.type(std) + kind.type(mean), "NormalBackward0")
+
+
+def random_(self: Tensor, *limits: int, generator: Generator | None = None, **more: Any) -> Tensor:
+    """Fill with integers: below `to`, of [from, to), or all that the dtype can tell apart."""
+    low, high = more.get("from"), more.get("to")
+    if len(limits) == 1:
+        high = limits[0]
+    elif limits:
+        low, high = limits
+    check_writable(self)
+    name = "RandomBackward2" if high is None else "RandomBackward1" if low is None else (
+        "RandomBackward0")  # fmt: skip
+    if high is None and low is None:
+        return _written(self, _any_integers(self, generator), name)
+    found = draw_integers(low or 0, int(high), shape_of(self), self.dtype, generator)  # type: ignore[arg-type]
+    return _written(self, found, name)
+
+
+def _any_integers(self: Tensor, generator: Any) -> Any:
+    kind = self.dtype.numpy
+    if kind.kind == "f":
+        most = WIDEST[kind.name] + 1
+    elif kind.kind == "b":
+        most = 2
+    else:
+        most = int(np.iinfo(kind).max) + 1
+    if kind.itemsize == 8:
+        return drawn(lambda s, n, _: s.long_words(n) % np.uint64(most), generator, shape_of(self),
+                     kind, "random_")  # fmt: skip
+    return drawn(lambda s, n, _: s.words(n) % np.uint64(most), generator, shape_of(self), kind,
+                 "random_")  # fmt: skip
+
+
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """Fill with 0 or 1 with a probability."""
+    if isinstance(p, Tensor):
+        values = np.broadcast_to(known(p.content(), "bernoulli_()"), shape_of(self))
+        return _written(self, toss(values, generator), "BernoulliBackward1")
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    check_writable(self)
+    tossed = toss(np.full(shape_of(self), float(p)), generator)
+    return _written(self, tossed, "BernoulliBackward2")
+
+
+def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Fill with numbers of an exponential distribution."""
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    _check_floating(self, "exponential_cpu")
+    return _filled_by(self, draw_exponential(lambd), generator, "ExponentialBackward0")
+
+
+def _filled_by(self: Tensor, draw: Draw, generator: Any, node: str) -> Tensor:
+    check_writable(self)
+    array = drawn(draw, generator, shape_of(self), self.dtype.numpy, node)
+    return _written(self, array, node)
+
+
+def log_normal_(
+    self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None
+) -> Tensor:
+    """Fill with exponentials of numbers of a normal distribution."""
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    _check_floating(self, "log_normal_cpu")
+
+    def draw(source: Generator, count: int, kind: np.dtype[Any]) -> Any:
+        z = np.array([source._one_normal() for _ in range(count)])
+        return np.exp(z * std + mean)
+
+    return _filled_by(self, draw, generator, "LogNormalBackward0")
+
+
+def cauchy_(
+    self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None
+) -> Tensor:
+    """Fill with numbers of a Cauchy distribution."""
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    _check_floating(self, "cauchy_cpu")
+
+    def draw(source: Generator, count: int, kind: np.dtype[Any]) -> Any:
+        return median + sigma * np.tan(np.pi * (source.uniform(count, DOUBLE) - 0.5))
+
+    return _filled_by(self, draw, generator, "CauchyBackward0")
+
+
+def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
+    """Fill with how often one tosses until the first success."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+
+    def draw(source: Generator, count: int, kind: np.dtype[Any]) -> Any:
+        return np.ceil(np.log(source.uniform(count, DOUBLE)) / np.log1p(-p))
+
+    return _filled_by(self, draw, generator, "GeometricBackward0")
+
+
+install(
+    uniform_=uniform_, normal_=normal_, random_=random_, bernoulli_=bernoulli_,
+    exponential_=exponential_, log_normal_=log_normal_, cauchy_=cauchy_, geometric_=geometric_,
+    multinomial=multinomial,
+)  # fmt: skip
