@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.numpy.calls import as_array, numpy_function
-from funcgrad.ops import product
+from funcgrad.ops import contraction
 from funcgrad.ops import shape as shapes
 from funcgrad.ops import solve as solving
 
@@ -77,7 +77,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Array:
     if len(xs) < 2:
         raise ValueError("Expecting at least two arrays.")
     if len(xs) == 2:
-        return product.dot(*xs)
+        return contraction.dot(*xs)
     first, last = type_of(xs[0]).ndim, type_of(xs[-1]).ndim
     if first == 1:
         xs[0] = shapes.reshape(xs[0], (1, type_of(xs[0]).size))
@@ -95,14 +95,14 @@ def _chain(xs: Sequence[Array]) -> Array:
         (a0, a1), b1, c1 = shapes[0], shapes[1][1], shapes[2][1]
         # NumPy's choice, ties included
         if a0 * b1 * (a1 + c1) < a1 * c1 * (a0 + b1):
-            return product.dot(product.dot(xs[0], xs[1]), xs[2])
-        return product.dot(xs[0], product.dot(xs[1], xs[2]))
+            return contraction.dot(contraction.dot(xs[0], xs[1]), xs[2])
+        return contraction.dot(xs[0], contraction.dot(xs[1], xs[2]))
     split = _order([s[0] for s in shapes] + [shapes[-1][1]])
 
     def multiply(i: int, j: int) -> Array:
         if i == j:
             return xs[i]
-        return product.dot(multiply(i, split[i, j]), multiply(split[i, j] + 1, j))
+        return contraction.dot(multiply(i, split[i, j]), multiply(split[i, j] + 1, j))
 
     return multiply(0, len(xs) - 1)
 

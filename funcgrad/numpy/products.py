@@ -14,7 +14,7 @@ from funcgrad.numpy.calls import as_array, numpy_function, refuse
 from funcgrad.numpy.reshaping import shown
 from funcgrad.numpy.ufuncs import COMPOSED
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops import convolution, index, product, sums
+from funcgrad.ops import contraction, convolution, index, product, sums
 from funcgrad.ops import einsum as einsums
 from funcgrad.ops import shape as shapes
 
@@ -46,7 +46,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     >>> fg.grad(fnp.dot, (0, 1))(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     (array([3., 4.]), array([1., 2.]))
     """
-    return product.dot(as_array(a), as_array(b))
+    return contraction.dot(as_array(a), as_array(b))
 
 
 @numpy_function(np.inner)
@@ -61,7 +61,7 @@ def inner(a: Any, b: Any, /) -> Array:
     >>> fg.grad(fnp.inner)(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     array([3., 4.])
     """
-    return product.inner(as_array(a), as_array(b))
+    return contraction.inner(as_array(a), as_array(b))
 
 
 @numpy_function(np.outer)
@@ -76,7 +76,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Array:
     >>> fg.grad(lambda x: fnp.sum(fnp.outer(x, np.array([2.0, 3.0]))))(np.ones(2))
     array([5., 5.])
     """
-    return product.outer(as_array(a), as_array(b))
+    return contraction.outer(as_array(a), as_array(b))
 
 
 @numpy_function(np.vdot)
@@ -91,7 +91,7 @@ def vdot(a: Any, b: Any, /) -> Array:
     >>> fg.grad(lambda x: fnp.vdot(x, x))(np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    return product.vdot(as_array(a), as_array(b))
+    return contraction.vdot(as_array(a), as_array(b))
 
 
 @numpy_function(np.tensordot)
@@ -107,7 +107,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
     array([[1., 0.],
            [0., 1.]])
     """
-    return product.tensordot(as_array(a), as_array(b), axes)
+    return contraction.tensordot(as_array(a), as_array(b), axes)
 
 
 @numpy_function(np.einsum, views=True)

@@ -12,7 +12,7 @@ from funcgrad.core.types import Array
 from funcgrad.numpy.calls import as_array, numpy_function, refuse
 from funcgrad.numpy.reductions import given
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops import product, sums
+from funcgrad.ops import contraction, sums
 from funcgrad.ops import shape as shapes
 
 __all__ = ["average", "bincount", "corrcoef", "cov"]
@@ -103,7 +103,7 @@ def cov(
     count = type_of(x).shape[1]
     center = sums.mean(x, 1, True)
     x = ops.subtract(x, center)
-    c = product.dot(x, ops.conjugate(shapes.swap_last(x)))
+    c = contraction.dot(x, ops.conjugate(shapes.swap_last(x)))
     c = ops.multiply(c, np.true_divide(1, max(count - ddof, 0)))
     shape = type_of(c).shape
     return shapes.reshape(c, tuple(n for n in shape if n != 1))

@@ -160,7 +160,7 @@ def _code_names(code: types.CodeType) -> set[str]:
     return names
 
 
-def _in_library(module: Any, found: Captures) -> bool:
+def in_library(module: Any, found: Captures) -> bool:
     """Whether a module belongs to an installed package, other than that of the function."""
     package = str(module).split(".")[0]
     return package in _LIBRARIES or (package != found.home and _installed(package))
@@ -210,10 +210,10 @@ def _visit(x: Any, found: Captures) -> None:
     elif isinstance(x, GENERATORS):
         found.generators.append(x)
     elif isinstance(x, types.ModuleType):
-        if not _in_library(x.__name__, found):
+        if not in_library(x.__name__, found):
             _visit_attributes(vars(x), found, found.names & vars(x).keys())
     elif isinstance(x, type):
-        if not _in_library(x.__module__, found):
+        if not in_library(x.__module__, found):
             _visit_class(x, x, found, found.names | {"__init__"})
     elif "__wrapped__" in getattr(x, "__dict__", {}):  # a jitted function, a custom rule
         found.saw(_dict(vars(x)))
@@ -263,7 +263,7 @@ def _visit_function(f: types.FunctionType, found: Captures) -> None:
     # of the functions of libraries code, cells and globals stay; their own code takes of the
     # user's objects what it names (not so ours, which only calls them)
     home = f.__globals__.get("__name__")
-    library = _in_library(home, found)
+    library = in_library(home, found)
     names = set() if str(home).split(".")[0] == "funcgrad" else _code_names(f.__code__)
     found.named |= names
     if not library:

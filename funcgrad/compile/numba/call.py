@@ -113,5 +113,6 @@ def run_found(made: Made) -> Any:
 
 
 def word_of(builder: Any, node: Any, number: int) -> Any:
+    """A word of a node of a table."""
     words = builder.inttoptr(node, WORD.as_pointer())
     return builder.load(builder.gep(words, [ir.Constant(WORD, number)]))

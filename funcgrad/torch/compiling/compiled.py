@@ -19,14 +19,8 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.compiling.memory import Apart
 from funcgrad.torch.compiling.program import Program
-from funcgrad.torch.compiling.reach import (
-    PLAIN,
-    Reached,
-    gradient_of,
-    kind_of,
-    name_of,
-    reach,
-)
+from funcgrad.torch.compiling.reach import PLAIN, gradient_of, kind_of, name_of, reach
+from funcgrad.torch.compiling.reached import Reached
 from funcgrad.torch.compiling.tracing import CannotCompile, trace
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad

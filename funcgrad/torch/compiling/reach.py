@@ -14,21 +14,20 @@ import dis
 import functools
 import io
 import types
-from collections.abc import Callable, Hashable
-from operator import call, is_not
 from typing import Any
 
 import numpy as np
 
 from funcgrad.core.types import type_of_raw
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.compiling.reached import Reached
 from funcgrad.torch.dtypes import dtype
 from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.operations.generator import Generator
 from funcgrad.torch.root import RootTracer
-from funcgrad.transforms.captures import Captures, _in_library, content
+from funcgrad.transforms.captures import content, in_library
 
-__all__ = ["Reached", "reach"]
+__all__ = ["reach"]
 
 PLAIN = (int, float, complex, bool, str, bytes, type(None), dtype, np.dtype, range, slice)
 CALLED_BUILT_IN = (types.BuiltinFunctionType, types.MethodDescriptorType, np.ufunc)
@@ -37,106 +36,6 @@ MODULES = frozenset(("random", "time", "datetime", "secrets", "uuid", "logging",
 EFFECTS = frozenset(("print", "input", "open", "exec", "eval", "next", "globals", "locals", "id"))
 RATE = "lr"  # the setting of optimizers that schedules change: a number that goes in
 MANY = 50_000  # things to look at
-
-
-class Reached:
-    """The result of a walk.
-
-    Attributes
-    ----------
-    tensors : list of Tensor
-        In the order of the walk, each once; `names` say where each was found, and `origins` how a
-        later call finds it: it is the same, or the gradient of another, or an argument.
-    rates : list of dict
-        Groups of parameters whose learning rate is a float.
-    key : list
-        What else the program depends on.
-    reasons : list of str
-        Why nothing can be compiled; empty if it can.
-    """
-
-    def __init__(self, function: Any) -> None:
-        inner = function
-        while isinstance(inner, functools.partial):
-            inner = inner.func
-        home = str(getattr(inner, "__module__", None)).split(".")[0]
-        self.home = Captures(home, set())
-        self.tensors: list[Tensor] = []
-        self.names: list[str] = []
-        self.origins: list[Any] = []
-        self.rates: list[dict[str, Any]] = []
-        self.key: list[Hashable] = []
-        self.reasons: list[str] = []
-        self.places: dict[int, int] = {}  # of what was seen, by identity
-        self.held: list[Any] = []  # so that identities stay theirs
-        self.containers: list[tuple[Any, tuple[Any, ...]]] = []
-        self.mutable: list[tuple[Any, str]] = []
-        self.looks: list[tuple[Callable[..., Any], Any, Any]] = []
-        self.puts: list[tuple[Callable[..., Any], Any, Any, Any]] = []
-        self.arrays: list[tuple[np.ndarray[Any, Any], bytes]] = []
-        self.columns: Any = None
-        self.todo: list[tuple[Any, str, Any]] = []
-
-    def look(self, getter: Callable[..., Any], argument: Any, value: Any, put: Any = None) -> None:
-        """Remember what ``getter(argument)`` gives, and how ``put(argument, value)`` undoes."""
-        self.looks.append((getter, argument, value))
-        if put is not None:
-            self.puts.append((getter, argument, value, put))
-
-    def more(self, x: Any, name: str, origin: Any = None) -> None:
-        """Visit `x` later."""
-        self.todo.append((x, name, origin))
-
-    def unchanged(self) -> bool:
-        """Whether all places still hold what they held."""
-        if self.columns is None:
-            columns = tuple(zip(*self.looks, strict=True)) if self.looks else ((), (), ())
-            empty = [x for x, items in self.containers if not items]
-            full = [(x, items) for x, items in self.containers if items]
-            self.columns = (*columns, empty, full)
-        getters, arguments, values, empty, full = self.columns
-        if any(map(is_not, map(call, getters, arguments), values)):
-            return False
-        if any(empty):
-            return False
-        for container, items in full:
-            if len(container) != len(items):
-                return False
-            now = container.values() if isinstance(container, dict) else container
-            if any(map(is_not, now, items)):
-                return False
-        return all(content(x) == known for x, known in self.arrays)
-
-    def copies(self) -> list[tuple[Any, Any, str]]:
-        """Shallow copies of the containers that can change, for `restore`."""
-        return [(x, dict(x) if isinstance(x, dict) else list(x), name) for x, name in self.mutable]
-
-
-def restore(reached: Reached, copies: list[tuple[Any, Any, str]]) -> list[str]:
-    """Undo what a trace did to containers, globals and cells; the names of what it changed."""
-    changed = []
-    for getter, argument, value, put in reached.puts:
-        if getter(argument) is not value:
-            put(argument, value)
-            changed.append(f"the variable {argument}")
-    for container, kept, name in copies:
-        if isinstance(container, list):
-            same = len(container) == len(kept) and not any(map(is_not, container, kept))
-        elif isinstance(container, dict):
-            same = len(container) == len(kept) and all(
-                container.get(k, container) is v for k, v in kept.items()
-            )
-        else:
-            same = len(container) == len(kept) and all(k in container for k in kept)
-        if same:
-            continue
-        changed.append(name)
-        container.clear()
-        if isinstance(container, list):
-            container.extend(kept)
-        else:
-            container.update(kept)
-    return changed
 
 
 def reach(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Reached:
@@ -297,7 +196,7 @@ def _names(code: types.CodeType) -> tuple[frozenset[str], frozenset[str]]:
 
 def _visit_function(f: types.FunctionType, found: Reached) -> None:
     found.key.append(f.__code__)
-    library = _in_library(f.__globals__.get("__name__"), found.home)
+    library = in_library(f.__globals__.get("__name__"), found.home)
     if not library:
         found.look(functools.partial(getattr, f), "__code__", f.__code__)
         found.look(functools.partial(getattr, f), "__defaults__", f.__defaults__)
@@ -345,7 +244,7 @@ def _visit_module(
     if m.__name__ in MODULES or (m.__name__ == "numpy" and "random" in attributes):
         what = "numpy.random" if m.__name__ == "numpy" else m.__name__
         found.reasons.append(f"{name_of(f)} uses the module {what}")
-    if _in_library(m.__name__, found.home):
+    if in_library(m.__name__, found.home):
         return
     for attribute in sorted(attributes & vars(m).keys()):
         held = vars(m)[attribute]
@@ -356,7 +255,7 @@ def _visit_module(
 def _visit_class(cls: type, name: str, found: Reached) -> None:
     """The attributes of a class of the program and of its bases; not those of libraries."""
     for base in cls.__mro__:
-        if _in_library(base.__module__, found.home):
+        if in_library(base.__module__, found.home):
             continue
         for k, v in vars(base).items():
             inner = _run_by(v)

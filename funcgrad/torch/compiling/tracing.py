@@ -22,7 +22,8 @@ from funcgrad.graph.ir import Atom, Graph
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.compiling.program import Made, Program, Slot, Write
-from funcgrad.torch.compiling.reach import PLAIN, RATE, Reached, gradient_of, restore
+from funcgrad.torch.compiling.reach import PLAIN, RATE, gradient_of
+from funcgrad.torch.compiling.reached import Reached, restore
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad, node_class
 from funcgrad.torch.root import ROOT, RootTracer

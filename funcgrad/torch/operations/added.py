@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from funcgrad.core.types import Array
-from funcgrad.ops import affine, product
+from funcgrad.ops import affine, contraction, product
 from funcgrad.ops.affine import combined
 from funcgrad.ops.sums import sum as sum_
 from funcgrad.torch import dtypes
@@ -106,7 +106,7 @@ addmv = _added(
     lambda y, z: check_matrix_vector(shape_of(y), shape_of(z), 1), lambda y, z: (y[0],),
 )  # fmt: skip
 addr = _added(
-    _composite("addr", product.outer), named("AddrBackward0", "", "", "vec1", "vec2"),
+    _composite("addr", contraction.outer), named("AddrBackward0", "", "", "vec1", "vec2"),
     ("vec1", "vec2"), _check_outer, lambda y, z: (y[0], z[0]),
 )  # fmt: skip
 baddbmm = _added(

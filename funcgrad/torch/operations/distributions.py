@@ -30,6 +30,7 @@ __all__ = [
 
 
 def check_std(std: float) -> None:
+    """A deviation is not negative."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
 
@@ -98,6 +99,8 @@ install(bernoulli=bernoulli)
 
 
 def draw_exponential(rate: float) -> Draw:
+    """Numbers of the exponential distribution, by inversion."""
+
     def draw(source: Generator, count: int, kind: np.dtype[Any]) -> Any:
         return -np.log1p(-source.uniform(count, DOUBLE)) / rate
 

@@ -57,6 +57,7 @@ def positions_along(shape: tuple[int, ...], at: Array, axis: int) -> Array:
 
 
 def check_index(function: str, at: Array) -> Array:
+    """Positions are integers of PyTorch's kinds."""
     if dtype_of(at) not in (np.int64, np.int32):
         raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index")
     return at
@@ -76,6 +77,7 @@ def check_bounds(at: Array, extent: int, axis: int, error: Any = RuntimeError) -
 
 
 def check_ranks(shape: tuple[int, ...], at: tuple[int, ...], axis: int, what: str) -> None:
+    """Positions have the rank of what they point into, and are no larger but along the axis."""
     if max(len(shape), 1) != max(len(at), 1):
         raise RuntimeError(f"Index tensor must have the same number of dimensions as {what} tensor")
     if not at or not shape or 0 in at:
@@ -234,6 +236,7 @@ REPEATED = Composite("repeated", lambda x, count: broadcast_to(x, (count,)), lin
 
 
 def common_shape(x: Array, y: Array) -> tuple[int, ...]:
+    """The shape that two contents broadcast to."""
     message = mismatch([shape_of(x), shape_of(y)])
     if message is not None:
         raise RuntimeError(message)

@@ -237,6 +237,7 @@ def checked_positions(array: Array, shape: tuple[int, ...], dim: int) -> Array:
 
 
 def common_shape(arrays: list[Array]) -> tuple[int, ...]:
+    """The shape that arrays of positions broadcast to."""
     all_shapes = [shape_of(i) for i in arrays]
     try:
         return np.broadcast_shapes(*all_shapes)
@@ -263,6 +264,7 @@ def _moved(shape: tuple[int, ...], places: tuple[int, ...], rank: int) -> tuple[
 
 
 def read(x: Array, *arrays: Array, places: tuple[int, ...]) -> Array:
+    """What arrays choose, the axes that they index together at `places`."""
     rank = len(common_shape(list(arrays)))
     order, back = _moved(shape_of(x), places, rank)
     out = core.gather(transpose(x, order), *arrays)

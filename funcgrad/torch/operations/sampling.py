@@ -72,6 +72,7 @@ def _staged(draw: Draw, source: Generator, shape: tuple[int, ...], kind: np.dtyp
 
 
 def draw_uniform(source: Generator, count: int, kind: np.dtype[Any]) -> Any:
+    """Numbers in [0, 1), of complex numbers in both parts."""
     if kind.kind == "c":
         return _complex(source.uniform(2 * count, _part(kind)))
     return source.uniform(count, kind)
@@ -87,6 +88,7 @@ def _complex(parts: Any) -> Any:
 
 
 def draw_normal(source: Generator, count: int, kind: np.dtype[Any]) -> Any:
+    """Numbers of the standard normal distribution; complex ones have variance 1 as well."""
     if kind.kind == "c":
         part = _part(kind)
         return _complex(source.normal(2 * count, part) * part.type(math.sqrt(0.5))).astype(kind)
@@ -143,6 +145,7 @@ randn_like = _like("randn_like", randn)
 def draw_integers(
     low: int, high: int, shape: tuple[int, ...], kind: dtypes.dtype, generator: Any
 ) -> Any:
+    """Integers from `low` up to `high`, which is not among them."""
     if low >= high:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"

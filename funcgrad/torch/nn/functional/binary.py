@@ -11,8 +11,8 @@ from funcgrad.ops import transcendental as t
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.nn.functional.activation import log_sigmoid
 from funcgrad.torch.nn.functional.common import constant, reduced, reduction_of, widened
+from funcgrad.torch.nn.functional.smooth import log_sigmoid
 from funcgrad.torch.operations.common import boxed, computed, named
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, promoted
 from funcgrad.torch.staged import bounded

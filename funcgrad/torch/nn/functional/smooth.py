@@ -1,0 +1,211 @@
+"""Activations made of exponentials: elu and its kin, sigmoid, gelu, softplus, glu.
+
+Where a branch is not chosen its operand is made harmless first, so that nothing overflows there.
+"""
+
+from __future__ import annotations
+
+import math
+
+from funcgrad.core.types import Array
+from funcgrad.ops import activation as smooth
+from funcgrad.ops import arithmetic as a
+from funcgrad.ops import index
+from funcgrad.ops import transcendental as t
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
+from funcgrad.torch.nn.functional.activation import SELF, SELU_ALPHA, SELU_SCALE
+from funcgrad.torch.nn.functional.common import apply, inplace, widened
+from funcgrad.torch.operations.common import axis_of, named, shape_of
+from funcgrad.torch.operations.promotion import content
+from funcgrad.torch.remembered import remembered
+
+__all__ = [
+    "celu",
+    "celu_",
+    "elu",
+    "elu_",
+    "gelu",
+    "glu",
+    "logsigmoid",
+    "mish",
+    "selu",
+    "selu_",
+    "sigmoid",
+    "silu",
+    "softplus",
+    "softsign",
+    "tanh",
+    "tanhshrink",
+]
+
+
+def _elu(x: Array, alpha: float, scale: float, inner: float) -> Array:
+    curved = a.less(x, 0.0)
+    below = a.where(curved, x, 0.0)
+    left = a.multiply(t.expm1(a.multiply(below, inner)), alpha * scale)
+    # at 0 PyTorch has the slope of the curve, and no curvature
+    right = a.where(a.equal(x, 0.0), a.multiply(x, alpha * scale * inner), a.multiply(x, scale))
+    return a.where(curved, left, right)
+
+
+ELU = Composite("elu", widened(_elu))
+ELU_NODE = named("EluBackward0", *SELF)
+CELU_NODE = named("CeluBackward0", *SELF)
+
+
+@remembered
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """`x` above 0, ``alpha * (exp(x) - 1)`` else."""
+    return apply(ELU, "elu", ELU_NODE, input, inplace, "elu_cpu",
+                 alpha=alpha, scale=1.0, inner=1.0)  # fmt: skip
+
+
+@remembered
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """`elu` scaled so that activations keep mean 0 and variance 1 (Klambauer et al. 2017)."""
+    return apply(ELU, "selu", ELU_NODE, input, inplace, "elu_cpu",
+                 alpha=SELU_ALPHA, scale=SELU_SCALE, inner=1.0)  # fmt: skip
+
+
+@remembered
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """`x` above 0, ``alpha * (exp(x / alpha) - 1)`` else."""
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return apply(ELU, "celu", CELU_NODE, input, inplace, "elu_cpu",
+                 alpha=alpha, scale=1.0, inner=1.0 / alpha)  # fmt: skip
+
+
+# ------------------------------------------------------------------------------ smooth units
+
+
+def sigmoid(input: Tensor) -> Tensor:
+    """``1 / (1 + exp(-x))``."""
+    content(input, "sigmoid")
+    out: Tensor = input.sigmoid()
+    return out
+
+
+def tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent."""
+    content(input, "tanh")
+    out: Tensor = input.tanh()
+    return out
+
+
+def log_sigmoid(x: Array) -> Array:
+    """``log(sigmoid(x))`` of an operand of the core."""
+    return a.subtract(0.0, t.logaddexp(a.negative(x), 0.0))  # 0 at infinity, not -0
+
+
+LOGSIGMOID = Composite("logsigmoid", widened(log_sigmoid))
+LOGSIGMOID_NODE = named("LogSigmoidBackward0", *SELF)
+
+
+@remembered
+def logsigmoid(input: Tensor) -> Tensor:
+    """``log(sigmoid(x))``, without overflow."""
+    return apply(LOGSIGMOID, "log_sigmoid", LOGSIGMOID_NODE, input, kernel="log_sigmoid_cpu")
+
+
+SILU_NODE = named("SiluBackward0", *SELF)
+
+
+@remembered
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x * sigmoid(x)``."""
+    return apply(smooth.silu, "silu", SILU_NODE, input, inplace, "silu_cpu", "biu")
+
+
+MISH = Composite("mish", widened(lambda x: a.multiply(x, t.tanh(t.logaddexp(x, 0.0)))))
+MISH_NODE = named("MishBackward0", *SELF)
+
+
+@remembered
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x * tanh(softplus(x))``."""
+    return apply(MISH, "mish", MISH_NODE, input, inplace, "mish_cpu")
+
+
+def _gelu_tanh(x: Array) -> Array:
+    cube = a.multiply(a.multiply(x, x), x)
+    inner = a.multiply(a.add(x, a.multiply(cube, 0.044715)), math.sqrt(2.0 / math.pi))
+    return a.multiply(a.multiply(x, 0.5), a.add(t.tanh(inner), 1.0))
+
+
+GELU_TANH = Composite("gelu_tanh", widened(_gelu_tanh))
+GELU_NODE = named("GeluBackward0", *SELF)
+
+
+@remembered
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+    """`x` times the normal distribution function of `x`, or its approximation by ``"tanh"``."""
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    prim = smooth.gelu if approximate == "none" else GELU_TANH
+    return apply(prim, "gelu", GELU_NODE, input, kernel="GeluKernelImpl")
+
+
+def _softplus(x: Array, beta: float, bound: float) -> Array:
+    scaled = a.multiply(x, beta)
+    linear = a.greater(scaled, bound)
+    below = a.where(linear, 0.0, scaled)
+    return a.where(linear, x, a.divide(t.log1p(t.exp(below)), beta))
+
+
+SOFTPLUS = Composite("softplus", widened(_softplus))
+SOFTPLUS_NODE = named("SoftplusBackward0", *SELF)
+
+
+@remembered
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """``log(1 + exp(beta x)) / beta``, and `x` itself where ``beta x`` is above the threshold."""
+    return apply(SOFTPLUS, "softplus", SOFTPLUS_NODE, input, kernel="softplus_cpu",
+                 beta=beta, bound=threshold)  # fmt: skip
+
+
+@remembered
+def softsign(input: Tensor) -> Tensor:
+    """``x / (1 + |x|)``."""
+    content(input, "softsign")
+    out: Tensor = input / (input.abs() + 1)
+    return out
+
+
+@remembered
+def tanhshrink(input: Tensor) -> Tensor:
+    """``x - tanh(x)``."""
+    content(input, "tanhshrink")
+    out: Tensor = input - input.tanh()
+    return out
+
+
+def _glu(x: Array, axis: int) -> Array:
+    half = shape_of(x)[axis] // 2
+    lead = (slice(None),) * axis
+    first = index.getitem(x, (*lead, slice(None, half)))
+    return a.multiply(first, smooth.expit(index.getitem(x, (*lead, slice(half, None)))))
+
+
+GLU = Composite("glu", widened(_glu))
+GLU_NODE = named("GluBackward0", *SELF)
+
+
+@remembered
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along a dimension times the sigmoid of the second."""
+    shape = shape_of(content(input, "glu"))
+    if not shape:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    axis = axis_of(dim, len(shape))
+    if shape[axis] % 2:
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {axis} is size {shape[axis]}"
+        )
+    return apply(GLU, "glu", GLU_NODE, input, kernel="glu_cpu", axis=axis)
+
+
+elu_ = inplace(elu)
+selu_ = inplace(selu)
+celu_ = inplace(celu)
