@@ -33,6 +33,14 @@ def attempt(say, f, shown=str):
         say(f"{type(error).__name__}: {shown(error)}")
 
 
+def refused(say, name, call):
+    """Say what a call of a name returns, or its error."""
+    try:
+        say(name, call())
+    except Exception as error:
+        say(name, type(error).__name__, error)
+
+
 def clean(line):
     """A line without what only PyTorch can say."""
     line = re.sub(r" \(Triggered internally at [^)]*\)", "", line)

@@ -1,54 +1,18 @@
 """Modules as PyTorch has them: registration, printing, state, hooks and refusals, line by line."""
 
 import collections
-import copy
-import math
-import pickle
 
-import numpy as np
 import pytest
 
 import funcgrad.torch as ours
 
 from .both import same
-
-PROGRAMS = {}
-
-
-def program(function):
-    PROGRAMS[function.__name__] = function
-    return function
-
-
-def refused(say, name, call):
-    try:
-        say(name, call())
-    except Exception as error:
-        say(name, type(error).__name__, error)
-
-
-def fixed(torch, net):
-    """The parameters of a module made the same in both libraries."""
-    rng = np.random.default_rng(0)
-    with torch.no_grad():
-        for p in net.parameters():
-            p.copy_(torch.tensor(rng.normal(size=tuple(p.shape))).to(p.dtype))
-    return net
-
-
-def two_layers(torch):
-    nn = torch.nn
-    return fixed(torch, nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)))
-
-
-def short(t):
-    return None if t is None else [round(v, 4) for v in t.detach().reshape(-1).tolist()]
-
+from .nets import short, two_layers
+from .programs import programs, refused
 
 # -------------------------------------------------------------------------------- printing
 
 
-@program
 def printed_layers(torch, say):
     nn = torch.nn
     for layer in (
@@ -72,7 +36,6 @@ def printed_layers(torch, say):
         say(layer)
 
 
-@program
 def printed_containers(torch, say):
     nn = torch.nn
     say(nn.Sequential(nn.Linear(2, 3), nn.Sequential(nn.ReLU(), nn.Linear(3, 1))))
@@ -101,7 +64,6 @@ def printed_containers(torch, say):
 # ---------------------------------------------------------------- parameters and attributes
 
 
-@program
 def parameters(torch, say):
     t = torch.ones(2)
     p = torch.nn.Parameter(t)
@@ -117,7 +79,6 @@ def parameters(torch, say):
     say(isinstance(b, torch.nn.Buffer), isinstance(p, torch.nn.Buffer), b.persistent, b)
 
 
-@program
 def attributes(torch, say):
     nn = torch.nn
     m = nn.Module()
@@ -150,7 +111,6 @@ def attributes(torch, say):
     say(hasattr(m, "e"), hasattr(m, "zzz"))
 
 
-@program
 def attribute_errors(torch, say):
     nn = torch.nn
     m = nn.Module()
@@ -215,7 +175,6 @@ def attribute_errors(torch, say):
     refused(say, "non-leaf", lambda: m.register_parameter("r", nn.Parameter(torch.ones(1)) * 2))
 
 
-@program
 def iteration(torch, say):
     nn = torch.nn
     shared = nn.Linear(2, 2)
@@ -238,7 +197,6 @@ def iteration(torch, say):
     say(seen)
 
 
-@program
 def modes_and_flags(torch, say):
     net = two_layers(torch)
     say(net.training, net.eval() is net, [m.training for m in net.modules()])
@@ -257,7 +215,6 @@ def modes_and_flags(torch, say):
     say(net[0].weight.grad)
 
 
-@program
 def conversion(torch, say):
     net = two_layers(torch)
     net.register_buffer("count", torch.tensor([1]))
@@ -276,7 +233,6 @@ def conversion(torch, say):
 # ------------------------------------------------------------------------------ containers
 
 
-@program
 def sequential(torch, say):
     nn = torch.nn
     s = nn.Sequential(nn.Linear(1, 1), nn.ReLU(), nn.Tanh())
@@ -296,7 +252,6 @@ def sequential(torch, say):
     refused(say, "one", lambda: nn.Sequential(nn.ReLU(), 5))
 
 
-@program
 def module_list(torch, say):
     nn = torch.nn
     m = nn.ModuleList([nn.Linear(1, 1), nn.ReLU()])
@@ -312,7 +267,6 @@ def module_list(torch, say):
     refused(say, "extend", lambda: m.extend(5))
 
 
-@program
 def module_dict(torch, say):
     nn = torch.nn
     m = nn.ModuleDict({"a": nn.Linear(1, 1), "b": nn.ReLU()})
@@ -329,7 +283,6 @@ def module_dict(torch, say):
     refused(say, "pairs", lambda: m.update([("a",)]))
 
 
-@program
 def parameter_containers(torch, say):
     nn = torch.nn
     m = nn.ParameterList([torch.ones(1), nn.Parameter(torch.zeros(2))])
@@ -348,267 +301,9 @@ def parameter_containers(torch, say):
     refused(say, "key", lambda: d["zzz"])
 
 
-# -------------------------------------------------------------------------------- the state
-
-
-@program
-def state(torch, say):
-    net = two_layers(torch)
-    net.register_buffer("scale", torch.ones(1))
-    net[0].register_buffer("hidden", torch.ones(1), persistent=False)
-    s = net.state_dict()
-    say(type(s).__name__, list(s), s._metadata)
-    say(s["0.weight"].requires_grad, type(s["0.weight"]) is torch.Tensor)
-    s["scale"][0] = 7.0
-    say(net.scale)
-    say(net.state_dict(keep_vars=True)["0.weight"] is net[0].weight)
-    say(list(net.state_dict(prefix="model.")))
-    target = {"old": 1}
-    say(net.state_dict(destination=target) is target, list(target))
-    other = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
-    other.register_buffer("scale", torch.zeros(1))
-    w = other[0].weight
-    say(other.load_state_dict(s), other[0].weight is w, w.requires_grad, w._version > 0)
-    say(bool((w == net[0].weight).all()), other.scale)
-    del s["2.bias"]
-    s["more"] = torch.ones(1)
-    s["0.more.bias"] = torch.ones(1)
-    say(other.load_state_dict(s, strict=False))
-
-
-@program
-def state_errors(torch, say):
-    net = two_layers(torch)
-
-    def load(**changes):
-        s = net.state_dict()
-        for key, value in changes.items():
-            key = key.replace("__", ".")[1:]
-            if value is None:
-                del s[key]
-            else:
-                s[key] = value
-        return lambda: net.load_state_dict(s)
-
-    refused(say, "missing", load(_0__weight=None, _2__bias=None))
-    refused(say, "unexpected", load(_0__x=torch.ones(1), y=torch.ones(1), _9__a=torch.ones(1)))
-    refused(say, "size", load(_0__weight=torch.ones(2, 3), _2__bias=torch.ones(1)))
-    refused(say, "all", load(_0__weight=torch.ones(2, 3), _2__bias=None, _7=torch.ones(1)))
-    refused(say, "type", load(_0__weight=[1.0]))
-    refused(say, "dict", lambda: net.load_state_dict([1]))
-
-
-@program
-def state_assigned(torch, say):
-    net = two_layers(torch)
-    before = net[0].weight
-    s = {k: torch.zeros(tuple(v.shape), dtype=torch.float64) for k, v in net.state_dict().items()}
-    say(net.load_state_dict(s, assign=True), net[0].weight is before, net[0].weight.dtype)
-    say(type(net[0].weight) is torch.nn.Parameter, net[0].weight.requires_grad)
-    s["0.weight"][0, 0] = 3.0
-    say(net[0].weight[0, 0])
-
-
-@program
-def extra_state(torch, say):
-    class Counting(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.count = 0
-
-        def get_extra_state(self):
-            return {"count": self.count}
-
-        def set_extra_state(self, state):
-            self.count = state["count"]
-
-    net = torch.nn.Sequential(Counting(), torch.nn.Linear(1, 1))
-    net[0].count = 5
-    s = net.state_dict()
-    say(list(s), s["0._extra_state"])
-    other = torch.nn.Sequential(Counting(), torch.nn.Linear(1, 1))
-    say(other.load_state_dict(s), other[0].count)
-    del s["0._extra_state"]
-    refused(say, "missing", lambda: other.load_state_dict(s))
-    s = net.state_dict()
-    s["1._extra_state"] = 1
-    refused(say, "unexpected", lambda: other.load_state_dict(s))
-
-
-@program
-def state_hooks(torch, say):
-    net = two_layers(torch)
-    net.register_state_dict_pre_hook(lambda m, prefix, keep: say("pre", prefix, keep))
-
-    def post(module, state, prefix, metadata):
-        state[prefix + "added"] = torch.ones(1)
-
-    handle = net[2].register_state_dict_post_hook(post)
-    say(list(net.state_dict()))
-    handle.remove()
-    net[0].register_load_state_dict_pre_hook(
-        lambda m, s, prefix, meta, strict, missing, unexpected, errors: say(
-            "load", type(m).__name__, prefix, meta, strict, list(s))
-    )  # fmt: skip
-
-    def after(module, keys):
-        say("after", keys.missing_keys, keys.unexpected_keys)
-        keys.missing_keys.clear()
-
-    net.register_load_state_dict_post_hook(after)
-    s = net.state_dict()
-    del s["0.bias"]
-    say(net.load_state_dict(s))
-
-
-# ----------------------------------------------------------------------------------- hooks
-
-
-@program
-def forward_hooks(torch, say):
-    net = torch.nn.Identity()
-    a = net.register_forward_pre_hook(lambda m, args: say("pre a", args))
-    net.register_forward_pre_hook(lambda m, args: args[0] + 1)
-    net.register_forward_pre_hook(lambda m, args: say("pre first", args), prepend=True)
-    net.register_forward_hook(lambda m, args, out: say("post", args, out))
-    net.register_forward_hook(lambda m, args, out: out * 2)
-    net.register_forward_hook(lambda m, args, out: say("first", out), prepend=True)
-    say(net(torch.ones(1)))
-    a.remove()
-    say(net(torch.ones(1)))
-
-    class Scaled(torch.nn.Module):
-        def forward(self, x, scale=1):
-            return x * scale
-
-    m = Scaled()
-    m.register_forward_pre_hook(lambda m, a, k: (a, {"scale": 3}), with_kwargs=True)
-    m.register_forward_hook(lambda m, a, k, out: say(a, k, out), with_kwargs=True)
-    say(m(torch.ones(1), scale=2))
-    bad = Scaled()
-    bad.register_forward_pre_hook(lambda m, a, k: 5, with_kwargs=True)
-    refused(say, "bad", lambda: bad(torch.ones(1)))
-
-
-@program
-def hooks_called_always(torch, say):
-    class Fails(torch.nn.Module):
-        def forward(self, x):
-            raise ValueError("no")
-
-    m = Fails()
-    m.register_forward_hook(lambda m, a, out: say("always", out), always_call=True)
-    m.register_forward_hook(lambda m, a, out: say("only after success"))
-    refused(say, "call", lambda: m(1))
-
-
-@program
-def hooks_of_all_modules(torch, say):
-    from importlib import import_module
-
-    rooms = import_module(f"{torch.__name__}.nn.modules.module")
-    handles = [
-        rooms.register_module_forward_pre_hook(lambda m, a: say("pre", type(m).__name__)),
-        rooms.register_module_forward_hook(lambda m, a, o: say("post", type(m).__name__)),
-        rooms.register_module_full_backward_hook(lambda m, i, o: say("back", type(m).__name__)),
-        rooms.register_module_parameter_registration_hook(lambda m, n, p: say("parameter", n)),
-        rooms.register_module_buffer_registration_hook(lambda m, n, b: say("buffer", n)),
-        rooms.register_module_module_registration_hook(lambda m, n, c: say("module", n)),
-    ]
-    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
-    net.register_buffer("b", torch.ones(1))
-    net[0].register_forward_hook(lambda m, a, o: say("own"))
-    net(torch.ones(1, 2, requires_grad=True)).sum().backward()
-    for h in handles:
-        h.remove()
-    say(net(torch.ones(1, 2)).shape)
-
-
-@program
-def backward_hooks(torch, say):
-    net = two_layers(torch)
-    for k in (0, 2):
-        net[k].register_full_backward_hook(
-            lambda m, gi, go, k=k: say(k, [short(g) for g in gi], [short(g) for g in go])
-        )
-        net[k].register_full_backward_pre_hook(lambda m, go, k=k: say("pre", k, short(go[0])))
-    x = torch.tensor([[0.5, -1.0, 2.0]], requires_grad=True)
-    y = net(x)
-    say(y.grad_fn.name(), short(y))
-    y.sum().backward()
-    say(short(x.grad), short(net[0].weight.grad))
-
-
-@program
-def backward_hooks_replace(torch, say):
-    net = two_layers(torch)
-    net[2].register_full_backward_hook(lambda m, gi, go: (gi[0] * 0 + 1,))
-    handle = net[2].register_full_backward_pre_hook(lambda m, go: (go[0] * 10,))
-    x = torch.ones(1, 3, requires_grad=True)
-    net(x).sum().backward()
-    say(short(x.grad), short(net[2].bias.grad))
-    handle.remove()
-    net.zero_grad()
-    net(x).sum().backward()
-    say(short(net[2].bias.grad))
-    net[2].register_full_backward_hook(lambda m, gi, go: gi + gi)
-    refused(say, "count", lambda: net(x).sum().backward())
-
-
-@program
-def backward_hooks_without_inputs(torch, say):
-    net = two_layers(torch)
-    net[0].register_full_backward_hook(lambda m, gi, go: say(gi, [short(g) for g in go]))
-    net(torch.ones(1, 3)).sum().backward()
-    with torch.no_grad():
-        say(net(torch.ones(1, 3)).requires_grad)
-
-
-@program
-def backward_hooks_of_several(torch, say):
-    class Two(torch.nn.Module):
-        def forward(self, x, n, y, flag=True):
-            return x * y, "text", x + n
-
-    m = Two()
-    m.register_full_backward_hook(
-        lambda m, gi, go: say([short(g) for g in gi], [short(g) for g in go])
-    )
-    x = torch.tensor([2.0], requires_grad=True)
-    y = torch.tensor([3.0], requires_grad=True)
-    a, text, b = m(x, 5, y)
-    say(text, a.grad_fn.name(), b.output_nr)
-    (a * 2 + b).sum().backward()
-    say(x.grad, y.grad)
-    a, _, b = m(x, 5, y)
-    a.sum().backward()
-
-
-@program
-def backward_hooks_and_in_place(torch, say):
-    m = torch.nn.ReLU(inplace=True)
-    m.register_full_backward_hook(lambda m, gi, go: None)
-    x = torch.ones(2, requires_grad=True)
-    refused(say, "input", lambda: m(x * 1))
-    n = torch.nn.ReLU()
-    n.register_full_backward_hook(lambda m, gi, go: None)
-    refused(say, "output", lambda: n(x * 1).add_(1))
-
-
-@program
-def old_backward_hooks(torch, say):
-    net = two_layers(torch)
-    net[2].register_backward_hook(lambda m, gi, go: say(len(gi), short(go[0])))
-    net(torch.ones(1, 3)).sum().backward()
-    refused(say, "both", lambda: net[2].register_full_backward_hook(lambda m, gi, go: None))
-    net[0].register_full_backward_hook(lambda m, gi, go: None)
-    refused(say, "other", lambda: net[0].register_backward_hook(lambda m, gi, go: None))
-
-
 # ------------------------------------------------------------------------------- utilities
 
 
-@program
 def clipping(torch, say):
     utils = torch.nn.utils
 
@@ -633,7 +328,6 @@ def clipping(torch, say):
     say(utils.clip_grad_norm_(ps, 1.0), ps[0].grad)
 
 
-@program
 def vectors(torch, say):
     utils = torch.nn.utils
     net = two_layers(torch)
@@ -645,123 +339,12 @@ def vectors(torch, say):
     refused(say, "type", lambda: utils.vector_to_parameters([1.0], net.parameters()))
 
 
-@program
 def training_step(torch, say):
     net = two_layers(torch)
     x, y = torch.ones(4, 3), torch.tensor([0, 1, 1, 0])
     loss = torch.nn.CrossEntropyLoss()(net(x), y)
     loss.backward()
     say([short(p.grad) for p in net.parameters()], f"{loss.item():.5f}", loss.grad_fn.name())
-
-
-@pytest.mark.peers
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_program(name):
-    same(PROGRAMS[name])
-
-
-# --------------------------------------------------------------------------- initial values
-
-
-DRAWS = [
-    ("uniform_", (-1.0, 3.0)),
-    ("normal_", (1.0, 2.0)),
-    ("trunc_normal_", (0.0, 1.0, -1.0, 0.5)),
-    ("trunc_normal_", (0.0, 1.0, 2.0, 2.5)),
-    ("xavier_uniform_", (2.0,)),
-    ("xavier_normal_", ()),
-    ("kaiming_uniform_", (math.sqrt(5),)),
-    ("kaiming_normal_", (0, "fan_out", "relu")),
-    ("orthogonal_", (2.0,)),
-    ("sparse_", (0.3,)),
-]
-
-
-@pytest.mark.peers
-@pytest.mark.parametrize(
-    ("name", "args"), DRAWS, ids=[f"{k}-{n}" for k, (n, _) in enumerate(DRAWS)]
-)
-@pytest.mark.parametrize("shape", [(6, 5), (5, 6), (40, 30)])
-def test_the_same_seed_draws_the_same_values(name, args, shape):
-    one, other = (drawn(t, 3, lambda t: getattr(t.nn.init, name)(t.empty(*shape), *args))
-                  for t in (ours, pytest.importorskip("torch")))  # fmt: skip
-    size = np.max(np.abs(other))
-    eps = np.finfo(np.float32).eps
-    np.testing.assert_allclose(one, other, rtol=8 * eps, atol=8 * eps * size)
-
-
-def drawn(torch, seed, draw):
-    torch.manual_seed(seed)
-    return draw(torch).numpy()
-
-
-@pytest.mark.peers
-def test_the_same_seed_begins_with_the_same_parameters():
-    def made(torch):
-        torch.manual_seed(0)
-        nn = torch.nn
-        layers = [nn.Linear(64, 32), nn.Linear(3, 2, bias=False), nn.Embedding(5, 3),
-                  nn.Embedding(5, 3, padding_idx=1), nn.Bilinear(2, 3, 4), nn.LayerNorm(3),
-                  nn.PReLU(2)]  # fmt: skip
-        return nn.Sequential(*layers)
-
-    one, other = made(ours), made(pytest.importorskip("torch"))
-    for (name, p), q in zip(one.named_parameters(), other.parameters(), strict=True):
-        np.testing.assert_allclose(
-            p.detach().numpy(), q.detach().numpy(), rtol=1e-6, atol=1e-7, err_msg=name
-        )
-
-
-@program
-def fixed_initial_values(torch, say):
-    init = torch.nn.init
-    p = torch.nn.Parameter(torch.empty(2, 3))
-    for made in (init.ones_(p), init.zeros_(p), init.constant_(p, 2.5), init.eye_(p)):
-        say(made is p, made.is_leaf, made.requires_grad)
-    say(p, init.dirac_(torch.empty(2, 2, 3)))
-    for name in ("linear", "sigmoid", "tanh", "relu", "leaky_relu", "selu", "conv2d"):
-        say(name, init.calculate_gain(name), init.calculate_gain("leaky_relu", 0.5))
-    refused(say, "gain", lambda: init.calculate_gain("zzz"))
-    refused(say, "slope", lambda: init.calculate_gain("leaky_relu", "a"))
-    refused(say, "fan", lambda: init.xavier_uniform_(torch.empty(3)))
-    refused(say, "mode", lambda: init.kaiming_normal_(torch.empty(3, 2), mode="zzz"))
-    refused(say, "eye", lambda: init.eye_(torch.empty(3)))
-    refused(say, "dirac", lambda: init.dirac_(torch.empty(3)))
-    refused(say, "orthogonal", lambda: init.orthogonal_(torch.empty(3)))
-    say(init.kaiming_uniform_(torch.empty(0, 3)))
-
-
-@pytest.mark.peers
-def test_fixed_initial_values():
-    same(fixed_initial_values)
-
-
-def test_orthogonal_matrices_are_orthogonal():
-    for shape in ((5, 3), (3, 5), (4, 2, 2)):
-        q = ours.nn.init.orthogonal_(ours.empty(*shape).double(), 2.0).numpy().reshape(shape[0], -1)
-        small = q @ q.T if q.shape[0] <= q.shape[1] else q.T @ q
-        np.testing.assert_allclose(small, 4 * np.eye(len(small)), atol=1e-12)
-
-
-# ------------------------------------------------------------------------ copies of modules
-
-
-def test_a_module_can_be_copied_and_pickled():
-    net = two_layers(ours)
-    net(ours.ones(1, 3)).sum().backward()
-    for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
-        assert repr(other) == repr(net)
-        assert [p.grad for p in other.parameters()] == [None] * 4
-        for p, q in zip(net.parameters(), other.parameters(), strict=True):
-            assert p is not q and np.array_equal(p.detach().numpy(), q.detach().numpy())
-            assert type(q) is ours.nn.Parameter and q.requires_grad
-
-
-def test_tied_parameters_stay_tied_in_a_copy():
-    net = ours.nn.Sequential(ours.nn.Linear(2, 2), ours.nn.Linear(2, 2))
-    net[1].weight = net[0].weight
-    for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
-        assert other[1].weight is other[0].weight
 
 
 def test_a_training_step_leaves_no_garbage():
@@ -785,3 +368,9 @@ def test_a_training_step_leaves_no_garbage():
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("program", programs(globals()), ids=lambda f: f.__name__)
+def test_program(program):
+    same(program)
