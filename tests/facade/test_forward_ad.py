@@ -235,6 +235,14 @@ def function(torch, say):
         attempt(say, lambda: H.apply(d))
         say(H.apply(x))
 
+
+def function_wrong(torch, say):
+    fw = torch.autograd.forward_ad
+    x = torch.tensor([1.0, 2.0])
+    v = torch.tensor([3.0, 4.0])
+    with fw.dual_level():
+        d = fw.make_dual(x, v)
+
         class Several(torch.autograd.Function):
             @staticmethod
             def forward(ctx, x):
@@ -277,6 +285,14 @@ def function(torch, say):
 
         attempt(say, lambda: fw.unpack_dual(L.apply(d)))
 
+
+def function_dirty(torch, say):
+    fw = torch.autograd.forward_ad
+    x = torch.tensor([1.0, 2.0])
+    v = torch.tensor([3.0, 4.0])
+    with fw.dual_level():
+        d = fw.make_dual(x, v)
+
         class M(torch.autograd.Function):
             @staticmethod
             def forward(ctx, x):
@@ -303,6 +319,14 @@ def function(torch, say):
 
         d2 = d * 1
         attempt(say, lambda: N.apply(d2))
+
+
+def function_viewed(torch, say):
+    fw = torch.autograd.forward_ad
+    x = torch.tensor([1.0, 2.0])
+    v = torch.tensor([3.0, 4.0])
+    with fw.dual_level():
+        d = fw.make_dual(x, v)
 
         class Same(torch.autograd.Function):
             @staticmethod

@@ -265,8 +265,8 @@ def complex_(torch, say):
     attempt(say, lambda: F.grad(lambda z: z.sum())(z))
 
 
-def function(torch, say):
-    F = torch.func
+def cube(torch):
+    """A function with all rules stated."""
 
     class Cube(torch.autograd.Function):
         generate_vmap_rule = True
@@ -290,6 +290,50 @@ def function(torch, say):
             (x,) = ctx.saved_tensors
             return 3 * x**2 * t
 
+    return Cube
+
+
+def function(torch, say):
+    F = torch.func
+    Cube = cube(torch)
+    x = torch.tensor([1.0, 2.0])
+    s = lambda G: lambda x: G.apply(x).sum()
+    say(F.grad(s(Cube))(x))
+    say(F.grad(lambda x: F.grad(s(Cube))(x).sum())(x))
+    say(F.vmap(Cube.apply)(torch.ones(3, 2) * 2))
+    say(F.vmap(F.grad(s(Cube)))(torch.ones(3, 2) * 2))
+    say(F.jvp(Cube.apply, (x,), (x,)))
+    say(F.hessian(s(Cube))(x))
+    say(F.jacrev(Cube.apply)(x))
+    say(F.jacfwd(Cube.apply)(x))
+    say(F.grad(lambda x: F.vmap(Cube.apply)(x).sum())(x))
+    z = x.clone().requires_grad_()
+    o = F.vmap(Cube.apply)(z)
+    o.sum().backward()
+    say(z.grad)
+
+
+def function_vmap(torch, say):
+    F = torch.func
+    Cube = cube(torch)
+
+    class Vm(Cube):
+        generate_vmap_rule = False
+
+        @staticmethod
+        def vmap(info, in_dims, x):
+            say("vmap", info.batch_size, info.randomness, in_dims, x.shape)
+            return Vm.apply(x), in_dims[0]
+
+    s = lambda G: lambda x: G.apply(x).sum()
+    say(F.vmap(Vm.apply)(torch.ones(3, 2) * 2))
+    say(F.vmap(F.grad(s(Vm)))(torch.ones(3, 2) * 2))
+
+
+def function_refused(torch, say):
+    F = torch.func
+    Cube = cube(torch)
+
     class Old(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -302,30 +346,13 @@ def function(torch, say):
     class NoV(Cube):
         generate_vmap_rule = False
 
-    class Vm(Cube):
-        generate_vmap_rule = False
-
+    class BothV(Cube):
         @staticmethod
         def vmap(info, in_dims, x):
-            say("vmap", info.batch_size, info.randomness, in_dims, x.shape)
-            return Vm.apply(x), in_dims[0]
-
-    class BothV(Vm):
-        generate_vmap_rule = True
+            raise NotImplementedError
 
     x = torch.tensor([1.0, 2.0])
     s = lambda G: lambda x: G.apply(x).sum()
-    say(F.grad(s(Cube))(x))
-    say(F.grad(lambda x: F.grad(s(Cube))(x).sum())(x))
-    say(F.vmap(Cube.apply)(torch.ones(3, 2) * 2))
-    say(F.vmap(F.grad(s(Cube)))(torch.ones(3, 2) * 2))
-    say(F.jvp(Cube.apply, (x,), (x,)))
-    say(F.hessian(s(Cube))(x))
-    say(F.jacrev(Cube.apply)(x))
-    say(F.jacfwd(Cube.apply)(x))
-    say(F.grad(lambda x: F.vmap(Cube.apply)(x).sum())(x))
-    say(F.vmap(Vm.apply)(torch.ones(3, 2) * 2))
-    say(F.vmap(F.grad(s(Vm)))(torch.ones(3, 2) * 2))
     for f in (
         lambda: F.grad(s(Old))(x),
         lambda: F.vmap(Old.apply)(x),
@@ -338,6 +365,10 @@ def function(torch, say):
         jvp = torch.autograd.Function.jvp
 
     attempt(say, lambda: F.jvp(NoJ.apply, (x,), (x,)))
+
+
+def function_of_two(torch, say):
+    F = torch.func
 
     class Two(torch.autograd.Function):
         generate_vmap_rule = True
@@ -360,11 +391,8 @@ def function(torch, say):
             gb = 0 if b is None else b
             return ga * y + gb, ga * x + gb, None
 
+    x = torch.tensor([1.0, 2.0])
     say(F.grad(lambda x, y: Two.apply(x, y, 3)[0].sum(), argnums=(0, 1))(x, x * 2))
-    z = x.clone().requires_grad_()
-    o = F.vmap(Cube.apply)(z)
-    o.sum().backward()
-    say(z.grad)
 
 
 def randomness(torch, say):

@@ -96,18 +96,14 @@ def gradcheck(
     >>> torch.autograd.gradcheck(lambda x: x.sin() * x, x, check_forward_ad=True)
     True
     """
-    if not (check_forward_ad or check_backward_ad):
-        raise AssertionError(
-            "Expected at least one of check_forward_ad or check_backward_ad to be True"
-        )
-    if check_batched_grad and not check_backward_ad:
-        raise AssertionError(
-            "Setting check_batched_grad=True requires check_backward_ad to be True"
-        )
-    if check_batched_forward_grad and not check_forward_ad:
-        raise AssertionError(
-            "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
-        )
+    _check_modes(
+        (
+            "check_forward_ad",
+            check_forward_ad,
+            {"check_batched_forward_grad": check_batched_forward_grad},
+        ),
+        ("check_backward_ad", check_backward_ad, {"check_batched_grad": check_batched_grad}),
+    )
     options = Options(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     given = as_tuple(inputs)
     try:
@@ -130,6 +126,17 @@ def gradcheck(
             raise
         return False
     return True
+
+
+def _check_modes(*modes: tuple[str, bool, dict[str, bool]]) -> None:
+    """One mode at least, and no further check of a mode that is left out."""
+    names = " or ".join(name for name, _, _ in modes)
+    if not any(wanted for _, wanted, _ in modes):
+        raise AssertionError(f"Expected at least one of {names} to be True")
+    for name, wanted, further in reversed(modes):
+        for check, given in further.items():
+            if given and not wanted:
+                raise AssertionError(f"Setting {check}=True requires {name} to be True")
 
 
 def _check_inputs(inputs: Sequence[Any]) -> None:
@@ -201,23 +208,39 @@ def gradgradcheck(
     >>> torch.autograd.gradgradcheck(lambda x: x.sin() * x, x, check_fwd_over_rev=True)
     True
     """
-    if not (check_fwd_over_rev or check_rev_over_rev):
-        raise AssertionError(
-            "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
-        )
-    for name, flag in (
-        ("check_undefined_grad", check_undefined_grad),
-        ("check_batched_grad", check_batched_grad),
-    ):
-        if flag and not check_rev_over_rev:
-            raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
+    further = {
+        "check_undefined_grad": check_undefined_grad,
+        "check_batched_grad": check_batched_grad,
+    }
+    _check_modes(
+        ("check_fwd_over_rev", check_fwd_over_rev, {}),
+        ("check_rev_over_rev", check_rev_over_rev, further),
+    )
     given = as_tuple(inputs)
     if grad_outputs is None:
-        rng = np.random.default_rng()
-        outputs = differentiable(func(*given))
-        cotangents = tuple(_cotangent(o, rng, gen_non_contig_grad_outputs) for o in outputs)
+        cotangents = _random_cotangents(func, given, gen_non_contig_grad_outputs)
     else:
         cotangents = as_tuple(grad_outputs)
+    return gradcheck(
+        _slope(func, given, cotangents),
+        (*given, *cotangents),
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        fast_mode=fast_mode,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+        masked=masked,
+    )
+
+
+def _slope(func: Function, given: Sequence[Any], cotangents: Sequence[Any]) -> Function:
+    """The backward pass as a function of the inputs and the cotangents."""
     places, pulled = moving(given), moving(cotangents)
     count = len(given)
 
@@ -233,22 +256,12 @@ def gradgradcheck(
         )
         return tuple(g for g in found if g is not None)
 
-    return gradcheck(
-        slope,
-        (*given, *cotangents),
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        raise_exception=raise_exception,
-        nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad,
-        check_grad_dtypes=check_grad_dtypes,
-        check_batched_grad=check_batched_grad,
-        fast_mode=fast_mode,
-        check_forward_ad=check_fwd_over_rev,
-        check_backward_ad=check_rev_over_rev,
-        masked=masked,
-    )
+    return slope
+
+
+def _random_cotangents(func: Function, given: Sequence[Any], gaps: bool) -> tuple[Tensor, ...]:
+    rng = np.random.default_rng()
+    return tuple(_cotangent(o, rng, gaps) for o in differentiable(func(*given)))
 
 
 def _cotangent(o: Tensor, rng: np.random.Generator, gaps: bool) -> Tensor:

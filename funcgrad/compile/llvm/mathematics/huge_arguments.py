@@ -22,6 +22,19 @@ DECLARATIONS = (
     "declare double @llvm.fma.f64(double, double, double)",
     "declare double @llvm.fmuladd.f64(double, double, double)",
 )
+# M W modulo 2**192, less the lowest word: two words of it matter
+PRODUCT = """  %m.wide = zext i64 %m to i128
+  %bottom.wide = zext i64 %bottom to i128
+  %middle.wide = zext i64 %middle to i128
+  %product0 = mul i128 %m.wide, %bottom.wide
+  %product1 = mul i128 %m.wide, %middle.wide
+  %product2 = mul i64 %m, %top
+  %carry0 = lshr i128 %product0, 64
+  %sum1 = add i128 %product1, %carry0
+  %product2.wide = zext i64 %product2 to i128
+  %upper = shl i128 %product2.wide, 64
+  %value = add i128 %upper, %sum1
+"""
 
 
 def reduce_huge(e: Emitter, x: Value) -> list[Value]:
@@ -53,9 +66,8 @@ def _table(name: str) -> str:
 
 
 def _function(e: Emitter, name: str) -> str:
+    """The function of a vector: a loop over lanes around the reduction of one double."""
     integer, floating, result = e.type_of(e.integer), e.type_of(e.element), _result_type(e)
-    constant = Emitter("double").constant
-    high, low, *_ = HALF_PI["double"]
     if e.double:
         widen, narrow, wide = "", "", "%lane"
         q, r, r_low = "%q", "%r", "%r.low"
@@ -68,6 +80,7 @@ def _function(e: Emitter, name: str) -> str:
   %r.rest = fsub double %r, %r.back
   %r.low.single = fptrunc double %r.rest to float
 """
+    one = f"{_bits(name)}{PRODUCT}{_quadrant()}{_fraction()}{_angle()}"
     # LLVM's passes would unroll the loop over lanes.
     return f"""define internal {result} @{name}({floating} %x) noinline minsize optsize nounwind {{
 entry:
@@ -83,75 +96,7 @@ loop:
   %low.at = getelementptr {e.element}, ptr %lows, i64 %i
   %lane = load {e.element}, ptr %lane.at
 {widen}  %bits = bitcast double {wide} to i64
-  %shifted.exponent = lshr i64 %bits, 52
-  %biased = and i64 %shifted.exponent, 2047
-  %fraction.bits = and i64 %bits, 4503599627370495
-  %integer = or i64 %fraction.bits, 4503599627370496
-  %start = add i64 %biased, -1013
-  %huge = icmp ult i64 %start, 1034
-  %usable = select i1 %huge, i64 %start, i64 0
-  %byte = lshr i64 %usable, 3
-  %surplus = and i64 %usable, 7
-  %m = shl i64 %integer, %surplus
-  %place = sub i64 {BYTES - 24}, %byte
-  %bottom.at = getelementptr i8, ptr @{name}.table, i64 %place
-  %middle.at = getelementptr i8, ptr %bottom.at, i64 8
-  %top.at = getelementptr i8, ptr %bottom.at, i64 16
-  %bottom = load i64, ptr %bottom.at, align 1
-  %middle = load i64, ptr %middle.at, align 1
-  %top = load i64, ptr %top.at, align 1
-  %m.wide = zext i64 %m to i128
-  %bottom.wide = zext i64 %bottom to i128
-  %middle.wide = zext i64 %middle to i128
-  %product0 = mul i128 %m.wide, %bottom.wide
-  %product1 = mul i128 %m.wide, %middle.wide
-  %product2 = mul i64 %m, %top
-  %carry0 = lshr i128 %product0, 64
-  %sum1 = add i128 %product1, %carry0
-  %product2.wide = zext i64 %product2 to i128
-  %upper = shl i128 %product2.wide, 64
-  %value = add i128 %upper, %sum1
-  %rounded = add i128 %value, {1 << 125}
-  %quadrant.wide = lshr i128 %rounded, 126
-  %quadrant = trunc i128 %quadrant.wide to i64
-  %whole = shl i128 %quadrant.wide, 126
-  %fraction = sub i128 %value, %whole
-  %minus.fraction = sub i128 0, %fraction
-  %negative = icmp slt i128 %fraction, 0
-  %magnitude = select i1 %negative, i128 %minus.fraction, i128 %fraction
-  %high.wide = lshr i128 %magnitude, 64
-  %high.bits = trunc i128 %high.wide to i64
-  %low.bits = trunc i128 %magnitude to i64
-  %bits3 = lshr i64 %high.bits, 32
-  %bits2 = and i64 %high.bits, 4294967295
-  %bits1 = lshr i64 %low.bits, 32
-  %bits0 = and i64 %low.bits, 4294967295
-  %whole3 = sitofp i64 %bits3 to double
-  %whole2 = sitofp i64 %bits2 to double
-  %whole1 = sitofp i64 %bits1 to double
-  %whole0 = sitofp i64 %bits0 to double
-  %part3 = fmul double %whole3, {constant(2.0**-30)}
-  %part2 = fmul double %whole2, {constant(2.0**-62)}
-  %part = fadd double %part3, %part2
-  %taken = fsub double %part, %part3
-  %left = fsub double %part2, %taken
-  %part1 = call double @llvm.fmuladd.f64(double %whole1, double {constant(2.0**-94)}, double %left)
-  %part0 = fmul double %whole0, {constant(2.0**-126)}
-  %part.low = fadd double %part1, %part0
-  %r0 = fmul double %part, {constant(low)}
-  %r1 = call double @llvm.fmuladd.f64(double %part.low, double {constant(high)}, double %r0)
-  %r2 = call double @llvm.fmuladd.f64(double %part, double {constant(high)}, double %r1)
-  %minus.r = fneg double %r2
-  %lost = call double @llvm.fma.f64(double %part, double {constant(high)}, double %minus.r)
-  %r2.low = fadd double %lost, %r1
-  %minus.low = fneg double %r2.low
-  %below = icmp slt i64 %bits, 0
-  %flip = xor i1 %negative, %below
-  %signed = select i1 %flip, double %minus.r, double %r2
-  %r.low = select i1 %flip, double %minus.low, double %r2.low
-  %minus.quadrant = sub i64 0, %quadrant
-  %q = select i1 %below, i64 %minus.quadrant, i64 %quadrant
-  %nothing = fsub double {wide}, {wide}
+{one}  %nothing = fsub double {wide}, {wide}
   %finite = icmp ult i64 %biased, 2047
   %r = select i1 %finite, double %signed, double %nothing
 {narrow}  store {e.integer} {q}, ptr %quadrant.at
@@ -169,3 +114,83 @@ exit:
   %result = insertvalue {result} %result1, {floating} %all.low, 2
   ret {result} %result
 }}"""
+
+
+def _bits(name: str) -> str:
+    """Of x the exponent and the integer M, shifted; of 2/pi three words from the byte on."""
+    return f"""  %shifted.exponent = lshr i64 %bits, 52
+  %biased = and i64 %shifted.exponent, 2047
+  %fraction.bits = and i64 %bits, 4503599627370495
+  %integer = or i64 %fraction.bits, 4503599627370496
+  %start = add i64 %biased, -1013
+  %huge = icmp ult i64 %start, 1034
+  %usable = select i1 %huge, i64 %start, i64 0
+  %byte = lshr i64 %usable, 3
+  %surplus = and i64 %usable, 7
+  %m = shl i64 %integer, %surplus
+  %place = sub i64 {BYTES - 24}, %byte
+  %bottom.at = getelementptr i8, ptr @{name}.table, i64 %place
+  %middle.at = getelementptr i8, ptr %bottom.at, i64 8
+  %top.at = getelementptr i8, ptr %bottom.at, i64 16
+  %bottom = load i64, ptr %bottom.at, align 1
+  %middle = load i64, ptr %middle.at, align 1
+  %top = load i64, ptr %top.at, align 1
+"""
+
+
+def _quadrant() -> str:
+    """The nearest quadrant, and what is left of it with its sign apart."""
+    return f"""  %rounded = add i128 %value, {1 << 125}
+  %quadrant.wide = lshr i128 %rounded, 126
+  %quadrant = trunc i128 %quadrant.wide to i64
+  %whole = shl i128 %quadrant.wide, 126
+  %fraction = sub i128 %value, %whole
+  %minus.fraction = sub i128 0, %fraction
+  %negative = icmp slt i128 %fraction, 0
+  %magnitude = select i1 %negative, i128 %minus.fraction, i128 %fraction
+  %high.wide = lshr i128 %magnitude, 64
+  %high.bits = trunc i128 %high.wide to i64
+  %low.bits = trunc i128 %magnitude to i64
+"""
+
+
+def _fraction() -> str:
+    """The magnitude from four half words, in two doubles."""
+    constant = Emitter("double").constant
+    return f"""  %bits3 = lshr i64 %high.bits, 32
+  %bits2 = and i64 %high.bits, 4294967295
+  %bits1 = lshr i64 %low.bits, 32
+  %bits0 = and i64 %low.bits, 4294967295
+  %whole3 = sitofp i64 %bits3 to double
+  %whole2 = sitofp i64 %bits2 to double
+  %whole1 = sitofp i64 %bits1 to double
+  %whole0 = sitofp i64 %bits0 to double
+  %part3 = fmul double %whole3, {constant(2.0**-30)}
+  %part2 = fmul double %whole2, {constant(2.0**-62)}
+  %part = fadd double %part3, %part2
+  %taken = fsub double %part, %part3
+  %left = fsub double %part2, %taken
+  %part1 = call double @llvm.fmuladd.f64(double %whole1, double {constant(2.0**-94)}, double %left)
+  %part0 = fmul double %whole0, {constant(2.0**-126)}
+  %part.low = fadd double %part1, %part0
+"""
+
+
+def _angle() -> str:
+    """Times pi/2, in two doubles; signs of the fraction and of x."""
+    constant = Emitter("double").constant
+    high, low, *_ = HALF_PI["double"]
+    return f"""  %r0 = fmul double %part, {constant(low)}
+  %r1 = call double @llvm.fmuladd.f64(double %part.low, double {constant(high)}, double %r0)
+  %r2 = call double @llvm.fmuladd.f64(double %part, double {constant(high)}, double %r1)
+  %minus.r = fneg double %r2
+  %lost = call double @llvm.fma.f64(double %part, double {constant(high)}, double %minus.r)
+  %r2.low = fadd double %lost, %r1
+  %minus.low = fneg double %r2.low
+  %below = icmp slt i64 %bits, 0
+  %flip = xor i1 %negative, %below
+  %signed = select i1 %flip, double %minus.r, double %r2
+  %r.low = select i1 %flip, double %minus.low, double %r2.low
+  %minus.quadrant = sub i64 0, %quadrant
+  %q = select i1 %below, i64 %minus.quadrant, i64 %quadrant
+"""
