@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from funcgrad.core.algebra import algebra
+from funcgrad.core.classes import has_own_rules, refused
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.types import Array, ArrayType, type_of_raw
 from funcgrad.errors import (
@@ -177,6 +178,8 @@ def operand(x: Any) -> Array:
         if type(x) is np.ndarray and x.dtype.kind == "O":
             return _from_objects(x)
         return x
+    if has_own_rules(x):
+        raise refused(x)
     if isinstance(x, (np.ndarray, np.generic)):
         plain = np.asarray(x)
         return _from_objects(plain) if plain.dtype.kind == "O" else plain
@@ -220,11 +223,13 @@ def _from_objects(x: np.ndarray[Any, Any]) -> Array:
         if any(isinstance(item, Operand) for item in x.flat):
             return algebra.stack([_part(item) for item in x])
         if all(isinstance(item, _NUMBERS) for item in x.flat):
-            return np.asarray(x.tolist())  # traced values that were written over
+            made = np.asarray(x.tolist())  # traced values that were written over
+            if made.dtype.kind != "O":  # integers beyond 64 bits
+                return made
     raise OperandError(
         located(
-            f"an array of dtype object and shape {x.shape} holds things that are no numbers; "
-            "give it a numeric dtype"
+            f"an array of dtype object and shape {x.shape} holds things that are no numbers, or "
+            "integers beyond 64 bits; give it a numeric dtype"
         )
     )
 

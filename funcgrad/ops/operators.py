@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.classes import has_own_rules
 from funcgrad.core.elements import Element, elements_of
 from funcgrad.core.forms import bind2
 from funcgrad.core.primitive import Primitive
@@ -49,7 +50,7 @@ def _other(y: Any) -> Any:
     try:
         return operand(y)
     except OperandError:
-        if isinstance(y, (list, tuple, ndarray)):
+        if isinstance(y, (list, tuple, ndarray)) or has_own_rules(y):
             raise
         return NotImplemented
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
+from funcgrad.core.classes import has_own_rules
 from funcgrad.core.tracer import Operand, Trace, Tracer, operand, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.errors import (
@@ -61,7 +62,7 @@ def leaves_of(
         try:
             out.append(operand(leaf))
         except OperandError as error:
-            if isinstance(leaf, np.ndarray):
+            if isinstance(leaf, np.ndarray) or has_own_rules(leaf):
                 raise TreeError(f"{what}{path}: {error}") from error
             raise TreeError(
                 located(

@@ -25,6 +25,7 @@ import numpy as np
 
 from funcgrad.compile.watch import ABSENT, Cell, Dict, Function, Item, List, Look, Type, Watch
 from funcgrad.compile.watch import Array as Content
+from funcgrad.core.classes import has_own_rules
 from funcgrad.core.tracer import Operand, Tracer, type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.transforms.checksum import checksum
@@ -225,12 +226,30 @@ def _visit(x: Any, found: Captures) -> None:
 
 
 def _visit_array(x: np.ndarray[Any, Any], found: Captures) -> None:
+    """The numbers of an array, what one of objects holds, and the attributes of a subclass.
+
+    A mask or a unit is an attribute.
+    """
+    kind: Any = type(x)
     if x.dtype.kind == "O":
         found.watched = False
+        found.add(x.shape)
+        for item in x.ravel().tolist():
+            _visit(item, found)
     else:
-        found.arrays.append(x)
+        found.arrays.append(x if kind is np.ndarray else x.view(np.ndarray))
         found.array_paths.append(tuple(found.path))
         found.add(type_of(x))
+    if kind is not np.ndarray:
+        found.add(kind)
+        _visit(getattr(x, "__dict__", None), found)
+
+
+def _visit_content(x: Any, found: Captures) -> None:
+    """The numbers of a table or a tensor, which are taken out anew on every call."""
+    found.watched = False
+    with contextlib.suppress(Exception):  # what cannot be an array is no number of the program
+        _visit_array(np.asarray(x), found)
 
 
 def _visit_container(x: Any, found: Captures) -> None:
@@ -303,6 +322,8 @@ def _visit_object(x: Any, found: Captures) -> None:
     kind: Any = type(x)
     found.add(kind)
     found.saw(Type(x, kind))
+    if has_own_rules(x) and not _is_lazy(x):
+        _visit_content(x, found)
     own = getattr(x, "__dict__", None)
     if own is None:
         own = {}
@@ -312,6 +333,12 @@ def _visit_object(x: Any, found: Captures) -> None:
     held = {n for n in names if n in own or any(n in vars(base) for base in kind.__mro__)}
     _visit_attributes(own, found, held)
     _visit_class(kind, x, found, held)
+
+
+def _is_lazy(x: Any) -> bool:
+    """Whether to take the numbers out would compute them: arrays of Dask do, and never change."""
+    graph = getattr(x, "__dask_graph__", None)
+    return graph is not None and graph() is not None
 
 
 def _visit_class(cls: type, x: Any, found: Captures, names: set[str]) -> None:

@@ -130,10 +130,12 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "jacfwd")
         chosen = tuple(args[k] for k in wanted)
-        for k, x in zip(wanted, chosen, strict=True):
-            leaves_of(x, f"argument {k} of {name_of(f)}", differentiable=True)
-        leaves, definition = tree.flatten(chosen)
-        types = [type_of(x) for x in leaves]
+        types = [
+            type_of(leaf)
+            for k, x in zip(wanted, chosen, strict=True)
+            for leaf in leaves_of(x, f"argument {k} of {name_of(f)}", differentiable=True)[0]
+        ]
+        definition = tree.structure(chosen)
         g = _partial(f, args, wanted, kwargs)
         columns = [
             vmap(functools.partial(_column, g, chosen, definition, types, i))(_basis(kind))
@@ -183,7 +185,11 @@ def jacobian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     @functools.wraps(f, updated=())
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "jacobian")
-        inputs = sum(type_of(x).size for k in wanted for x in tree.leaves(args[k]))
+        inputs = sum(
+            type_of(x).size
+            for k in wanted
+            for x in leaves_of(args[k], f"argument {k} of {name_of(f)}")[0]
+        )
         try:
             out = eval_shape(functools.partial(f, **kwargs), *args)
         except Exception:  # a Python branch on a value: reverse mode works all the same
