@@ -147,8 +147,13 @@ def _cast(x: np.ndarray[Any, Any], kind: dtypes.dtype) -> np.ndarray[Any, Any]:
 
 
 def check_array(x: Any) -> None:
-    """Raise for arrays that no tensor can be: of other dtypes, with negative strides."""
+    """Raise for arrays that no tensor can be: of other dtypes, masked, with negative strides."""
     dtypes.from_numpy_dtype(x.dtype)
+    if np.ma.is_masked(x):
+        raise TypeError(
+            "can't convert np.ndarray with masked elements: a tensor has no mask. Fill it with "
+            "array.filled(), or make two tensors of array.data and array.mask."
+        )
     if any(s < 0 and n > 1 for s, n in zip(x.strides, x.shape, strict=True)):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative "
@@ -323,7 +328,8 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     check_array(ndarray)
     if not ndarray.flags.writeable:
         warn_once(READ_ONLY.format(what="NumPy array"))
-    return box(ndarray)
+    plain = type(ndarray) is np.ndarray  # a matrix would compute otherwise
+    return box(ndarray if plain else ndarray.view(np.ndarray))
 
 
 def frombuffer(
