@@ -18,7 +18,7 @@ from funcgrad.core.tracer import running
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.compiling.memory import Apart
-from funcgrad.torch.compiling.program import Program
+from funcgrad.torch.compiling.program import EagerCall, Program
 from funcgrad.torch.compiling.reach import PLAIN, gradient_of, kind_of, name_of, reach
 from funcgrad.torch.compiling.reached import Reached
 from funcgrad.torch.compiling.tracing import CannotCompile, trace
@@ -186,11 +186,14 @@ class Compiled:
             return self._eagerly(
                 "a Tensor that is written shares memory with another", args, kwargs
             )
-        out = program.run(tensors, rates)
-        if out is NotImplemented:
-            return self._eagerly("the arguments are not what the program requires", args, kwargs)
-        self.calls += 1
-        return out
+        try:
+            out = program.run(tensors, rates)
+        except EagerCall as problem:
+            reason = str(problem)
+        else:
+            self.calls += 1
+            return out
+        return self._eagerly(reason, args, kwargs)
 
     def _eagerly(self, reason: str, args: Any, kwargs: Any, quiet: bool = False) -> Any:
         if self.fullgraph and not quiet:

@@ -22,7 +22,7 @@ from funcgrad.torch.versions import FREED
 from funcgrad.transforms.call import call_graph
 from funcgrad.transforms.node import new, seq
 
-__all__ = ["Made", "Program", "Slot", "Write"]
+__all__ = ["EagerCall", "Made", "Program", "Slot", "Write"]
 
 NODE = node_class("CompiledFunctionBackward")
 ENDED = Composite("compiled_function", lambda *xs: xs, multiple=True)
@@ -51,6 +51,10 @@ class Made(NamedTuple):
     output: int
     copy: bool
     node: str = ""  # "live": backward goes on through the program; "freed": it is refused
+
+
+class EagerCall(Exception):
+    """A call cannot be run by its program; the text says why."""
 
 
 class Program:
@@ -86,7 +90,13 @@ class Program:
     # ------------------------------------------------------------------------------- running
 
     def run(self, tensors: Sequence[Tensor], rates: Sequence[dict[str, Any]]) -> Any:
-        """The result of a call; NotImplemented, with nothing changed, if it has to run eagerly."""
+        """The result of a call.
+
+        Raises
+        ------
+        EagerCall
+            The call has to run eagerly; nothing has been changed.
+        """
         states = self._states() if self.draws else ()
         drawn = [(x, used) for x, used in ((draw(), used) for draw, _, used in self.draws)]
         leaves = [
@@ -96,14 +106,22 @@ class Program:
         ]
         try:
             outputs, live = self._outputs(tensors, leaves)
-            holds = all(outputs[k] for k in self.requirements)
-        except Exception:  # a bad index, a matrix that is not definite: PyTorch's error comes then
-            holds = False
-        if holds:
-            return self._commit(tensors, outputs, live)
-        for source, bits, spare in states:
-            source.bits.state, source.spare = bits, spare
-        return NotImplemented
+            if not all(outputs[k] for k in self.requirements):
+                raise EagerCall("the arguments are not what the program requires")
+        except BaseException as error:
+            for source, bits, spare in states:
+                source.bits.state, source.spare = bits, spare
+            if not isinstance(error, MemoryError) and type(error) is not EagerCall:
+                self._give_up(error)
+            raise
+        return self._commit(tensors, outputs, live)
+
+    @staticmethod
+    def _give_up(error: BaseException) -> None:
+        """A bad index, a matrix that is not definite: the eager call raises PyTorch's error."""
+        if isinstance(error, Exception):
+            where = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
+            raise EagerCall(f"its program raised {type(error).__name__}{where}") from error
 
     def _states(self) -> list[tuple[Any, Any, Any]]:
         sources = {id(source): source for _, source, _ in self.draws}.values()
