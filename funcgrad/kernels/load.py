@@ -32,6 +32,7 @@ MODULES = (
     "lines",
     "reductions",
     "reductions_generated",
+    "updates_generated",
 )
 MONTH = 30 * 24 * 3600.0
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
+from funcgrad.core.tracer import Tracer
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.optim.optimizer import Group, Optimizer
 from funcgrad.torch.optim.updates import (
     Array,
-    Writing,
+    Move,
     check_lr,
     counted,
     counter,
-    factor,
     held,
-    in_pieces,
     number,
+    opened,
+    options,
     refuse_differentiable,
     root,
     zeros_like,
@@ -96,46 +96,26 @@ class Adam(Optimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def _update(self, p: Tensor, g: Array, group: Group) -> None:
-        state = self.state[p]
-        if not state:
-            state["step"] = counter()
-            state["exp_avg"], state["exp_avg_sq"] = zeros_like(p), zeros_like(p)
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = zeros_like(p)
-        step = counted(state)
+    def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
         (beta1, beta2), lr = map(number, group["betas"]), number(group["lr"])
-        decay, decoupled = group["weight_decay"], group["decoupled_weight_decay"]
-        eps, maximize = group["eps"], group["maximize"]
-
-        def move(x: Array, g: Array, mean: Array, square: Array, *most: Array) -> None:
-            if maximize:
-                g = -g
-            if decay and decoupled:
-                x *= 1 - lr * decay
-            elif decay:
-                g = g + x * decay
-            scratch = np.subtract(g, mean)
-            scratch *= 1 - beta1
-            mean += scratch
-            square *= beta2
-            np.multiply(g, 1 - beta2, out=scratch)
-            scratch *= g
-            square += scratch
-            if most:
-                square = np.maximum(most[0], square, out=most[0])
-            np.sqrt(square, out=scratch)
-            scratch /= factor(root(1 - beta2**step), x)
-            scratch += eps
-            np.divide(mean, scratch, out=scratch)
-            scratch *= factor(lr / (1 - beta1**step), x)
-            x -= scratch
-
-        means = [state["exp_avg"], state["exp_avg_sq"]]
-        if group["amsgrad"]:
-            means.append(state["max_exp_avg_sq"])
-        with Writing(p, 2 if decay and decoupled else 1) as x:
-            in_pieces(move, x, g, *map(held, means))
+        amsgrad, eps = group["amsgrad"], number(group["eps"])
+        shrinks = group["decoupled_weight_decay"] and group["weight_decay"] != 0
+        before = options(group, 1 - lr * number(group["weight_decay"]) if shrinks else None)
+        rule, names = "adam", ["exp_avg", "exp_avg_sq"]
+        if amsgrad:
+            rule, names = "amsgrad", [*names, "max_exp_avg_sq"]
+        known: Any = None  # the number of steps for which `numbers` are
+        for p, g in found:
+            state = self.state[p]
+            if not state:
+                state["step"] = counter()
+                state.update((name, zeros_like(p)) for name in names)
+            step: Any = counted(state)
+            if isinstance(step, Tracer) or step != known:
+                rate, size, known = lr / (1 - beta1**step), root(1 - beta2**step), step
+                numbers = (*before, 1 - beta1, beta2, 1 - beta2, size, eps, rate)
+            arrays = [held(state[name]) for name in names]
+            yield Move(rule, (opened(p, 2 if shrinks else 1), g, *arrays), numbers)
 
 
 class AdamW(Adam):

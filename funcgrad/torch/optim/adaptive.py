@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,20 +12,22 @@ from funcgrad.torch.contents import as_array
 from funcgrad.torch.optim.optimizer import Group, Optimizer
 from funcgrad.torch.optim.updates import (
     Array,
-    Writing,
+    Move,
     check_lr,
     check_not_negative,
     counted,
     counter,
-    factor,
     held,
-    in_pieces,
     number,
+    opened,
+    options,
     refuse_differentiable,
     zeros_like,
 )
 
 __all__ = ["Adagrad", "RMSprop"]
+
+STATE = ("square_avg", "momentum_buffer", "grad_avg")  # of RMSprop, in PyTorch's order
 
 
 class RMSprop(Optimizer):
@@ -75,41 +78,23 @@ class RMSprop(Optimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def _update(self, p: Tensor, g: Array, group: Group) -> None:
-        alpha, momentum, state = group["alpha"], group["momentum"], self.state[p]
-        if not state:
-            state["step"], state["square_avg"] = counter(), zeros_like(p)
-            if momentum > 0:
-                state["momentum_buffer"] = zeros_like(p)
-            if group["centered"]:
-                state["grad_avg"] = zeros_like(p)
-        counted(state)
-        decay, maximize, eps = group["weight_decay"], group["maximize"], group["eps"]
-        centered, lr = group["centered"], number(group["lr"])
-
-        def move(x: Array, g: Array, square: Array, *more: Array) -> None:
-            g = -g if maximize else g
-            g = g + x * decay if decay else g
-            square *= alpha
-            square += g * g * (1 - alpha)
-            size = square
-            if centered:
-                mean = more[0]
-                mean += (g - mean) * (1 - alpha)
-                size = square - mean * mean
-            size = np.sqrt(size) + eps
-            if momentum > 0:
-                buffer = more[-1]
-                buffer *= momentum
-                buffer += g / size
-                x -= buffer * lr
-            else:
-                x -= g / size * lr
-
-        names = ["square_avg"] + ["grad_avg"] * bool(centered)
-        names += ["momentum_buffer"] * (momentum > 0)
-        with Writing(p) as x:
-            in_pieces(move, x, g, *(held(state[name]) for name in names))
+    def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
+        alpha, eps, lr = (number(group[name]) for name in ("alpha", "eps", "lr"))
+        rule, names, given = "rmsprop", ["square_avg"], [alpha, 1 - alpha, eps]
+        if group["centered"]:
+            rule, names = f"{rule}_centered", [*names, "grad_avg"]
+        if group["momentum"] > 0:
+            rule, names = f"{rule}_momentum", [*names, "momentum_buffer"]
+            given.append(number(group["momentum"]))
+        numbers = (*options(group), *given, lr)
+        for p, g in found:
+            state = self.state[p]
+            if not state:
+                state["step"] = counter()
+                state.update((n, zeros_like(p)) for n in STATE if n in names)
+            counted(state)
+            arrays = [held(state[name]) for name in names]
+            yield Move(rule, (opened(p), g, *arrays), numbers)
 
 
 class Adagrad(Optimizer):
@@ -165,17 +150,9 @@ class Adagrad(Optimizer):
                 total = box(np.full_like(as_array(p), start))
                 self.state[p] = {"step": counter(), "sum": total}
 
-    def _update(self, p: Tensor, g: Array, group: Group) -> None:
-        state = self.state[p]
-        step = counted(state)
-        decay, maximize, eps = group["weight_decay"], group["maximize"], group["eps"]
-        rate = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
-
-        def move(x: Array, g: Array, total: Array) -> None:
-            g = -g if maximize else g
-            g = g + x * decay if decay else g
-            total += g * g
-            x -= g / (np.sqrt(total) + eps) * factor(rate, x)
-
-        with Writing(p) as x:
-            in_pieces(move, x, g, held(state["sum"]))
+    def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
+        before, eps, lr = options(group), number(group["eps"]), number(group["lr"])
+        for p, g in found:
+            state = self.state[p]
+            rate = lr / (1 + (counted(state) - 1) * group["lr_decay"])
+            yield Move("adagrad", (opened(p), g, held(state["sum"])), (*before, eps, rate))

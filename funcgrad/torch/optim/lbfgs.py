@@ -13,13 +13,7 @@ from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.optim.line_search import Point, strong_wolfe
 from funcgrad.torch.optim.optimizer import Closure, Optimizer, evaluated
-from funcgrad.torch.optim.updates import (
-    Array,
-    Writing,
-    as_real,
-    check_lr,
-    number,
-)
+from funcgrad.torch.optim.updates import Array, as_real, check_lr, number, opened
 
 __all__ = ["LBFGS"]
 
@@ -129,15 +123,14 @@ class Steps:
         """Add ``t * d`` to the parameters."""
         start = 0
         for p in self.params:
-            with Writing(p) as x:
-                x += t * d[start : start + x.size].reshape(x.shape)
-                start += x.size
+            x = opened(p)
+            x += t * d[start : start + x.size].reshape(x.shape)
+            start += x.size
 
     def put(self, arrays: list[Array]) -> None:
         """Set the parameters."""
         for p, array in zip(self.params, arrays, strict=True):
-            with Writing(p) as x:
-                x[...] = array
+            opened(p)[...] = array
 
     def evaluate(self) -> tuple[float, Array]:
         """The loss and its gradient."""

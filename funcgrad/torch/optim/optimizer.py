@@ -1,7 +1,7 @@
 """`Optimizer`: groups of parameters with their settings, and the state of each parameter.
 
-The steps of the optimisers are NumPy on the arrays of the parameters. Nothing is recorded; each
-counts the version of a parameter as often as PyTorch's operations do.
+The steps of the optimisers run on the arrays of the parameters (`kernels.updates`). Nothing is
+recorded; each counts the version of a parameter as often as PyTorch's operations do.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from itertools import chain
 from typing import Any
@@ -20,7 +20,7 @@ from funcgrad.torch.hooks import RemovableHandle, add_hook
 from funcgrad.torch.modes import enable_grad, no_grad
 from funcgrad.torch.nn.modules.members import typename
 from funcgrad.torch.nn.modules.module import clear_grad
-from funcgrad.torch.optim.updates import Array, as_real
+from funcgrad.torch.optim.updates import Array, Move, as_real, carry_out
 
 __all__ = ["Optimizer", "required"]
 
@@ -228,16 +228,15 @@ class Optimizer:
         """
         loss = None if closure is None else evaluated(closure)
         for group in self.param_groups:
-            for p in group["params"]:
-                g = p.grad
-                if g is not None:
-                    self._update(p, as_real(as_array(g)), group)
+            pairs = [(p, p.grad) for p in group["params"]]
+            found = [(p, as_real(as_array(g))) for p, g in pairs if g is not None]
+            carry_out(self._moves(found, group), sum(g.size for _, g in found))
         return loss
 
     step = hooked(step)
 
-    def _update(self, p: Tensor, g: Array, group: Group) -> None:
-        """Change one parameter; of complex ones the parts are taken."""
+    def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
+        """The step of each parameter with its gradient; of complex ones the parts are taken."""
         raise NotImplementedError
 
     # ------------------------------------------------------------------------------- state

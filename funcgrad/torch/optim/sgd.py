@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
-from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.optim.optimizer import Group, Optimizer
 from funcgrad.torch.optim.updates import (
     Array,
-    Writing,
+    Move,
     check_lr,
     check_not_negative,
     held,
-    in_pieces,
     number,
+    opened,
+    options,
     refuse_differentiable,
+    zeros_like,
 )
-from funcgrad.torch.staged import fresh, staged
 
 __all__ = ["SGD"]
 
@@ -85,37 +85,19 @@ class SGD(Optimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def _update(self, p: Tensor, g: Array, group: Group) -> None:
-        momentum, decay, lr = group["momentum"], group["weight_decay"], number(group["lr"])
-        maximize, nesterov, share = group["maximize"], group["nesterov"], 1 - group["dampening"]
-
-        def rising(x: Array, g: Array) -> Array:
-            g = -g if maximize else g
-            return g + x * decay if decay else g
-
-        def move(x: Array, g: Array, *buffer: Array) -> None:
-            g = rising(x, g)
-            if buffer:
-                (b,) = buffer
-                b *= momentum
-                b += g if share == 1 else g * share
-                g = g + b * momentum if nesterov else b
-            x -= g * lr
-
-        state = self.state[p] if momentum else {}
-        buffer = state.get("momentum_buffer")
-        with Writing(p) as x:
-            if momentum and buffer is None:
-                g = rising(x, g)
-                state["momentum_buffer"] = box(_copied(p, g))
-                x -= (g + g * momentum if nesterov else g) * lr
-            else:
-                in_pieces(move, x, g, *([] if buffer is None else [held(buffer)]))
-
-
-def _copied(p: Tensor, g: Array) -> Array:
-    """`g` as state of its own; parts become complex numbers again."""
-    if staged(g):
-        return fresh(g)  # type: ignore[no-any-return]
-    g = np.array(g, order="C")
-    return g.view(p.dtype.numpy)[..., 0] if p.dtype.is_complex else g.reshape(tuple(p.shape))
+    def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
+        momentum, lr, before = number(group["momentum"]), number(group["lr"]), options(group)
+        if momentum == 0:
+            for p, g in found:
+                yield Move("sgd", (opened(p), g), (*before, lr))
+            return
+        rule = "nesterov" if group["nesterov"] else "momentum"
+        numbers = (*before, momentum, 1 - number(group["dampening"]), lr)
+        first = (*before, momentum, lr) if group["nesterov"] else (*before, lr)
+        for p, g in found:
+            state = self.state[p]
+            known = state.get("momentum_buffer") is not None
+            if not known:
+                state["momentum_buffer"] = zeros_like(p)
+            arrays = (opened(p), g, held(state["momentum_buffer"]))
+            yield Move(rule, arrays, numbers) if known else Move(f"{rule}_first", arrays, first)

@@ -1,16 +1,18 @@
-"""What the updates of the optimisers are made of: arrays for writing, state, counts, settings."""
+"""What the steps of the optimisers are made of: arrays for writing, state, counts, settings."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from funcgrad.core.tracer import Tracer
 from funcgrad.errors import UnsupportedCallError
-from funcgrad.kernels import threads
+from funcgrad.kernels import updates
+from funcgrad.kernels.update_rules import OPTIONS, RULES, numbers_of, prepared
+from funcgrad.kernels.updates import Move
 from funcgrad.ops.arithmetic import cast, sqrt
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.contents import as_array
@@ -19,16 +21,17 @@ from funcgrad.torch.staged import staged
 
 __all__ = [
     "Array",
-    "Writing",
+    "Move",
     "as_real",
+    "carry_out",
     "check_lr",
     "check_not_negative",
     "counted",
     "counter",
-    "factor",
     "held",
-    "in_pieces",
     "number",
+    "opened",
+    "options",
     "refuse_differentiable",
     "root",
     "zeros_like",
@@ -40,11 +43,6 @@ Array = np.ndarray[Any, Any]
 def number(x: Any) -> float:
     """A setting that may be a tensor of one element; in a compiled step, a number without value."""
     return x if isinstance(x, Tracer) else float(x)  # type: ignore[return-value]
-
-
-def factor(number: Any, x: Array) -> Any:
-    """A number by which `x` is multiplied, in the precision of `x`, as Python's numbers are."""
-    return cast(number, x.dtype) if isinstance(number, Tracer) else number
 
 
 def as_real(x: Array) -> Array:
@@ -62,39 +60,44 @@ def as_real(x: Array) -> Array:
     return np.lib.stride_tricks.as_strided(x.real, shape, strides)
 
 
-class Writing:
-    """The array of a parameter for writing, which counts as `times` operations in place.
+def opened(p: Tensor, times: int = 1) -> Array:
+    """The array of a parameter, parts for a complex one, for `times` operations in place."""
+    array = as_array(p)
+    version = p._t.version
+    version.before_write()
+    version.count += times
+    return as_real(array)
 
-    Inside a ``with`` block a complex parameter is its parts.
+
+def options(group: dict[str, Any], shrink: Any = None) -> tuple[Any, ...]:
+    """What comes before the rule of an optimizer (see `kernels.update_rules.prepared`).
+
+    The weights decay as a part of the gradient, unless `shrink` is the factor by which they do.
     """
-
-    def __init__(self, p: Tensor, times: int = 1) -> None:
-        self.p, self.times = p, times
-
-    def __enter__(self) -> Array:
-        array = as_array(self.p)
-        version = self.p._t.version
-        version.before_write()
-        return as_real(array)
-
-    def __exit__(self, *_: object) -> None:
-        self.p._t.version.count += self.times
+    decay = number(group["weight_decay"])
+    coupled = None if decay == 0 or shrink is not None else decay
+    return (True if group["maximize"] else None, shrink, coupled)
 
 
-def in_pieces(move: Callable[..., None], *arrays: Array) -> None:
-    """Call ``move(*arrays)``, which is elementwise and writes into some of them.
-
-    Of large arrays it gets pieces that fit into the cache, so that all passes over a piece cost one
-    over memory, and several threads take them.
-    """
-    x = arrays[0]
-    if staged(x) or x.size < threads.PARALLEL or not all(
-        type(y) is np.ndarray and y.shape == x.shape and y.flags.c_contiguous for y in arrays
-    ):  # fmt: skip
-        move(*arrays)
+def carry_out(moves: Iterable[Move], size: int) -> None:
+    """Change parameters of `size` elements and their state, or trace that into a graph."""
+    if modes.stage is None:
+        updates.carry_out(moves, size)
         return
-    flat = [y.reshape(-1) for y in arrays]
-    threads.run(lambda a, b: move(*(y[a:b] for y in flat)), x.size, x.size)
+    for move in moves:
+        _trace(move)
+
+
+def _trace(move: Move) -> None:
+    """A step of a rule on memory that has no numbers."""
+    rule, kind = RULES[move.rule], move.arrays[0].dtype
+    numbers = [cast(n, kind) if isinstance(n, Tracer) else n for n in move.numbers]
+    x, g, *state = move.arrays
+    before = dict(zip(OPTIONS, numbers, strict=False))
+    given = dict(zip(numbers_of(rule), numbers[len(OPTIONS) :], strict=True))
+    changed = rule(*prepared(x, g, **before), *state, **given)
+    for memory, content in zip((x, *state), changed, strict=True):
+        memory.assign(content)
 
 
 def zeros_like(p: Tensor) -> Tensor:

@@ -1,0 +1,171 @@
+"""The steps of optimisers, each stated once, for one element.
+
+A rule takes the parameter `x`, its gradient `g`, the state and, by keyword, numbers, and returns
+the parameter and the state after the step. It is written in funcgrad operations: `write_updates`
+prints from it what runs on arrays, and a compiled step is traced through it. What is the same for
+all elements, such as the corrections of Adam, the optimisers compute once.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from funcgrad.core.types import Array
+from funcgrad.ops.arithmetic import maximum, sqrt
+
+__all__ = ["OPTIONS", "RULES", "arrays_of", "numbers_of", "prepared"]
+
+Rule = Callable[..., tuple[Array, ...]]
+OPTIONS = ("maximize", "shrink", "decay")
+
+
+def prepared(
+    x: Array, g: Array, *, maximize: Any = None, shrink: Any = None, decay: Any = None
+) -> tuple[Array, Array]:
+    """What may come before a rule: each where its number is not None.
+
+    Ascent instead of descent; a parameter that decays by itself; one whose decay is a part of its
+    gradient.
+    """
+    if maximize is not None:
+        g = -g
+    if shrink is not None:
+        x = x * shrink
+    if decay is not None:
+        g = g + x * decay
+    return x, g
+
+
+# ------------------------------------------------------------------------------------- descent
+
+
+def sgd(x: Any, g: Any, *, lr: Any) -> tuple[Any, ...]:
+    """Robbins and Monro 1951."""
+    return (x - g * lr,)
+
+
+def momentum_first(x: Any, g: Any, buffer: Any, *, lr: Any) -> tuple[Any, ...]:
+    """A first step, which finds no buffer: that is the gradient."""
+    return x - g * lr, g
+
+
+def momentum(x: Any, g: Any, buffer: Any, *, momentum: Any, share: Any, lr: Any) -> tuple[Any, ...]:
+    """Polyak 1964."""
+    buffer = buffer * momentum + g * share
+    return x - buffer * lr, buffer
+
+
+def nesterov_first(x: Any, g: Any, buffer: Any, *, momentum: Any, lr: Any) -> tuple[Any, ...]:
+    """A first step, which finds no buffer: that is the gradient."""
+    return x - (g + g * momentum) * lr, g
+
+
+def nesterov(x: Any, g: Any, buffer: Any, *, momentum: Any, share: Any, lr: Any) -> tuple[Any, ...]:
+    """Nesterov 1983, in the form of Sutskever et al. 2013."""
+    buffer = buffer * momentum + g * share
+    return x - (g + buffer * momentum) * lr, buffer
+
+
+# ---------------------------------------------------------------------------------------- Adam
+
+
+def adam(
+    x: Any, g: Any, mean: Any, square: Any, *, rest1: Any, beta2: Any, rest2: Any, root: Any,
+    eps: Any, rate: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    """Kingma and Ba 2015; `root` and `rate` hold the corrections for the zeros at the start."""
+    mean = mean + (g - mean) * rest1
+    square = square * beta2 + g * rest2 * g
+    return x - mean / (sqrt(square) / root + eps) * rate, mean, square
+
+
+def amsgrad(
+    x: Any, g: Any, mean: Any, square: Any, most: Any, *, rest1: Any, beta2: Any, rest2: Any,
+    root: Any, eps: Any, rate: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    """Reddi et al. 2018: `adam` with the largest second mean so far."""
+    mean = mean + (g - mean) * rest1
+    square = square * beta2 + g * rest2 * g
+    most = maximum(most, square)
+    return x - mean / (sqrt(most) / root + eps) * rate, mean, square, most
+
+
+# ------------------------------------------------------------------------------------ adaptive
+
+
+def adagrad(x: Any, g: Any, total: Any, *, eps: Any, rate: Any) -> tuple[Any, ...]:
+    """Duchi et al. 2011."""
+    total = total + g * g
+    return x - g / (sqrt(total) + eps) * rate, total
+
+
+def _mean_square(square: Any, g: Any, alpha: Any, rest: Any) -> Any:
+    return square * alpha + g * g * rest
+
+
+def _variance(square: Any, mean: Any, g: Any, rest: Any) -> tuple[Any, Any]:
+    mean = mean + (g - mean) * rest
+    return square - mean * mean, mean
+
+
+def rmsprop(
+    x: Any, g: Any, square: Any, *, alpha: Any, rest: Any, eps: Any, lr: Any
+) -> tuple[Any, ...]:
+    """Hinton 2012."""
+    square = _mean_square(square, g, alpha, rest)
+    return x - g / (sqrt(square) + eps) * lr, square
+
+
+def rmsprop_centered(
+    x: Any, g: Any, square: Any, mean: Any, *, alpha: Any, rest: Any, eps: Any, lr: Any
+) -> tuple[Any, ...]:
+    """Graves 2013: the variance takes the place of the mean square."""
+    square = _mean_square(square, g, alpha, rest)
+    variance, mean = _variance(square, mean, g, rest)
+    return x - g / (sqrt(variance) + eps) * lr, square, mean
+
+
+def rmsprop_momentum(
+    x: Any, g: Any, square: Any, buffer: Any, *, alpha: Any, rest: Any, eps: Any, momentum: Any,
+    lr: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    """`rmsprop` with a buffer of the steps."""
+    square = _mean_square(square, g, alpha, rest)
+    buffer = buffer * momentum + g / (sqrt(square) + eps)
+    return x - buffer * lr, square, buffer
+
+
+def rmsprop_centered_momentum(
+    x: Any, g: Any, square: Any, mean: Any, buffer: Any, *, alpha: Any, rest: Any, eps: Any,
+    momentum: Any, lr: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    """`rmsprop_centered` with a buffer of the steps."""
+    square = _mean_square(square, g, alpha, rest)
+    variance, mean = _variance(square, mean, g, rest)
+    buffer = buffer * momentum + g / (sqrt(variance) + eps)
+    return x - buffer * lr, square, mean, buffer
+
+
+RULES: dict[str, Rule] = {
+    rule.__name__: rule
+    for rule in (
+        *(sgd, momentum_first, momentum, nesterov_first, nesterov, adam, amsgrad, adagrad),
+        *(rmsprop, rmsprop_centered, rmsprop_momentum, rmsprop_centered_momentum),
+    )
+}
+
+
+def _named(rule: Rule, kind: Any) -> list[str]:
+    return [n for n, p in inspect.signature(rule).parameters.items() if p.kind is kind]
+
+
+def arrays_of(rule: Rule) -> list[str]:
+    """The names of the arrays: the parameter, its gradient, the state."""
+    return _named(rule, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def numbers_of(rule: Rule) -> list[str]:
+    """The names of the numbers."""
+    return _named(rule, inspect.Parameter.KEYWORD_ONLY)
