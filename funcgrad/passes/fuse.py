@@ -95,7 +95,7 @@ class _Fusion(Joins):
         for a in e.inputs:
             self.escape(a)
         for v in e.outputs:
-            self.unit[v] = number
+            self.hold(v, number)
             self.plan.views[v] = whole(v)
 
     # ------------------------------------------------------------------------------ views
@@ -117,7 +117,8 @@ class _Fusion(Joins):
                     for k, n in zip(kept, v.type.shape, strict=True)
                 )
                 plan.same[v] = plan.same.get(x, x)
-                self.region[v], self.unit[v] = self.region[x], self.unit[x]
+                self.region[v] = self.region[x]
+                self.hold(v, self.unit[x])
                 self.reduced[v] = self.reduced[x]
                 if x in self.region[x].late:
                     self.region[x].late.add(v)
@@ -129,7 +130,7 @@ class _Fusion(Joins):
         self.escape(x)
         plan.views[v] = view
         if x in self.unit:
-            self.unit[v] = self.unit[x]
+            self.hold(v, self.unit[x])
         return self.define(e)
 
     # ------------------------------------------------------------------------- reductions

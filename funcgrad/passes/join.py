@@ -141,7 +141,7 @@ class Joins(Known):
         inner: frozenset[Axis] | None,
         reductions: list[Reduction],
     ) -> Region:
-        target, *others = sorted(regions, key=lambda r: r.number)
+        target, *others = sorted(regions, key=lambda r: self.units.age[r.number])
         for r in others:
             for e in r.equations:
                 target.equations.append(e)
@@ -150,13 +150,10 @@ class Joins(Known):
             for a, labels in r.reads.items():
                 target.reads.setdefault(a, labels)
             self.units.merge(target.number, r.number)
-            for v, owner in self.region.items():
-                if owner is r:
-                    self.region[v], self.unit[v] = target, target.number
-            for v, number in self.unit.items():
-                if number == r.number:
-                    self.unit[v] = target.number
-        self.units.settle(target.number)
+            for v in self.held.pop(r.number):
+                self.hold(v, target.number)
+                if v in self.region:
+                    self.region[v] = target
         target.axes, target.inner, target.reductions = axes, inner, reductions
         return target
 
@@ -167,4 +164,4 @@ class Joins(Known):
         self.plan.labels[v], self.plan.views[v] = (), whole(v)
         self.plan.escaping.add(v)
         region.equations.append(e)
-        self.unit[v] = region.number
+        self.hold(v, region.number)

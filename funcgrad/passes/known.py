@@ -21,6 +21,7 @@ class Known:
         self.plan = Plan(graph)
         self.units = Units()
         self.unit: dict[Var, int] = {}  # the unit that computes or holds a value
+        self.held: dict[int, list[Var]] = {}  # the values of each unit
         self.region: dict[Var, Region] = {}  # of values that are computed in a region
         self.reduced: dict[Var, frozenset[Var]] = {}  # inner reductions a value depends on
         self.definition: dict[Var, Equation] = {}
@@ -29,10 +30,16 @@ class Known:
         for v in e.outputs:
             self.definition[v] = e
 
+    def hold(self, v: Var, number: int) -> None:
+        """Say which unit computes or holds a value."""
+        self.unit[v] = number
+        self.held.setdefault(number, []).append(v)
+
     def place(self, e: Equation, region: Region) -> None:
         region.equations.append(e)
         for v in e.outputs:
-            self.region[v], self.unit[v] = region, region.number
+            self.region[v] = region
+            self.hold(v, region.number)
         self.define(e)
 
     def note(self, e: Equation, why: str) -> None:

@@ -46,19 +46,25 @@ class Module(NamedTuple):
 
 
 def print_module(kernels: Sequence[Kernel], target: VectorTarget) -> Module:
-    body_texts: list[str] = []
+    functions: dict[str, str] = {}  # their texts without and with names
+    aliases: list[str] = []  # a loop in Python makes the same kernel many times
     declarations: dict[str, None] = {}
     definitions: dict[str, str] = {}
     externals: dict[str, External] = {}
     for k in kernels:
         attributes = f"{ATTRIBUTES}{PLAIN}" if is_plain(k) else ATTRIBUTES
         text, body = print_kernel(k, target, attributes)
-        body_texts.append(text)
+        _, _, nameless = text.partition("(")
+        if nameless in functions:
+            known = functions[nameless].partition("(")[0].removeprefix("define void ")
+            aliases.append(f"@{k.name} = alias void (ptr, i64, i64), ptr {known}")
+            continue
+        functions[nameless] = text
         declarations.update(body.declarations)
         definitions.update(body.definitions)
         externals.update(body.externals)
     declarations.update(dict.fromkeys(x.declaration for x in externals.values()))
-    lines = [*definitions.values(), *body_texts, *declarations]
+    lines = [*definitions.values(), *functions.values(), *aliases, *declarations]
     return Module("\n".join(lines) + "\n", externals, foreign_of(kernels))
 
 

@@ -109,7 +109,7 @@ class Entry:
     def _extend(self, program: Program) -> None:
         try:
             self._chain.add(program)
-        except CompilerError:  # more kernels than a native call has room for
+        except CompilerError:  # more arguments than a native call has room for
             self._chain = python.Chain(self._watches)
             for each in self._programs:
                 self._chain.add(each)

@@ -75,7 +75,7 @@ allocate:
   br i1 %allocated, label %run, label %finish
 run:
   %words.offset = get i64 plan.at_words %plan
-  %words = getelementptr i8, ptr %frame, i64 %words.offset
+  %words = getelementptr i8, ptr %scratch, i64 %words.offset
   call void @fill(ptr %plan, ptr %frame, ptr %bases, ptr %words)
   %status = call i32 @kernels(ptr %plan, ptr %words)
   %ran = icmp eq i32 %status, 0

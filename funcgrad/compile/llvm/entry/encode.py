@@ -37,7 +37,7 @@ from funcgrad.errors import CompilerError
 
 __all__ = ["encode"]
 
-_SMALL = 8192  # bytes of a workspace that lies on the stack
+_SMALL = 8192  # bytes of a workspace, with the arguments of the kernels, that lies on the stack
 _LARGEST_FRAME = 64 * 1024
 
 
@@ -73,8 +73,9 @@ class _Encoder(Memory):
         builds: list[int | Table] = []
         self.build(program.result_tree, builds, 0)
         leaves, buffers = len(program.leaves), len(program.buffers)
-        heap = program.workspace if program.workspace > _SMALL else 0
-        slot, heap = _size_class(heap) if heap else (0, 0)
+        at_words = program.workspace + -program.workspace % 8
+        scratch = at_words + 8 * len(words)
+        slot, heap = _size_class(scratch) if scratch > _SMALL else (0, 0)
         frame = _Frame()
         frame.add(self.objects + buffers)
         fields = {
@@ -99,13 +100,13 @@ class _Encoder(Memory):
             "at_bases": frame.add(leaves + buffers + 2),
             "at_slots": frame.add(leaves),
             "at_flag": frame.add(1),
-            "at_words": frame.add(len(words)),
+            "at_words": at_words,
             "at_stack": frame.add(self.stack),
             "at_scratch": frame.align(),
-            "frame": frame.bytes + (0 if heap else program.workspace),
+            "frame": frame.bytes + (0 if heap else scratch),
         }
         if frame.bytes > _LARGEST_FRAME:
-            raise CompilerError(f"the arguments of the kernels take {frame.bytes} bytes")
+            raise CompilerError(f"the arguments and results of a call take {frame.bytes} bytes")
         for k, name in enumerate(RECORDS["plan"]):
             self.memory[k] = fields[name]
         return self.written()

@@ -27,7 +27,8 @@ __all__ = [
 ]
 
 RECORDS = {
-    # Sizes of the tables and where they are; `at_` are offsets in the frame, which is on the stack.
+    # Sizes of the tables and where they are; `at_` are offsets in the frame, which is on the stack,
+    # but for the words of the kernels, which lie behind the workspace.
     "plan": (
         "next", "arguments", "positional", "names", "name", "frame",
         "unpacks", "unpack", "leaves", "leaf", "aparts", "apart", "buffers", "buffer",
