@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from funcgrad.graph.ir import Graph
 from funcgrad.passes.common import common_subexpressions
+from funcgrad.passes.components import components
 from funcgrad.passes.constants import constants
 from funcgrad.passes.dead_code import dead_code
 from funcgrad.passes.expand import expand
@@ -23,6 +24,7 @@ PASSES: tuple[Callable[[Graph], Graph], ...] = (
     expand,
     slices,
     products,
+    components,
     constants,
     simplify,
     one_hot,

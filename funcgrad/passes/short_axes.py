@@ -7,13 +7,15 @@ operations before and after are done for each component, and what is needed as a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.ops.index import GETITEM
 from funcgrad.ops.shape import BROADCAST, CONCATENATE, RESHAPE
 from funcgrad.passes.rewrite import Rewriter
 
-__all__ = ["is_aligned", "short_axes"]
+__all__ = ["fold", "is_aligned", "is_plain_reduction", "short_axes"]
 
 SHORT = range(2, 5)
 WORTHWHILE = 256  # elements for each component
@@ -53,13 +55,13 @@ class _Marks:
             self.seed(e)
 
     def seed(self, e: Equation) -> None:
-        if e.prim.name not in PAIR or len(e.inputs) != 1 or not isinstance(e.inputs[0], Var):
+        x = e.inputs[0] if e.inputs else None
+        if e.prim.name not in PAIR or not isinstance(x, Var):
             return
-        x = e.inputs[0]
         shape, axes = x.type.shape, e.params["axes"]
         short = [a for a in axes if shape[a] in SHORT]
         made = self.made.get(x)
-        if len(short) != 1 or made is None or not is_aligned(made) or not _simple(e):
+        if len(short) != 1 or made is None or not is_aligned(made) or not is_plain_reduction(e):
             return
         if x.type.size >= WORTHWHILE * shape[short[0]]:
             self.spread(x, short[0])
@@ -86,20 +88,30 @@ class _Marks:
         """The axis of the result of a use, if it has it and can be written out as well."""
         if is_aligned(e):
             return e.outputs[0].type.ndim - v.type.ndim + axis
-        if e.prim.name in PAIR and len(e.inputs) == 1 and _simple(e):
+        if is_plain_reduction(e):
             return _left(e, axis)
         return None
 
 
-def _simple(e: Equation) -> bool:
-    p = e.params
-    return (
-        p.get("dtype") is None
-        and p.get("initial") is None
-        and (
-            e.inputs[0].type.dtype == e.outputs[0].type.dtype and e.inputs[0].type.dtype.kind == "f"
-        )
-    )
+def is_plain_reduction(e: Equation) -> bool:
+    """Whether an equation reduces floats, all of them and to their own dtype."""
+    if e.prim.name not in PAIR or len(e.inputs) != 1:
+        return False
+    x, out, p = e.inputs[0].type, e.outputs[0].type, e.params
+    same = x.dtype == out.dtype and x.dtype.kind == "f"
+    return same and p.get("dtype") is None and p.get("initial") is None
+
+
+def fold(r: Rewriter, e: Equation, parts: Sequence[Atom]) -> Atom:
+    """Values that a reduction makes one, as it does: one after the other."""
+    pair = PRIMITIVES[PAIR[e.prim.name]]
+    total = parts[0]
+    if e.prim.name == "sum":  # which starts from 0: that of -0 is 0
+        zero = r.literal(e.outputs[0].type.dtype.type(0))
+        (total,) = r.append(pair, (total, zero))
+    for part in parts[1:]:
+        (total,) = r.append(pair, (total, part))
+    return total
 
 
 def _left(e: Equation, axis: int) -> int | None:
@@ -114,7 +126,7 @@ def _carries(e: Equation, axis: int) -> bool:
     """Whether the components of a reduction or a broadcast are made of those of the operand."""
     if e.prim.name == "broadcast":
         return _own(e.inputs[0], axis, e.outputs[0].type.ndim) is None
-    return e.prim.name in PAIR and len(e.inputs) == 1 and _simple(e)
+    return is_plain_reduction(e)
 
 
 class _Split:
@@ -140,7 +152,7 @@ class _Split:
         axis = self.marks.get(v)
         if e.prim is GETITEM and self.pick(e):
             return True
-        if e.prim.name in PAIR and len(e.inputs) == 1 and _simple(e):
+        if is_plain_reduction(e):
             (x,) = e.inputs
             if isinstance(x, Var) and x in self.parts:
                 self.reduce(e, x, self.marks[x])
@@ -206,13 +218,7 @@ class _Split:
             self.parts[v] = made
             self.marks[v] = axis if keep else axis - sum(a < axis for a in axes)
             return
-        pair = PRIMITIVES[PAIR[e.prim.name]]
-        total = made[0]
-        if e.prim.name == "sum":  # which starts from 0: that of -0 is 0
-            zero = self.r.literal(v.type.dtype.type(0))
-            (total,) = self.r.append(pair, (total, zero))
-        for c in made[1:]:
-            (total,) = self.r.append(pair, (total, c))
+        total = fold(self.r, e, made)
         if total.type.shape != v.type.shape:
             (total,) = self.r.append(RESHAPE, (total,), {"shape": v.type.shape})
         self.r.known[v] = total
