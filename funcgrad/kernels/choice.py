@@ -31,7 +31,7 @@ READ = 0.01  # seconds for one that lies on disk
 class Entry:
     """One kernel for one combination of types, and what is known of its use."""
 
-    __slots__ = ("calls", "failed", "function", "name", "on_disk", "seconds", "types")
+    __slots__ = ("calls", "codes", "failed", "function", "name", "on_disk", "seconds", "types")
 
     def __init__(self, name: str, types: str) -> None:
         self.name, self.types = name, types
@@ -40,6 +40,7 @@ class Entry:
         self.failed = False
         self.calls = 0
         self.seconds = 0.0  # that NumPy has spent
+        self.codes: dict[Any, Any] = {}  # how threads call it: see `native`
 
     def taken(self, size: int) -> bool:
         """Whether the kernel is to be used for arrays of `size` elements; loads it if so."""

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.config import config
 from funcgrad.core.algebra import algebra
 from funcgrad.core.types import Array
-from funcgrad.kernels import memory, threads
+from funcgrad.kernels import memory, pieces
 from funcgrad.kernels.choice import Entry, entry_of
 from funcgrad.kernels.operands import Arranged, arrange
+from funcgrad.kernels.pieces import LENGTH, Cut
 
 __all__ = ["FLOATS", "NAMES", "execute", "pull"]
 
@@ -114,22 +114,14 @@ def _run(
 
 def execute(entry: Entry, rows: int, columns: int, arguments: list[Any], adds_up: bool) -> bool:
     """Run the kernel: in several threads where its pieces do not add into the same elements."""
-    function = entry.function
-    single = rows * columns < threads.PARALLEL or config.threads == 1
-    if single or adds_up or not entry.calls or function is None:
+    if adds_up:
         return entry.run(rows, columns, *arguments)
-    entry.calls += 1
     along = 1 if rows == 1 else 0
-    cut = [type(x) is ndarray and x.ndim in (2, 3 - along) for x in arguments]
-
-    def work(first: int, last: int) -> None:
-        piece = (slice(None), slice(first, last)) if along else slice(first, last)
-        parts = [x[piece] if c else x for x, c in zip(arguments, cut, strict=True)]
-        extents = (1, last - first) if along else (last - first, columns)
-        function(*extents, *parts)
-
-    threads.run(work, columns if along else rows, rows * columns)
-    return True
+    parts = [
+        Cut(x, along) if type(x) is ndarray and x.ndim in (2, 3 - along) else x for x in arguments
+    ]
+    extents = (1, LENGTH) if along else (LENGTH, columns)
+    return pieces.run(entry, [*extents, *parts], columns if along else rows, rows * columns)
 
 
 def _fitted(c: Any, shape: Any, whole: tuple[int, ...], kind: Any) -> Any:

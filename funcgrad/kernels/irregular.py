@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.config import config
-from funcgrad.kernels import memory, threads
+from funcgrad.kernels import memory, pieces
 from funcgrad.kernels.choice import FEWEST, Entry, entry_of
+from funcgrad.kernels.pieces import FIRST, LAST, Cut
 from funcgrad.ops.cumulative import CUMSUM, RECURRENCE
 from funcgrad.ops.index import SCATTER_ADD
 from funcgrad.ops.sort import ARGSORT, PERMUTE
@@ -78,17 +78,9 @@ def _run(entry: Entry, lines: Sequence[ndarray], rest: tuple[Any, ...] = ()) -> 
     """Call a kernel on lines, in several threads if that pays; False if it cannot be."""
     outer, count, inner = lines[0].shape
     size = outer * count * inner
-    function = entry.function
-    single = size < threads.PARALLEL or config.threads == 1 or not entry.calls
-    if single or function is None or max(outer, inner) == 1:
-        return entry.run(*lines, *rest, 0, inner)
-    entry.calls += 1
     if outer > 1:
-        work = lambda a, b: function(*(x[a:b] for x in lines), *rest, 0, inner)
-        threads.run(work, outer, size)
-    else:
-        threads.run(lambda a, b: function(*lines, *rest, a, b), inner, size)
-    return True
+        return pieces.run(entry, [*(Cut(x, 0) for x in lines), *rest, 0, inner], outer, size)
+    return pieces.run(entry, [*lines, *rest, FIRST, LAST], inner, size)
 
 
 def _cumsum(entry: Entry, x: Any, axis: int, dtype: Any) -> Any:
@@ -136,16 +128,10 @@ def _scatter_add(entry: Entry, g: Any, *indices: Any, shape: tuple[int, ...]) ->
     out = np.zeros(shape, g.dtype)
     rows = out.reshape(math.prod(extents), columns)
     given = _lines(g.reshape(at.size, columns), 0).reshape(at.size, columns)
-    arguments = (rows, given, at)
-    function = entry.function
-    single = g.size < threads.PARALLEL or config.threads == 1 or not entry.calls
-    if single or function is None or columns < 2 * LINE:
-        return out if entry.run(*arguments, 0, columns) else None
-    entry.calls += 1
+    blocks = -(-columns // LINE)
     # threads share columns, never rows: each sum is made by one of them, in order
-    threads.run(lambda a, b: function(*arguments, a * LINE, min(b * LINE, columns)),
-                -(-columns // LINE), g.size)  # fmt: skip
-    return out
+    arguments = [rows, given, at, FIRST, LAST, LINE]
+    return out if pieces.run(entry, arguments, blocks, g.size) else None
 
 
 LINE = 16  # columns, of which two threads write no part of the same cache line

@@ -13,11 +13,12 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def scatter_add(out: Any, g: Any, at: Any, first: int, last: int) -> None:
-    """``out[at[m], b] += g[m, b]`` in the order of m, for the columns `first` to `last`."""
+def scatter_add(out: Any, g: Any, at: Any, first: int, last: int, block: int) -> None:
+    """``out[at[m], b] += g[m, b]`` in the order of m, for columns in blocks `first` to `last`."""
+    stop = min(last * block, g.shape[1])
     for m in range(at.size):
         row = at[m]
-        for b in range(first, last):
+        for b in range(first * block, stop):
             out[row, b] += g[m, b]
 
 

@@ -15,9 +15,10 @@ import numpy as np
 
 from funcgrad.config import config
 from funcgrad.core.types import Array
-from funcgrad.kernels import memory, threads
+from funcgrad.kernels import memory, pieces
 from funcgrad.kernels.choice import FEWEST, Entry, entry_of
 from funcgrad.kernels.layout import dense, layout_of
+from funcgrad.kernels.pieces import FIRST, LAST
 
 __all__ = ["NAMES", "pull"]
 
@@ -139,14 +140,11 @@ def _letters(dtype: np.dtype[Any], arguments: Sequence[Any]) -> str:
 
 
 def _run(entry: Entry, node: Any, work: Work) -> list[Any] | None:
-    arguments, out, groups = work.arguments, work.out, work.groups
-    function, size = entry.function, node.fix[0].size
-    ranges = node.prim.name != "layer_norm"  # whose groups add into the same elements
-    alone = size < threads.PARALLEL or groups == 1 or config.threads == 1
-    if alone or not entry.calls or function is None or not ranges:
-        if not entry.run(*((0, groups) if ranges else ()), *arguments):
-            return None
+    arguments, out = work.arguments, work.out
+    if node.prim.name == "layer_norm":  # whose groups add into the same elements
+        done = entry.run(*arguments)
     else:
-        entry.calls += 1
-        threads.run(lambda a, b: function(a, b, *arguments), groups, size)
+        done = pieces.run(entry, [FIRST, LAST, *arguments], work.groups, node.fix[0].size)
+    if not done:
+        return None
     return [c if p is not None else None for c, p in zip(out, node.parents, strict=True)]

@@ -3,7 +3,8 @@
 A range is cut into pieces of a fixed size, which the caller and the helpers take one after the
 other, so a core that something else keeps busy delays nothing but the piece it has. Helpers sleep
 in between, see NumPy's error state of the caller, and hand their exceptions to it. A child of fork
-makes its own. (The compiler's pool takes native kernels only.) It imports config.
+makes its own. What is native code altogether runs in the compiler's threads (see `native`). It
+imports config.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from queue import SimpleQueue
 
 from funcgrad.config import config
 
-__all__ = ["PARALLEL", "run"]
+__all__ = ["PARALLEL", "grain", "run"]
 
 PARALLEL = 1 << 18  # elements: with fewer the second thread comes too late
 PIECE = 1 << 16  # elements; a multiple of every vector, so that each lies in the same one as before
@@ -102,16 +103,22 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+def grain(count: int, size: int) -> int:
+    """How much of 0 … `count` is a piece, where `size` elements are behind it.
+
+    It depends on nothing else, so results do not depend on the number of threads.
+    """
+    return max(1, PIECE * count // max(size, 1))
+
+
 def run(work: Work, count: int, size: int) -> None:
     """Call `work(first, last)` in all threads for ranges that together are 0 … `count`.
 
-    `size` is the number of elements behind the range. Which ranges there are depends on nothing
-    else, so results do not depend on the number of threads.
+    `size` is the number of elements behind the range.
     """
-    grain = max(1, PIECE * count // max(size, 1))
-    pieces = -(-count // grain)
-    wanted = min(config.threads, pieces) - 1
-    job = Job(work, count, grain, max(wanted, 0))
+    each = grain(count, size)
+    wanted = min(config.threads, -(-count // each)) - 1
+    job = Job(work, count, each, max(wanted, 0))
     if wanted > 0:
         helpers.call(job, wanted)
     try:

@@ -136,8 +136,8 @@ def executed():
 
 
 def test_the_bits_do_not_depend_on_the_threads(monkeypatch):
-    monkeypatch.setattr(rows.threads, "PARALLEL", 1)
-    monkeypatch.setattr(rows.threads, "PIECE", 512)
+    monkeypatch.setattr("funcgrad.kernels.threads.PARALLEL", 1)
+    monkeypatch.setattr("funcgrad.kernels.threads.PIECE", 512)
     x = np.random.default_rng(0).normal(size=(60, 70)).astype(np.float32)
     for name in PARAMS:
         for axes in ((0,), (1,)):
