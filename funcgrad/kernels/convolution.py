@@ -1,9 +1,9 @@
 """Convolutions with much work: by kernels that copy nothing for the elements of a window.
 
-The three contractions are those of `ops.convolution`, and these kernels stand in front of their
-values. Between the places of a window lie numbers that count for nothing because they meet zeros;
-where one of them is infinite or NaN, what comes out shows it, and NumPy does the work again. It
-imports NumPy, not Numba.
+They stand in front of the three contractions of `ops.convolution` that derivatives take; what a
+program asks for itself is NumPy's, the same bits before and after a kernel is there. Between the
+places of a window lie numbers that count for nothing because they meet zeros; where one of them is
+infinite or NaN, what comes out shows it, and NumPy does the work again. Numba is not imported here.
 """
 
 from __future__ import annotations
@@ -16,10 +16,18 @@ from typing import Any
 import numpy as np
 
 from funcgrad.config import config
-from funcgrad.kernels import memory, threads
+from funcgrad.kernels import memory, pieces, threads
 from funcgrad.kernels.choice import entry_of
+from funcgrad.kernels.layout import dense
+from funcgrad.kernels.pieces import FIRST, LAST
 from funcgrad.kernels.planes import Planes, planes_of
-from funcgrad.ops.convolution import CONVOLUTION, CONVOLUTION_FILTER, CONVOLUTION_INPUT, Window
+from funcgrad.ops.convolution import (
+    CONVOLUTION,
+    CONVOLUTION_FILTER,
+    CONVOLUTION_INPUT,
+    CONVOLUTION_RESULT,
+    Window,
+)
 
 __all__ = ["filters", "images", "install", "results"]
 
@@ -57,6 +65,17 @@ def _first(name: str, contraction: Callable[..., Any], checked: bool) -> Callabl
     return kernel
 
 
+def _shared(impl: Callable[..., Any], x: Any, w: Any, window: Window, groups: int) -> Any:
+    """The convolution of NumPy, of which threads take images."""
+    size = _products("", x, w, window, groups) // PER_ELEMENT
+    if size < threads.PARALLEL or config.threads == 1 or len(x) < 2:
+        return impl(x, w, window=window, groups=groups)
+    out = memory.empty((len(x), len(w), *window.places), x.dtype)
+    work = lambda a, b: impl(x[a:b], w, window=window, groups=groups, out=out[a:b])
+    threads.run(work, len(x), size)
+    return out
+
+
 def _finite(x: ndarray) -> bool:
     return bool(np.isfinite(np.add.reduce(x, None)))
 
@@ -82,7 +101,7 @@ def results(x: ndarray, w: ndarray, planes: Planes, groups: int) -> ndarray | No
     step = channels * planes.phases * planes.plane
     if not _gather(rows, factors, planes.split(x), planes.places(channels), step):
         return None
-    return np.ascontiguousarray(planes.results(rows))
+    return dense(planes.results(rows))
 
 
 def images(y: ndarray, w: ndarray, planes: Planes, groups: int) -> ndarray | None:
@@ -101,7 +120,7 @@ def images(y: ndarray, w: ndarray, planes: Planes, groups: int) -> ndarray | Non
         factors = np.array(factors, order="C").reshape(groups, channels, -1)
         if not _gather(out[phase], factors, given.reshape(len(y), -1), at, count * size):
             return None
-    return np.ascontiguousarray(planes.joined(out))
+    return dense(planes.joined(out))
 
 
 def filters(x: ndarray, y: ndarray, planes: Planes, groups: int) -> ndarray | None:
@@ -133,17 +152,12 @@ def _gather(y: ndarray, w: ndarray, x: ndarray, at: ndarray, step: int) -> bool:
 def _run(name: str, arguments: tuple[Any, ...], count: int, products: int) -> bool:
     """Call a kernel for 0 … `count`, in several threads if that pays; False if it cannot be."""
     entry = entry_of(name, arguments[0].dtype.char)
-    size = products // PER_ELEMENT
-    function = entry.function
-    if size < threads.PARALLEL or config.threads == 1 or not entry.calls or function is None:
-        return entry.run(*arguments, 0, count)
-    entry.calls += 1
-    threads.run(lambda first, last: function(*arguments, first, last), count, size)
-    return True
+    return pieces.run(entry, [*arguments, FIRST, LAST], count, products // PER_ELEMENT)
 
 
 def install() -> None:
-    """Put the kernels in front of the values of the three contractions."""
-    CONVOLUTION.take_kernel(_first(GATHER, results, checked=False))
+    """Put the kernels in front of the values of the contractions."""
+    CONVOLUTION.take_kernel(_shared)
+    CONVOLUTION_RESULT.take_kernel(_first(GATHER, results, checked=False))
     CONVOLUTION_INPUT.take_kernel(_first(GATHER, images, checked=True))
     CONVOLUTION_FILTER.take_kernel(_first(CORRELATE, filters, checked=True))

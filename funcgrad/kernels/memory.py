@@ -22,7 +22,7 @@ import numpy as np
 from funcgrad.config import config
 from funcgrad.core.algebra import algebra
 
-__all__ = ["SMALLEST", "clear", "empty", "held"]
+__all__ = ["SMALLEST", "clear", "empty", "held", "zeros"]
 
 ndarray = np.ndarray
 SMALLEST = 1 << 16  # bytes; the C library keeps what is smaller
@@ -97,6 +97,13 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any], order: Any = "C") -> nda
 
 
 algebra.empty = empty
+
+
+def zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> ndarray[Any, Any]:
+    """An array of zeros."""
+    out = empty(shape, dtype)
+    out.fill(0)
+    return out
 
 
 def _shrink(total: int, limit: int) -> int:

@@ -3,7 +3,7 @@
 The filled array is split by the phases of the stride, each a plane of its own; in a plane, moving
 the window by one stride is moving by one element. So what an element of the window meets, for all
 places of the window at once, is the plane from some place on; between the rows of places lie places
-that mean nothing. It imports NumPy alone.
+that mean nothing. It imports NumPy and the pool of memory.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad.kernels import memory
 from funcgrad.ops.convolution import Window
 
 __all__ = ["Planes", "planes_of"]
@@ -54,7 +55,7 @@ class Planes(NamedTuple):
         n, c = x.shape[:2]
         width = c * self.phases * self.plane
         space = _rounded(self.length, x) - self.length + _rounded(1, x) + self.reach
-        out = np.zeros((n, width + space), x.dtype)
+        out = memory.zeros((n, width + space), x.dtype)
         body: Any = out[:, :width].reshape(n, c, *self.window.stride, *self.grid)
         lead = (slice(None),) * 2
         for phase in itertools.product(*map(range, self.window.stride)):
@@ -95,7 +96,7 @@ class Planes(NamedTuple):
     def rows(self, y: ndarray, front: int = 0, back: int = 0) -> ndarray:
         """Results (n, o, …) as (n, o, front + at least length + back), 0 between the places."""
         n, o = y.shape[:2]
-        out = np.zeros((n, o, front + _rounded(self.length + back, y)), y.dtype)
+        out = memory.zeros((n, o, front + _rounded(self.length + back, y)), y.dtype)
         grid: Any = out[..., front : front + self.length]
         grid = grid.reshape(n, o, self.window.places[0], *self.grid[1:])
         grid[(..., *(slice(k) for k in self.window.places))] = y

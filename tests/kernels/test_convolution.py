@@ -10,9 +10,9 @@ import funcgrad.torch as torch
 from funcgrad.kernels import convolution as kernels
 from funcgrad.kernels.choice import entries
 from funcgrad.ops.convolution import (
-    CONVOLUTION,
     CONVOLUTION_FILTER,
     CONVOLUTION_INPUT,
+    CONVOLUTION_RESULT,
     Window,
     convolution,
 )
@@ -77,7 +77,7 @@ def test_every_window(axes, extents, dtype, layout):
     w = made((groups * filters, channels, *kernel))
     y = made((images, groups * filters, *window.places))
     before = calls()
-    check(CONVOLUTION, x, w, window, groups)
+    check(CONVOLUTION_RESULT, x, w, window, groups)
     check(CONVOLUTION_INPUT, y, w, window, groups)
     check(CONVOLUTION_FILTER, x, y, window, groups)
     assert calls() >= before + 3
@@ -89,7 +89,7 @@ def test_what_is_not_finite_stays_where_it_counts(special, place):
     window = Window((6, 6), (3, 3), (1, 1), ((1, 1), (1, 1)), (1, 1))
     rng = np.random.default_rng(0)
     x, w, y = (rng.normal(size=s) for s in ((1, 1, 6, 6), (2, 1, 3, 3), (1, 2, 6, 6)))
-    for prim, operands in ((CONVOLUTION, (x, w)), (CONVOLUTION_INPUT, (y, w)),
+    for prim, operands in ((CONVOLUTION_RESULT, (x, w)), (CONVOLUTION_INPUT, (y, w)),
                            (CONVOLUTION_FILTER, (x, y))):  # fmt: skip
         for k in range(2):
             changed = [a.copy() for a in operands]
@@ -102,9 +102,12 @@ def test_empty_operands_and_other_dtypes_stay_with_numpy():
     before = calls()
     for images, dtype in ((0, float), (1, complex), (1, int), (1, np.float16)):
         x, w = np.ones((images, 1, 4, 4), dtype), np.ones((1, 1, 2, 2), dtype)
-        assert CONVOLUTION.impl(x, w, window=window, groups=1).dtype == dtype
+        assert CONVOLUTION_RESULT.impl(x, w, window=window, groups=1).dtype == dtype
     cut = window._replace(padding=((0, -1), (0, 0)))
-    assert CONVOLUTION.impl(np.ones((1, 1, 4, 4)), w.astype(float), window=cut, groups=1).size == 6
+    assert (
+        CONVOLUTION_RESULT.impl(np.ones((1, 1, 4, 4)), w.astype(float), window=cut, groups=1).size
+        == 6
+    )
     assert calls() == before
 
 
@@ -117,7 +120,7 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch):
     found = []
     for threads in (1, 2, 5):
         monkeypatch.setattr(fg.config, "threads", threads)
-        found.append(fg.grad(f, (0, 1))(x, w))
+        found.append((*fg.grad(f, (0, 1))(x, w), convolution(x, w, window)))
     for other in found[1:]:
         for one, two in zip(found[0], other, strict=True):
             np.testing.assert_array_equal(one, two)
@@ -128,5 +131,20 @@ def test_gradients_take_the_kernels_by_default():
     x = torch.randn(4, 4, 16, 16, dtype=torch.float64).requires_grad_()
     before = calls()
     layer(x).pow(2).sum().backward()
-    assert calls() == before + 3
+    assert calls() == before + 2
     assert "convolution_correlate (d): numba" in fg.kernels.explain()
+
+
+@pytest.mark.parametrize("layer", ["Conv2d", "ConvTranspose2d"])
+def test_values_are_the_same_bits_with_and_without_kernels(layer, monkeypatch):
+    layer = getattr(torch.nn, layer)(4, 8, 3, padding=1)
+    x = torch.randn(4, 4, 16, 16).requires_grad_()
+    before = calls()
+    y = layer(x)
+    y.sum().backward()
+    assert calls() == before + 2
+    with torch.no_grad():
+        plain = layer(x)
+    monkeypatch.setattr(fg.config, "kernels", False)
+    for other in (plain, layer(x)):
+        np.testing.assert_array_equal(y.detach().numpy(), other.detach().numpy())

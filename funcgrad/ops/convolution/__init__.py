@@ -4,6 +4,8 @@ from funcgrad.ops.convolution.images import (
     CONVOLUTION,
     CONVOLUTION_FILTER,
     CONVOLUTION_INPUT,
+    CONVOLUTION_RESULT,
+    TRANSPOSED_CONVOLUTION,
     convolution,
     transposed_convolution,
 )
@@ -14,7 +16,9 @@ __all__ = [
     "CONVOLUTION",
     "CONVOLUTION_FILTER",
     "CONVOLUTION_INPUT",
+    "CONVOLUTION_RESULT",
     "CONVOLVE",
+    "TRANSPOSED_CONVOLUTION",
     "Window",
     "convolution",
     "convolve",

@@ -2,10 +2,10 @@
 
     y[n, o, p] = Σ_{c, t} x[n, c, stride·p + dilation·t - padding] w[o, c, t]
 
-is linear in images `x`, filters `w`, and, paired with a cotangent, in `y`. Each of the three
-primitives here contracts two of them to the third, so the transposes of each are the other two, to
-any order. With groups the channels are split, and each part of `x` meets its own part of `w`. (The
-window is not turned round: it is the correlation of signal processing.)
+is linear in images `x`, filters `w`, and, paired with a cotangent, in `y`. Each primitive here
+contracts two of them to the third, so the transposes of each are the other two, to any order. With
+groups the channels are split, and each part of `x` meets its own part of `w`. (The window is not
+turned round: it is the correlation of signal processing.)
 """
 
 from __future__ import annotations
@@ -29,12 +29,15 @@ __all__ = [
     "CONVOLUTION",
     "CONVOLUTION_FILTER",
     "CONVOLUTION_INPUT",
+    "CONVOLUTION_RESULT",
+    "TRANSPOSED_CONVOLUTION",
     "convolution",
     "transposed_convolution",
 ]
 
 ndarray = np.ndarray[Any, Any]
 PIECE = 1 << 18  # elements that are gathered at a time, so that they are used while in the cache
+SMALL, BLOCK = 1 << 14, 64  # numbers of all filters, places of a product of small matrices
 
 
 # ---------------------------------------------------------------------------------- values
@@ -68,14 +71,31 @@ def _parts(y: ndarray, groups: int) -> ndarray:
     return np.ascontiguousarray(y).reshape(shape)
 
 
-def _convolution(x: ndarray, w: ndarray, window: Window, groups: int) -> ndarray:
-    dtype = np.result_type(x, w)
-    y = np.empty((len(x), len(w), *window.places), dtype)
+def _convolution(
+    x: ndarray, w: ndarray, window: Window, groups: int, out: ndarray | None = None
+) -> ndarray:
+    y = np.empty((len(x), len(w), *window.places), np.result_type(x, w)) if out is None else out
     filters = _grouped(w, groups)
     parts = _parts(y, groups)
     for piece, columns in _columns(x, window, groups):
-        np.matmul(filters, columns, out=parts[piece])
+        _multiply(filters, columns, parts[piece])
     return y
+
+
+def _multiply(filters: ndarray, columns: ndarray, out: ndarray) -> None:
+    """``out = filters @ columns`` for each image and group.
+
+    Where few numbers of a filter meet many places, blocks of these are small enough for BLAS to
+    neither copy them nor wake threads of its own for every image.
+    """
+    count = columns.shape[-1]
+    most = filters.shape[-2] * filters.shape[-1] <= SMALL
+    whole = count - count % BLOCK if most else 0
+    if whole:
+        given, made = (a[..., :whole].reshape(*a.shape[:-1], -1, BLOCK) for a in (columns, out))
+        np.matmul(filters[:, None], given.swapaxes(-2, -3), out=made.swapaxes(-2, -3))
+    if whole < count:
+        np.matmul(filters, columns[..., whole:], out=out[..., whole:])
 
 
 def _convolution_input(y: ndarray, w: ndarray, window: Window, groups: int) -> ndarray:
@@ -185,19 +205,17 @@ def _batching(name: str, roles: str) -> Callable[..., Any]:
 # ------------------------------------------------------------------------------ primitives
 
 
-def _input_of(g: Any, x: ArrayType, w: Any, window: Window, groups: int) -> Any:
-    params = {"window": window, "groups": groups}
-    return algebra.conform(bind(CONVOLUTION_INPUT, (g, w), params), x)
+def _cotangent(roles: str, k: int) -> Callable[..., Any]:
+    """The transpose, for operand `k`, of what makes ``roles[2]`` of ``roles[:2]``."""
+    role, other = roles[k], roles[1 - k]
 
+    def rule(g: Any, *operands: Any, window: Window, groups: int) -> Any:
+        given = {roles[2]: g, other: operands[1 - k]}
+        prim = {"x": CONVOLUTION_INPUT, "w": CONVOLUTION_FILTER, "y": CONVOLUTION_RESULT}[role]
+        found = bind(prim, [given[r] for r in MADE_OF[role]], {"window": window, "groups": groups})
+        return algebra.conform(found, operands[k])
 
-def _filter_of(x: Any, g: Any, w: ArrayType, window: Window, groups: int) -> Any:
-    params = {"window": window, "groups": groups}
-    return algebra.conform(bind(CONVOLUTION_FILTER, (x, g), params), w)
-
-
-def _result_of(x: Any, w: Any, y: ArrayType, window: Window, groups: int) -> Any:
-    params = {"window": window, "groups": groups}
-    return algebra.conform(bind(CONVOLUTION, (x, w), params), y)
+    return rule
 
 
 def _samples(roles: str) -> Callable[[], list[Sample]]:
@@ -227,39 +245,28 @@ def _samples(roles: str) -> Callable[[], list[Sample]]:
     return samples
 
 
-CONVOLUTION: Multilinear = multilinear(
-    "convolution",
-    _convolution,
-    (
-        lambda g, x, w, *, window, groups: _input_of(g, x, w, window, groups),
-        lambda g, x, w, *, window, groups: _filter_of(x, g, w, window, groups),
-    ),
-    _convolution_type,
-    _batching("convolution", "xwy"),
-    sample=_samples("xwy"),
-)
-CONVOLUTION_INPUT: Multilinear = multilinear(
-    "convolution_input",
-    _convolution_input,
-    (
-        lambda g, y, w, *, window, groups: _result_of(g, w, y, window, groups),
-        lambda g, y, w, *, window, groups: _filter_of(g, y, w, window, groups),
-    ),
-    _input_type,
-    _batching("convolution_input", "ywx"),
-    sample=_samples("ywx"),
-)
-CONVOLUTION_FILTER: Multilinear = multilinear(
-    "convolution_filter",
-    _convolution_filter,
-    (
-        lambda g, x, y, *, window, groups: _input_of(y, x, g, window, groups),
-        lambda g, x, y, *, window, groups: _result_of(x, g, y, window, groups),
-    ),
-    _filter_type,
-    _batching("convolution_filter", "xyw"),
-    sample=_samples("xyw"),
-)
+MADE_OF = {"y": "xw", "x": "yw", "w": "xy"}
+VALUES = {
+    "y": (_convolution, _convolution_type),
+    "x": (_convolution_input, _input_type),
+    "w": (_convolution_filter, _filter_type),
+}
+
+
+def _contraction(name: str, made: str) -> Multilinear:
+    roles = MADE_OF[made] + made
+    impl, kind = VALUES[made]
+    transposes = (_cotangent(roles, 0), _cotangent(roles, 1))
+    batch = _batching(name, roles)
+    return multilinear(name, impl, transposes, kind, batch, sample=_samples(roles))
+
+
+# Kernels, whose last digits are not NumPy's, stand in front of what derivatives take alone.
+CONVOLUTION = _contraction("convolution", "y")
+TRANSPOSED_CONVOLUTION = _contraction("transposed_convolution", "x")
+CONVOLUTION_RESULT = _contraction("convolution_result", "y")
+CONVOLUTION_INPUT = _contraction("convolution_input", "x")
+CONVOLUTION_FILTER = _contraction("convolution_filter", "w")
 
 
 def convolution(x: Array, w: Array, window: Window, groups: int = 1) -> Array:
@@ -269,4 +276,4 @@ def convolution(x: Array, w: Array, window: Window, groups: int = 1) -> Array:
 
 def transposed_convolution(y: Array, w: Array, window: Window, groups: int = 1) -> Array:
     """The transpose of `convolution` for filters `w`, of images that `window` moves over."""
-    return bind(CONVOLUTION_INPUT, (y, w), {"window": window, "groups": groups})
+    return bind(TRANSPOSED_CONVOLUTION, (y, w), {"window": window, "groups": groups})
