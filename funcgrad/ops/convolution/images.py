@@ -246,7 +246,7 @@ def _samples(roles: str) -> Callable[[], list[Sample]]:
 
 
 MADE_OF = {"y": "xw", "x": "yw", "w": "xy"}
-VALUES = {
+VALUES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "y": (_convolution, _convolution_type),
     "x": (_convolution_input, _input_type),
     "w": (_convolution_filter, _filter_type),
