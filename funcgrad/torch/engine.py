@@ -16,6 +16,7 @@ from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad, Pick, edge_of
 from funcgrad.torch.saved import check_saved
 from funcgrad.torch.task import GraphTask
+from funcgrad.torch.ties import fill
 from funcgrad.torch.versions import FREED, writes
 from funcgrad.transforms.arguments import own
 from funcgrad.transforms.reverse import pulled
@@ -124,6 +125,8 @@ def _quick(
     """The pass of the core, where no user code can look."""
     given = [g for _, g in roots]
     found: list[Any] = own(pulled(order, roots, ends), given)
+    if any(g is None for g in found):
+        fill(order, ends, found)
     if not accumulate:
         return [None if g is None else conjugated(g) for g in found]
     for leaf, g in zip(ends, found, strict=True):

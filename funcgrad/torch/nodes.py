@@ -34,6 +34,7 @@ __all__ = [
     "keep_quietly",
     "node_class",
     "output_name",
+    "output_types",
     "pick",
 ]
 
@@ -133,6 +134,22 @@ def edge_of(node: Any) -> tuple[Any, int]:
     if type(node) is Pick:
         return node.parents[0], node.params["index"]
     return node, 0
+
+
+def output_types(node: Any) -> Any:
+    """The types of the outputs of the operation."""
+    if hasattr(node, "outputs"):
+        return node.outputs
+    if type(node) is AccumulateGrad:
+        return node.fix
+    while node.fix is None:  # where all operands have the type of the output
+        node = next(p for p in node.parents if p is not None)
+        parent, k = edge_of(node)
+        if hasattr(parent, "outputs"):
+            return (parent.outputs[k],)
+        if type(parent) is AccumulateGrad:
+            return parent.fix
+    return (node.prim.type_rule(node.fix, node.params),)
 
 
 # operands that PyTorch knows to be numbers do not count as inputs of these

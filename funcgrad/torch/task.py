@@ -23,6 +23,7 @@ from funcgrad.torch.modes import enable_grad, modes, no_grad
 from funcgrad.torch.nodes import CALL_NODE, AccumulateGrad, edge_of
 from funcgrad.torch.root import ROOT, RootTracer, bare
 from funcgrad.torch.saved import blamed, check_saved, opened
+from funcgrad.torch.ties import TIE, tied, zeros_pulled
 from funcgrad.transforms.node import add, dense
 
 __all__ = ["GraphTask", "current_node", "current_task", "queue_callback"]
@@ -323,7 +324,9 @@ class GraphTask:
         pulled = list(seen.cotangents(gs if multiple else gs[0]))
         if modes.anomaly and modes.check_nan:
             _check_nan(node, pulled)
-        return pulled
+        if node.prim is TIE:
+            return zeros_pulled(node, pulled)
+        return tied(node, pulled) if self.create_graph else pulled
 
     def wanted(self, node: Any) -> tuple[Any, ...]:
         """The parents whose cotangents this pass asks for."""

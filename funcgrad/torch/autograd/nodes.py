@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from funcgrad.torch import dtypes
 from funcgrad.torch.hooks import RemovableHandle, add_hook
-from funcgrad.torch.nodes import SAVED_READERS, AccumulateGrad, NodeFace, edge_of
+from funcgrad.torch.nodes import SAVED_READERS, NodeFace, output_types
 from funcgrad.torch.saved import SavedTensor, saved_tensor
 
 __all__ = ["InputMetadata"]
@@ -36,22 +36,6 @@ def _input_metadata(self: Any) -> list[InputMetadata]:
     return [
         InputMetadata(list(t.shape), dtypes.from_numpy_dtype(t.dtype)) for t in output_types(self)
     ]
-
-
-def output_types(node: Any) -> Any:
-    """The types of the outputs of the operation."""
-    if hasattr(node, "outputs"):
-        return node.outputs
-    if type(node) is AccumulateGrad:
-        return node.fix
-    while node.fix is None:  # where all operands have the type of the output
-        node = next(p for p in node.parents if p is not None)
-        parent, k = edge_of(node)
-        if hasattr(parent, "outputs"):
-            return (parent.outputs[k],)
-        if type(parent) is AccumulateGrad:
-            return parent.fix
-    return (node.prim.type_rule(node.fix, node.params),)
 
 
 SAVED_READERS.extend((saved_tensor, SavedTensor))

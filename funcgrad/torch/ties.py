@@ -1,0 +1,109 @@
+"""Edges along which a derivative of a gradient is zero, and yet defined.
+
+The gradient of relu depends on its input by the sign alone, so that its derivative is zero. PyTorch
+records that: such a gradient has a `grad_fn`, and the gradient of it is zeros, not "unused". Under
+``create_graph=True`` the same is done here by a node that hands the cotangent on, and that has the
+input among its parents. Zeros do not travel: an input that can be reached along such edges and has
+got nothing at the end of a pass is given zeros then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from funcgrad.core.algebra import algebra
+from funcgrad.core.primitive import Params, Primitive
+from funcgrad.core.tracer import type_of
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.torch.nodes import edge_of, node_class, output_types
+from funcgrad.torch.root import ROOT, RootTracer
+
+__all__ = ["TIE", "fill", "tied", "zeros_pulled"]
+
+# The gradient of which operand (first number) bends with which operands, and what PyTorch calls it.
+SELF = ((0, (0,)),)
+SECOND = ((1, (0, 1)),)
+BENT: dict[str, tuple[str, tuple[tuple[int, tuple[int, ...]], ...]]] = {
+    "ReluBackward0": ("ThresholdBackwardBackward0", SELF),
+    "LeakyReluBackward0": ("LeakyReluBackwardBackward0", SELF),
+    "HardtanhBackward0": ("HardtanhBackwardBackward0", SELF),
+    "ThresholdBackward0": ("ThresholdBackwardBackward0", SELF),
+    "HardshrinkBackward0": ("HardshrinkBackwardBackward0", SELF),
+    "SoftshrinkBackward0": ("SoftshrinkBackwardBackward0", SELF),
+    "PreluKernelBackward0": ("PreluKernelBackwardBackward0", ((0, (0,)), (1, (1,)))),
+    "ReflectionPad1DBackward0": ("ReflectionPad1DBackwardBackward0", SELF),
+    "ReplicationPad1DBackward0": ("ReplicationPad1DBackwardBackward0", SELF),
+    "NllLossBackward0": ("NllLossBackwardBackward0", SELF),
+    "AbsBackward0": ("MulBackward0", SELF),
+    "LinalgVectorNormBackward0": ("MulBackward0", SELF),  # of the norms 1 and inf
+    "CopysignBackward0": ("MulBackward0", ((0, (0, 1)),)),
+    "CopysignBackward1": ("MulBackward0", SELF),
+    "FmodBackward1": ("MulBackward0", SECOND),
+    "RemainderBackward1": ("MulBackward0", SECOND),
+}
+
+
+class Tie(Primitive):
+    """The first operand; the others take no part, but are parents."""
+
+    form = "composite"
+
+    def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
+        return (False,) * (count + 1)
+
+    def type_rule(self, types: Sequence[ArrayType], params: Params) -> ArrayType:
+        return types[0]
+
+    def vjp(self, node: Any, g: Any) -> Sequence[Any]:
+        return [g, *(None for _ in node.parents[1:])]
+
+
+TIE = Tie("torch.tie", lambda x, *_: x)
+
+
+def tied(node: Any, pulled: list[Any]) -> list[Any]:
+    """The cotangents `pulled` by the rule of `node`, those that bend with operands tied to them."""
+    bent = BENT.get(type(node).__name__)
+    if bent is None:
+        return pulled
+    name, places = bent
+    for k, operands in places:
+        c = pulled[k]
+        moving = [i for i in operands if node.parents[i] is not None]
+        if c is not None and moving:
+            pulled[k] = _tie(c, node, moving, node_class(name))
+    return pulled
+
+
+def _tie(c: Array, node: Any, operands: Sequence[int], kind: Any) -> Any:
+    """`c`, recorded as depending on operands of `node`, too."""
+    content, edge = (c.value, c.node) if type(c) is RootTracer else (c, None)
+    types = tuple(type_of(c) if node.fix is None else node.fix[i] for i in operands)
+    edges = (edge, *(node.parents[i] for i in operands))
+    saved = (None,) * (len(edges) + 1)
+    out = ROOT.record_node(TIE, edges, {}, saved, (type_of(c), *types), content)
+    out.node.become(kind)
+    return out
+
+
+def zeros_pulled(node: Any, pulled: Sequence[Any]) -> list[Any]:
+    """The cotangents of the operands of a tie where user code may look at them."""
+    return [
+        algebra.zeros(kind) if c is None and p is not None else c
+        for c, p, kind in zip(pulled, node.parents, node.fix, strict=True)
+    ]
+
+
+def fill(order: Sequence[Any], ends: Sequence[Any], found: list[Any]) -> None:
+    """Put zeros where nothing has arrived, but a way leads along an edge of a tie."""
+    reached: set[Any] = set()
+    for node in order:
+        if node.prim is TIE:
+            reached.update(node.parents[1:])
+        elif node in reached:
+            reached.update(node.parents)
+    for k, (end, c) in enumerate(zip(ends, found, strict=True)):
+        if c is None and end is not None and end in reached:
+            node, output = edge_of(end)
+            found[k] = algebra.zeros(output_types(node)[output])
