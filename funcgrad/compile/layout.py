@@ -19,7 +19,7 @@ __all__ = ["BLOCK", "Access", "Dim", "Layout", "access", "arrange"]
 
 BLOCK = 1024
 STRIP = 256  # rows that are computed side by side before the next ones
-SHORT_STRIP = 64  # if elements of each are kept, so that these stay near
+SHORT_STRIP = 512  # bytes of them, if elements of each are kept, so that these stay near
 FEW_ROWS = 64
 SHORT = 8  # an axis with fewer elements does not fill the lanes
 GRAIN = 1 << 15  # elements of a chunk, about

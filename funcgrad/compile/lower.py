@@ -73,8 +73,8 @@ class _Lowering(Totals):
         return found
 
     def strip(self) -> int:
-        mixes = any(e.prim.name == "matmul" for e in self.main)
-        return SHORT_STRIP if mixes else STRIP
+        mixed = [e.outputs[0].type.dtype for e in self.main if e.prim.name == "matmul"]
+        return SHORT_STRIP // mixed[0].itemsize if mixed else STRIP
 
     def end(self, found: Lowered) -> None:
         """What is left to do when all chunks are done."""

@@ -16,6 +16,7 @@ from funcgrad.passes.products import products
 from funcgrad.passes.short_axes import short_axes
 from funcgrad.passes.simplify import simplify
 from funcgrad.passes.slices import slices
+from funcgrad.passes.sums_of_products import sums_of_products
 
 __all__ = ["PASSES", "optimize"]
 
@@ -30,6 +31,7 @@ PASSES: tuple[Callable[[Graph], Graph], ...] = (
     one_hot,
     sink_gathers,
     simplify,
+    sums_of_products,
     dead_code,
     long_axes,
     short_axes,

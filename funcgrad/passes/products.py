@@ -13,6 +13,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+
 from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.graph.ir import Atom, Equation, Graph, Var
 from funcgrad.ops.index import GETITEM
@@ -21,7 +23,7 @@ from funcgrad.ops.shape import CONCATENATE, RESHAPE, TRANSPOSE
 from funcgrad.ops.sums import SUM
 from funcgrad.passes.rewrite import Rewriter, rewrite
 
-__all__ = ["products"]
+__all__ = ["products", "thin"]
 
 Found = tuple[Atom, ...] | None
 SHORT = range(2, 5)
@@ -58,7 +60,7 @@ def products(graph: Graph) -> Graph:
             return _rows(r, x, y, kind.shape)
         if x.type.ndim == 2 and y.type.ndim > 2 and y.type.shape[-1] == 1:
             return _columns(r, x, y, kind.shape)
-        return None
+        return thin(r, x, y)
 
     return rewrite(graph, rule)
 
@@ -90,6 +92,20 @@ def _dots(r: Rewriter, x: Atom, y: Atom, shape: tuple[int, ...]) -> Found:
     last = (len(shape) - 2,)
     (total,) = r.append(SUM, (terms,), {"axes": last, "keepdims": False, "dtype": None})
     return (_shaped(r, total, shape),)
+
+
+def thin(r: Rewriter, x: Atom, y: Atom) -> Found:
+    """A row times each matrix of a stack, or each matrix times a column: products and their sum."""
+    left, right = x.type.shape, y.type.shape
+    lead = np.broadcast_shapes(left[:-2], right[:-2])
+    row, column = left[-2] == 1, right[-1] == 1
+    whole = (row and right[:-2] == lead) or (column and left[:-2] == lead)
+    if not lead or not whole:
+        return None
+    pair = (_turned(r, x), y) if row else (x, _turned(r, y))
+    (terms,) = r.append(PRIMITIVES["multiply"], pair)
+    over = (len(lead) + (not row),)
+    return r.append(SUM, (terms,), {"axes": over, "keepdims": True, "dtype": None})
 
 
 def _rows(r: Rewriter, x: Atom, y: Atom, shape: tuple[int, ...]) -> Found:
