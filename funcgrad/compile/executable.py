@@ -7,12 +7,13 @@ threads may run an executable at once.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad.compile.backend import Backend
+from funcgrad.compile.dots import dots
 from funcgrad.compile.eligible import moves, reduces
 from funcgrad.compile.host import write_program
 from funcgrad.compile.loops import Kernel, show
@@ -59,13 +60,10 @@ class Executable:
     ) -> None:
         self.graph, self.plan, self.backend = graph, plan, backend
         self.donated = tuple(donated)
-        self.lowered = {
-            id(step): lower(plan, step, backend.functions, f"k{k}")
-            for k, step in enumerate(s for s in plan.steps if isinstance(s, Region))
-        }
+        self.lowered = dict(self.native_steps())
         self.kernels = [k for low in self.lowered.values() for k in _kernels(low)]
         self.code = backend.compile(self.kernels) if self.kernels else None
-        self.uses_numpy = any(not isinstance(s, Region) for s in plan.steps)
+        self.uses_numpy = len(self.lowered) < len(plan.steps)
         inputs = plan.graph.inputs
         self.places = Places(plan, self.lowered, {inputs[k] for k in donated})
         self.shared = self.places.shared
@@ -75,6 +73,18 @@ class Executable:
         exec(compile(self.source, f"<program of graph {graph.digest()[:8]}>", "exec"), self.names)
         self.program: Callable[..., tuple[Any, ...]] = self.names["program"]
         self.workspaces = Workspaces(self.layout, self.code)
+
+    def native_steps(self) -> Iterator[tuple[int, Lowered]]:
+        """The steps that are kernels, by identity: regions, and some products."""
+        k = 0
+        for step in self.plan.steps:
+            if isinstance(step, Region):
+                low: Lowered | None = lower(self.plan, step, self.backend.functions, f"k{k}")
+            else:
+                low = dots(self.plan, step, f"k{k}")
+            if low is not None:
+                yield id(step), low
+                k += 1
 
     def __call__(self, *leaves: Any) -> tuple[Any, ...]:
         w = self.workspaces.take()
@@ -117,8 +127,9 @@ class Executable:
         """What became one kernel, what runs in NumPy, and why."""
         lines = []
         for step in self.plan.steps:
+            low = self.lowered.get(id(step))
             if isinstance(step, Region):
-                low = self.lowered[id(step)]
+                assert low is not None
                 names = " ".join(e.prim.name for e in step.equations)
                 lanes = "rows" if low.layout.across else "elements"
                 shape = f"{low.layout.rows} rows in {low.layout.chunks} chunks, lanes over {lanes}"
@@ -128,7 +139,8 @@ class Executable:
                 )
             else:
                 types = ", ".join(str(a.type) for a in step.inputs)
-                lines.append(f"NumPy: {step.prim.name} of {types}")
+                where = "NumPy" if low is None else low.kernel.name
+                lines.append(f"{where}: {step.prim.name} of {types}")
         return "\n".join([*lines, *self.plan.notes])
 
 

@@ -197,9 +197,10 @@ class _Writer:
     def steps(self) -> None:
         waiting: list[tuple[int, str, int]] = []
         for k, step in enumerate(self.plan.steps):
-            if isinstance(step, Region):
-                self.region(k, step, waiting)
+            if id(step) in self.executable.lowered:
+                self.kernel(k, step, waiting)
             else:
+                assert isinstance(step, Equation)
                 self.flush(waiting)
                 self.host_step(step)
         self.flush(waiting)
@@ -213,7 +214,7 @@ class _Writer:
             self.add(f"batch(w.{name})")
             waiting.clear()
 
-    def region(self, k: int, step: Region, waiting: list[tuple[int, str, int]]) -> None:
+    def kernel(self, k: int, step: Region | Equation, waiting: list[tuple[int, str, int]]) -> None:
         low = self.executable.lowered[id(step)]
         partials = {name: at for (n, name), at in self.places.partials.items() if n == k}
         main = self.arguments(
@@ -286,10 +287,10 @@ class _Writer:
     def is_read_as_memory(self, v: Var) -> bool:
         """Whether a kernel or a view reads the memory of what NumPy made."""
         for step in self.plan.steps:
-            if isinstance(step, Region):
+            if id(step) in self.executable.lowered:
                 if v in self.places.reads(step):
                     return True
-            elif any(self.is_view_of(a, v) for a in step.inputs):
+            elif isinstance(step, Equation) and any(self.is_view_of(a, v) for a in step.inputs):
                 return True
         return any(self.is_view_of(o, v) for o in self.graph.outputs)
 

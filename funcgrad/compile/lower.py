@@ -26,9 +26,8 @@ __all__ = ["Argument", "Lowered", "lower"]
 
 @dataclass
 class Lowered:
-    """A region as kernels with the values of their parameters for the shapes at hand."""
+    """A step as kernels with the values of their parameters for the shapes at hand."""
 
-    region: Region
     layout: Layout
     kernel: Kernel
     arguments: list[Argument]
@@ -66,9 +65,7 @@ class _Lowering(Totals):
             self.scalars()
         kernel = self.code.kernel(self.blocks[0])
         arguments, integers, numbers = self.code.values()
-        found = Lowered(
-            self.region, layout, kernel, arguments, integers, numbers, None, [], [], [], self.work()
-        )
+        found = Lowered(layout, kernel, arguments, integers, numbers, None, [], [], [], self.work())
         self.end(found)
         return found
 

@@ -37,7 +37,6 @@ from funcgrad.compile.lower import Argument
 from funcgrad.compile.memory import address_of
 from funcgrad.compile.places import bytes_of
 from funcgrad.graph.ir import Atom, Graph, Literal, Var
-from funcgrad.passes.region import Region
 from funcgrad.passes.views import View
 
 __all__ = ["kept_call", "native_call"]
@@ -163,7 +162,7 @@ class _Writer:
         calls = iter(self.layout.calls)
         code = self.executable.code
         for step in self.plan.steps:
-            assert isinstance(step, Region) and code is not None
+            assert code is not None
             low = self.executable.lowered[id(step)]
             chunks = low.layout.chunks
             parallel = chunks > 1 and low.work > PARALLEL_WORK

@@ -39,7 +39,7 @@ def is_spread(strides: Sequence[int], shape: Sequence[int]) -> bool:
 
 
 class Places:
-    """The memory of a plan whose regions are `lowered`.
+    """The memory of a plan whose kernels are `lowered`.
 
     Attributes
     ----------
@@ -87,10 +87,11 @@ class Places:
 
     def reads(self, step: Region | Equation) -> list[Var]:
         """What a step reads from memory."""
-        if isinstance(step, Region):
-            low = self.lowered[id(step)]
+        low = self.lowered.get(id(step))
+        if low is not None:
             arguments = [*low.arguments, *low.finish_arguments]
             return [a.var for a in arguments if a.var is not None]
+        assert isinstance(step, Equation)
         used = (a for a in step.inputs if isinstance(a, Var) and a not in self.plan.uniform)
         return [self.plan.views[a].base for a in used]
 
@@ -117,8 +118,8 @@ class Places:
         keys: list[Any] = list(born)
         lives = [Lifetime(bytes_of(v), born[v], dies[v]) for v in born]
         for k, step in enumerate(steps):
-            if isinstance(step, Region):
-                low = self.lowered[id(step)]
+            low = self.lowered.get(id(step))
+            if low is not None:
                 for a in low.arguments:
                     if a.role == "partial" and a.name not in low.direct:
                         keys.append((k, str(a.var)))

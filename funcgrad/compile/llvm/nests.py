@@ -1,8 +1,9 @@
 """Loops as LLVM IR: index by index, or several lanes at a time.
 
-Where masks cost nothing (AVX-512) the last vector of a row is masked; elsewhere single elements
-follow the full vectors. Carries are values of the loop's head; those in lanes are combined halves
-with halves when the loop has ended.
+Where masks cost nothing (AVX-512) the last vector of a row is masked, like all before it unless
+they have better use for the registers; elsewhere single elements follow the full vectors. Carries
+are values of the loop's head; those in lanes are combined halves with halves when the loop has
+ended.
 """
 
 from __future__ import annotations
@@ -178,12 +179,16 @@ class Nests(Access):
         lanes = self.width(s)
         end = self.scalar(s.count)
         self.start_in(lanes, s)
-        if self.target.avx512:
+        if self.target.avx512 and not _multiplies(s):
             self.lane_body(s, "0", end, lanes, True)
             self.to_one(s)
+            return
+        full = self.single.binary("and", end, self.single.constant(-lanes, "i64"))
+        self.lane_body(s, "0", full, lanes, False)
+        if self.target.avx512:
+            self.lane_body(s, str(full), end, lanes, True)
+            self.to_one(s)
         else:
-            full = self.single.binary("and", end, self.single.constant(-lanes, "i64"))
-            self.lane_body(s, "0", full, lanes, False)
             self.to_one(s)
             self.one_by_one(s, str(full), end)
 
@@ -238,13 +243,18 @@ class Nests(Access):
         )
         native = self.target.vector_bits // (64 if wide else 32)
         lets = [t for t in inner if isinstance(t, Let)]
-        if any(t.op in FOREIGN for t in lets):
+        if any(t.op in FOREIGN for t in lets) or len(s.carries) > 4:
             return native
         if any(t.op in FUNCTIONS and t.op != "sqrt" for t in lets):
             return native * 2
         if any(isinstance(t, For) for t in inner):  # rows side by side: long reads from each
             return native * (8 if len(lets) < 16 else 4)
         return native * (4 if len(lets) < 16 else 2)
+
+
+def _multiplies(s: For) -> bool:
+    """Whether products are added up in the loop: masks of many lanes would fill the registers."""
+    return any(isinstance(t, Combine) and t.times is not None for t in statements(s.body))
 
 
 def _free(s: For) -> dict[str, None]:
