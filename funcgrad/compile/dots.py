@@ -38,8 +38,10 @@ def dots(plan: Plan, e: Equation, name: str) -> Lowered | None:
 
 def _views(plan: Plan, e: Equation) -> tuple[View, View] | None:
     """The operands, the second transposed, if they are such a stack."""
+    if e.prim is not MATMUL:
+        return None
     (out,) = e.outputs
-    if e.prim is not MATMUL or out.type.ndim < 3 or out.type.dtype.name not in NATIVE.values():
+    if out.type.ndim < 3 or out.type.dtype not in NATIVE:
         return None
     found = []
     for a in e.inputs:

@@ -10,6 +10,7 @@ from funcgrad.passes.components import components
 from funcgrad.passes.constants import constants
 from funcgrad.passes.dead_code import dead_code
 from funcgrad.passes.expand import expand
+from funcgrad.passes.identities import identities
 from funcgrad.passes.indexing import one_hot, sink_gathers
 from funcgrad.passes.long_axes import long_axes
 from funcgrad.passes.products import products
@@ -26,6 +27,7 @@ PASSES: tuple[Callable[[Graph], Graph], ...] = (
     slices,
     products,
     components,
+    identities,
     constants,
     simplify,
     one_hot,
