@@ -35,6 +35,7 @@ class Backend(Protocol):
     """A printer of loop nests and what builds its text."""
 
     functions: frozenset[str]
+    vector_bytes: int  # of one register
 
     def text(self, kernels: Sequence[Kernel]) -> str:
         """The text of a module of these kernels."""

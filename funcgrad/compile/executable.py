@@ -15,11 +15,13 @@ import numpy as np
 from funcgrad.compile.backend import Backend
 from funcgrad.compile.dots import dots
 from funcgrad.compile.eligible import moves, reduces
+from funcgrad.compile.gemm import gemm
 from funcgrad.compile.host import write_program
 from funcgrad.compile.loops import Kernel, show
 from funcgrad.compile.lower import Lowered, lower
 from funcgrad.compile.places import Places
 from funcgrad.compile.scalars import resolve
+from funcgrad.compile.tiles import product_of
 from funcgrad.compile.workspace import Layout, Workspaces
 from funcgrad.errors import GraphError
 from funcgrad.graph.interpret import blame, evaluate
@@ -60,8 +62,10 @@ class Executable:
     ) -> None:
         self.graph, self.plan, self.backend = graph, plan, backend
         self.donated = tuple(donated)
+        self.products: dict[str, str] = {}
         self.lowered = dict(self.native_steps())
-        self.kernels = [k for low in self.lowered.values() for k in _kernels(low)]
+        named = {k.name: k for low in self.lowered.values() for k in _kernels(low)}
+        self.kernels = list(named.values())
         self.code = backend.compile(self.kernels) if self.kernels else None
         self.uses_numpy = len(self.lowered) < len(plan.steps)
         inputs = plan.graph.inputs
@@ -81,10 +85,19 @@ class Executable:
             if isinstance(step, Region):
                 low: Lowered | None = lower(self.plan, step, self.backend.functions, f"k{k}")
             else:
-                low = dots(self.plan, step, f"k{k}")
+                low = self.product(step, f"k{k}")
             if low is not None:
                 yield id(step), low
                 k += 1
+
+    def product(self, e: Equation, name: str) -> Lowered | None:
+        """The kernel of a matrix product that BLAS does not do better."""
+        p = product_of(self.plan, e)
+        low = None if p is None else dots(p, name) or gemm(p, self.backend.vector_bytes, name)
+        if low is not None:  # products of the same kind share their code
+            low.kernel.name = ""
+            low.kernel.name = self.products.setdefault(show(low.kernel), name)
+        return low
 
     def __call__(self, *leaves: Any) -> tuple[Any, ...]:
         w = self.workspaces.take()

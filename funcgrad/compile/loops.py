@@ -130,6 +130,8 @@ class For:
     kind: str
     body: list[Any] = field(default_factory=list)
     carries: list[Carry] = field(default_factory=list)
+    # how many iterations at a time are best, for which local buffers have room; 0: as they are
+    lanes: int = 0
 
 
 class Buffer(NamedTuple):

@@ -43,21 +43,6 @@ def test_of_an_array_with_itself_and_of_parts_of_it():
         assert "NumPy" not in check(fg.make_graph(f)(x), x).explain()
 
 
-@pytest.mark.parametrize(
-    "shapes",
-    [
-        ((5, 300), (7, 300)),  # one product
-        ((2, 5, 100), (2, 7, 100)),  # short
-        ((2, 200, 300), (2, 200, 300)),  # many of them
-    ],
-    ids=str,
-)
-def test_other_products_are_left_to_blas(shapes):
-    x, y = (rng.standard_normal(s) for s in shapes)
-    made = check(fg.make_graph(lambda x, y: x @ np.swapaxes(y, -1, -2))(x, y), x, y)
-    assert made.explain().startswith("NumPy")
-
-
 def test_infinities_and_nan():
     x = rng.standard_normal((2, 5, 300))
     x[0, 1, 7], x[1, 2, 3], x[1, 4, 299] = np.inf, np.nan, -np.inf

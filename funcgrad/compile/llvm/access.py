@@ -90,7 +90,7 @@ class Access(Operations):
     def load(self, t: Any, a: Address, element: str, guard: str | None = None) -> Value:
         offset, moving = self.place(t, a)
         stored = in_memory(element)
-        mask = self.mask
+        mask = None if self.padded and a.buffer in self.near else self.mask
         if guard is not None:
             held = self.read(guard)
             if self.lanes == 1 or not moving:

@@ -65,6 +65,7 @@ class LLVM:
 
     def __init__(self) -> None:
         self.functions = frozenset(FUNCTIONS) & {*MATHEMATICS, *TWO_OPERANDS}
+        self.vector_bytes = host().vector_bits // 8
 
     def text(self, kernels: Sequence[Kernel]) -> str:
         return print_module(kernels, host()).text

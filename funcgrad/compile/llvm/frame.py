@@ -42,6 +42,8 @@ class Frame:
         self.walked = ""  # the index of a loop that goes down columns, lanes side by side
         self.ahead: Value | None = None  # for which later row of it to ask
         self.near = {b.name for b in kernel.buffers if b.role == "local"}
+        self.apart: set[str] = set()  # carries of loops inside a loop with lanes
+        self.padded = False  # whether local memory has room for all lanes of the last vector
         self.labels = 0
         self.late: dict[str, tuple[int, str]] = {}  # numbers that are read where they are used
         inner = [s.op for s in statements(kernel.body) if isinstance(s, Let)]

@@ -61,6 +61,13 @@ class Nests(Access):
                 self.loop(s)
 
     def combine(self, s: Combine) -> None:
+        around = self.mask
+        if s.carry in self.apart:
+            self.mask = None
+        self.combine_lanes(s)
+        self.mask = around
+
+    def combine_lanes(self, s: Combine) -> None:
         c = self.ops[s.carry]
         old, x = self.known[s.carry], self.read(s.value)
         if c.op == "precise":
@@ -96,6 +103,8 @@ class Nests(Access):
         start = "%first" if chunks else "0"
         end = self.single.value("%last", "i64") if chunks else self.scalar(s.count)
         self.start_carries(s)
+        if self.lanes > 1:  # each lane has its own: beyond the end they may hold anything
+            self.apart.update(c.name for c in s.carries)
         around = self.walked, self.ahead
         self.walked = s.index if self.lanes > 1 else ""
         self.ahead = self.rows_ahead(end) if self.walked else None
@@ -179,10 +188,13 @@ class Nests(Access):
         lanes = self.width(s)
         end = self.scalar(s.count)
         self.start_in(lanes, s)
-        if self.target.avx512 and not _multiplies(s):
+        self.padded = s.lanes > 0
+        if self.target.avx512 and (self.padded or not _multiplies(s)):
             self.lane_body(s, "0", end, lanes, True)
+            self.padded = False
             self.to_one(s)
             return
+        self.padded = False
         full = self.single.binary("and", end, self.single.constant(-lanes, "i64"))
         self.lane_body(s, "0", full, lanes, False)
         if self.target.avx512:
@@ -235,6 +247,8 @@ class Nests(Access):
 
     def width(self, s: For) -> int:
         """How many lanes: several registers where there is little to do with each."""
+        if s.lanes:
+            return s.lanes
         inner = list(statements(s.body))
         wide = any(
             t.dtype == "float64" or (t.dtype == "int64" and not isinstance(t, Let))
