@@ -27,15 +27,20 @@ OFTEN = 64  # calls of one kind before it is worth some milliseconds to write a 
 MANY = 1 << 10  # kinds of calls; then all are forgotten
 PLAIN = frozenset((bool, int, str, type(None), type(Ellipsis)))
 BOOL = np.dtype(bool)
+INTEGERS = frozenset((np.dtype(np.int64), np.dtype(np.int32)))
 ndarray = np.ndarray
 
 
-def remembered(function: F, layout: bool = False) -> F:
+def remembered(function: F, layout: bool = False, positions: str = "") -> F:
     """`function`, following a recipe where it has one.
 
     It takes tensors, sequences of them, and arguments that can be compared, and gives one tensor.
-    With `layout` what it does depends on where the elements lie in memory, too.
+    With `layout` what it does depends on where the elements lie in memory, too. With `positions`
+    it takes small tensors of integers as well, and refuses of them what NumPy refuses as an index,
+    and if they are "unsigned" negative ones: such a call goes the general way, to its error.
     """
+    kind_of = _choice if positions else _mask
+    unsigned = positions == "unsigned"
     recipes: dict[Hashable, Any] = {}
 
     @functools.wraps(function)
@@ -45,19 +50,24 @@ def remembered(function: F, layout: bool = False) -> F:
         tensors: list[Tensor] = []
         key: list[Hashable] = []
         for x in args:
-            if not _add(x, key, tensors):
+            if not _add(x, key, tensors, kind_of):
                 return function(*args, **kwargs)
         if kwargs:
             for name, x in kwargs.items():
                 key.append(name)
-                if not _add(x, key, tensors):
+                if not _add(x, key, tensors, kind_of):
                     return function(*args, **kwargs)
         if layout and tensors:
             key.append(tensors[0]._t.value.strides)
         known = tuple(key)
         found = recipes.get(known, 0)
         if type(found) is not int:
-            made = None if found is None else found(*tensors)
+            if unsigned and any(map(_negative, tensors)):
+                return function(*args, **kwargs)
+            try:
+                made = None if found is None else found(*tensors)
+            except IndexError:
+                made = None
             return function(*args, **kwargs) if made is None else made
         if found < OFTEN:
             if len(recipes) >= MANY:
@@ -70,14 +80,14 @@ def remembered(function: F, layout: bool = False) -> F:
     return call  # type: ignore[return-value]
 
 
-def _add(x: Any, key: list[Hashable], tensors: list[Tensor]) -> bool:
+def _add(x: Any, key: list[Hashable], tensors: list[Tensor], kind_of: Any) -> bool:
     """Add an argument to the key of a call, and its tensors; False where there is none."""
     if isinstance(x, Tensor):
         t, link = x._t, x._link
         if type(t) is not RootTracer or (link is not None and link.seen != t.held_version.so_far):
             return False
         kind = t.kind
-        if kind is None and (kind := _mask(t.value)) is None:
+        if kind is None and (kind := kind_of(t.value)) is None:
             return False
         tensors.append(x)
         key.append(kind)
@@ -92,10 +102,10 @@ def _add(x: Any, key: list[Hashable], tensors: list[Tensor]) -> bool:
     elif found is tuple or found is list:
         key.append(len(x))
         for item in x:
-            if not _add(item, key, tensors):
+            if not _add(item, key, tensors, kind_of):
                 return False
     elif found is slice:
-        return all(_add(item, key, tensors) for item in (x.start, x.stop, x.step))
+        return all(_add(item, key, tensors, kind_of) for item in (x.start, x.stop, x.step))
     else:
         return False
     return True
@@ -107,6 +117,19 @@ def _mask(x: Any) -> Hashable:
         shape: tuple[int, ...] = x.shape
         return shape
     return None
+
+
+def _negative(x: Tensor) -> bool:
+    """Whether a tensor of integers has a negative element."""
+    array = x._t.value
+    return array.dtype in INTEGERS and array.size > 0 and bool(array.min() < 0)
+
+
+def _choice(x: Any) -> Hashable:
+    """The kind of a small array of truth values or of integers."""
+    if type(x) is ndarray and x.dtype in INTEGERS and x.size < IN_PLACE_FROM:
+        return x.dtype.num, x.shape
+    return _mask(x)
 
 
 def _watched(

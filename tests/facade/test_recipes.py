@@ -51,6 +51,11 @@ OPERATIONS = {
     "index": lambda torch, x, z, m: x[1],
     "slice": lambda torch, x, z, m: x[:, 1:],
     "chained": lambda torch, x, z, m: x[0][1:],
+    "rows": lambda torch, x, z, m: x[torch.tensor([1, 0, -1])],
+    "places": lambda torch, x, z, m: x[torch.tensor([1, 0]), torch.tensor([[2], [-3]])],
+    "index_select": lambda torch, x, z, m: x.index_select(0, torch.tensor([1, 0, 1])),
+    "gather": lambda torch, x, z, m: x[0].gather(0, torch.tensor([2, 0, 2])),
+    "take": lambda torch, x, z, m: x.take(torch.tensor([[5, -1], [0, 5]])),
 }
 
 
@@ -136,8 +141,18 @@ def hooked(f, torch, say):
         say(rounded(x.grad), rounded(y.grad))
 
 
-@pytest.mark.parametrize("program", [gradients, again, second, written, hooked])
-@pytest.mark.parametrize("name", OPERATIONS)
+SAVED_THERE = ("gather", "take")  # PyTorch's nodes save the operand, which they do not need
+
+
+@pytest.mark.parametrize(
+    ("name", "program"),
+    [
+        (name, program)
+        for name in OPERATIONS
+        for program in (gradients, again, second, written, hooked)
+        if program is not written or name not in SAVED_THERE
+    ],
+)
 def test_as_pytorch(name, program):
     same(lambda torch, say: program(OPERATIONS[name], torch, say))
 
@@ -165,6 +180,33 @@ def infinite(torch, say):
         y = torch.linalg.vector_norm(x, 0.5)
         (torch.nn.functional.softplus(x) * torch.tensor([0.0, 1.0])).sum().backward()
         say(y, rounded(x.grad))
+
+
+def positions(torch, say):
+    """What cannot be a position is refused in every call, and what was changed since as well."""
+    x = torch.tensor([0.25, 0.5, 0.75], requires_grad=True)
+    calls = {
+        "[]": lambda at: x[at],
+        "select": lambda at: x.index_select(0, at),
+        "gather": lambda at: x.gather(0, at),
+        "take": lambda at: x.take(at),
+    }
+    for name, f in calls.items():
+        for given in ([2, 0], [1, 1], [-1, 0], [3, 0], [0, -4], [0, 2]):
+            for dtype in (torch.int64, torch.int32):
+                try:
+                    say(name, given, f(torch.tensor(given, dtype=dtype)))
+                except (IndexError, RuntimeError) as error:
+                    say(name, given, type(error).__name__, error)
+        for _ in range(3):
+            at = torch.tensor([2, 0])
+            y = f(at)
+            at.zero_()
+            try:
+                say(torch.autograd.grad(y.sum(), x))
+            except RuntimeError as error:
+                say(name, str(error)[:90])
+        say(torch.autograd.grad(f(torch.tensor([2, 2])).prod(), x, create_graph=True))
 
 
 def warned(torch, say):

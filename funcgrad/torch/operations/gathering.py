@@ -6,6 +6,7 @@ The checks of positions and shapes are also those of what writes by positions (`
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -36,6 +37,7 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.comparison import known, selected
 from funcgrad.torch.operations.parts import positioned
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
+from funcgrad.torch.remembered import remembered
 from funcgrad.torch.staged import bounded
 
 __all__ = [
@@ -95,6 +97,7 @@ def check_ranks(shape: tuple[int, ...], at: tuple[int, ...], axis: int, what: st
 
 
 @method()
+@functools.partial(remembered, positions="unsigned")
 @numpy_names
 def gather(
     input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None
@@ -121,6 +124,7 @@ def gather(
 
 
 @method()
+@functools.partial(remembered, positions="unsigned")
 @numpy_names
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The entries along a dimension at positions given by a vector."""
@@ -153,6 +157,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
 
 
 @method()
+@functools.partial(remembered, positions="signed")
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements of the flat tensor at positions; negative ones count from the end."""
     x, at = content(input, "take"), content(index, "take", "index", 2)
