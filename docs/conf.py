@@ -9,6 +9,7 @@ import numpy
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import funcgrad
+import funcgrad.torch
 from funcgrad.numpy.ufuncs import Ufunc
 
 project = "funcgrad"
@@ -30,13 +31,25 @@ templates_path = ["_templates"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 
+
+def summaries(space: Any) -> list[tuple[str, str]]:
+    """The public functions of a module or a class, each with the first line of its docstring."""
+    return [
+        (name, (made.__doc__ or "").strip().partition("\n")[0])
+        for name, made in sorted(vars(space).items())
+        if not name.startswith("_") and callable(made) and not isinstance(made, type)
+    ]
+
+
 autosummary_generate = True
 autosummary_context = {
+    "operations": summaries(funcgrad.torch),
+    "methods": [name for name, _ in summaries(funcgrad.torch.Tensor)],
     "ufuncs": [
         (name, made.__doc__.partition("operands. ")[2] or "Locally constant.")
         for name, made in sorted(vars(funcgrad.numpy).items())
         if isinstance(made, Ufunc)
-    ]
+    ],
 }
 autosummary_ignore_module_all = False
 autodoc_member_order = "bysource"
