@@ -16,7 +16,7 @@ from funcgrad.compile import store
 from funcgrad.compile.llvm import objects
 from funcgrad.compile.llvm.target import Target, binding, host, lock
 
-__all__ = ["Statistics", "key_of", "library", "statistics", "stored"]
+__all__ = ["Statistics", "in_haste", "key_of", "library", "prepare", "statistics", "stored"]
 
 
 @dataclass
@@ -80,6 +80,24 @@ def stored(key: str, symbols: Mapping[str, int]) -> objects.Library | None:
             _remember(key, code)
         found = _libraries[place] = objects.load(code, symbols)
         return found
+
+
+def in_haste(text: str, symbols: Mapping[str, int], target: Target) -> objects.Library:
+    """The linked module `text`, of code that is used until good code is there."""
+    statistics.built += 1
+    return objects.load(objects.build(text, target=target, hasty=True), symbols)
+
+
+def prepare(text: str, target: Target) -> None:
+    """Have good code of a module in memory and on disk, built while others work with LLVM."""
+    key = key_of(text, False, (), target)
+    with lock:
+        code = _recent.get(key) or store.read(key)
+    if code is None:
+        code = objects.build_apart(text, target)
+        store.write(key, code)
+    with lock:
+        _remember(key, code)
 
 
 def key_of(text: str, optimize: bool, linked: Sequence[str], target: Target) -> str:

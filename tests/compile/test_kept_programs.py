@@ -10,7 +10,7 @@ import pytest
 import funcgrad as fg
 from funcgrad.compile import cache, record, store
 from funcgrad.compile import execute as execution
-from funcgrad.compile.llvm import backend, origin
+from funcgrad.compile.llvm import backend, origin, refine
 from funcgrad.config import config
 from funcgrad.graph.identity import identity
 
@@ -28,11 +28,14 @@ def fresh(tmp_path, monkeypatch):
 
 
 def forget():
-    """What a new process does not have."""
+    """What a new process does not have. An ending one waits for code that is made well."""
+    refine.settle()
     cache._recent.clear()
     cache._libraries.clear()
     origin._kept.clear()
     backend._shared.cache_clear()
+    backend._hasty_shared.cache_clear()
+    backend._in_haste.clear()
 
 
 @pytest.fixture
@@ -141,6 +144,7 @@ def test_an_index_out_of_bounds_is_an_error():
 
 def test_a_damaged_entry_is_not_used(compiled):
     fg.jit(chain)(X)
+    refine.settle()
     for name in os.listdir(store.path()):
         place = os.path.join(store.path(), name)
         with open(place, "rb+") as file:
@@ -156,6 +160,7 @@ def test_a_program_whose_code_is_gone_is_compiled(compiled):
     fg.jit(chain)(X)
     graph = fg.make_graph(chain)(X)
     assert record.key_of(graph, (), 0) is not None
+    refine.settle()
     for name in os.listdir(store.path()):
         if os.path.getsize(os.path.join(store.path(), name)) > 1500:
             os.unlink(os.path.join(store.path(), name))

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from funcgrad.compile import cache
+from funcgrad.compile.llvm import refine
 from funcgrad.compile.llvm.body import External
 from funcgrad.compile.llvm.mathematics import FUNCTIONS
 from funcgrad.compile.llvm.objects import Library
-from funcgrad.compile.llvm.origin import Origin
+from funcgrad.compile.llvm.origin import Origin, restore
 from funcgrad.compile.llvm.pool import pool
 from funcgrad.compile.llvm.printer import print_module
-from funcgrad.compile.llvm.target import Target, host
+from funcgrad.compile.llvm.refine import Hasty
+from funcgrad.compile.llvm.target import Target, host, lock
 from funcgrad.compile.loops import Kernel
 from funcgrad.compile.scalars import MATHEMATICS, TWO_OPERANDS
 
@@ -49,7 +52,7 @@ class LLVMCode:
     than is kept.
     """
 
-    def __init__(self, library: Library, origin: Origin | None) -> None:
+    def __init__(self, library: Library | Hasty, origin: Origin | None) -> None:
         self.library, self.origin = library, origin
 
     @property
@@ -72,11 +75,19 @@ class LLVM:
 
     def compile(self, kernels: Sequence[Kernel]) -> LLVMCode:
         module = print_module(kernels, host())
-        symbols = _addresses(module.externals.items(), host())
-        linked = [f.module for f in module.foreign]
-        symbols |= {name: address for f in module.foreign for name, address in f.symbols}
-        origin = None if linked else _origin(module.text, module.externals.items(), host())
-        return LLVMCode(cache.library(module.text, linked=linked, symbols=symbols), origin)
+        called, target = tuple(module.externals.items()), host()
+        if module.foreign:
+            symbols = _addresses(called, target)
+            symbols |= {name: address for f in module.foreign for name, address in f.symbols}
+            linked = [f.module for f in module.foreign]
+            return LLVMCode(cache.library(module.text, linked=linked, symbols=symbols), None)
+        origin = _origin(module.text, called, target)
+        library: Library | Hasty | None = restore(origin)
+        if library is None and refine.hurried():
+            library = _hasty(module.text, called, tuple(k.name for k in kernels), target)
+        if library is None:
+            library = cache.library(module.text, symbols=_addresses(called, target))
+        return LLVMCode(library, origin)
 
     def run(self, address: int, arguments: int, chunks: int) -> None:
         pool().run(address, arguments, chunks)
@@ -90,6 +101,53 @@ def _addresses(called: Iterable[tuple[str, External]], target: Target) -> dict[s
 def _shared(x: External, target: Target) -> Library:
     """A function that others call: it stays for the life of the process."""
     return cache.library(x.module, symbols=_addresses(x.calls, target), target=target)
+
+
+_in_haste: weakref.WeakValueDictionary[tuple[Any, ...], Hasty] = weakref.WeakValueDictionary()
+
+
+def _hasty(
+    text: str, called: tuple[tuple[str, External], ...], names: tuple[str, ...], target: Target
+) -> Hasty:
+    """Kernels made in haste, while good ones are on their way."""
+    with lock:
+        found = _in_haste.get((text, target))
+        if found is None:
+            symbols = {name: _hasty_shared(x, target).address(name) for name, x in called}
+            library = cache.in_haste(refine.with_slots(text, names), symbols, target)
+            found = _in_haste[text, target] = Hasty(library, names)
+            refine.later(functools.partial(_refine, found, text, called, target))
+    return found
+
+
+@functools.cache
+def _hasty_shared(x: External, target: Target) -> Library:
+    """A function that kernels made in haste call, itself made so if it is not there yet."""
+    found = restore(_origin(x.module, x.calls, target))
+    if found is None:
+        symbols = {name: _hasty_shared(y, target).address(name) for name, y in x.calls}
+        found = cache.in_haste(x.module, symbols, target)
+    return found
+
+
+def _refine(
+    hasty: Hasty, text: str, called: Iterable[tuple[str, External]], target: Target
+) -> None:
+    for x in _all(called):
+        cache.prepare(x.module, target)
+    cache.prepare(text, target)
+    hasty.refined(cache.library(text, symbols=_addresses(called, target), target=target))
+
+
+def _all(called: Iterable[tuple[str, External]]) -> list[External]:
+    """The functions that are called, and those that they call."""
+    found: dict[External, None] = {}
+    waiting = [x for _, x in called]
+    while waiting:
+        x = waiting.pop()
+        found[x] = None
+        waiting += [y for _, y in x.calls]
+    return list(found)
 
 
 @functools.cache

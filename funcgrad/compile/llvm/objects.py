@@ -2,7 +2,7 @@
 
 `build` parses, verifies and generates; what it returns holds no address and may be stored. `load`
 links object code into the process; the `Library` owns the memory and gives it back when it dies.
-It imports errors and target; llvmlite inside functions.
+It imports errors, emission and target; llvmlite inside functions.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import atexit
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from funcgrad.compile.llvm.emission import emitter
 from funcgrad.compile.llvm.target import Target, binding, host, lock, machine
 from funcgrad.errors import CompilerError
 
-__all__ = ["Library", "build", "link", "load"]
+__all__ = ["Library", "build", "build_apart", "link", "load"]
 
 
 def build(
@@ -26,19 +27,35 @@ def build(
     optimize: bool = False,
     linked: Sequence[str] = (),
     target: Target | None = None,
+    hasty: bool = False,
 ) -> bytes:
     """The object code of the module `text`, with others linked into it.
 
     `optimize` runs LLVM's O1 pipeline first: for scalar loop bodies. Vector kernels are printed
     clean, and the pipeline would only double the time to build them. What is linked in becomes
-    internal; it is inlined, and lanes of the same arithmetic are made vectors again.
+    internal; it is inlined, and lanes of the same arithmetic are made vectors again. `hasty` is
+    described in `target.machine`.
     """
     target = host() if target is None else target
     with lock, _parsed(text, target, linked) as module:
         if optimize or linked:
             _optimize(module, target, vectorize=bool(linked))
-        code: bytes = machine(target).emit_object(module)
+        code: bytes = machine(target, hasty=hasty).emit_object(module)
         return code
+
+
+def build_apart(text: str, target: Target) -> bytes:
+    """The same object code of `text`, while other threads work with LLVM; one thread at a time."""
+    emit = emitter()
+    assert emit is not None
+    with ExitStack() as held:
+        with lock:
+            module = held.enter_context(_parsed(text, target, ()))
+        try:
+            return emit(machine(target, apart=True), module)
+        finally:
+            with lock:
+                held.close()
 
 
 @contextmanager

@@ -103,13 +103,17 @@ def vector_width(features: str) -> tuple[bool, int]:
 
 
 @functools.cache
-def machine(target: Target) -> Any:
-    """The code generator for `target`; llvmlite's own lock lets one thread at a time use it."""
+def machine(target: Target, *, hasty: bool = False, apart: bool = False) -> Any:
+    """The code generator for `target`; one thread at a time may use it.
+
+    A `hasty` one makes code in a third of the time that takes up to three times as long to run;
+    one `apart` is for the thread that makes good code meanwhile.
+    """
     llvm = binding()
     return llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu,
         features=target.features,
-        opt=2,
+        opt=0 if hasty else 2,
         reloc="pic",
         codemodel=target.code_model,
         jit=True,

@@ -1,0 +1,129 @@
+"""Code made in haste, and made well by another thread while it is already in use.
+
+LLVM makes code in a third of the time if it need not be good. The first call of a function waits
+for that; good code, which goes to disk, follows in a thread of its own, and calls take it as soon
+as it is there. Both give the same bits: LLVM may not change what our arithmetic means at any level.
+It imports objects.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from funcgrad.compile.llvm.emission import emitter
+from funcgrad.compile.llvm.objects import Library
+from funcgrad.config import config
+
+__all__ = ["Hasty", "hurried", "later", "settle", "with_slots"]
+
+MOST = 8  # jobs that wait; with more, code is made well at once
+LAST = 1.0  # seconds that the end of the process waits for those that are not begun
+
+_waiting: deque[Callable[[], None]] = deque()
+_worker: list[threading.Thread] = []
+_state = threading.Condition(threading.Lock())  # of these two
+_busy = threading.Lock()  # held while a job runs
+
+
+# A fork waits for the job: a child must not inherit LLVM in the midst of its work.
+def _before_fork() -> None:
+    _busy.acquire()
+    _state.acquire()
+
+
+def _after_fork() -> None:
+    _state.release()
+    _busy.release()
+
+
+def _in_child() -> None:
+    _waiting.clear()  # the thread is gone, and what waits is its parent's
+    _worker.clear()
+    _after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
+
+
+def hurried() -> bool:
+    """Whether code may be made in haste: there is a processor to make it well meanwhile."""
+    if config.threads == 1 or len(_waiting) >= MOST or not threading.main_thread().is_alive():
+        return False
+    return emitter() is not None
+
+
+def later(job: Callable[[], None]) -> None:
+    """Have a job done in another thread."""
+    with _state:
+        _waiting.append(job)
+        if not _worker:
+            # No daemon: LLVM must not be at work when the process takes its memory apart.
+            _worker.append(threading.Thread(target=_work, name="funcgrad compiler", daemon=False))
+            _worker[0].start()
+
+
+def settle() -> None:
+    """Wait until no job is left."""
+    with _state:
+        _state.wait_for(lambda: not _worker)
+
+
+def _work() -> None:
+    main, end = threading.main_thread(), 0.0
+    while True:
+        if not main.is_alive():
+            end = end or time.monotonic() + LAST
+        with _state:
+            if not _waiting or (end and time.monotonic() > end):
+                _worker.clear()
+                _state.notify_all()
+                return
+            job = _waiting.popleft()
+        try:
+            with _busy:
+                job()
+        except BaseException:
+            with _state:
+                _worker.clear()
+                _state.notify_all()
+            raise
+
+
+def with_slots(text: str, names: Sequence[str]) -> str:
+    """A module with a second function for each kernel, which runs what its slot points to."""
+    return text + "".join(_SLOT.replace("NAME", name) for name in names)
+
+
+_SLOT = """@NAME.slot = global ptr @NAME
+define void @NAME.now(ptr %arguments, i64 %first, i64 %last) nounwind {
+  %code = load atomic ptr, ptr @NAME.slot monotonic, align 8
+  musttail call void %code(ptr %arguments, i64 %first, i64 %last)
+  ret void
+}
+"""
+
+
+class Hasty:
+    """Kernels of a module `with_slots`; `refined` has their slots point to better ones.
+
+    The addresses that it gives stay valid and the same for its life.
+    """
+
+    def __init__(self, library: Library, names: Sequence[str]) -> None:
+        self.library, self.names = library, tuple(names)
+        self.better: Library | None = None
+
+    def address(self, kernel: str) -> int:
+        return self.library.address(f"{kernel}.now")
+
+    def refined(self, better: Library) -> None:
+        self.better = better
+        for name in self.names:
+            slot = ctypes.c_void_p.from_address(self.library.address(f"{name}.slot"))
+            slot.value = better.address(name)

@@ -1,0 +1,185 @@
+"""Code made in haste, and made well while it is in use: the same bits, at any moment."""
+
+import os
+import subprocess
+import sys
+import threading
+from random import Random
+
+import numpy as np
+import pytest
+from random_graphs import Program
+
+import funcgrad as fg
+from funcgrad.compile import cache
+from funcgrad.compile.execute import executable
+from funcgrad.compile.llvm import backend, origin, refine
+from funcgrad.config import config
+
+
+@pytest.fixture(autouse=True)
+def fresh(tmp_path, monkeypatch):
+    """Nothing in memory or on disk, and two threads also where there is one processor."""
+    refine.settle()
+    monkeypatch.setattr(config, "cache_directory", str(tmp_path / "cache"))
+    monkeypatch.setattr(config, "threads", 2)
+    cache._recent.clear()
+    cache._libraries.clear()
+    origin._kept.clear()
+    backend._shared.cache_clear()
+    backend._hasty_shared.cache_clear()
+    backend._in_haste.clear()
+    yield
+    refine.settle()
+
+
+@pytest.fixture
+def jobs(monkeypatch):
+    """What waits to be made well, and does not begin by itself."""
+    found = []
+    monkeypatch.setattr(refine, "later", found.append)
+    return found
+
+
+def bits(x):
+    """The bits of a result; a NaN is a NaN."""
+    x = np.asarray(x)
+    return np.where(np.isnan(x), np.nan, x).tobytes() if x.dtype.kind == "f" else x.tobytes()
+
+
+def called(x):
+    for k in range(8):
+        x = np.sin(x) * (1.0 + 1.0 / (k + 1)) + np.cos(x)
+    return np.sum(x)
+
+
+def softmax(x):
+    z = np.exp(x - x.max(1, keepdims=True))
+    return np.sum((z / z.sum(1, keepdims=True)) ** 2)
+
+
+ODD = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-310, 1e300, -3.0])
+PROGRAMS = {
+    "numbers": (lambda x: np.tanh(x) * x, 0.7),
+    "called functions": (called, np.linspace(-2.0, 9.0, 77)),
+    "rows": (softmax, np.linspace(-3.0, 3.0, 600).reshape(20, 30)),
+    "a total": (lambda x: np.sum(np.log1p(x * x)), np.linspace(0.0, 1.0, 5000)),
+    "indices": (lambda x: np.sum(x[np.arange(7) % 3] ** 3), np.linspace(0.0, 1.0, 9)),
+    "float32": (lambda x: np.sum(np.exp(x) / (1 + x)), np.linspace(0, 1, 99, dtype=np.float32)),
+    "odd numbers": (lambda x: np.sum(np.tanh(x) * np.abs(x)), ODD),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_both_have_the_same_bits(name, jobs):
+    f, x = PROGRAMS[name]
+    jitted = fg.jit(fg.value_and_grad(f))
+    hasty = jitted(x)
+    assert len(jobs) == 1
+    jobs.pop()()
+    refined = jitted(x)
+    assert not jobs
+    assert list(map(bits, hasty)) == list(map(bits, refined))
+    assert list(map(bits, fg.jit(fg.value_and_grad(f))(x))) == list(map(bits, refined))
+
+
+@pytest.mark.parametrize("number", range(25))
+def test_random_programs_have_the_same_bits(number, jobs):
+    program = Program(Random(number))
+    made = executable(fg.make_graph(program)(*program.inputs))
+    hasty = made(*program.inputs)
+    for job in jobs:
+        job()
+    for one, other in zip(hasty, made(*program.inputs), strict=True):
+        assert bits(one) == bits(other)
+
+
+def test_kernels_are_replaced_where_they_are():
+    made = executable(fg.make_graph(np.sin)(np.ones(3)))
+    before = made.code.address("k0")
+    made(np.ones(3))
+    refine.settle()
+    assert made.code.library.better is not None
+    assert made.code.address("k0") == before
+    np.testing.assert_array_equal(made(np.ones(3))[0], np.sin(np.ones(3)))
+
+
+def test_the_same_text_is_built_once(jobs):
+    one, other = (executable(fg.make_graph(np.sin)(np.ones(n))) for n in (3, 4))
+    assert one.code.library is other.code.library
+    assert len(jobs) == 1
+
+
+def test_calls_meanwhile_agree():
+    f = fg.jit(fg.grad(called))
+    x = np.linspace(-2.0, 9.0, 500)
+    found = {bits(f(x)) for _ in range(300)}
+    refine.settle()
+    assert found == {bits(f(x))}
+
+
+def test_several_threads_compile_at_once():
+    x, found = np.linspace(0.0, 1.0, 64), {}
+
+    def run(k):
+        found[k] = fg.jit(fg.grad(lambda x: np.sum(np.tanh(x) * np.exp(x) ** (k % 3 + 1))))(x)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(9)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for k in range(9):
+        want = fg.grad(lambda x, k=k: np.sum(np.tanh(x) * np.exp(x) ** (k % 3 + 1)))(x)
+        np.testing.assert_allclose(found[k], want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("why", ["one thread", "many wait", "another llvmlite"])
+def test_code_is_made_well_at_once_where_nobody_could_do_it_later(why, jobs, monkeypatch):
+    if why == "one thread":
+        monkeypatch.setattr(config, "threads", 1)
+    elif why == "many wait":
+        monkeypatch.setattr(refine, "MOST", 0)
+    else:
+        monkeypatch.setattr(refine, "emitter", lambda: None)
+    assert fg.jit(lambda x: x * 2.0 + np.sin(x))(0.0) == 0.0
+    assert not jobs and not backend._in_haste
+
+
+def test_a_job_that_fails_is_reported_and_the_next_one_runs(monkeypatch):
+    seen = []
+    monkeypatch.setattr(threading, "excepthook", lambda args: seen.append(str(args.exc_value)))
+    refine.later(lambda: 1 // 0)
+    refine.settle()
+    while not seen:  # the hook runs when the thread has let go of its work
+        pass
+    refine.later(lambda: seen.append("next"))
+    refine.settle()
+    assert seen == ["integer division or modulo by zero", "next"]
+
+
+SCRIPT = """
+import os
+import numpy as np
+import funcgrad as fg
+fg.config.threads = 2
+
+def f(k):
+    return fg.jit(fg.grad(lambda x: np.sum(np.tanh(x) * np.cos(x) ** k)))
+
+x = np.linspace(0.0, 1.0, 50)
+first = f(3)(x)
+child = os.fork()
+again, other = f(3)(x), f(2)(x)
+assert again.tobytes() == first.tobytes() and np.isfinite(other).all()
+if child:
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_fork_meanwhile(tmp_path):
+    settings = {**os.environ, "FUNCGRAD_CACHE_DIR": str(tmp_path / "own"), "FUNCGRAD_CACHE": "1"}
+    for _ in range(3):
+        command = [sys.executable, "-W", "ignore", "-c", SCRIPT]
+        subprocess.run(command, env=settings, check=True, timeout=300)
