@@ -7,25 +7,33 @@ It imports compile/llvm and the store.
 from __future__ import annotations
 
 import hashlib
+import sys
 import weakref
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 
 from funcgrad.compile import store
 from funcgrad.compile.llvm import objects
 from funcgrad.compile.llvm.target import Target, binding, host, lock
+from funcgrad.compile.sources import sources
 
-__all__ = ["Statistics", "in_haste", "key_of", "library", "prepare", "statistics", "stored"]
+__all__ = [
+    "Statistics",
+    "in_haste",
+    "key_of",
+    "library",
+    "prepare",
+    "statistics",
+    "stored",
+    "written",
+]
 
 
-@dataclass
 class Statistics:
     """How often `library` found code in memory, on disk, or had to build it."""
 
-    memory: int = 0
-    disk: int = 0
-    built: int = 0
+    def __init__(self) -> None:
+        self.memory = self.disk = self.built = 0
 
 
 statistics = Statistics()
@@ -50,11 +58,35 @@ def library(
     """
     target = host() if target is None else target
     key = key_of(text, optimize, linked, target)
-    place = (key, *sorted((symbols or {}).items()))
+    return _library(key, lambda: text, optimize, linked, symbols or {}, target)
+
+
+def written(
+    write: Callable[[], str], *about: object, optimize: bool = False, symbols: Mapping[str, int]
+) -> objects.Library:
+    """The linked module that our files write, given what it is `about`.
+
+    It need not be written where its code is kept: the key is the digest of our files.
+    """
+    target, own = host(), sources()
+    parts = (own, sys.version, *about)
+    key = key_of(write() if own is None else repr(parts), optimize, (), target)
+    return _library(key, write, optimize, (), symbols, target)
+
+
+def _library(
+    key: str,
+    write: Callable[[], str],
+    optimize: bool,
+    linked: Sequence[str],
+    symbols: Mapping[str, int],
+    target: Target,
+) -> objects.Library:
+    place = (key, *sorted(symbols.items()))
     with lock:
         found = _libraries.get(place)
         if found is None:
-            found = objects.load(_object_code(key, text, optimize, linked, target), symbols)
+            found = objects.load(_object_code(key, write, optimize, linked, target), symbols)
             _libraries[place] = found
         else:
             statistics.memory += 1
@@ -110,7 +142,7 @@ def key_of(text: str, optimize: bool, linked: Sequence[str], target: Target) -> 
 
 
 def _object_code(
-    key: str, text: str, optimize: bool, linked: Sequence[str], target: Target
+    key: str, write: Callable[[], str], optimize: bool, linked: Sequence[str], target: Target
 ) -> bytes:
     code = _recent.get(key)
     if code is not None:
@@ -121,7 +153,7 @@ def _object_code(
     if code is not None:
         statistics.disk += 1
     else:
-        code = objects.build(text, optimize=optimize, linked=linked, target=target)
+        code = objects.build(write(), optimize=optimize, linked=linked, target=target)
         statistics.built += 1
         store.write(key, code)
     _remember(key, code)

@@ -7,10 +7,8 @@ the store; an entry whose code is gone is no entry.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import marshal
-import os
 import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -36,45 +34,24 @@ from funcgrad.compile.llvm.entry import (
 from funcgrad.compile.llvm.origin import Origin, restore
 from funcgrad.compile.llvm.target import host
 from funcgrad.compile.memory import address_of
+from funcgrad.compile.sources import sources
 from funcgrad.graph.identity import identity
 from funcgrad.graph.ir import Graph
 
 __all__ = ["Record", "key_of", "read", "write"]
 
 LARGEST = 1 << 20  # bytes of constants in a program; with more it is made anew
-_ROOMS = ("core", "ops", "graph", "passes", "compile")  # on which a program depends
-
-
-@functools.cache
-def _sources() -> str | None:
-    """A digest of our files, by time and size: what other sources made is not taken for ours."""
-    found = hashlib.blake2b(digest_size=24)
-    package = os.path.dirname(os.path.dirname(__file__))
-    waiting = [os.path.join(package, room) for room in _ROOMS]
-    try:
-        while waiting:
-            with os.scandir(waiting.pop()) as listing:
-                for item in sorted(listing, key=lambda item: item.name):
-                    if item.name.endswith(".py"):
-                        status = item.stat()
-                        about = (item.name, status.st_size, status.st_mtime_ns)
-                        found.update(repr(about).encode())
-                    elif item.name != "__pycache__" and item.is_dir():
-                        waiting.append(item.path)
-    except OSError:  # not installed as files
-        return None
-    return found.hexdigest()
 
 
 def key_of(graph: Graph, donated: tuple[int, ...], captured: int) -> str | None:
     """The name of the program of a graph; None if none can be kept."""
-    sources = _sources()
-    own = None if sources is None else identity(graph)
+    found = sources()
+    own = None if found is None else identity(graph)
     if own is None:
         return None
     import llvmlite
 
-    versions = (store.FORMAT, sys.version, np.__version__, llvmlite.__version__, sources)
+    versions = (store.FORMAT, sys.version, np.__version__, llvmlite.__version__, found)
     parts = (versions, host().description, own, donated, captured)
     return hashlib.blake2b(repr(parts).encode(), digest_size=24).hexdigest()
 

@@ -18,7 +18,6 @@ import time
 from typing import Protocol
 
 from funcgrad.compile import cache
-from funcgrad.compile.llvm import pool_ir
 from funcgrad.compile.llvm.target import lock
 from funcgrad.config import config, shared_threads
 from funcgrad.errors import CompilerError
@@ -54,6 +53,12 @@ def _pool() -> Pool:
     return PythonPool()
 
 
+def _text() -> str:
+    from funcgrad.compile.llvm.pool_ir import text  # what is on disk is not written
+
+    return text()
+
+
 class NativePool:
     """Native threads. There is one such pool in a process, and its code is never released.
 
@@ -67,7 +72,7 @@ class NativePool:
 
     def __init__(self) -> None:
         symbols = {"funcgrad_threads": ctypes.addressof(shared_threads)}
-        self._library = cache.library(pool_ir.text(), symbols=symbols)
+        self._library = cache.written(_text, "pool", symbols=symbols)
         self.address = self._library.address("funcgrad_run")
         run = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
         self._run = run(self._library.address("funcgrad_run_holding"))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.compile import cache
-from funcgrad.compile.llvm.entry import abi, records
+from funcgrad.compile.llvm.entry import abi
 from funcgrad.compile.llvm.entry.encode import encode
 from funcgrad.compile.llvm.entry.encode_watches import encode_watches
 from funcgrad.compile.llvm.entry.program import At, Buffer, Leaf, Made, Number, Program, Step
@@ -65,7 +65,13 @@ class Native:
     """The code of the entry points. There is one in a process, which is never released."""
 
     def __init__(self, where: abi.ABI, symbols: dict[str, int]) -> None:
-        self._library = cache.library(records.text(where), optimize=True, symbols=symbols)
+        def write() -> str:
+            from funcgrad.compile.llvm.entry.text import text  # what is on disk is not written
+
+            return text(where)
+
+        about = ("entry", *where)
+        self._library = cache.written(write, *about, optimize=True, symbols=symbols)
         self.copy = self._library.address("funcgrad_copy")
         self._entry = _method(b"compiled", self._library.address("funcgrad_entry"))
         self._watcher = _method(b"unchanged", self._library.address("funcgrad_unchanged"))

@@ -5,7 +5,6 @@ which kernels it runs on what, and what it returns. It imports NumPy only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -160,7 +159,6 @@ class Number(NamedTuple):
 Output: TypeAlias = Made | View | Given | Fixed | Number
 
 
-@dataclass(frozen=True)
 class Program:
     """What one call does. ValueError if entry points cannot do it.
 
@@ -184,19 +182,24 @@ class Program:
         Arguments are of another kind if any of these does not hold.
     """
 
-    leaves: Sequence[Leaf]
-    buffers: Sequence[Buffer]
-    steps: Sequence[Step | Copy]
-    outputs: Sequence[Output]
-    workspace: int = 0
-    arguments: Sequence[Any] | None = None
-    result: Any = None
-    names: tuple[str, ...] = ()
-    release: bool = False
-    keep: Any = field(default=None, repr=False)
-    apart: Sequence[Apart] = ()
-
-    def __post_init__(self) -> None:
+    # Written out: making a dataclass takes a millisecond of every process.
+    def __init__(
+        self,
+        leaves: Sequence[Leaf],
+        buffers: Sequence[Buffer],
+        steps: Sequence[Step | Copy],
+        outputs: Sequence[Output],
+        workspace: int = 0,
+        arguments: Sequence[Any] | None = None,
+        result: Any = None,
+        names: tuple[str, ...] = (),
+        release: bool = False,
+        keep: Any = None,
+        apart: Sequence[Apart] = (),
+    ) -> None:
+        self.leaves, self.buffers, self.steps, self.outputs = leaves, buffers, steps, outputs
+        self.workspace, self.arguments, self.result = workspace, arguments, result
+        self.names, self.release, self.keep, self.apart = names, release, keep, apart
         numbers = [o for o in self.outputs if isinstance(o, Number)]
         for dtype in (*(x.dtype for x in self.leaves), *(x.dtype for x in numbers)):
             if not is_known(dtype):
