@@ -11,7 +11,7 @@ import math
 from funcgrad.graph.ir import Equation, Var
 from funcgrad.passes.align import Trial, align, align_regions
 from funcgrad.passes.known import Known
-from funcgrad.passes.operands import domain, spread
+from funcgrad.passes.operands import domain, pieces, spread
 from funcgrad.passes.region import COLUMN_LIMIT, Axis, Labels, Reduction, Region, inner_axes
 from funcgrad.passes.views import whole
 
@@ -26,6 +26,8 @@ class Joins(Known):
     def join(self, e: Equation, regions: list[Region], soft: dict[Var, Region]) -> str | None:
         """Merge the equation and these regions into one; else say why not, and change nothing."""
         (v,) = e.outputs
+        if len(regions) == 1 and self.continues(e, regions[0], soft):
+            return None
         numbers = sum(1 << r.number for r in regions)
         inside = [a for a, r in soft.items() if r in regions]
         outside = [
@@ -89,6 +91,36 @@ class Joins(Known):
         self.reduced[v] = frozenset().union(*(self.reduced[a] for a in inside))
         self.place(e, region)
         return None
+
+    def continues(self, e: Equation, region: Region, soft: dict[Var, Region]) -> bool:
+        """Add an equation that is computed where its operands are: nothing has to be merged.
+
+        So it is with most equations of a long chain. All operands are numbers or values of the
+        region, on all of its axes in the same order, and depend on no reduction.
+        """
+        labels = None
+        for a in e.inputs:
+            if not isinstance(a, Var) or a in self.plan.uniform:
+                continue
+            if soft.get(a) is not region or a in region.late or self.reduced[a]:
+                return False
+            own = self.plan.labels[a]
+            if labels is not None and own != labels:
+                return False
+            labels = own
+        (v,) = e.outputs
+        if labels is None or e.prim.name == "scatter_add" or region.late or pieces(e) is not None:
+            return False
+        found = tuple(a if a is None else a.find() for a in labels)
+        if tuple(1 if a is None else a.extent for a in found) != v.type.shape:
+            return False
+        axes = frozenset(a for a in found if a is not None)
+        region.resolve()
+        if axes != region.axes or len(axes) != sum(a is not None for a in found):
+            return False
+        self.plan.labels[v], self.reduced[v] = found, frozenset()
+        self.place(e, region)
+        return True
 
     def inner_after(
         self,
