@@ -10,7 +10,7 @@ for tests.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -155,12 +155,14 @@ class Kernel:
     requires: bool = False  # whether it may set the flag
 
 
-def statements(body: Sequence[Any]) -> Iterator[Any]:
+def statements(body: Sequence[Any]) -> list[Any]:
     """The statements of a block and of the loops in it."""
+    found: list[Any] = []
     for s in body:
-        yield s
+        found.append(s)
         if isinstance(s, For):
-            yield from statements(s.body)
+            found += statements(s.body)
+    return found
 
 
 def identity(op: str, dtype: str) -> Any:

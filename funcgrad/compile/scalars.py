@@ -8,13 +8,15 @@ as NumPy has them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from funcgrad.compile.foreign import Foreign
 from funcgrad.compile.loops import Const
+from funcgrad.core.primitive import Primitive
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Equation
 
@@ -225,25 +227,37 @@ def resolve(e: Equation, functions: frozenset[str]) -> Resolved | None:
 
     `functions` are the named functions that the backend has.
     """
-    types = [a.type for a in e.inputs]
+    (out, *_), types = e.outputs, [a.type for a in e.inputs]
     if any(_python_int(o.type) for o in e.outputs):
         return None  # Python's integers do not wrap
-    if e.outputs[0].type.dtype not in NATIVE or any(t.dtype not in NATIVE for t in types):
+    if out.type.dtype not in NATIVE or any(t.dtype not in NATIVE for t in types):
         return None
     special = SPECIAL.get(e.prim.name)
     if special is not None:
         return special(e)
-    ufunc = getattr(e.prim, "ufunc", None)
-    if ufunc is None or e.prim.name == "round_cast":
+    if getattr(e.prim, "ufunc", None) is None or e.prim.name == "round_cast":
         return None
-    loop = _loop(e, types)
+    kinds = tuple((t.dtype, t.weak) for t in types)
+    return _resolved(e.prim, kinds, out.type.weak, functions)
+
+
+@functools.lru_cache(4096)
+def _resolved(
+    prim: Primitive,
+    kinds: tuple[tuple[np.dtype[Any], bool], ...],
+    weak: bool,
+    functions: frozenset[str],
+) -> Resolved | None:
+    """The same for a ufunc, given the dtypes of its operands and which of them are weak."""
+    ufunc = prim.ufunc  # type: ignore[attr-defined]
+    loop = _loop(ufunc, [ArrayType((), *kind) for kind in kinds], weak)
     if loop is None:
         return None
     if hasattr(ufunc, "foreign"):
         return _foreign(ufunc.foreign(loop))
-    body = _table(loop[0]).get(e.prim.name)
-    if body is None and loop[0].startswith("float") and e.prim.name in functions:
-        body = _op(e.prim.name)
+    body = _table(loop[0]).get(prim.name)
+    if body is None and loop[0].startswith("float") and prim.name in functions:
+        body = _op(prim.name)
     return None if body is None else Resolved(loop, body)
 
 
@@ -258,11 +272,11 @@ def _python_int(kind: ArrayType) -> bool:
     return kind.weak and kind.dtype.kind == "i"
 
 
-def _loop(e: Equation, types: Sequence[ArrayType]) -> tuple[str, ...] | None:
+def _loop(ufunc: Any, types: Sequence[ArrayType], weak: bool) -> tuple[str, ...] | None:
     """The dtypes of the ufunc's loop for these operands."""
-    weak = e.outputs[0].type.weak or all(t.weak for t in types)
+    weak = weak or all(t.weak for t in types)
     wanted = tuple(t.dtype if weak else t.promotable() for t in types)
-    found = e.prim.ufunc.resolve_dtypes((*wanted, None))[:-1]  # type: ignore[attr-defined]
+    found = ufunc.resolve_dtypes((*wanted, None))[:-1]
     if any(d not in NATIVE for d in found):
         return None
     return tuple(NATIVE[d] for d in found)

@@ -78,12 +78,22 @@ class Elementwise(Primitive):
         rows = [needed(d, count + 1) for d in self.partials]
         self.flags = [union(rows, mask, count + 1) for mask in range(1 << count)]
         self.recorders: list[Any] = [None] * (1 << count)
+        self.types: dict[tuple[ArrayType, ...], ArrayType] = {}  # what was asked for lately
 
     def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
         found: tuple[bool, ...] = self.flags[mask]
         return found
 
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> ArrayType:
+        key = tuple(types)
+        found = self.types.get(key)
+        if found is None:
+            if len(self.types) >= 256:
+                self.types.clear()
+            found = self.types[key] = self.result_type(types)
+        return found
+
+    def result_type(self, types: Sequence[ArrayType]) -> ArrayType:
         weak = self.keeps_weak and all(t.weak for t in types)
         shape = broadcast_shapes(*(t.shape for t in types))
         wanted = tuple(t.dtype if weak else t.promotable() for t in types)
