@@ -134,7 +134,13 @@ def user_line() -> SourceLine:
     '<module>'
     """
     frame = sys._getframe(1)
-    while frame.f_back is not None and _is_ours(frame.f_code.co_filename):
+    while frame.f_back is not None:
+        name = frame.f_code.co_filename
+        ours = _known.get(name)
+        if ours is None:
+            ours = _known[name] = _is_ours(name)
+        if not ours:
+            break
         frame = frame.f_back
     return SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
@@ -143,8 +149,12 @@ def user_line() -> SourceLine:
 _WRITTEN = ("<funcgrad", "<program of graph", "<__array_function__")
 
 
+_OURS = (_PACKAGE, _NUMPY, _NUMBA, *_WRITTEN)
+_known: dict[str, bool] = {}  # files, of which a program has so many: asked for every equation
+
+
 def _is_ours(filename: str) -> bool:
-    return filename.startswith((_PACKAGE, _NUMPY, _NUMBA, *_WRITTEN))
+    return filename.startswith(_OURS)
 
 
 def located(what: str) -> str:

@@ -16,7 +16,7 @@ def live(
     needed = {o for o in outputs if isinstance(o, Var) and o not in known}
     kept = []
     for e in reversed(equations):
-        if any(v in needed for v in e.outputs):
+        if not needed.isdisjoint(e.outputs):
             kept.append(e)
             needed.update(a for a in e.inputs if isinstance(a, Var) and a not in known)
     return tuple(reversed(kept))

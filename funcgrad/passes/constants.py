@@ -58,7 +58,7 @@ def constants(graph: Graph) -> Graph:
         return spread[a]
 
     def rule(r: Rewriter, e: Equation) -> tuple[Atom, ...] | None:
-        inputs = tuple(number(r, a) for a in e.inputs)
+        inputs = tuple(number(r, a) for a in e.inputs) if numbers else e.inputs
         folded = _fold(e, inputs)
         if folded is not None:
             return (folded,)

@@ -112,12 +112,16 @@ def rewrite(graph: Graph, rule: Rule) -> Graph:
     The rule is given the equation with its operands already replaced.
     """
     r = Rewriter(graph)
+    known, equations, made = r.known, r.equations, r.made
     for e in graph.equations:
-        e = r.replaced(e)
+        if known:
+            e = r.replaced(e)
         r.here = e
         found = rule(r, e)
-        if found is None:
-            r._add(e)
+        if found is None:  # nearly always, so `keep` is written out
+            equations.append(e)
+            for v in e.outputs:
+                made[v] = e
         else:
             r.known.update(zip(e.outputs, found, strict=True))
     return r.finish()
