@@ -25,6 +25,7 @@ __all__ = [
     "Kept",
     "executable",
     "execute",
+    "get_ready",
     "kept_or_compiled",
     "native_entry",
     "native_program",
@@ -43,6 +44,12 @@ def _llvm() -> Backend:
     from funcgrad.compile.llvm.backend import LLVM  # llvmlite: not before the first compilation
 
     return LLVM()
+
+
+def get_ready() -> None:
+    """Import what a first call needs, but for LLVM: whoever makes a function will call it."""
+    if config.backend != "interpreter":
+        import funcgrad.compile.native_call  # noqa: F401
 
 
 def executable(graph: Graph, donated: tuple[int, ...] = ()) -> Executable:

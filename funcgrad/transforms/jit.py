@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.compile.execute import Kept, executable, kept_or_compiled
+from funcgrad.compile.execute import Kept, executable, get_ready, kept_or_compiled
 from funcgrad.config import config
 from funcgrad.core.tracer import Tracer, concrete, running, type_of
 from funcgrad.core.types import Array, ArrayType
@@ -105,6 +105,7 @@ class Jitted:
 
     def __init__(self, f: Function, static: Static, donated: Donated) -> None:
         functools.update_wrapper(self, f, updated=())
+        get_ready()
         self.fun, self.static, self.donated = f, static, donated
         self.cache: OrderedDict[Hashable, Staged] = OrderedDict()
         self.quick = Quick(self.static)
