@@ -24,74 +24,84 @@ __all__ = ["Hasty", "hurried", "later", "settle", "with_slots"]
 MOST = 8  # jobs that wait; with more, code is made well at once
 LAST = 1.0  # seconds that the end of the process waits for those that are not begun
 
-_waiting: deque[Callable[[], None]] = deque()
-_worker: list[threading.Thread] = []
-_state = threading.Condition(threading.Lock())  # of these two
+
+class _Work:
+    """What waits, and the thread that does it while there is any."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        self.waiting: deque[Callable[[], None]] = deque()
+        self.thread: threading.Thread | None = None
+        self.changed = threading.Condition(threading.Lock())
+
+    def leave(self) -> None:
+        """The thread ends. Call it under the lock."""
+        self.thread = None
+        self.changed.notify_all()
+
+
+_work = _Work()
 _busy = threading.Lock()  # held while a job runs
 
 
-# A fork waits for the job: a child must not inherit LLVM in the midst of its work.
-def _before_fork() -> None:
-    _busy.acquire()
-    _state.acquire()
-
-
-def _after_fork() -> None:
-    _state.release()
+def _in_child() -> None:
+    _work.begin()  # the thread is gone, and what waits is its parent's
     _busy.release()
 
 
-def _in_child() -> None:
-    _waiting.clear()  # the thread is gone, and what waits is its parent's
-    _worker.clear()
-    _after_fork()
-
-
+# A fork waits for the job: a child must not inherit LLVM in the midst of its work. It does not hold
+# the lock of what waits: a thread may want that while it holds another lock that a fork waits for.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
+    os.register_at_fork(
+        before=_busy.acquire, after_in_parent=_busy.release, after_in_child=_in_child
+    )
 
 
 def hurried() -> bool:
     """Whether code may be made in haste: there is a processor to make it well meanwhile."""
-    if config.threads == 1 or len(_waiting) >= MOST or not threading.main_thread().is_alive():
+    if config.threads == 1 or len(_work.waiting) >= MOST or not threading.main_thread().is_alive():
         return False
     return emitter() is not None
 
 
 def later(job: Callable[[], None]) -> None:
-    """Have a job done in another thread."""
-    with _state:
-        _waiting.append(job)
-        if not _worker:
-            # No daemon: LLVM must not be at work when the process takes its memory apart.
-            _worker.append(threading.Thread(target=_work, name="funcgrad compiler", daemon=False))
-            _worker[0].start()
+    """Have a job done in another thread, if there can be one."""
+    with _work.changed:
+        _work.waiting.append(job)
+        if _work.thread is not None:
+            return
+        # No daemon: LLVM must not be at work when the process takes its memory apart.
+        _work.thread = threading.Thread(target=_run, name="funcgrad compiler", daemon=False)
+        try:
+            _work.thread.start()
+        except RuntimeError:  # the process ends, or may have no more threads
+            _work.waiting.clear()
+            _work.leave()
 
 
 def settle() -> None:
     """Wait until no job is left."""
-    with _state:
-        _state.wait_for(lambda: not _worker)
+    with _work.changed:
+        _work.changed.wait_for(lambda: _work.thread is None)
 
 
-def _work() -> None:
+def _run() -> None:
     main, end = threading.main_thread(), 0.0
     while True:
         if not main.is_alive():
             end = end or time.monotonic() + LAST
-        with _state:
-            if not _waiting or (end and time.monotonic() > end):
-                _worker.clear()
-                _state.notify_all()
-                return
-            job = _waiting.popleft()
+        with _work.changed:
+            if not _work.waiting or (end and time.monotonic() > end):
+                return _work.leave()
+            job = _work.waiting.popleft()
         try:
             with _busy:
                 job()
         except BaseException:
-            with _state:
-                _worker.clear()
-                _state.notify_all()
+            with _work.changed:
+                _work.leave()
             raise
 
 
