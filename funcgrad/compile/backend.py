@@ -41,8 +41,10 @@ class Backend(Protocol):
         """The text of a module of these kernels."""
         ...
 
-    def compile(self, kernels: Sequence[Kernel]) -> Code:
-        """Code for the kernels; the same text is built once."""
+    def compile(self, kernels: Sequence[Kernel], work: float = 0.0) -> Code:
+        """Code for the kernels; the same text is built once. `work` is that of a call, in
+        additions: with little it matters more when the code is there than how good it is.
+        """
         ...
 
     def run(self, address: int, arguments: int, chunks: int) -> None:

@@ -66,7 +66,8 @@ class Executable:
         self.lowered = dict(self.native_steps())
         named = {k.name: k for low in self.lowered.values() for k in _kernels(low)}
         self.kernels = list(named.values())
-        self.code = backend.compile(self.kernels) if self.kernels else None
+        work = sum(low.work for low in self.lowered.values())
+        self.code = backend.compile(self.kernels, work) if self.kernels else None
         self.uses_numpy = len(self.lowered) < len(plan.steps)
         inputs = plan.graph.inputs
         self.places = Places(plan, self.lowered, {inputs[k] for k in donated})

@@ -134,12 +134,14 @@ def test_several_threads_compile_at_once():
         np.testing.assert_allclose(found[k], want, rtol=1e-12)
 
 
-@pytest.mark.parametrize("why", ["one thread", "many wait", "another llvmlite"])
+@pytest.mark.parametrize("why", ["one thread", "many wait", "another llvmlite", "much work"])
 def test_code_is_made_well_at_once_where_nobody_could_do_it_later(why, jobs, monkeypatch):
     if why == "one thread":
         monkeypatch.setattr(config, "threads", 1)
     elif why == "many wait":
         monkeypatch.setattr(refine, "MOST", 0)
+    elif why == "much work":
+        monkeypatch.setattr(refine, "WORK", -1)
     else:
         monkeypatch.setattr(refine, "emitter", lambda: None)
     assert fg.jit(lambda x: x * 2.0 + np.sin(x))(0.0) == 0.0

@@ -73,7 +73,7 @@ class LLVM:
     def text(self, kernels: Sequence[Kernel]) -> str:
         return print_module(kernels, host()).text
 
-    def compile(self, kernels: Sequence[Kernel]) -> LLVMCode:
+    def compile(self, kernels: Sequence[Kernel], work: float = 0.0) -> LLVMCode:
         module = print_module(kernels, host())
         called, target = tuple(module.externals.items()), host()
         if module.foreign:
@@ -83,7 +83,7 @@ class LLVM:
             return LLVMCode(cache.library(module.text, linked=linked, symbols=symbols), None)
         origin = _origin(module.text, called, target)
         library: Library | Hasty | None = restore(origin)
-        if library is None and refine.hurried():
+        if library is None and refine.hurried(work):
             library = _hasty(module.text, called, tuple(k.name for k in kernels), target)
         if library is None:
             library = cache.library(module.text, symbols=_addresses(called, target))

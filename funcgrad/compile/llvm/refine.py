@@ -21,6 +21,7 @@ from funcgrad.config import config
 
 __all__ = ["Hasty", "hurried", "later", "settle", "with_slots"]
 
+WORK = 1 << 23  # additions, which take some milliseconds, and of code made in haste up to ten times
 MOST = 8  # jobs that wait; with more, code is made well at once
 LAST = 1.0  # seconds that the end of the process waits for those that are not begun
 
@@ -59,9 +60,13 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-def hurried() -> bool:
-    """Whether code may be made in haste: there is a processor to make it well meanwhile."""
-    if config.threads == 1 or len(_work.waiting) >= MOST or not threading.main_thread().is_alive():
+def hurried(work: float) -> bool:
+    """Whether code for so many additions a call may be made in haste: that does not lose in the
+    first call what it saves, and there is a processor to make it well meanwhile.
+    """
+    if work > WORK or config.threads == 1:
+        return False
+    if len(_work.waiting) >= MOST or not threading.main_thread().is_alive():
         return False
     return emitter() is not None
 
