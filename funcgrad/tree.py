@@ -177,6 +177,11 @@ def _handler(x: Any) -> _Handler | None:
     return found
 
 
+def is_container(x: Any) -> bool:
+    """Whether `x` has children: it is of a registered class, a named tuple or a dataclass."""
+    return _handler(x) is not None
+
+
 def _rebuild_dataclass(cls: type, names: Sequence[str], values: Sequence[Any]) -> Any:
     # not through __init__: a field may have init=False, and __post_init__ must not run on tracers
     made: Any = object.__new__(cls)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from funcgrad.core.types import ArrayType
 from funcgrad.graph.build import Stage, finish
 from funcgrad.graph.ir import Graph
 from funcgrad.transforms.arguments import leaves_of, name_of
+from funcgrad.transforms.transformed import transformed
 
 __all__ = ["ShapeDtypeStruct", "eval_shape", "make_graph"]
 
@@ -106,7 +106,7 @@ def make_graph(f: Function) -> Callable[..., Graph]:
     }
     """
 
-    @functools.wraps(f, updated=())
+    @transformed(make_graph, f)
     def wrapped(*args: Any, **kwargs: Any) -> Graph:
         return _staged_call(f, args, kwargs)[0]
 

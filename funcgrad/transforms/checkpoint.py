@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
@@ -19,6 +18,7 @@ from funcgrad.transforms.batch import BatchTracer
 from funcgrad.transforms.call import batched_graph, tangent_graph
 from funcgrad.transforms.results import handed_back
 from funcgrad.transforms.reverse import Tape, backward
+from funcgrad.transforms.transformed import transformed
 
 __all__ = ["checkpoint"]
 
@@ -131,7 +131,7 @@ def checkpoint(f: Function) -> Function:
     np.float64(0.5403023058681398)
     """
 
-    @functools.wraps(f, updated=())
+    @transformed(checkpoint, f)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         leaves, definition = leaves_of((args, kwargs), f"the arguments of {name_of(f)}")
         out: list[tree.TreeDef] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from funcgrad.transforms.arguments import (
 from funcgrad.transforms.jvp import jvp
 from funcgrad.transforms.results import as_trees, lowered, with_aux
 from funcgrad.transforms.reverse import Tape, backward, node_of, verify
+from funcgrad.transforms.transformed import transformed
 
 __all__ = ["grad", "hvp", "value_and_grad"]
 
@@ -66,7 +66,7 @@ def value_and_grad(
     (np.float64(5.0), array([2., 4.]))
     """
 
-    @functools.wraps(f, updated=())
+    @transformed(value_and_grad, f, argnums, has_aux)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "grad")
         name = name_of(f)
@@ -133,7 +133,7 @@ def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -
     """
     both = value_and_grad(f, argnums, has_aux)
 
-    @functools.wraps(f, updated=())
+    @transformed(grad, f, argnums, has_aux)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         value, gradient = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient

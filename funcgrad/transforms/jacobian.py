@@ -16,6 +16,7 @@ from funcgrad.transforms.abstract import eval_shape
 from funcgrad.transforms.arguments import leaves_of, name_of, select
 from funcgrad.transforms.jvp import jvp
 from funcgrad.transforms.results import handed_back
+from funcgrad.transforms.transformed import transformed
 from funcgrad.transforms.vjp import vjp
 from funcgrad.transforms.vmap import vmap
 
@@ -75,7 +76,7 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
            [0., 4.]])
     """
 
-    @functools.wraps(f, updated=())
+    @transformed(jacrev, f, argnums)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "jacrev")
         chosen = [args[k] for k in wanted]
@@ -126,7 +127,7 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     array([ 1.,  4., 12.])
     """
 
-    @functools.wraps(f, updated=())
+    @transformed(jacfwd, f, argnums)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "jacfwd")
         chosen = tuple(args[k] for k in wanted)
@@ -182,7 +183,7 @@ def jacobian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
            [0., 1.]])
     """
 
-    @functools.wraps(f, updated=())
+    @transformed(jacobian, f, argnums)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "jacobian")
         inputs = sum(

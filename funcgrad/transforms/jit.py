@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
+import types
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
@@ -14,8 +15,9 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.compile.execute import Kept, executable, get_ready, kept_or_compiled
 from funcgrad.config import config
-from funcgrad.core.tracer import Tracer, concrete, running, type_of
+from funcgrad.core.tracer import Operand, Tracer, concrete, running, type_of
 from funcgrad.core.types import Array, ArrayType
+from funcgrad.errors import located
 from funcgrad.graph.build import Stage, finish
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.transforms import native
@@ -27,7 +29,8 @@ from funcgrad.transforms.quick import Quick
 from funcgrad.transforms.report import Report
 from funcgrad.transforms.results import handed_back, unshared
 from funcgrad.transforms.sizes import SizeChanged, Sizes, numbers_after, sizes_of
-from funcgrad.transforms.static import Donated, Static, typed
+from funcgrad.transforms.static import Donated, Static, objects, typed
+from funcgrad.transforms.transformed import named
 
 __all__ = ["jit"]
 
@@ -110,9 +113,32 @@ class Jitted:
         self.cache: OrderedDict[Hashable, Staged] = OrderedDict()
         self.quick = Quick(self.static)
         self.tracings = Report()
+        self.last: list[Jitted | None] = [None]  # the method of the object that was used last
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        """The method of an object: what the object holds is looked at as captures are.
+
+        An object that is a tree of arrays is an argument.
+        """
+        if instance is None or isinstance(self.fun, staticmethod):
+            return self
+        if tree.is_container(instance) or isinstance(instance, Operand):
+            return functools.partial(self, instance)
+        (last,) = self.last
+        if last is None or getattr(last.fun, "__self__", None) is not instance:
+            method = types.MethodType(self.fun, instance)
+            last = Jitted(method, self.static.bound(method), self.donated.bound(method))
+            last.cache, last.tracings = self.cache, self.tracings
+            self.last[0] = last
+        return last
+
+    def __reduce__(self) -> Any:
+        """By name where that leads here, as functions are pickled, else by what it is made of."""
+        chosen = ((c.positions, c.names) for c in (self.static, self.donated))
+        return named(self) or (_made_again, (self.fun, *chosen))
+
+    def __repr__(self) -> str:
+        return f"<jit of {name_of(self.fun)}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not running.count:  # within a transform results are boxed
@@ -131,7 +157,7 @@ class Jitted:
                 return entry.build(entry.run(*leaves, *entry.captured))
         leaves, captures, staged = self._staged(args, kwargs)
         run: Any = None
-        if quick is not None and not staged.sizes and all(map(_is_raw, leaves)):
+        if quick is not None and not staged.sizes and not _traced(leaves):
             donated = self.donated.leaves(args, kwargs, self.static)
             if staged.reusable:
                 run = kept_or_compiled(staged.graph, donated, len(staged.captured))
@@ -256,7 +282,7 @@ class Jitted:
         static, dynamic, named = self.static.divide(args, kwargs)
         leaves, definition = leaves_of((dynamic, named), f"the arguments of {name_of(self.fun)}")
         types = [type_of(x) for x in leaves]
-        captures = capture(self.fun)
+        captures = capture(self.fun, objects(static))
         key = (definition, tuple(types), typed(static), tuple(captures.key))
         if not captures.traced:
             with _lock:
@@ -344,14 +370,21 @@ def jit(
     static = _positions(static_argnums), _names(static_argnames)
     donated = _positions(donate_argnums), _names(donate_argnames)
 
-    def make(g: Function) -> Jitted:
+    def make(g: Any) -> Jitted:
+        if not callable(g) and not isinstance(g, staticmethod):
+            raise TypeError(located(f"jit: {g!r} is no function"))
         return Jitted(g, Static(g, *static), Donated(g, *donated))
 
     return make if f is None else make(f)
 
 
-def _is_raw(x: Any) -> bool:
-    return not isinstance(x, Tracer)
+def _made_again(f: Function, static: Any, donated: Any) -> Jitted:
+    """A jitted function out of a pickle."""
+    return Jitted(f, Static(f, *static), Donated(f, *donated))
+
+
+def _traced(leaves: Sequence[Any]) -> bool:
+    return any(isinstance(x, Tracer) for x in leaves)
 
 
 def _positions(given: int | Sequence[int]) -> tuple[int, ...]:

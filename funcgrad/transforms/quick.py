@@ -20,7 +20,7 @@ from funcgrad.compile.watch import Item, Same, Watch
 from funcgrad.config import config
 from funcgrad.transforms.captures import Captures
 from funcgrad.transforms.results import unshared
-from funcgrad.transforms.static import Static, typed
+from funcgrad.transforms.static import Static, objects, typed
 
 __all__ = ["Quick", "kind_of"]
 
@@ -141,6 +141,8 @@ class Quick:
         watches = [*captures.watches(), *_settings()]
         unchanged = watcher(watches)
         self.entries[key] = Entry(run, unchanged, tuple(captured), _builder(out, run.shared))
+        if self.static.any and objects(self.static.divide(args, kwargs)[0]):
+            return  # which are watched for this entry alone
         program = native_program(run, self.arguments(args, kwargs), tuple(kwargs), captured, out)
         if program is None:
             return

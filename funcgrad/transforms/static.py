@@ -4,16 +4,20 @@ which are donated: their memory may be used for results.
 
 from __future__ import annotations
 
+import enum
 import functools
 import inspect
+import types
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
+
+import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import located
 from funcgrad.transforms.arguments import name_of
 
-__all__ = ["Donated", "Static", "typed"]
+__all__ = ["Donated", "Static", "objects", "typed"]
 
 
 class Chosen:
@@ -38,6 +42,11 @@ class Chosen:
         if len(by_name) < len(self.names):
             positions |= {k for k in self._named_positions if k < count}
         return positions, by_name
+
+    def bound(self, method: Callable[..., Any]) -> Self:
+        """The same arguments of the function without its first one, which is an object's method."""
+        positions = [k - (k > 0) for k in self.positions if k]
+        return type(self)(method, positions, self.names)
 
     @functools.cached_property
     def _named_positions(self) -> list[int]:
@@ -101,6 +110,22 @@ class Donated(Chosen):
             found += range(start, start + size) if donated else ()
             start += size
         return tuple(found)
+
+
+def objects(static: tuple[Any, ...]) -> list[Any]:
+    """The static values that may hold something that changes: functions, objects."""
+    positional, by_name = static
+    return [x for _, x in (*positional, *by_name) if not _is_fixed(x)]
+
+
+def _is_fixed(x: Any) -> bool:
+    if isinstance(x, (tuple, frozenset)):
+        return all(map(_is_fixed, x))
+    return isinstance(x, _FIXED) or x is Ellipsis
+
+
+_FIXED: tuple[type, ...] = (int, float, complex, str, bytes, type(None), type, enum.Enum)
+_FIXED += (np.generic, np.dtype, np.ufunc, types.BuiltinFunctionType)
 
 
 def typed(static: tuple[Any, ...]) -> Hashable:

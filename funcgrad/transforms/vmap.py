@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from funcgrad.ops.shape import broadcast_to, moveaxis
 from funcgrad.transforms.arguments import leaves_of, lower, name_of
 from funcgrad.transforms.batch import Batch, BatchTracer
 from funcgrad.transforms.results import apart, handed_back
+from funcgrad.transforms.transformed import transformed
 
 __all__ = ["vmap"]
 
@@ -54,7 +54,7 @@ def vmap(
     array([3., 4.])
     """
 
-    @functools.wraps(f, updated=())
+    @transformed(vmap, f, in_axes, out_axes, axis_size)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         leaves, definition = leaves_of((args, kwargs), f"the arguments of {name_of(f)}")
         axes = _input_axes(in_axes, args, kwargs)

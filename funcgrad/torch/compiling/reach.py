@@ -25,7 +25,8 @@ from funcgrad.torch.dtypes import dtype
 from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.operations.generator import Generator
 from funcgrad.torch.root import RootTracer
-from funcgrad.transforms.captures import content, in_library
+from funcgrad.transforms.captures import content
+from funcgrad.transforms.walk import in_library
 
 __all__ = ["reach"]
 

@@ -1,0 +1,53 @@
+"""Functions that transforms make: they are called as the function itself, pickled and copied.
+
+A closure can be neither; what can is the transform and what it was given. Imports nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["named", "transformed"]
+
+Function = Callable[..., Any]
+
+
+def named(f: Any) -> str | None:
+    """The name under which its module has `f`, as pickles want it; None if there is none."""
+    whole: str | None = getattr(f, "__qualname__", None)
+    found: Any = sys.modules.get(f.__module__)
+    for name in (whole or "").split("."):
+        found = getattr(found, name, None)
+    return whole if found is f else None
+
+
+class Transformed(functools.partial[Any]):
+    """A closure, with what made it. A partial application of nothing calls it at no cost."""
+
+    again: tuple[Function, tuple[Any, ...]]
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __reduce__(self) -> Any:
+        return named(self) or self.again
+
+    def __repr__(self) -> str:
+        make, (f, *_) = self.again
+        return f"<{make.__name__} of {getattr(f, '__qualname__', None) or repr(f)}>"
+
+
+def transformed(make: Function, f: Function, *given: Any) -> Callable[[Function], Function]:
+    """Present the decorated closure as what ``make(f, *given)`` returns."""
+
+    def decorate(closure: Function) -> Function:
+        whole = Transformed(closure)
+        functools.update_wrapper(whole, f, updated=())
+        whole.again = make, (f, *given)
+        return whole
+
+    return decorate
