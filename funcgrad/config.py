@@ -70,8 +70,8 @@ class Config:
         How many bytes of large results are remembered, to be used again once nobody refers to them.
     backend : str
         What runs the graphs of `jit`: "llvm", native code, or "interpreter", NumPy operation by
-        operation, which is the reference. At first the environment variable ``FUNCGRAD_BACKEND``,
-        or "llvm".
+        operation, which is the reference, and raises what ``np.errstate(…="raise")`` asks for. At
+        first the environment variable ``FUNCGRAD_BACKEND``, or "llvm".
 
     Examples
     --------

@@ -17,7 +17,7 @@ from funcgrad.compile.backend import Backend
 from funcgrad.compile.executable import Executable, compile_graph
 from funcgrad.compile.watch import Watch
 from funcgrad.config import config
-from funcgrad.graph.interpret import evaluate
+from funcgrad.graph.interpret import evaluate, unwarned
 from funcgrad.graph.ir import Graph
 from funcgrad.tree import TreeDef
 
@@ -95,7 +95,7 @@ def _scalar(x: Any) -> Any:
 def execute(graph: Graph, *args: Any) -> tuple[Any, ...]:
     """The outputs of a graph for raw arguments."""
     if config.backend == "interpreter":
-        with np.errstate(all="ignore"):  # backward equations meet inf and NaN, masked later
+        with unwarned():
             return tuple(map(_scalar, evaluate(graph, *args)))
     return executable(graph)(*args)
 

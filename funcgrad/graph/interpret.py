@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from funcgrad.core.tracer import bind
 from funcgrad.core.types import Array
 from funcgrad.errors import FuncgradError
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 
-__all__ = ["blame", "evaluate"]
+__all__ = ["blame", "evaluate", "unwarned"]
 
 
 def blame(error: Exception, e: Equation) -> None:
@@ -36,6 +38,16 @@ def _last_uses(graph: Graph) -> list[tuple[Var, ...]]:
         plan.reverse()
         graph.derived["last_uses"] = plan
     return plan
+
+
+def unwarned() -> np.errstate:
+    """No warnings: equations of a backward pass meet inf and NaN that are masked later.
+
+    What the caller wants to be raised is raised.
+    """
+    kept = ("raise", "call")
+    settings: Any = {k: v if v in kept else "ignore" for k, v in np.geterr().items()}
+    return np.errstate(**settings)
 
 
 def evaluate(graph: Graph, *args: Array) -> tuple[Array, ...]:
