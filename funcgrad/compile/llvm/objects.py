@@ -187,7 +187,7 @@ class _Held:
         return address
 
     def __del__(self, lock: Any = lock, exiting: list[bool] = _exiting) -> None:
-        if exiting[0]:
+        if exiting[0] or not hasattr(self, "trackers"):  # or it was interrupted while it was made
             return
         # llvmlite locks each of its calls; ours is around it so that no fork sees that one taken.
         with lock:
