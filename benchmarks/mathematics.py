@@ -198,8 +198,9 @@ whole range, arguments of `sin`, `cos` and `tan` of any size included. The excep
 - `logaddexp` is a sum that may cancel: its error is measured by the larger of its operands and its
   result.
 
-**Special values** (signed zeros, infinities, NaN, denormals) are those of NumPy and SciPy, with one
-exception: `lgamma` of a denormal is its logarithm with the sign changed, where SciPy has infinity.
+**Special values** (signed zeros, infinities, NaN, denormals) are those of NumPy and SciPy, but
+for `lgamma`: of a denormal it is the logarithm with the sign changed, where SciPy has infinity, and
+infinite at -∞ as in C, where SciPy has -∞.
 
 Values may differ from NumPy's in the last places, and between a processor with AVX-512 and one
 without. For one processor they are the same bits for any number of threads.

@@ -198,8 +198,9 @@ def _lgamma(x: Any) -> Any:
     low = x < 0.5
     out = _positive_lgamma(np.where(low, 1 - x, x))
     b = x[low]
-    sine = np.abs(np.sin(np.pi * (b - np.round(b))))
-    out[low] = np.log(np.pi / sine) - out[low]
+    rest = np.abs(b - np.round(b))
+    sine = np.where(rest < 1e-100, rest, np.sin(np.pi * rest) / np.pi)  # sin πr = πr, not rounded
+    out[low] = -np.log(sine) - out[low]
     out[_poles(x) | np.isinf(x)] = np.inf
     return out
 

@@ -4,6 +4,8 @@ A program is made of a source of random choices, so that hypothesis can shrink i
 number it. Values stay of moderate size, and no choice depends on a rounded value.
 """
 
+from random import Random
+
 import numpy as np
 
 import funcgrad.numpy as fnp
@@ -47,6 +49,8 @@ class Program:
         self.inputs = [self.array() for _ in range(random.randint(1, 3))]
         self.length = random.randint(1, 12) if length is None else length
         self.seed = random.randint(0, 10**9)
+        layouts = Random(self.seed)
+        self.inputs = [laid_out(layouts, x) for x in self.inputs]
 
     def array(self):
         """An array that broadcasts against the program's shape, in any memory layout."""
@@ -60,9 +64,7 @@ class Program:
         return np.asfortranarray(x) if r.random() < 0.2 else x
 
     def __call__(self, *args):
-        import random
-
-        r = random.Random(self.seed)
+        r = Random(self.seed)
         values = list(args)
         for _ in range(self.length):
             values.append(self.step(r, values))
@@ -129,6 +131,19 @@ class Program:
         if move == "join" and shape and shape[0] < 200:
             return np.concatenate([x, np.cos(x)], 0)
         return x * 1.0
+
+
+def laid_out(r, x):
+    """An input with gaps in memory, steps of no bytes or at an odd address, now and then."""
+    how = r.random()
+    if not x.ndim or not x.size or how < 0.7:
+        return x
+    if how < 0.8:
+        axis = r.randrange(x.ndim)
+        return np.repeat(x, 2, axis)[(slice(None),) * axis + (slice(None, None, 2),)]
+    if how < 0.9:
+        return np.broadcast_to(x[:1], x.shape)
+    return np.frombuffer(b"." + x.tobytes(), x.dtype, x.size, 1).reshape(x.shape)
 
 
 def some_slice(r, n):

@@ -70,11 +70,13 @@ def lgamma(e: Emitter, x: Value) -> Value:
     result = e.select(a.equals(0.0), e.constant(math.inf), result)
 
     def reflected() -> list[Value]:
-        sine = e.absolute(_sin_pi(e, _whole_and_rest(e, x)))
-        other = (math.log(math.pi) - log(e, sine)) - result
-        # The poles, which are all numbers so large that they are whole; SciPy's value at -inf
-        other = e.select(sine.equals(0.0), e.constant(math.inf), other)
-        other = e.select(x.equals(-math.inf), x, other)
+        size, sine = e.absolute(x), e.absolute(_sin_pi(e, _whole_and_rest(e, x)))
+        tiny = size < 1e-30  # the sine is pi x, which a denormal would round
+        log_pi = e.select(tiny, e.constant(0.0), e.constant(math.log(math.pi)))
+        other = (log_pi - log(e, e.select(tiny, size, sine))) - result
+        # The poles, which are all numbers so large that they are whole, and -inf as in C
+        pole = e.select(x.equals(-math.inf), e.constant(0.0), sine).equals(0.0)
+        other = e.select(pole, e.constant(math.inf), other)
         return [e.select(negative, other, result)]
 
     return e.rarely(negative, [result], reflected)[0]
