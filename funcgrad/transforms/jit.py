@@ -354,7 +354,8 @@ def jit(
     Side effects of `f` happen while it is traced, not on every call. Where it draws random numbers,
     it is traced anew at every call, with a warning: draw outside. A mask may select another
     number of elements on another call: `f` is then traced anew, once for each number. A result
-    without axes is a NumPy scalar, also where `f` itself gives an array.
+    without axes is a NumPy scalar, also where `f` itself gives an array. Of a method, and of static
+    arguments, the objects are looked at as captures are. There are no floating point warnings.
 
     Examples
     --------
