@@ -185,6 +185,8 @@ def operand(x: Any) -> Array:
         return _from_objects(plain) if plain.dtype.kind == "O" else plain
     if isinstance(x, (list, tuple)):
         return _from_list(x)
+    if isinstance(x, (int, float, complex)):  # of a subclass, an IntEnum, which are never weak
+        return operand(np.asarray(x)[()])
     if hasattr(x, "__array__"):
         return operand(np.asarray(x))
     raise OperandError(

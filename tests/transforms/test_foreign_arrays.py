@@ -1,5 +1,7 @@
 """Arrays that are more than their numbers: what they mean is kept, or there is an error."""
 
+import enum
+
 import numpy as np
 import pytest
 
@@ -133,6 +135,39 @@ def test_objects_that_are_numbers():
     for call in (fg.jit(np.sum), fg.jit(lambda t: np.sum(t * large)), fg.grad(np.sum)):
         with pytest.raises((OperandError, TreeError), match="beyond 64 bits"):
             call(large)
+
+
+class Length(float):
+    pass
+
+
+class Count(enum.IntEnum):
+    TWO = 2
+
+
+@pytest.mark.parametrize("number", [Length(2.5), Count.TWO])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, n: x * n,
+        lambda x, n: n - x,
+        lambda x, n: np.power(x, n),
+        lambda x, n: np.where(x > n, x, n),
+        lambda x, n: np.clip(x, None, n),
+    ],
+)
+def test_numbers_of_classes_of_their_own(f, number):
+    """NumPy takes them for its own numbers: float32 times one of them is float64."""
+    x = np.array([1.0, 2.0, 3.0], np.float32)
+    want = f(x, number)
+    for got in (
+        fg.jit(lambda x: f(x, number))(x),
+        fg.jit(f)(x, number),
+        fg.vjp(lambda x: f(x, number), x)[0],
+        fg.vmap(lambda x: f(x, number))(x),
+    ):
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, 1e-6)
 
 
 def attribute():
