@@ -244,18 +244,28 @@ def _visit_object(x: Any, found: Captures) -> None:
         own = {}
     else:
         found.looked(x, functools.partial(getattr, x), "__dict__", own)
-    names = found.names | _special(kind) | _kept_by_library(kind, own)
+    _visit_kept(x, own, found)
+    names = found.names | _special(kind)
     held = {n for n in names if n in own or any(n in vars(base) for base in kind.__mro__)}
     _visit_attributes(own, found, held)
     _visit_class(kind, x, found, held)
 
 
-def _kept_by_library(cls: type, own: dict[str, Any]) -> set[str]:
+def _visit_kept(x: Any, own: dict[str, Any], found: Captures) -> None:
     """The arrays and containers in a spline or polynomial: code that is not read uses them."""
-    if cls.__module__.split(".")[0] not in ("numpy", "scipy", "collections"):
-        return set()
+    if type(x).__module__.split(".")[0] not in ("numpy", "scipy", "collections"):
+        return
     kinds = (np.ndarray, list, tuple, dict, set)
-    return {n for n, v in own.items() if n[:1] != "_" and isinstance(v, kinds)}
+    kept = {n for n, v in own.items() if n[:1] != "_" and isinstance(v, kinds)}
+    _visit_attributes(own, found, kept)
+    for base in type(x).__mro__:
+        for name, held in vars(base).items():
+            if isinstance(held, types.MemberDescriptorType):
+                value = _slot(x, name)
+                if isinstance(value, kinds):
+                    found.looked(x, functools.partial(_slot, x), name, value)
+                    with found.at(name):
+                        visit(value, found)
 
 
 def _is_library(cls: type) -> bool:
@@ -273,12 +283,13 @@ def _special(cls: Any) -> frozenset[str]:
 
 
 def _is_written(name: str, held: Any) -> bool:
-    """Whether a class holds a special method that is not a dataclass's, which names all fields."""
+    """Whether a class holds a special method; not the comparison of all fields of a dataclass."""
     if name[:2] != "__" or name[-2:] != "__" or not isinstance(held, types.FunctionType):
         return False
-    return held.__code__.co_filename != "<string>"
+    return name not in _COMPARISONS or held.__code__.co_filename != "<string>"
 
 
+_COMPARISONS = {"__eq__", "__lt__", "__le__", "__gt__", "__ge__"}
 _SILENT = {
     "__class_getitem__",
     "__copy__",
