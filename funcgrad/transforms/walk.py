@@ -11,6 +11,7 @@ that of the function itself, keeps in its own globals and classes.
 from __future__ import annotations
 
 import contextlib
+import dis
 import enum
 import functools
 import operator
@@ -50,6 +51,12 @@ def _code_names(code: types.CodeType) -> set[str]:
         elif isinstance(c, str) and c.isidentifier():  # getattr(x, "name")
             names.add(c)
     return names
+
+
+@functools.lru_cache(maxsize=1024)
+def _stored(code: types.CodeType) -> frozenset[str]:
+    """The attributes that code writes to: a function that counts its calls is traced once."""
+    return frozenset(i.argval for i in dis.get_instructions(code) if i.opname == "STORE_ATTR")
 
 
 def in_library(module: Any, found: Captures) -> bool:
@@ -218,7 +225,7 @@ def _visit_function(f: types.FunctionType, found: Captures) -> None:
                 visit(default, found)
     if not library:
         _visit_attributes(f.__globals__, found, names)
-        _visit_attributes(vars(f), found, found.names & vars(f).keys())
+        _visit_attributes(vars(f), found, (found.names & vars(f).keys()) - _stored(f.__code__))
 
 
 def _visit_attributes(own: dict[str, Any], found: Captures, names: set[str]) -> None:
@@ -239,13 +246,14 @@ def _visit_object(x: Any, found: Captures) -> None:
     found.saw(Type(x, kind))
     if has_own_rules(x) and not _is_lazy(x):
         _visit_content(x, found)
+        return
     own = getattr(x, "__dict__", None)
     if own is None:
         own = {}
     else:
         found.looked(x, functools.partial(getattr, x), "__dict__", own)
     _visit_kept(x, own, found)
-    names = found.names | _special(kind)
+    names = found.names | _special(x, found)
     held = {n for n in names if n in own or any(n in vars(base) for base in kind.__mro__)}
     _visit_attributes(own, found, held)
     _visit_class(kind, x, found, held)
@@ -272,14 +280,21 @@ def _is_library(cls: type) -> bool:
     return cls.__module__.split(".")[0] in _LIBRARIES
 
 
+def _special(x: Any, found: Captures) -> set[str]:
+    """The methods that Python calls by itself where a program works with an object.
+
+    Of the classes of installed packages only that of a call: they have too many.
+    """
+    names = {"__call__"} if callable(x) else set()
+    for base in type(x).__mro__:
+        if not in_library(base.__module__, found):
+            names |= _written(base)
+    return names
+
+
 @functools.lru_cache(maxsize=1024)
-def _special(cls: Any) -> frozenset[str]:
-    """The methods that Python calls by itself where a program works with an object."""
-    found: set[str] = set()
-    for base in cls.__mro__:
-        if not _is_library(base):
-            found |= {n for n, held in vars(base).items() if _is_written(n, held)}
-    return frozenset(found - _SILENT)
+def _written(cls: Any) -> frozenset[str]:
+    return frozenset(n for n, held in vars(cls).items() if _is_written(n, held)) - _SILENT
 
 
 def _is_written(name: str, held: Any) -> bool:

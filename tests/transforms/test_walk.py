@@ -14,6 +14,7 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import funcgrad as fg
+from funcgrad.transforms.captures import capture
 
 
 class Number:
@@ -251,3 +252,24 @@ def test_keys_of_dictionaries_are_no_names_of_attributes():
         space.step = k
         jitted(1.0)
     assert next(calls) == 1
+
+
+def test_a_function_that_counts_its_own_calls_is_traced_once():
+    def f(x):
+        f.calls += 1
+        return x * f.scale
+
+    f.calls, f.scale = 0, 2.0
+    jitted = fg.jit(f)
+    assert [jitted(1.0) for _ in range(3)] == [2.0, 2.0, 2.0]
+    assert f.calls == 1
+
+
+def test_tables_and_tensors_of_others_are_taken_as_arrays_alone():
+    torch = pytest.importorskip("torch")
+    layer = torch.nn.Linear(2, 1)
+    f = lambda x: x * layer.weight.detach().numpy().sum()
+    assert len(capture(f).seen) < 300
+    before = fg.jit(f)(1.0)
+    sees_the_change(f, lambda: layer.weight.data.add_(1.0))
+    assert f(1.0) == pytest.approx(before + 2.0, rel=1e-5)
