@@ -162,9 +162,14 @@ def _position(f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, axis, keepdims: f(x, axis=axis, keepdims=keepdims)
 
 
-def _position_type(x: ArrayType, *, axis: int | None, keepdims: bool) -> ArrayType:
-    shape = left(x.shape, normalize_axes(axis, x.ndim), keepdims)
-    return ArrayType(shape, np.dtype(np.intp))
+def _position_type(f: Callable[..., Any]) -> Callable[..., ArrayType]:
+    def type_rule(x: ArrayType, *, axis: int | None, keepdims: bool) -> ArrayType:
+        if 0 in x.shape:
+            f(np.empty(x.shape), axis)  # raises where there is no position, also if nobody reads it
+        shape = left(x.shape, normalize_axes(axis, x.ndim), keepdims)
+        return ArrayType(shape, np.dtype(np.intp))
+
+    return type_rule
 
 
 def _position_batch(name: str) -> Callable[..., Any]:
@@ -192,7 +197,7 @@ def _position_samples() -> list[Sample]:
 
 
 ARGMAX, ARGMIN = (
-    constant(name, _position(f), _position_type, _position_batch(name), _position_samples)
+    constant(name, _position(f), _position_type(f), _position_batch(name), _position_samples)
     for name, f in (("argmax", np.argmax), ("argmin", np.argmin))
 )
 

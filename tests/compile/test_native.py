@@ -357,3 +357,12 @@ def test_errors_at_run_time_name_the_line(f, args, kind, backend, monkeypatch):
         fg.jit(f)(*args)
     (note,) = caught.value.__notes__
     assert "test_native.py" in note and "of a traced function" in note
+
+
+@pytest.mark.parametrize("f", [np.argmin, np.argmax])
+def test_the_position_in_nothing_is_an_error_even_if_nobody_reads_it(f):
+    """Of program 108904 of the random ones that draw on most of NumPy."""
+    for call in (lambda x: np.sum(x) + 0 * f(x), lambda x: (f(x), np.sum(x))[1]):
+        with pytest.raises(ValueError, match="empty sequence"):
+            fg.jit(fg.grad(call))(np.ones(0))
+    assert fg.jit(lambda x: f(x, axis=1))(np.ones((0, 2))).shape == (0,)
