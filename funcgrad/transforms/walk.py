@@ -69,7 +69,8 @@ def in_library(module: Any, found: Captures) -> bool:
 def _installed(package: str) -> bool:
     module = sys.modules.get(package)
     paths = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
-    return any(p.startswith(_INSTALLED) for p in paths)
+    marks = ("site-packages", "dist-packages")  # also those of a user, a distribution, an outer one
+    return any(p.startswith(_INSTALLED) or any(m in p for m in marks) for p in paths)
 
 
 def _is_ours(f: types.FunctionType) -> bool:
@@ -165,7 +166,8 @@ def _visit_content(x: Any, found: Captures) -> None:
     """The numbers of a table or a tensor, which are taken out anew on every call."""
     found.watched = False
     with contextlib.suppress(Exception):  # what cannot be an array is no number of the program
-        _visit_array(np.asarray(x), found)
+        plain = x.detach() if hasattr(x, "detach") else x  # PyTorch's, of parameters
+        _visit_array(np.asarray(plain), found)
 
 
 def _visit_container(x: Any, found: Captures) -> None:
@@ -283,9 +285,10 @@ def _is_library(cls: type) -> bool:
 def _special(x: Any, found: Captures) -> set[str]:
     """The methods that Python calls by itself where a program works with an object.
 
-    Of the classes of installed packages only that of a call: they have too many.
+    Of the classes of installed packages only those that give attributes or are the call: there are
+    too many.
     """
-    names = {"__call__"} if callable(x) else set()
+    names = {"__getattr__", "__call__"} if callable(x) else {"__getattr__"}
     for base in type(x).__mro__:
         if not in_library(base.__module__, found):
             names |= _written(base)
