@@ -19,6 +19,7 @@ from numba.np import numpy_support
 
 from funcgrad.compile.llvm.printer import foreign_of
 from funcgrad.compile.numba.call import run_found, run_known, types
+from funcgrad.compile.numba.factors import INDEFINITE, SINGULAR, UNCONVERGED
 from funcgrad.compile.numba.program import OUT_OF_MEMORY
 from funcgrad.compile.numba.shapes import Table, extent, finder
 from funcgrad.compile.numba.source import Made, Slot, Source, Special
@@ -27,6 +28,13 @@ from funcgrad.errors import NativeCodeError
 from funcgrad.tree import TreeDef
 
 __all__ = ["function"]
+
+
+FAILURES = {
+    SINGULAR: "a matrix is singular",
+    INDEFINITE: "a matrix is not positive definite",
+    UNCONVERGED: "a factorisation did not converge",
+}
 
 
 def function(source: Source) -> Any:
@@ -100,7 +108,7 @@ def _implementation(source: Source, arguments: Sequence[Any]) -> Callable[..., A
     lines = [
         *_inputs(given),
         *_call(special, made, slots, names),
-        *_failure(source, made),
+        *_failure(source, made, names),
         f"return {_built(made.tree, iter(values), names)}",
     ]
     exec("def implementation(*a):\n    " + "\n    ".join(lines), names)
@@ -141,7 +149,7 @@ def _call(special: Special, made: Made, slots: Sequence[Slot], names: dict[str, 
     return [*lines, f"found = run({before}({inputs}), ({arrays}))"]
 
 
-def _failure(source: Source, made: Made) -> list[str]:
+def _failure(source: Source, made: Made, names: dict[str, Any]) -> list[str]:
     """The error that a status other than 0 becomes."""
     error, what = "IndexError", "an index is out of bounds"
     if any(f.fails for f in foreign_of(made.program.kernels)):  # the status does not say which
@@ -149,10 +157,20 @@ def _failure(source: Source, made: Made) -> list[str]:
         what = (
             "a function that from_numba took in raised an exception, or an index is out of bounds,"
         )
+    factorised = [
+        line
+        for status, what_failed in FAILURES.items()
+        for line in (
+            f"    if found[0] == {status}:",
+            f'        raise LinAlgError("{what_failed} in {source.name}")',
+        )
+    ]
+    names["LinAlgError"] = np.linalg.LinAlgError
     return [
         "if found[0] != 0:",
         f"    if found[0] == {OUT_OF_MEMORY}:",
         '        raise MemoryError("no memory for intermediate values")',
+        *(factorised if made.program.outside else ()),
         f'    raise {error}("{what} in {source.name}")',
     ]
 

@@ -44,9 +44,11 @@ def load(program: NativeProgram, executable: Executable) -> Loaded:
     held = [np.asarray(a, order="C") for a in program.constants]
     symbols |= {f"constant{k}": address_of()(a) for k, a in enumerate(held)}
     declared = [f"declare void @{k.name}(ptr, i64, i64)" for k in program.kernels]
+    symbols |= {o.name: o.address for o in program.outside}
+    declared += sorted({f"declare void @{o.name}(ptr, i64, i64)" for o in program.outside})
     declared += [f"@constant{k} = external global i8" for k in range(len(held))]
     library = cache.library("\n".join([*declared, program.text]), symbols=symbols)
-    return Loaded(library.address(program.name), (library, codes, held))
+    return Loaded(library.address(program.name), (library, codes, held, program.outside))
 
 
 # Numba's cache of the caller would not see that a function has changed. It stores nothing that
@@ -91,8 +93,19 @@ def _text(program: NativeProgram, target: Width) -> str:
         f'@constant{k} = internal constant [{a.nbytes} x i8] c"{_escaped(a)}", align 64'
         for k, a in enumerate(program.constants)
     ]
-    lines = [*constants, *definitions.values(), *kernels, program.text, *declarations]
+    outside = {o.name: _by_address(o.name, o.address) for o in program.outside}
+    lines = [*constants, *definitions.values(), *outside.values(), *kernels, program.text]
+    lines += declarations
     return "\n".join([_UNCACHED, *lines])
+
+
+def _by_address(name: str, address: int) -> str:
+    """A function that calls the one at an address, which is good as long as the process lives."""
+    return (
+        f"define internal void @{name}(ptr %words, i64 %first, i64 %last) {{\n"
+        f"  %code = inttoptr i64 {address} to ptr\n"
+        "  call void %code(ptr %words, i64 %first, i64 %last)\n  ret void\n}"
+    )
 
 
 def _escaped(a: np.ndarray[Any, Any]) -> str:

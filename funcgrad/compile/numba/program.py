@@ -3,8 +3,8 @@
 ``i64 name(ptr inputs, ptr outputs)`` takes arrays of addresses, of every input and output of the
 graph in C order, and gives 0, or what went wrong. Intermediate values lie on the stack, or in
 memory of the call where there are many, so that any number of threads may run it. A step that
-NumPy does in the host program is written as loops; where there are none the program is refused with
-a named error.
+NumPy does in the host program is written as loops, or calls a function of Numba's; where there is
+neither the program is refused with a named error.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import numpy as np
 from funcgrad.compile.executable import Executable
 from funcgrad.compile.loops import Kernel
 from funcgrad.compile.lower import Argument
+from funcgrad.compile.nest import Nest
+from funcgrad.compile.numba.outside import Call, Outside, call_of
 from funcgrad.compile.scalars import NATIVE
 from funcgrad.compile.steps import Step, copy_step, fill_step, step_of
 from funcgrad.errors import NativeCodeError
@@ -40,6 +42,7 @@ class NativeProgram(NamedTuple):
     kernels: list[Kernel]
     constants: list[np.ndarray[Any, Any]]
     small: bool
+    outside: list[Outside]
 
 
 def native_program(executable: Executable, name: str) -> NativeProgram:
@@ -56,7 +59,7 @@ def native_program(executable: Executable, name: str) -> NativeProgram:
 class _Call(NamedTuple):
     """A kernel with what each word of its arguments is: a base or a partial result, or a number."""
 
-    kernel: Kernel
+    kernel: Kernel | Outside
     words: list[Any]
     chunks: int
     reads: list[Any]
@@ -91,9 +94,11 @@ class _Writer:
 
     def check_dtype(self, a: Atom) -> None:
         if a.type.dtype not in NATIVE:
+            made = [e for e in self.graph.equations if any(a is v for v in e.outputs)]
             raise NativeCodeError(
                 f"native code has no arrays of {a.type.dtype}: it takes and returns "
                 f"{', '.join(sorted(NATIVE.values()))}"
+                + "".join(f"\n  at {e.source}" for e in made)
             )
 
     # --------------------------------------------------------------------------------- steps
@@ -108,7 +113,7 @@ class _Writer:
             base = view.base
             if base in self.inputs or base in self.constants or base in self.outputs:
                 continue
-            if view.offset == 0 and o.type.size == base.type.size and _in_order(view):
+            if _covers(view):
                 self.outputs[base] = k
                 found.add(k)
         return found
@@ -150,13 +155,17 @@ class _Writer:
         if all(v.type.size == 0 for v in e.outputs):
             return  # nothing to compute
         step = step_of(e, self.plan, name)
-        if step is None:
+        if step is not None:
+            self.call_step(step)
+            return
+        found = call_of(e)
+        if found is None:
             types = ", ".join(str(a.type) for a in e.inputs)
             raise NativeCodeError(
                 f"{e.prim.name} of {types} has no native form; in the host program it runs in "
                 f"NumPy, which code without Python cannot call\n  at {e.source}"
             )
-        self.call_step(step)
+        self.call_outside(e, found, name)
 
     def call_step(self, step: Step) -> None:
         words = [(v,) for v in step.bases]
@@ -165,6 +174,32 @@ class _Writer:
         reads = [v for b, v in named if roles[b.name] == "input"]
         writes = [v for b, v in named if roles[b.name] == "output"]
         self.calls.append(_Call(step.kernel, words, 1, reads, writes))
+
+    def call_outside(self, e: Equation, call: Call, name: str) -> None:
+        """Call a function of Numba's on dense arrays: on copies where operands are none."""
+        given = [
+            self.dense(a, shape, f"{name}.{k}")
+            for k, (a, shape) in enumerate(zip(e.inputs, call.operands, strict=True))
+        ]
+        bases = [*given, *e.outputs]
+        words = [*((v,) for v in bases), *call.sizes]
+        self.calls.append(_Call(call.kernel, words, 1, given, list(e.outputs)))
+
+    def dense(self, a: Atom, shape: tuple[int, ...], name: str) -> Var:
+        """The base of an operand, broadcast to `shape`, in C order; of a copy if need be."""
+        nest = Nest(self.plan, name)
+        view = nest.view(a)
+        if isinstance(view, View):
+            if view.shape == shape and _covers(view):
+                return view.base
+            more = (0,) * (len(shape) - len(view.shape))
+            own = (0 if n == 1 else s for n, s in zip(view.shape, view.strides, strict=True))
+            view = View(view.base, view.offset, shape, (*more, *own))
+        kind = a.type._replace(shape=shape)
+        copy = Var(kind, -1 - len(self.graph.outputs) - len(self.calls))
+        nest.copy(view, whole(copy), NATIVE[kind.dtype])
+        self.call_step(nest.step())
+        return copy
 
     def write_output(self, k: int, o: Atom) -> None:
         """Fill an output with a number, or with a copy of what lies elsewhere."""
@@ -239,7 +274,9 @@ class _Writer:
         text = "\n".join([head, "entry:", *self.lines, "}"])
         if heap:
             text += "\ndeclare ptr @malloc(i64)\ndeclare void @free(ptr)"
-        return NativeProgram(self.name, text + "\n", [c.kernel for c in self.calls], used, small)
+        kernels = [c.kernel for c in self.calls if isinstance(c.kernel, Kernel)]
+        outside = [c.kernel for c in self.calls if isinstance(c.kernel, Outside)]
+        return NativeProgram(self.name, text + "\n", kernels, used, small, outside)
 
     def slots(self, what: str, count: int) -> None:
         for k in range(count):
@@ -275,8 +312,11 @@ class _Writer:
         self.add(f"call void @{call.kernel.name}(ptr %a{k}, i64 0, i64 {call.chunks})")
 
 
-def _in_order(view: View) -> bool:
-    return view.strides == whole(Var(view.base.type._replace(shape=view.shape), -1)).strides
+def _covers(view: View) -> bool:
+    """Whether a view is all of its base, in the order in which that lies in memory."""
+    like = Var(view.base.type._replace(shape=view.shape), -1)
+    whole_size = like.type.size == view.base.type.size
+    return view.offset == 0 and whole_size and view.strides == whole(like).strides
 
 
 def _bytes(key: Any) -> int:

@@ -15,10 +15,10 @@ from funcgrad.ops.index import PLACE, encode
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import flip
 
-__all__ = ["CONVOLVE", "convolve"]
+__all__ = ["CONVOLVE", "convolve", "window_of"]
 
 
-def _window(n: int, m: int, mode: str) -> tuple[int, int]:
+def window_of(n: int, m: int, mode: str) -> tuple[int, int]:
     """Where the result lies in the full convolution: its start and its length."""
     short, long = sorted((n, m))
     if mode == "same":
@@ -29,14 +29,14 @@ def _window(n: int, m: int, mode: str) -> tuple[int, int]:
 def _cotangent(g: Any, x: Any, y: Any, mode: str, first: bool) -> Any:
     kind, other = (x, y) if first else (y, x)
     n, m = kind.shape[0], type_of(other).shape[0]
-    start, length = _window(n, m, mode)
+    start, length = window_of(n, m, mode)
     at = encode(slice(start, start + length))
     full = bind(PLACE, (g,), {"shape": (n + m - 1,), "index": at})
     return cast(bind(CONVOLVE, (full, flip(other, (0,))), {"mode": "valid"}), kind.dtype)
 
 
 def _convolve_type(x: ArrayType, y: ArrayType, *, mode: str) -> ArrayType:
-    length = _window(x.shape[0], y.shape[0], mode)[1]
+    length = window_of(x.shape[0], y.shape[0], mode)[1]
     return ArrayType((length,), np.result_type(x.dtype, y.dtype))
 
 
