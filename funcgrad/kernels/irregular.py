@@ -22,7 +22,7 @@ from funcgrad.ops.cumulative import CUMSUM, RECURRENCE
 from funcgrad.ops.index import SCATTER_ADD
 from funcgrad.ops.sort import ARGSORT, PERMUTE
 
-__all__ = ["install"]
+__all__ = ["install", "sorted_by_place"]
 
 ndarray = np.ndarray[Any, Any]
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -155,6 +155,19 @@ def _argsort(entry: Entry, x: Any, axis: int, kind: Any) -> Any:
     order = np.argsort(x, axis)
     rows = _lines(x, axis)[..., 0]
     return order if entry.run(rows, order.reshape(rows.shape)) else None
+
+
+def sorted_by_place(at: ndarray, counts: ndarray) -> ndarray:
+    """The stable permutation that sorts the places `at`, of which there are `counts` of each."""
+    entry = entry_of("sort_by_place", at.dtype.char)
+    if at.size >= FEWEST and at.dtype == np.intp and entry.taken(at.size):
+        order = np.empty(at.size, np.intp)
+        if entry.run(np.ascontiguousarray(at), np.cumsum(counts) - counts, order):
+            return order
+    start = perf_counter()
+    order = np.argsort(at, kind="stable")
+    entry.spent(start)
+    return order
 
 
 def install() -> None:

@@ -2,7 +2,8 @@
 
 Neighbouring axes that are all reduced, or all kept, are one. What remains alternates: kept,
 reduced, kept, reduced. Where the last axes are reduced the kernels read along them (four axes);
-where they are kept, several groups side by side (three). It imports NumPy and the pool of memory.
+where they are kept, several groups side by side (three). What alternates more often is moved, the
+reduced axes last. It imports NumPy and the pool of memory.
 """
 
 from __future__ import annotations
@@ -24,34 +25,53 @@ class Layout(NamedTuple):
     """The shapes of a reduction for the kernels.
 
     `whole` is that of the operand, `single` that of what has one element for each group; `order`
-    is "F" where the operand lies in memory column by column and all axes are turned round.
+    is that of the operand's axes in memory, None if it is theirs, and `turned` says that it is the
+    opposite one, of results too.
     """
 
     whole: tuple[int, ...]
     single: tuple[int, int]
-    order: Any
+    order: tuple[int, ...] | None = None
+    turned: bool = False
 
     @property
     def groups(self) -> int:
         return math.prod(self.single)
 
-    def turned(self, x: Any) -> Any:
-        return x.T if self.order == "F" else x
-
     def view(self, x: Any, whole: bool) -> ndarray[Any, Any]:
         """`x`, of the operand's shape or with an element for each group, for the kernels."""
-        return dense(self.turned(np.asarray(x))).reshape(self.whole if whole else self.single)
+        x = np.asarray(x)
+        x = x.T if self.turned else x.transpose(self.order) if whole and self.order else x
+        return dense(x).reshape(self.whole if whole else self.single)
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> ndarray[Any, Any]:
+        """Memory for an array of the operand's shape of which `view` is no copy."""
+        if self.order is None:
+            return memory.empty(shape, dtype)
+        made = memory.empty(tuple(shape[k] for k in self.order), dtype)
+        return made.transpose(np.argsort(self.order))
 
 
-def layout_of(x: Any, shape: tuple[int, ...], axes: Sequence[int]) -> Layout | None:
-    """The layout for the operand or output `x`; None if axes alternate too often."""
-    found = None
+def layout_of(x: Any, shape: tuple[int, ...], axes: Sequence[int]) -> Layout:
+    """The layout for the operand or output `x`."""
+    count = len(shape)
     if x.flags.f_contiguous and not x.flags.c_contiguous:
-        found = _layout(shape[::-1], [len(shape) - 1 - a for a in axes], "F")
-    return found or _layout(shape, axes, "C")
+        found = _layout(shape[::-1], [count - 1 - a for a in axes])
+        if found is not None:
+            return found._replace(order=tuple(range(count))[::-1], turned=True)
+    return _layout(shape, axes) or _moved(shape, axes)
 
 
-def _layout(shape: tuple[int, ...], axes: Sequence[int], order: str) -> Layout | None:
+def _moved(shape: tuple[int, ...], axes: Sequence[int]) -> Layout:
+    """The kept axes first, then the reduced ones."""
+    kept = [k for k in range(len(shape)) if k not in axes]
+    groups = math.prod(shape[k] for k in kept)
+    whole = (groups, 1, 1, math.prod(shape[k] for k in axes))
+    return Layout(whole, (groups, 1), (*kept, *axes))
+
+
+def _layout(shape: tuple[int, ...], axes: Sequence[int]) -> Layout | None:
+    """For axes in the order in which they lie in memory; None if they alternate too often."""
     extents: list[int] = []  # kept, reduced, kept, …
     for k, n in enumerate(shape):
         reduced = k in axes
@@ -66,7 +86,7 @@ def _layout(shape: tuple[int, ...], axes: Sequence[int], order: str) -> Layout |
     if len(extents) < 3:
         first, last = (*extents, 1, 1)[:2]
         extents = [first, 1, 1, last]
-    return Layout(tuple(extents), (extents[0], extents[2]), order)
+    return Layout(tuple(extents), (extents[0], extents[2]))
 
 
 def dense(x: Any) -> ndarray[Any, Any]:

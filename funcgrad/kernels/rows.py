@@ -95,16 +95,14 @@ def _prepared(node: Any, g: Any) -> Work | None:
     axes = range(len(kind.shape)) if axes is None else axes
     y, x = node.saved
     layout = layout_of(y if x is None else x, kind.shape, axes)
-    if layout is None:
-        return None
     whole = name in WHOLE
     given = [None if a is None else layout.view(a, whole) for a in (g, y)]
     given.append(None if x is None else layout.view(x, True))
     divisor = None
     if name in ("var", "std"):
         divisor = max(float(kind.size // max(layout.groups, 1)) - params["ddof"], 0.0)
-    out = memory.empty(kind.shape, kind.dtype, layout.order)
-    arguments = [*given, divisor, layout.turned(out).reshape(layout.whole)]
+    out = layout.empty(kind.shape, kind.dtype)
+    arguments = [*given, divisor, layout.view(out, True)]
     kernel = f"{NAMES[name]}_{'along' if len(layout.whole) == 4 else 'beside'}"
     return Work(kernel, _letters(kind.dtype, arguments), arguments, [out], layout.groups)
 

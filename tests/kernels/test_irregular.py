@@ -176,3 +176,25 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch):
         found.append(fg.grad(f)(x))
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
+
+
+@given(st.lists(st.integers(0, 7), max_size=40))
+def test_places_are_sorted_as_numpy_does(places):
+    at = np.array(places, np.intp)
+    order = irregular.sorted_by_place(at, np.bincount(at, minlength=9))
+    np.testing.assert_array_equal(order, np.argsort(at, kind="stable"))
+
+
+@pytest.mark.parametrize("reduce", ["amax", "amin", "prod"])
+def test_a_crowded_place_among_many_needs_little_memory(reduce):
+    """Rows of one length would hold 4·10^10 numbers."""
+    at = torch.cat([torch.zeros(200_000, dtype=torch.int64), torch.arange(200_000)])
+    v = torch.linspace(0.9, 1.1, 400_000, dtype=torch.float64).requires_grad_()
+    y = torch.ones(200_000, dtype=torch.float64).scatter_reduce(0, at, v, reduce)
+    (y[1:] * 2).sum().backward()
+    chosen = v.detach()[200_001:].numpy()
+    expected = {"prod": chosen, "amax": np.maximum(chosen, 1), "amin": np.minimum(chosen, 1)}
+    np.testing.assert_array_equal(y[1:].detach().numpy(), expected[reduce])
+    assert not v.grad[:200_001].numpy().any()
+    takes_part = {"prod": True, "amax": chosen > 1, "amin": chosen < 1}[reduce]
+    np.testing.assert_array_equal(v.grad[200_001:].numpy(), np.where(takes_part, 2.0, 0.0))

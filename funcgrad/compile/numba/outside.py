@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numba
+import numba as _numba
 import numpy as np
 from llvmlite import ir
 from numba import types as _types
@@ -27,7 +27,8 @@ from funcgrad.ops.convolution.vectors import window_of
 
 __all__ = ["Call", "Outside", "call_of"]
 
-types: Any = _types  # half annotated
+numba: Any = _numba  # half annotated
+types: Any = _types
 Shape = tuple[int, ...]
 
 

@@ -1,6 +1,7 @@
 """Reductions of groups: the elements that are sent to one place are reduced together.
 
-The elements of each place are gathered into a row, so that the reductions of the core apply: ties
+The elements of each place are gathered into a row, so that the reductions of the core, and their
+kernels, apply: ties
 of `amax` and `amin` share the cotangent, the derivatives of `prod` are exact where factors are 0.
 """
 
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.types import Array
+from funcgrad.kernels.irregular import sorted_by_place
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import graded
 from funcgrad.ops import index as core
@@ -51,14 +53,26 @@ def _neutral(reduce: str, dtype: np.dtype[Any]) -> Any:
     return dtype.type(limits.min if low else limits.max)
 
 
-def _rows(positions: Any, size: int) -> Any:
-    """For each place the elements sent to it, filled up with one past the last element."""
-    order = np.argsort(positions, kind="stable")
+def _tables(positions: Any, size: int) -> list[tuple[Any, Any]]:
+    """Places of similar counts, and for each the elements sent to it, filled up with one past all.
+
+    Counts within a table differ by less than a factor of two: as many places as there may be, and
+    a single large one among them, need no more than twice the memory of the elements.
+    """
     counts = np.bincount(positions, minlength=size)
-    table = np.full((size, int(counts.max(initial=0))), len(positions))
-    column = np.arange(len(positions)) - np.repeat(np.cumsum(counts) - counts, counts)
-    table[positions[order], column] = order
-    return table
+    order = sorted_by_place(positions, counts)
+    starts = np.cumsum(counts) - counts
+    classes = np.frexp(counts)[1]
+    found = []
+    for k in np.unique(classes):
+        places = np.flatnonzero(classes == k)
+        many = counts[places, None]
+        column = np.arange(int(many.max()))
+        inside = column < many
+        at = np.where(inside, starts[places, None] + column, 0)
+        table = np.where(inside, order[at], len(positions)) if len(column) else at
+        found.append((places, table))
+    return found
 
 
 def _grouped(x: Array, v: Array, positions: Array, reduce: str, include_self: bool) -> Array:
@@ -76,9 +90,16 @@ def _grouped(x: Array, v: Array, positions: Array, reduce: str, include_self: bo
     if not include_self:
         own = a.where(touched, empty[()], own)
     padded = concatenate([flat, empty.reshape(1).astype(dtype)], 0)
-    rows = core.gather(padded, _rows(at, size))
-    whole = concatenate([reshape(own, (size, 1)), rows], 1)
-    return reshape(a.cast(REDUCTIONS[reduce](whole, 1), dtype), shape)
+    parts, places = [], []
+    for some, table in _tables(at, size):
+        first = reshape(core.gather(own, some), (len(some), 1))
+        whole = concatenate([first, core.gather(padded, table)], 1)
+        parts.append(a.cast(REDUCTIONS[reduce](whole, 1), dtype))
+        places.append(some)
+    if not parts:
+        return x
+    back = np.argsort(np.concatenate(places))
+    return reshape(core.gather(concatenate(parts, 0), back), shape)
 
 
 def _added(
