@@ -84,11 +84,12 @@ def single(threads: int) -> None:
     choice.IMPORT = choice.COMPILE = choice.READ = 0.0
     fg.config.threads = threads
     shape = (SIZE // 1000, 1000)
+    factor: Any = None  # of `mul`, whose both operands have a cotangent
     programs: dict[str, Callable[[Any], Any]] = {
         "tanh": torch.tanh,
         "sin": torch.sin,
         "exp": torch.exp,
-        "mul": lambda x: x * x.detach(),
+        "mul": lambda x: x * factor,
         "div": lambda x: 1.0 / x,
         "softmax": lambda x: torch.softmax(x, 1),
         "logsumexp": lambda x: torch.logsumexp(x, 1),
@@ -97,14 +98,17 @@ def single(threads: int) -> None:
         "layer norm": lambda x: torch.nn.functional.layer_norm(x, (1000,)),
     }
     for dtype in (torch.float64, torch.float32):
+        factor = torch.rand(*shape, dtype=dtype).requires_grad_()
         for name, function in programs.items():
             x = (torch.rand(*shape, dtype=dtype) + 0.1).requires_grad_()
             y = function(x)
             one = torch.rand(*y.shape, dtype=dtype)
 
-            def call(kernels: bool, x: Any = x, y: Any = y, one: Any = one) -> None:
+            def call(
+                kernels: bool, x: Any = x, y: Any = y, one: Any = one, factor: Any = factor
+            ) -> None:
                 fg.config.kernels = kernels
-                x.grad = None
+                x.grad = factor.grad = None
                 y.backward(one, retain_graph=True)
 
             ms, against = ratio(lambda: call(True), lambda: call(False))
