@@ -7,6 +7,7 @@ This file imports NumPy only.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from typing import NamedTuple
@@ -120,6 +121,7 @@ class SourceLine(NamedTuple):
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(numpy.__file__)) + os.sep
+_FUNCTOOLS = functools.__file__  # of our cached properties
 # Numba traces our functions while it compiles; it is not imported to be asked where it lies.
 _NUMBA = os.path.join(os.path.dirname(_NUMPY.rstrip(os.sep)), "numba") + os.sep
 
@@ -149,7 +151,7 @@ def user_line() -> SourceLine:
 _WRITTEN = ("<funcgrad", "<program of graph", "<__array_function__")
 
 
-_OURS = (_PACKAGE, _NUMPY, _NUMBA, *_WRITTEN)
+_OURS = (_PACKAGE, _NUMPY, _NUMBA, _FUNCTOOLS, *_WRITTEN)
 _known: dict[str, bool] = {}  # files, of which a program has so many: asked for every equation
 
 

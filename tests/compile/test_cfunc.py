@@ -158,3 +158,10 @@ def test_what_goes_wrong_inside():
 def test_signatures_that_are_not_known(signature, text):
     with pytest.raises(ValueError, match=text):
         fg.jit(wave).cfunc(signature)
+
+
+def test_a_signature_that_does_not_fit_is_named():
+    with pytest.raises(ValueError, match=r"takes 2 arguments, the signature has 1"):
+        fg.jit(lambda x, y: x * y).cfunc("double(double)")
+    by_default = fg.jit(lambda x, y=3.0: x * y).cfunc("double(double)")
+    assert by_default.ctypes(2.0) == 6.0

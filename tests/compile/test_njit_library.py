@@ -119,3 +119,13 @@ def test_without_scipy_the_error_names_it(monkeypatch):
 def test_what_has_no_native_form_is_named_with_its_line():
     with pytest.raises(NativeCodeError, match=r"(?s)complex.*test_njit_library.*line"):
         fg.jit(lambda x: np.real(np.exp(1j * x))).njit(X)
+
+
+def test_a_list_is_named_as_what_cannot_be_given():
+    with pytest.raises(NativeCodeError, match=r"argument a\[0\] has Numba's type .*list"):
+        fg.jit(lambda x: x * 2).njit([1.0, 2.0])
+
+
+def test_static_arguments_are_named_with_the_users_line():
+    with pytest.raises(NativeCodeError, match=r"(?s)static arguments.*test_njit_library"):
+        _ = fg.jit(lambda x, n: x**n, static_argnums=1).njit

@@ -63,6 +63,9 @@ FORMS = (
 )
 
 
+VARIADIC = 4  # of the flags of code: *arguments
+
+
 def c_function(
     function: Any, count: int, signature: str, vector: bool, size: int | None, data: int | None
 ) -> Any:
@@ -71,7 +74,7 @@ def c_function(
     Raises
     ------
     ValueError
-        The signature is none of those that are known.
+        The signature is none of those that are known, or does not fit the function.
     """
     result, parameters = _parsed(signature)
     names = [chr(ord("a") + k) for k in range(len(parameters))]
@@ -86,6 +89,7 @@ def c_function(
     if data is None:
         more = ""
     if form is None:
+        _check_count(function.py_func, len(names), signature)
         lines = f"return function({', '.join(names)})"
     else:
         read = ", ".join(f"b[{k}]" for k in range(count - bool(more)))
@@ -93,6 +97,16 @@ def c_function(
     wrapper = _wrapper(names, lines, result, function)
     made = numba.cfunc(_c_type(result)(*(t for _, t in parameters)))
     return made(wrapper)
+
+
+def _check_count(function: Any, given: int, signature: str) -> None:
+    most = function.__code__.co_argcount
+    least = most - len(function.__defaults__ or ())
+    if given < least or (given > most and not function.__code__.co_flags & VARIADIC):
+        raise ValueError(
+            f"cfunc({signature!r}): the function {function.__name__} takes {most} arguments, the "
+            f"signature has {given}"
+        )
 
 
 def _wrapper(names: Sequence[str], lines: str, result: Any, function: Any) -> Callable[..., Any]:

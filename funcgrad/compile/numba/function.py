@@ -14,6 +14,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.core.errors import NumbaError
 from numba.extending import overload
 from numba.np import numpy_support
 
@@ -78,7 +79,7 @@ def _read(kind: Any, path: str, slots: list[tuple[Slot, str, Any]]) -> Any:
 def _slot(element: Any, ndim: int, kind: Any, path: str, slots: list[Any]) -> Slot:
     try:
         dtype = np.dtype(numpy_support.as_dtype(element))
-    except (NotImplementedError, ValueError, TypeError):
+    except (NumbaError, NotImplementedError, ValueError, TypeError):
         dtype = np.dtype(object)
     if dtype not in NATIVE:
         raise NativeCodeError(
