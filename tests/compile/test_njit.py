@@ -274,10 +274,10 @@ def test_an_index_out_of_bounds():
 
 def test_an_operation_without_native_form_is_named():
     def f(x):
-        return np.sum(np.linalg.inv(np.outer(x, x) + np.eye(3)))
+        return np.sum(np.real(np.exp(1j * x)))
 
-    with pytest.raises(NativeCodeError, match=r"inv of float64\[3,3\]") as caught:
-        call_inside(fg.grad(f))(X[:3])
+    with pytest.raises(NativeCodeError, match=r"of complex128\*\[\], float64\[3\]") as caught:
+        call_inside(f)(X[:3])
     line = f.__code__.co_firstlineno + 1
     assert f'test_njit.py", line {line}' in str(caught.value)
 
@@ -288,7 +288,7 @@ def test_an_operation_without_native_form_is_named():
         (lambda x: {"a": x}, (1.0,), r"\{'a': \*\} is no tuple"),
         (lambda x: x * 2, (2j,), "complex128"),
         (lambda x: x * 2, (np.ones(3, np.uint8),), "uint8"),
-        (lambda x: np.sort(x), (X,), r"sort of float64\[3\] has no native form"),
+        (lambda x: np.nextafter(x, X), (X,), r"nextafter of .* has no native form"),
         (lambda x: x * 1j, (X,), "no arrays of complex128"),
         (lambda x: x.reshape(3, 7), (X,), r"(?s)no extents were found.*call the jitted function"),
     ],
