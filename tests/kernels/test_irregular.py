@@ -178,6 +178,7 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch):
     np.testing.assert_array_equal(found[0], found[2])
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(0, 7), max_size=40))
 def test_places_are_sorted_as_numpy_does(places):
     at = np.array(places, np.intp)
