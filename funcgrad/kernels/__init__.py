@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad.kernels import convolution, elementwise, irregular, rows
+from funcgrad.kernels import convolution, elementwise, irregular, losses, rows
 from funcgrad.kernels.choice import FEWEST, explain
 
 __all__ = ["FEWEST", "PULLS", "ROWS", "explain"]
@@ -20,6 +20,7 @@ Pull = Callable[[Any, Any], tuple[Any, bool]]
 PULLS: dict[str, Pull] = dict.fromkeys(elementwise.NAMES, elementwise.pull)
 # the same of reductions, whose cotangents are small: they look at the operand
 ROWS: dict[str, Pull] = dict.fromkeys(rows.NAMES, rows.pull)
+ROWS |= dict.fromkeys(losses.NUMBERS, losses.pull)
 
 convolution.install()
 irregular.install()

@@ -30,6 +30,7 @@ MODULES = (
     "convolution_loops",
     "elementwise_generated",
     "lines",
+    "losses_generated",
     "reductions",
     "reductions_generated",
     "updates_generated",

@@ -42,6 +42,7 @@ class Composite(Primitive):
         multiple: bool = False,
     ) -> None:
         super().__init__(f"torch.{name}", function)
+        self.plain = function  # `impl` without a kernel
         self.linear, self.multiple = linear, multiple
         self.fixed = fixed  # how many operands at the end are never differentiated (indices)
 
@@ -98,7 +99,15 @@ class Composite(Primitive):
         """
         if self.linear or modes.saved_hooks or modes.dual is not None:
             return self.impl(*xs, **params), None
-        return inside(self.impl, xs, params, [i for i in range(len(xs)) if mask >> i & 1])
+        moving = [i for i in range(len(xs)) if mask >> i & 1]
+        if self.kernel is None:
+            return inside(self.plain, xs, params, moving)
+
+        def record(*xs: Array, **params: Any) -> tuple[Any, Inside]:
+            return inside(self.plain, xs, params, moving)
+
+        found = self.kernel(record, *xs, **params)
+        return found if type(found) is tuple else (found, None)
 
     def vjp(self, node: Any, g: Any, quick: bool = False) -> Sequence[Array | None]:
         wanted = [i for i, p in enumerate(node.parents) if p is not None]

@@ -74,6 +74,8 @@ class _Printer:
         self.writer = Writer(self.let)
 
     def let(self, op: str, dtype: str, args: tuple[str | Const, ...]) -> str:
+        if op == "select" and args[1] == args[2]:
+            return _text(args[1])
         return self.line(self.expression(op, dtype, list(map(_text, args))))
 
     def line(self, code: str) -> str:

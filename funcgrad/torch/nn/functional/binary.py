@@ -6,6 +6,7 @@ import numpy as np
 
 from funcgrad.core.tracer import concrete, value
 from funcgrad.core.types import Array
+from funcgrad.kernels import losses
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import transcendental as t
 from funcgrad.torch import dtypes
@@ -44,6 +45,7 @@ def _binary_entropy(p: Array, y: Array, *weight: Array, reduction: str) -> Array
 
 
 BCE = Composite("binary_cross_entropy", widened(_binary_entropy))
+losses.install(BCE)
 BCE_NODE = named("BinaryCrossEntropyBackward0", "", "self", "target", "weight", shown=(0, 1))
 
 
@@ -96,6 +98,7 @@ def _binary_entropy_of_logits(
 
 
 BCE_LOGITS = Composite("binary_cross_entropy_with_logits", widened(_binary_entropy_of_logits))
+losses.install(BCE_LOGITS)
 BCE_LOGITS_NODE = named("BinaryCrossEntropyWithLogitsBackward0", "", "self", "target", shown=(0, 1))
 
 
@@ -142,6 +145,7 @@ def _soft_margin(x: Array, y: Array, reduction: str) -> Array:
 
 
 SOFT_MARGIN = Composite("soft_margin_loss", widened(_soft_margin))
+losses.install(SOFT_MARGIN)
 SOFT_MARGIN_NODE = named("SoftMarginLossBackward0", "", "self", "target", shown=(0,))
 
 

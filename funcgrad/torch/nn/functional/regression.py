@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad.core.types import Array
+from funcgrad.kernels import losses
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops.losses import squared_error
 from funcgrad.torch._tensor import Tensor
@@ -163,6 +164,8 @@ def _huber(x: Array, y: Array, reduction: str, delta: float) -> Array:
 
 
 HUBER = Composite("huber_loss", widened(_huber))
+losses.install(SMOOTH_L1)
+losses.install(HUBER)
 
 
 @remembered
