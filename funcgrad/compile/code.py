@@ -58,7 +58,7 @@ class Code:
     def number(self, value: Any, dtype: str) -> str | Const:
         """A number: the usual ones are written out, others are parameters."""
         x = np.dtype(dtype).type(value)
-        if dtype == "bool" or not np.isfinite(x) or float(x) in (0.0, 1.0, -1.0, 2.0, 3.0, 0.5):
+        if dtype == "bool" or not np.isfinite(x) or float(x) in (0.0, 1.0, -1.0):
             return Const(x, dtype)
         key = (dtype, x.tobytes())
         if key not in self.numbers:

@@ -228,16 +228,16 @@ class _Writer:
             self.add(f"run({code}, w.k{main}_at, {chunks})")
         else:
             waiting.append((main, low.kernel.name, chunks))
-        if low.finish is not None:
+        if low.ends is not None:
             number = self.arguments(
-                low.finish,
+                low.ends,
                 low.finish_arguments,
                 low.finish_integers,
                 low.finish_numbers,
                 partials,
                 {},
             )
-            waiting.append((number, low.finish.name, 1))
+            waiting.append((number, low.ends.name, 1))
 
     def arguments(
         self,

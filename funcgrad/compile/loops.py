@@ -123,7 +123,11 @@ class Carry(NamedTuple):
 
 @dataclass
 class For:
-    """`index` from 0 to `count`; `kind` is "chunks", "vector" or "sequential"."""
+    """`index` from 0 to `count`; `kind` is "chunks", "vector", "sequential" or "blocks".
+
+    Blocks are those of a loop over a row. Where there is but one, its carries are handed on as they
+    are, so that short rows pay nothing for what long ones need.
+    """
 
     index: str
     count: Term

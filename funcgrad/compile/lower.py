@@ -40,6 +40,11 @@ class Lowered:
     work: float  # additions, about
     direct: dict[str, Var] = field(default_factory=dict)  # partial -> output, if one chunk is all
 
+    @property
+    def ends(self) -> Kernel | None:
+        """The kernel that has to run when all chunks are done."""
+        return None if self.direct else self.finish
+
 
 def lower(plan: Plan, region: Region, functions: frozenset[str], name: str) -> Lowered:
     """The kernels of a region."""
@@ -82,7 +87,8 @@ class _Lowering(Totals):
         alone = found.layout.chunks == 1 and not late
         if alone and all(a.var in self.outputs for a in partials):
             found.direct = {a.name: a.var for a in partials if a.var is not None}
-            return
+            if any(self.is_column(r) for r in self.reductions.values()):
+                return  # what adds up columns is as large as the kernel; that of totals is small
         code, found.finish = finish(self, partials, late)
         found.finish_arguments, found.finish_integers, found.finish_numbers = code.values()
 
@@ -192,7 +198,8 @@ class _Lowering(Totals):
         self.held = {key: h for key, h in self.held.items() if h[0] < 2}
         body: list[Any] = []
         self.blocks[2] = body
-        nest = self.nest(body)
+        sums = [r for v in roots if (r := self.reductions.get(v)) is not None]
+        nest = self.nest(body, any(not r.scatters and not self.is_column(r) for r in sums))
         for v in roots:
             if v in self.reductions:
                 self.reduce(v, nest, body)
@@ -217,8 +224,8 @@ class _Lowering(Totals):
         else:
             self.blocks[1] += body
 
-    def nest(self, body: list[Any]) -> list[For]:
-        """The loops over a row, the innermost first; long ones are cut into blocks."""
+    def nest(self, body: list[Any], adds: bool) -> list[For]:
+        """The loops over a row, the innermost first; those that add are cut into blocks."""
         layout, code = self.layout, self.code
         self.carry_of = {}
         inner = [d for d in layout.inner if d is not layout.lanes]
@@ -233,10 +240,10 @@ class _Lowering(Totals):
             if d is layout.blocked:
                 count: Term = self.block_count(d, self.blocks[1])
                 self.index[d] = [self.index[d][0], (index, 1)]
-            elif d.extent > 2 * BLOCK and any(v in self.reductions for v in self.made):
+            elif adds:
                 block = code.fresh("b")
                 n = code.integer(("blocks", d), -(-d.extent // BLOCK))
-                outer = For(block, n, "sequential")
+                outer = For(block, n, "blocks")
                 loops.append(outer)
                 self.index[d] = [(block, BLOCK)]
                 count = self.block_count(d, outer.body)

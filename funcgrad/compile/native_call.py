@@ -168,9 +168,9 @@ class _Writer:
             parallel = chunks > 1 and low.work > PARALLEL_WORK
             words = self.words(*next(calls))
             found.append(Step(code.address(low.kernel.name), words, chunks, parallel))
-            if low.finish is not None:
+            if low.ends is not None:
                 words = self.words(*next(calls))
-                found.append(Step(code.address(low.finish.name), words))
+                found.append(Step(code.address(low.ends.name), words))
         return found
 
     def words(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from funcgrad.graph.ir import Equation, Graph, Literal, Var
-from funcgrad.passes.join import SMALL, Joins
+from funcgrad.passes.join import Joins
 from funcgrad.passes.operands import domain, held, mixes
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Axis, Labels, Reduction, Region, inner_axes, size
@@ -300,8 +300,6 @@ class _Fusion(Joins):
         (region,) = regions
         region.resolve()
         if region.inner == region.axes:
-            return False
-        if region.inner is None and size(region.axes) <= SMALL and not region.late:
             return False
         totals = {r.output for r in region.reductions if r.over == region.axes}
         inside = [a for a in e.inputs if isinstance(a, Var) and self.region.get(a) is region]

@@ -15,9 +15,9 @@ from funcgrad.passes.operands import domain, pieces, spread
 from funcgrad.passes.region import COLUMN_LIMIT, Axis, Labels, Reduction, Region, inner_axes
 from funcgrad.passes.views import whole
 
-__all__ = ["SMALL", "Joins"]
+__all__ = ["Joins"]
 
-SMALL = 8192  # up to here a total that is used again does not end its kernel
+SMALL = 8192  # up to here a chunk is all that is scattered
 
 
 class Joins(Known):

@@ -127,5 +127,10 @@ def _are_columns(axes: frozenset[Axis], outer: frozenset[Axis], r: Reduction) ->
 
 
 def _worthwhile(axes: frozenset[Axis], inner: frozenset[Axis]) -> bool:
-    """Whether walking over a row several times, row by row, is better than separate kernels."""
+    """Whether walking over a row several times, row by row, is better than separate kernels.
+
+    A single row is never walked twice, of whatever length: several threads can share each walk.
+    """
+    if axes == inner:
+        return not axes
     return size(axes - inner) >= FEW_ROWS or size(inner) <= ROW_LIMIT

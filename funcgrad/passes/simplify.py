@@ -126,15 +126,21 @@ def _divide(r: Rewriter, e: Equation) -> Found:
         return None
     if _is(c, 1.0) and x.type.dtype == kind.dtype and x.type.weak == kind.weak:
         return (_as(r, x, kind),)
-    if abs(float(c)) in (0.5, 2.0):
+    if abs(float(c)) in (0.5, 2.0) and not _is_total(r, x):
         # the reciprocal is exact, so the product rounds as the quotient; other powers of two stay,
-        # or a mean of 16 elements would need another kernel than one of 17
+        # and so do means, or that of 2 or 16 elements would need another kernel than one of 17
         inverse = type(c)(1.0 / c)
         if x.type.weak != kind.weak and isinstance(c, float) and not isinstance(c, np.generic):
             return None
         made = r.append(PRIMITIVES["multiply"], (x, r.literal(inverse)))
         return made if made[0].type == kind else None
     return None
+
+
+def _is_total(r: Rewriter, x: Atom) -> bool:
+    """Whether a number is a sum, or alone: to divide it takes no time."""
+    made = r.made.get(x) if isinstance(x, Var) else None
+    return x.type.size == 1 or (made is not None and made.prim.name == "sum")
 
 
 @_of("subtract")

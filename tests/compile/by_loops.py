@@ -73,7 +73,7 @@ def run_region(plan, region, arrays):
     held = True
     for k in reversed(range(chunks)):  # in any order
         held &= call(low.kernel, low.arguments, low.integers, low.numbers, range(k, k + 1))
-    if low.finish is not None:
+    if low.ends is not None:
         call(low.finish, low.finish_arguments, low.finish_integers, low.finish_numbers, range(1))
     return held
 

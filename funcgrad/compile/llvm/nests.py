@@ -57,6 +57,8 @@ class Nests(Access):
                 self.require(self.read(s.condition))
             elif s.kind == "vector":
                 self.vector_loop(s)
+            elif s.kind == "blocks":
+                self.blocks(s)
             else:
                 self.loop(s)
 
@@ -111,6 +113,31 @@ class Nests(Access):
         self.one_by_one(s, start, end)
         self.walked, self.ahead = around
         self.end_carries(s)
+
+    def blocks(self, s: For) -> None:
+        """Block by block; what the only one of a short row hands on is not added to nothing."""
+        combined = [t for t in s.body if isinstance(t, Combine)]
+        end = self.scalar(s.count)
+        self.start_carries(s)
+        self.hoist(s)
+        outer, prefix = dict(self.known), dict(self.prefix)
+        self.known[s.index], finish = self.open_loop(s, "0", end, 1)
+        self.statements([t for t in s.body if not isinstance(t, Combine)])
+        alone = {t.carry: self.masked(self.read(t.value), outer[t.carry]) for t in combined}
+        single, more, done = self.body.block, self.label(), self.label()
+        one = self.single.compare("eq", end, self.single.constant(1, "i64"))
+        self.line(f"br i1 {one}, label %{done}, label %{more}")
+        self.open(more)
+        self.statements(combined)
+        finish()
+        self.forget(s, outer, prefix)
+        self.end_carries(s)
+        several = self.body.block
+        self.line(f"br label %{done}")
+        self.open(done)
+        for name, x in alone.items():
+            pair = f"[ {x}, %{single} ], [ {self.known[name]}, %{several} ]"
+            self.known[name] = x.emitter.new(x.element, f"phi {x.type} {pair}")
 
     def one_by_one(self, s: For, start: str, end: Value) -> None:
         """The loop itself; what it defines is forgotten afterwards, but for the carries."""

@@ -123,9 +123,9 @@ class _Writer:
         chunks = low.layout.chunks
         first = self.words(low.arguments, low.integers, low.numbers, low.direct)
         self.calls.append(_Call(low.kernel, *first[:1], chunks, *first[1:]))
-        if low.finish is not None:
+        if low.ends is not None:
             last = self.words(low.finish_arguments, low.finish_integers, low.finish_numbers, {})
-            self.calls.append(_Call(low.finish, *last[:1], 1, *last[1:]))
+            self.calls.append(_Call(low.ends, *last[:1], 1, *last[1:]))
 
     def words(
         self,
