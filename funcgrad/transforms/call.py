@@ -1,7 +1,8 @@
 """`call`: a graph as one operation, with its derivative and its batched form made from the graph.
 
 Under a tape the graph is staged together with its backward pass once, and the joint graph is cut
-into a forward part (outputs and residuals) and a backward part, which are kept with the graph.
+into a forward part (outputs and residuals) and a backward part, which are kept with the graph; what
+is cheap is computed again there (`passes/partition.py`).
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.graph.build import Stage, finish, stage
 from funcgrad.graph.interpret import evaluate
-from funcgrad.graph.ir import Equation, Graph, Var
+from funcgrad.graph.ir import Graph
+from funcgrad.passes.partition import Partition, partition
 from funcgrad.transforms.arguments import lower
 from funcgrad.transforms.batch import Batch, BatchTracer, whole
 from funcgrad.transforms.forward import DualTracer, Forward
 from funcgrad.transforms.reverse import Tape, backward
 
-__all__ = ["CALL", "batched_graph", "call_graph", "reverse_graphs", "tangent_graph"]
+__all__ = ["CALL", "batched_graph", "call_graph", "residuals", "reverse_graphs", "tangent_graph"]
 
 
 def reverse_graphs(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, Graph]:
@@ -31,11 +33,20 @@ def reverse_graphs(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, Graph]:
     key = ("reverse", mask)
     if key not in graph.derived:
         graph.derived[key] = _cut(graph, mask)
-    found: tuple[Graph, Graph] = graph.derived[key]
-    return found
+    found: Partition = graph.derived[key]
+    return found.forward, found.backward
 
 
-def _cut(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, Graph]:
+def residuals(graph: Graph) -> list[str]:
+    """What is kept for the backward passes of a graph that were made so far, as text."""
+    return [
+        f"differentiated by {', '.join(str(k) for k, m in enumerate(key[1]) if m)}: {p.explain()}"
+        for key, p in list(graph.derived.items())
+        if isinstance(key, tuple) and key[0] == "reverse"
+    ]
+
+
+def _cut(graph: Graph, mask: tuple[bool, ...]) -> Partition:
     with Stage() as trace:
         inputs = [trace.input(v.type) for v in graph.inputs]
         variables = [t.variable for t in inputs]
@@ -59,34 +70,11 @@ def _cut(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, Graph]:
         whole, adopted = finish(trace, (*variables, *(c.variable for c in cts)), [*values, *found])
         assert not adopted
         first = {v for e in trace.equations[:split] for v in e.outputs} | set(variables)
-    return _split(whole, len(variables), len(values), first)
+    return partition(whole, len(variables), len(values), first)
 
 
 def _strong(kind: ArrayType) -> ArrayType:
     return ArrayType(kind.shape, kind.dtype)
-
-
-def _split(whole: Graph, inputs: int, outputs: int, first: set[Var]) -> tuple[Graph, Graph]:
-    """Cut the joint graph after the forward equations."""
-    forward = [e for e in whole.equations if e.outputs[0] in first]
-    later = [e for e in whole.equations if e.outputs[0] not in first]
-    results = whole.outputs[outputs:]
-    read = {a for e in later for a in e.inputs if isinstance(a, Var)}
-    read |= {a for a in results if isinstance(a, Var)}
-    held = {v for v, _ in whole.constants}
-    residuals = tuple(v for v in _in_order(whole, forward, inputs) if v in read and v not in held)
-    one = Graph(
-        whole.inputs[:inputs],
-        tuple(forward),
-        (*whole.outputs[:outputs], *residuals),
-        whole.constants,
-    )
-    two = Graph((*residuals, *whole.inputs[inputs:]), tuple(later), results, whole.constants)
-    return one, two
-
-
-def _in_order(whole: Graph, forward: Sequence[Equation], inputs: int) -> list[Var]:
-    return [*whole.inputs[:inputs], *(v for e in forward for v in e.outputs)]
 
 
 def tangent_graph(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, tuple[bool, ...]]:

@@ -22,7 +22,7 @@ from funcgrad.graph.build import Stage, finish
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.transforms import native
 from funcgrad.transforms.arguments import leaves_of, name_of, own
-from funcgrad.transforms.call import call_graph
+from funcgrad.transforms.call import call_graph, residuals
 from funcgrad.transforms.captures import Captures, capture
 from funcgrad.transforms.draws import Draws, warn
 from funcgrad.transforms.quick import Quick
@@ -205,8 +205,13 @@ class Jitted:
         return f"{graph}\n\n{executable(graph).show()}"
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
-        """Which operations run together in one kernel for these arguments, which not, and why."""
-        return executable(self._staged(args, kwargs)[2].graph).explain()
+        """Which operations run together in one kernel for these arguments, which not, and why.
+
+        Where it was differentiated for them (``grad(jit(f))``), also what is kept for the backward
+        pass, and what is computed again there.
+        """
+        graph = self._staged(args, kwargs)[2].graph
+        return "\n".join([executable(graph).explain(), *residuals(graph)])
 
     def report(self) -> str:
         """When the function was traced, and what had changed each time, as text."""

@@ -1,0 +1,140 @@
+"""A graph with its backward pass cut in two, so that few bytes are kept in between.
+
+What the backward part reads of the forward one is kept, or computed again of what is kept. Only
+what is cheap may be: arithmetic, comparisons, choices, and elements moved about, which cost less
+than the memory that they would take. Functions such as `exp`, products and reductions are done
+once. Which values to keep is the minimum cut between the former and what the backward part reads,
+with their sizes for capacities. It imports graphs, and views of values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from funcgrad.graph.ir import Equation, Graph, Var
+from funcgrad.passes.cut import UNLIMITED, Network
+from funcgrad.passes.views import VIEWS
+
+__all__ = ["Partition", "partition"]
+
+# Of one addition or so to each element, or a few where the processor divides.
+CHEAP = VIEWS | {
+    *("add", "subtract", "multiply", "divide", "negative", "reciprocal", "square", "sqrt"),
+    *("absolute", "fabs", "sign", "maximum", "minimum", "floor", "ceil", "copysign"),
+    *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
+    *("logical_and", "logical_or", "logical_not", "isnan", "isfinite", "isinf"),
+    *("where", "scale", "cast", "place", "concatenate"),
+}
+DTYPES = ("float64", "float32", "int64", "int32", "bool")  # for which there are kernels
+HANDLE = 64  # bytes: what it costs to keep an array, however small
+OWNED = 8  # the caller has the inputs: to keep one costs that part of it
+LIMIT = 20_000  # equations; of more, all that is read is kept
+
+
+class Partition(NamedTuple):
+    """(inputs → outputs and residuals), and (residuals and further inputs → the other outputs)."""
+
+    forward: Graph
+    backward: Graph
+    residuals: tuple[Var, ...]
+    again: tuple[Equation, ...]
+
+    def explain(self) -> str:
+        """What is kept for the backward pass, and what is computed again there."""
+        inputs = set(self.forward.inputs)
+        made = {v: e for e in self.forward.equations for v in e.outputs}
+        kept = sum(_bytes(v) for v in self.residuals if v not in inputs)
+        lines = [f"kept for the backward pass: {kept} bytes besides arguments"]
+        for v in self.residuals:
+            what = f"argument {self.forward.inputs.index(v)}" if v in inputs else made[v].prim.name
+            lines.append(f"  {what} {v.type}")
+        if self.again:
+            names = " ".join(e.prim.name for e in self.again)
+            lines.append(f"computed again: {names}")
+        return "\n".join(lines)
+
+
+def partition(whole: Graph, inputs: int, outputs: int, first: set[Var]) -> Partition:
+    """Cut a joint graph after the forward equations, whose results are in `first`.
+
+    Parameters
+    ----------
+    whole : Graph
+        Its first `inputs` and `outputs` are those of the forward part.
+    """
+    forward = [e for e in whole.equations if e.outputs[0] in first]
+    later = [e for e in whole.equations if e.outputs[0] not in first]
+    results = whole.outputs[outputs:]
+    known = set(whole.inputs[inputs:]) | {v for v, _ in whole.constants}
+    read = {a for e in later for a in e.inputs if isinstance(a, Var)}
+    read |= {a for a in results if isinstance(a, Var)}
+    early = [*whole.inputs[:inputs], *(v for e in forward for v in e.outputs)]
+    wanted = [v for v in early if v in read and v not in known]
+    kept = _kept(whole.inputs[:inputs], forward, wanted, known)
+    again = _again(forward, wanted, kept | known)
+    needed = {a for e in again for a in e.inputs} | set(wanted)
+    residuals = tuple(v for v in early if v in kept and v in needed)
+    one = Graph(
+        whole.inputs[:inputs],
+        tuple(forward),
+        (*whole.outputs[:outputs], *residuals),
+        whole.constants,
+    )
+    two = Graph((*residuals, *whole.inputs[inputs:]), (*again, *later), results, whole.constants)
+    return Partition(one, two, residuals, again)
+
+
+def _bytes(v: Var) -> int:
+    return v.type.size * v.type.dtype.itemsize
+
+
+def _is_cheap(e: Equation) -> bool:
+    kinds = [a.type for a in (*e.inputs, *e.outputs)]
+    return e.prim.name in CHEAP and all(t.dtype.name in DTYPES for t in kinds)
+
+
+def _kept(
+    inputs: Sequence[Var], forward: Sequence[Equation], wanted: Sequence[Var], known: set[Var]
+) -> set[Var]:
+    """The values to keep: the minimum cut. A value is an edge, from its one node to its other."""
+    if len(forward) > LIMIT:
+        return set(wanted)
+    made = {e.outputs[0]: e for e in forward if _is_cheap(e)}
+    number: dict[Var, int] = {}
+    waiting = list(wanted)
+    while waiting:
+        v = waiting.pop()
+        if v in number or v in known:
+            continue
+        number[v] = 2 + 2 * len(number)
+        if v in made:
+            waiting += [a for a in made[v].inputs if isinstance(a, Var)]
+    network = Network(2 + 2 * len(number))
+    owned = set(inputs)
+    for v, n in number.items():
+        size = _bytes(v) // OWNED if v in owned else _bytes(v)
+        network.connect(n, n + 1, HANDLE + size)
+        if v not in made:
+            network.connect(0, n, UNLIMITED)
+            continue
+        for a in dict.fromkeys(made[v].inputs):
+            if isinstance(a, Var) and a in number:
+                network.connect(number[a] + 1, n, UNLIMITED)
+    for v in wanted:
+        network.connect(number[v] + 1, 1, UNLIMITED)
+    late = network.late()
+    return {v for v, n in number.items() if late[n + 1] and not late[n]}
+
+
+def _again(
+    forward: Sequence[Equation], wanted: Sequence[Var], held: set[Var]
+) -> tuple[Equation, ...]:
+    """The equations that compute what is wanted of what is held, in their order."""
+    missing = {v for v in wanted if v not in held}
+    found: list[Equation] = []
+    for e in reversed(forward):
+        if e.outputs[0] in missing:
+            found.append(e)
+            missing |= {a for a in e.inputs if isinstance(a, Var) and a not in held}
+    return tuple(reversed(found))
