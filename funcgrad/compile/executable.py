@@ -6,8 +6,10 @@ threads may run an executable at once.
 
 from __future__ import annotations
 
+import gc
 import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -36,12 +38,28 @@ __all__ = ["Executable", "compile_graph"]
 
 def compile_graph(graph: Graph, backend: Backend, donated: Collection[int] = ()) -> Executable:
     """The executable of a graph; it may write results into the inputs of the `donated` numbers."""
-    small = optimize(graph)
+    with _uncollected():
+        small = optimize(graph)
 
-    def elementwise(e: Equation) -> bool:
-        return moves(e) or resolve(e, backend.functions) is not None
+        def elementwise(e: Equation) -> bool:
+            return moves(e) or resolve(e, backend.functions) is not None
 
-    return Executable(graph, fuse(small, elementwise, reduces), backend, donated)
+        return Executable(graph, fuse(small, elementwise, reduces), backend, donated)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the cycle collector: it would look at all objects of the process several times,
+    because a compilation makes many at once, and free nothing, because they form no cycles.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 class Executable:
