@@ -189,11 +189,27 @@ class _Held:
     def __del__(self, lock: Any = lock, exiting: list[bool] = _exiting) -> None:
         if exiting[0] or not hasattr(self, "trackers"):  # or it was interrupted while it was made
             return
-        # llvmlite locks each of its calls; ours is around it so that no fork sees that one taken.
-        with lock:
-            for tracker in self.trackers:
-                tracker.close()
-            self.linker = None
+        # A finalizer runs anywhere, in a thread as well for which one waits that has the lock: it
+        # must not wait. llvmlite locks each of its calls; ours is around it so that no fork sees
+        # that one taken.
+        _waiting.append((self.trackers, self.linker))
+        self.linker = None
+        if lock.acquire(blocking=False):
+            try:
+                _release()
+            finally:
+                lock.release()
+
+
+_waiting: list[tuple[list[Any], Any]] = []  # what finalizers have left
+
+
+def _release() -> None:
+    """Free what finalizers have left; the caller has the lock."""
+    while _waiting:
+        trackers, _ = _waiting.pop()
+        for tracker in trackers:
+            tracker.close()
 
 
 def load(object_code: bytes, symbols: Mapping[str, int] | None = None) -> Library:
@@ -203,6 +219,7 @@ def load(object_code: bytes, symbols: Mapping[str, int] | None = None) -> Librar
     those of the process (libc, libm, the C API of Python where it is exported).
     """
     with lock:
+        _release()
         linker, name = _next_linker()
         builder = binding().JITLibraryBuilder().add_object_img(object_code).add_current_process()
         for symbol, address in (symbols or {}).items():
