@@ -169,6 +169,10 @@ class Library:
                 ) from None
 
 
+# Code that a finalizer could not free, and that stays.
+_kept: list[Any] = []
+
+
 class _Held:
     """What a library holds. It is apart because of its finalizer, which waits for the lock: to an
     object with a finalizer weak references still lead while that runs.
@@ -186,30 +190,22 @@ class _Held:
         address: int = self.trackers[-1][name]
         return address
 
-    def __del__(self, lock: Any = lock, exiting: list[bool] = _exiting) -> None:
+    def __del__(
+        self, lock: Any = lock, exiting: list[bool] = _exiting, kept: list[Any] = _kept
+    ) -> None:
         if exiting[0] or not hasattr(self, "trackers"):  # or it was interrupted while it was made
             return
-        # A finalizer runs anywhere, in a thread as well for which one waits that has the lock: it
-        # must not wait. llvmlite locks each of its calls; ours is around it so that no fork sees
-        # that one taken.
-        _waiting.append((self.trackers, self.linker))
-        self.linker = None
-        if lock.acquire(blocking=False):
-            try:
-                _release()
-            finally:
-                lock.release()
-
-
-_waiting: list[tuple[list[Any], Any]] = []  # what finalizers have left
-
-
-def _release() -> None:
-    """Free what finalizers have left; the caller has the lock."""
-    while _waiting:
-        trackers, _ = _waiting.pop()
-        for tracker in trackers:
-            tracker.close()
+        # llvmlite locks each of its calls; ours is around it so that no fork sees that one taken.
+        # A finalizer must not wait: it may run in a thread for which one waits that has the lock.
+        if not lock.acquire(blocking=False):
+            kept.append((self.trackers, self.linker))
+            return
+        try:
+            for tracker in self.trackers:
+                tracker.close()
+            self.linker = None
+        finally:
+            lock.release()
 
 
 def load(object_code: bytes, symbols: Mapping[str, int] | None = None) -> Library:
@@ -219,7 +215,6 @@ def load(object_code: bytes, symbols: Mapping[str, int] | None = None) -> Librar
     those of the process (libc, libm, the C API of Python where it is exported).
     """
     with lock:
-        _release()
         linker, name = _next_linker()
         builder = binding().JITLibraryBuilder().add_object_img(object_code).add_current_process()
         for symbol, address in (symbols or {}).items():
