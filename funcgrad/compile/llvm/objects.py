@@ -8,11 +8,12 @@ It imports errors, emission and target; llvmlite inside functions.
 from __future__ import annotations
 
 import atexit
+import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from funcgrad.compile.llvm.emission import emitter
 from funcgrad.compile.llvm.target import Target, binding, host, lock, machine
@@ -169,43 +170,56 @@ class Library:
                 ) from None
 
 
-# Code that a finalizer could not free, and that stays.
-_kept: list[Any] = []
-
-
 class _Held:
-    """What a library holds. It is apart because of its finalizer, which waits for the lock: to an
-    object with a finalizer weak references still lead while that runs.
+    """What a library holds. It is apart because of its finalizer: to an object with a finalizer
+    weak references still lead while that runs.
     """
 
-    __slots__ = ("linker", "name", "trackers")
+    __slots__ = ("number",)
 
     def __init__(self, linker: Any, name: str, tracker: Any) -> None:
-        self.linker = linker
-        self.name = name
-        self.trackers = [tracker]
+        self.number = next(_numbers)
+        _loaded[self.number] = _Loaded(linker, name, [tracker])
 
     def lookup(self, name: str) -> int:
-        self.trackers.append(self.linker.lookup(self.name, name))
-        address: int = self.trackers[-1][name]
+        linker, library, trackers = _loaded[self.number]
+        trackers.append(linker.lookup(library, name))
+        address: int = trackers[-1][name]
         return address
 
-    def __del__(
-        self, lock: Any = lock, exiting: list[bool] = _exiting, kept: list[Any] = _kept
-    ) -> None:
-        if exiting[0] or not hasattr(self, "trackers"):  # or it was interrupted while it was made
+    def __del__(self, lock: Any = lock, exiting: list[bool] = _exiting) -> None:
+        if exiting[0] or not hasattr(self, "number"):  # or it was interrupted while it was made
             return
-        # llvmlite locks each of its calls; ours is around it so that no fork sees that one taken.
-        # A finalizer must not wait: it may run in a thread for which one waits that has the lock.
-        if not lock.acquire(blocking=False):
-            kept.append((self.trackers, self.linker))
-            return
-        try:
-            for tracker in self.trackers:
-                tracker.close()
-            self.linker = None
-        finally:
-            lock.release()
+        # A finalizer runs anywhere, in a thread as well for which one waits that has the lock: it
+        # must not wait. llvmlite locks each of its calls; ours is around it so that no fork sees
+        # that one taken.
+        _waiting.append(self.number)
+        if lock.acquire(blocking=False):
+            try:
+                _release()
+            finally:
+                lock.release()
+
+
+class _Loaded(NamedTuple):
+    linker: Any
+    name: str
+    trackers: list[Any]
+
+
+# LLVM's objects are held here and nowhere else. The cycle collector finalizes what it found in any
+# order: a linker that it found would go before what it has linked.
+_loaded: dict[int, _Loaded] = {}
+_numbers = itertools.count()
+_waiting: list[int] = []  # what finalizers have left
+
+
+def _release() -> None:
+    """Free what finalizers have left; the caller has the lock."""
+    while _waiting:
+        found = _loaded.pop(_waiting.pop(), None)
+        for tracker in found.trackers if found else ():
+            tracker.close()
 
 
 def load(object_code: bytes, symbols: Mapping[str, int] | None = None) -> Library:
@@ -215,6 +229,7 @@ def load(object_code: bytes, symbols: Mapping[str, int] | None = None) -> Librar
     those of the process (libc, libm, the C API of Python where it is exported).
     """
     with lock:
+        _release()
         linker, name = _next_linker()
         builder = binding().JITLibraryBuilder().add_object_img(object_code).add_current_process()
         for symbol, address in (symbols or {}).items():
