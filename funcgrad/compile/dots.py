@@ -20,7 +20,8 @@ __all__ = ["dots"]
 
 TILE = 4  # rows, and columns, whose sums stay in registers
 TERMS = 128  # so many at least: the lanes of each sum are added up in the end
-SIDE = 64  # rows or columns at the most: each element is better used more often
+VECTOR = 32  # for products with a vector
+SIDE = 64  # rows or columns at the most, unless it is one: elements are better used more often
 WIDE = 512  # the others at the most
 GRAIN = 1 << 19  # multiplications of a chunk, about
 Steps = list[tuple[str, Term]]
@@ -29,9 +30,9 @@ Steps = list[tuple[str, Term]]
 def dots(p: Product, name: str) -> Lowered | None:
     """The kernel of a product; None where it is no such stack."""
     few, many = sorted(p.out.shape[-2:])
-    in_tiles = 2 <= few <= SIDE and many <= WIDE
+    in_tiles = few == 1 or (few <= SIDE and many <= WIDE)
     side_by_side = p.x.strides[-1] == p.y.strides[-1] == 1
-    fits = in_tiles and p.x.shape[-1] >= TERMS and side_by_side
+    fits = in_tiles and p.x.shape[-1] >= (VECTOR if few == 1 else TERMS) and side_by_side
     return _Dots(p, name).lower() if fits else None
 
 

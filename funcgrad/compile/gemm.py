@@ -29,6 +29,7 @@ from funcgrad.passes.views import View
 __all__ = ["gemm"]
 
 SUMS = {64: 24, 32: 12}  # vectors of sums that stay in registers, by the bytes of one
+FEW = 4  # rows for which no panel is copied
 TINY = 1 << 13  # multiplications for which a call of NumPy takes longer than idle lanes
 DEPTH = 256  # terms of a panel that are in scratch memory at a time
 ROWS = 96  # rows for which a panel is copied, at least
@@ -50,7 +51,8 @@ def gemm(p: Product, vector_bytes: int, name: str) -> Lowered | None:
         p = Product(p.y, p.x, turned(p.out))
         rows, columns = columns, rows
     tiny = rows * columns * terms <= TINY
-    if not tiny and (columns < lanes // 2 or rows < 4 or terms < 4):
+    used_once = rows < FEW and p.y.strides[-2] != 1
+    if not tiny and (columns < lanes // 2 or terms < FEW or used_once):
         return None
     return _Gemm(p, lanes, SUMS.get(vector_bytes, 12), name).lower()
 
@@ -60,7 +62,9 @@ class _Gemm(Tiles):
 
     def __init__(self, p: Product, lanes: int, sums: int, name: str) -> None:
         super().__init__(p, name)
-        self.vectors = min((4, 2, 1), key=lambda n: self.cost(n, lanes))
+        self.direct = self.rows < FEW and self.y.strides[-2] == 1
+        choice = (8, 4, 2, 1) if self.direct else (4, 2, 1)
+        self.vectors = min(choice, key=lambda n: self.cost(n, lanes))
         self.width = self.vectors * lanes
         self.height = self.tile_height(sums // self.vectors)
 
@@ -109,12 +113,11 @@ class _Gemm(Tiles):
         first, count = self.rest(block, self.block, rows, around)
         terms = code.integer("terms", self.terms)
         name = code.fresh("panel")
-        depth = min(DEPTH, self.terms)
-        code.locals.append(
-            Buffer(name, self.dtype, "local", code.integer("scratch", DEPTH * self.width))
-        )
         self.scratch = name
-        if self.terms <= depth:
+        if not self.direct:
+            room = code.integer("scratch", DEPTH * self.width)
+            code.locals.append(Buffer(name, self.dtype, "local", room))
+        if self.terms <= DEPTH:
             self.copy(terms, [], body)
             self.tiles(first, count, around, terms, [], body)
             return
@@ -132,6 +135,8 @@ class _Gemm(Tiles):
 
     def copy(self, count: Any, before: list[tuple[str, int]], body: list[Any]) -> None:
         """Terms of the panel, brought next to each other."""
+        if self.direct:
+            return
         loop = For(self.code.fresh("k"), count, "sequential")
         place = self.element(self.y, "y", self.column, [*before, (loop.index, 1)])
         x = self.code.fresh()
@@ -215,6 +220,8 @@ class _Gemm(Tiles):
         loop = For(code.fresh("k"), terms, "sequential")
         y = code.fresh()
         at = Address(self.scratch, ((self.lane, 1), (loop.index, self.width)))
+        if self.direct:
+            at = self.element(self.y, "y", self.column, [*before, (loop.index, 1)])
         loop.body.append(Load(y, self.dtype, at))
         line = [(first, 1), (top, 1)]
         sums = []

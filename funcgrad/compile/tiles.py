@@ -17,6 +17,8 @@ from funcgrad.passes.views import View, whole
 
 __all__ = ["Product", "Tiles", "product_of", "turned"]
 
+READ = 1 << 16  # elements of a matrix that is multiplied by one vector: larger ones BLAS reads well
+
 
 class Product(NamedTuple):
     """out[…, i, j] = Σ x[…, i, k] y[…, j, k]: the second operand is given transposed."""
@@ -35,13 +37,28 @@ def product_of(plan: Plan, e: Equation) -> Product | None:
     for a in e.inputs:
         if not isinstance(a, Var) or a in plan.uniform or a.type.dtype != out.type.dtype:
             return None
-        if a.type.weak or a.type.ndim < 2:
+        if a.type.weak or a.type.size == 0:
             return None
         found.append(plan.views[a])
-    if out.type.dtype not in NATIVE or out.type.dtype.kind != "f" or out.type.size == 0:
+    if out.type.dtype not in NATIVE or out.type.dtype.kind != "f":
         return None
     x, y = found
-    return Product(x, turned(y), whole(out)) if x.shape[-1] else None
+    made = whole(out)
+    if 1 in (len(x.shape), len(y.shape)) and max(a.type.size for a in e.inputs) > READ:
+        return None
+    if len(x.shape) == 1:  # a row
+        x, made = _with_axis(x, 0), _with_axis(made, len(y.shape) - 2)
+    if len(y.shape) == 1:  # a column
+        y, made = _with_axis(y, 1), _with_axis(made, len(made.shape))
+    return Product(x, turned(y), made)
+
+
+def _with_axis(v: View, axis: int) -> View:
+    """A view with one more axis, of one element."""
+    shape, strides = list(v.shape), list(v.strides)
+    shape.insert(axis, 1)
+    strides.insert(axis, 1)
+    return v._replace(shape=tuple(shape), strides=tuple(strides))
 
 
 def turned(v: View) -> View:
@@ -116,5 +133,5 @@ class Tiles:
     def lowered(self, chunk: For) -> Lowered:
         arguments, integers, numbers = self.code.values()
         kernel = self.code.kernel([chunk])
-        work = self.out.base.type.size * self.terms / 8
+        work = self.out.base.type.size * self.terms / 3
         return Lowered(self.layout, kernel, arguments, integers, numbers, None, [], [], [], work)

@@ -8,6 +8,7 @@ from funcgrad.graph.ir import Graph
 from funcgrad.passes.common import common_subexpressions
 from funcgrad.passes.components import components
 from funcgrad.passes.constants import constants
+from funcgrad.passes.contractions import contractions
 from funcgrad.passes.dead_code import dead_code
 from funcgrad.passes.expand import expand
 from funcgrad.passes.identities import identities
@@ -25,6 +26,7 @@ PASSES: tuple[Callable[[Graph], Graph], ...] = (
     dead_code,
     expand,
     slices,
+    contractions,
     products,
     components,
     identities,
