@@ -17,8 +17,6 @@ from funcgrad.passes.views import View, whole
 
 __all__ = ["Product", "Tiles", "product_of", "turned"]
 
-READ = 1 << 16  # elements of a matrix that is multiplied by one vector: larger ones BLAS reads well
-
 
 class Product(NamedTuple):
     """out[…, i, j] = Σ x[…, i, k] y[…, j, k]: the second operand is given transposed."""
@@ -44,8 +42,6 @@ def product_of(plan: Plan, e: Equation) -> Product | None:
         return None
     x, y = found
     made = whole(out)
-    if 1 in (len(x.shape), len(y.shape)) and max(a.type.size for a in e.inputs) > READ:
-        return None
     if len(x.shape) == 1:  # a row
         x, made = _with_axis(x, 0), _with_axis(made, len(y.shape) - 2)
     if len(y.shape) == 1:  # a column

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from funcgrad.graph.ir import Graph
+from funcgrad.passes.chains import chains
 from funcgrad.passes.common import common_subexpressions
 from funcgrad.passes.components import components
 from funcgrad.passes.constants import constants
@@ -35,6 +36,7 @@ PASSES: tuple[Callable[[Graph], Graph], ...] = (
     one_hot,
     sink_gathers,
     simplify,
+    chains,
     sums_of_products,
     dead_code,
     long_axes,
