@@ -129,5 +129,6 @@ class Tiles:
     def lowered(self, chunk: For) -> Lowered:
         arguments, integers, numbers = self.code.values()
         kernel = self.code.kernel([chunk])
-        work = self.out.base.type.size * self.terms / 3
+        fast = 1 if 1 in (self.rows, self.columns) else 3  # not so with a vector: memory is read
+        work = self.out.base.type.size * self.terms / fast
         return Lowered(self.layout, kernel, arguments, integers, numbers, None, [], [], [], work)
