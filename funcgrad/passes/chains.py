@@ -28,7 +28,7 @@ ROUNDS = 8  # of products in a row
 def chains(graph: Graph) -> Graph:
     """The graph with its products of products in another order where that is shorter."""
     for _ in range(ROUNDS):
-        if sum(e.prim is MATMUL for e in graph.equations) < 2:
+        if not any(e.prim is MATMUL for e in graph.equations):
             return graph
         shorter = rewrite(_without_long(graph), _through_outer)
         if shorter.equations == graph.equations:
