@@ -279,7 +279,7 @@ class _Writer:
         self.add(f"{target} = {impl}({', '.join(args)}{params})")
         self.equations[len(self.lines)] = e
         for v, name in zip(e.outputs, made, strict=True):
-            self.add(f"{name} = own({name})")
+            self.add(f"{name} = own({name}, ({''.join(f'{a}, ' for a in args)}))")
             if self.is_read_as_memory(v):
                 order = "contiguous" if v.type.shape else "asarray"
                 self.add(f"{name} = {order}({name}, {self.constant(v.type.dtype)})")
@@ -321,6 +321,7 @@ def _overlap(x: np.ndarray[Any, Any], others: Sequence[Any]) -> bool:
     return any(type(y) is np.ndarray and np.may_share_memory(x, y) for y in others)
 
 
-def _own(x: Any) -> Any:
-    """What an operation returned, but never a view: its memory may be used for something else."""
-    return x.copy() if type(x) is np.ndarray and x.base is not None else x
+def _own(x: Any, given: Sequence[Any]) -> Any:
+    """What an operation returned, but no view of what it was given: that may be overwritten."""
+    shows = type(x) is np.ndarray and x.base is not None and _overlap(x, given)
+    return x.copy() if shows else x

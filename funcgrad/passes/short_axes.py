@@ -63,6 +63,8 @@ class _Marks:
         made = self.made.get(x)
         if len(short) != 1 or made is None or not is_aligned(made) or not is_plain_reduction(e):
             return
+        if len(axes) == len(shape):  # of a total any order is as good
+            return
         if x.type.size >= WORTHWHILE * shape[short[0]]:
             self.spread(x, short[0])
 
