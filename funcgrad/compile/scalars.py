@@ -294,12 +294,7 @@ def _scale(e: Equation) -> Resolved | None:
     wide = NATIVE[np.result_type(g.dtype, d.dtype) if not d.weak else g.dtype]
     narrow = NATIVE[out.dtype]
 
-    def body(w: Writer, g: Scalar, d: Scalar) -> Scalar:
-        r = w.cast(w("mul", g, d), narrow)
-        masked = w("and", w.is_nan(r), w.compare("eq", g, w.number(0, g)))
-        return w.select(masked, w.number(0, r), r)
-
-    return Resolved((wide, wide), body)
+    return Resolved((wide, wide), lambda w, g, d: w.cast(w("scale", g, d), narrow))
 
 
 def _where(e: Equation) -> Resolved:

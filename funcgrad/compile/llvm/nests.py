@@ -9,20 +9,20 @@ ended.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 from funcgrad.compile.foreign import FOREIGN
-from funcgrad.compile.llvm.access import Access
 from funcgrad.compile.llvm.emit import Value
 from funcgrad.compile.llvm.frame import ELEMENTS
 from funcgrad.compile.llvm.mathematics import FUNCTIONS
+from funcgrad.compile.llvm.names import free, indices_of
+from funcgrad.compile.llvm.straight import Straight
 from funcgrad.compile.loops import (
-    Accumulate,
     Combine,
     For,
     Let,
     Load,
-    Require,
     Store,
     identity,
     statements,
@@ -31,7 +31,7 @@ from funcgrad.compile.loops import (
 __all__ = ["Nests"]
 
 
-class Nests(Access):
+class Nests(Straight):
     """How a kernel runs: its statements and loops."""
 
     def run(self) -> None:
@@ -42,62 +42,20 @@ class Nests(Access):
             self.line(f"%old = atomicrmw or ptr %flag, i64 {failed} monotonic")
 
     def statements(self, body: Sequence[Any]) -> None:
-        for s in body:
-            if isinstance(s, Let):
-                self.known[s.name] = self.size(s) if self.is_size(s) else self.operation(s)
-            elif isinstance(s, Load):
-                self.known[s.name] = self.load(s, s.address, ELEMENTS[s.dtype], s.guard)
-            elif isinstance(s, Store):
-                self.store(s, s.address, self.read(s.value))
-            elif isinstance(s, Accumulate):
-                self.accumulate(s)
-            elif isinstance(s, Combine):
-                self.combine(s)
-            elif isinstance(s, Require):
-                self.require(self.read(s.condition))
-            elif s.kind == "vector":
-                self.vector_loop(s)
-            elif s.kind == "blocks":
-                self.blocks(s)
-            else:
-                self.loop(s)
-
-    def combine(self, s: Combine) -> None:
-        around = self.mask
-        if s.carry in self.apart:
-            self.mask = None
-        self.combine_lanes(s)
-        self.mask = around
-
-    def combine_lanes(self, s: Combine) -> None:
-        c = self.ops[s.carry]
-        old, x = self.known[s.carry], self.read(s.value)
-        if c.op == "precise":
-            total = old + x
-            part = total - old
-            lost = self.lost[s.carry] + ((old - (total - part)) + (x - part))
-            self.lost[s.carry] = self.masked(lost, self.lost[s.carry])
-            self.known[s.carry] = self.masked(total, old)
-        elif s.times is not None:
-            total = self.emitter(old.element).multiply_add(x, self.read(s.times), old)
-            self.known[s.carry] = self.masked(total, old)
-        else:
-            self.known[s.carry] = self.masked(self.combined(c.op, old, x), old)
-
-    def accumulate(self, s: Accumulate) -> None:
-        """Add to an element for each lane, or all lanes to the one that they share."""
-        x, still = self.read(s.value), self.lanes > 1 and self.is_still(s.address)
-        if s.shared and self.lanes > 1:
-            return self.one_after_another(s)
-        around, mask = self.lanes, self.mask
-        if still:
-            neutral = x.emitter.constant(identity(s.op, s.dtype), x.element)
-            x = self.in_one(self.masked(x, neutral), s.op)
-            self.lanes, self.mask = 1, None
-        old = self.load(s, s.address, ELEMENTS[s.dtype])
-        self.store(s, s.address, self.combined(s.op, old, x))
-        self.lanes, self.mask = around, mask
-        return None
+        done = 0
+        for loops, group in groupby(body, lambda s: isinstance(s, For)):
+            part = list(group)
+            done += len(part)
+            if not loops:
+                self.straight(part, body[done:])
+                continue
+            for s in part:
+                if s.kind == "vector":
+                    self.vector_loop(s)
+                elif s.kind == "blocks":
+                    self.blocks(s)
+                else:
+                    self.loop(s)
 
     def loop(self, s: For) -> None:
         """Index by index; the chunks run from `first` to `last`."""
@@ -240,37 +198,40 @@ class Nests(Access):
         self.hoist(s)
         outer, prefix = dict(self.known), dict(self.prefix)
         self.lanes = lanes
-        indices = _indices(s)
-        for name in _free(s):
+        indices = indices_of(s)
+        for name in free(s):
             v = outer.get(name)
             if v is not None and v.emitter.lanes == 1 and name not in indices:
                 self.known[name] = self.splat(v)
-        wide_end = self.splat(end) if masks else None
         self.lanes = 1
         index, finish = self.open_loop(s, start, end, lanes)
         self.lanes, self.lane_index = lanes, s.index
         self.known[s.index] = index
-        if wide_end is not None:
-            here = self.emitter().binary("add", self.splat(index), self.iota())
-            self.mask = self.emitter().compare("ult", here, wide_end)
+        if masks:
+            self.mask = self.lanes_before(index, end)
         self.statements(s.body)
         self.lanes, self.lane_index, self.mask = 1, "", None
         finish()
         self.forget(s, outer, prefix)
 
+    def lanes_before(self, index: Value, end: Value) -> Value:
+        """The mask of the lanes from `index` on that are before `end`, some of them."""
+        if self.lanes not in (8, 16, 32, 64):
+            here = self.emitter().binary("add", self.splat(index), self.iota())
+            return self.emitter().compare("ult", here, self.splat(end))
+        one, word, n = self.single, f"i{self.lanes}", self.single.constant(self.lanes, "i64")
+        left = one.binary("sub", end, index)
+        over = one.select(
+            one.compare("ult", left, n), one.binary("sub", n, left), one.lift(0, "i64")
+        )
+        beyond = over if self.lanes == 64 else one.convert("trunc", over, word)
+        bits = one.binary("lshr", one.constant(-1, word), beyond, word)
+        return self.emitter().new("i1", f"bitcast {bits.typed} to <{self.lanes} x i1>")
+
     def to_one(self, s: For) -> None:
         """Combine the lanes of the carries."""
         for c in s.carries:
             self.known[c.name] = self.in_one(self.known[c.name], c.op)
-
-    def in_one(self, v: Value, op: str) -> Value:
-        """All lanes of a value, halves combined with halves."""
-        width = v.emitter.lanes
-        while width > 1:
-            width //= 2
-            half = self.emitter(v.element, width)
-            v = self.combined(op, self.part(v, half, 0), self.part(v, half, width))
-        return v
 
     def width(self, s: For) -> int:
         """How many lanes: several registers where there is little to do with each."""
@@ -296,39 +257,3 @@ class Nests(Access):
 def _multiplies(s: For) -> bool:
     """Whether products are added up in the loop: masks of many lanes would fill the registers."""
     return any(isinstance(t, Combine) and t.times is not None for t in statements(s.body))
-
-
-def _free(s: For) -> dict[str, None]:
-    """The names that the operations of a loop read."""
-    found: dict[str, None] = {}
-    for t in statements(s.body):
-        operands: tuple[Any, ...] = ()
-        if isinstance(t, Let):
-            operands = t.args
-        elif isinstance(t, Combine):
-            operands = (t.value, t.times)
-        elif isinstance(t, (Store, Accumulate)):
-            operands = (t.value,)
-        elif isinstance(t, Require):
-            operands = (t.condition,)
-        elif isinstance(t, Load) and t.guard is not None:
-            operands = (t.guard,)
-        found.update((x, None) for x in operands if isinstance(x, str))
-    return found
-
-
-def _indices(s: For) -> set[str]:
-    """Names that take part in addresses and sizes, which stay single numbers."""
-    found: set[str] = set()
-    for t in statements(s.body):
-        if isinstance(t, (Load, Store, Accumulate)):
-            for index, stride in t.address.terms:
-                found |= {x for x in (index, stride) if isinstance(x, str)}
-            if isinstance(t.address.offset, str):
-                found.add(t.address.offset)
-        elif isinstance(t, For) and isinstance(t.count, str):
-            found.add(t.count)
-    for t in reversed(list(statements(s.body))):  # and what they are computed of
-        if isinstance(t, Let) and t.name in found:
-            found |= {x for x in t.args if isinstance(x, str)}
-    return found

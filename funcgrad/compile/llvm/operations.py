@@ -56,6 +56,8 @@ class Operations(Frame):
             return e.binary(
                 "udiv" if op == "div" else "urem", xs[0], xs[1]
             )  # indices, never negative
+        if op == "scale":
+            return self.product(e, *xs)
         if op in COMPARISONS:
             return e.compare(COMPARISONS[op][not floating], *xs)
         if op == "select":
@@ -84,6 +86,13 @@ class Operations(Frame):
         self.body.externals[symbol] = made
         kind = e.type_of(e.element)
         return e.new(e.element, f"call {kind} @{symbol}({', '.join(x.typed for x in xs)})")
+
+    def product(self, e: Emitter, g: Value, d: Value) -> Value:
+        """g * d, but 0 where g is; in haste, whatever comes out."""
+        r = g * d
+        if self.hasty:
+            return r
+        return e.select(e.is_nan(r) & g.equals(0.0), e.constant(0.0), r)
 
     def foreign(self, f: Foreign, xs: Sequence[Value]) -> Value:
         """A call for every lane. Where one fails, so does the kernel."""
@@ -126,6 +135,15 @@ class Operations(Frame):
             return e.binary(op, old, x)
         better = x > old if op == "max" else x < old
         return e.select(better | x.differs(x), x, old)  # a NaN wins, and stays
+
+    def in_one(self, v: Value, op: str) -> Value:
+        """All lanes of a value, halves combined with halves."""
+        width = v.emitter.lanes
+        while width > 1:
+            width //= 2
+            half = self.emitter(v.element, width)
+            v = self.combined(op, self.part(v, half, 0), self.part(v, half, width))
+        return v
 
     def require(self, held: Value) -> None:
         e = held.emitter

@@ -76,6 +76,10 @@ class _Printer:
     def let(self, op: str, dtype: str, args: tuple[str | Const, ...]) -> str:
         if op == "select" and args[1] == args[2]:
             return _text(args[1])
+        if op == "scale":  # 0 where the cotangent is, also past infinity and NaN
+            r = self.let("mul", dtype, args)
+            zero = f"({r} != {r}) & ({_text(args[0])} == real(0.0))"
+            return self.line(f"real(0.0) if {zero} else {r}")
         return self.line(self.expression(op, dtype, list(map(_text, args))))
 
     def line(self, code: str) -> str:
@@ -107,18 +111,10 @@ class _Printer:
         name = RENAMED.get(e.prim.name)
         if name is not None:
             return self.writer(name, *xs)
-        if e.prim.name == "scale":
-            return self.scale(xs[0], self.writer.cast(xs[1], xs[0].dtype))
         resolved = resolve(e, AVAILABLE)
         if resolved is None:
             raise CompilerError(f"{e.prim.name} has no scalar body to print for Numba")
         return apply(self.writer, e, resolved, xs)
-
-    def scale(self, g: Scalar, d: Scalar) -> Scalar:
-        """The product of a cotangent and a partial derivative, in two lines."""
-        r = self.writer("mul", g, d).operand
-        zero = f"({r} != {r}) & ({g.operand} == real(0.0))"
-        return Scalar(self.line(f"real(0.0) if {zero} else {r}"), g.dtype)
 
 
 def _text(x: str | Const) -> str:
