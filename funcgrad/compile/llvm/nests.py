@@ -247,11 +247,13 @@ class Nests(Straight):
         lets = [t for t in inner if isinstance(t, Let)]
         if any(t.op in FOREIGN for t in lets) or len(s.carries) > 4:
             return native
+        rows = any(isinstance(t, For) for t in inner)  # side by side: long reads from each
+        few = len(lets) < 16
         if any(t.op in FUNCTIONS and t.op != "sqrt" for t in lets):
-            return native * 2
-        if any(isinstance(t, For) for t in inner):  # rows side by side: long reads from each
-            return native * (8 if len(lets) < 16 else 4)
-        return native * (4 if len(lets) < 16 else 2)
+            return native * (4 if rows and few else 2)
+        if rows:
+            return native * (8 if few else 4)
+        return native * (4 if few else 2)
 
 
 def _multiplies(s: For) -> bool:
