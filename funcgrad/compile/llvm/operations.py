@@ -88,9 +88,9 @@ class Operations(Frame):
         return e.new(e.element, f"call {kind} @{symbol}({', '.join(x.typed for x in xs)})")
 
     def product(self, e: Emitter, g: Value, d: Value) -> Value:
-        """g * d, but 0 where g is; in haste, whatever comes out."""
+        """g * d, but 0 where g is; bare, whatever comes out."""
         r = g * d
-        if self.hasty:
+        if self.bare:
             return r
         return e.select(e.is_nan(r) & g.equals(0.0), e.constant(0.0), r)
 

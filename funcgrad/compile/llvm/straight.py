@@ -54,10 +54,10 @@ class Straight(Access):
         pure = [s for s in run if isinstance(s, (Let, Load))]
         effects = [s for s in run if not isinstance(s, (Let, Load))]
         before = dict(self.known)
-        self.hasty = True
+        self.bare = True
         for s in pure:
             self.statement(s)
-        self.hasty = False
+        self.bare = False
         changed = made_of(pure, products)
         behind = [*effects, *statements(later)]
         read = {x for t in behind for x in (*operands(t), *indices(t))}
