@@ -200,6 +200,9 @@ class _Lowering(Totals):
         self.blocks[2] = body
         sums = [r for v in roots if (r := self.reductions.get(v)) is not None]
         nest = self.nest(body, any(not r.scatters and not self.is_column(r) for r in sums))
+        for v, where in self.cached.items():
+            if where is not v and where in roots:
+                self.value(v)  # it is read before what takes its place is written
         for v in roots:
             if v in self.reductions:
                 self.reduce(v, nest, body)

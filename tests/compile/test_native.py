@@ -366,3 +366,14 @@ def test_the_position_in_nothing_is_an_error_even_if_nobody_reads_it(f):
         with pytest.raises(ValueError, match="empty sequence"):
             fg.jit(fg.grad(call))(np.ones(0))
     assert fg.jit(lambda x: f(x, axis=1))(np.ones((0, 2))).shape == (0,)
+
+
+def test_a_value_in_the_memory_of_a_result_is_read_before_that_is_written():
+    def f(a, b, c):
+        d, e = c + a, np.tanh(c)
+        h = np.maximum(np.minimum(d, b), e * c)
+        rows = np.sin(np.tanh(np.mean(h, axis=0)) ** 2)
+        return rows.sum() + np.sin(d).sum() + np.sin(e * c).sum()
+
+    args = draw(1, 17), draw(17, 33, 1), draw(17, 33, 17)
+    check(fg.make_graph(fg.value_and_grad(f, (0, 1, 2)))(*args), *args)
