@@ -133,8 +133,11 @@ def near(got, want, slack, what):
     assert np.all(miss <= slack), (what, got, want, float(np.max(miss)), slack)
 
 
-def check(f, *xs, smooth=True, step=GAP / 4):
-    """All properties of `f` at the arrays `xs`, which are all differentiated."""
+def check(f, *xs, smooth=True, step=GAP / 4, size=0.0):
+    """All properties of `f` at the arrays `xs`, which are all differentiated.
+
+    `size` is that of terms of which it adds several, in native code in an order of its own.
+    """
     rng = np.random.default_rng(0)
     with np.errstate(all="ignore"):
         want = f(*xs)
@@ -169,7 +172,7 @@ def check(f, *xs, smooth=True, step=GAP / 4):
             # rounding of the points, and of the values over the smallest step of the table
             slack = rounding + 10 * error + 64 * eps * abs(along) + 640 * 2.0**-52 / step * values
             near(backward, along, slack, "reverse mode = differences")
-        check_jit(f, xs, want, w, gs, eps)
+        check_jit(f, xs, want, w, gs, eps, size)
         check_vmap(f, xs, w, eps)
 
 
@@ -177,11 +180,11 @@ def weighed(f, w, *xs):
     return np.real(np.sum(w * f(*xs)))
 
 
-def check_jit(f, xs, want, w, gs, eps):
+def check_jit(f, xs, want, w, gs, eps, size=0.0):
     staged = fg.jit(f)(*xs)
     assert type(staged) is type(want[()])  # jit makes no arrays without axes
     assert staged.dtype == want.dtype
-    near(staged, want, 4 * eps * np.abs(wide(want)), "jit = eager")
+    near(staged, want, 4 * eps * (np.abs(wide(want)) + size), "jit = eager")
     pulled = fg.jit(lambda w, *xs: fg.vjp(f, *xs)[1](w))(w, *xs)
     for p, g in zip(pulled, gs, strict=True):
         assert (p.shape, p.dtype) == (g.shape, g.dtype)

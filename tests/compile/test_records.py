@@ -13,9 +13,13 @@ from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.graph.interpret import evaluate
 
+# but for those that other tests add in the same process
+RECORDS = {
+    name: prim for name, prim in PRIMITIVES.items() if not name.startswith(("numba.", "test_"))
+}
 SAMPLES = [
     pytest.param(prim, s, id=f"{name}-{k}")
-    for name, prim in sorted(PRIMITIVES.items())
+    for name, prim in sorted(RECORDS.items())
     if prim.sample is not None and prim.form != "higher_order"
     for k, s in enumerate(prim.sample())
 ]
@@ -77,7 +81,7 @@ def repeated(x):
 
 LAID_OUT = [
     pytest.param(prim, sample, id=f"{name}-{k}")
-    for name, prim in sorted(PRIMITIVES.items())
+    for name, prim in sorted(RECORDS.items())
     if prim.sample is not None and prim.form != "higher_order"
     for k, sample in enumerate(prim.sample()[:4])
     if any(isinstance(a, np.ndarray) and a.ndim and a.size for a in sample.args)
@@ -109,7 +113,7 @@ def test_layouts(prim, sample):
 TAKE_INTEGERS = ("invert", "bitwise_and", "bitwise_or", "bitwise_xor", "polygamma", "zeta")
 ELEMENTWISE = sorted(
     name
-    for name, prim in PRIMITIVES.items()
+    for name, prim in RECORDS.items()
     if prim.form == "elementwise" and name not in TAKE_INTEGERS
 )
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, 1.5, 100.3]
