@@ -121,10 +121,12 @@ def _layer_norm(node: Any, g: Any) -> Work | None:
     wanted = [p is not None for p in node.parents]
     wanted[1], wanted[2] = wanted[1] and params["scaled"], wanted[2] and params["moved"]
     out: list[Any] = [memory.empty(kind.shape, kind.dtype) if wanted[0] else None]
-    out += [np.zeros(columns, kind.dtype) if w else None for w in wanted[1:]]
-    first_out = None if out[0] is None else out[0].reshape(rows, columns)
+    for needed, of in zip(wanted[1:], node.fix[1:], strict=True):
+        out.append(np.zeros(of.shape, kind.dtype) if needed else None)
+    shapes = ((rows, columns), (columns,), (columns,))
+    views = [None if c is None else c.reshape(s) for c, s in zip(out, shapes, strict=True)]
     given = [dense(g).reshape(rows, columns), dense(x).reshape(rows, columns), scale]
-    arguments = [*given, float(params["eps"]), first_out, *out[1:]]
+    arguments = [*given, float(params["eps"]), *views]
     return Work(NAMES[node.prim.name], _letters(kind.dtype, arguments), arguments, out, 1)
 
 

@@ -209,6 +209,21 @@ def test_layer_norm(scaled, moved, dtype):
             np.testing.assert_allclose(f, e, rtol=0, atol=200 * np.finfo(dtype).eps)
 
 
+def test_layer_norm_over_two_axes_gives_cotangents_of_their_operands_shapes():
+    x = torch.randn(60, 28, 28, dtype=torch.float64)
+    scale, move = (torch.randn(28, 28, dtype=torch.float64) for _ in range(2))
+    leaves = [t.clone().requires_grad_() for t in (x, scale, move)]
+    (torch.nn.functional.layer_norm(leaves[0], (28, 28), *leaves[1:]) ** 2).sum().backward()
+    assert [tuple(t.grad.shape) for t in leaves] == [(60, 28, 28), (28, 28), (28, 28)]
+    one = [t.clone().requires_grad_() for t in (x, scale, move)]
+    flat = torch.nn.functional.layer_norm(
+        one[0].reshape(60, 784), (784,), *(t.reshape(784) for t in one[1:])
+    )
+    (flat**2).sum().backward()
+    for a, b in zip(leaves, one, strict=True):
+        np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), rtol=1e-9, atol=1e-12)
+
+
 def test_layer_norm_of_a_tensor_takes_its_kernel(monkeypatch):
     x = torch.randn(300, 200, dtype=torch.float64).requires_grad_()
     layer = torch.nn.LayerNorm(200, dtype=torch.float64)
