@@ -1,16 +1,15 @@
 """The kernels of eager mode: what they cost to load, and what they save.
 
     python -m benchmarks.kernels            costs, then one backward pass of each operation
-    python -m benchmarks.kernels chain      an elementwise chain against the peers
+    python -m benchmarks elementwise        an elementwise chain against the peers
 
 The constants of `funcgrad/kernels/choice.py` and `threads.py` come from the first. Each cost is
 that of a fresh process; each ratio is the median over interleaved rounds, below 1 where the kernel
-is faster than the rule in NumPy. The chain runs in a process for each library.
+is faster than the rule in NumPy.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -20,11 +19,8 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 SIZE = 10**6
 ROUNDS = 11
-PEERS = ("funcgrad", "funcgrad.torch", "torch", "autograd", "mygrad")
 COST = """
 import time; begin = time.perf_counter()
 import numba, funcgrad.compile.numba.intrinsics
@@ -115,58 +111,9 @@ def single(threads: int) -> None:
             print(f"{threads} thread(s) {dtype} {name:11s} {ms:7.2f} ms  {against:.2f} of NumPy")
 
 
-def chain(peer: str) -> float:
-    """Milliseconds of the value and gradient of an elementwise chain."""
-    import importlib
-
-    def program(m: Any, x: Any) -> Any:
-        return m.sum(m.exp(-x * x) * m.tanh(x) + m.sin(x) / (1 + x))
-
-    start = np.linspace(0.1, 1.0, SIZE)
-    if peer in ("funcgrad", "autograd"):
-        grad = importlib.import_module(peer).grad
-        names = np if peer == "funcgrad" else importlib.import_module("autograd.numpy")
-        call = grad(lambda x: program(names, x))
-        step = lambda: call(start)
-    else:
-        m: Any = importlib.import_module(peer)
-
-        def step() -> None:
-            x = m.tensor(start) if peer == "mygrad" else m.tensor(start, requires_grad=True)
-            program(m, x).backward()
-
-    begin, times = perf_counter(), []
-    while perf_counter() - begin < 3.0 or len(times) < 2 * ROUNDS:
-        before = perf_counter()
-        step()
-        times.append(perf_counter() - before)
-    return median(times[-ROUNDS:]) * 1e3
-
-
-def against_peers() -> None:
-    """The chain in a process for each library."""
-    found = {}
-    for peer in PEERS:
-        out = subprocess.run(
-            [sys.executable, "-m", "benchmarks.kernels", "peer", peer],
-            capture_output=True,
-            text=True,
-        )
-        if out.returncode == 0:
-            found[peer] = json.loads(out.stdout)
-            print(f"{peer:15s} {found[peer]:7.1f} ms  {found[peer] / found['funcgrad']:.2f}")
-        else:
-            print(f"{peer:15s} is not there: {out.stderr.splitlines()[-1]}")
-
-
 def main() -> None:
-    if sys.argv[1:2] == ["peer"]:
-        print(chain(sys.argv[2]))
-    elif sys.argv[1:2] == ["chain"]:
-        against_peers()
-    else:
-        costs()
-        single(2)
+    costs()
+    single(2)
 
 
 if __name__ == "__main__":

@@ -59,6 +59,11 @@ def rosenbrock(m: Any, x: Any) -> Any:
     return m.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
 
 
+def elementwise(m: Any, x: Any) -> Any:
+    """Nine operations and a sum, where time is arithmetic and memory."""
+    return m.sum(m.exp(-x * x) * m.tanh(x) + m.sin(x) / (1.0 + x))
+
+
 def deep(m: Any, x: Any, operations: int) -> Any:
     """One long dependency; its gradient stays a number of ordinary size."""
     y = x
@@ -107,6 +112,13 @@ WORKLOADS: dict[str, Workload] = {
             rosenbrock,
             np.linspace(-1.0, 1.5, 10),
             12,
+        ),
+        Workload(
+            "elementwise-1000000",
+            "an elementwise chain on 10⁶ elements",
+            elementwise,
+            np.linspace(0.1, 1.0, 10**6),
+            10,
         ),
         *map(deep_chain, (100_000, 300_000, 1_000_000)),
     )
