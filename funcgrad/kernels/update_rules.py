@@ -13,7 +13,16 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad.core.types import Array
-from funcgrad.ops.arithmetic import maximum, sqrt
+from funcgrad.ops.arithmetic import (
+    absolute,
+    greater,
+    less,
+    maximum,
+    minimum,
+    not_equal,
+    sqrt,
+    where,
+)
 
 __all__ = ["OPTIONS", "RULES", "arrays_of", "numbers_of", "prepared"]
 
@@ -68,7 +77,33 @@ def nesterov(x: Any, g: Any, buffer: Any, *, momentum: Any, share: Any, lr: Any)
     return x - (g + buffer * momentum) * lr, buffer
 
 
+def asgd(x: Any, g: Any, average: Any, *, kept: Any, eta: Any, share: Any) -> tuple[Any, ...]:
+    """Polyak and Juditsky 1992: a descent and the average of its points, at first the last one."""
+    x = x * kept - g * eta
+    return x, where(not_equal(share, 1.0), average + (x - average) * share, x)
+
+
+def rprop(
+    x: Any, g: Any, before: Any, size: Any, *, down: Any, up: Any, smallest: Any, largest: Any
+) -> tuple[Any, ...]:
+    """Riedmiller and Braun 1993: sizes grow while the sign of the gradient stays.
+
+    Where it changes, the gradient counts as 0; so does, in the step, one that is not a number.
+    """
+    product = g * before
+    turned = less(product, 0.0)
+    size = where(greater(product, 0.0), size * up, where(turned, size * down, size))
+    size = minimum(maximum(size, smallest), largest)
+    g = where(turned, 0.0, g)
+    step = where(greater(g, 0.0), size, where(less(g, 0.0), -size, size * 0.0))
+    return x - step, g, size
+
+
 # ---------------------------------------------------------------------------------------- Adam
+
+
+def _means(g: Any, mean: Any, square: Any, rest1: Any, beta2: Any, rest2: Any) -> tuple[Any, Any]:
+    return mean + (g - mean) * rest1, square * beta2 + g * rest2 * g
 
 
 def adam(
@@ -76,8 +111,7 @@ def adam(
     eps: Any, rate: Any,
 ) -> tuple[Any, ...]:  # fmt: skip
     """Kingma and Ba 2015; `root` and `rate` hold the corrections for the zeros at the start."""
-    mean = mean + (g - mean) * rest1
-    square = square * beta2 + g * rest2 * g
+    mean, square = _means(g, mean, square, rest1, beta2, rest2)
     return x - mean / (sqrt(square) / root + eps) * rate, mean, square
 
 
@@ -86,13 +120,50 @@ def amsgrad(
     root: Any, eps: Any, rate: Any,
 ) -> tuple[Any, ...]:  # fmt: skip
     """Reddi et al. 2018: `adam` with the largest second mean so far."""
-    mean = mean + (g - mean) * rest1
-    square = square * beta2 + g * rest2 * g
+    mean, square = _means(g, mean, square, rest1, beta2, rest2)
     most = maximum(most, square)
     return x - mean / (sqrt(most) / root + eps) * rate, mean, square, most
 
 
+def adamax(
+    x: Any, g: Any, mean: Any, most: Any, *, rest1: Any, beta2: Any, eps: Any, rate: Any
+) -> tuple[Any, ...]:
+    """Kingma and Ba 2015, section 7.1: the largest gradient takes the place of the mean square."""
+    mean = mean + (g - mean) * rest1
+    most = maximum(most * beta2, absolute(g) + eps)
+    return x - mean * rate / most, mean, most
+
+
+def nadam(
+    x: Any, g: Any, mean: Any, square: Any, *, rest1: Any, beta2: Any, rest2: Any,
+    correction: Any, eps: Any, rate: Any, momentum_rate: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    """Dozat 2016: the momentum of Nesterov in `adam`."""
+    mean, square = _means(g, mean, square, rest1, beta2, rest2)
+    size = sqrt(square / correction) + eps
+    return x - g * rate / size - mean * momentum_rate / size, mean, square
+
+
+def radam(
+    x: Any, g: Any, mean: Any, square: Any, *, rest1: Any, beta2: Any, rest2: Any, eps: Any,
+    rectified: Any, rate: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    """Liu et al. 2020: `adam` once the variance of its steps is known (`rectified` is 1)."""
+    mean, square = _means(g, mean, square, rest1, beta2, rest2)
+    size = where(greater(rectified, 0.0), sqrt(square) + eps, 1.0)
+    return x - mean * rate / size, mean, square
+
+
 # ------------------------------------------------------------------------------------ adaptive
+
+
+def adadelta(
+    x: Any, g: Any, square: Any, total: Any, *, rho: Any, rest: Any, eps: Any, lr: Any
+) -> tuple[Any, ...]:
+    """Zeiler 2012: the size of the steps so far over that of the gradients."""
+    square = _mean_square(square, g, rho, rest)
+    step = sqrt(total + eps) / sqrt(square + eps) * g
+    return x - step * lr, square, _mean_square(total, step, rho, rest)
 
 
 def adagrad(x: Any, g: Any, total: Any, *, eps: Any, rate: Any) -> tuple[Any, ...]:
@@ -151,7 +222,8 @@ def rmsprop_centered_momentum(
 RULES: dict[str, Rule] = {
     rule.__name__: rule
     for rule in (
-        *(sgd, momentum_first, momentum, nesterov_first, nesterov, adam, amsgrad, adagrad),
+        *(sgd, momentum_first, momentum, nesterov_first, nesterov, asgd, rprop),
+        *(adam, amsgrad, adamax, nadam, radam, adadelta, adagrad),
         *(rmsprop, rmsprop_centered, rmsprop_momentum, rmsprop_centered_momentum),
     )
 }

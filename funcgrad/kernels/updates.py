@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.config import config
-from funcgrad.kernels import threads
+from funcgrad.kernels import pieces, threads
 from funcgrad.kernels import updates_in_numpy_generated as in_numpy
 from funcgrad.kernels.choice import FEWEST, READ, Entry, entry_of
+from funcgrad.kernels.native import Cut
 
 __all__ = ["Move", "carry_out"]
 
@@ -85,16 +85,10 @@ def _entry(move: Move, flat: list[ndarray[Any, Any]]) -> Entry:
 
 
 def _run(entry: Entry, flat: list[ndarray[Any, Any]], numbers: tuple[Any, ...]) -> bool:
-    size, function = flat[0].size, entry.function
-    if function is None or not entry.calls:
+    size = flat[0].size
+    if size < threads.PARALLEL:
         return entry.run(*flat, *numbers)
-    entry.calls += 1
-    # two arrays are read as fast by one thread as memory gives them out
-    if size < threads.PARALLEL or config.threads == 1 or len(flat) == 2:
-        function(*flat, *numbers)
-        return True
-    threads.run(lambda a, b: function(*(y[a:b] for y in flat), *numbers), size, size)
-    return True
+    return pieces.run(entry, [*(Cut(y, 0) for y in flat), *numbers], size, size)
 
 
 def _in_numpy(move: Move, flat: list[ndarray[Any, Any]]) -> None:

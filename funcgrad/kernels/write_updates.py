@@ -162,6 +162,7 @@ class _Sequence:
         given = set(self.names)
         ends = list(zip(graph.outputs, changed, strict=True))
         self.targets = {v: name for v, name in ends if name and v not in given}
+        self.made = 0
         self.scratch: list[str] = []
         self.free: list[str] = []
         self.lines = [self.line(k) for k in range(len(graph.equations))]
@@ -172,19 +173,24 @@ class _Sequence:
 
     def line(self, k: int) -> str:
         e, rest = self.graph.equations[k], self.graph.equations[k + 1 :]
-        operands = [self.names[a] for a in e.inputs if isinstance(a, Var)]
+        operands = [self.names[a] if isinstance(a, Var) else repr(float(a.value)) for a in e.inputs]
         needed = {self.names[a] for f in rest for a in f.inputs if a in self.names}
         self.free += [n for n in self.scratch if n in operands and n not in needed | set(self.free)]
         (result,) = e.outputs
         call = f"np.{e.prim.name}({', '.join(operands)}"
         target = self.targets.get(result)
-        if target is None and not self.free:
-            target = self.names[result] = f"t{len(self.scratch)}"
-            self.scratch.append(target)
+        alone = e.prim.name == "where" or result.type != ELEMENT  # no place for it can be given
+        if target is None and (alone or not self.free):
+            target = self.names[result] = f"t{self.made}"
+            self.made += 1
+            if result.type == ELEMENT:
+                self.scratch.append(target)
             return f"{target} = {call})"
         if target in needed:
             raise ValueError(f"the old value of {target} is needed after the new one is known")
         self.names[result] = self.free.pop() if target is None else target
+        if alone:
+            return f"np.copyto({self.names[result]}, {call}))"
         return f"{call}, {self.names[result]})"
 
 

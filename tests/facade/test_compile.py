@@ -102,6 +102,12 @@ OPTIMIZERS = {
     "adamw": lambda p: optim.AdamW(p, lr=0.01),
     "rmsprop": lambda p: optim.RMSprop(p, lr=0.001, momentum=0.5, centered=True),
     "adagrad": lambda p: optim.Adagrad(p, lr=0.01, lr_decay=0.1),
+    "adadelta": lambda p: optim.Adadelta(p, lr=0.5, eps=1e-3, weight_decay=0.01),
+    "adamax": lambda p: optim.Adamax(p, lr=0.01, maximize=True),
+    "nadam": lambda p: optim.NAdam(p, lr=0.01, weight_decay=0.1, decoupled_weight_decay=True),
+    "radam": lambda p: optim.RAdam(p, lr=0.01, weight_decay=0.1),
+    "asgd": lambda p: optim.ASGD(p, lr=0.1, lambd=0.01, t0=8),
+    "rprop": lambda p: optim.Rprop(p, lr=0.001),
 }
 
 

@@ -18,6 +18,10 @@ except ImportError:
 
 pytestmark = [pytest.mark.peers, pytest.mark.skipif(theirs is None, reason="needs torch")]
 PROGRAMS = {}
+NAMES = (
+    *("SGD", "ASGD", "Rprop", "Adam", "AdamW", "Adamax", "NAdam", "RAdam"),
+    *("RMSprop", "Adagrad", "Adadelta"),
+)
 
 
 def program(function):
@@ -34,148 +38,6 @@ def refused(say, name, call):
 
 def short(t):
     return [float(f"{v:.5g}") for v in t.detach().reshape(-1).tolist()]
-
-
-SETTINGS = [
-    ("SGD", {"lr": 0.01}),
-    ("SGD", {"lr": 0.01, "momentum": 0.9}),
-    ("SGD", {"lr": 0.01, "momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1}),
-    ("SGD", {"lr": 0.01, "momentum": 0.9, "nesterov": True}),
-    ("SGD", {"lr": 0.001, "momentum": 0.5, "maximize": True}),
-    ("Adam", {"lr": 0.02}),
-    ("Adam", {"lr": 0.02, "betas": (0.5, 0.9), "eps": 1e-3, "weight_decay": 0.1}),
-    ("Adam", {"lr": 0.02, "amsgrad": True}),
-    ("Adam", {"lr": 0.001, "maximize": True}),
-    ("Adam", {"lr": 0.02, "weight_decay": 0.1, "decoupled_weight_decay": True}),
-    ("AdamW", {"lr": 0.02}),
-    ("AdamW", {"lr": 0.02, "weight_decay": 0.3, "amsgrad": True}),
-    ("RMSprop", {"lr": 0.01}),
-    ("RMSprop", {"lr": 0.001, "alpha": 0.5, "eps": 1e-3, "weight_decay": 0.1}),
-    ("RMSprop", {"lr": 0.001, "momentum": 0.9, "centered": True}),
-    ("RMSprop", {"lr": 0.001, "maximize": True}),
-    ("Adagrad", {"lr": 0.1}),
-    ("Adagrad", {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.1, "eps": 1e-3}),
-    ("Adagrad", {"lr": 0.01, "initial_accumulator_value": 0.5, "maximize": True}),
-]
-IDS = [f"{n}-{'-'.join(s)}" for n, s in SETTINGS]
-
-
-def objective(torch, w, v, c):
-    """A function whose gradients are neither constant nor proportional to its arguments."""
-    curved = ((w * w * c).sum() + torch.cos(w * v).sum() + torch.exp(0.1 * v).sum()) / 10
-    return curved + (v - 1).pow(2).sum() / 20
-
-
-def trained(torch, name, settings, dtype, steps=100):
-    """The parameters after each step, the state and the versions."""
-    rng = np.random.default_rng(0)
-    kind = getattr(torch, dtype)
-    c = torch.tensor(rng.uniform(0.5, 2.0, (3, 4)), dtype=kind)
-    w = torch.tensor(rng.normal(size=(3, 4)), dtype=kind, requires_grad=True)
-    v = torch.tensor(rng.normal(size=4), dtype=kind, requires_grad=True)
-    unused = torch.ones(2, dtype=kind, requires_grad=True)
-    groups = [{"params": [w]}, {"params": [v, unused], "lr": settings["lr"] * 2}]
-    optimizer = getattr(torch.optim, name)(groups, **settings)
-    curve = []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        loss = objective(torch, w, v, c)
-        loss.backward()
-        optimizer.step()
-        curve.append([*w.detach().reshape(-1).tolist(), *v.tolist()])
-    state = optimizer.state_dict()["state"]
-    return np.array(curve), state, (w._version, v._version, unused._version)
-
-
-@pytest.mark.parametrize(("name", "settings"), SETTINGS, ids=IDS)
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_hundred_steps(name, settings, dtype):
-    curve, state, versions = trained(ours, name, settings, dtype)
-    other, expected, their_versions = trained(theirs, name, settings, dtype)
-    eps = np.finfo(dtype).eps
-    np.testing.assert_allclose(curve, other, rtol=500 * eps, atol=500 * eps)
-    assert versions == their_versions
-    assert list(state) == list(expected)
-    for k, entries in expected.items():
-        assert list(state[k]) == list(entries)
-        for field, value in entries.items():
-            mine = state[k][field]
-            assert (type(mine).__name__, str(mine.dtype)) == ("Tensor", str(value.dtype))
-            size = float(value.abs().max())
-            np.testing.assert_allclose(mine.numpy(), value.numpy(), atol=2000 * eps * size)
-
-
-@pytest.mark.parametrize(("name", "settings"), SETTINGS, ids=IDS)
-def test_complex_parameters(name, settings):
-    def run(torch):
-        rng = np.random.default_rng(1)
-        start = rng.normal(size=(2, 3)) + 1j * rng.normal(size=(2, 3))
-        z = torch.tensor(start).t().requires_grad_()  # in memory columns come first
-        optimizer = getattr(torch.optim, name)([z], **settings)
-        for _ in range(20):
-            optimizer.zero_grad()
-            ((z - (1 + 2j)).abs().pow(2).sum() + (z.real**3).sum() / 10).backward()
-            optimizer.step()
-        return z.detach().numpy(), optimizer.state_dict()["state"]
-
-    one, state = run(ours)
-    other, expected = run(theirs)
-    np.testing.assert_allclose(one, other, rtol=1e-12)
-    for field, value in expected.get(0, {}).items():
-        assert str(state[0][field].dtype) == str(value.dtype)
-        np.testing.assert_allclose(state[0][field].numpy(), value.numpy(), rtol=1e-12)
-
-
-@pytest.mark.parametrize(("name", "settings"), SETTINGS[:1] + SETTINGS[5:6], ids=["SGD", "Adam"])
-def test_half_precision_stays_finite(name, settings):
-    x = ours.ones(3, dtype=ours.float16, requires_grad=True)
-    optimizer = getattr(ours.optim, name)([x], **settings)
-    (x * x).sum().backward()
-    optimizer.step()
-    assert x.dtype is ours.float16
-    assert np.all(np.isfinite(x.detach().numpy()))
-
-
-@pytest.mark.parametrize(("name", "settings"), SETTINGS, ids=IDS)
-def test_training_goes_on_from_a_state(name, settings):
-    """The state of one library, given to the other in the middle."""
-    data = io_of(theirs, *half(theirs, name, settings))
-    model, optimizer = half(ours, name, {**settings, "lr": 123.0})
-    found = ours.load(data)
-    with ours.no_grad():
-        for p, q in zip(model, found["model"], strict=True):
-            p.copy_(q)
-    optimizer.load_state_dict(found["optimizer"])
-    other, their_optimizer = half(theirs, name, settings)
-    for _ in range(10):
-        advance(ours, model, optimizer)
-        advance(theirs, other, their_optimizer)
-    for p, q in zip(model, other, strict=True):
-        np.testing.assert_allclose(p.detach().numpy(), q.detach().numpy(), rtol=1e-12)
-
-
-def advance(torch, model, optimizer):
-    optimizer.zero_grad()
-    objective(torch, *model, torch.ones(3, 4, dtype=torch.float64)).backward()
-    optimizer.step()
-
-
-def half(torch, name, settings):
-    rng = np.random.default_rng(0)
-    model = [torch.tensor(rng.normal(size=s), requires_grad=True) for s in ((3, 4), (4,))]
-    optimizer = getattr(torch.optim, name)(model, **settings)
-    for _ in range(10):
-        advance(torch, model, optimizer)
-    return model, optimizer
-
-
-def io_of(torch, model, optimizer):
-    import io
-
-    data = io.BytesIO()
-    torch.save({"model": [p.detach() for p in model], "optimizer": optimizer.state_dict()}, data)
-    data.seek(0)
-    return data
 
 
 # ---------------------------------------------------------------------------------- L-BFGS
@@ -269,7 +131,7 @@ def lbfgs_refusals(torch, say):
 @program
 def printed(torch, say):
     x = torch.ones(2, requires_grad=True)
-    for name in ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad"):
+    for name in NAMES:
         optimizer = getattr(torch.optim, name)([x])
         say(optimizer, optimizer.defaults)
     y = torch.ones(1, requires_grad=True)
@@ -319,6 +181,14 @@ def settings_out_of_range(torch, say):
         ("RMSprop", {"weight_decay": -1.0}), ("Adagrad", {"lr": -1.0}),
         ("Adagrad", {"lr_decay": -1.0}), ("Adagrad", {"initial_accumulator_value": -1.0}),
         ("Adagrad", {"eps": -1.0}), ("Adagrad", {"weight_decay": -1.0}),
+        *((n, {"lr": -1.0}) for n in NAMES), *((n, {"lr": torch.ones(2)}) for n in NAMES),
+        *((n, {s: -1.0}) for n in ("Adamax", "NAdam", "RAdam") for s in ("eps", "weight_decay")),
+        *((n, {"betas": b}) for n in ("Adamax", "NAdam", "RAdam") for b in ((1.0, 0), (0, -0.1))),
+        ("NAdam", {"momentum_decay": -1.0}), ("ASGD", {"weight_decay": -1.0}),
+        ("Rprop", {"etas": (0.5, 0.9)}), ("Rprop", {"etas": (0.0, 1.2)}),
+        ("Adadelta", {"rho": 1.5}), ("Adadelta", {"eps": -1.0}),
+        ("Adadelta", {"weight_decay": -1.0}),
+        *((n, {"fused": True, "foreach": True}) for n in ("SGD", "Adam", "AdamW", "Adagrad")),
     ]:  # fmt: skip
         refused(say, name, lambda n=name, s=settings: getattr(torch.optim, n)(x, **s))
 
@@ -624,7 +494,7 @@ def test_program(name):
 
 
 def test_a_step_that_should_be_recorded_is_refused():
-    for name in ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad"):
+    for name in NAMES:
         with pytest.raises(RuntimeError, match="differentiable=True is not available"):
             getattr(ours.optim, name)([ours.ones(1, requires_grad=True)], differentiable=True)
 

@@ -2,9 +2,27 @@
 
 from funcgrad.torch.optim import lr_scheduler
 from funcgrad.torch.optim.adam import Adam, AdamW
-from funcgrad.torch.optim.adaptive import Adagrad, RMSprop
+from funcgrad.torch.optim.adam_variants import Adamax, NAdam, RAdam
+from funcgrad.torch.optim.adaptive import Adadelta, Adagrad, RMSprop
+from funcgrad.torch.optim.averaged import ASGD
 from funcgrad.torch.optim.lbfgs import LBFGS
 from funcgrad.torch.optim.optimizer import Optimizer
+from funcgrad.torch.optim.rprop import Rprop
 from funcgrad.torch.optim.sgd import SGD
 
-__all__ = ["LBFGS", "SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
+__all__ = [
+    "ASGD",
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "lr_scheduler",
+]

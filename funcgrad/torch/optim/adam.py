@@ -11,7 +11,10 @@ from funcgrad.torch.optim.optimizer import Group, Optimizer
 from funcgrad.torch.optim.updates import (
     Array,
     Move,
+    check_betas,
+    check_fused,
     check_lr,
+    check_not_negative,
     counted,
     counter,
     held,
@@ -80,13 +83,10 @@ class Adam(Optimizer):
         decoupled_weight_decay: bool = False,
     ) -> None:
         check_lr(lr)
-        if not eps >= 0.0:
-            raise ValueError(f"Invalid epsilon value: {eps}")
-        for k, beta in enumerate(betas):
-            if not 0.0 <= beta < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
-        if not weight_decay >= 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        check_not_negative(eps, "epsilon")
+        check_betas(betas)
+        check_not_negative(weight_decay, "weight_decay")
+        check_fused(fused, foreach)
         refuse_differentiable(differentiable)
         defaults = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,

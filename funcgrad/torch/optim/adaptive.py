@@ -1,22 +1,21 @@
-"""RMSprop (Hinton 2012) and Adagrad (Duchi et al. 2011): steps divided by the size of gradients."""
+"""Steps divided by the size of gradients: RMSprop, Adagrad and Adadelta."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
-from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.contents import as_array
+from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.optim.optimizer import Group, Optimizer
 from funcgrad.torch.optim.updates import (
     Array,
     Move,
+    check_fused,
     check_lr,
     check_not_negative,
     counted,
     counter,
+    full_like,
     held,
     number,
     opened,
@@ -25,13 +24,13 @@ from funcgrad.torch.optim.updates import (
     zeros_like,
 )
 
-__all__ = ["Adagrad", "RMSprop"]
+__all__ = ["Adadelta", "Adagrad", "RMSprop"]
 
 STATE = ("square_avg", "momentum_buffer", "grad_avg")  # of RMSprop, in PyTorch's order
 
 
 class RMSprop(Optimizer):
-    """Steps divided by the root of a running mean of the squared gradient.
+    """Steps divided by the root of a running mean of the squared gradient (Hinton 2012).
 
     Parameters
     ----------
@@ -65,8 +64,7 @@ class RMSprop(Optimizer):
         differentiable: bool = False,
     ) -> None:
         check_lr(lr)
-        if not eps >= 0.0:
-            raise ValueError(f"Invalid epsilon value: {eps}")
+        check_not_negative(eps, "epsilon")
         check_not_negative(momentum, "momentum")
         check_not_negative(weight_decay, "weight_decay")
         check_not_negative(alpha, "alpha")
@@ -98,7 +96,7 @@ class RMSprop(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """Steps divided by the root of the sum of all squared gradients.
+    """Steps divided by the root of the sum of all squared gradients (Duchi et al. 2011).
 
     Parameters
     ----------
@@ -134,8 +132,8 @@ class Adagrad(Optimizer):
         check_not_negative(lr_decay, "lr_decay")
         check_not_negative(weight_decay, "weight_decay")
         check_not_negative(initial_accumulator_value, "initial_accumulator_value")
-        if not eps >= 0.0:
-            raise ValueError(f"Invalid epsilon value: {eps}")
+        check_not_negative(eps, "epsilon")
+        check_fused(fused, foreach)
         refuse_differentiable(differentiable)
         defaults = {
             "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
@@ -145,9 +143,7 @@ class Adagrad(Optimizer):
         super().__init__(params, defaults)
         for group in self.param_groups:
             for p in group["params"]:
-                first = group["initial_accumulator_value"]
-                start = complex(first, first) if p.dtype.is_complex else first
-                total = box(np.full_like(as_array(p), start))
+                total = full_like(p, group["initial_accumulator_value"])
                 self.state[p] = {"step": counter(), "sum": total}
 
     def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
@@ -156,3 +152,74 @@ class Adagrad(Optimizer):
             state = self.state[p]
             rate = lr / (1 + (counted(state) - 1) * group["lr_decay"])
             yield Move("adagrad", (opened(p), g, held(state["sum"])), (*before, eps, rate))
+
+
+class Adadelta(Optimizer):
+    """Steps of the size of those before, divided by the size of the gradients (Zeiler 2012).
+
+    Parameters
+    ----------
+    params : iterable of Tensors or of dict
+    lr : float or Tensor, optional
+    rho : float, optional
+        How much of the running means of squared gradients and steps stays in a step.
+    eps : float, optional
+        Added to both means before their roots are taken.
+    weight_decay : float, optional
+        How much of the parameter is added to its gradient.
+    maximize : bool, optional
+        Whether to go up instead.
+    foreach, capturable : bool, optional
+        PyTorch's choices of implementation; there is one here.
+
+    Raises
+    ------
+    ValueError
+        Settings out of range.
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> x = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adadelta([x], eps=1e-2)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x
+    tensor([0.6877], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        check_not_negative(eps, "epsilon")
+        check_not_negative(weight_decay, "weight_decay")
+        refuse_differentiable(differentiable)
+        defaults = {
+            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+            "capturable": capturable, "foreach": foreach, "differentiable": differentiable,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+
+    def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
+        rho, eps, lr = (number(group[name]) for name in ("rho", "eps", "lr"))
+        numbers = (*options(group), rho, 1 - rho, eps, lr)
+        for p, g in found:
+            state = self.state[p]
+            if not state:
+                state.update(step=counter(), square_avg=zeros_like(p), acc_delta=zeros_like(p))
+            counted(state)
+            arrays = (opened(p), g, held(state["square_avg"]), held(state["acc_delta"]))
+            yield Move("adadelta", arrays, numbers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ from funcgrad.errors import UnsupportedCallError
 from funcgrad.kernels import updates
 from funcgrad.kernels.update_rules import OPTIONS, RULES, numbers_of, prepared
 from funcgrad.kernels.updates import Move
-from funcgrad.ops.arithmetic import cast, sqrt
+from funcgrad.ops.arithmetic import cast, greater, maximum, sqrt, where
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.contents import as_array
+from funcgrad.torch.dtypes import float64, get_default_dtype
 from funcgrad.torch.modes import modes
 from funcgrad.torch.staged import staged
 
@@ -24,14 +25,21 @@ __all__ = [
     "Move",
     "as_real",
     "carry_out",
+    "check_betas",
+    "check_fused",
     "check_lr",
     "check_not_negative",
+    "chosen",
     "counted",
     "counter",
+    "full_like",
     "held",
+    "largest",
     "number",
     "opened",
     "options",
+    "put",
+    "read",
     "refuse_differentiable",
     "root",
     "zeros_like",
@@ -105,26 +113,77 @@ def zeros_like(p: Tensor) -> Tensor:
     return box(np.zeros_like(as_array(p)))
 
 
+def full_like(p: Tensor, value: Any) -> Tensor:
+    """State of the shape and dtype of a parameter, at first `value` in all parts."""
+    found = zeros_like(p)
+    array: Any = as_array(found)
+    if staged(array):
+        array.assign(value)
+    else:
+        array[...] = complex(value, value) if p.dtype.is_complex else value
+    return found
+
+
 def held(x: Tensor) -> Array:
     """The array of some state, parts for a complex one."""
     return as_real(as_array(x))
 
 
-def counter() -> Tensor:
-    """A count of steps, in float32 as PyTorch has it."""
-    return box(np.zeros((), np.float32))
+def counter(start: float = 0.0) -> Tensor:
+    """A number that a state keeps, as a count of steps: in float32 unless float64 is the default.
+
+    Those are PyTorch's dtypes; neither depends on that of the parameter.
+    """
+    return box(np.full((), start, _kept_as()))
 
 
-def counted(state: dict[str, Any]) -> float:
+def _kept_as() -> np.dtype[Any]:
+    return np.dtype(np.float64 if get_default_dtype() is float64 else np.float32)
+
+
+def counted(state: dict[str, Any]) -> Any:
     """One more step; the number of steps by now."""
     array: Any = as_array(state["step"])
     array += 1
+    return read(state["step"])
+
+
+def read(x: Tensor) -> Any:
+    """The number that a state keeps; in a compiled step, one without value."""
+    array: Any = as_array(x)
     return cast(array, np.dtype(np.float64)) if staged(array) else float(array)
+
+
+def put(x: Tensor, new: Any) -> None:
+    """Change a number that a state keeps, also in a state that was loaded and is float64."""
+    array: Any = as_array(x)
+    if staged(array):
+        array.assign(cast(new, _kept_as()))
+    else:
+        array[...] = _kept_as().type(new)
+
+
+# ------------------------------------------- numbers, which a compiled step has without values
 
 
 def root(x: Any) -> Any:
     """The square root of a number."""
     return sqrt(x) if isinstance(x, Tracer) else math.sqrt(x)
+
+
+def largest(x: Any, y: float) -> Any:
+    """The larger one of two numbers."""
+    return maximum(x, y) if isinstance(x, Tracer) else max(x, y)
+
+
+def chosen(x: Any, bound: float, above: Callable[[], Any], else_: float) -> Any:
+    """What `above` gives for a number above `bound`, and `else_` for others."""
+    if isinstance(x, Tracer):
+        return where(greater(x, bound), above(), else_)
+    return above() if x > bound else else_
+
+
+# --------------------------------------------------------------------------------- settings
 
 
 def refuse_differentiable(differentiable: bool) -> None:
@@ -145,7 +204,20 @@ def check_lr(lr: Any) -> None:
         raise ValueError(f"Invalid learning rate: {lr}")
 
 
+def check_betas(betas: tuple[Any, Any]) -> None:
+    """Raise PyTorch's ValueError for shares of running means that are none."""
+    for k, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
+
+
 def check_not_negative(value: float, what: str) -> None:
     """Raise PyTorch's ValueError for a setting below 0."""
     if not value >= 0.0:
         raise ValueError(f"Invalid {what} value: {value}")
+
+
+def check_fused(fused: bool | None, foreach: bool | None) -> None:
+    """Raise PyTorch's RuntimeError for two implementations at once."""
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
