@@ -14,9 +14,9 @@ from funcgrad.kernels.choice import FEWEST, explain
 
 __all__ = ["FEWEST", "PULLS", "ROWS", "explain"]
 
-Pull = Callable[[Any, Any], tuple[Any, bool]]
+Pull = Callable[..., tuple[Any, bool]]
 # by the name of the primitive: (node, cotangent) -> (cotangents of the operands, whether they are
-# arrays that nobody else has)
+# arrays that nobody else has); they may be told that the cotangent is such an array
 PULLS: dict[str, Pull] = dict.fromkeys(elementwise.NAMES, elementwise.pull)
 # the same of reductions, whose cotangents are small: they look at the operand
 ROWS: dict[str, Pull] = dict.fromkeys(rows.NAMES, rows.pull)

@@ -2,7 +2,9 @@
 
 The rank says what an argument is: 2 has an element for each of the loop's, 1 one for each column, 3
 one for each row, 4 a single one, and a number is itself. A cotangent of rank 1 is that of an
-operand that was repeated for every row: it adds up. It imports Numba.
+operand that was repeated for every row: it adds up. A cotangent that is True takes the place of the
+one that arrived, which nobody reads afterwards: memory that is in the cache already is written, and
+one array less is touched. It imports Numba.
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ def at(x: Any, i: int, j: int) -> Any:
     raise NotImplementedError
 
 
-def put(c: Any, i: int, j: int, value: Any) -> None:
-    """Store an element of a cotangent, or add it to those of the other rows."""
+def put(c: Any, g: Any, i: int, j: int, value: Any) -> None:
+    """Store an element of a cotangent, or add it to those of the other rows; `g` has arrived."""
     raise NotImplementedError
 
 
@@ -41,15 +43,21 @@ def _at(x: Any, i: int, j: int) -> Any:
 
 
 @overload(put, strict=False)
-def _put(c: Any, i: int, j: int, value: Any) -> Any:
+def _put(c: Any, g: Any, i: int, j: int, value: Any) -> Any:
+    if isinstance(c, types.Boolean):
+
+        def replace(c: Any, g: Any, i: int, j: int, value: Any) -> None:
+            g[i, j] = value
+
+        return replace
     if c.ndim == 2:
 
-        def store(c: Any, i: int, j: int, value: Any) -> None:
+        def store(c: Any, g: Any, i: int, j: int, value: Any) -> None:
             c[i, j] = value
 
         return store
 
-    def add(c: Any, i: int, j: int, value: Any) -> None:
+    def add(c: Any, g: Any, i: int, j: int, value: Any) -> None:
         c[j] += value
 
     return add

@@ -129,6 +129,6 @@ def explain() -> str:
     str
         A line for each kernel and combination of types: a letter for the dtype, then one for each
         argument: f whole, r repeated for every row, c for every column, s a single element, n a
-        number, - nothing; upper case if it is read-only.
+        number, g written to where the first lies, - nothing; upper case if it is read-only.
     """
     return "\n".join(map(str, entries.values()))

@@ -36,22 +36,41 @@ NAMES = frozenset(
 SAME = frozenset(("add", "subtract"))  # the cotangent goes on as it is
 
 
-def pull(node: Any, g: ndarray[Any, Any]) -> tuple[Sequence[Array | None], bool]:
-    """The cotangents of the operands of `node`, and whether they are arrays of nobody else."""
-    entry, arranged = None, None
+def pull(
+    node: Any, g: ndarray[Any, Any], owned: bool = False
+) -> tuple[Sequence[Array | None], bool]:
+    """The cotangents of the operands of `node`, and whether they are arrays of nobody else.
+
+    Where `g` is `owned`, an array of the pass that nobody reads afterwards, one of them may take
+    its place: a third less time where memory limits a kernel.
+    """
+    entries: list[Entry] = []
+    start = perf_counter()
     if g.dtype in FLOATS:
         arranged, shapes = _arranged(node, g)
         if arranged is not None:
-            entry = entry_of(_kernel(node), _types(g, arranged, shapes))
-            if entry.taken(g.size):
-                found = _run(entry, node, g, arranged, shapes)
-                if found is not None:
-                    return found, True
-    start = perf_counter()
+            places = [_replaced(g, arranged, shapes), None] if owned else [None]
+            for place in dict.fromkeys(places):
+                entries.append(entry_of(_kernel(node), _types(g, arranged, shapes, place)))
+                if entries[-1].taken(g.size):
+                    found = _run(entries[-1], node, g, arranged, shapes, place)
+                    if found is not None:
+                        if place is None and len(entries) > 1:
+                            entries[0].spent(start)
+                        return found, True
     cotangents = node.prim.vjp(node, g)
-    if entry is not None:
-        entry.spent(start)
+    if entries:
+        entries[0].spent(start)
     return cotangents, False
+
+
+def _replaced(g: ndarray[Any, Any], arranged: Arranged, shapes: Sequence[Any]) -> int | None:
+    """The operand whose cotangent is written to where `g` lies; None if there is none."""
+    first = arranged.arguments[0]
+    if not arranged.kinds.startswith("f") or not np.may_share_memory(first, g):
+        return None  # the kernel reads a copy, or one that is repeated
+    fitting = (k for k, s in enumerate(shapes) if s == g.shape and k not in arranged.rows_of)
+    return next(fitting, None)
 
 
 def _kernel(node: Any) -> str:
@@ -80,29 +99,38 @@ def _arranged(node: Any, g: Any) -> tuple[Arranged | None, list[Any]]:
     return arrange(g, node.saved, shapes, masks), shapes
 
 
-def _types(g: Any, arranged: Arranged, shapes: Sequence[Any]) -> str:
+def _types(g: Any, arranged: Arranged, shapes: Sequence[Any], place: int | None) -> str:
     wanted = (
-        "-" if s is None else "r" if k in arranged.rows_of else "f" for k, s in enumerate(shapes)
+        "-" if s is None else "r" if k in arranged.rows_of else "g" if k == place else "f"
+        for k, s in enumerate(shapes)
     )
     return f"{g.dtype.char} {arranged.kinds} {''.join(wanted)}"
 
 
 def _run(
-    entry: Entry, node: Any, g: Any, arranged: Arranged, shapes: Sequence[Any]
+    entry: Entry,
+    node: Any,
+    g: Any,
+    arranged: Arranged,
+    shapes: Sequence[Any],
+    place: int | None,
 ) -> list[Any] | None:
     rows, columns, arguments, _, rows_of, order = arranged
     outs: list[Any] = []
     for k, s in enumerate(shapes):
         if s is None:
             outs.append(None)
+        elif k == place:
+            outs.append(g)
         elif k in rows_of:
             outs.append(np.zeros(columns, g.dtype))
         else:
             outs.append(memory.empty(g.shape, g.dtype, order))
     seen = [
+        True if k == place else
         c if c is None or k in rows_of else (c.T if order == "F" else c).reshape(rows, columns)
         for k, c in enumerate(outs)
-    ]
+    ]  # fmt: skip
     if node.prim.name == "where":
         seen = seen[1:]
     elif entry.name.startswith("power_") and entry.name != "power_backward":

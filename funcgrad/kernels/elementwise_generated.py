@@ -2,7 +2,7 @@
 
 `python -m funcgrad.kernels.write` prints it from the partial derivatives of the primitives. Each
 function takes the loop's extents, the cotangent `g`, the saved output `z` and operands (None where
-the rule needs none), and an array for each cotangent wanted, else None.
+the rule needs none), and an array for each cotangent wanted, else None; see `access` for True.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def add_backward(rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx: An
         for j in range(columns):
             d = at(g, i, j)
             if cx is not None:
-                put(cx, i, j, d)
+                put(cx, g, i, j, d)
             if cy is not None:
-                put(cy, i, j, d)
+                put(cy, g, i, j, d)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -50,10 +50,10 @@ def subtract_backward(
         for j in range(columns):
             d = at(g, i, j)
             if cx is not None:
-                put(cx, i, j, d)
+                put(cx, g, i, j, d)
             if cy is not None:
                 t0 = -d
-                put(cy, i, j, t0)
+                put(cy, g, i, j, t0)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -70,11 +70,11 @@ def multiply_backward(
             if cx is not None:
                 t0 = d * y_
                 t1 = real(0.0) if (t0 != t0) & (d == real(0.0)) else t0
-                put(cx, i, j, t1)
+                put(cx, g, i, j, t1)
             if cy is not None:
                 t0 = d * x_
                 t1 = real(0.0) if (t0 != t0) & (d == real(0.0)) else t0
-                put(cy, i, j, t1)
+                put(cy, g, i, j, t1)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -92,13 +92,13 @@ def divide_backward(
                 t0 = real(1.0) / y_
                 t1 = d * t0
                 t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-                put(cx, i, j, t2)
+                put(cx, g, i, j, t2)
             if cy is not None:
                 t0 = z_ / y_
                 t1 = -t0
                 t2 = d * t1
                 t3 = real(0.0) if (t2 != t2) & (d == real(0.0)) else t2
-                put(cy, i, j, t3)
+                put(cy, g, i, j, t3)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -108,7 +108,7 @@ def negative_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) 
         for j in range(columns):
             d = at(g, i, j)
             t0 = -d
-            put(cx, i, j, t0)
+            put(cx, g, i, j, t0)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -123,7 +123,7 @@ def reciprocal_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any
             t1 = -t0
             t2 = d * t1
             t3 = real(0.0) if (t2 != t2) & (d == real(0.0)) else t2
-            put(cx, i, j, t3)
+            put(cx, g, i, j, t3)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -137,7 +137,7 @@ def square_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) ->
             t0 = real(2.0) * x_
             t1 = d * t0
             t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, i, j, t2)
+            put(cx, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -160,7 +160,7 @@ def power_backward(
                 t4 = real(0.0) if t0 else t3
                 t5 = d * t4
                 t6 = real(0.0) if (t5 != t5) & (d == real(0.0)) else t5
-                put(cx, i, j, t6)
+                put(cx, g, i, j, t6)
             if cy is not None:
                 t0 = x_ == real(0.0)
                 t1 = real(1.0) if t0 else x_
@@ -169,7 +169,7 @@ def power_backward(
                 t4 = real(0.0) if t0 else t3
                 t5 = d * t4
                 t6 = real(0.0) if (t5 != t5) & (d == real(0.0)) else t5
-                put(cy, i, j, t6)
+                put(cy, g, i, j, t6)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -183,7 +183,7 @@ def sqrt_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             t0 = real(0.5) / z_
             t1 = d * t0
             t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, i, j, t2)
+            put(cx, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -198,7 +198,7 @@ def cbrt_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             t1 = real(0.3333333333333333) / t0
             t2 = d * t1
             t3 = real(0.0) if (t2 != t2) & (d == real(0.0)) else t2
-            put(cx, i, j, t3)
+            put(cx, g, i, j, t3)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -217,7 +217,7 @@ def absolute_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) 
             t5 = x_ if t4 else t3
             t6 = d * t5
             t7 = real(0.0) if (t6 != t6) & (d == real(0.0)) else t6
-            put(cx, i, j, t7)
+            put(cx, g, i, j, t7)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -248,7 +248,7 @@ def maximum_backward(
                 t12 = d if t11 else real(0.0)
                 t13 = t12 * t10
                 t14 = real(0.0) if (t13 != t13) & (t12 == real(0.0)) else t13
-                put(cx, i, j, t14)
+                put(cx, g, i, j, t14)
             if cy is not None:
                 t0 = z_ != z_
                 t1 = y_ == z_
@@ -265,7 +265,7 @@ def maximum_backward(
                 t12 = d if t11 else real(0.0)
                 t13 = t12 * t10
                 t14 = real(0.0) if (t13 != t13) & (t12 == real(0.0)) else t13
-                put(cy, i, j, t14)
+                put(cy, g, i, j, t14)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -296,7 +296,7 @@ def minimum_backward(
                 t12 = d if t11 else real(0.0)
                 t13 = t12 * t10
                 t14 = real(0.0) if (t13 != t13) & (t12 == real(0.0)) else t13
-                put(cx, i, j, t14)
+                put(cx, g, i, j, t14)
             if cy is not None:
                 t0 = z_ != z_
                 t1 = y_ == z_
@@ -313,7 +313,7 @@ def minimum_backward(
                 t12 = d if t11 else real(0.0)
                 t13 = t12 * t10
                 t14 = real(0.0) if (t13 != t13) & (t12 == real(0.0)) else t13
-                put(cy, i, j, t14)
+                put(cy, g, i, j, t14)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -335,7 +335,7 @@ def hypot_backward(
                 t3 = real(0.0) if t0 else t2
                 t4 = d * t3
                 t5 = real(0.0) if (t4 != t4) & (d == real(0.0)) else t4
-                put(cx, i, j, t5)
+                put(cx, g, i, j, t5)
             if cy is not None:
                 t0 = z_ == real(0.0)
                 t1 = real(1.0) if t0 else z_
@@ -343,7 +343,7 @@ def hypot_backward(
                 t3 = real(0.0) if t0 else t2
                 t4 = d * t3
                 t5 = real(0.0) if (t4 != t4) & (d == real(0.0)) else t4
-                put(cy, i, j, t5)
+                put(cy, g, i, j, t5)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -374,7 +374,7 @@ def fmax_backward(
                 t12 = d if t11 else real(0.0)
                 t13 = t12 * t10
                 t14 = real(0.0) if (t13 != t13) & (t12 == real(0.0)) else t13
-                put(cx, i, j, t14)
+                put(cx, g, i, j, t14)
             if cy is not None:
                 t0 = z_ != z_
                 t1 = y_ == z_
@@ -391,7 +391,7 @@ def fmax_backward(
                 t12 = d if t11 else real(0.0)
                 t13 = t12 * t10
                 t14 = real(0.0) if (t13 != t13) & (t12 == real(0.0)) else t13
-                put(cy, i, j, t14)
+                put(cy, g, i, j, t14)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -422,7 +422,7 @@ def fmin_backward(
                 t12 = d if t11 else real(0.0)
                 t13 = t12 * t10
                 t14 = real(0.0) if (t13 != t13) & (t12 == real(0.0)) else t13
-                put(cx, i, j, t14)
+                put(cx, g, i, j, t14)
             if cy is not None:
                 t0 = z_ != z_
                 t1 = y_ == z_
@@ -439,7 +439,7 @@ def fmin_backward(
                 t12 = d if t11 else real(0.0)
                 t13 = t12 * t10
                 t14 = real(0.0) if (t13 != t13) & (t12 == real(0.0)) else t13
-                put(cy, i, j, t14)
+                put(cy, g, i, j, t14)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -452,7 +452,7 @@ def exp_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> No
             z_ = at(z, i, j)
             t0 = d * z_
             t1 = real(0.0) if (t0 != t0) & (d == real(0.0)) else t0
-            put(cx, i, j, t1)
+            put(cx, g, i, j, t1)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -466,7 +466,7 @@ def exp2_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             t0 = real(0.6931471805599453) * z_
             t1 = d * t0
             t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, i, j, t2)
+            put(cx, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -480,7 +480,7 @@ def expm1_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> 
             t0 = z_ + real(1.0)
             t1 = d * t0
             t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, i, j, t2)
+            put(cx, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -494,7 +494,7 @@ def log_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> No
             t0 = real(1.0) / x_
             t1 = d * t0
             t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, i, j, t2)
+            put(cx, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -508,7 +508,7 @@ def log2_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             t0 = real(1.4426950408889634) / x_
             t1 = d * t0
             t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, i, j, t2)
+            put(cx, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -522,7 +522,7 @@ def log10_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> 
             t0 = real(0.43429448190325176) / x_
             t1 = d * t0
             t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, i, j, t2)
+            put(cx, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -537,7 +537,7 @@ def log1p_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> 
             t1 = real(1.0) / t0
             t2 = d * t1
             t3 = real(0.0) if (t2 != t2) & (d == real(0.0)) else t2
-            put(cx, i, j, t3)
+            put(cx, g, i, j, t3)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -564,7 +564,7 @@ def logaddexp_backward(
                 t9 = real(1.0) / t8
                 t10 = d * t9
                 t11 = real(0.0) if (t10 != t10) & (d == real(0.0)) else t10
-                put(cx, i, j, t11)
+                put(cx, g, i, j, t11)
             if cy is not None:
                 t0 = y_ == x_
                 t1 = abs(y_)
@@ -578,7 +578,7 @@ def logaddexp_backward(
                 t9 = real(1.0) / t8
                 t10 = d * t9
                 t11 = real(0.0) if (t10 != t10) & (d == real(0.0)) else t10
-                put(cy, i, j, t11)
+                put(cy, g, i, j, t11)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -592,7 +592,7 @@ def sin_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> No
             t0 = cos(x_)
             t1 = d * t0
             t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, i, j, t2)
+            put(cx, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -607,7 +607,7 @@ def cos_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> No
             t1 = -t0
             t2 = d * t1
             t3 = real(0.0) if (t2 != t2) & (d == real(0.0)) else t2
-            put(cx, i, j, t3)
+            put(cx, g, i, j, t3)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -622,7 +622,7 @@ def tan_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> No
             t1 = t0 + real(1.0)
             t2 = d * t1
             t3 = real(0.0) if (t2 != t2) & (d == real(0.0)) else t2
-            put(cx, i, j, t3)
+            put(cx, g, i, j, t3)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -640,7 +640,7 @@ def arcsin_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) ->
             t4 = real(1.0) / t3
             t5 = d * t4
             t6 = real(0.0) if (t5 != t5) & (d == real(0.0)) else t5
-            put(cx, i, j, t6)
+            put(cx, g, i, j, t6)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -658,7 +658,7 @@ def arccos_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) ->
             t4 = real(-1.0) / t3
             t5 = d * t4
             t6 = real(0.0) if (t5 != t5) & (d == real(0.0)) else t5
-            put(cx, i, j, t6)
+            put(cx, g, i, j, t6)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -674,7 +674,7 @@ def arctan_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) ->
             t2 = real(1.0) / t1
             t3 = d * t2
             t4 = real(0.0) if (t3 != t3) & (d == real(0.0)) else t3
-            put(cx, i, j, t4)
+            put(cx, g, i, j, t4)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -698,7 +698,7 @@ def arctan2_backward(
                 t6 = real(0.0) if t3 else t5
                 t7 = d * t6
                 t8 = real(0.0) if (t7 != t7) & (d == real(0.0)) else t7
-                put(cx, i, j, t8)
+                put(cx, g, i, j, t8)
             if cy is not None:
                 t0 = -x_
                 t1 = y_ * y_
@@ -710,7 +710,7 @@ def arctan2_backward(
                 t7 = real(0.0) if t4 else t6
                 t8 = d * t7
                 t9 = real(0.0) if (t8 != t8) & (d == real(0.0)) else t8
-                put(cy, i, j, t9)
+                put(cy, g, i, j, t9)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -724,7 +724,7 @@ def sinh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             t0 = cosh(x_)
             t1 = d * t0
             t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, i, j, t2)
+            put(cx, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -738,7 +738,7 @@ def cosh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             t0 = sinh(x_)
             t1 = d * t0
             t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, i, j, t2)
+            put(cx, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -754,7 +754,7 @@ def tanh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             t2 = t0 * t1
             t3 = d * t2
             t4 = real(0.0) if (t3 != t3) & (d == real(0.0)) else t3
-            put(cx, i, j, t4)
+            put(cx, g, i, j, t4)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -771,7 +771,7 @@ def arcsinh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -
             t3 = real(1.0) / t2
             t4 = d * t3
             t5 = real(0.0) if (t4 != t4) & (d == real(0.0)) else t4
-            put(cx, i, j, t5)
+            put(cx, g, i, j, t5)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -789,7 +789,7 @@ def arccosh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -
             t4 = real(1.0) / t3
             t5 = d * t4
             t6 = real(0.0) if (t5 != t5) & (d == real(0.0)) else t5
-            put(cx, i, j, t6)
+            put(cx, g, i, j, t6)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -806,7 +806,7 @@ def arctanh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -
             t3 = real(1.0) / t2
             t4 = d * t3
             t5 = real(0.0) if (t4 != t4) & (d == real(0.0)) else t4
-            put(cx, i, j, t5)
+            put(cx, g, i, j, t5)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -823,7 +823,7 @@ def error_function_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx:
             t3 = real(1.1283791670955126) * t2
             t4 = d * t3
             t5 = real(0.0) if (t4 != t4) & (d == real(0.0)) else t4
-            put(cx, i, j, t5)
+            put(cx, g, i, j, t5)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -838,7 +838,7 @@ def expit_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> 
             t1 = z_ * t0
             t2 = d * t1
             t3 = real(0.0) if (t2 != t2) & (d == real(0.0)) else t2
-            put(cx, i, j, t3)
+            put(cx, g, i, j, t3)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -854,7 +854,7 @@ def relu_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             t2 = real(t1)
             t3 = d * t2
             t4 = real(0.0) if (t3 != t3) & (d == real(0.0)) else t3
-            put(cx, i, j, t4)
+            put(cx, g, i, j, t4)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -872,7 +872,7 @@ def silu_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             t4 = t0 * t3
             t5 = d * t4
             t6 = real(0.0) if (t5 != t5) & (d == real(0.0)) else t5
-            put(cx, i, j, t6)
+            put(cx, g, i, j, t6)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -895,7 +895,7 @@ def gelu_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             t9 = t2 + t8
             t10 = d * t9
             t11 = real(0.0) if (t10 != t10) & (d == real(0.0)) else t10
-            put(cx, i, j, t11)
+            put(cx, g, i, j, t11)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -941,7 +941,7 @@ def clip_backward(
                 t26 = d if t25 else real(0.0)
                 t27 = t26 * t24
                 t28 = real(0.0) if (t27 != t27) & (t26 == real(0.0)) else t27
-                put(cx, i, j, t28)
+                put(cx, g, i, j, t28)
             if cy is not None:
                 t0 = x_ > y_
                 t1 = x_ != x_
@@ -973,7 +973,7 @@ def clip_backward(
                 t27 = d if t26 else real(0.0)
                 t28 = t27 * t25
                 t29 = real(0.0) if (t28 != t28) & (t27 == real(0.0)) else t28
-                put(cy, i, j, t29)
+                put(cy, g, i, j, t29)
             if cw is not None:
                 t0 = x_ > y_
                 t1 = x_ != x_
@@ -995,7 +995,7 @@ def clip_backward(
                 t17 = d if t16 else real(0.0)
                 t18 = t17 * t15
                 t19 = real(0.0) if (t18 != t18) & (t17 == real(0.0)) else t18
-                put(cw, i, j, t19)
+                put(cw, g, i, j, t19)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -1009,7 +1009,7 @@ def power_2_backward(rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx
             t0 = real(2.0) * x_
             t1 = d * t0
             t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, i, j, t2)
+            put(cx, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -1024,7 +1024,7 @@ def power_3_backward(rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx
             t1 = real(3.0) * t0
             t2 = d * t1
             t3 = real(0.0) if (t2 != t2) & (d == real(0.0)) else t2
-            put(cx, i, j, t3)
+            put(cx, g, i, j, t3)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -1039,7 +1039,7 @@ def where_backward(
             x_ = at(x, i, j)
             if cy is not None:
                 t0 = d if x_ else real(0.0)
-                put(cy, i, j, t0)
+                put(cy, g, i, j, t0)
             if cw is not None:
                 t0 = real(0.0) if x_ else d
-                put(cw, i, j, t0)
+                put(cw, g, i, j, t0)

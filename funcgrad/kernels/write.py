@@ -36,7 +36,7 @@ HEADER = '''"""The backward pass of elementwise operations as Numba functions: w
 
 `python -m funcgrad.kernels.write` prints it from the partial derivatives of the primitives. Each
 function takes the loop's extents, the cotangent `g`, the saved output `z` and operands (None where
-the rule needs none), and an array for each cotangent wanted, else None.
+the rule needs none), and an array for each cotangent wanted, else None; see `access` for True.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _function(name: str, prim: Primitive, exponent: Any) -> tuple[str, set[str]]
         optional = len(wanted) > 1
         blocks += [f"            if {c} is not None:"] if optional else []
         indent = " " * (16 if optional else 12)
-        blocks += [indent + line for line in (*lines, f"put({c}, i, j, {result})")]
+        blocks += [indent + line for line in (*lines, f"put({c}, g, i, j, {result})")]
     code = "\n".join(blocks)
     loads = [f"            {v} = at({v[:-1]}, i, j)\n" for v in values if v in code]
     head = FUNCTION.format(

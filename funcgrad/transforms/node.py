@@ -87,8 +87,7 @@ class Node:
         elif self.fix is None or self.fix[0].size < FEWEST:
             pull = None
         if pull is not None:
-            found, own = pull(self, g)
-            return [Buffer(c) if type(c) is ndarray else c for c in found] if own else found
+            return _kept(*pull(self, g))
         return prim.vjp(self, g)
 
     def send(self, cts: Cotangents, found: Sequence[Any]) -> None:
@@ -105,6 +104,16 @@ class Node:
         if self.prim.opaque:
             raise OpaqueRule
         self.pull(cts, g)
+
+    def pull_owned(self, cts: Cotangents, g: Any) -> None:
+        """`pull_quick` for a raw array of the pass itself, which nobody reads afterwards."""
+        pull = None
+        if g.size >= FEWEST and self.prim is not None and not self.quick:
+            pull = PULLS.get(self.prim.name)
+        if pull is None:
+            self.pull_quick(cts, g)
+        else:
+            self.send(cts, _kept(*pull(self, g, True)))
 
 
 class OpNode(Node):
@@ -204,6 +213,11 @@ class Buffer(Held):
 
     def __init__(self, array: Any) -> None:
         self.array = array
+
+
+def _kept(found: Sequence[Any], own: bool) -> Sequence[Any]:
+    """Cotangents, marked as arrays that the pass may change if they are its `own`."""
+    return [Buffer(c) if type(c) is ndarray else c for c in found] if own else found
 
 
 IN_PLACE_FROM = 1 << 14  # elements; below it a fresh sum is as fast

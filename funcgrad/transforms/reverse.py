@@ -119,6 +119,9 @@ def _pull(
             continue
         if type(g) is Buffer:
             g = g.array
+            if quick and type(g) is ndarray:
+                node.pull_owned(cts, g)
+                continue
         if quick and (type(g) is ndarray or type(g) in PLAIN):
             node.pull_quick(cts, g)
         else:
