@@ -15,6 +15,7 @@ import numpy as np
 from benchmarks.cold import PROBES as COLD
 from benchmarks.compiled import PROBES as COMPILED
 from benchmarks.facade import PROBES as FACADE
+from benchmarks.facade_losses import PROBES as FACADE_LOSSES
 from benchmarks.facade_operations import PROBES as FACADE_OPERATIONS
 from benchmarks.measure import Result, run
 from benchmarks.peers import LOADERS, load
@@ -22,7 +23,7 @@ from benchmarks.probes import PROBES as EAGER
 from benchmarks.workloads import WORKLOADS
 
 OURS = "funcgrad"
-PROBES = {**EAGER, **COMPILED, **COLD, **FACADE, **FACADE_OPERATIONS}
+PROBES = {**EAGER, **COMPILED, **COLD, **FACADE, **FACADE_OPERATIONS, **FACADE_LOSSES}
 
 
 def main() -> int:
@@ -96,8 +97,9 @@ def parse() -> argparse.Namespace:
         if not any(name.startswith(given) for name in known):
             parser.error(f"no workload begins with {given!r}; there are {', '.join(known)}")
     if options.names:
-        chosen = tuple(options.names)
-        options.names = [name for name in known if name.startswith(chosen)]
+        whole = set(options.names) & set(known)  # a name may be the beginning of another
+        chosen = tuple(set(options.names) - whole)
+        options.names = [name for name in known if name in whole or name.startswith(chosen)]
     else:
         options.names = known
     return options

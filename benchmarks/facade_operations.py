@@ -20,7 +20,7 @@ from benchmarks.peers import Peer
 from benchmarks.rounds import Call
 from benchmarks.rounds import race as rounds
 
-__all__ = ["OPERATIONS", "PROBES", "operation"]
+__all__ = ["OPERATIONS", "PROBES", "operation", "ratios"]
 
 OURS, THEIRS = "funcgrad.torch", "torch"
 TOLERANCE = 1e-4
@@ -131,12 +131,20 @@ def disagreements(answers: dict[str, Any]) -> dict[str, str]:
 
 def table(size: int, peers: list[Peer], repeat: int) -> tuple[dict[str, float], dict[str, str]]:
     """The ratio of each operation, and their geometric mean; without PyTorch microseconds."""
+    makers = {name: partial(operation, name, size) for name in OPERATIONS}
+    return ratios(makers, CALLS, peers, repeat)
+
+
+def ratios(
+    makers: dict[str, Callable[[str], Call]], calls: int, peers: list[Peer], repeat: int
+) -> tuple[dict[str, float], dict[str, str]]:
+    """The ratios of what `makers` make for a library, which does `calls` times one thing."""
     libraries = [OURS] + [THEIRS] * any(peer.name == THEIRS for peer in peers)
     found: dict[str, float] = {}
     problems: dict[str, str] = {}
-    for name in OPERATIONS:
-        makers = {library: partial(operation, name, size, library) for library in libraries}
-        outcome = rounds(makers, shown, repeat, disagreements)
+    for name, make in makers.items():
+        each = {library: partial(make, library) for library in libraries}
+        outcome = rounds(each, shown, repeat, disagreements)
         problems |= {f"{name}: {library}": text for library, text in outcome.problems.items()}
         if OURS not in outcome.timings:
             continue
@@ -144,7 +152,7 @@ def table(size: int, peers: list[Peer], repeat: int) -> tuple[dict[str, float], 
         if THEIRS in outcome.timings:
             found[name] = ours.ratio(outcome.timings[THEIRS])
         elif len(libraries) == 1:
-            found[name] = ours.median * 1e6 / CALLS
+            found[name] = ours.median * 1e6 / calls
     if found:
         found["geometric mean"] = math.exp(sum(map(math.log, found.values())) / len(found))
     return found, problems

@@ -11,6 +11,7 @@ from typing import Any
 
 from funcgrad.kernels import convolution, elementwise, irregular, losses, rows
 from funcgrad.kernels.choice import FEWEST, explain
+from funcgrad.ops.losses import SQUARED_ERROR
 
 __all__ = ["FEWEST", "PULLS", "ROWS", "explain"]
 
@@ -20,7 +21,8 @@ Pull = Callable[..., tuple[Any, bool]]
 PULLS: dict[str, Pull] = dict.fromkeys(elementwise.NAMES, elementwise.pull)
 # the same of reductions, whose cotangents are small: they look at the operand
 ROWS: dict[str, Pull] = dict.fromkeys(rows.NAMES, rows.pull)
-ROWS |= dict.fromkeys(losses.NUMBERS, losses.pull)
+ROWS |= dict.fromkeys(losses.FORMS, losses.pull)
 
 convolution.install()
 irregular.install()
+losses.install(SQUARED_ERROR)

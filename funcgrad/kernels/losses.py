@@ -1,136 +1,183 @@
-"""Losses of two large arrays, and their gradients: by a kernel each.
+"""Losses of large arrays, element by element, and their gradients: by a kernel each.
 
-They stand in front of the values of operations that are one node (`torch` installs them), and of
-their rules. A value has the bits of the function in NumPy: elements are computed in a piece of the
-cache, by a kernel only where all operations round exactly, and added up as NumPy adds, pairwise.
+They stand in front of the values of operations that are one node, and of their rules. A kernel
+computes elements into a piece of the cache and adds them up there in NumPy's order, so the value
+has NumPy's bits wherever the operations round exactly; functions of mathematics are the kernels'
+own, so there it has them to rounding. It imports the choice of kernels and the pool of memory.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from funcgrad.config import config
-from funcgrad.kernels import memory, threads
+from funcgrad.core.primitive import Params
+from funcgrad.kernels import memory, pieces
 from funcgrad.kernels.choice import FEWEST, Entry, entry_of
+from funcgrad.kernels.layout import dense
+from funcgrad.kernels.pieces import FIRST, LAST, Cut
+from funcgrad.kernels.spread import written_out
 
-__all__ = ["EXACT", "NUMBERS", "install", "kernel_name", "pull"]
+__all__ = ["FORMS", "Form", "further", "install", "kernel_name", "pull"]
 
 ndarray = np.ndarray
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-PIECE = 1 << 14  # elements whose losses are added up while they lie in the cache
-# by the name of the primitive: the parameters that are numbers of its kernels
-NUMBERS: dict[str, tuple[str, ...]] = {
-    "torch.smooth_l1_loss": ("beta",),
-    "torch.huber_loss": ("delta",),
-    "torch.binary_cross_entropy": (),
-    "torch.binary_cross_entropy_with_logits": (),
-    "torch.soft_margin_loss": (),
+PIECE = 1 << 13  # elements whose losses are added up while they lie in the cache
+
+
+class Form(NamedTuple):
+    """The parameters of a loss that are numbers, and its operands beyond the first two."""
+
+    numbers: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+
+
+# by the name of the primitive
+FORMS: dict[str, Form] = {
+    "squared_error": Form(),
+    "torch.smooth_l1_loss": Form(("beta",)),
+    "torch.huber_loss": Form(("delta",)),
+    "torch.binary_cross_entropy": Form(more=("weight",)),
+    "torch.binary_cross_entropy_with_logits": Form(more=("weight", "pos_weight")),
+    "torch.soft_margin_loss": Form(),
 }
-# of which all operations are exactly rounded, so that a kernel has the bits of NumPy
-EXACT = frozenset(("torch.smooth_l1_loss", "torch.huber_loss"))
 
 
-def kernel_name(primitive: str) -> str:
+def further(primitive: str, count: int, params: Params) -> tuple[str, ...]:
+    """The names of the operands beyond the first two, of `count` in all."""
+    more = FORMS[primitive].more
+    return (more if params.get("weighted", True) else more[1:])[: count - 2]
+
+
+def kernel_name(primitive: str, more: Sequence[str] = ()) -> str:
     """What the kernels of a primitive are called, up to their ends."""
-    return primitive.removeprefix("torch.")
+    return "_".join((primitive.removeprefix("torch."), *more))
 
 
 def install(prim: Any) -> None:
-    """Put the kernels of a primitive in front of its value and its rule."""
-    prim.take_kernel(functools.partial(_value, prim))
+    """Put the kernels of a primitive in front of its value."""
+    prim.take_kernel(functools.partial(_value, prim.name))
 
 
-def _flat(xs: Sequence[Any]) -> list[ndarray[Any, Any]] | None:
-    """Both arrays without their shape; None if these are no large arrays of one kind."""
+# -------------------------------------------------------------------------------------- operands
+
+
+class Flat(NamedTuple):
+    """Operands as vectors without gaps, and the order of the axes in which they were read."""
+
+    arrays: list[ndarray[Any, Any]]
+    order: str
+
+    def vector(self, x: ndarray[Any, Any]) -> ndarray[Any, Any]:
+        """An array of the operands' shape as a vector."""
+        x = x.T if self.order == "F" else x
+        return dense(x).reshape(-1)
+
+    def letters(self) -> str:
+        """The dtype, and whether each operand may be written, which kernels are compiled for."""
+        kinds = ("f" if x.flags.writeable else "F" for x in self.arrays)
+        return f"{self.arrays[0].dtype.char} {''.join(kinds)}"
+
+
+def _flat(xs: Sequence[Any]) -> Flat | None:
+    """The operands of a kernel; None if these are no large arrays of one kind."""
     x = xs[0]
-    if len(xs) != 2 or type(x) is not ndarray or x.size < FEWEST or x.dtype not in FLOATS:
+    if type(x) is not ndarray or x.size < FEWEST or x.dtype not in FLOATS:
         return None
+    if any(type(y) is not ndarray or y.dtype != x.dtype for y in xs):
+        return None
+    if xs[1].shape != x.shape:
+        return None
+    whole = [y for y in xs if y.shape == x.shape]
+    if all(y.flags.c_contiguous for y in whole) or all(map(_steady, whole)):
+        order = "C"
+    elif all(y.flags.f_contiguous for y in whole):
+        order = "F"
+    else:
+        return None  # NumPy adds up in an order of its own
+    flat = Flat([], order)
     for y in xs:
-        if type(y) is not ndarray or y.shape != x.shape or y.dtype != x.dtype:
-            return None
-        if not (y.flags.c_contiguous and y.flags.aligned):
-            return None
-    return [y.reshape(-1) for y in xs]
+        full = y if y.shape == x.shape else written_out(np.broadcast_to(y, x.shape))
+        flat.arrays.append(flat.vector(full))
+    return flat
 
 
-def _letters(xs: Sequence[ndarray[Any, Any]]) -> str:
-    return f"{xs[0].dtype.char} {''.join('f' if x.flags.writeable else 'F' for x in xs)}"
+def _steady(x: ndarray[Any, Any]) -> bool:
+    """Whether the axes of `x` lie in memory one within the other, as in C, if with gaps."""
+    strides = [s for s, n in zip(x.strides, x.shape, strict=True) if n > 1]
+    return all(s > 0 for s in strides) and strides == sorted(strides, reverse=True)
 
 
-def _value(prim: Any, impl: Callable[..., Any], *xs: Any, reduction: str, **params: Any) -> Any:
-    flat = _flat(xs) if reduction != "none" and config.kernels else None
-    if flat is None:
+# ----------------------------------------------------------------------------------------- value
+
+
+def _value(name: str, impl: Callable[..., Any], *xs: Any, reduction: str, **params: Any) -> Any:
+    x = xs[0]
+    if type(x) is not ndarray or x.size < FEWEST or not config.kernels:
         return impl(*xs, reduction=reduction, **params)
-    in_numpy = functools.partial(prim.plain, reduction="none", **params)
-    if prim.name not in EXACT:
-        return _reduced(in_numpy, flat, reduction)
-    entry = entry_of(f"{kernel_name(prim.name)}_value", _letters(flat))
-    if entry.taken(xs[0].size):
-        numbers = [float(params[n]) for n in NUMBERS[prim.name]]
-        found = _reduced(functools.partial(_elements, entry, numbers), flat, reduction)
-        if not entry.failed:
-            return found
+    flat = _flat(xs)
+    entry = None
+    if flat is not None:
+        kernel = kernel_name(name, further(name, len(xs), params))
+        what = "elements" if reduction == "none" else "total"
+        entry = entry_of(f"{kernel}_{what}", flat.letters())
+        if entry.taken(x.size):
+            numbers = [float(params[n]) for n in FORMS[name].numbers]
+            if reduction == "none":
+                found = _elements(entry, x, flat, numbers)
+            else:
+                found = _total(entry, flat, numbers, reduction == "mean")
+            if not entry.failed:
+                return found
     start = perf_counter()
-    found = _reduced(in_numpy, flat, reduction)
-    entry.spent(start)
+    found = impl(*xs, reduction=reduction, **params)
+    if entry is not None:
+        entry.spent(start)
     return found
 
 
-def _elements(entry: Entry, numbers: list[float], *parts: ndarray[Any, Any]) -> ndarray[Any, Any]:
-    """The loss of each element, by a kernel."""
-    out = np.empty_like(parts[0])
-    if not entry.failed:
-        entry.run(*parts, *numbers, out)
+def _elements(
+    entry: Entry, x: ndarray[Any, Any], flat: Flat, numbers: list[float]
+) -> ndarray[Any, Any]:
+    """The loss of each element."""
+    out = memory.empty(x.shape, x.dtype, flat.order)
+    parts = [Cut(y, 0) for y in flat.arrays]
+    pieces.run(entry, [*parts, *numbers, Cut(flat.vector(out), 0)], x.size, x.size)
     return out
 
 
-def _reduced(elements: Callable[..., Any], flat: list[ndarray[Any, Any]], reduction: str) -> Any:
-    size = flat[0].size
-    leaves = list(_leaves(0, size))
-    totals: list[Any] = [None] * len(leaves)
-
-    def work(a: int, b: int) -> None:
-        for k in range(a, b):
-            begin, count = leaves[k]
-            totals[k] = np.add.reduce(elements(*(x[begin : begin + count] for x in flat)))
-
-    work(0, 1)  # which compiles a kernel
-    if size < threads.PARALLEL or config.threads == 1:
-        work(1, len(leaves))
-    else:
-        threads.run(lambda a, b: work(a + 1, b + 1), len(leaves) - 1, size)
-    total = _added(iter(totals), size)
-    return total / flat[0].dtype.type(size) if reduction == "mean" else total
+def _total(entry: Entry, flat: Flat, numbers: list[float], mean: bool) -> Any:
+    """The sum or the mean of the losses of all elements."""
+    x = flat.arrays[0]
+    starts = _starts(x.size, PIECE)
+    totals = np.zeros(starts.size - 1, x.dtype)
+    arguments = [FIRST, LAST, starts, *flat.arrays, *numbers, totals]
+    pieces.run(entry, arguments, totals.size, x.size)
+    total = _added(totals)
+    return total / x.dtype.type(x.size) if mean else total
 
 
-def _halves(count: int) -> tuple[int, int]:
-    """How NumPy cuts what it adds up."""
-    half = count // 2
-    half -= half % 8
-    return half, count - half
+def _added(totals: ndarray[Any, Any]) -> Any:
+    """The sum of those of the pieces, in NumPy's order: of halves, of their halves, and so on."""
+    while totals.size > 1:
+        totals = totals[::2] + totals[1::2]
+    return totals[0]
 
 
-def _leaves(begin: int, count: int) -> Iterator[tuple[int, int]]:
-    """The pieces (begin, count) of NumPy's sum of `count` elements."""
-    if count <= PIECE:
-        yield begin, count
-        return
-    left, right = _halves(count)
-    yield from _leaves(begin, left)
-    yield from _leaves(begin + left, right)
-
-
-def _added(totals: Iterator[Any], count: int) -> Any:
-    """The sum of all, in the order of NumPy, of those of the pieces."""
-    if count <= PIECE:
-        return next(totals)
-    left, right = _halves(count)
-    return _added(totals, left) + _added(totals, right)
+@functools.lru_cache(64)
+def _starts(size: int, piece: int) -> ndarray[Any, Any]:
+    """Where the pieces of a sum begin, and its end, if it is halved as NumPy halves it."""
+    counts = np.array([size])
+    while counts.max() > piece:
+        halves = counts // 2
+        halves -= halves % 8
+        counts = np.stack([halves, counts - halves], 1).reshape(-1)
+    return np.concatenate([[0], np.cumsum(counts)])
 
 
 # -------------------------------------------------------------------------------------- backward
@@ -138,17 +185,22 @@ def _added(totals: Iterator[Any], count: int) -> Any:
 
 def pull(node: Any, g: Any) -> tuple[Sequence[Any], bool]:
     """The cotangents of the operands of `node`, and whether they are arrays of nobody else."""
-    entry, params = None, node.params
-    saved = node.saved[1:] if type(node.saved) is tuple else ()
-    flat = _flat(saved) if len(saved) == 2 and params["reduction"] != "none" else None
-    if flat is not None and config.kernels and isinstance(g, ndarray | np.floating):
-        name = kernel_name(node.prim.name)
-        wanted = "".join("-" if p is None else "f" for p in node.parents)
-        entry = entry_of(f"{name}_backward", f"{_letters(flat)}{wanted}")
-        if g.dtype == flat[0].dtype and entry.taken(flat[0].size):
-            found = _pulled(entry, node, g, flat)
-            if found is not None:
-                return found, True
+    entry = None
+    xs = node.saved[1:] if type(node.saved) is tuple else ()
+    wanted = [p is not None for p in node.parents]
+    if len(xs) > 1 and config.kernels and isinstance(g, ndarray | np.floating):
+        flat = None if any(wanted[2:]) else _flat(xs)
+        if flat is not None and g.dtype == xs[0].dtype:
+            each = _each(node, g, flat)
+            name = node.prim.name
+            kernel = kernel_name(name, further(name, len(xs), node.params))
+            kinds = "".join("f" if w else "-" for w in wanted)
+            of = "f" if type(each) is ndarray else "n"
+            entry = entry_of(f"{kernel}_backward", f"{flat.letters()}{of}{kinds}")
+            if entry.taken(xs[0].size):
+                found = _pulled(entry, node, each, flat)
+                if found is not None:
+                    return found, True
     start = perf_counter()
     cotangents = node.prim.vjp(node, g)
     if entry is not None:
@@ -156,19 +208,19 @@ def pull(node: Any, g: Any) -> tuple[Sequence[Any], bool]:
     return cotangents, False
 
 
-def _pulled(entry: Entry, node: Any, g: Any, flat: list[ndarray[Any, Any]]) -> list[Any] | None:
-    x, params = node.saved[1], node.params
-    g = g / x.dtype.type(x.size) if params["reduction"] == "mean" else g
-    numbers = [float(params[n]) for n in NUMBERS[node.prim.name]]
-    outs = [None if p is None else memory.empty(x.shape, x.dtype) for p in node.parents]
-    targets = [None if c is None else c.reshape(-1) for c in outs]
+def _each(node: Any, g: Any, flat: Flat) -> Any:
+    """The cotangent of each element: a vector, or a number if it is one for all."""
+    if node.params["reduction"] == "none":
+        return flat.vector(g) if any(g.strides) else float(g[(0,) * g.ndim])
+    size = flat.arrays[0].size
+    return float(g / g.dtype.type(size) if node.params["reduction"] == "mean" else g)
 
-    def work(a: int, b: int) -> None:
-        parts = [None if c is None else c[a:b] for c in targets]
-        entry.run(float(g), *(y[a:b] for y in flat), *numbers, *parts)
 
-    if x.size < threads.PARALLEL or config.threads == 1 or not entry.calls:
-        work(0, x.size)
-    else:
-        threads.run(work, x.size, x.size)
-    return None if entry.failed else outs
+def _pulled(entry: Entry, node: Any, each: Any, flat: Flat) -> list[Any] | None:
+    x = node.saved[1]
+    numbers = [float(node.params[n]) for n in FORMS[node.prim.name].numbers]
+    outs = [None if p is None else memory.empty(x.shape, x.dtype, flat.order) for p in node.parents]
+    parts = [Cut(y, 0) if type(y) is ndarray else y for y in (each, *flat.arrays)]
+    targets = [None if c is None else Cut(flat.vector(c), 0) for c in outs[:2]]
+    done = pieces.run(entry, [*parts, *numbers, *targets], x.size, x.size)
+    return outs if done else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from funcgrad.core.tracer import concrete, value
+from funcgrad.core.tracer import concrete, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.kernels import losses
 from funcgrad.ops import arithmetic as a
@@ -27,21 +27,26 @@ NEARLY = float(
 
 
 def _binary_entropy(p: Array, y: Array, *weight: Array, reduction: str) -> Array:
-    log_p = t.log(p)
-    log_q = t.log1p(a.negative(p))
-    low_p, low_q = a.less(log_p, LIMIT), a.less(log_q, LIMIT)
-    log_p, log_q = a.where(low_p, LIMIT, log_p), a.where(low_q, LIMIT, log_q)
-    loss = a.subtract(a.multiply(a.subtract(y, 1.0), log_q), a.multiply(y, log_p))
-    spread = a.multiply(a.subtract(1.0, p), p)
-    sharp = a.less(spread, NEARLY)
-    # there the derivative is (p - y) / NEARLY: that of this parabola, whose value is taken away
-    half = a.subtract(a.multiply(a.multiply(p, p), 0.5), a.multiply(p, constant(y)))
-    parabola = a.divide(half, NEARLY)
-    flat = a.add(constant(loss), a.subtract(parabola, constant(parabola)))
-    loss = a.where(sharp, flat, loss)
+    log_p, log_q = t.log(p), t.log1p(a.negative(p))
+    loss = _entropy(y, log_p, log_q)
+    sharp = a.less(a.multiply(a.subtract(1.0, p), p), NEARLY)  # only there logarithms are limited
+    limited = _entropy(y, *(a.where(a.less(x, LIMIT), LIMIT, x) for x in (log_p, log_q)))
+    # there the derivatives are (p - y) / NEARLY, that of this parabola, and log_q - log_p: those of
+    # terms whose values are taken away, or zero
+    away = a.subtract(p, constant(y))
+    parabola = a.divide(a.multiply(a.multiply(away, away), 0.5), NEARLY)
+    slope = constant(a.subtract(log_q, log_p))
+    moved = a.add(
+        a.subtract(parabola, constant(parabola)), a.scale(a.subtract(y, constant(y)), slope)
+    )
+    loss = a.where(sharp, a.add(constant(limited), moved), loss)
     if weight:
         loss = a.multiply(loss, weight[0])
     return reduced(loss, reduction)
+
+
+def _entropy(y: Array, log_p: Array, log_q: Array) -> Array:
+    return a.subtract(a.multiply(a.subtract(y, 1.0), log_q), a.multiply(y, log_p))
 
 
 BCE = Composite("binary_cross_entropy", widened(_binary_entropy))
@@ -75,9 +80,10 @@ def binary_cross_entropy(
         )
     for x, what in ((p, "input"), (y, "target")):
         bounded(x, 0, 1)
-        if concrete(x):
-            v = value(x)
-            if not ((v >= 0) & (v <= 1)).all():
+        if concrete(x) and type_of(x).size:
+            v = np.asarray(value(x))
+            least, most = np.minimum.reduce(v, None), np.maximum.reduce(v, None)
+            if not (least >= 0 and most <= 1):  # nor is NaN
                 raise RuntimeError(f"all elements of {what} should be between 0 and 1")
     weights = () if weight is None else (content(weight, "binary_cross_entropy", "weight", 3),)
     return boxed(computed(BCE, p, y, *weights, reduction=reduction), BCE_NODE)

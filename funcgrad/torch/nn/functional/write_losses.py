@@ -1,4 +1,4 @@
-"""Writes `kernels/losses_generated.py`: losses of two arrays of one shape, for Numba.
+"""Writes `kernels/losses_generated.py`: losses of arrays of one shape, for Numba.
 
     python -m funcgrad.torch.nn.functional.write_losses
 
@@ -8,6 +8,8 @@ itself, so nothing is stated twice. A test holds that the file is what this scri
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -19,7 +21,8 @@ from funcgrad.compile.numba.intrinsics import DIGEST
 from funcgrad.compile.numba.printer import print_graph
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.build import stage
-from funcgrad.kernels.losses import EXACT, NUMBERS, kernel_name
+from funcgrad.kernels.losses import FORMS, kernel_name
+from funcgrad.ops.losses import squared_error
 from funcgrad.passes.pipeline import optimize
 from funcgrad.torch.nn.functional import binary, regression
 from funcgrad.transforms.api import vjp
@@ -27,119 +30,162 @@ from funcgrad.transforms.api import vjp
 __all__ = ["PATH", "text"]
 
 PATH = Path(kernels.__file__).with_name("losses_generated.py")
-PRIMITIVES = (
-    *(regression.SMOOTH_L1, regression.HUBER),
-    *(binary.BCE, binary.BCE_LOGITS, binary.SOFT_MARGIN),
-)
-PARAMETERS = {binary.BCE_LOGITS.name: {"weighted": False}}
+# by the name of the primitive: the function
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "squared_error": squared_error,
+    **{
+        prim.name: prim.plain
+        for prim in (
+            *(regression.SMOOTH_L1, regression.HUBER),
+            *(binary.BCE, binary.BCE_LOGITS, binary.SOFT_MARGIN),
+        )
+    },
+}
 ELEMENT, NUMBER = ArrayType((8,), np.dtype(np.float64)), ArrayType((), np.dtype(np.float64))
 
 HEADER = '''"""Losses and their gradients as Numba functions: written, not edited.
 
 `python -m funcgrad.torch.nn.functional.write_losses` prints it. Arrays are flat and of one size.
-The values go to `out`; the cotangent `g` of each element is one number, and those of the operands
-go to `cx` and `cy`, unless these are None.
+`_elements` gives the loss of each element, `_total` the sums of those between `starts`; `_backward`
+takes a cotangent for each element, or a number for all, and gives those of the operands to `cx` and
+`cy`, unless these are None.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 from funcgrad.compile.numba.intrinsics import INTRINSICS
+from funcgrad.kernels.access import at
+from funcgrad.kernels.pairwise import pairwise_sum
 
 # Of the source of the vector mathematics: Numba's cache does not see that an intrinsic has changed,
 # but it sees that this file has.
 DIGEST = "{digest}"
 '''
 
-VALUE = '''
+FORWARD = '''
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def {name}_value({parameters}) -> None:
-    """Values of `{name}`."""
-{start}
-    for j in range(x.size):
-        x_ = x[j]
-        y_ = y[j]
+{elements}
+    """The `{name}` of each element."""
+{start}    for j in range(x.size):
+{loads}
 {body}
         out[j] = {result}
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+{total}
+    """Sums of `{name}` over pieces."""
+    part = np.empty(np.max(np.diff(starts[first : last + 1])), x.dtype)
+    for k in range(first, last):
+        a, b = starts[k], starts[k + 1]
+        out = part[: b - a]
+{call}
+        totals[k] = pairwise_sum(out, 0, out.size)
 '''
 
 BACKWARD = '''
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def {name}_backward({parameters}) -> None:
+{head}
     """Backward of `{name}`."""
 {start}
-    g_ = real(g)
     for j in range(x.size):
-        x_ = x[j]
-        y_ = y[j]
+        g_ = real(at(g, 0, j))
+{loads}
 {body}
 '''
 
 
-def _element(prim: Any, x: Any, y: Any, numbers: tuple[Any, ...]) -> Any:
-    """The loss of each element."""
-    given = dict(zip(NUMBERS[prim.name], numbers, strict=True))
-    return prim.plain(x, y, reduction="none", **given, **PARAMETERS.get(prim.name, {}))
+def _variants() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Primitives, each with every choice of its further operands."""
+    for name in FUNCTIONS:
+        more = FORMS[name].more
+        for count in range(len(more) + 1):
+            for chosen in combinations(more, count):
+                yield name, chosen
 
 
-def _start(names: tuple[str, ...]) -> str:
-    lines = ["real = x.dtype.type", *(f"{n}_ = real({n})" for n in names)]
-    return indent("\n".join(lines), " " * 4)
+def _head(name: str, parameters: Sequence[str]) -> str:
+    """The line with the parameters, or three, as the formatter has it."""
+    typed = ", ".join(f"{p}: {'int' if p in ('first', 'last') else 'Any'}" for p in parameters)
+    line = f"def {name}({typed}) -> None:"
+    return line if len(line) <= 100 else f"def {name}(\n    {typed}\n) -> None:"
 
 
-def _functions(prim: Any) -> tuple[str, set[str]]:
+def _call(name: str, arguments: Sequence[str]) -> str:
+    """A call within a loop, as the formatter has it."""
+    given, space = ", ".join(arguments), " " * 8
+    line = f"{space}{name}({given})"
+    return line if len(line) <= 100 else f"{space}{name}(\n{space}    {given}\n{space})"
+
+
+def _functions(primitive: str, more: tuple[str, ...]) -> tuple[str, set[str]]:
     """The text of the kernels of a loss, and the functions of mathematics in them."""
-    names = NUMBERS[prim.name]
-    name = kernel_name(prim.name)
-    given = ["x_", "y_", *(f"{n}_" for n in names)]
-    types = [ELEMENT, ELEMENT, *[NUMBER] * len(names)]
+    numbers = FORMS[primitive].numbers
+    operands = ("x", "y", *more)
+    name = kernel_name(primitive, more)
+    params: dict[str, Any] = {"reduction": "none"}
+    if len(FORMS[primitive].more) > 1:
+        params["weighted"] = "weight" in more
 
-    def head(before: tuple[str, ...], *after: str) -> str:
-        return ", ".join(f"{p}: Any" for p in (*before, "x", "y", *names, *after))
+    def element(*xs: Any) -> Any:
+        """The loss of each element, of the operands and the numbers."""
+        given = dict(zip(numbers, xs[len(operands) :], strict=True))
+        return FUNCTIONS[primitive](*xs[: len(operands)], **params, **given)
 
-    text = ""
-    functions: set[str] = set()
-    if prim.name in EXACT:
-        value, _ = stage(lambda x, y, *numbers: (_element(prim, x, y, numbers),), types)
-        lines, (result,), functions = print_graph(optimize(value), given)
-        text = VALUE.format(
-            name=name,
-            parameters=head((), "out"),
-            start=_start(names),
-            body=indent("\n".join(lines), " " * 8),
-            result=result,
-        )
+    types = [*[ELEMENT] * len(operands), *[NUMBER] * len(numbers)]
+    names = [f"{p}_" for p in (*operands, *numbers)]
+    start = ["real = x.dtype.type", *(f"{n}_ = real({n})" for n in numbers)]
+
+    def loads(code: str) -> str:
+        return _block([f"{p}_ = {p}[j]" for p in operands if f"{p}_" in code], 8)
+
+    graph, _ = stage(lambda *xs: (element(*xs),), types)
+    lines, (result,), functions = print_graph(optimize(graph), names)
+    text = FORWARD.format(
+        name=name,
+        elements=_head(f"{name}_elements", (*operands, *numbers, "out")),
+        total=_head(f"{name}_total", ("first", "last", "starts", *operands, *numbers, "totals")),
+        start=_block(start, 4) + "\n" if any("real(" in line for line in lines) else "",
+        loads=loads("\n".join(lines)),
+        body=_block(lines, 8),
+        result=result,
+        call=_call(f"{name}_elements", (*(f"{p}[a:b]" for p in operands), *numbers, "out")),
+    )
     blocks: list[str] = []
     for k, target in enumerate(("cx", "cy")):
 
-        def rule(g: Any, x: Any, y: Any, *numbers: Any, k: int = k) -> Any:
-            def moved(v: Any) -> Any:
-                return _element(prim, *((v, y) if k == 0 else (x, v)), numbers)
-
-            return vjp(moved, (x, y)[k])[1](g)
+        def rule(g: Any, *xs: Any, k: int = k) -> Any:
+            return vjp(lambda v: element(*xs[:k], v, *xs[k + 1 :]), xs[k])[1](g)
 
         graph, _ = stage(rule, [ELEMENT, *types])
-        lines, (result,), called = print_graph(optimize(graph), ["g_", *given])
+        lines, (result,), called = print_graph(optimize(graph), ["g_", *names])
         functions |= called
         blocks += [f"if {target} is not None:"]
         blocks += ["    " + line for line in (*lines, f"{target}[j] = {result}")]
     text += BACKWARD.format(
         name=name,
-        parameters=head(("g",), "cx", "cy"),
-        start=_start(names),
-        body=indent("\n".join(blocks), " " * 8),
+        head=_head(f"{name}_backward", ("g", *operands, *numbers, "cx", "cy")),
+        start=_block(start, 4),
+        loads=loads("\n".join(blocks)),
+        body=_block(blocks, 8),
     )
     return text, functions
 
 
+def _block(lines: Sequence[str], depth: int) -> str:
+    return indent("\n".join(lines), " " * depth)
+
+
 def text() -> str:
     """The content of the file."""
-    made = [_functions(prim) for prim in PRIMITIVES]
+    made = [_functions(*variant) for variant in _variants()]
     names = sorted(set().union(*(functions for _, functions in made)))
     header = HEADER.format(digest=DIGEST)
     return (
