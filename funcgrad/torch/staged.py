@@ -26,7 +26,7 @@ from funcgrad.ops.constant import all as all_of
 from funcgrad.ops.index import gather, set_positions
 from funcgrad.ops.shape import broadcast_to, reshape
 
-__all__ = ["Memory", "StepStage", "bounded", "fresh", "memory_copy", "staged"]
+__all__ = ["Memory", "Number", "StepStage", "bounded", "fresh", "memory_copy", "staged"]
 
 Read = Callable[[Any], Any]
 
@@ -58,9 +58,30 @@ def _in_place(symbol: str) -> Callable[[Memory, Any], Memory]:
     return change
 
 
+def _anew(symbol: str) -> Callable[[Memory, Any], Any]:
+    compute = getattr(operator, symbol)
+    return lambda self, other: compute(self, other)
+
+
+class Number(Memory):
+    """A number of Python's that goes into each call anew, or what follows from such ones.
+
+    Nobody shares it: ``rate *= 0.5`` gives the name another number.
+    """
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> NoReturn:
+        raise AbstractValueError(
+            self.owner.refuse("Python asks for a learning rate, which goes in as a number")
+        )
+
+
 # also without dimensions: it is an array and no number, however NumPy's operations return it
 for _symbol in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
     setattr(Memory, f"__i{_symbol}__", _in_place(_symbol))
+    setattr(Number, f"__i{_symbol}__", _anew(_symbol))
 
 
 class StepStage(Stage):
@@ -92,8 +113,12 @@ class StepStage(Stage):
     def append(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         made = super().append(prim, args, params)
         for m in made if prim.multiple else (made,):
-            m.__class__ = Memory
+            m.__class__ = Number if m.type.weak else Memory
         return made
+
+    def number(self) -> Number:
+        """A number of Python's that each call gives."""
+        return Number(self.var(ArrayType((), np.dtype(np.float64), True)), self)
 
     # -- memory
 

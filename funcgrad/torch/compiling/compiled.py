@@ -139,7 +139,7 @@ class Compiled:
             if tensors is not None:
                 if k:
                     self.glances.insert(0, self.glances.pop(k))
-                return self._run(glance, tensors, glance.reached.rates, args, kwargs)
+                return self._run(glance, tensors, args, kwargs)
         if self.failures >= FAILURES:
             return self._eagerly(f"{FAILURES} traces in a row gave no program", args, kwargs)
         return self._look(args, kwargs, state)
@@ -162,7 +162,7 @@ class Compiled:
             self.programs.move_to_end(key)
         glance = Glance(reached, program, args, kwargs, state)
         self.glances = [glance, *self.glances[: GLANCES - 1]]
-        return self._run(glance, reached.tensors, reached.rates, args, kwargs)
+        return self._run(glance, reached.tensors, args, kwargs)
 
     def _traced(self, reached: Reached, args: Any, kwargs: Any) -> tuple[Program | str, bool]:
         """The program of a call, or why there is none and whether another call may have one."""
@@ -178,7 +178,7 @@ class Compiled:
         program.prepare()
         return program, False
 
-    def _run(self, glance: Glance, tensors: Any, rates: Any, args: Any, kwargs: Any) -> Any:
+    def _run(self, glance: Glance, tensors: Any, args: Any, kwargs: Any) -> Any:
         program = glance.program
         if isinstance(program, str):
             return self._eagerly(program, args, kwargs)
@@ -187,7 +187,7 @@ class Compiled:
                 "a Tensor that is written shares memory with another", args, kwargs
             )
         try:
-            out = program.run(tensors, rates)
+            out = program.run(tensors, glance.reached)
         except EagerCall as problem:
             reason = str(problem)
         else:

@@ -7,6 +7,7 @@ Nothing is changed before the graph has run and its requirements hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from funcgrad.compile.execute import executable, execute
 from funcgrad.config import config
 from funcgrad.graph.ir import Graph
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.compiling.reached import Reached
+from funcgrad.torch.compiling.schedules import RATE, Moment, Undo
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.nodes import AccumulateGrad, GradNode, edge_of, node_class
 from funcgrad.torch.root import RootTracer
@@ -22,7 +25,7 @@ from funcgrad.torch.versions import FREED
 from funcgrad.transforms.call import call_graph
 from funcgrad.transforms.node import new, seq
 
-__all__ = ["EagerCall", "Made", "Program", "Slot", "Write"]
+__all__ = ["EagerCall", "Made", "Program", "Rates", "Scalar", "Slot", "Write"]
 
 NODE = node_class("CompiledFunctionBackward")
 ENDED = Composite("compiled_function", lambda *xs: xs, multiple=True)
@@ -53,6 +56,29 @@ class Made(NamedTuple):
     node: str = ""  # "live": backward goes on through the program; "freed": it is refused
 
 
+class Scalar(NamedTuple):
+    """A number of Python's that an output is."""
+
+    output: int
+
+
+class Rates(NamedTuple):
+    """The learning rates that go in, which schedulers step, and which rates the step sets.
+
+    A rate is that of a group after so many steps of schedulers; one that is set is a number, or an
+    output.
+    """
+
+    moments: list[Moment]
+    steps: list[int]
+    set_: list[tuple[int, Scalar | float]]
+
+    @property
+    def early(self) -> bool:
+        """Whether the schedulers step before the graph runs: it needs what they set."""
+        return bool(self.steps and (self.set_ or any(after for after, _ in self.moments)))
+
+
 class EagerCall(Exception):
     """A call cannot be run by its program; the text says why."""
 
@@ -64,11 +90,11 @@ class Program:
         self,
         graph: Graph,
         places: Sequence[int],
-        rates: Sequence[int],
+        rates: Rates,
         draws: Sequence[tuple[Callable[[], Any], Any, bool]],
         requirements: Sequence[int],
     ) -> None:
-        self.graph, self.places, self.rates = graph, tuple(places), tuple(rates)
+        self.graph, self.places, self.rates = graph, tuple(places), rates
         self.draws, self.requirements = tuple(draws), tuple(requirements)
         self.writes: list[Write] = []
         self.grads: list[tuple[int, Slot | None]] = []
@@ -89,19 +115,33 @@ class Program:
 
     # ------------------------------------------------------------------------------- running
 
-    def run(self, tensors: Sequence[Tensor], rates: Sequence[dict[str, Any]]) -> Any:
-        """The result of a call.
+    def run(self, tensors: Sequence[Tensor], reached: Reached) -> Any:
+        """The result of a call with `tensors`, and with the groups and schedulers of `reached`.
 
         Raises
         ------
         EagerCall
             The call has to run eagerly; nothing has been changed.
         """
+        if self.rates.early:
+            undo = Undo([x for x, _ in reached.schedules], reached.rates)
+            try:
+                return self._run(tensors, reached)
+            except BaseException:
+                undo()
+                raise
+        out = self._run(tensors, reached)
+        for k in self.rates.steps:
+            reached.schedules[k][0].step()
+        return out
+
+    def _run(self, tensors: Sequence[Tensor], reached: Reached) -> Any:
+        rates = self._leaves(reached)
         states = self._states() if self.draws else ()
         drawn = [(x, used) for x, used in ((draw(), used) for draw, _, used in self.draws)]
         leaves = [
             *(tensors[k]._t.value for k in self.places),
-            *(rates[k]["lr"] for k in self.rates),
+            *rates,
             *(x for x, used in drawn if used),
         ]
         try:
@@ -114,7 +154,28 @@ class Program:
             if not isinstance(error, MemoryError) and type(error) is not EagerCall:
                 self._give_up(error)
             raise
+        for k, rate in self.rates.set_:
+            new = float(outputs[rate.output]) if type(rate) is Scalar else rate
+            reached.rates[k][RATE] = new
         return self._commit(tensors, outputs, live)
+
+    def _leaves(self, reached: Reached) -> list[float]:
+        """The learning rates that go in."""
+        found = [self._present(reached)]
+        if self.rates.early:
+            for k in self.rates.steps:
+                try:
+                    reached.schedules[k][0].step()
+                except Exception as error:
+                    raise EagerCall(f"a schedule raised {type(error).__name__}") from error
+                found.append(self._present(reached))
+        return [found[after][k] for after, k in self.rates.moments]
+
+    def _present(self, reached: Reached) -> list[float]:
+        found = [group[RATE] for group in reached.rates]
+        if any(type(x) not in (float, int) for x in found):
+            raise EagerCall("a learning rate is no number any more")
+        return [float(x) for x in found]
 
     @staticmethod
     def _give_up(error: BaseException) -> None:
@@ -151,7 +212,7 @@ class Program:
             t.version.count += versions
         for place, slot in self.grads:
             _set_grad(tensors[place], None if slot is None else self._filled(slot, tensors, made))
-        return self._built(self.result, tensors, made)
+        return self._built(self.result, outputs, tensors, made)
 
     def _make(self, outputs: Sequence[Any], live: Any) -> list[Tensor]:
         if self.apart is None:
@@ -191,16 +252,21 @@ class Program:
             return x
         return x.detach() if slot.how == "detach" else x.data
 
-    def _built(self, spec: Any, tensors: Sequence[Tensor], made: Sequence[Tensor]) -> Any:
-        """The result, with tensors in the place of slots."""
+    def _built(
+        self, spec: Any, outputs: Sequence[Any], tensors: Sequence[Tensor], made: Sequence[Tensor]
+    ) -> Any:
+        """The result, with tensors in the place of slots, and numbers in that of scalars."""
         if type(spec) is Slot:
             return self._filled(spec, tensors, made)
+        if type(spec) is Scalar:
+            return float(outputs[spec.output])
+        build = partial(self._built, outputs=outputs, tensors=tensors, made=made)
         if type(spec) in (list, tuple):
-            return type(spec)(self._built(s, tensors, made) for s in spec)
+            return type(spec)(map(build, spec))
         if isinstance(spec, tuple) and hasattr(spec, "_make"):
-            return type(spec)._make(self._built(s, tensors, made) for s in spec)
+            return type(spec)._make(map(build, spec))
         if type(spec) is dict:
-            return {k: self._built(s, tensors, made) for k, s in spec.items()}
+            return {k: build(s) for k, s in spec.items()}
         return spec
 
 

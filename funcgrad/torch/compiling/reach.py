@@ -21,6 +21,7 @@ import numpy as np
 from funcgrad.core.types import type_of_raw
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.compiling.reached import Reached
+from funcgrad.torch.compiling.schedules import RATE, is_schedule, runs_in_python
 from funcgrad.torch.dtypes import dtype
 from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.operations.generator import Generator
@@ -35,7 +36,6 @@ CALLED_BUILT_IN = (types.BuiltinFunctionType, types.MethodDescriptorType, np.ufu
 SOURCES = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
 MODULES = frozenset(("random", "time", "datetime", "secrets", "uuid", "logging", "os", "sys"))
 EFFECTS = frozenset(("print", "input", "open", "exec", "eval", "next", "globals", "locals", "id"))
-RATE = "lr"  # the setting of optimizers that schedules change: a number that goes in
 MANY = 50_000  # things to look at
 
 
@@ -48,12 +48,18 @@ def reach(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Reach
     for i in reversed(range(len(args))):
         found.more(args[i], f"argument {i}", ("argument", i))
     found.more(function, name_of(function))
+    _walk(found)
+    if not all(runs_in_python(inner, found) for _, inner in found.schedules):
+        found.reasons.append("a schedule of learning rates looks at what the call changes")
+    return found
+
+
+def _walk(found: Reached) -> None:
     while found.todo:
         _visit(*found.todo.pop(), found)
         if len(found.held) > MANY:
             found.reasons.append(f"more than {MANY} objects can be reached")
             break
-    return found
 
 
 def name_of(function: Any) -> str:
@@ -159,7 +165,7 @@ def _visit_items(x: Any, name: str, found: Reached) -> None:
 def _visit_dict(x: dict[Any, Any], name: str, found: Reached) -> None:
     found.key.append(len(x))
     found.mutable.append((x, name))
-    group = "params" in x and type(x.get(RATE)) is float
+    group = "params" in x and type(x.get(RATE)) in (float, int)
     if group:
         found.rates.append(x)
         found.look(type(x).__len__, x, len(x))
@@ -285,6 +291,9 @@ def _visit_object(x: Any, name: str, found: Reached) -> None:
         found.reasons.append(f"{name} is another source of random numbers")
         return
     found.look(functools.partial(getattr, x), "__class__", kind)
+    if is_schedule(x):
+        _visit_schedule(x, name, found)
+        return
     _visit_class(kind, name, found)
     own = getattr(x, "__dict__", None)
     slots = [s for base in kind.__mro__ for s in _listed(vars(base).get("__slots__", ()))]
@@ -298,6 +307,20 @@ def _visit_object(x: Any, name: str, found: Reached) -> None:
             found.more(getattr(x, slot), f"{name}.{slot}")
     if own is not None:
         found.more(own, name)
+
+
+def _visit_schedule(x: Any, name: str, found: Reached) -> None:
+    """A scheduler, whose epoch is none of the things on which a program depends."""
+    found.look(functools.partial(getattr, x), "optimizer", x.optimizer)
+    found.more(x.optimizer, f"{name}.optimizer")
+    inner = Reached(None)
+    inner.home = found.home
+    inner.more(type(x), name)
+    for k, v in x.__dict__.items():
+        if k != "optimizer":
+            inner.more(v, f"{name}.{k}")
+    _walk(inner)
+    found.schedules.append((x, inner))
 
 
 def _listed(slots: Any) -> tuple[str, ...]:

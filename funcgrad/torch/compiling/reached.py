@@ -24,7 +24,9 @@ class Reached:
         In the order of the walk, each once; `names` say where each was found, and `origins` how a
         later call finds it: it is the same, or the gradient of another, or an argument.
     rates : list of dict
-        Groups of parameters whose learning rate is a float.
+        Groups of parameters whose learning rate is a number.
+    schedules : list of pairs
+        Schedulers that step in Python, and what is in each.
     key : list
         What else the program depends on.
     reasons : list of str
@@ -41,6 +43,7 @@ class Reached:
         self.names: list[str] = []
         self.origins: list[Any] = []
         self.rates: list[dict[str, Any]] = []
+        self.schedules: list[tuple[Any, Reached]] = []
         self.key: list[Hashable] = []
         self.reasons: list[str] = []
         self.places: dict[int, int] = {}  # of what was seen, by identity

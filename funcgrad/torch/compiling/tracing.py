@@ -21,20 +21,20 @@ from funcgrad.graph.build import finish
 from funcgrad.graph.ir import Atom, Graph
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.compiling.program import Made, Program, Slot, Write
-from funcgrad.torch.compiling.reach import PLAIN, RATE, gradient_of
+from funcgrad.torch.compiling.program import Made, Program, Rates, Scalar, Slot, Write
+from funcgrad.torch.compiling.reach import PLAIN, gradient_of
 from funcgrad.torch.compiling.reached import Reached, restore
+from funcgrad.torch.compiling.schedules import Schedules
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad, node_class
 from funcgrad.torch.root import ROOT, RootTracer
-from funcgrad.torch.staged import Memory, StepStage
+from funcgrad.torch.staged import Memory, Number, StepStage
 from funcgrad.torch.versions import FREED
 from funcgrad.transforms.node import new, seq
 from funcgrad.transforms.reverse import reachable
 
 __all__ = ["CannotCompile", "trace"]
 
-RATE_TYPE = ArrayType((), np.dtype(np.float64), True)
 MODES = ("grad", "inference", "anomaly", "check_nan", "saved_hooks", "dual", "off_since")
 
 
@@ -110,7 +110,7 @@ class Trace:
     def __init__(self, reached: Reached) -> None:
         self.reached = reached
         self.stage = StepStage()
-        self.rates = [self.stage.input(RATE_TYPE) for _ in reached.rates]
+        self.schedules = Schedules(self.stage, reached.rates, [x for x, _ in reached.schedules])
         self.held: list[Held] = []
         self.error: Exception | None = None
         self.changed: list[str] = []
@@ -126,20 +126,15 @@ class Trace:
             try:
                 for x in reached.tensors:
                     self.held.append(Held(x, self.stage))
-                for group, rate in zip(reached.rates, self.rates, strict=True):
-                    group[RATE] = rate
                 modes.stage = self.stage
-                self.out = function(*args, **kwargs)
+                with self.schedules.running():
+                    self.out = function(*args, **kwargs)
             except Exception as problem:
                 self.error = problem
             finally:
                 modes.stage = None
                 for h in self.held:
                     h.restore()
-                rates = {id(x): k[RATE] for x, k, _ in copies if isinstance(k, dict) and RATE in k}
-                for group, rate in zip(reached.rates, self.rates, strict=True):
-                    if group.get(RATE) is rate:
-                        group[RATE] = rates[id(group)]
                 self.changed = restore(reached, copies)
                 if not reached.unchanged():
                     self.changed.append("an attribute or a global")
@@ -311,6 +306,8 @@ class Writer:
         """The result with slots in the place of tensors."""
         if isinstance(x, Tensor):
             return self.slot(x, "the result")
+        if type(x) is Number:
+            return Scalar(self.outputs.add(x))
         if isinstance(x, PLAIN):
             return x
         if type(x) in (list, tuple):
@@ -321,16 +318,25 @@ class Writer:
             return {k: self.result(v) for k, v in x.items()}
         raise CannotCompile(f"the call returns a {type(x).__name__}")
 
+    def rate(self, x: Any) -> Scalar | float:
+        """The learning rate that the call leaves."""
+        if type(x) is Number:
+            return Scalar(self.outputs.add(x))
+        if type(x) not in (float, int):
+            raise CannotCompile("the call sets a learning rate to what is no number")
+        return x  # type: ignore[no-any-return]
+
     def program(self) -> Program:
         """The program, with a graph of what it needs."""
         trace = self.trace
         grads = [g for k, h in enumerate(trace.held) if (g := self.grad(k, h)) is not None]
         result = self.result(trace.out)
+        set_ = [(k, self.rate(x)) for k, x in trace.schedules.set_rates()]
         requirements = [self.outputs.add(m) for m in trace.stage.requirements]
         draws = trace.stage.draws
         variables: list[Any] = [
             *(h.variable for h in trace.held),
-            *(r.variable for r in trace.rates),
+            *(r.variable for r in trace.schedules.numbers),
             *(m.variable for m, _, _ in draws),
         ]
         whole, adopted = finish(trace.stage, variables, self.outputs.values)
@@ -341,11 +347,12 @@ class Writer:
         graph = Graph(
             tuple(variables[k] for k in kept), whole.equations, whole.outputs, whole.constants
         )
-        n, m = len(trace.held), len(trace.rates)
+        n, m = len(trace.held), len(trace.schedules.numbers)
+        moments = [trace.schedules.moments[k - n] for k in kept if n <= k < n + m]
         made = Program(
             graph,
             [k for k in kept if k < n],
-            [k - n for k in kept if n <= k < n + m],
+            Rates(moments, trace.schedules.steps, set_),
             [(draw, source, m.variable in used) for m, draw, source in draws],
             requirements,
         )

@@ -50,6 +50,8 @@ Array = np.ndarray[Any, Any]
 
 def number(x: Any) -> float:
     """A setting that may be a tensor of one element; in a compiled step, a number without value."""
+    if isinstance(x, Tensor) and modes.stage is not None:
+        return read(x)  # type: ignore[no-any-return]
     return x if isinstance(x, Tracer) else float(x)  # type: ignore[return-value]
 
 
