@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad.kernels import convolution, elementwise, irregular, losses, rows
+from funcgrad.kernels import convolution, elementwise, irregular, losses, normalization, rows
 from funcgrad.kernels.choice import FEWEST, explain
 from funcgrad.ops.losses import SQUARED_ERROR
 
@@ -22,7 +22,9 @@ PULLS: dict[str, Pull] = dict.fromkeys(elementwise.NAMES, elementwise.pull)
 # the same of reductions, whose cotangents are small: they look at the operand
 ROWS: dict[str, Pull] = dict.fromkeys(rows.NAMES, rows.pull)
 ROWS |= dict.fromkeys(losses.FORMS, losses.pull)
+ROWS |= normalization.PULLS
 
 convolution.install()
 irregular.install()
 losses.install(SQUARED_ERROR)
+normalization.install()

@@ -31,6 +31,7 @@ MODULES = (
     "elementwise_generated",
     "lines",
     "losses_generated",
+    "normalization_loops",
     "reductions",
     "reductions_generated",
     "updates_generated",

@@ -1,4 +1,4 @@
-"""The backward pass of sums, products and layer norm, for Numba: written by hand.
+"""The backward pass of sums and products, for Numba: written by hand.
 
 A group of elements is read while it lies in the cache, which no elementwise kernel can do.
 `write_reductions` says how operands lie in memory; the tests hold all kernels to the rules of the
@@ -12,11 +12,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from funcgrad.compile.numba.intrinsics import INTRINSICS
 from funcgrad.kernels.access import at
-from funcgrad.kernels.sums import TILE, row_dot, row_squares, row_sum, scaled
-
-sqrt = INTRINSICS["sqrt"]
+from funcgrad.kernels.sums import TILE, scaled
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -68,35 +65,3 @@ def prod_backward_beside(
                 out[j] = scaled(gs[j], out[j] * product[j])
                 product[j] *= row[j]
         group += stop - k
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def layer_norm_backward(g: Any, x: Any, w: Any, eps: Any, cx: Any, cw: Any, cb: Any) -> None:
-    """Backward of layer norm; `w`, `cx`, `cw` and `cb` may be None.
-
-    With n = (x - mean) / size, the cotangent of a row is h - mean(h) - n mean(h n) over the size,
-    for h = g w (Ba, Kiros, Hinton 2016).
-    """
-    real = x.dtype.type
-    columns = x.shape[1]
-    count = real(columns)
-    h = x[0].copy()
-    n = x[0].copy()
-    for i in range(x.shape[0]):
-        mean = row_sum(x[i]) / count
-        inverse = real(1) / sqrt(row_squares(x[i], mean) / count + real(eps))
-        for j in range(columns):
-            n[j] = (x[i, j] - mean) * inverse
-            if w is None:
-                h[j] = g[i, j]
-            else:
-                h[j] = scaled(g[i, j], w[j])
-            if cw is not None:
-                cw[j] += scaled(g[i, j], n[j])
-            if cb is not None:
-                cb[j] += g[i, j]
-        if cx is not None:
-            first = row_sum(h) / count
-            second = row_dot(h, n) / count
-            for j in range(columns):
-                cx[i, j] = (h[j] - first - n[j] * second) * inverse

@@ -1,4 +1,4 @@
-"""The backward pass of reductions and normalisations on large arrays: by a kernel, or by the rule.
+"""The backward pass of reductions and of softmax on large arrays: by a kernel, or by the rule.
 
 Kernels take any axes (see `layout`); what has a mask, a start value or another dtype goes to the
 record's own rule.
@@ -6,7 +6,6 @@ record's own rule.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -15,9 +14,9 @@ import numpy as np
 
 from funcgrad.config import config
 from funcgrad.core.types import Array
-from funcgrad.kernels import memory, pieces
+from funcgrad.kernels import pieces
 from funcgrad.kernels.choice import FEWEST, Entry, entry_of
-from funcgrad.kernels.layout import dense, layout_of
+from funcgrad.kernels.layout import layout_of
 from funcgrad.kernels.pieces import FIRST, LAST
 
 __all__ = ["NAMES", "pull"]
@@ -35,9 +34,8 @@ NAMES = {
     "std": "std_backward",
     "prod": "prod_backward",
     "norm": "norm_backward",
-    "layer_norm": "layer_norm_backward",
 }
-WHOLE = frozenset(("softmax", "log_softmax", "layer_norm"))  # as large as their operand
+WHOLE = frozenset(("softmax", "log_softmax"))  # as large as their operand
 
 
 def pull(node: Any, g: Any) -> tuple[Sequence[Array | None], bool]:
@@ -73,7 +71,7 @@ def _plain(node: Any, g: Any) -> bool:
     for x in (g, *node.saved):
         if x is not None and (not isinstance(x, (ndarray, np.floating)) or x.dtype != dtype):
             return False
-    return node.prim.name == "layer_norm" or len(node.saved) == 2
+    return len(node.saved) == 2
 
 
 class Work(NamedTuple):
@@ -88,8 +86,6 @@ class Work(NamedTuple):
 
 def _prepared(node: Any, g: Any) -> Work | None:
     """What the kernel is to be called with; None if it cannot be."""
-    if node.prim.name == "layer_norm":
-        return _layer_norm(node, g)
     name, params, kind = node.prim.name, node.params, node.fix[0]
     axes = (params["axis"],) if "axis" in params else params["axes"]
     axes = range(len(kind.shape)) if axes is None else axes
@@ -107,29 +103,6 @@ def _prepared(node: Any, g: Any) -> Work | None:
     return Work(kernel, _letters(kind.dtype, arguments), arguments, [out], layout.groups)
 
 
-def _layer_norm(node: Any, g: Any) -> Work | None:
-    kind, params = node.fix[0], node.params
-    _, x, w, _ = node.saved
-    axes = params["axes"]
-    first = len(kind.shape) - len(axes)
-    if tuple(axes) != tuple(range(first, len(kind.shape))):
-        return None
-    if x is None or (params["scaled"] and w is None):
-        return None
-    rows, columns = math.prod(kind.shape[:first]), math.prod(kind.shape[first:])
-    scale = dense(w).reshape(columns) if params["scaled"] else None
-    wanted = [p is not None for p in node.parents]
-    wanted[1], wanted[2] = wanted[1] and params["scaled"], wanted[2] and params["moved"]
-    out: list[Any] = [memory.empty(kind.shape, kind.dtype) if wanted[0] else None]
-    for needed, of in zip(wanted[1:], node.fix[1:], strict=True):
-        out.append(np.zeros(of.shape, kind.dtype) if needed else None)
-    shapes = ((rows, columns), (columns,), (columns,))
-    views = [None if c is None else c.reshape(s) for c, s in zip(out, shapes, strict=True)]
-    given = [dense(g).reshape(rows, columns), dense(x).reshape(rows, columns), scale]
-    arguments = [*given, float(params["eps"]), *views]
-    return Work(NAMES[node.prim.name], _letters(kind.dtype, arguments), arguments, out, 1)
-
-
 def _letters(dtype: np.dtype[Any], arguments: Sequence[Any]) -> str:
     """The dtype, and for each argument: f is there, F read-only, - is not."""
     kinds = "".join(
@@ -140,11 +113,6 @@ def _letters(dtype: np.dtype[Any], arguments: Sequence[Any]) -> str:
 
 
 def _run(entry: Entry, node: Any, work: Work) -> list[Any] | None:
-    arguments, out = work.arguments, work.out
-    if node.prim.name == "layer_norm":  # whose groups add into the same elements
-        done = entry.run(*arguments)
-    else:
-        done = pieces.run(entry, [FIRST, LAST, *arguments], work.groups, node.fix[0].size)
-    if not done:
+    if not pieces.run(entry, [FIRST, LAST, *work.arguments], work.groups, node.fix[0].size):
         return None
-    return [c if p is not None else None for c, p in zip(out, node.parents, strict=True)]
+    return [c if p is not None else None for c, p in zip(work.out, node.parents, strict=True)]

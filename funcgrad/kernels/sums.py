@@ -10,7 +10,7 @@ from typing import Any
 
 from numba import njit
 
-__all__ = ["BLOCK", "TILE", "add_exactly", "row_dot", "row_squares", "row_sum", "scaled"]
+__all__ = ["BLOCK", "TILE", "add_exactly", "row_squares", "row_sum", "scaled"]
 
 BLOCK = 1024  # elements of a partial sum
 TILE = 256  # groups that are read side by side
@@ -41,14 +41,6 @@ def _sum(x: Any) -> Any:
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
-def _dot(g: Any, y: Any) -> Any:
-    total = y.dtype.type(0)
-    for j in range(y.size):
-        total += scaled(g[j], y[j])
-    return total
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
 def _squares(x: Any, mean: Any) -> Any:
     total = x.dtype.type(0)
     for j in range(x.size):
@@ -66,17 +58,6 @@ def row_sum(x: Any) -> Any:
         total, rest = add_exactly(total, part)
         lost += rest
     return x.dtype.type(total + lost if lost == lost else total)
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def row_dot(g: Any, y: Any) -> Any:
-    """The sum of the products of two rows."""
-    total = lost = 0.0
-    for start in range(0, y.size, BLOCK):
-        part = _dot(g[start : start + BLOCK], y[start : start + BLOCK])
-        total, rest = add_exactly(total, part)
-        lost += rest
-    return y.dtype.type(total + lost if lost == lost else total)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

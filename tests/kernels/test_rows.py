@@ -5,12 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import funcgrad.torch as torch
 from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.core.types import type_of_raw
 from funcgrad.kernels import rows, write_reductions
 from funcgrad.kernels.choice import entries
-from funcgrad.ops.normalization import LAYER_NORM
 from funcgrad.transforms.node import OpNode
 
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 2.0]
@@ -184,59 +182,3 @@ def test_long_rows_are_as_accurate_as_short_ones():
     wide = (x + np.float32(100)).astype(np.float64)
     exact = 2 * (wide - wide.mean()) / (x.size - 1)
     assert np.max(np.abs(found - exact)) < 300 * np.finfo(np.float32).eps / x.size
-
-
-@pytest.mark.parametrize("scaled", [False, True])
-@pytest.mark.parametrize("moved", [False, True])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_layer_norm(scaled, moved, dtype):
-    rng = np.random.default_rng(0)
-    x, g = (rng.normal(size=(3, 4, 50)).astype(dtype) for _ in range(2))
-    w, b = (rng.normal(size=50).astype(dtype) for _ in range(2))
-    values = [x, w if scaled else dtype(1), b if moved else dtype(0)]
-    node = OpNode()
-    node.prim, node.seq = LAYER_NORM, 0
-    node.params = {"axes": (2,), "eps": 1e-5, "scaled": scaled, "moved": moved}
-    node.parents = (OpNode(), OpNode() if scaled else None, OpNode() if moved else None)
-    node.fix = tuple(map(type_of_raw, values))
-    node.saved = (None, *values)
-    expected = LAYER_NORM.vjp(node, g)
-    found, own = rows.pull(node, g)
-    assert own
-    for e, f in zip(expected, found, strict=True):
-        assert (e is None) == (f is None)
-        if e is not None:
-            np.testing.assert_allclose(f, e, rtol=0, atol=200 * np.finfo(dtype).eps)
-
-
-def test_layer_norm_over_two_axes_gives_cotangents_of_their_operands_shapes():
-    x = torch.randn(60, 28, 28, dtype=torch.float64)
-    scale, move = (torch.randn(28, 28, dtype=torch.float64) for _ in range(2))
-    leaves = [t.clone().requires_grad_() for t in (x, scale, move)]
-    (torch.nn.functional.layer_norm(leaves[0], (28, 28), *leaves[1:]) ** 2).sum().backward()
-    assert [tuple(t.grad.shape) for t in leaves] == [(60, 28, 28), (28, 28), (28, 28)]
-    one = [t.clone().requires_grad_() for t in (x, scale, move)]
-    flat = torch.nn.functional.layer_norm(
-        one[0].reshape(60, 784), (784,), *(t.reshape(784) for t in one[1:])
-    )
-    (flat**2).sum().backward()
-    for a, b in zip(leaves, one, strict=True):
-        np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), rtol=1e-9, atol=1e-12)
-
-
-def test_layer_norm_of_a_tensor_takes_its_kernel(monkeypatch):
-    x = torch.randn(300, 200, dtype=torch.float64).requires_grad_()
-    layer = torch.nn.LayerNorm(200, dtype=torch.float64)
-
-    def step():
-        x.grad = None
-        (layer(x) ** 3).sum().backward()
-        return x.grad.numpy()
-
-    calls = lambda: sum(e.calls for e in entries.values() if e.name == "layer_norm_backward")
-    before = calls()
-    found = step()
-    assert calls() == before + 1
-    monkeypatch.setattr("funcgrad.kernels.rows._plain", lambda node, g: False)
-    np.testing.assert_allclose(step(), found, rtol=1e-9, atol=1e-12)
-    assert calls() == before + 1
