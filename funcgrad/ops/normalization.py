@@ -19,7 +19,7 @@ from funcgrad.ops.arithmetic import add, multiply, reciprocal, scale, sqrt, subt
 from funcgrad.ops.samples import draw
 from funcgrad.ops.sums import mean
 
-__all__ = ["LAYER_NORM", "layer_norm"]
+__all__ = ["LAYER_NORM", "layer_norm", "layer_norm_pull", "layer_norm_push"]
 
 
 def _normal(x: Array, axes: tuple[int, ...], eps: float) -> tuple[Array, Array]:
@@ -63,7 +63,7 @@ def _type(x: ArrayType, w: ArrayType, b: ArrayType, **params: Any) -> ArrayType:
     return ArrayType(x.shape, x.dtype)
 
 
-def _pull(
+def layer_norm_pull(
     g: Any, _y: Any, x: Any, w: Any, b: Any, needs: Sequence[bool], *, axes: tuple[int, ...],
     eps: float, scaled: bool, moved: bool,
 ) -> list[Array | None]:  # fmt: skip
@@ -86,7 +86,7 @@ def _across(h: Any, n: Any, axes: tuple[int, ...]) -> Array:
     return subtract(subtract(h, mean(h, axes, keepdims=True)), multiply(n, along))
 
 
-def _push(
+def layer_norm_push(
     y: Any, xs: Sequence[Any], ts: Sequence[Any], *, axes: tuple[int, ...], eps: float,
     scaled: bool, moved: bool,
 ) -> Array:  # fmt: skip
@@ -140,8 +140,8 @@ LAYER_NORM: Explicit = explicit(
     "layer_norm",
     _layer_norm,
     type_rule=_type,
-    vjp=_pull,
-    jvp=_push,
+    vjp=layer_norm_pull,
+    jvp=layer_norm_push,
     batch=_batch,
     sample=_samples,
 )

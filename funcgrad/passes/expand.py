@@ -18,7 +18,7 @@ from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Atom, Equation, Graph
-from funcgrad.ops import affine, losses, normalization
+from funcgrad.ops import affine, channels, losses, normalization
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops.graded import MAX, MIN, PROD
 from funcgrad.ops.reduction import extent
@@ -29,7 +29,7 @@ from funcgrad.passes.rewrite import Rewriter, rewrite
 
 __all__ = ["expand"]
 
-Body = Callable[..., Array]
+Body = Callable[..., Any]  # the output, or a tuple of several
 REAL = (np.dtype(np.float64), np.dtype(np.float32))
 
 
@@ -41,9 +41,11 @@ def expand(graph: Graph) -> Graph:
         found = None if body is None else body(e)
         if found is None:
             return None
-        small, adopted = stage(lambda *xs: [found(*xs)], [a.type for a in e.inputs])
+        several = e.prim.multiple
+        parts = lambda *xs: list(found(*xs)) if several else [found(*xs)]
+        small, adopted = stage(parts, [a.type for a in e.inputs])
         assert not adopted
-        if small.outputs[0].type != e.outputs[0].type:
+        if [a.type for a in small.outputs] != [a.type for a in e.outputs]:
             return None
         return r.inline(small, e.inputs)
 
@@ -235,5 +237,7 @@ BODIES: dict[str, Callable[[Equation], Body | None]] = {
     "squared_error": _stated(losses.squared_error_composed),
     "nll_loss": _stated(losses.nll_loss_composed),
     "layer_norm": _stated(normalization.layer_norm_composed),
+    "batch_norm": _stated(channels.batch_norm_composed),
+    "group_norm": _stated(channels.group_norm_composed),
     "nll_scatter": _stated(losses.nll_scatter_composed),
 }
