@@ -19,6 +19,7 @@ Pull = Callable[..., tuple[Any, bool]]
 # by the name of the primitive: (node, cotangent) -> (cotangents of the operands, whether they are
 # arrays that nobody else has); they may be told that the cotangent is such an array
 PULLS: dict[str, Pull] = dict.fromkeys(elementwise.NAMES, elementwise.pull)
+PULLS |= irregular.PULLS
 # the same of reductions, whose cotangents are small: they look at the operand
 ROWS: dict[str, Pull] = dict.fromkeys(rows.NAMES, rows.pull)
 ROWS |= dict.fromkeys(losses.FORMS, losses.pull)

@@ -8,11 +8,14 @@ from hypothesis import strategies as st
 import funcgrad as fg
 import funcgrad.numpy as fnp
 import funcgrad.torch as torch
+from funcgrad.core.types import type_of_raw
 from funcgrad.kernels import irregular
 from funcgrad.kernels.choice import entries
-from funcgrad.ops.cumulative import CUMSUM, RECURRENCE
-from funcgrad.ops.index import SCATTER_ADD
+from funcgrad.ops.cumulative import CUMPROD, CUMSUM, RECURRENCE
+from funcgrad.ops.index import ADD_AT, GATHER, SCATTER_ADD
+from funcgrad.ops.order import RUNNING_EXTREMUM
 from funcgrad.ops.sort import ARGSORT, PERMUTE
+from funcgrad.transforms.node import OpNode
 
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 2.0]
 DTYPES = st.sampled_from([np.float64, np.float32])
@@ -66,6 +69,58 @@ def test_cumsum(data, shape, dtype):
 
 @settings(max_examples=100, deadline=None)
 @given(st.data(), SHAPES, DTYPES)
+def test_cumprod(data, shape, dtype):
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    check(CUMPROD, made(data, shape, dtype), axis=axis, dtype=None)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data(), SHAPES, DTYPES)
+def test_backward_of_cumprod(data, shape, dtype):
+    """The kernel of the whole backward pass, of zeros and what is infinite, too."""
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    x, g = made(data, shape, dtype), made(data, shape, dtype)
+    node = OpNode()
+    node.prim, node.params = CUMPROD, {"axis": axis, "dtype": None}
+    node.parents, node.fix = (OpNode(),), (type_of_raw(x),)
+    with np.errstate(all="ignore"):
+        node.saved = (np.cumprod(x, axis), x)
+        (expected,) = CUMPROD.vjp(node, g)
+        (found,), _ = irregular.PULLS["cumprod"](node, g)
+    eps = 64 * np.finfo(dtype).eps
+    np.testing.assert_allclose(found, expected, rtol=eps, atol=eps)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data(), SHAPES, DTYPES, st.booleans())
+def test_running_extremum(data, shape, dtype, largest):
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    check(RUNNING_EXTREMUM, made(data, shape, dtype), axis=axis, largest=largest)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data(), st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple), DTYPES)
+def test_add_at(data, shape, dtype):
+    size, count = int(np.prod(shape)), data.draw(st.integers(0, 9))
+    at = np.random.default_rng(count).integers(-size, size, count)
+    check(ADD_AT, made(data, shape, dtype), at, made(data, (count,), dtype))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data(), st.lists(st.integers(1, 4), min_size=2, max_size=3).map(tuple), DTYPES)
+def test_along_an_axis(data, shape, dtype):
+    """What `take_along_axis` reads, and its transpose."""
+    axis, count = data.draw(st.integers(0, len(shape) - 1)), data.draw(st.integers(0, 5))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    where = (*shape[:axis], count, *shape[axis + 1 :])
+    indices = [np.arange(n).reshape(-1, *[1] * (len(shape) - k - 1)) for k, n in enumerate(shape)]
+    indices[axis] = rng.integers(-shape[axis], shape[axis], where)
+    check(GATHER, made(data, shape, dtype), *indices)
+    check(SCATTER_ADD, made(data, where, dtype), *indices, shape=shape)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data(), SHAPES, DTYPES)
 def test_recurrence(data, shape, dtype):
     axis = data.draw(st.integers(0, len(shape) - 1))
     a, b = made(data, shape, dtype), made(data, shape, dtype)
@@ -99,7 +154,8 @@ def test_permute(data, shape, dtype, back):
 @settings(max_examples=100, deadline=None)
 @given(st.data(), SHAPES, DTYPES)
 def test_argsort_is_stable(data, shape, dtype):
-    check(ARGSORT, made(data, shape, dtype), axis=len(shape) - 1, kind="stable")
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    check(ARGSORT, made(data, shape, dtype), axis=axis, kind="stable")
 
 
 def test_argsort_of_many_equal_elements():
@@ -112,15 +168,24 @@ def test_positions_outside_raise_as_in_numpy():
     for at in (np.array([3]), np.array([-4])):
         with pytest.raises(IndexError):
             SCATTER_ADD.impl(np.ones((1, 4)), at, shape=(3, 4))
+        with pytest.raises(IndexError):
+            SCATTER_ADD.impl(np.ones(1), at, shape=(3,))
+        with pytest.raises(IndexError):
+            ADD_AT.impl(np.ones(3), at, np.ones(1))
+        along = (np.arange(2)[:, None], np.repeat(at[None], 2, 0))
+        with pytest.raises(IndexError):
+            GATHER.impl(np.ones((2, 3)), *along)
+        with pytest.raises(IndexError):
+            SCATTER_ADD.impl(np.ones((2, 1)), *along, shape=(2, 3))
 
 
 ONES = np.ones((6, 1), int)
 PROGRAMS = {
     "take": ("scatter_add", lambda x: fnp.take(x, [2, 0, 2, -1], 0)),
     "index": ("scatter_add", lambda x: x[:, [1, 1, 0]]),
-    "take_along_axis": ("scatter_add", lambda x: fnp.take_along_axis(x, ONES, 1)),
+    "take_along_axis": ("add_along", lambda x: fnp.take_along_axis(x, ONES, 1)),
     "cumsum": ("cumsum", lambda x: fnp.cumsum(x, 0)),
-    "cumprod": ("recurrence", lambda x: fnp.cumprod(x, 1)),
+    "cumprod": ("cumprod", lambda x: fnp.cumprod(x, 1)),
     "sort": ("permute", lambda x: fnp.sort(x, 1)),
 }  # fmt: skip
 
@@ -139,12 +204,15 @@ def test_gradients_take_the_kernels_by_default(name, monkeypatch):
 
 
 TENSORS = {
-    "index_select": ("scatter_add", lambda t, x: x.index_select(1, t.tensor([0, 2, 2]))),
-    "gather": ("scatter_add", lambda t, x: x.gather(1, t.tensor([[0, 0, 3]] * 6))),
+    "index_select": ("add_along", lambda t, x: x.index_select(1, t.tensor([0, 2, 2]))),
+    "gather": ("add_along", lambda t, x: x.gather(1, t.tensor([[0, 0, 3]] * 6))),
     "embedding": ("scatter_add", lambda t, x: t.nn.functional.embedding(t.tensor([[1, 5, 1]]), x)),
-    "topk": ("scatter_add", lambda t, x: x.topk(2, 1)[0]),
+    "topk": ("add_along", lambda t, x: x.topk(2, 1)[0]),
     "logcumsumexp": ("recurrence", lambda t, x: t.logcumsumexp(x, 1)),
     "cumsum": ("cumsum", lambda t, x: x.cumsum(0)),
+    "cumprod": ("cumprod", lambda t, x: (x / 9 + 1).cumprod(1)),
+    "cummax": ("running_extremum", lambda t, x: x.sin().cummax(1)[0]),
+    "scatter_add": ("add_at", lambda t, x: x.scatter_add(1, t.tensor([[0, 0, 3, 1]] * 6), x.cos())),
 }
 
 

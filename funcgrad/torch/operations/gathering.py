@@ -47,6 +47,8 @@ __all__ = [
 
 def positions_along(shape: tuple[int, ...], at: Array, axis: int) -> Array:
     """The flat positions, in an array of `shape`, of entries `at` along an axis."""
+    if len(shape) == 1:
+        return at
     where_ = shape_of(at)
     steps = [math.prod(shape[k + 1 :]) for k in range(len(shape))]
     other: Any = np.zeros((1,) * len(shape), np.int64)
