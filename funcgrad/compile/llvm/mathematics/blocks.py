@@ -24,7 +24,7 @@ __all__ = [
     "nearest_exponent",
     "power_of_two",
     "quotient",
-    "reciprocal",
+    "root",
     "scale_by_power",
     "small_integer_to_float",
     "split",
@@ -41,12 +41,19 @@ def quotient(
     y_low: Value | None = None,
     x_low: Value | None = None,
 ) -> Value:
-    """(x + x_low) / (y + y_low) to about half an ulp; y and the result are normal and finite."""
+    """(x + x_low) / (y + y_low) to about half an ulp; y and the result are normal and finite.
+
+    There is one division: the processor divides while it multiplies elsewhere, and is done before
+    Newton's method would be.
+    """
     x, y = e.lift(x), e.lift(y)
-    if not e.full_registers and x_low is None and y_low is None:
+    if x_low is None and y_low is None:
         return x / y
-    inverse = reciprocal(e, y)
-    q = x * inverse
+    if e.full_registers:
+        q, inverse = x / y, reciprocal_estimate(e, y)
+    else:
+        inverse = 1.0 / y
+        q = x * inverse
     rest = e.fused(-y, q, x)
     if x_low is not None:
         rest = rest + x_low
@@ -55,15 +62,14 @@ def quotient(
     return e.multiply_add(rest, inverse, q)
 
 
-def reciprocal(e: Emitter, y: Value) -> Value:
-    """1 / y to about one ulp, for normal finite y whose inverse is normal."""
-    if not e.full_registers:
-        return 1.0 / y
-    inverse = reciprocal_estimate(e, y)
-    minus = -y
-    for _ in range(2 if e.double else 1):
-        inverse = e.multiply_add(inverse, e.multiply_add(minus, inverse, 1.0), inverse)
-    return inverse
+def root(e: Emitter, x: Value) -> Value:
+    """sqrt(x) to about one ulp, for positive x whose inverse is normal; NaN for infinity."""
+    if e.double or not e.full_registers:
+        return e.square_root(x)
+    # The instruction for the root holds up all others for as long as ten of them take.
+    inverse = inverse_root_estimate(e, x)
+    y = x * inverse
+    return e.multiply_add(y, e.multiply_add(-y, inverse * 0.5, 0.5), y)
 
 
 def half_inverse_root(e: Emitter, x: Value, root: Value) -> Value:
@@ -145,25 +151,18 @@ def split(e: Emitter, x: Value) -> Split:
     return Split(e.select(denormal, n - float(lift), n), m)
 
 
-def split_successor(e: Emitter, t: Value, t_low: Value | None = None) -> Split:
-    """1 + t + t_low = 2**k (1 + f), for t > -1; finite on AVX-512. Gives k and f, not m.
+def split_successor(e: Emitter, t: Value, t_low: Value | None = None) -> tuple[Value, Value]:
+    """1 + t + t_low = 2**k (1 + f), for t > -1 and without AVX-512. Gives k and f.
 
     With s = 2**(-k), f = t s + (s - 1) has one rounding, and is t itself where k is 0.
     """
-    total = t + 1.0
-    if e.full_registers:
-        below = exponent(e, total * (2.0 / 3.0))  # k - 1
-        k, s = below + 1.0, scale(e, 1.0, -1.0 - below)
-        return Split(k, _scaled_successor(e, t, t_low, s))
-    whole, m = _split_normal(e, total)
-    f = _scaled_successor(e, t, t_low, power_of_two(e, -whole))
-    # Where t is large, the power may be no number, and 1 does not count.
-    return Split(small_integer_to_float(e, whole), e.select(t > 2.0**60, m - 1.0, f))
-
-
-def _scaled_successor(e: Emitter, t: Value, t_low: Value | None, s: Value) -> Value:
+    whole, m = _split_normal(e, t + 1.0)
+    s = power_of_two(e, -whole)
     f = e.fused(t, s, s - 1.0)
-    return f if t_low is None else e.multiply_add(t_low, s, f)
+    if t_low is not None:
+        f = e.multiply_add(t_low, s, f)
+    # Where t is large, the power may be no number, and 1 does not count.
+    return small_integer_to_float(e, whole), e.select(t > 2.0**60, m - 1.0, f)
 
 
 def _split_by_instruction(e: Emitter, x: Value) -> Split:

@@ -17,9 +17,9 @@ from funcgrad.compile.llvm.mathematics.blocks import (
     nearest_exponent,
     power_of_two,
     quotient,
+    root,
     scale_by_power,
     small_integer_to_float,
-    split_successor,
     two_sum,
 )
 from funcgrad.compile.llvm.mathematics.coefficients import ATANH, COSH, LN2, SINH
@@ -84,7 +84,7 @@ def arcsinh(e: Emitter, x: Value) -> Value:
     """log(1 + t) with t = |x| + x² / (1 + sqrt(1 + x²))."""
     a = e.absolute(x)
     square = a * a
-    t, t_low = fast_two_sum(a, quotient(e, square, e.square_root(square + 1.0) + 1.0))
+    t, t_low = fast_two_sum(a, square / (root(e, square + 1.0) + 1.0))
     return e.copy_sign(_log1p_or_log_twice(e, t, t_low, a), x)
 
 
@@ -106,8 +106,7 @@ def _log1p_or_log_twice(e: Emitter, t: Value, t_low: Value, x: Value) -> Value:
     """log(1 + t + t_low), or log(2x) where x is large."""
     large = _large(e, x)
     t, t_low = e.select(large, x, t), e.select(large, e.constant(0.0), t_low)
-    k, f = split_successor(e, t, t_low)
-    result = log_successor(e, e.select(large, k + 1.0, k), f)
+    result = log_successor(e, t, t_low, twice=large)
     return e.select(x < math.inf, result, x)
 
 

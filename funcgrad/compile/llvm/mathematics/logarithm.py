@@ -1,18 +1,19 @@
 """log, log2, log10, log1p and logaddexp.
 
-x = 2**k m with m near 1. On AVX-512, m in double precision is brought nearer to 1: with c/16, its
-inverse to a sixteenth, r = m c/16 - 1 is exact, and log(m) = log(1 + r) - log(c/16), the latter
-looked up. Elsewhere log(m) = log(1 + f) = 2 artanh(s), f = m - 1, s = f / (2 + f); single precision
-takes a polynomial in f.
+x = 2**k m with m near 1. On AVX-512, m is brought nearer to 1: with c/16, the inverse of m to a
+sixteenth (c/32 in single precision), r = m c/16 - 1 is exact, and log(m) = log(1 + r) - log(c/16),
+the latter looked up in two parts, of which the first is added to k ln 2 without error. Elsewhere
+log(m) = log(1 + f) = 2 artanh(s), f = m - 1, s = f / (2 + f); single precision takes a polynomial
+in f.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from funcgrad.compile.llvm.emit import Emitter, Operand, Value
-from funcgrad.compile.llvm.mathematics.avx512 import look_up, reciprocal_estimate
+from funcgrad.compile.llvm.mathematics.avx512 import look_up, reciprocal_estimate, scale
 from funcgrad.compile.llvm.mathematics.blocks import (
     fast_two_sum,
     quotient,
@@ -26,14 +27,19 @@ from funcgrad.compile.llvm.mathematics.coefficients import (
     LOG,
     LOG2,
     LOG2_E,
-    LOG2_SIXTEENTHS,
+    LOG2_NEAR_1,
+    LOG2_STEPS,
+    LOG2_STEPS_LOW,
     LOG10,
     LOG10_2,
     LOG10_E,
-    LOG10_SIXTEENTHS,
+    LOG10_NEAR_1,
+    LOG10_STEPS,
+    LOG10_STEPS_LOW,
     LOG_NEAR_1,
     LOG_QUOTIENT,
-    LOG_SIXTEENTHS,
+    LOG_STEPS,
+    LOG_STEPS_LOW,
 )
 from funcgrad.compile.llvm.mathematics.exponential import exp
 
@@ -71,25 +77,47 @@ def _log_parts(e: Emitter, f: Value) -> tuple[Value, Value]:
 
 def _log_normal(e: Emitter, k: Value, m: Value) -> Value:
     """k ln 2 + log(m)."""
-    if e.double and e.full_registers:
+    if e.full_registers:
         inverse, index = nearer(e, m)
         return _log_looked_up(e, k, index, e.fused(m, inverse, -1.0), None)
     return _log_of_f(e, k, m - 1.0, None)
 
 
-def log_successor(e: Emitter, k: Value, f: Value, start: Value | None = None) -> Value:
-    """start + k ln 2 + log(1 + f), where f is exact beyond the bits of 1 + f."""
-    if e.double and e.full_registers:
-        inverse, index = nearer(e, f + 1.0)
-        return _log_looked_up(e, k, index, e.fused(f, inverse, inverse - 1.0), start)
-    return _log_of_f(e, k, f, start)
+def log_successor(
+    e: Emitter,
+    t: Value,
+    t_low: Value | None = None,
+    *,
+    start: Value | None = None,
+    twice: Value | None = None,
+) -> Value:
+    """start + log(1 + t + t_low) for t > -1, and of twice that where the mask `twice` is set."""
+    if e.full_registers:
+        k, index, r = _successor_looked_up(e, t, t_low)
+    else:
+        k, r = split_successor(e, t, t_low)
+    if twice is not None:
+        k = e.select(twice, k + 1.0, k)
+    return _log_looked_up(e, k, index, r, start) if e.full_registers else _log_of_f(e, k, r, start)
+
+
+def _successor_looked_up(e: Emitter, t: Value, t_low: Value | None) -> tuple[Value, Value, Value]:
+    """k, the index of the table, and r, of 1 + t + t_low; exact beyond the bits of 1 + t.
+
+    With s the inverse over 2**k, r = t s + (s - 1) has one rounding, and is t itself where s is 1.
+    """
+    k, m = split(e, t + 1.0)
+    inverse, index = nearer(e, m)
+    s = scale(e, inverse, -k)
+    r = e.fused(t, s, s - 1.0)
+    return k, index, r if t_low is None else e.multiply_add(t_low, s, r)
 
 
 def _log_looked_up(e: Emitter, k: Value, index: Value, r: Value, start: Value | None) -> Value:
-    high_ln2, low_ln2 = LN2["double"]
-    whole, low_part = (look_up(e, table, index) for table in LOG_SIXTEENTHS.values())
+    high_ln2, low_ln2 = LN2[e.element]
+    whole, low_part = (look_up(e, table[e.element], index) for table in (LOG_STEPS, LOG_STEPS_LOW))
     tail = e.multiply_add(k, low_ln2, low_part)
-    tail = e.multiply_add(e.polynomial([-0.5, *LOG_NEAR_1["double"]], r), r * r, tail)
+    tail = e.multiply_add(e.polynomial([-0.5, *LOG_NEAR_1[e.element]], r), r * r, tail)
     whole = e.multiply_add(k, high_ln2, whole)
     return (whole if start is None else start + whole) + (r + tail)
 
@@ -128,11 +156,9 @@ def log(e: Emitter, x: Value) -> Value:
 
 def log2(e: Emitter, x: Value) -> Value:
     k, m = split(e, x)
-    if e.double and e.full_registers:
-        inverse, index = nearer(e, m)
-        r = e.fused(m, inverse, -1.0)
-        whole, low_part = (look_up(e, table, index) for table in LOG2_SIXTEENTHS.values())
-        return (k + whole) + _times_series(e, r, LOG2["double"], low_part)
+    if e.full_registers:
+        whole, low_part, r = _steps_and_rest(e, m, LOG2_STEPS, LOG2_STEPS_LOW)
+        return (k + whole) + _times_series(e, r, LOG2_NEAR_1[e.element], low_part)
     if e.double:
         high, tail = _log_in_base(e, m, LOG2_E["double"])
         whole, rest = fast_two_sum(k, high)
@@ -144,12 +170,11 @@ def log2(e: Emitter, x: Value) -> Value:
 def log10(e: Emitter, x: Value) -> Value:
     k, m = split(e, x)
     high_2, low_2 = LOG10_2[e.element]
-    if e.double and e.full_registers:
-        inverse, index = nearer(e, m)
-        r = e.fused(m, inverse, -1.0)
-        whole, low_part = (look_up(e, table, index) for table in LOG10_SIXTEENTHS.values())
-        tail = _times_series(e, r, LOG10["double"], e.multiply_add(k, low_2, low_part))
-        return e.multiply_add(k, high_2, whole) + tail
+    if e.full_registers:
+        whole, low_part, r = _steps_and_rest(e, m, LOG10_STEPS, LOG10_STEPS_LOW)
+        low_part = e.multiply_add(k, low_2, low_part)
+        series = _times_series(e, r, LOG10_NEAR_1[e.element], low_part)
+        return e.multiply_add(k, high_2, whole) + series
     if e.double:
         high, tail = _log_in_base(e, m, LOG10_E["double"])
         whole, rest = fast_two_sum(k * high_2, high)
@@ -157,6 +182,15 @@ def log10(e: Emitter, x: Value) -> Value:
     f = m - 1.0
     series = _times_series(e, f, LOG10["float"], k * low_2)
     return _at_edges(e, x, e.multiply_add(k, high_2, series))
+
+
+def _steps_and_rest(
+    e: Emitter, m: Value, steps: Mapping[str, Sequence[float]], low: Mapping[str, Sequence[float]]
+) -> tuple[Value, Value, Value]:
+    """The two parts looked up for m, and what its approximate inverse leaves of it, less 1."""
+    inverse, index = nearer(e, m)
+    whole, low_part = (look_up(e, table[e.element], index) for table in (steps, low))
+    return whole, low_part, e.fused(m, inverse, -1.0)
 
 
 def _times_series(
@@ -176,7 +210,7 @@ def _log_in_base(e: Emitter, m: Value, factor: tuple[float, ...]) -> tuple[Value
 
 
 def log1p(e: Emitter, x: Value) -> Value:
-    result = log_successor(e, *split_successor(e, x))
+    result = log_successor(e, x)
     result = e.select(x < math.inf, result, x)
     edge = e.select(x.equals(-1.0), e.constant(-math.inf), e.constant(math.nan))
     result = e.select(x <= -1.0, edge, result)
@@ -188,7 +222,7 @@ def logaddexp(e: Emitter, x: Value, y: Value) -> Value:
     larger = e.select(x > y, x, y)
     distance = e.select(x.equals(y), e.constant(0.0), e.absolute(x - y))
     ratio = exp(e, -distance)
-    result = log_successor(e, *split_successor(e, ratio), larger)
+    result = log_successor(e, ratio, start=larger)
     return e.select(e.absolute(larger) < math.inf, result, larger + ratio)
 
 

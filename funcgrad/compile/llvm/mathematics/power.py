@@ -9,7 +9,6 @@ from funcgrad.compile.llvm.mathematics.avx512 import exponent, look_up, mantissa
 from funcgrad.compile.llvm.mathematics.blocks import (
     fast_two_sum,
     power_of_two,
-    reciprocal,
     scale_by_power,
     split,
     two_product,
@@ -39,14 +38,9 @@ def cbrt(e: Emitter, x: Value) -> Value:
     k, m = (exponent(e, a), mantissa(e, a)) if e.full_registers else split(e, a)
     third = e.multiply_add(k, 1.0 / 3.0, e.rounder)  # k / 3 is never half way
     q = third - e.rounder
-    j = e.multiply_add(q, -3.0, k)
-    above, below = j > 0.0, j < 0.0
-
-    def pick(up: float, down: float) -> Value:
-        return e.select(above, e.constant(up), e.select(below, e.constant(down), e.constant(1.0)))
-
-    a = m * pick(2.0, 0.5)
-    r = e.polynomial(CBRT[e.element], m) * pick(2.0 ** (-1 / 3), 2.0 ** (1 / 3))
+    j = e.multiply_add(q, -3.0, k + e.rounder)  # -1, 0 or 1 in the low bits
+    a = m * _by_remainder(e, j, 0.5, 2.0)
+    r = e.polynomial(CBRT[e.element], m) * _by_remainder(e, j, 2.0 ** (1 / 3), 2.0 ** (-1 / 3))
     # With half the bits, r² is exact. a = t³ / (1 - d)², where t = a r² and 1 - d = a r³.
     r = e.from_bits(e.bits(r) & (-1 << (e.mantissa_bits + 1) // 2))
     t, t_low = two_product(e, a, r * r)
@@ -58,6 +52,15 @@ def cbrt(e: Emitter, x: Value) -> Value:
     root = root * power_of_two(e, e.bits(third) - e.bits(e.rounder))
     usual = x.differs(0.0) & (e.absolute(x) < math.inf)
     return e.select(usual, e.copy_sign(root, x), x)
+
+
+def _by_remainder(e: Emitter, j: Value, down: float, up: float) -> Value:
+    """`down`, 1 or `up` for the low bits -1, 0 and 1."""
+    if e.full_registers:
+        entries = 16 if e.double else 32
+        return look_up(e, [1.0, up, *[1.0] * (entries - 3), down], e.bits(j))
+    above, below = j > e.rounder, j < e.rounder
+    return e.select(above, e.constant(up), e.select(below, e.constant(down), e.constant(1.0)))
 
 
 def hypot(e: Emitter, x: Value, y: Value) -> Value:
@@ -129,7 +132,7 @@ def _log1p_finely(e: Emitter, r: Value) -> tuple[Value, Value]:
 def _log_by_quotient(e: Emitter, f: Value) -> tuple[Value, Value]:
     """log(1 + f) = 2s + 2/3 s³ + s³ z P(z), s = f / (2 + f), z = s², likewise."""
     divisor, divisor_low = fast_two_sum(2.0, f)
-    inverse = reciprocal(e, divisor)
+    inverse = 1.0 / divisor
     s = f * inverse
     s_low = (e.fused(-divisor, s, f) - divisor_low * s) * inverse
     z, z_low = two_product(e, s, s)

@@ -81,6 +81,7 @@ def tan(e: Emitter, x: Value) -> Value:
     """t = r + r³ P(r²), or -1 / t in odd quadrants."""
     quadrant, r, low = _reduce_finely(e, x)
     z = r * r
+    low = e.multiply_add(z * 1.5, low, low)  # the slope, 1 + tan(r)², goes up to 2
     t = r + e.multiply_add(z * r, e.polynomial(TAN[e.element], z), low)
     odd = (quadrant & 1).differs(0)
     result = quotient(e, e.select(odd, -1.0, t), e.select(odd, t, 1.0))
