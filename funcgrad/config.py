@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 from dataclasses import dataclass, field
+from typing import Literal
 
 __all__ = ["Config", "config"]
 
@@ -37,6 +38,11 @@ def _switch(name: str) -> bool:
     return os.environ.get(name, "").lower() not in ("off", "0", "no", "false")
 
 
+def _kernels() -> bool | Literal["always"]:
+    name = "FUNCGRAD_KERNELS"
+    return "always" if os.environ.get(name, "").lower() == "always" else _switch(name)
+
+
 @dataclass
 class Config:
     """The settings; `funcgrad.config` is the one instance.
@@ -62,10 +68,11 @@ class Config:
         cache directory.
     cache_size : int
         The least recently used compiled code is deleted beyond this many bytes.
-
-    kernels : bool
+    kernels : bool or "always"
         Let large arrays go through Numba's kernels in the backward pass of eager mode, where that
-        pays; gradients then differ by a few ulp. At first false if ``FUNCGRAD_KERNELS=off``.
+        pays; gradients then differ by a few ulp. With "always" every kernel is compiled when it is
+        first of use, whatever that costs, so that a program has the same bits whenever it runs. At
+        first what ``FUNCGRAD_KERNELS`` says: off, on, or always.
     reused_memory : int
         How many bytes of large results are remembered, to be used again once nobody refers to them.
     backend : str
@@ -92,7 +99,7 @@ class Config:
         default_factory=lambda: os.environ.get("FUNCGRAD_CACHE_DIR") or None
     )
     cache_size: int = 64 * 1024 * 1024
-    kernels: bool = field(default_factory=lambda: _switch("FUNCGRAD_KERNELS"))
+    kernels: bool | Literal["always"] = field(default_factory=_kernels)
     reused_memory: int = 256 * 1024 * 1024
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -100,6 +107,8 @@ class Config:
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"config.threads is a positive integer, not {value!r}")
             shared_threads.value = value
+        if name == "kernels" and not (isinstance(value, bool) or value == "always"):
+            raise ValueError(f'config.kernels is True, False or "always", not {value!r}')
         object.__setattr__(self, name, value)
 
 

@@ -45,14 +45,15 @@ class Entry:
     def taken(self, size: int) -> bool:
         """Whether the kernel is to be used for arrays of `size` elements; loads it if so."""
         if self.function is not None:
-            return config.kernels
+            return bool(config.kernels)
         if self.failed or not config.kernels:
             return False
         if self.on_disk is None:
             self.on_disk = load.known(self.key)
-        if not (self.on_disk and size >= LARGE) and not self._paid():
-            return False
-        return self._load()
+        return (config.kernels == "always" or self._due(size)) and self._load()
+
+    def _due(self, size: int) -> bool:
+        return bool(self.on_disk and size >= LARGE) or self._paid()
 
     def _paid(self) -> bool:
         price = READ if self.on_disk else COMPILE

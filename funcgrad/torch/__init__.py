@@ -107,6 +107,7 @@ from funcgrad.torch.operations.sorting import *  # noqa: F403
 from funcgrad.torch.operations.special_functions import *  # noqa: F403
 from funcgrad.torch.operations.windows import *  # noqa: F403
 from funcgrad.torch.printing import set_printoptions as set_printoptions
+from funcgrad.torch.settings import *  # noqa: F403
 from funcgrad.torch.size import Size as Size
 
 # The following stand on the operations.

@@ -122,6 +122,20 @@ def test_kernels_can_be_switched_off():
     assert run(code) == "True"
 
 
+def test_kernels_can_be_wanted_from_the_first_use_on(tmp_path):
+    code = (
+        "x = np.linspace(0.1, 1.0, 10**5)\n"
+        "grads = [fg.grad(lambda x: np.sum(np.sin(x) / x))(x) for _ in range(3)]\n"
+        "assert all((g == grads[0]).all() for g in grads)"
+    )
+    place = {"FUNCGRAD_CACHE_DIR": str(tmp_path)}
+    assert run(code, FUNCGRAD_KERNELS="always", **place) == "True"
+    assert run("fg.config.kernels = 'always'\n" + code, **place) == "True"
+    assert run(code, **place) == "False"
+    with pytest.raises(ValueError, match=r"config\.kernels"):
+        fg.config.kernels = "sometimes"
+
+
 def test_the_next_process_finds_them_on_disk(tmp_path):
     grad = "fg.grad(lambda x: np.sum(np.tanh(x)))(np.ones({}))"
     eager = "from funcgrad.kernels import choice as c\nc.IMPORT = c.COMPILE = c.READ = 0\n"

@@ -1,0 +1,84 @@
+"""Settings of PyTorch's that are settings of funcgrad: threads, and the same bits in every run."""
+
+from __future__ import annotations
+
+from funcgrad.config import config
+
+__all__ = [
+    "are_deterministic_algorithms_enabled",
+    "get_num_threads",
+    "is_deterministic_algorithms_warn_only_enabled",
+    "set_num_threads",
+    "use_deterministic_algorithms",
+]
+
+_asked = {"mode": False, "warn_only": False}
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Let a program give the same bits whenever it runs.
+
+    Every operation here is deterministic, but one thing depends on time: when a kernel of Numba
+    takes the place of NumPy, which differs by a few ulp. With `mode` every kernel is compiled when
+    it is first of use (``funcgrad.config.kernels = "always"``), which lasts some tenths of a second
+    each where it is not on disk yet. Where kernels are switched off they stay so, and nothing
+    depends on time.
+
+    Parameters
+    ----------
+    mode : bool
+    warn_only : bool, optional
+        Kept, and without effect: no operation is refused.
+
+    Raises
+    ------
+    TypeError
+        A mode that is no bool.
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> torch.use_deterministic_algorithms(True)
+    >>> torch.are_deterministic_algorithms_enabled()
+    True
+    >>> torch.use_deterministic_algorithms(False)
+    """
+    for what, value, place in (("mode", mode, " (position 1)"), ("warn_only", warn_only, "")):
+        if type(value) is not bool:
+            raise TypeError(
+                f"_set_deterministic_algorithms(): argument '{what}'{place} must be bool, not "
+                f"{type(value).__name__}"
+            )
+    _asked.update(mode=mode, warn_only=warn_only)
+    if config.kernels:
+        config.kernels = "always" if mode else True
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """What `use_deterministic_algorithms` was told last."""
+    return _asked["mode"]
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """What `use_deterministic_algorithms` was told last of warnings."""
+    return _asked["warn_only"]
+
+
+def set_num_threads(number: int) -> None:
+    """Let one operation use so many threads (``funcgrad.config.threads``); bits stay the same.
+
+    Raises
+    ------
+    RuntimeError
+        What is no positive integer.
+    """
+    if type(number) is not int:
+        raise RuntimeError(f"set_num_threads expects an int, but got {type(number).__name__}")
+    if number < 1:
+        raise RuntimeError("set_num_threads expects a positive integer")
+    config.threads = number
+
+
+def get_num_threads() -> int:
+    """How many threads one operation may use."""
+    return config.threads
