@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from funcgrad.compile import store
 from funcgrad.compile.llvm import objects
-from funcgrad.compile.llvm.target import Target, binding, host, lock
+from funcgrad.compile.llvm.target import Target, host, lock
 from funcgrad.compile.sources import sources
 
 __all__ = [
@@ -134,10 +134,7 @@ def prepare(text: str, target: Target) -> None:
 
 def key_of(text: str, optimize: bool, linked: Sequence[str], target: Target) -> str:
     """The name under which the code of a module is kept."""
-    import llvmlite
-
-    versions = f"{store.FORMAT} {llvmlite.__version__} {binding().llvm_version_info} {optimize}"
-    parts = "\0".join((versions, target.description, text, *linked))
+    parts = "\0".join((f"{store.FORMAT} {optimize}", target.description, text, *linked))
     return hashlib.blake2b(parts.encode(), digest_size=24).hexdigest()
 
 

@@ -49,9 +49,7 @@ def key_of(graph: Graph, donated: tuple[int, ...], captured: int) -> str | None:
     own = None if found is None else identity(graph)
     if own is None:
         return None
-    import llvmlite
-
-    versions = (store.FORMAT, sys.version, np.__version__, llvmlite.__version__, found)
+    versions = (store.FORMAT, sys.version, np.__version__, found)
     parts = (versions, host().description, own, donated, captured)
     return hashlib.blake2b(repr(parts).encode(), digest_size=24).hexdigest()
 

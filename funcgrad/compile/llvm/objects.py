@@ -2,7 +2,7 @@
 
 `build` parses, verifies and generates; what it returns holds no address and may be stored. `load`
 links object code into the process; the `Library` owns the memory and gives it back when it dies.
-It imports errors, emission and target; llvmlite inside functions.
+It imports errors, elf, emission and target; llvmlite inside functions.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
+from funcgrad.compile.llvm.elf import Image, Refused
 from funcgrad.compile.llvm.emission import emitter
 from funcgrad.compile.llvm.target import Target, binding, host, lock, machine
 from funcgrad.errors import CompilerError
@@ -155,15 +156,15 @@ class Library:
 
     __slots__ = ("__weakref__", "_held")
 
-    def __init__(self, linker: Any, name: str, tracker: Any) -> None:
-        self._held = _Held(linker, name, tracker)
+    def __init__(self, code: Image | _Linked) -> None:
+        self._held = _Held(code)
 
     def address(self, name: str) -> int:
         """The address of the function or variable `name`; valid while the library lives."""
         with lock:
             try:
-                return self._held.lookup(name)
-            except RuntimeError as error:
+                return _loaded[self._held.number].lookup(name)
+            except (KeyError, RuntimeError) as error:
                 raise CompilerError(
                     f"generated code has no symbol {name!r}, or needs one that is not there: "
                     f"{error}\nThis is a defect of funcgrad; please report it."
@@ -177,15 +178,9 @@ class _Held:
 
     __slots__ = ("number",)
 
-    def __init__(self, linker: Any, name: str, tracker: Any) -> None:
+    def __init__(self, code: Image | _Linked) -> None:
         self.number = next(_numbers)
-        _loaded[self.number] = _Loaded(linker, name, [tracker])
-
-    def lookup(self, name: str) -> int:
-        linker, library, trackers = _loaded[self.number]
-        trackers.append(linker.lookup(library, name))
-        address: int = trackers[-1][name]
-        return address
+        _loaded[self.number] = code
 
     def __del__(self, lock: Any = lock, exiting: list[bool] = _exiting) -> None:
         if exiting[0] or not hasattr(self, "number"):  # or it was interrupted while it was made
@@ -201,15 +196,29 @@ class _Held:
                 lock.release()
 
 
-class _Loaded(NamedTuple):
-    linker: Any
-    name: str
-    trackers: list[Any]
+class _Linked:
+    """Object code that LLVM links when a symbol of it is asked for."""
+
+    def __init__(self, code: bytes, symbols: Mapping[str, int]) -> None:
+        self.linker, self.name = _next_linker()
+        builder = binding().JITLibraryBuilder().add_object_img(code).add_current_process()
+        for symbol, address in symbols.items():
+            builder.import_symbol(symbol, address)
+        self.trackers = [builder.link(self.linker, self.name)]
+
+    def lookup(self, name: str) -> int:
+        self.trackers.append(self.linker.lookup(self.name, name))
+        address: int = self.trackers[-1][name]
+        return address
+
+    def close(self) -> None:
+        for tracker in self.trackers:
+            tracker.close()
 
 
 # LLVM's objects are held here and nowhere else. The cycle collector finalizes what it found in any
 # order: a linker that it found would go before what it has linked.
-_loaded: dict[int, _Loaded] = {}
+_loaded: dict[int, Image | _Linked] = {}
 _numbers = itertools.count()
 _waiting: list[int] = []  # what finalizers have left
 
@@ -218,8 +227,8 @@ def _release() -> None:
     """Free what finalizers have left; the caller has the lock."""
     while _waiting:
         found = _loaded.pop(_waiting.pop(), None)
-        for tracker in found.trackers if found else ():
-            tracker.close()
+        if found is not None:
+            found.close()
 
 
 def load(object_code: bytes, symbols: Mapping[str, int] | None = None) -> Library:
@@ -230,12 +239,12 @@ def load(object_code: bytes, symbols: Mapping[str, int] | None = None) -> Librar
     """
     with lock:
         _release()
-        linker, name = _next_linker()
-        builder = binding().JITLibraryBuilder().add_object_img(object_code).add_current_process()
-        for symbol, address in (symbols or {}).items():
-            builder.import_symbol(symbol, address)
         try:
-            return Library(linker, name, builder.link(linker, name))
+            return Library(Image(object_code, symbols or {}))
+        except Refused:
+            pass
+        try:
+            return Library(_Linked(object_code, symbols or {}))
         except RuntimeError as error:
             raise CompilerError(f"object code cannot be linked: {error}") from None
 

@@ -2,17 +2,22 @@
 
 LLVM takes a feature string at its word: a wrong one kills the process or makes code that traps. So
 features come from the running processor only, and the one change allowed is to leave some out.
-It imports errors and config; llvmlite inside functions.
+What LLVM said of a processor is remembered on disk, for processes that build nothing. It imports
+config, the store and processor; llvmlite inside functions.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import threading
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import Any
 
+from funcgrad.compile import store
+from funcgrad.compile.llvm.processor import identity
 from funcgrad.config import config
 
 __all__ = ["Target", "binding", "host", "lock", "machine", "vector_width", "without_avx512"]
@@ -37,6 +42,8 @@ class Target:
     ----------
     triple, cpu, features, data_layout : str
         As LLVM writes them; `features` lists every feature with its sign.
+    version : str
+        Those of llvmlite and LLVM.
     code_model : str
         "small" where the linker puts a library into one piece of memory, else "jitdefault".
     avx512 : bool
@@ -49,6 +56,7 @@ class Target:
     cpu: str
     features: str
     data_layout: str
+    version: str
     code_model: str
     avx512: bool
     vector_bits: int
@@ -56,7 +64,19 @@ class Target:
     @property
     def description(self) -> str:
         """All that code generation depends on, in one string: a part of the cache's key."""
-        return "\n".join((self.triple, self.cpu, self.features, self.data_layout, self.code_model))
+        return "\n".join(self.parts)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What LLVM said, and how it was asked to make code."""
+        return (
+            self.triple,
+            self.cpu,
+            self.features,
+            self.data_layout,
+            self.version,
+            self.code_model,
+        )
 
 
 def host() -> Target:
@@ -68,16 +88,56 @@ def host() -> Target:
 
 @functools.cache
 def _detect() -> Target:
+    """What LLVM says of the processor, now or to an earlier process with the same processor."""
+    key = _key()
+    known = None if key is None else store.read(key)
+    if known is not None:
+        return _described(known.decode().split("\n"))
+    found = _ask()
+    if key is not None:
+        store.write(key, found.description.encode())
+    return found
+
+
+def _key() -> str | None:
+    """The name under which the answer of the installed LLVM for this processor is kept."""
+    spec = find_spec("llvmlite")
+    own = identity()
+    if own is None or spec is None or not spec.origin:
+        return None
+    library = os.path.join(os.path.dirname(spec.origin), "binding", "libllvmlite.so")
+    try:
+        status = os.stat(library)
+    except OSError:  # not where the wheels have it
+        return None
+    parts = (store.FORMAT, own, library, status.st_size, status.st_mtime_ns)
+    return hashlib.blake2b(repr(parts).encode(), digest_size=24).hexdigest()
+
+
+def _ask() -> Target:
+    import llvmlite
+
     llvm = binding()
-    triple = llvm.get_process_triple()
-    cpu = llvm.get_host_cpu_name()
-    features = llvm.get_host_cpu_features().flatten()
     # JITLink, which places a library in one block so that near calls always reach, does not link
     # Windows' objects; there the older linker needs far addresses.
-    code_model = "jitdefault" if os.name == "nt" else "small"
-    target = Target(triple, cpu, features, "", code_model, False, 128)
+    target = Target(
+        triple=llvm.get_process_triple(),
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        data_layout="",
+        version=f"{llvmlite.__version__} {llvm.llvm_version_info}",
+        code_model="jitdefault" if os.name == "nt" else "small",
+        avx512=False,
+        vector_bits=128,
+    )
     layout = str(machine(target).target_data)
     return _with_width(replace(target, data_layout=layout))
+
+
+def _described(parts: list[str]) -> Target:
+    """The target with these `parts`."""
+    triple, cpu, features, data_layout, version, code_model = parts
+    return _with_width(Target(triple, cpu, features, data_layout, version, code_model, False, 128))
 
 
 @functools.cache
