@@ -20,7 +20,9 @@ __all__ = ["dots"]
 
 TILE = 4  # rows, and columns, whose sums stay in registers
 TERMS = 128  # so many at least: the lanes of each sum are added up in the end
-VECTOR = 32  # for products with a vector
+VECTOR = 32  # for products with a vector, or
+FEW_TERMS = 8  # for short ones,
+SHORT = 1 << 16  # of so many multiplications at the most: a call of NumPy takes as long
 SIDE = 64  # rows or columns at the most, unless it is one: elements are better used more often
 WIDE = 512  # the others at the most
 GRAIN = 1 << 19  # multiplications of a chunk, about
@@ -32,7 +34,9 @@ def dots(p: Product, name: str) -> Lowered | None:
     few, many = sorted(p.out.shape[-2:])
     in_tiles = few == 1 or (few <= SIDE and many <= WIDE)
     side_by_side = p.x.strides[-1] == p.y.strides[-1] == 1
-    fits = in_tiles and p.x.shape[-1] >= (VECTOR if few == 1 else TERMS) and side_by_side
+    terms = p.x.shape[-1]
+    least = TERMS if few > 1 else FEW_TERMS if many * terms <= SHORT else VECTOR
+    fits = in_tiles and terms >= least and side_by_side
     return _Dots(p, name).lower() if fits else None
 
 

@@ -32,6 +32,17 @@ def test_values_and_gradients(shapes, dtype):
     check(fg.make_graph(both)(x, y), x, y)
 
 
+@pytest.mark.parametrize("terms", [8, 9, 16, 30, 31])
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 30, 500])
+def test_short_products_with_a_vector_need_no_numpy(rows, terms):
+    x, y = rng.standard_normal((rows, terms)), rng.standard_normal(terms)
+    for f in (np.matmul, lambda x, y: y @ x.T, lambda x, y: x[:, ::-1][:, ::-1] @ y):
+        made = check(fg.make_graph(f)(x, y), x, y)
+        assert "NumPy" not in made.explain()
+    both = fg.value_and_grad(lambda x, y: np.sin(x @ y).sum(), (0, 1))
+    check(fg.make_graph(both)(x, y), x, y)
+
+
 def test_of_an_array_with_itself_and_of_parts_of_it():
     x = rng.standard_normal((4, 6, 400))
     for f in (
