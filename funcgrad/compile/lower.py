@@ -3,7 +3,7 @@
 The value of a variable is written at the outermost loop where all that it depends on is known:
 before all loops, once a row, or once an element. Inner reductions divide the work on a row into
 stages, each a loop over the row. Here the loops are opened; `reads.py`, `addresses.py`,
-`values.py`, `stages.py` and `totals.py` say what stands in them.
+`values.py`, `stages.py`, `totals.py` and `row_values.py` say what stands in them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from funcgrad.compile.code import Argument
 from funcgrad.compile.finish import finish
 from funcgrad.compile.layout import BLOCK, SHORT_STRIP, STRIP, Dim, Layout, arrange
 from funcgrad.compile.loops import Const, For, Kernel, Let, Term
+from funcgrad.compile.row_values import RowValues
 from funcgrad.compile.scalars import Scalar, cost
-from funcgrad.compile.totals import Totals
 from funcgrad.graph.ir import Var
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Region
@@ -51,7 +51,7 @@ def lower(plan: Plan, region: Region, functions: frozenset[str], name: str) -> L
     return _Lowering(plan, region, functions, name).run()
 
 
-class _Lowering(Totals):
+class _Lowering(RowValues):
     """The loops of a region around its values."""
 
     def run(self) -> Lowered:
@@ -64,6 +64,7 @@ class _Lowering(Totals):
             assert layout.lanes is not None
             self.rows_axes |= frozenset(layout.lanes.axes)
         self.totals = []
+        self.choose_early()
         if self.region.axes:
             self.loop_over_chunks()
         else:
@@ -109,6 +110,7 @@ class _Lowering(Totals):
             Let(count, "int64", "min", (left, grain)),  # type: ignore[arg-type]
         ]
         self.columns_start(chunk)
+        self.compute_early(chunk, start, count)
         row = For("row", count, "sequential")
         body: list[Any] = []
         here = code.fresh("s")

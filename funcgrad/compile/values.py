@@ -46,6 +46,7 @@ class Values(Addresses):
         self.memo: list[dict[Var, Scalar]] = [{}, {}, {}]
         self.packs: dict[Any, str] = {}
         self.cached: dict[Var, str | Var] = {}  # in scratch of this name, or in an output
+        self.early: dict[Var, str] = {}  # in scratch of this name, for each row of a chunk
 
     def value(self, v: Var) -> Scalar:
         """A value of this region, written where it belongs if it was not yet."""
@@ -60,7 +61,9 @@ class Values(Addresses):
 
     def _needs(self, v: Var) -> list[Var]:
         """The operands of a value that are of this region and not written yet."""
-        if v in self.reductions or v in self.cached or v in self.memo[self.level(v)]:
+        if v in self.reductions or v in self.cached or v in self.early:
+            return []
+        if v in self.memo[self.level(v)]:
             return []
         e = self.made[v]
         if e.prim.name in ("gather", "matmul") or self.number_of[id(e)] in self.pieces:
@@ -76,7 +79,9 @@ class Values(Addresses):
         known = self.memo[level].get(v)
         if known is not None:
             return known
-        if v in self.cached:
+        if v in self.early:
+            found = self.recall_early(v)
+        elif v in self.cached:
             found = self.reload(v)
         else:
             e = self.made[v]
@@ -263,6 +268,12 @@ class Values(Addresses):
         self.code.locals.append(Buffer(name, self.dtype(v), "local", extent))
         body.append(Store(self.scratch(name), self.memo[2][v].operand, self.dtype(v)))
         self.cached[v] = name
+
+    def recall_early(self, v: Var) -> Scalar:
+        """A value of the row at hand, computed before all rows."""
+        made, dtype = self.code.fresh(), self.dtype(v)
+        self.blocks[1].append(Load(made, dtype, Address(self.early[v], (("row", 1),))))
+        return Scalar(made, dtype)
 
     def reload(self, v: Var) -> Scalar:
         made = self.code.fresh()
