@@ -117,7 +117,10 @@ class Operations(Frame):
         if element in ("double", "float"):
             if source in ("double", "float"):
                 return e.convert("fpext" if element == "double" else "fptrunc", x, element)
-            return e.convert("uitofp" if source == "i1" else "sitofp", x, element)
+            if source == "i1":  # one instruction with a mask, where a conversion takes six
+                one, zero = (e.constant(k, element) for k in (1.0, 0.0))
+                return e.select(x, one, zero)
+            return e.convert("sitofp", x, element)
         if source == "i1":
             return e.convert("zext", x, element)
         return e.convert("sext" if element == "i64" else "trunc", x, element)
