@@ -15,7 +15,7 @@ from funcgrad.compile.loops import Accumulate, Address, For, Load, Store, statem
 
 __all__ = ["Access"]
 
-ROWS_AHEAD = 24  # a prefetch takes about as long as so many rows, if there are many
+ROWS_AHEAD = 16  # a prefetch takes about as long as so many rows, if there are many
 
 
 class Access(Operations):
