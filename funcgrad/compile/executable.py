@@ -7,6 +7,7 @@ threads may run an executable at once.
 from __future__ import annotations
 
 import gc
+import itertools
 import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -34,6 +35,8 @@ from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Region
 
 __all__ = ["Executable", "compile_graph"]
+
+_numbers = itertools.count(1)
 
 
 def compile_graph(graph: Graph, backend: Backend, donated: Collection[int] = ()) -> Executable:
@@ -93,7 +96,7 @@ class Executable:
         constants = {v: np.asarray(a, order="C") for v, a in plan.graph.constants}
         self.layout = Layout(self.places, constants)
         self.source, self.names, self.equations = write_program(self)
-        exec(compile(self.source, f"<program of graph {graph.digest()[:8]}>", "exec"), self.names)
+        exec(compile(self.source, f"<program of graph {next(_numbers)}>", "exec"), self.names)
         self.program: Callable[..., tuple[Any, ...]] = self.names["program"]
         self.workspaces = Workspaces(self.layout, self.code)
 
