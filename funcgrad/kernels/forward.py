@@ -1,7 +1,8 @@
 """Elementwise operations of NumPy on large arrays, into memory that has been used before.
 
 The values are NumPy's own, bit for bit: the same ufunc runs, and only where it puts its result is
-decided here. It imports NumPy and the pool of memory.
+decided here. What several ufuncs make up is done piece by piece, so that the intermediate values
+lie in memory that has been used before as well. It imports NumPy and the pool of memory.
 """
 
 from __future__ import annotations
@@ -32,10 +33,19 @@ UFUNCS = frozenset(
         *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
     ]
 )
+# Functions of ours that are made of ufuncs; their results are of the dtype of the operand. Threads
+# would spend the time that they save on handing each other the interpreter's lock.
+MADE = frozenset(
+    [
+        *("expit", "relu", "silu", "gelu", "error_function"),
+        *("erfc", "erfcx", "erfinv", "ndtri", "log_ndtr"),
+    ]
+)
+BLOCK = 1 << 14  # elements of which such a function is computed at a time
 
 
 def apply(prim: Any, xs: Sequence[Any]) -> Any:
-    """What the ufunc of `prim` gives for raw operands; None where this file does not do it."""
+    """What `prim` gives for raw operands; None where this file does not do it."""
     shape = dtype = None
     for x in xs:
         if type(x) is ndarray:
@@ -49,10 +59,22 @@ def apply(prim: Any, xs: Sequence[Any]) -> Any:
                 return None
         elif type(x) is not float and type(x) is not int:
             return None
-    if shape is None or dtype is None or prim.name not in UFUNCS:
+    if shape is None or dtype is None:
         return None
-    out = memory.empty(shape, dtype)
-    _fill(prim.ufunc, prim.name in CHEAP, xs, out)
+    if prim.name in UFUNCS:
+        out = memory.empty(shape, dtype)
+        _fill(prim.ufunc, prim.name in CHEAP, xs, out)
+        return out
+    if prim.name in MADE:
+        return _in_blocks(prim.ufunc, xs[0], memory.empty(shape, dtype))
+    return None
+
+
+def _in_blocks(function: Any, x: ndarray[Any, Any], out: ndarray[Any, Any]) -> ndarray[Any, Any]:
+    """The function of `x`, written to `out`."""
+    flat, whole = x.reshape(-1), out.reshape(-1)
+    for first in range(0, flat.size, BLOCK):
+        whole[first : first + BLOCK] = function(flat[first : first + BLOCK])
     return out
 
 

@@ -48,7 +48,8 @@ def _expit(x: Any) -> Any:
     if x.dtype.kind == "c":
         return (1 / (1 + np.exp(-x)))[()]
     small = np.exp(-np.abs(x))  # overflows nowhere
-    return (np.where(x < 0, small, 1) / (1 + small))[()]
+    # Above is it, or 1 where x is not negative; a choice by signs that vary would take much longer.
+    return (np.maximum(small, x >= 0) / (1 + small))[()]
 
 
 expit: Op = elementwise(

@@ -49,8 +49,19 @@ LARGE = (
 
 
 def _ratio(x: Any, coefficients: tuple[tuple[float, ...], tuple[float, ...]]) -> Any:
-    above, below = (np.polynomial.polynomial.polyval(x, c) for c in coefficients)
-    return above / below
+    """The quotient of two polynomials, constant terms first."""
+    above, below = (_polynomial(x, c) for c in coefficients)
+    above /= below
+    return above
+
+
+def _polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
+    value = x * coefficients[-1]
+    value += coefficients[-2]
+    for c in coefficients[-3::-1]:
+        value *= x
+        value += c
+    return value
 
 
 def double(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -119,7 +119,11 @@ def _matmul(x: Any, y: Any, out: Any = None) -> Any:
         and x.dtype is y.dtype
         and x.shape[0] * y.shape[1] >= LARGE
     ):
-        return np.matmul(x, y, out=algebra.empty((x.shape[0], y.shape[1]), x.dtype))
+        memory = algebra.empty((x.shape[0], y.shape[1]), x.dtype)
+        if x.shape[1] != 1 or x.dtype.kind != "f":
+            return np.matmul(x, y, out=memory)
+        # NumPy takes several times as long; it adds to 0, which makes +0 of -0
+        return np.add(np.multiply(x, y, out=memory), 0.0, out=memory)
     return np.matmul(x, y, out=out)
 
 

@@ -130,7 +130,7 @@ class Composite(Primitive):
                 filled[i] = x
             return self.impl(*filled, **node.params)
 
-        back = transpose_linear(moved, [node.fix[i] for i in wanted], cts)
+        back = transpose_linear(moved, [node.fix[i] for i in wanted], cts, known=True)
         return spread_over(wanted, back, len(held))
 
 
@@ -152,10 +152,14 @@ class Inside:
     them has the same `saved`, which is replaced when a copy, or something unpacked, is put there.
     """
 
-    __slots__ = ("inputs", "outputs", "saved", "tape")
+    __slots__ = ("inputs", "outputs", "saved")
 
     def __init__(self, tape: InnerTape, inputs: dict[int, Any], outputs: Sequence[Any]) -> None:
-        self.tape, self.inputs, self.outputs = tape, inputs, outputs
+        # nodes, not tracers: the values of these would live as long as the node around them
+        self.inputs = {i: x.node for i, x in inputs.items()}
+        self.outputs = [
+            o.node if isinstance(o, Tracer) and o.owner is tape else None for o in outputs
+        ]
         self.saved: Any = None
 
     def pull(
@@ -163,11 +167,11 @@ class Inside:
     ) -> list[Array | None]:
         """The cotangents of the operands `wanted` among `count`, given those of the outputs."""
         roots = [
-            (o.node, c)
-            for o, c in zip(self.outputs, cts, strict=True)
-            if c is not None and isinstance(o, Tracer) and o.owner is self.tape
+            (node, c)
+            for node, c in zip(self.outputs, cts, strict=True)
+            if c is not None and node is not None
         ]
-        found = backward(roots, [self.inputs[i].node for i in wanted], quick=quick)
+        found = backward(roots, [self.inputs[i] for i in wanted], quick=quick)
         return spread_over(wanted, found, count)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.kernels import forward, threads
 from funcgrad.ops import arithmetic, transcendental
 
@@ -48,6 +49,19 @@ def test_values_are_those_of_numpy(name, dtype, two):
     with np.errstate(all="ignore"):
         expected = op.primitive.ufunc(*xs)
         found = forward.apply(op.primitive, xs)
+    assert found.dtype == expected.dtype
+    assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("name", sorted(forward.MADE))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_values_in_blocks_are_those_of_the_whole(name, dtype):
+    prim = PRIMITIVES[name]
+    x = np.random.default_rng(0).normal(size=3 * forward.BLOCK + 5).astype(dtype)
+    x[::1000], x[1::1000], x[2::1000], x[3::1000] = np.nan, np.inf, -np.inf, -0.0
+    with np.errstate(all="ignore"):
+        expected = prim.impl(x)
+        found = forward.apply(prim, (x,))
     assert found.dtype == expected.dtype
     assert found.tobytes() == expected.tobytes()
 

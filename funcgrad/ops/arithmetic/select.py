@@ -30,9 +30,50 @@ __all__ = [
 ]
 
 
+BLOCK = 1 << 15  # elements: so many stay in the cache; with fewer, `np.where` learns the pattern
+BITS = {np.dtype(np.float64).num: np.dtype(np.int64), np.dtype(np.float32).num: np.dtype(np.int32)}
+
+
 def _where(c: Any, x: Any, y: Any) -> Any:
+    dtype = _dtype_of_bits(c, x, y)
+    if dtype is not None:
+        return _where_by_bits(c, x, y, dtype)
     found: Any = np.where(c, x, y)
     return found[()]  # a NumPy scalar instead of an array without axes, as ufuncs give
+
+
+def _dtype_of_bits(c: Any, x: Any, y: Any) -> Any:
+    """The dtype of a choice between large arrays of one shape, or one and a Python float."""
+    if type(c) is not np.ndarray or c.size < BLOCK or c.dtype.char != "?":
+        return None
+    dtype = None
+    for v in (x, y):
+        if type(v) is np.ndarray:
+            if v.shape != c.shape or v.dtype is not (dtype or v.dtype) or not v.flags.c_contiguous:
+                return None
+            dtype = v.dtype
+        elif type(v) is not float:
+            return None
+    usable = dtype is not None and dtype.num in BITS and dtype.isnative and c.flags.c_contiguous
+    return dtype if usable else None
+
+
+def _where_by_bits(c: Any, x: Any, y: Any, dtype: Any) -> Any:
+    """The same bits without a branch: `np.where` takes five times as long where `c` varies."""
+    bits = BITS[dtype.num]
+    whole = algebra.empty(c.shape, dtype)
+    out, c = whole.reshape(-1).view(bits), c.reshape(-1).view(np.int8)
+    x, y = (np.asarray(v, dtype).reshape(-1).view(bits) for v in (x, y))
+    buffer = np.empty(BLOCK, bits)
+    for first in range(0, out.size, BLOCK):
+        part = slice(first, first + BLOCK)
+        a, b = (v if v.size == 1 else v[part] for v in (x, y))
+        found = out[part]
+        mask = np.negative(c[part], out=buffer[: found.size])  # all bits, or none
+        np.bitwise_xor(a, b, out=found)
+        np.bitwise_and(found, mask, out=found)
+        np.bitwise_xor(found, b, out=found)
+    return whole
 
 
 def _where_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
