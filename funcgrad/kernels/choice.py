@@ -2,9 +2,10 @@
 
 Starting Numba takes three quarters of a second, compiling a kernel for new types a quarter, reading
 one from disk some milliseconds. So small arrays stay with NumPy for good, and for large ones a
-kernel is taken once it is loaded; when it lies on disk and the array is very large; or when NumPy
-has spent on the operation what the kernel costs. A program is so never twice as slow as with the
-better choice. The figures come from ``benchmarks/kernels.py``. It imports config and `load`.
+kernel is taken once it is loaded; when it lies on disk, the array is very large and Numba is there;
+or when NumPy has spent on the operation what the kernel costs. A program is so never twice as slow
+as with the better choice. The figures come from ``benchmarks/kernels.py``. It imports config and
+`load`.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from typing import Any
 from funcgrad.compile.llvm.target import lock
 from funcgrad.config import config
 from funcgrad.kernels import load
+from funcgrad.kernels.interrupts import later
 
 __all__ = ["FEWEST", "Entry", "entries", "entry_of", "explain"]
 
 FEWEST = 1 << 15  # elements: below, NumPy is as fast
-LARGE = 1 << 19  # elements from which on a kernel on disk is read at once
+LARGE = 1 << 19  # elements from which on a kernel on disk is read at once, where Numba is there
 IMPORT = 0.75  # seconds for Numba
 COMPILE = 0.25  # seconds for a kernel
 READ = 0.01  # seconds for one that lies on disk
@@ -53,7 +55,8 @@ class Entry:
         return (config.kernels == "always" or self._due(size)) and self._load()
 
     def _due(self, size: int) -> bool:
-        return bool(self.on_disk and size >= LARGE) or self._paid()
+        at_once = bool(self.on_disk) and size >= LARGE and "numba" in sys.modules
+        return at_once or self._paid()
 
     def _paid(self) -> bool:
         price = READ if self.on_disk else COMPILE
@@ -64,7 +67,8 @@ class Entry:
 
     def _load(self) -> bool:
         try:
-            self.function = load.dispatcher(self.name)
+            with later():
+                self.function = load.dispatcher(self.name)
         except Exception as error:
             self._fail(error)
         return not self.failed
@@ -77,7 +81,7 @@ class Entry:
             self.function(*arguments)
             return True
         try:
-            with lock:  # it is compiled now, or read: no fork meanwhile
+            with later(), lock:  # it is compiled now, or read: no fork meanwhile
                 self.function(*arguments)
         except Exception as error:
             self._fail(error)

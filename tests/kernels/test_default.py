@@ -145,8 +145,37 @@ def test_the_next_process_finds_them_on_disk(tmp_path):
     (folder,) = (tmp_path / "kernels-1").iterdir()
     assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
     assert list(folder.rglob("*.nbc"))
-    assert run(grad.format(10**6), **place) == "True"
-    assert run(grad.format(10**5), **place) == "False"
+    assert run(grad.format(10**6), **place) == "False"  # one gradient does not wait for Numba
+    calls = "from funcgrad.kernels.choice import entries; n = [e.calls for e in entries.values()]"
+    for size, count in ((10**6, 1), (10**5, 0)):
+        run(f"import numba; {grad.format(size)}; {calls}; assert sum(n) == {count}, n", **place)
+
+
+INTERRUPTED = """
+import os, signal, threading
+from funcgrad.kernels import choice, load
+choice.IMPORT = choice.COMPILE = choice.READ = 0
+fg.config.cache_directory = {folder!r}
+dispatcher, interrupts = load.dispatcher, 0
+def interrupted(name):
+    os.kill(os.getpid(), signal.SIGINT)
+    found = dispatcher(name)
+    os.kill(os.getpid(), signal.SIGINT)
+    return found
+load.dispatcher = interrupted
+for _ in range(4):
+    try:
+        fg.grad(lambda x: np.sum(np.tanh(x)))(np.ones(10**5))
+    except KeyboardInterrupt:
+        interrupts += 1
+assert interrupts == 1, interrupts
+assert [e.calls for e in choice.entries.values()] == [4 - interrupts]
+"""
+
+
+def test_an_interrupt_waits_until_numba_is_imported(tmp_path):
+    assert run("import warnings; warnings.simplefilter('error')" +
+               INTERRUPTED.format(folder=str(tmp_path))) == "True"  # fmt: skip
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs owners")
