@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad.kernels import convolution, elementwise, irregular, losses, normalization, rows
+from funcgrad.kernels import (
+    convolution,
+    elementwise,
+    irregular,
+    losses,
+    normalization,
+    rows,
+    segments,
+)
 from funcgrad.kernels.choice import FEWEST, explain
 from funcgrad.ops.losses import SQUARED_ERROR
 
@@ -24,8 +32,10 @@ PULLS |= irregular.PULLS
 ROWS: dict[str, Pull] = dict.fromkeys(rows.NAMES, rows.pull)
 ROWS |= dict.fromkeys(losses.FORMS, losses.pull)
 ROWS |= normalization.PULLS
+ROWS |= segments.PULLS
 
 convolution.install()
 irregular.install()
 losses.install(SQUARED_ERROR)
 normalization.install()
+segments.install()

@@ -23,7 +23,7 @@ from funcgrad.ops.index import ADD_AT, GATHER, SCATTER_ADD
 from funcgrad.ops.order import RUNNING_EXTREMUM
 from funcgrad.ops.sort import ARGSORT, PERMUTE
 
-__all__ = ["PULLS", "install", "sorted_by_place"]
+__all__ = ["PULLS", "install"]
 
 ndarray = np.ndarray[Any, Any]
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -287,19 +287,6 @@ def _argsort(entry: Entry, x: Any, axis: int, kind: Any) -> Any:
         return None
     moved = order.reshape(*x.shape[:axis], *x.shape[axis + 1 :], x.shape[axis])
     return np.ascontiguousarray(np.moveaxis(moved, last, axis))
-
-
-def sorted_by_place(at: ndarray, counts: ndarray) -> ndarray:
-    """The stable permutation that sorts the places `at`, of which there are `counts` of each."""
-    entry = entry_of("sort_by_place", at.dtype.char)
-    if at.size >= FEWEST and at.dtype == np.intp and entry.taken(at.size):
-        order = np.empty(at.size, np.intp)
-        if entry.run(np.ascontiguousarray(at), np.cumsum(counts) - counts, order):
-            return order
-    start = perf_counter()
-    order = np.argsort(at, kind="stable")
-    entry.spent(start)
-    return order
 
 
 def install() -> None:

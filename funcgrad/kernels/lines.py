@@ -241,11 +241,3 @@ def stable_argsort(x: Any, order: Any) -> None:
             if end - start > 1:
                 order[a, start:end].sort()
             start = end
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def sort_by_place(at: Any, starts: Any, order: Any) -> None:
-    """The stable permutation that sorts places, of which each begins at `starts`, moved on here."""
-    for m in range(at.size):
-        order[starts[at[m]]] = m
-        starts[at[m]] += 1

@@ -34,6 +34,7 @@ MODULES = (
     "normalization_loops",
     "reductions",
     "reductions_generated",
+    "segment_loops",
     "updates_generated",
 )
 MONTH = 30 * 24 * 3600.0

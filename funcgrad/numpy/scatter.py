@@ -12,9 +12,10 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.numpy.calls import known
 from funcgrad.ops import index as indices
 from funcgrad.ops.arithmetic import cast
+from funcgrad.ops.segment import segment_reduce
 from funcgrad.ops.shape import broadcast_to, reshape
 
-__all__ = ["add_at", "positions_of", "update_at"]
+__all__ = ["REDUCTIONS", "add_at", "positions_of", "reduce_at", "update_at"]
 
 
 def positions_of(kind: ArrayType, index: Any) -> Array:
@@ -40,6 +41,20 @@ def add_at(x: Array, index: Any, v: Array) -> Array:
     """A copy of `x` to which `v` is added at `index`, repeated positions repeatedly."""
     positions, values = _flat(x, index, v)
     return indices.add_at(x, positions, values)
+
+
+# What a ufunc does at repeated positions, where that is a reduction of segments.
+REDUCTIONS = {np.maximum: "max", np.minimum: "min", np.multiply: "prod"}
+
+
+def reduce_at(x: Array, index: Any, v: Array, reduce: str) -> Array | None:
+    """A copy of `x` into which `v` is reduced at `index`; None if their dtypes differ."""
+    kind = type_of(x)
+    if kind.dtype.kind != "f" or type_of(v).dtype != kind.dtype:
+        return None
+    positions, values = _flat(x, index, v)
+    found = segment_reduce(reshape(x, (kind.size,)), positions, values, reduce)
+    return reshape(found, kind.shape)
 
 
 def update_at(rule: Callable[..., Any], x: Array, index: Any, *values: Array) -> Array:

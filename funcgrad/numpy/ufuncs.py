@@ -28,7 +28,7 @@ from funcgrad.numpy.calls import (
     state,
     unbox,
 )
-from funcgrad.numpy.scatter import add_at, update_at
+from funcgrad.numpy.scatter import REDUCTIONS, add_at, reduce_at, update_at
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import (
     product,
@@ -227,7 +227,11 @@ def _at(ufunc: np.ufunc, target: Any, index: Any, *values: Any) -> None:
             raise UnsupportedCallError(
                 located(f"np.{ufunc.__name__}.at is not supported on traced values")
             )
-        new = update_at(rule, target.content(), index, *map(operand, values))
+        x, new = target.content(), None
+        if ufunc in REDUCTIONS:
+            new = reduce_at(x, index, operand(values[0]), REDUCTIONS[ufunc])
+        if new is None:
+            new = update_at(rule, x, index, *map(operand, values))
     replace(target, new)
 
 

@@ -246,14 +246,6 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch):
     np.testing.assert_array_equal(found[0], found[2])
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.integers(0, 7), max_size=40))
-def test_places_are_sorted_as_numpy_does(places):
-    at = np.array(places, np.intp)
-    order = irregular.sorted_by_place(at, np.bincount(at, minlength=9))
-    np.testing.assert_array_equal(order, np.argsort(at, kind="stable"))
-
-
 @pytest.mark.parametrize("reduce", ["amax", "amin", "prod"])
 def test_a_crowded_place_among_many_needs_little_memory(reduce):
     """Rows of one length would hold 4·10^10 numbers."""

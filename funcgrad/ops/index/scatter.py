@@ -16,7 +16,7 @@ from funcgrad.ops.index.gather import gather
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import broadcast_to, every_lane, reshape
 
-__all__ = ["ADD_AT", "PUT", "WINNERS", "add_at", "set_positions", "winners"]
+__all__ = ["ADD_AT", "PUT", "WINNERS", "add_at", "flat_lanes", "set_positions", "winners"]
 
 
 def set_positions(x: Array, positions: Array, v: Array) -> Array:
@@ -75,7 +75,7 @@ def _put_v(g: Any, x: Any, positions: Any, v: Any) -> Any:
     return where(winners(positions, type_of(g).size), gather(flat, positions), 0.0)
 
 
-def _flat_lanes(size: int, xs: Sequence[Array], batched: Sequence[bool]) -> list[Array]:
+def flat_lanes(size: int, xs: Sequence[Array], batched: Sequence[bool]) -> list[Array]:
     """(array, positions, values) of all examples as one: each has its own range of positions."""
     x, positions, v = every_lane(size, xs, batched)
     extent = ArrayType(type_of(x).shape[1:], type_of(x).dtype).size
@@ -90,7 +90,7 @@ PUT: Linear = linear(
     _put,
     (_put_x, None, _put_v),
     lambda x, positions, v: ArrayType(x.shape, x.dtype),
-    lambda size, xs, batched, params: bind(PUT, _flat_lanes(size, xs, batched)),
+    lambda size, xs, batched, params: bind(PUT, flat_lanes(size, xs, batched)),
     sample=lambda: [
         Sample((draw((2, 3)), np.array([0, 5]), draw((2,)))),
         Sample((draw((4,)), np.array([1, 3, 1]), draw((3,)))),
@@ -116,7 +116,7 @@ ADD_AT: Linear = linear(
         lambda g, x, positions, v: cast(gather(reshape(g, (type_of(g).size,)), positions), v.dtype),
     ),
     lambda x, positions, v: ArrayType(x.shape, x.dtype),
-    lambda size, xs, batched, params: bind(ADD_AT, _flat_lanes(size, xs, batched)),
+    lambda size, xs, batched, params: bind(ADD_AT, flat_lanes(size, xs, batched)),
     sample=lambda: [
         Sample((draw((2, 3)), np.array([0, 5, 0]), draw((3,)))),
         Sample((draw((4,)), np.array([1, 3, 1]), draw((3,)))),

@@ -1,8 +1,7 @@
 """Reductions of groups: the elements that are sent to one place are reduced together.
 
-The elements of each place are gathered into a row, so that the reductions of the core, and their
-kernels, apply: ties
-of `amax` and `amin` share the cotangent, the derivatives of `prod` are exact where factors are 0.
+They are sums at places and the reductions of segments of the core: ties of `amax` and `amin` share
+the cotangent, the derivatives of `prod` are exact where factors are 0.
 """
 
 from __future__ import annotations
@@ -13,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.types import Array
-from funcgrad.kernels.irregular import sorted_by_place
 from funcgrad.ops import arithmetic as a
-from funcgrad.ops import graded
 from funcgrad.ops import index as core
-from funcgrad.ops.shape import concatenate, reshape
+from funcgrad.ops.segment import segment_reduce
+from funcgrad.ops.shape import reshape
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import (
@@ -38,7 +36,7 @@ from funcgrad.torch.operations.slices import flat_positions, index_along
 
 __all__ = ["index_reduce", "scatter_reduce"]
 
-REDUCTIONS: dict[str, Any] = {"prod": graded.prod, "amax": graded.max, "amin": graded.min}
+REDUCTIONS = {"prod": "prod", "amax": "max", "amin": "min"}
 
 
 def _neutral(reduce: str, dtype: np.dtype[Any]) -> Any:
@@ -53,65 +51,35 @@ def _neutral(reduce: str, dtype: np.dtype[Any]) -> Any:
     return dtype.type(limits.min if low else limits.max)
 
 
-def _tables(positions: Any, size: int) -> list[tuple[Any, Any]]:
-    """Places of similar counts, and for each the elements sent to it, filled up with one past all.
-
-    Counts within a table differ by less than a factor of two: as many places as there may be, and
-    a single large one among them, need no more than twice the memory of the elements.
-    """
-    counts = np.bincount(positions, minlength=size)
-    order = sorted_by_place(positions, counts)
-    starts = np.cumsum(counts) - counts
-    classes = np.frexp(counts)[1]
-    found = []
-    for k in np.unique(classes):
-        places = np.flatnonzero(classes == k)
-        many = counts[places, None]
-        column = np.arange(int(many.max()))
-        inside = column < many
-        at = np.where(inside, starts[places, None] + column, 0)
-        table = np.where(inside, order[at], len(positions)) if len(column) else at
-        found.append((places, table))
-    return found
-
-
 def _grouped(x: Array, v: Array, positions: Array, reduce: str, include_self: bool) -> Array:
     """`x` with the elements of the flat `v` reduced into the places at flat `positions`."""
     shape, dtype = shape_of(x), dtype_of(x)
     size = math.prod(shape)
-    at = known(positions, "scatter_reduce()").reshape(-1)
-    touched = np.zeros(size, bool)
-    touched[at] = True
+    at = reshape(positions, (math.prod(shape_of(positions)),))
     own = reshape(x, (size,))
     flat = reshape(v, (math.prod(shape_of(v)),))
     if reduce in ("sum", "mean"):
-        return reshape(_added(own, flat, at, touched, reduce, include_self), shape)
-    empty = np.asarray(_neutral(reduce, dtype))
+        return reshape(_added(own, flat, at, reduce, include_self), shape)
     if not include_self:
-        own = a.where(touched, empty[()], own)
-    padded = concatenate([flat, empty.reshape(1).astype(dtype)], 0)
-    parts, places = [], []
-    for some, table in _tables(at, size):
-        first = reshape(core.gather(own, some), (len(some), 1))
-        whole = concatenate([first, core.gather(padded, table)], 1)
-        parts.append(a.cast(REDUCTIONS[reduce](whole, 1), dtype))
-        places.append(some)
-    if not parts:
-        return x
-    back = np.argsort(np.concatenate(places))
-    return reshape(core.gather(concatenate(parts, 0), back), shape)
+        own = a.where(_touched(at, size), _neutral(reduce, dtype), own)
+    return reshape(segment_reduce(own, at, flat, REDUCTIONS[reduce]), shape)
 
 
-def _added(
-    own: Array, flat: Array, at: Any, touched: Any, reduce: str, include_self: bool
-) -> Array:
-    dtype = dtype_of(own)
+def _touched(at: Array, size: int) -> Any:
+    """The places to which something is sent."""
+    found = np.zeros(size, bool)
+    found[known(at, "scatter_reduce()")] = True
+    return found
+
+
+def _added(own: Array, flat: Array, at: Array, reduce: str, include_self: bool) -> Array:
+    dtype, size = dtype_of(own), math.prod(shape_of(own))
     if not include_self:
-        own = a.where(touched, np.zeros((), dtype)[()], own)
+        own = a.where(_touched(at, size), np.zeros((), dtype)[()], own)
     total = core.add_at(own, at, flat)
     if reduce == "sum":
         return total
-    counts = np.bincount(at, minlength=len(touched)) + (1 if include_self else 0)
+    counts = np.bincount(known(at, "scatter_reduce()"), minlength=size) + (1 if include_self else 0)
     counts = np.maximum(counts, 1).astype(dtype)
     return a.divide(total, counts) if dtype.kind in "fc" else a.floor_divide(total, counts)
 

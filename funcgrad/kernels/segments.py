@@ -1,0 +1,84 @@
+"""Reductions of segments on large arrays, forward and backward: by kernels, or by the rule.
+
+They need memory for the elements and places only. Threads take no part: each place is reduced in
+the order of its elements. It imports NumPy, not Numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.types import Array
+from funcgrad.kernels import memory
+from funcgrad.kernels.choice import FEWEST, entry_of
+from funcgrad.kernels.layout import dense
+from funcgrad.ops.segment import SEGMENT
+
+__all__ = ["PULLS", "install"]
+
+ndarray = np.ndarray
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+def _suit(at: Any, *floats: Any) -> bool:
+    """Whether all are raw vectors, of one dtype that kernels have."""
+    dtype = getattr(floats[0], "dtype", None)
+    return (
+        dtype in FLOATS
+        and type(at) is ndarray
+        and at.dtype == np.intp
+        and all(type(x) is ndarray and x.dtype == dtype for x in floats)
+    )
+
+
+def _taken(impl: Callable[..., Any], v: Any, at: Any, x: Any, reduce: str) -> Any:
+    """The values, in front of NumPy's."""
+    if np.size(v) < FEWEST or not _suit(at, v, x) or not x.size:
+        return impl(v, at, x, reduce=reduce)
+    entry = entry_of("segment_product" if reduce == "prod" else "segment_extremum", v.dtype.char)
+    if entry.taken(v.size):
+        out, outside = memory.empty(x.shape, x.dtype), np.zeros(1, np.int64)
+        np.copyto(out, x)
+        sign = () if reduce == "prod" else (v.dtype.type(1 if reduce == "max" else -1),)
+        if entry.run(out, *_own(at, v), *sign, outside) and not outside[0]:
+            return out
+    start = perf_counter()
+    found = impl(v, at, x, reduce=reduce)
+    entry.spent(start)
+    return found
+
+
+def _own(*xs: Any) -> list[ndarray[Any, Any]]:
+    """Arrays of one kind for kernels: without gaps, and writeable ones."""
+    return [dense(x) if x.flags.writeable else np.array(x) for x in xs]
+
+
+def pull(node: Any, g: Any) -> tuple[Sequence[Array | None], bool]:
+    """The cotangents of the operands of `node`, and whether they are arrays of nobody else."""
+    entry, start = None, perf_counter()
+    y, v, at, x = node.saved
+    if _suit(at, g, y, v, x) and g.shape == x.shape and x.size:
+        name = "product" if node.params["reduce"] == "prod" else "extremum"
+        entry = entry_of(f"segment_{name}_backward", g.dtype.char)
+        if entry.taken(v.size):
+            each, cx = np.empty(x.shape, x.dtype), memory.empty(x.shape, x.dtype)
+            cv, outside = memory.empty(v.shape, v.dtype), np.zeros(1, np.int64)
+            if entry.run(*_own(g, y, v, at, x), each, cv, cx, outside) and not outside[0]:
+                found = (cv, None, cx)
+                return [c if p is not None else None for c, p in zip(found, node.parents)], True
+    cotangents = node.prim.vjp(node, g)
+    if entry is not None:
+        entry.spent(start)
+    return cotangents, False
+
+
+PULLS = {"segment_reduce": pull}
+
+
+def install() -> None:
+    """Put the kernels in front of the values."""
+    SEGMENT.take_kernel(_taken)
