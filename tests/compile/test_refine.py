@@ -185,3 +185,13 @@ def test_a_fork_meanwhile(tmp_path):
     for _ in range(3):
         command = [sys.executable, "-W", "ignore", "-c", SCRIPT]
         subprocess.run(command, env=settings, check=True, timeout=300)
+
+
+def test_a_job_waits_for_its_call_to_return_but_not_when_it_is_waited_for(monkeypatch):
+    monkeypatch.setattr(refine, "PAUSE", 1e6)
+    done = []
+    refine.later(lambda: done.append(1))
+    refine.later(lambda: done.append(2))
+    assert not done and len(refine._work.waiting) == 2
+    refine.settle()
+    assert done == [1, 2]

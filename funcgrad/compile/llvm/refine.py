@@ -23,6 +23,7 @@ __all__ = ["Hasty", "hurried", "later", "settle", "with_slots"]
 
 WORK = 1 << 23  # additions, which take some milliseconds, and of code made in haste up to ten times
 MOST = 8  # jobs that wait; with more, code is made well at once
+PAUSE = 0.02  # seconds until a job begins: the call that asked for it is to have its result first
 LAST = 1.0  # seconds that the end of the process waits for those that are not begun
 
 
@@ -33,8 +34,9 @@ class _Work:
         self.begin()
 
     def begin(self) -> None:
-        self.waiting: deque[Callable[[], None]] = deque()
+        self.waiting: deque[tuple[float, Callable[[], None]]] = deque()  # when due, and what
         self.thread: threading.Thread | None = None
+        self.settling = 0  # threads that wait until nothing is left
         self.changed = threading.Condition(threading.Lock())
 
     def leave(self) -> None:
@@ -74,7 +76,7 @@ def hurried(work: float) -> bool:
 def later(job: Callable[[], None]) -> None:
     """Have a job done in another thread, if there can be one."""
     with _work.changed:
-        _work.waiting.append(job)
+        _work.waiting.append((time.monotonic() + PAUSE, job))
         if _work.thread is not None:
             return
         # No daemon: LLVM must not be at work when the process takes its memory apart.
@@ -89,7 +91,10 @@ def later(job: Callable[[], None]) -> None:
 def settle() -> None:
     """Wait until no job is left."""
     with _work.changed:
+        _work.settling += 1
+        _work.changed.notify_all()
         _work.changed.wait_for(lambda: _work.thread is None)
+        _work.settling -= 1
 
 
 def _run() -> None:
@@ -100,7 +105,11 @@ def _run() -> None:
         with _work.changed:
             if not _work.waiting or (end and time.monotonic() > end):
                 return _work.leave()
-            job = _work.waiting.popleft()
+            due, job = _work.waiting[0]
+            if (pause := due - time.monotonic()) > 0 and main.is_alive() and not _work.settling:
+                _work.changed.wait(pause)
+                continue
+            _work.waiting.popleft()
         try:
             with _busy:
                 job()
