@@ -61,7 +61,7 @@ def _batch_norm(x: Any, w: Any, b: Any, eps: float, scaled: bool, moved: bool) -
     if length == 1:
         v = np.ascontiguousarray(x.reshape(samples, channels).T)[:, None]
     else:
-        v = x.reshape(samples, channels, length).transpose(1, 0, 2)
+        v = np.ascontiguousarray(x).reshape(samples, channels, length).transpose(1, 0, 2)
     y, middle, variance = _normalised(v, eps)
     if scaled:
         y *= w[:, None, None]
@@ -222,7 +222,7 @@ def batch_norm(
 def _group_norm(x: Any, w: Any, b: Any, groups: int, eps: float, scaled: bool, moved: bool) -> Any:
     samples, channels = x.shape[:2]
     length, members = math.prod(x.shape[2:]), channels // groups
-    y, _, _ = _normalised(x.reshape(samples * groups, members, length), eps)
+    y, _, _ = _normalised(np.ascontiguousarray(x).reshape(samples * groups, members, length), eps)
     y = y.reshape(samples, channels, length)
     if scaled:
         y *= w[:, None]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["READ_INDICES", "read_parameter", "shown_parameters"]
+__all__ = ["READ_INDICES", "READ_MOMENTS", "read_parameter", "shown_parameters"]
 
 # operations, as their nodes are called without ``Backward0``, and PyTorch's names of what they show
 TABLE = """
@@ -53,6 +53,9 @@ Mean: self_sym_sizes self_sym_numel
 Mean1: dim keepdim self_sym_sizes self_sym_numel
 Mm: self_sym_sizes mat2_sym_sizes
 NarrowCopy: dim start length self_sym_sizes
+NativeBatchNorm: training eps running_mean running_var result1 result2
+NativeGroupNorm: N C HxW group eps result1 result2
+NativeLayerNorm: normalized_shape result1 result2
 Repeat: repeats self_sym_sizes
 Roll: shifts dims
 Rot90: k dims
@@ -184,6 +187,7 @@ def _dimension(node: Any) -> Any:
 
 
 READ_INDICES: list[Callable[[Any], Any]] = []  # put in by `saved`
+READ_MOMENTS: list[Callable[[Any, int], Any]] = []  # put in by `nn.functional`
 
 FROM_NODE: dict[str, Any] = {
     "dim": _dimension,
@@ -209,5 +213,8 @@ FROM_NODE: dict[str, Any] = {
     "rounding_mode": lambda node: node.prim.name.removeprefix("torch.div_"),
     "dims": lambda node: node.params.get("dims", node.params.get("axes", tuple(
         range(len(_shape(node, 0)))))),
+    "result1": lambda node: READ_MOMENTS[0](node, 0),
+    "result2": lambda node: READ_MOMENTS[0](node, 1),
+    "normalized_shape": lambda node: tuple(_shape(node, 0)[k] for k in node.params["axes"]),
     "accumulate": lambda node: node.params.get("adding", "put_add" in node.prim.name),
 }  # fmt: skip

@@ -92,6 +92,39 @@ case("layer_norm-2", lambda torch, F, x, w: F.layer_norm(x, (3, 4), w, None, 1e-
      normal(2, 3, 4), normal(3, 4))  # fmt: skip
 case("layer_norm-plain", lambda torch, F, x: F.layer_norm(x, (4,)), normal(3, 4))
 case("rms_norm", lambda torch, F, x, w: F.rms_norm(x, (4,), w), normal(2, 4), normal(4))
+case("rms_norm-2", lambda torch, F, x: F.rms_norm(x, (3, 4), eps=1e-3), normal(2, 3, 4))
+CHANNELS = [normal(3), positive(3), normal(3), positive(3)]  # weight, bias, running statistics
+for _shape in ((5, 3), (2, 3, 4), (2, 3, 2, 3), (2, 3, 2, 1, 2)):
+    _name = f"{len(_shape)}d"
+    case(f"batch_norm-{_name}", lambda torch, F, x, w, b: F.batch_norm(
+        x, None, None, w, b, True), normal(*_shape), *CHANNELS[:2])  # fmt: skip
+    case(f"batch_norm-evaluation-{_name}", lambda torch, F, x, w, b, m, v: F.batch_norm(
+        x, m, v, w, b), normal(*_shape), *CHANNELS, constants=(3, 4))  # fmt: skip
+    case(f"group_norm-{_name}", lambda torch, F, x, w, b: F.group_norm(
+        x.repeat(1, 2, *[1] * (x.dim() - 2)) + torch.arange(6, dtype=x.dtype).reshape(
+            6, *[1] * (x.dim() - 2)), 2, w.repeat(2), b.repeat(2)),
+        normal(*_shape), *CHANNELS[:2])  # fmt: skip
+    if len(_shape) > 2:
+        case(f"instance_norm-{_name}", lambda torch, F, x, w, b: F.instance_norm(
+            x, None, None, w, b), normal(*_shape), *CHANNELS[:2])  # fmt: skip
+        case(f"local_response_norm-{_name}", lambda torch, F, x: F.local_response_norm(
+            x, 2, 0.5), normal(*_shape))  # fmt: skip
+case("batch_norm-plain", lambda torch, F, x: F.batch_norm(x, None, None, training=True),
+     normal(5, 3))  # fmt: skip
+case("batch_norm-weight", lambda torch, F, x, w: F.batch_norm(x, None, None, w, training=True),
+     normal(2, 3, 4), normal(3))  # fmt: skip
+case("batch_norm-known-plain", lambda torch, F, x, m, v: F.batch_norm(x, m, v, eps=0.0),
+     normal(5, 3), *CHANNELS[2:], constants=(1, 2))  # fmt: skip
+case("batch_norm-strided", lambda torch, F, x: F.batch_norm(
+    x.transpose(0, 1), None, None, training=True), normal(3, 2, 4))  # fmt: skip
+case("group_norm-plain", lambda torch, F, x: F.group_norm(x, 3), normal(2, 6, 4))
+case("group_norm-strided", lambda torch, F, x: F.group_norm(x.transpose(0, 2), 3), normal(4, 6, 2))
+case("group_norm-one", lambda torch, F, x, w: F.group_norm(x, 1, w, None, 1e-3),
+     normal(2, 3, 4), normal(3))  # fmt: skip
+case("instance_norm-known", lambda torch, F, x, m, v: F.instance_norm(
+    x, m, v, use_input_stats=False), normal(2, 3, 4), *CHANNELS[2:], constants=(1, 2))  # fmt: skip
+case("local_response_norm-odd", lambda torch, F, x: F.local_response_norm(x, 3, 0.3, 0.5, 2.0),
+     normal(2, 5, 3))  # fmt: skip
 case("normalize", lambda torch, F, x: F.normalize(x), normal(3, 4))
 case("normalize-1", lambda torch, F, x: F.normalize(x, 1.0, 0), positive(3, 4))
 case("cosine_similarity", lambda torch, F, x, y: F.cosine_similarity(x, y),

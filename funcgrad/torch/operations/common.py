@@ -36,6 +36,7 @@ __all__ = [
     "inplace",
     "install",
     "into",
+    "lacking",
     "method",
     "named",
     "shape_of",
@@ -52,6 +53,13 @@ def named(name: str, *saved: str, shown: tuple[int, ...] | None = None) -> NodeC
     save. `shown` are the operands that count as inputs, by default all.
     """
     return node_class(name, saved or ("",), shown)
+
+
+@functools.cache
+def lacking(node: Any, *operands: str) -> Any:
+    """`node` where optional operands are absent: what it would show of them is None."""
+    members: dict[str, Any] = {f"_saved_{name}": None for name in operands}
+    return type(node.__name__, (node,), {"__slots__": (), **members}) if operands else node
 
 
 def boxed(x: Array, node: NodeClass | None = None) -> Tensor:

@@ -21,6 +21,12 @@ from funcgrad.torch.nn.functional.binary import (
     binary_cross_entropy_with_logits,
     soft_margin_loss,
 )
+from funcgrad.torch.nn.functional.channels import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    local_response_norm,
+)
 from funcgrad.torch.nn.functional.classification import (
     cross_entropy,
     nll_loss,
@@ -91,6 +97,7 @@ from funcgrad.torch.nn.functional.softmax import (
 )
 
 __all__ = [
+    "batch_norm",
     "bilinear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
@@ -112,6 +119,7 @@ __all__ = [
     "gaussian_nll_loss",
     "gelu",
     "glu",
+    "group_norm",
     "gumbel_softmax",
     "hardshrink",
     "hardsigmoid",
@@ -120,12 +128,14 @@ __all__ = [
     "hardtanh_",
     "hinge_embedding_loss",
     "huber_loss",
+    "instance_norm",
     "kl_div",
     "l1_loss",
     "layer_norm",
     "leaky_relu",
     "leaky_relu_",
     "linear",
+    "local_response_norm",
     "log_softmax",
     "logsigmoid",
     "margin_ranking_loss",

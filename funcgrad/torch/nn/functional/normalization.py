@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from funcgrad.ops import normalization
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.nn.functional.common import by_number, narrow_or
-from funcgrad.torch.operations.common import boxed, computed, named, shape_of
+from funcgrad.torch.operations.common import boxed, computed, lacking, named, shape_of
 from funcgrad.torch.operations.creation import empty
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.recorded import refuse_kinds
@@ -19,7 +20,7 @@ __all__ = ["dropout", "layer_norm", "rms_norm"]
 
 
 LAYER_NORM = narrow_or("layer_norm", normalization.layer_norm)
-LAYER_NORM_NODE = named("NativeLayerNormBackward0", "", "input", "weight", "bias")
+LAYER_NORM_NODE: Any = named("NativeLayerNormBackward0", "", "input", "weight", "bias")
 
 
 def _check_normalized(
@@ -37,7 +38,8 @@ def _check_normalized(
                 f"{list(x.shape)} and normalized_shape = {list(normalized)}"
             )
     if shape[len(shape) - len(normalized) :] != normalized or len(shape) < len(normalized):
-        wanted = "".join(f", {n}" for n in normalized)
+        comma = ", " if name == "layer_norm" else ""
+        wanted = comma + ", ".join(map(str, normalized))
         raise RuntimeError(
             f"Given normalized_shape={list(normalized)}, expected input with shape [*{wanted}], "
             f"but got input of size{list(shape)}"
@@ -91,7 +93,8 @@ def layer_norm(
         scaled=weight is not None,
         moved=bias is not None,
     )
-    return boxed(out, LAYER_NORM_NODE)
+    absent = [name for name, part in (("weight", weight), ("bias", bias)) if part is None]
+    return boxed(out, lacking(LAYER_NORM_NODE, *absent))
 
 
 def rms_norm(
@@ -100,15 +103,40 @@ def rms_norm(
     weight: Tensor | None = None,
     eps: float | None = None,
 ) -> Tensor:
-    """The last dimensions divided by their root mean square, then scaled."""
+    """The last dimensions divided by their root mean square, then scaled.
+
+    Parameters
+    ----------
+    input : Tensor
+    normalized_shape : sequence of int
+        The extents of the last dimensions, over which the mean of the squares is taken.
+    weight : Tensor, optional
+        Of that shape.
+    eps : float, optional
+        Added to the mean of the squares; by default what distinguishes 1 from the next number.
+
+    Raises
+    ------
+    RuntimeError
+        Shapes that do not fit.
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> torch.nn.functional.rms_norm(torch.tensor([[3.0, 4.0, 5.0, 5.0]]), (4,))
+    tensor([[0.6928, 0.9238, 1.1547, 1.1547]])
+    """
     x, normalized = content(input, "rms_norm"), tuple(int(n) for n in normalized_shape)
     shape = shape_of(x)
     _check_normalized("rms_norm", shape, normalized, weight=weight)
+    refuse_kinds("rms_norm", "biu", x)
     axes = tuple(range(len(shape) - len(normalized), len(shape)))
     least = dtypes.finfo(input.dtype).eps if eps is None else eps
-    size = by_number((input * input).mean(axes, keepdim=True) + least, "Add").rsqrt()
-    out: Tensor = input * size
-    return out if weight is None else out * weight
+    wide = input.float() if input.dtype is dtypes.float16 else input
+    size = by_number(wide.pow(2).mean(axes, keepdim=True) + least, "Add").rsqrt()
+    out: Tensor = wide * size
+    out = out if weight is None else out * weight
+    return out if out.dtype is input.dtype else out.to(input.dtype)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

@@ -28,6 +28,14 @@ from funcgrad.torch.nn.modules.activation import (
     Tanhshrink,
     Threshold,
 )
+from funcgrad.torch.nn.modules.channels import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+)
 from funcgrad.torch.nn.modules.container import ModuleDict, ModuleList, Sequential
 from funcgrad.torch.nn.modules.convolution import (
     Conv1d,
@@ -68,22 +76,27 @@ from funcgrad.torch.nn.modules.module import (
 )
 from funcgrad.torch.nn.modules.normalization import (
     Dropout,
+    GroupNorm,
     LayerNorm,
+    LocalResponseNorm,
     RMSNorm,
 )
 from funcgrad.torch.nn.modules.parameters import ParameterDict, ParameterList
 
 __all__ = [
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "Bilinear",
+    "CELU",
     "Conv1d",
     "Conv2d",
     "Conv3d",
     "ConvTranspose1d",
     "ConvTranspose2d",
     "ConvTranspose3d",
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "Bilinear",
-    "CELU",
     "CosineEmbeddingLoss",
     "CrossEntropyLoss",
     "Dropout",
@@ -93,6 +106,7 @@ __all__ = [
     "GELU",
     "GLU",
     "GaussianNLLLoss",
+    "GroupNorm",
     "Hardshrink",
     "Hardsigmoid",
     "Hardswish",
@@ -100,11 +114,15 @@ __all__ = [
     "HingeEmbeddingLoss",
     "HuberLoss",
     "Identity",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
     "KLDivLoss",
     "L1Loss",
     "LayerNorm",
     "LeakyReLU",
     "Linear",
+    "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
     "MSELoss",

@@ -11,7 +11,7 @@ from funcgrad.torch.nn.modules.module import Module
 from funcgrad.torch.nn.parameter import Parameter
 from funcgrad.torch.operations.creation import empty
 
-__all__ = ["Dropout", "LayerNorm", "RMSNorm"]
+__all__ = ["Dropout", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
 def _shape(normalized_shape: Any) -> tuple[int, ...]:
@@ -112,6 +112,89 @@ class RMSNorm(Module):
         return (
             f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
         )
+
+
+class GroupNorm(Module):
+    """Groups of channels of a sample brought to mean 0 and variance 1, then scaled and moved.
+
+    Parameters
+    ----------
+    num_groups, num_channels : int
+        How many groups the channels are divided into, and how many channels there are.
+    eps : float, optional
+        Added to the variance.
+    affine, bias : bool, optional
+        Whether there is a weight (at first 1), and a bias (at first 0).
+
+    Raises
+    ------
+    ValueError
+        Channels that the groups do not divide.
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> torch.nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 2.0, 6.0]]))
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]],
+           grad_fn=<NativeGroupNormBackward0>)
+    """
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups != 0:
+            raise ValueError(
+                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
+            )
+        self.num_groups, self.num_channels = num_groups, num_channels
+        self.eps, self.affine = eps, affine
+        for name, present in (("weight", affine), ("bias", affine and bias)):
+            made = Parameter(empty(num_channels, dtype=dtype, device=device)) if present else None
+            self.register_parameter(name, made)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """The weight to 1, the bias to 0."""
+        if self.affine:
+            init.ones_(self.weight)
+            if self.bias is not None:
+                init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`input`, normalised."""
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """The groups, the channels and the settings."""
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class LocalResponseNorm(Module):
+    """The input over a power of the mean square of neighbouring channels; see the function."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`input`, normalised."""
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
 class Dropout(Module):
