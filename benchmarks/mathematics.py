@@ -202,6 +202,9 @@ whole range, arguments of `sin`, `cos` and `tan` of any size included. The excep
 for `lgamma`: of a denormal it is the logarithm with the sign changed, where SciPy has infinity, and
 infinite at -∞ as in C, where SciPy has -∞.
 
+In single precision, `python -m benchmarks.exhaustive` takes the functions of one operand through
+all 2³² operands.
+
 Values may differ from NumPy's in the last places, and between a processor with AVX-512 and one
 without. For one processor they are the same bits for any number of threads.
 

@@ -49,19 +49,16 @@ LARGE = (
 
 
 def _ratio(x: Any, coefficients: tuple[tuple[float, ...], tuple[float, ...]]) -> Any:
-    """The quotient of two polynomials, constant terms first."""
-    above, below = (_polynomial(x, c) for c in coefficients)
-    above /= below
-    return above
-
-
-def _polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
-    value = x * coefficients[-1]
-    value += coefficients[-2]
-    for c in coefficients[-3::-1]:
+    """The quotient of two polynomials, constant terms first; both are computed at a time."""
+    rows = np.array(coefficients).T[:, :, None]
+    value = rows[-1] * x
+    value += rows[-2]
+    for c in rows[-3::-1]:
         value *= x
         value += c
-    return value
+    above, below = value
+    above /= below
+    return above
 
 
 def double(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
