@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.kernels import forward, threads
-from funcgrad.ops import arithmetic, transcendental
+from funcgrad.ops import activation, arithmetic, error, normal, transcendental
 
 SIZE = (1 << 19) + 37
 
@@ -56,7 +55,8 @@ def test_values_are_those_of_numpy(name, dtype, two):
 @pytest.mark.parametrize("name", sorted(forward.MADE))
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_values_in_blocks_are_those_of_the_whole(name, dtype):
-    prim = PRIMITIVES[name]
+    ops = [vars(room).get(name) for room in (activation, normal)]
+    (prim,) = (op.primitive for op in [*ops, error.erf] if op and op.primitive.name == name)
     x = np.random.default_rng(0).normal(size=3 * forward.BLOCK + 5).astype(dtype)
     x[::1000], x[1::1000], x[2::1000], x[3::1000] = np.nan, np.inf, -np.inf, -0.0
     with np.errstate(all="ignore"):
