@@ -48,7 +48,8 @@ def fingerprint() -> str:
     here = Path(__file__).parent
     mathematics = here.parent / "compile" / "llvm"
     files = [*sorted(here.glob("*.py")), here.parent / "compile" / "numba" / "intrinsics.py"]
-    files += [mathematics / "emit.py", *sorted((mathematics / "mathematics").glob("*.py"))]
+    files += [mathematics / name for name in ("body.py", "emit.py", "target.py")]
+    files += sorted((mathematics / "mathematics").glob("*.py"))
     digest = hashlib.blake2b(digest_size=16)
     for file in files:
         digest.update(file.read_bytes())

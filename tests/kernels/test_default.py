@@ -5,6 +5,8 @@ import stat
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
 
 import numpy as np
 import pytest
@@ -176,6 +178,35 @@ assert [e.calls for e in choice.entries.values()] == [4 - interrupts]
 def test_an_interrupt_waits_until_numba_is_imported(tmp_path):
     assert run("import warnings; warnings.simplefilter('error')" +
                INTERRUPTED.format(folder=str(tmp_path))) == "True"  # fmt: skip
+
+
+def test_processes_may_compile_the_same_kernel_at_once(tmp_path):
+    code = (
+        "import warnings; warnings.simplefilter('error')\n"
+        "from funcgrad.kernels import choice as c\nc.IMPORT = c.COMPILE = c.READ = 0\n"
+        "g = fg.grad(lambda x: np.sum(np.tanh(x)))(np.linspace(0.0, 1.0, 10**5))\n"
+        "assert [e.calls for e in c.entries.values()] == [1]\n"
+        "print(g.tobytes()[-80:].hex())"
+    )
+    with ThreadPoolExecutor(3) as pool:
+        results = [pool.submit(run, code, FUNCGRAD_CACHE_DIR=str(tmp_path)) for _ in range(3)]
+    first, *others = [r.result() for r in results] + [run(code, FUNCGRAD_CACHE_DIR=str(tmp_path))]
+    assert all(other == first for other in others)
+
+
+def test_what_other_versions_have_compiled_is_not_known(tmp_path, monkeypatch):
+    monkeypatch.setattr(fg.config, "cache_directory", str(tmp_path))
+    fingerprint = load.fingerprint.__wrapped__
+    load.note("tanh_backward:a")
+    assert load.known("tanh_backward:a")
+    assert not load.known("tanh_backward:b")
+    before, version = fingerprint(), metadata.version
+    monkeypatch.setattr(
+        metadata, "version", lambda name: "0.1" if name == "numba" else version(name)
+    )
+    assert fingerprint() != before
+    monkeypatch.setattr(load, "fingerprint", fingerprint)
+    assert not load.known("tanh_backward:a")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs owners")
