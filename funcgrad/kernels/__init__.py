@@ -13,6 +13,7 @@ from funcgrad.kernels import (
     convolution,
     elementwise,
     irregular,
+    likelihood,
     losses,
     normalization,
     rows,
@@ -36,6 +37,7 @@ ROWS |= segments.PULLS
 
 convolution.install()
 irregular.install()
+likelihood.install()
 losses.install(SQUARED_ERROR)
 normalization.install()
 segments.install()

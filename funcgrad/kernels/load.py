@@ -29,6 +29,7 @@ __all__ = ["dispatcher", "fingerprint", "known", "note"]
 MODULES = (
     "convolution_loops",
     "elementwise_generated",
+    "likelihood_loops",
     "lines",
     "losses_generated",
     "normalization_loops",

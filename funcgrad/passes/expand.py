@@ -18,7 +18,7 @@ from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Atom, Equation, Graph
-from funcgrad.ops import affine, channels, losses, normalization
+from funcgrad.ops import affine, channels, likelihood, losses, normalization
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops.graded import MAX, MIN, PROD
 from funcgrad.ops.reduction import extent
@@ -235,9 +235,9 @@ BODIES: dict[str, Callable[[Equation], Body | None]] = {
     "log_softmax": _log_softmax,
     "addmm": _stated(affine.composed),
     "squared_error": _stated(losses.squared_error_composed),
-    "nll_loss": _stated(losses.nll_loss_composed),
+    "nll_loss": _stated(likelihood.nll_loss_composed),
     "layer_norm": _stated(normalization.layer_norm_composed),
     "batch_norm": _stated(channels.batch_norm_composed),
     "group_norm": _stated(channels.group_norm_composed),
-    "nll_scatter": _stated(losses.nll_scatter_composed),
+    "nll_scatter": _stated(likelihood.nll_scatter_composed),
 }

@@ -9,13 +9,11 @@ import numpy as np
 
 from funcgrad.core.tracer import concrete, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.ops import arithmetic as a
-from funcgrad.ops import index, losses, sums
+from funcgrad.ops import likelihood
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.composite import Composite
 from funcgrad.torch.modes import modes
-from funcgrad.torch.nn.functional.common import by_number, narrow_or, reduction_of, widened
+from funcgrad.torch.nn.functional.common import by_number, narrow_or, reduction_of
 from funcgrad.torch.nn.functional.softmax import log_softmax
 from funcgrad.torch.operations.common import boxed, computed, named, shape_of
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
@@ -27,21 +25,8 @@ __all__ = ["cross_entropy", "nll_loss"]
 Shape = tuple[int, ...]
 
 
-def _weighted_loss(x: Array, target: Array, weight: Array, reduction: str, ignore: int) -> Array:
-    """The loss of each row by its weight, which is 0 for the class that does not count."""
-    zero = dtype_of(x).type(0)
-    kept = a.not_equal(target, ignore)
-    w = a.where(kept, index.gather(weight, a.where(kept, target, 0)), zero)
-    loss = a.where(kept, a.multiply(losses.nll_loss(x, target, "none", ignore), w), zero)
-    if reduction == "none":
-        return loss
-    total = sums.sum(loss)
-    return total if reduction == "sum" else a.divide(total, sums.sum(w))
-
-
 # the target and the weight are never differentiated
-NLL = narrow_or("nll_loss", losses.nll_loss, fixed=1)
-NLL_WEIGHTED = Composite("weighted_nll_loss", widened(_weighted_loss), fixed=2)
+NLL = narrow_or("nll_loss", likelihood.nll_loss, fixed=1)
 NLL_NODE = named("NllLossBackward0", "", "self", "target", "weight", shown=(0,))
 NLL_2D_NODE = named("NllLoss2DBackward0", "", "self", "target", "weight", shown=(0,))
 
@@ -170,10 +155,8 @@ def _nll(
     refuse_kinds("nll_loss_out_frame" if flat else "nll_loss2d_forward_out_frame", "biuc", x)
     _check_target(shape_of(x), y, ignore)
     node = NLL_NODE if flat else NLL_2D_NODE
-    if weight is None:
-        return boxed(computed(NLL, x, y, reduction=reduction, ignore=ignore), node)
-    w = _check_weight(weight, x, flat)
-    return boxed(computed(NLL_WEIGHTED, x, y, w, reduction=reduction, ignore=ignore), node)
+    w = () if weight is None else (_check_weight(weight, x, flat),)
+    return boxed(computed(NLL, x, y, *w, reduction=reduction, ignore=ignore), node)
 
 
 # ---------------------------------------------------------------------------- cross entropy
