@@ -83,3 +83,91 @@ def test_kernels_of_elements(name, dtype, reduction, kernels):
         return found + rest
 
     agree(loss, x, y, p, q, w, constants=(4,))
+
+
+# ------------------------------------------------------------------------------------- margins
+
+CLASSES = np.array([0, 3, 1, 2, 2])
+LABELS = np.array([[3, 0, -1, 1], [-1, 0, 1, 2], [0, 1, 2, 3], [2, -1, -1, -1], [1, 1, 0, -1]])
+MARGINS = {
+    "multi_margin": lambda torch, x, w, **how: torch.nn.functional.multi_margin_loss(
+        x, torch.tensor(CLASSES), **how
+    ),
+    "multi_margin squared": lambda torch, x, w, **how: torch.nn.functional.multi_margin_loss(
+        x, torch.tensor(CLASSES), 2, 0.5, w, **how
+    ),
+    "multi_margin of one": lambda torch, x, w, **how: torch.nn.functional.multi_margin_loss(
+        x[0], torch.tensor(2), **how
+    ),
+    "multilabel_margin": lambda torch, x, w, **how: torch.nn.functional.multilabel_margin_loss(
+        x, torch.tensor(LABELS), **how
+    ),
+    "multilabel_margin of one": lambda torch, x, w, **how: (
+        torch.nn.functional.multilabel_margin_loss(x[1], torch.tensor(LABELS[0]), **how)
+    ),
+    "multilabel_soft_margin": lambda torch, x, w, **how: (
+        torch.nn.functional.multilabel_soft_margin_loss(x, (x.detach() > 0).to(x.dtype), w, **how)
+    ),
+}
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("name", MARGINS)
+def test_margins(name, reduction):
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(5, 4)), rng.uniform(0.5, 2, 4)
+    x[0, 1] = x[0, 0] - 1  # on the margin
+    agree(lambda torch, x, w: MARGINS[name](torch, x, w, reduction=reduction), x, w, constants=(1,))
+
+
+def test_modules_of_margins():
+    x, weight = np.random.default_rng(0).normal(size=(5, 4)), np.array([1.0, 2.0, 0.5, 1.5])
+    makers = {
+        "multi": lambda torch: torch.nn.MultiMarginLoss(2, 0.5, torch.tensor(weight)),
+        "labels": lambda torch: torch.nn.MultiLabelMarginLoss(reduction="sum"),
+        "soft": lambda torch: torch.nn.MultiLabelSoftMarginLoss(torch.tensor(weight)),
+    }
+    targets = {"multi": CLASSES, "labels": LABELS, "soft": (x > 0).astype(float)}
+    for name, make in makers.items():
+        one, other = (
+            make(torch)(torch.tensor(x), torch.tensor(targets[name])) for torch in (ours, theirs)
+        )
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-14)
+        assert repr(make(ours)) == repr(make(theirs))
+        assert list(make(ours).state_dict()) == list(make(theirs).state_dict())
+
+
+WRONG = {
+    "class": lambda torch, F, x: F.multi_margin_loss(x, torch.tensor([0, 1, 7])),
+    "size": lambda torch, F, x: F.multi_margin_loss(x, torch.tensor([0, 1])),
+    "dtype of classes": lambda torch, F, x: F.multi_margin_loss(x, torch.tensor([0, 1, 2]).int()),
+    "power": lambda torch, F, x: F.multi_margin_loss(x, torch.tensor([0, 1, 2]), p=3),
+    "weight": lambda torch, F, x: F.multi_margin_loss(
+        x, torch.tensor([0, 1, 2]), weight=torch.ones(3)
+    ),
+    "weights": lambda torch, F, x: F.multi_margin_loss(
+        x, torch.tensor([0, 1, 2]), weight=torch.ones(4, 4)
+    ),
+    "dtype of weight": lambda torch, F, x: F.multi_margin_loss(
+        x, torch.tensor([0, 1, 2]), weight=torch.ones(4).double()
+    ),
+    "whole": lambda torch, F, x: F.multi_margin_loss(x.long(), torch.tensor([0, 1, 2])),
+    "half": lambda torch, F, x: F.multi_margin_loss(x.half(), torch.tensor([0, 1, 2])),
+    "rank": lambda torch, F, x: F.multi_margin_loss(x[None], torch.tensor([0, 1, 2])),
+    "labels": lambda torch, F, x: F.multilabel_margin_loss(x, torch.full((3, 4), 4)),
+    "negative labels": lambda torch, F, x: F.multilabel_margin_loss(x, torch.full((3, 4), -2)),
+    "shape of labels": lambda torch, F, x: F.multilabel_margin_loss(x, torch.zeros(2, 4).long()),
+    "dtype of labels": lambda torch, F, x: F.multilabel_margin_loss(x, torch.zeros(3, 4).int()),
+    "half labels": lambda torch, F, x: F.multilabel_margin_loss(x.half(), torch.zeros(3, 4).long()),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_errors_of_margins(name):
+    texts = []
+    for torch in (ours, theirs):
+        with pytest.raises(Exception) as caught:
+            WRONG[name](torch, torch.nn.functional, torch.ones(3, 4))
+        texts.append((str(caught.value), [c.__name__ for c in type(caught.value).__mro__]))
+    assert texts[0][0].startswith(texts[1][0])
+    assert texts[1][1][0] in texts[0][1]

@@ -60,6 +60,11 @@ from funcgrad.torch.nn.functional.loss import (
     poisson_nll_loss,
     triplet_margin_loss,
 )
+from funcgrad.torch.nn.functional.margins import (
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+)
 from funcgrad.torch.nn.functional.normalization import (
     dropout,
     layer_norm,
@@ -141,6 +146,9 @@ __all__ = [
     "margin_ranking_loss",
     "mish",
     "mse_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
     "nll_loss",
     "normalize",
     "one_hot",
