@@ -18,12 +18,21 @@ from benchmarks.facade import PROBES as FACADE
 from benchmarks.facade_losses import PROBES as FACADE_LOSSES
 from benchmarks.facade_operations import PROBES as FACADE_OPERATIONS
 from benchmarks.measure import Result, run
+from benchmarks.optimizers import PROBES as OPTIMIZERS
 from benchmarks.peers import LOADERS, load
 from benchmarks.probes import PROBES as EAGER
 from benchmarks.workloads import WORKLOADS
 
 OURS = "funcgrad"
-PROBES = {**EAGER, **COMPILED, **COLD, **FACADE, **FACADE_OPERATIONS, **FACADE_LOSSES}
+PROBES = {
+    **EAGER,
+    **COMPILED,
+    **COLD,
+    **FACADE,
+    **FACADE_OPERATIONS,
+    **FACADE_LOSSES,
+    **OPTIMIZERS,
+}
 
 
 def main() -> int:

@@ -27,6 +27,7 @@ __all__ = ["PROBES"]
 OURS, THEIRS = "funcgrad.torch", "torch"
 Found = tuple[dict[str, float], dict[str, str]]
 TOLERANCE = 1e-4
+WARM = 2.0  # seconds: kernels are loaded once NumPy has taken as long as that takes
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ def race(name: str, peers: list[Peer], repeat: int) -> Found:
     program = PROGRAMS[name]
     present = [OURS] + [THEIRS] * any(peer.name == THEIRS for peer in peers)
     makers = {library: partial(prepared, name, library) for library in present}
-    outcome = rounds(makers, shown, repeat, disagreements)
+    outcome = rounds(makers, shown, repeat, disagreements, WARM)
     timings = outcome.timings
     found = {peer: t.median * 1e6 / program.operations for peer, t in timings.items()}
     if OURS in timings and THEIRS in timings:

@@ -73,11 +73,13 @@ def race(
     show: Callable[[Any], Any],
     repeat: int,
     disagreements: Callable[[dict[str, Any]], dict[str, str]],
+    warm: float = 0.0,
 ) -> Outcome:
     """Let each library prepare its call, compare what `show` makes of the answers, then time.
 
     `makers` and `show` are sent to other processes: functions of modules, or partials of them.
-    Who fails or disagrees is not timed.
+    Who fails or disagrees is not timed. Before the rounds each repeats its call for `warm` seconds:
+    what compiles while it runs, once it has paid, else does so in the middle of them.
     """
     answers: dict[str, Any] = {}
     first: dict[str, float] = {}
@@ -90,6 +92,8 @@ def race(
     problems |= disagreements(answers)
     names = [name for name in makers if name not in problems]
     seconds: dict[str, list[float]] = {name: [] for name in names}
+    for name in names if warm else ():
+        process(name).submit(_warm, warm).result()
     for number in range(repeat if names else 0):
         start = number % len(names)
         for name in names[start:] + names[:start]:
@@ -141,6 +145,12 @@ def _prepare(make: Callable[[], Call], show: Callable[[Any], Any]) -> tuple[floa
     _calls[:] = [call]
     gc.collect()
     return first, shown
+
+
+def _warm(seconds: float) -> None:
+    begin = perf_counter()
+    while perf_counter() - begin < seconds:
+        _calls[0]()
 
 
 def _sample() -> float:

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["address_of", "aligned"]
+__all__ = ["DATA", "address_of", "aligned", "known_layout"]
 
 _from_address = ctypes.c_void_p.from_address
-_OFFSET = 2 * ctypes.sizeof(ctypes.c_void_p)
+DATA = 2 * ctypes.sizeof(ctypes.c_void_p)  # bytes from an array object to the address of its data
 
 
 def _quick(x: np.ndarray[Any, Any]) -> int:
-    return _from_address(id(x) + _OFFSET).value or 0
+    return _from_address(id(x) + DATA).value or 0
 
 
 def _slow(x: np.ndarray[Any, Any]) -> int:
@@ -34,6 +34,11 @@ def address_of() -> Callable[[np.ndarray[Any, Any]], int]:
     """The function that gives the address of an array's first element."""
     probes = [np.arange(5.0), np.arange(6)[1:], np.zeros((2, 3), np.float32)[::-1], np.zeros(())]
     return _quick if all(_quick(x) == _slow(x) for x in probes) else _slow
+
+
+def known_layout() -> bool:
+    """Whether the address of an array's data is where `DATA` says."""
+    return address_of() is _quick
 
 
 def aligned(size: int) -> np.ndarray[Any, Any]:

@@ -10,7 +10,7 @@ Where a kernel cannot be called so, Python's threads do the work. Numba is not i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,18 @@ from funcgrad.compile.llvm.pool import NativePool, pool
 from funcgrad.compile.llvm.target import lock
 from funcgrad.compile.memory import address_of
 
-__all__ = ["FIRST", "LAST", "LENGTH", "Code", "Cut", "code_of", "kind", "run"]
+__all__ = [
+    "FIRST",
+    "LAST",
+    "LENGTH",
+    "NUMBERS",
+    "Code",
+    "Cut",
+    "code_of",
+    "kind",
+    "run",
+    "words_of",
+]
 
 ndarray = np.ndarray
 FIRST, LAST, LENGTH = "first", "last", "length"  # of the piece
@@ -53,8 +64,16 @@ def kind(x: Any) -> Any:
     return x if x is None or type(x) is str else type(x)
 
 
-def code_of(function: Any, arguments: Sequence[Any], kinds: Sequence[Any]) -> Code | None:
-    """The code of a dispatcher for `arguments`, compiled if need be; None if there can be none."""
+def code_of(
+    function: Any,
+    arguments: Sequence[Any],
+    kinds: Sequence[Any],
+    text: Callable[[Sequence[Any]], str] | None = None,
+) -> Code | None:
+    """The code of a dispatcher for `arguments`, compiled if need be; None if there can be none.
+
+    `text` writes what calls it.
+    """
     if any(isinstance(k, type) and k not in NUMBERS for k in kinds):
         return None
     with lock:
@@ -65,7 +84,7 @@ def code_of(function: Any, arguments: Sequence[Any], kinds: Sequence[Any]) -> Co
         made = function.overloads[types]
         try:
             kernel = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
-            library = cache.library(_text(kinds))
+            library = cache.library((text or _text)(kinds))
         except (AttributeError, RuntimeError):
             return None
         return Code(kernel, library.address("call"), (function, library))
@@ -81,14 +100,14 @@ def run(code: Code, arguments: Sequence[Any], grain: int, count: int) -> None:
     """
     words = [code.kernel, 0, grain, count]
     for x in arguments:
-        words += _words(x)
+        words += words_of(x)
     table = np.array(words, np.int64)
     pool().run(code.call, address_of()(table), -(-count // grain))
     if table[1]:
         raise MemoryError("a kernel had no memory for intermediate values")
 
 
-def _words(x: Any) -> tuple[int, ...]:
+def words_of(x: Any) -> tuple[int, ...]:
     """An argument in the table."""
     if type(x) is Cut:
         x = x.array

@@ -1,4 +1,4 @@
-"""The steps of optimisers on arrays: by a kernel for each parameter, or by NumPy.
+"""The steps of optimisers on arrays: by a kernel for all parameters at once, or by NumPy.
 
 Both are written from `update_rules` and give the same bits. A kernel that is loaded is faster from
 the first element on; whether it is worth loading, all parameters of a step decide together.
@@ -6,21 +6,22 @@ the first element on; whether it is worth loading, all parameters of a step deci
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.kernels import pieces, threads
+from funcgrad.kernels import many, threads
 from funcgrad.kernels import updates_in_numpy_generated as in_numpy
 from funcgrad.kernels.choice import FEWEST, READ, Entry, entry_of
-from funcgrad.kernels.native import Cut
 
 __all__ = ["Move", "carry_out"]
 
 ndarray = np.ndarray
+Arrays = tuple[Any, ...]
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+C_ORDER, F_ORDER, READABLE, WRITEABLE = 1, 2, 0x100, 0x500  # flags of NumPy; both are aligned
 
 
 class Move(NamedTuple):
@@ -36,20 +37,42 @@ class Move(NamedTuple):
 
 
 def carry_out(moves: Iterable[Move], size: int) -> None:
-    """Change parameters, which together have `size` elements, and their state in place."""
-    kind, entry = None, None
+    """Change parameters, which together have `size` elements, and their state in place.
+
+    Parameters with the same numbers, most often all of a group, go together.
+    """
+    alike: list[Arrays] = []
+    kind: tuple[str, Any, bool] = ("", None, False)
+    numbers: tuple[Any, ...] = ()
     for move in moves:
-        flat = _flat(move.arrays)
-        if flat is None:
-            getattr(in_numpy, move.rule)(*move.arrays, *move.numbers)
-            continue
-        this = (move.rule, move.numbers, flat[0].dtype, flat[1].flags.writeable)
-        if entry is None or this != kind:  # most often the parameters of a group are alike
-            kind, entry = this, _entry(move, flat)
-        if not (_asked(entry, size) and entry.taken(size) and _run(entry, flat, move.numbers)):
-            start = perf_counter()
-            _in_numpy(move, flat)
-            entry.spent(start)
+        x, g = move.arrays[:2]
+        this = (move.rule, x.dtype, g.flags.writeable)
+        if this != kind or (move.numbers is not numbers and move.numbers != numbers):
+            if alike:
+                _change(alike, kind, numbers, size)
+            alike, kind, numbers = [], this, move.numbers
+        alike.append(move.arrays)
+    if alike:
+        _change(alike, kind, numbers, size)
+
+
+def _change(
+    alike: list[Arrays], kind: tuple[str, Any, bool], numbers: tuple[Any, ...], size: int
+) -> None:
+    rule, dtype, writeable = kind
+    function = getattr(in_numpy, rule)
+    if dtype not in FLOATS:
+        for arrays in alike:
+            function(*arrays, *numbers)
+        return
+    entry = _entry(rule, dtype, writeable, numbers)
+    if _asked(entry, size) and entry.taken(size):
+        _by_kernel(entry, function, alike, numbers)
+        return
+    start = perf_counter()
+    for arrays in alike:
+        _in_numpy(function, arrays, numbers)
+    entry.spent(start)
 
 
 def _asked(entry: Entry, size: int) -> bool:
@@ -57,44 +80,72 @@ def _asked(entry: Entry, size: int) -> bool:
     return entry.function is not None or size >= FEWEST or entry.seconds >= READ
 
 
-def _flat(arrays: tuple[Any, ...]) -> list[ndarray[Any, Any]] | None:
-    """The arrays in the order of the parameter's memory; None if that has gaps, or another type."""
+def _entry(rule: str, dtype: Any, writeable: bool, numbers: tuple[Any, ...]) -> Entry:
+    """Of the kernel for dtype, gradient (F if it is read-only) and options (n, or - for none)."""
+    options = "".join("-" if n is None else "n" for n in numbers[:3])
+    return entry_of(f"{rule}_update", f"{dtype.char} {'f' if writeable else 'F'}{options}")
+
+
+def _by_kernel(
+    entry: Entry, function: Callable[..., None], alike: list[Arrays], numbers: Sequence[Any]
+) -> None:
+    """By the kernel, in order; arrays with gaps by NumPy."""
+    rows: list[Arrays] = []
+    for arrays in alike:
+        row = _whole(arrays)
+        if row is not None:
+            rows.append(row)
+            continue
+        _run(entry, function, rows, numbers)
+        rows = []
+        function(*arrays, *numbers)
+    _run(entry, function, rows, numbers)
+
+
+def _whole(arrays: Arrays) -> Arrays | None:
+    """The arrays without gaps in the order of the parameter's memory; None if they are not so."""
     x = arrays[0]
     shape, dtype = x.shape, x.dtype
-    if dtype not in FLOATS:
-        return None
-    turned = not x.flags.c_contiguous
-    found: list[ndarray[Any, Any]] = []
+    order = C_ORDER if x.flags.num & C_ORDER else F_ORDER
+    needed = order | WRITEABLE
+    g = arrays[1]
     for y in arrays:
-        if y.shape != shape or y.dtype != dtype:
+        if y.shape != shape or (y.dtype is not dtype and y.dtype != dtype):
             return None
-        y = y.T if turned else y
-        if not y.flags.c_contiguous or not y.flags.aligned:
-            if len(found) != 1:
-                return None
-            y = np.array(y, order="C")  # the gradient, in another order than the parameter
-        found.append(y.reshape(-1))
-    return found
+        if y.flags.num & needed != needed and y is not g:
+            return None
+    if g.flags.num & (order | READABLE) == order | READABLE:
+        return arrays
+    return (x, np.array(g, order="C" if order == C_ORDER else "F"), *arrays[2:])
 
 
-def _entry(move: Move, flat: list[ndarray[Any, Any]]) -> Entry:
-    """Of the kernel for dtype, gradient (F if it is read-only) and options (n, or - for none)."""
-    options = "".join("-" if n is None else "n" for n in move.numbers[:3])
-    letter = "f" if flat[1].flags.writeable else "F"
-    return entry_of(f"{move.rule}_update", f"{flat[0].dtype.char} {letter}{options}")
+def _run(
+    entry: Entry, function: Callable[..., None], rows: list[Arrays], numbers: Sequence[Any]
+) -> None:
+    if rows and not entry.calls and entry.run(*_flat(rows[0]), *numbers):
+        rows = rows[1:]
+    if not rows:
+        return
+    code = None if entry.failed else many.code_of(entry, _flat(rows[0]), numbers)
+    if code is not None:
+        entry.calls += len(rows)
+        many.run(code, rows, numbers)
+        return
+    for arrays in rows:
+        if entry.failed or not entry.run(*_flat(arrays), *numbers):
+            _in_numpy(function, arrays, numbers)
 
 
-def _run(entry: Entry, flat: list[ndarray[Any, Any]], numbers: tuple[Any, ...]) -> bool:
-    size = flat[0].size
-    if size < threads.PARALLEL:
-        return entry.run(*flat, *numbers)
-    return pieces.run(entry, [*(Cut(y, 0) for y in flat), *numbers], size, size)
+def _flat(arrays: Arrays) -> list[ndarray[Any, Any]]:
+    return [y.ravel("K") for y in arrays]
 
 
-def _in_numpy(move: Move, flat: list[ndarray[Any, Any]]) -> None:
+def _in_numpy(function: Callable[..., None], arrays: Arrays, numbers: Sequence[Any]) -> None:
     """By NumPy: large arrays in pieces that fit into the cache, taken by several threads."""
-    function, numbers, size = getattr(in_numpy, move.rule), move.numbers, flat[0].size
-    if size < threads.PARALLEL:
-        function(*flat, *numbers)
+    size = arrays[0].size
+    row = None if size < threads.PARALLEL else _whole(arrays)
+    if row is None:
+        function(*arrays, *numbers)
     else:
+        flat = _flat(row)
         threads.run(lambda a, b: function(*(y[a:b] for y in flat), *numbers), size, size)

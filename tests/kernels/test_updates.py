@@ -99,3 +99,65 @@ def test_a_gradient_may_be_read_only_and_is_left_alone():
 @settings(max_examples=60, deadline=None)
 def test_any_size(size, rule, before, seed):
     same_bits(rule, drawn(rule, (size,), np.float32, seed), before, seed)
+
+
+# ------------------------------------------------------------------------- many at once
+
+
+def moved(rule, rows, numbers, kernel):
+    """The rows after one step of all of them."""
+    size = sum(r[0].size for r in rows)
+    with np.errstate(all="ignore"):
+        if kernel:
+            updates.carry_out([updates.Move(rule, r, numbers) for r in rows], size)
+        else:
+            for r in rows:
+                getattr(in_numpy, rule)(*r, *numbers)
+
+
+def both_ways(rule, make):
+    """`make` gives the rows twice; what they hold after two steps has to be the same bits."""
+    numbers = (None, 0.5, 0.1, *np.linspace(0.2, 0.9, len(numbers_of(RULES[rule]))).tolist())
+    one, other = make(), make()
+    for _ in range(2):
+        moved(rule, one, numbers, True)
+        moved(rule, other, numbers, False)
+    for a, b in zip(one, other, strict=True):
+        for x, y in zip(a, b, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("rule", ["sgd", "adam", "rprop"])
+@pytest.mark.parametrize("shapes", [[(3,), (0,), (4, 5), (1,)], [(700, 501), (9,), (250, 1000)]])
+def test_many_parameters_in_one_call(rule, shapes):
+    both_ways(rule, lambda: [tuple(drawn(rule, s, np.float32, k)) for k, s in enumerate(shapes)])
+    assert any(k[0] == "many" for e in entries.values() for k in e.codes if k)
+
+
+@pytest.mark.parametrize("size", [40, 300_000])
+def test_rows_that_share_memory_keep_their_order(size):
+    def make():
+        x, g, mean, square = drawn("adam", (size,), np.float64, 7)
+        other = x[size // 2 :]  # a part of the first parameter is changed once more
+        n = other.size
+        return [(x, g, mean, square), (other, x[:n], mean[:n].copy(), square[:n].copy())]
+
+    both_ways("adam", make)
+
+
+def test_layouts_among_each_other():
+    def make():
+        rows = [drawn("momentum", (6, 8), np.float32, k) for k in range(5)]
+        rows[1] = [np.asfortranarray(a) for a in rows[1]]
+        rows[2][1] = np.asfortranarray(rows[2][1])
+        rows[3] = [np.repeat(a, 2, 1)[:, ::2] for a in rows[3]]  # with gaps
+        return [tuple(r) for r in rows]
+
+    both_ways("momentum", make)
+
+
+def test_what_cannot_be_written_is_refused():
+    x, g = drawn("sgd", (9,), np.float64, 3)
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        updates.carry_out([updates.Move("sgd", (x, g), (None, None, None, 0.5))], 9)

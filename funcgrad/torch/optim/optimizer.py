@@ -15,12 +15,11 @@ from itertools import chain
 from typing import Any
 
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.hooks import RemovableHandle, add_hook
 from funcgrad.torch.modes import enable_grad, no_grad
 from funcgrad.torch.nn.modules.members import typename
 from funcgrad.torch.nn.modules.module import clear_grad
-from funcgrad.torch.optim.updates import Array, Move, as_real, carry_out
+from funcgrad.torch.optim.updates import Array, Move, carry_out, held
 
 __all__ = ["Optimizer", "required"]
 
@@ -229,8 +228,8 @@ class Optimizer:
         loss = None if closure is None else evaluated(closure)
         for group in self.param_groups:
             pairs = [(p, p.grad) for p in group["params"]]
-            found = [(p, as_real(as_array(g))) for p, g in pairs if g is not None]
-            carry_out(self._moves(found, group), sum(g.size for _, g in found))
+            found = [(p, held(g)) for p, g in pairs if g is not None]
+            carry_out(self._moves(found, group), sum([g.size for _, g in found]))
         return loss
 
     step = hooked(step)

@@ -88,8 +88,9 @@ class SGD(Optimizer):
     def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
         momentum, lr, before = number(group["momentum"]), number(group["lr"]), options(group)
         if momentum == 0:
+            plain = (*before, lr)
             for p, g in found:
-                yield Move("sgd", (opened(p), g), (*before, lr))
+                yield Move("sgd", (opened(p), g), plain)
             return
         rule = "nesterov" if group["nesterov"] else "momentum"
         numbers = (*before, momentum, 1 - number(group["dampening"]), lr)

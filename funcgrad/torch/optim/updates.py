@@ -18,6 +18,7 @@ from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.dtypes import float64, get_default_dtype
 from funcgrad.torch.modes import modes
+from funcgrad.torch.root import RootTracer
 from funcgrad.torch.staged import staged
 
 __all__ = [
@@ -72,11 +73,12 @@ def as_real(x: Array) -> Array:
 
 def opened(p: Tensor, times: int = 1) -> Array:
     """The array of a parameter, parts for a complex one, for `times` operations in place."""
-    array = as_array(p)
+    array = held(p)
     version = p._t.version
-    version.before_write()
+    if version.keepers is not None:
+        version.before_write()
     version.count += times
-    return as_real(array)
+    return array
 
 
 def options(group: dict[str, Any], shrink: Any = None) -> tuple[Any, ...]:
@@ -127,7 +129,12 @@ def full_like(p: Tensor, value: Any) -> Tensor:
 
 
 def held(x: Tensor) -> Array:
-    """The array of some state, parts for a complex one."""
+    """The array of a gradient or of some state, parts for a complex one."""
+    t = x._t
+    if modes.stage is None and type(t) is RootTracer:  # the usual case, without two more calls
+        array: Any = t.value
+        if type(array) is np.ndarray and array.ndim and array.dtype.kind != "c":
+            return array
     return as_real(as_array(x))
 
 
