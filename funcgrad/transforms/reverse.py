@@ -13,12 +13,21 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.algebra import algebra
-from funcgrad.core.tracer import Tracer, plain
+from funcgrad.core.tracer import Tracer, plain, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import NotDifferentiableError, located
 from funcgrad.graph.build import StageTracer
 from funcgrad.transforms.guard import verify
-from funcgrad.transforms.node import PICK, Buffer, Cotangents, Node, OpaqueRule, add, dense
+from funcgrad.transforms.node import (
+    PICK,
+    Buffer,
+    Cotangents,
+    Node,
+    OpaqueRule,
+    add,
+    dense,
+    leaf_node,
+)
 from funcgrad.transforms.tape import PLAIN, Tape
 
 __all__ = ["Tape", "backward", "node_of", "pulled", "transpose_linear", "verify"]
@@ -149,7 +158,8 @@ def transpose_linear(
     linear in what is traced. With `known` this is not looked at: the function is one of ours.
     """
     with Tape(linear=True) as tape:
-        inputs = [tape.input(algebra.zeros(t)) for t in types]
+        zeros = map(algebra.zeros, types)  # ours: nobody changes them, so they are not watched
+        inputs = [tape.tracer(x, leaf_node(type_of(x))) for x in zeros]
         out = fn(*inputs)
     outputs = [plain(o) for o in (out if isinstance(out, (tuple, list)) else (out,))]
     given = cotangents if isinstance(cotangents, (tuple, list)) else (cotangents,)
