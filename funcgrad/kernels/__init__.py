@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad.kernels import (
+    channels,
     convolution,
     elementwise,
     irregular,
@@ -32,9 +33,10 @@ PULLS |= irregular.PULLS
 # the same of reductions, whose cotangents are small: they look at the operand
 ROWS: dict[str, Pull] = dict.fromkeys(rows.NAMES, rows.pull)
 ROWS |= dict.fromkeys(losses.FORMS, losses.pull)
-ROWS |= normalization.PULLS
+ROWS |= normalization.PULLS | channels.PULLS
 ROWS |= segments.PULLS
 
+channels.install()
 convolution.install()
 irregular.install()
 likelihood.install()

@@ -97,3 +97,103 @@ def layer_norm_backward(
                     n = (row[j] - mean) * inverse
                     h = gs[j] if w is None else scaled(gs[j], w[j])
                     out[j] = (h - mid - n * slope) * inverse
+
+
+# ------------------------------------------------------------------------------ of channels
+#
+# Arrays have a row for each channel of each sample. Row p of group i is i * across + p * along: of
+# batch norm a group is a channel, of group norm it is some channels of a sample.
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def channels_value(
+    first: int, last: int, x: Any, w: Any, b: Any, eps: Any, across: int, along: int, rows: int,
+    channels: int, y: Any, means: Any, variances: Any,
+) -> None:  # fmt: skip
+    """The groups `first` … `last` of batch norm or group norm; `w` and `b` may be None."""
+    real = x.dtype.type
+    count = real(rows * x.shape[1])
+    left, right = np.empty(DEPTH, x.dtype), np.empty(DEPTH, np.int64)
+    sums = np.empty(rows, x.dtype)
+    for i in range(first, last):
+        for p in range(rows):
+            sums[p] = row_total(x[i * across + p * along], None, left, right)
+        mean = row_total(sums, None, left, right) / count
+        for p in range(rows):
+            sums[p] = row_total(x[i * across + p * along], mean, left, right)
+        spread = row_total(sums, None, left, right) / count
+        inverse = real(1) / real(np.sqrt(spread + real(eps)))
+        means[i], variances[i] = mean, spread
+        for p in range(rows):
+            k = i * across + p * along
+            row, out = x[k], y[k]
+            # in front of the loop: for all that is known, `out` could be the memory of `w`
+            scale = real(1) if w is None else w[k % channels]
+            move = real(0) if b is None else b[k % channels]
+            for j in range(row.size):
+                value = (row[j] - mean) * inverse
+                if w is not None:
+                    value *= scale
+                if b is not None:
+                    value += move
+                out[j] = value
+
+
+# Only sums may be taken in another order, so that several run side by side.
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
+def _channel_part(x: Any, g: Any, scale: Any, mean: Any, inverse: Any) -> Any:
+    """Of a part of a row, with h = g scale: Σ h, Σ h n, Σ g, Σ g n."""
+    real = x.dtype.type
+    plain = along = moved = scaled_sum = real(0)
+    for j in range(x.size):
+        n = (x[j] - mean) * inverse
+        h = scaled(g[j], scale)
+        plain += h
+        along += h * n
+        moved += g[j]
+        scaled_sum += scaled(g[j], n)
+    return plain, along, moved, scaled_sum
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def channels_backward(
+    first: int, last: int, g: Any, x: Any, w: Any, eps: Any, across: int, along: int, rows: int,
+    channels: int, cx: Any, cw: Any, cb: Any,
+) -> None:  # fmt: skip
+    """Backward of batch norm or group norm: as that of layer norm, with a weight for each row.
+
+    `w` and `cx` may be None; `cw` and `cb` have the sums of each row.
+    """
+    real = x.dtype.type
+    count = real(rows * x.shape[1])
+    for i in range(first, last):
+        total = away = 0.0
+        for p in range(rows):
+            total += row_sum(x[i * across + p * along])
+        mean = real(total / count)
+        for p in range(rows):
+            away += row_squares(x[i * across + p * along], mean)
+        inverse = real(1) / real(np.sqrt(real(away / count) + real(eps)))
+        plain, slope = 0.0, 0.0
+        for p in range(rows):
+            k = i * across + p * along
+            scale = real(1) if w is None else w[k % channels]
+            moved, tilted = 0.0, 0.0
+            for start in range(0, x.shape[1], BLOCK):
+                part = _channel_part(
+                    x[k, start : start + BLOCK], g[k, start : start + BLOCK], scale, mean, inverse
+                )
+                plain += part[0]
+                slope += part[1]
+                moved += part[2]
+                tilted += part[3]
+            cb[k], cw[k] = moved, tilted
+        if cx is not None:
+            mid, tilt = real(plain / count), real(slope / count)
+            for p in range(rows):
+                k = i * across + p * along
+                scale = real(1) if w is None else w[k % channels]
+                row, gs, out = x[k], g[k], cx[k]
+                for j in range(row.size):
+                    n = (row[j] - mean) * inverse
+                    out[j] = (scaled(gs[j], scale) - mid - n * tilt) * inverse

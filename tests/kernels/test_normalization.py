@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 import funcgrad.torch as torch
 from funcgrad.core.types import type_of_raw
-from funcgrad.kernels import normalization
+from funcgrad.kernels import ROWS, normalization
 from funcgrad.kernels.choice import entries
+from funcgrad.ops.channels import BATCH_NORM, GROUP_NORM
 from funcgrad.ops.normalization import LAYER_NORM
 from funcgrad.transforms.node import OpNode
 
@@ -55,7 +56,7 @@ def near(found, expected, terms):
 
 
 def check_pull(node, g, terms):
-    pull = normalization.PULLS[node.prim.name]
+    pull = ROWS[node.prim.name]
     with np.errstate(all="ignore"):
         expected = node.prim.vjp(node, g)
         found, own = pull(node, g)
@@ -125,6 +126,47 @@ def test_layer_norm_over_two_axes_gives_cotangents_of_their_operands_shapes():
         np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), rtol=1e-9, atol=1e-12)
 
 
+@settings(max_examples=80, deadline=None)
+@given(data=st.data())
+def test_norms_of_channels_are_the_primitives(data):
+    prim = data.draw(st.sampled_from([BATCH_NORM, GROUP_NORM]))
+    rest = data.draw(st.sampled_from([(4,), (37,), (3, 3), (2, 5, 20)]))
+    if prim is BATCH_NORM:
+        rest = data.draw(st.sampled_from([(), (1, 1), rest]))
+    groups, each = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3))
+    shape = (data.draw(st.sampled_from([1, 2, 5, 140])), groups * each, *rest)
+    dtype = data.draw(st.sampled_from(DTYPES))
+    wanted = data.draw(st.sampled_from(WANTED))
+    scaled, moved = wanted[1] or data.draw(st.booleans()), wanted[2]
+    x, g = drawn(data, shape, dtype), drawn(data, shape, dtype)
+    w = drawn(data, shape[1:2], dtype) if scaled else dtype(1)
+    b = drawn(data, shape[1:2], dtype) if moved else dtype(0)
+    params = {"eps": 1e-5, "scaled": scaled, "moved": moved}
+    params |= {} if prim is BATCH_NORM else {"groups": groups}
+    before = calls("channels_value")
+    with np.errstate(all="ignore"):
+        found, expected = prim.impl(x, w, b, **params), prim.impl.args[-1](x, w, b, **params)
+    for f, e in zip(*((v if prim.multiple else (v,)) for v in (found, expected)), strict=True):
+        same(f, e)
+    assert calls("channels_value") == before + 1
+    node = node_of(prim, (x, w, b), params, wanted)
+    if prim.multiple:
+        node.outputs = tuple(type_of_raw(v) for v in found)
+        check_pull(node, [g, None, None], x.size)
+    else:
+        check_pull(node, data.draw(st.sampled_from([g, np.asfortranarray(g)])), x.size)
+
+
+def test_cotangents_of_the_statistics_go_to_the_rule():
+    x = np.random.default_rng(0).normal(size=(4, 3, 5))
+    params = {"eps": 1e-5, "scaled": False, "moved": False}
+    node = node_of(BATCH_NORM, (x, 1.0, 0.0), params, (True, False, False))
+    node.outputs = tuple(type_of_raw(v) for v in BATCH_NORM.impl(x, 1.0, 0.0, **params))
+    (found, *_), own = ROWS["batch_norm"](node, [None, np.ones(3), None])
+    assert not own
+    np.testing.assert_allclose(found, np.full(x.shape, 1 / 20))
+
+
 def test_what_has_gaps_goes_to_numpy():
     x = np.random.default_rng(0).normal(size=(6, 8))
     params = {"axes": (1,), "eps": 1e-5, "scaled": False, "moved": False}
@@ -146,7 +188,7 @@ def test_the_bits_do_not_depend_on_the_threads(monkeypatch):
     found = []
     for count in (1, 3, 3):
         monkeypatch.setattr(normalization.config, "threads", count)
-        parts = [LAYER_NORM.impl(x, w, b, **params), *normalization.PULLS["layer_norm"](node, g)[0]]
+        parts = [LAYER_NORM.impl(x, w, b, **params), *ROWS["layer_norm"](node, g)[0]]
         found.append([part.tobytes() for part in parts])
     assert found[0] == found[1] == found[2]
 
