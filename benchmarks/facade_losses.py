@@ -2,8 +2,8 @@
 
 One call makes a loss of tensors with `size` elements, reduced to its mean, and pulls the gradient
 of what a network would have given. Targets are no leaves. The ratios of all losses stand in one
-table with their geometric mean. Kernels that are not on disk yet are compiled when they have paid, so
-the first run measures NumPy as well; the second one counts.
+table with their geometric mean. Kernels that are not on disk yet are compiled when they have paid,
+so the first run measures NumPy as well; the second one counts.
 """
 
 from __future__ import annotations
