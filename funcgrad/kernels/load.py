@@ -11,18 +11,17 @@ import atexit
 import functools
 import hashlib
 import importlib
-import os
 import platform
 import shutil
 import sys
 import tempfile
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from funcgrad.compile import store
 from funcgrad.compile.llvm.target import lock
+from funcgrad.compile.numba.stored import folder, stored_in
 
 __all__ = ["dispatcher", "fingerprint", "known", "note"]
 
@@ -38,7 +37,6 @@ MODULES = (
     "segment_loops",
     "updates_generated",
 )
-MONTH = 30 * 24 * 3600.0
 
 
 @functools.cache
@@ -63,36 +61,21 @@ def fingerprint() -> str:
 
 def _folder() -> str:
     """Where Numba keeps machine code, made if need be."""
-    above = store.private_folder("kernels-1")
-    if above is None:
-        folder = tempfile.mkdtemp(prefix="funcgrad-")  # of mode 700
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        return folder
-    folder = os.path.join(above, fingerprint())
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    with suppress(OSError):
-        os.utime(folder)
-        for other in os.scandir(above):
-            if other.stat().st_mtime < time.time() - MONTH:
-                shutil.rmtree(other.path, ignore_errors=True)
-    return folder
+    found = folder("kernels-1", fingerprint())
+    if found is None:
+        found = tempfile.mkdtemp(prefix="funcgrad-")  # of mode 700
+        atexit.register(shutil.rmtree, found, ignore_errors=True)
+    return found
 
 
 @functools.cache
 def _kernels() -> dict[str, Any]:
     """All kernels by name. Nothing is compiled yet."""
-    import numba
-
-    config: Any = numba.config
-    before = config.CACHE_DIR
-    config.CACHE_DIR = _folder()  # read while the functions are decorated
-    try:
-        found: dict[str, Any] = {}
+    found: dict[str, Any] = {}
+    with stored_in(_folder()):  # read while the functions are decorated
         for name in MODULES:
             found |= vars(importlib.import_module(f"funcgrad.kernels.{name}"))
-        return found
-    finally:
-        config.CACHE_DIR = before
+    return found
 
 
 def dispatcher(name: str) -> Any:

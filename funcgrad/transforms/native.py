@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # Numba: not before it is asked for
 __all__ = ["Native", "cfunc", "njit"]
 
 # Extents that are tried: all axes alike, so that products and sums of arguments fit.
+PLAIN = (int, float, bool, str, tuple, type(None))
 EXTENTS = (3, 2, 4, 1, 5, 6, 7, 8, 9, 10, 12, 16, 20, 24, 32, 64)
 
 
@@ -63,7 +64,7 @@ class Native:
         self.jitted = jitted
         name = re.sub(r"\W", "_", name_of(jitted.fun)).strip("_")
         self.name = name if name.isidentifier() and not keyword.iskeyword(name) else "function"
-        self.parameters = _parameters(jitted.fun)
+        self.parameters: Sequence[tuple[Any, ...]] = _parameters(jitted.fun)
         self.count = 0
 
     def special(self, arguments: Sequence[Any], slots: Sequence[Slot]) -> _Special:
@@ -162,19 +163,19 @@ def _filled(argument: Any, values: Sequence[Any]) -> Any:
     return argument
 
 
-def _parameters(fun: Callable[..., Any]) -> str:
-    """The parameters by position as Python writes them, for a function of the same signature."""
+def _parameters(fun: Callable[..., Any]) -> list[tuple[Any, ...]]:
+    """The parameters by position, with their defaults, for a function of the same signature."""
     try:
         known = inspect.signature(fun).parameters.values()
     except (TypeError, ValueError):
-        return "*arguments"
-    found = []
+        return [("*arguments",)]
+    found: list[tuple[Any, ...]] = []
     for p in known:
         if p.kind is p.VAR_POSITIONAL:
-            found.append(f"*{p.name}")
+            found.append((f"*{p.name}",))
         elif p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
-            plain = isinstance(p.default, int | float | bool | type(None))
-            if p.default is not p.empty and not plain:
-                break  # what Numba cannot hold as a default is left to the function itself
-            found.append(p.name if p.default is p.empty else f"{p.name}={p.default!r}")
-    return ", ".join(found)
+            given = p.default is not p.empty
+            if given and not isinstance(p.default, PLAIN):
+                break  # a default of another kind is left to the function itself
+            found.append((p.name, p.default) if given else (p.name,))
+    return found

@@ -222,6 +222,28 @@ def test_defaults():
     assert use(1.5) == (3.0, 4.5, 6.0)
 
 
+def test_defaults_are_constants():
+    """What Python branches on; NumPy's own functions have such defaults."""
+    pick = fg.jit(
+        lambda x, up=True, how="sum": (np.sum if how == "sum" else np.mean)(x if up else -x)
+    )
+    g, slope, norm = (
+        pick.njit,
+        fg.jit(fg.grad(np.median)).njit,
+        fg.jit(fg.grad(np.linalg.norm)).njit,
+    )
+
+    @numba.njit
+    def use(x):
+        return g(x), slope(x), norm(x)
+
+    x = np.array([3.0, 1.0, 4.0])
+    total, median, unit = use(x)
+    assert total == 8.0 == g(x)
+    np.testing.assert_array_equal(median, [1.0, 0.0, 0.0])
+    np.testing.assert_allclose(unit, x / np.linalg.norm(x))
+
+
 @pytest.mark.parametrize("nogil", [True, False])
 def test_parallel_loops(nogil):
     """Shapes are met in many threads at once, whether or not somebody holds the GIL."""

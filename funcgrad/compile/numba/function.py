@@ -20,6 +20,7 @@ from numba.np import numpy_support
 
 from funcgrad.compile.llvm.printer import foreign_of
 from funcgrad.compile.numba.call import run_found, run_known, types
+from funcgrad.compile.numba.default import Default, DefaultType
 from funcgrad.compile.numba.factors import INDEFINITE, SINGULAR, UNCONVERGED
 from funcgrad.compile.numba.program import OUT_OF_MEMORY
 from funcgrad.compile.numba.shapes import Table, extent, finder
@@ -48,9 +49,13 @@ def function(source: Source) -> Any:
     def _(*arguments: Any) -> Any:
         return _implementation(source, arguments)
 
-    given = ", ".join(p.split("=")[0].strip() for p in source.parameters.split(",") if p.strip())
-    text = f"def {source.name}({source.parameters}):\n    return stand_in({given})\n"
-    names = {"stand_in": stand_in}
+    names: dict[str, Any] = {"stand_in": stand_in}
+    parameters = []
+    for k, (name, *default) in enumerate(source.parameters):
+        names |= {f"default{k}": Default(value) for value in default}
+        parameters.append(f"{name}=default{k}" if default else name)
+    given = ", ".join(name for name, *_ in source.parameters)
+    text = f"def {source.name}({', '.join(parameters)}):\n    return stand_in({given})\n"
     exec(text, names)
     return numba.njit(nogil=True)(names[source.name])
 
@@ -61,8 +66,8 @@ def function(source: Source) -> Any:
 def _read(kind: Any, path: str, slots: list[tuple[Slot, str, Any]]) -> Any:
     """An argument of a type of Numba's, with slots for its arrays and numbers."""
     kind = types.unliteral(kind)
-    if isinstance(kind, types.Omitted):
-        return kind.value
+    if isinstance(kind, DefaultType):
+        return kind.default.value
     if isinstance(kind, types.NoneType):
         return None
     if isinstance(kind, types.Array):

@@ -20,6 +20,7 @@ from numba import types as _types
 from numba.extending import intrinsic
 
 from funcgrad.compile.numba import factors, lines
+from funcgrad.compile.numba.stored import kept
 from funcgrad.compile.scalars import NATIVE
 from funcgrad.errors import NativeCodeError
 from funcgrad.graph.ir import Equation
@@ -104,7 +105,8 @@ def _outside(
     """The function with the calling convention of kernels; it lives as long as the process."""
     count = len(ranks)
     total = count + sum(ranks) + numbers + 1
-    given: dict[str, Any] = {"carray": numba.carray, "pointer": _pointer, "function": function}
+    given: dict[str, Any] = {"carray": numba.carray, "pointer": _pointer}
+    given["function"] = kept(function)
     given |= {"int64": np.int64, "UNCONVERGED": factors.UNCONVERGED}
     text = ["def call(words, first, last):", f"    w = carray(words, ({total},), int64)"]
     at = count

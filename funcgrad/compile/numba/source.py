@@ -49,7 +49,7 @@ class Source(Protocol):
     """What makes programs: of one function, for any arguments."""
 
     name: str
-    parameters: str
+    parameters: Sequence[tuple[Any, ...]]  # (name,) or (name, default), by position
 
     def special(self, arguments: Sequence[Any], slots: Sequence[Slot]) -> Special:
         """For arguments with slots in the place of arrays and numbers."""
