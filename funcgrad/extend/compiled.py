@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -70,7 +71,8 @@ def from_numba(
     Raises
     ------
     TypeError
-        `function` is no dispatcher, or the number of derivatives is not that of its arguments.
+        `function` is no dispatcher, or the number of derivatives, or that of the arguments of one
+        of them, is not that of its arguments.
 
     Notes
     -----
@@ -199,12 +201,30 @@ def _partial(d: Any, count: int, title: str, sample: Samples | None) -> Any:
     """
     if not callable(d):
         return float(d)
+    _check_count(d, count, title)
     if is_dispatcher(d):
         d = from_numba(d, elementwise=True, name=title, sample=sample)
     names = ", ".join(f"x{k}" for k in range(count))
     known = {"d": d}
     exec(f"def partial(_, {names}):\n    return d({names})\n", known)  # rules are read by name
     return known["partial"]
+
+
+def _check_count(rule: Any, count: int, title: str) -> None:
+    """Raise if a derivative cannot be called with as many arguments."""
+    try:
+        signature = inspect.signature(getattr(rule, "py_func", rule))
+    except (TypeError, ValueError):  # of a builtin
+        return
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        raise TypeError(
+            located(
+                f"{title}: a derivative takes {signature}, but the function has {count} "
+                f"argument{'s' * (count != 1)}; a derivative takes the same ones"
+            )
+        ) from None
 
 
 def _followed_partial(function: Any, k: int) -> Function:
@@ -256,6 +276,10 @@ def _whole(
     function: Any, title: str, sample: Samples | None, multiple: bool, rules: dict[str, Any]
 ) -> Any:
     vjp, jvp = rules["vjp"], rules["jvp"]
+    count = function.py_func.__code__.co_argcount
+    for rule in vjp if vjp is not None and not callable(vjp) else ():
+        if rule is not None:
+            _check_vjp(rule, count, title)
     if vjp is not None:
         vjp = _rule(vjp) if callable(vjp) else [None if r is None else _rule(r) for r in vjp]
     signature = rules["signature"]
@@ -270,6 +294,26 @@ def _whole(
         multiple=multiple,
         sample=sample,
     )
+
+
+def _check_vjp(rule: Any, count: int, title: str) -> None:
+    """Raise if a rule of whole arrays cannot be called with (g, y, *operands)."""
+    plain = getattr(rule, "py_func", rule)
+    try:
+        signature = inspect.signature(plain)
+    except (TypeError, ValueError):
+        return
+    free = [p for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    if any(p.kind is p.VAR_POSITIONAL for p in free):
+        return
+    needed = [p for p in free if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    if not len(needed) <= count + 2 <= len(free):
+        raise TypeError(
+            located(
+                f"{title}: a rule of vjp takes {signature}, but is called with the cotangent, the "
+                f"output and {count} operand{'s' * (count != 1)}"
+            )
+        )
 
 
 def _rule(rule: Any) -> Any:

@@ -415,6 +415,14 @@ def test_what_is_refused():
         from_numba(np.sin)
     with pytest.raises(TypeError, match="has 2 arguments and 1 derivatives were declared"):
         from_numba(wave, [wave_x])
+    for rule in (numba.njit(lambda x: x), lambda x: x, lambda x, y, w: x):
+        with pytest.raises(
+            TypeError, match=r"a derivative takes \(.*the function has 2 arguments"
+        ) as e:
+            from_numba(wave, [wave_x, rule])
+        assert "test_from_numba.py" in str(e.value)
+    with pytest.raises(TypeError, match=r"a rule of vjp takes \(g, x\).*output and 2 operands"):
+        from_numba(wave, vjp=[lambda g, x: g, None])
     with pytest.raises(TypeError, match="exclude derivatives"):
         from_numba(wave, [1, 1], vjp=[wave_x, wave_x])
 
