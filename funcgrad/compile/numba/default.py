@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from numba import types as _types
-from numba.core.imputils import lower_constant
+from numba.core.imputils import lower_constant as _lower_constant
 from numba.extending import models, register_model, typeof_impl
 
 __all__ = ["Default", "DefaultType"]
 
 types: Any = _types  # half annotated
+lower_constant: Any = _lower_constant
 
 
 class Default:
@@ -42,6 +43,8 @@ def _typeof(default: Any, context: Any) -> Any:
     return DefaultType(default)
 
 
-@lower_constant(DefaultType)
 def _constant(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     return context.get_dummy_value()
+
+
+lower_constant(DefaultType)(_constant)
