@@ -1,6 +1,6 @@
 """Optimisers with PyTorch's names, and schedules of their rates."""
 
-from funcgrad.torch.optim import lr_scheduler
+from funcgrad.torch.optim import lr_scheduler, swa_utils
 from funcgrad.torch.optim.adam import Adam, AdamW
 from funcgrad.torch.optim.adam_variants import Adamax, NAdam, RAdam
 from funcgrad.torch.optim.adaptive import Adadelta, Adagrad, RMSprop
@@ -25,4 +25,5 @@ __all__ = [
     "RMSprop",
     "Rprop",
     "lr_scheduler",
+    "swa_utils",
 ]
