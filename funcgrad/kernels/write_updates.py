@@ -191,7 +191,8 @@ class _Sequence:
         self.names[result] = self.free.pop() if target is None else target
         if alone:
             return f"np.copyto({self.names[result]}, {call}))"
-        return f"{call}, {self.names[result]})"
+        by_name = "out=" if e.prim.name in ("maximum", "minimum") else ""  # NumPy 2.4 warns else
+        return f"{call}, {by_name}{self.names[result]})"
 
 
 def _option_sequence(option: str) -> list[str]:
