@@ -16,6 +16,7 @@ from benchmarks.cold import PROBES as COLD
 from benchmarks.compiled import PROBES as COMPILED
 from benchmarks.facade import PROBES as FACADE
 from benchmarks.facade_losses import PROBES as FACADE_LOSSES
+from benchmarks.facade_normalisations import PROBES as FACADE_NORMALISATIONS
 from benchmarks.facade_operations import PROBES as FACADE_OPERATIONS
 from benchmarks.measure import Result, run
 from benchmarks.optimizers import PROBES as OPTIMIZERS
@@ -31,6 +32,7 @@ PROBES = {
     **FACADE,
     **FACADE_OPERATIONS,
     **FACADE_LOSSES,
+    **FACADE_NORMALISATIONS,
     **OPTIMIZERS,
 }
 

@@ -4,11 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-import torch as theirs
 
 import funcgrad.torch as ours
 from funcgrad.kernels import losses
 from funcgrad.kernels.choice import Entry
+
+theirs = pytest.importorskip("torch")
 
 
 def both(function, *arrays, constants=()):
