@@ -20,7 +20,7 @@ np.float64(1.0)
 from __future__ import annotations
 
 import funcgrad.ops.operators  # noqa: F401
-from funcgrad.numpy import dispatch, linalg, methods
+from funcgrad.numpy import dispatch, fft, linalg, methods
 
 # The names in full, for type checkers; grouped as in the modules, many to a line.
 # isort: off
@@ -110,7 +110,7 @@ __all__ = [
     "diag_indices_from", "diagflat", "diagonal", "diff", "digitize", "divide", "divmod", "dot",
     "dsplit", "dstack", "dtype", "e", "ediff1d", "einsum", "empty", "empty_like", "equal",
     "errstate", "euler_gamma", "exp", "exp2", "expand_dims", "expm1", "extract", "eye", "fabs",
-    "fill_diagonal", "finfo", "fix", "flatnonzero", "flip", "fliplr", "flipud", "float16",
+    "fft", "fill_diagonal", "finfo", "fix", "flatnonzero", "flip", "fliplr", "flipud", "float16",
     "float32", "float64", "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "frexp",
     "full", "full_like", "gcd", "geomspace", "gradient", "greater", "greater_equal", "hamming",
     "hanning", "heaviside", "hsplit", "hstack", "hypot", "i0", "identity", "iinfo", "imag",

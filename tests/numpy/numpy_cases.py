@@ -428,6 +428,33 @@ case("linalg.matmul", lambda m, x, y: m.linalg.matmul(x, y), A, B.T.copy())
 case("linalg.vecdot", lambda m, x, y: m.linalg.vecdot(x, y, axis=0), A, B)
 case("linalg.tensordot", lambda m, x, y: m.linalg.tensordot(x, y, axes=2), A, B)
 
+# ------------------------------------------------------------------------------------- fft
+
+for _name in names("fft ifft rfft irfft hfft ihfft"):
+    for _n, _axis, _norm in (
+        (None, -1, None),
+        (5, 0, "ortho"),
+        (2, 1, "forward"),
+        (4, 0, "backward"),
+    ):
+        _keywords = {"n": _n, "axis": _axis, "norm": _norm}
+        case(
+            f"{_name} {_keywords}", lambda m, x, f=_name, k=_keywords: getattr(m.fft, f)(x, **k), A
+        )
+    case(f"{_name} f32", lambda m, x, f=_name: getattr(m.fft, f)(x, 3), F)
+    case(f"{_name} vector", lambda m, x, f=_name: getattr(m.fft, f)(x[::-1]), V)
+for _name in names("fft ifft irfft hfft"):
+    case(f"{_name} complex", lambda m, z, f=_name: getattr(m.fft, f)(z, 5), Z)
+for _name in names("fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn"):
+    case(_name, lambda m, x, f=_name: getattr(m.fft, f)(x), T)
+    case(f"{_name} s", lambda m, x, f=_name: getattr(m.fft, f)(x, (5, -1), (2, 0), "ortho"), T)
+    case(f"{_name} transposed", lambda m, x, f=_name: getattr(m.fft, f)(x.T, axes=(0, 1)), F)
+case("fftn twice the axis", lambda m, x: m.fft.fftn(x, axes=(0, 0)), A)
+case("fftn s", lambda m, x: m.fft.fftn(x, s=(2, 3)), T)
+case("fftshift", lambda m, x: m.fft.fftshift(x) + m.fft.ifftshift(x, 1), A)
+case("ifftshift", lambda m, x: m.fft.ifftshift(x) * m.fft.fftshift(x, (0, -1)), A)
+case("fftfreq", lambda m, x: m.fft.fftshift(m.fft.fftfreq(5, 0.1)) * x + m.fft.rfftfreq(9), V)
+
 # -------------------------------------------------------------------------------- methods
 
 for _name in names("sum mean std var prod max min any all argmax argmin cumsum cumprod"):

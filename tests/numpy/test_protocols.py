@@ -358,7 +358,6 @@ ERRORS = [
         UnsupportedCallError,
         "have no derivative; pass full_matrices=False",
     ),
-    ("fft", "np.fft.fft(x)", UnsupportedCallError, "numpy.fft.fft is not supported"),
     ("histogram", "np.histogram(x)", UnsupportedCallError, "numpy.histogram is not supported"),
     ("order=", 'np.sort(x, order="f")', UnsupportedCallError, "numpy.sort: the keyword order='f'"),
     (
