@@ -9,36 +9,37 @@ import math
 
 from funcgrad.compile.scalars import NATIVE
 from funcgrad.graph.ir import Equation
+from funcgrad.ops import records
 from funcgrad.passes.operands import domain, pieces
 
 __all__ = ["REDUCTIONS", "moves", "reduces"]
 
 # what a loop does for each reduction
 REDUCTIONS = {
-    "sum": "add",
-    "scatter_add": "add",
-    "max": "max",
-    "min": "min",
-    "prod": "mul",
-    "any": "or",
-    "all": "and",
+    records.SUM: "add",
+    records.SCATTER_ADD: "add",
+    records.MAX: "max",
+    records.MIN: "min",
+    records.PROD: "mul",
+    records.ANY: "or",
+    records.ALL: "and",
 }
 INDICES = ("int64", "int32")
 REDUCED = {
-    "sum": "fi",
-    "max": "f",
-    "min": "f",
-    "prod": "f",
-    "any": "b",
-    "all": "b",
+    records.SUM: "fi",
+    records.MAX: "f",
+    records.MIN: "f",
+    records.PROD: "f",
+    records.ANY: "b",
+    records.ALL: "b",
 }
 
 
 def reduces(e: Equation) -> bool:
     """Whether an equation is a reduction that a loop can do in the dtype of its operand."""
-    if e.prim.name == "scatter_add":
+    if e.prim is records.SCATTER_ADD:
         return _scatters(e)
-    kinds = REDUCED.get(e.prim.name)
+    kinds = REDUCED.get(e.prim)
     if kinds is None or len(e.inputs) != 1:
         return False
     x, out = e.inputs[0].type, e.outputs[0].type
@@ -62,6 +63,6 @@ def moves(e: Equation) -> bool:
     types, out = [a.type for a in e.inputs], e.outputs[0].type
     if any(t.dtype not in NATIVE for t in (*types, out)):
         return False
-    if e.prim.name == "gather":
+    if e.prim is records.GATHER:
         return types[0].size > 0 and all(i.dtype.name in INDICES for i in types[1:])
     return pieces(e) is not None and out.ndim > 0 and out.size > 0

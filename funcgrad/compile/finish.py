@@ -54,7 +54,7 @@ def _combine(
 ) -> None:
     v = a.var
     assert v is not None
-    op = REDUCTIONS[low.made[v].prim.name]
+    op = REDUCTIONS[low.made[v].prim]
     source = code.argument(("partial", v), v, "partial", a.dtype, a.size)
     wide = low.is_column(low.reductions[v])
     index, loop_index, carry, x = code.fresh("j"), code.fresh("k"), code.fresh("a"), code.fresh()

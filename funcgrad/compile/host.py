@@ -15,6 +15,8 @@ from funcgrad.compile.loops import Kernel
 from funcgrad.compile.memory import address_of
 from funcgrad.compile.places import is_spread, takes_out
 from funcgrad.graph.ir import Atom, Equation, Literal, Var
+from funcgrad.ops.index import PLACE, decode
+from funcgrad.ops.shape import CONCATENATE
 from funcgrad.passes.region import Region
 
 if TYPE_CHECKING:
@@ -303,18 +305,14 @@ class _Writer:
         )
 
     def out_call(self, e: Equation, args: list[str], out: str) -> str:
-        name = e.prim.name
-        if name == "concatenate":
+        if e.prim is CONCATENATE:
             self.names["concatenate"] = np.concatenate
             return f"concatenate(({', '.join(args)},), {e.params['axis']}, out={out})"
-        if name == "place":
-            from funcgrad.ops.index import decode
-
+        if e.prim is PLACE:
             index = self.constant(decode(e.params["index"]))
             self.add(f"{out}.fill(0)")
             return f"{out}[{index}] = {args[0]}"
-        self.names[name] = e.prim.impl
-        return f"{name}({', '.join(args)}, out={out})"
+        return f"{self.constant(e.prim.impl)}({', '.join(args)}, out={out})"
 
 
 def _overlap(x: np.ndarray[Any, Any], others: Sequence[Any]) -> bool:

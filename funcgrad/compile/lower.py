@@ -16,8 +16,9 @@ from funcgrad.compile.finish import finish
 from funcgrad.compile.layout import BLOCK, SHORT_STRIP, STRIP, Dim, Layout, arrange
 from funcgrad.compile.loops import Const, For, Kernel, Let, Term
 from funcgrad.compile.row_values import RowValues
-from funcgrad.compile.scalars import Scalar, cost
+from funcgrad.compile.scalars import Scalar
 from funcgrad.graph.ir import Var
+from funcgrad.ops import records
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Region
 
@@ -76,7 +77,7 @@ class _Lowering(RowValues):
         return found
 
     def strip(self) -> int:
-        mixed = [e.outputs[0].type.dtype for e in self.main if e.prim.name == "matmul"]
+        mixed = [e.outputs[0].type.dtype for e in self.main if e.prim is records.MATMUL]
         return SHORT_STRIP // mixed[0].itemsize if mixed else STRIP
 
     def end(self, found: Lowered) -> None:
@@ -267,5 +268,5 @@ class _Lowering(RowValues):
             size = 1
             for a in self.labels(e):
                 size *= 1 if a is None else a.extent
-            total += size * cost(e.prim.name)
+            total += size * e.prim.cost
         return total + sum(a.size for a in self.code.arguments.values())

@@ -12,6 +12,7 @@ import numpy as np
 from funcgrad.compile.loops import Accumulate, Address, For, Load, Store
 from funcgrad.compile.lower import Lowered
 from funcgrad.graph.ir import Equation, Var
+from funcgrad.ops import records
 from funcgrad.passes.buffers import Lifetime, place
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Region
@@ -25,9 +26,9 @@ def bytes_of(v: Var) -> int:
 
 def takes_out(e: Equation) -> bool:
     """Whether NumPy can write the result of an equation into memory that is given to it."""
-    if e.prim.name == "place":
+    if e.prim is records.PLACE:
         return e.outputs[0].type.shape != ()
-    if e.prim.name not in ("matmul", "dot", "concatenate"):
+    if e.prim not in (records.MATMUL, records.DOT, records.CONCATENATE):
         return False
     out = e.outputs[0].type
     return out.ndim > 0 and out.size > 0 and all(a.type.dtype == out.dtype for a in e.inputs)

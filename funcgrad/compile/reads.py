@@ -12,6 +12,7 @@ from funcgrad.compile.code import Code
 from funcgrad.compile.layout import Access, Layout, access
 from funcgrad.compile.scalars import NATIVE
 from funcgrad.graph.ir import Atom, Equation, Var
+from funcgrad.ops import records
 from funcgrad.passes.operands import Guard, Piece, pieces, spread
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Axis, Labels, Reduction, Region
@@ -79,7 +80,7 @@ class Reads:
                 base = self.inside(a)
                 if base is not None:
                     depends |= self.depends[base]
-                    stage = max(stage, self.stage[base] + (e.prim.name == "matmul"))
+                    stage = max(stage, self.stage[base] + (e.prim is records.MATMUL))
                 elif isinstance(a, Var) and a not in self.plan.uniform:
                     depends |= self.read(e, number, k, a, labels)
             v = e.outputs[0]
@@ -119,7 +120,7 @@ class Reads:
 
     def read(self, e: Equation, number: int, k: int, a: Var, labels: Labels) -> frozenset[Axis]:
         view = self.plan.views[a]
-        if e.outputs[0] in self.reductions and e.prim.name != "scatter_add":
+        if e.outputs[0] in self.reductions and e.prim is not records.SCATTER_ADD:
             own = labels
         else:
             own = tuple(None if p is None else labels[p] for p in spread(e, k))

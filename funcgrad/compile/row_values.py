@@ -9,7 +9,6 @@ its rows; the rows read from scratch memory what it has found.
 from __future__ import annotations
 
 from funcgrad.compile.loops import Address, Buffer, For, Store
-from funcgrad.compile.scalars import cost
 from funcgrad.compile.totals import Totals
 from funcgrad.graph.ir import Var
 
@@ -30,7 +29,7 @@ class RowValues(Totals):
         if not one_by_one or layout.lanes is None:
             return
         known = {v: e for e in self.main for v in e.outputs if self.is_of_a_row(v)}
-        if not sum(cost(e.prim.name) for e in known.values()) >= LEAST:
+        if not sum(e.prim.cost for e in known.values()) >= LEAST:
             return
         used = {
             base

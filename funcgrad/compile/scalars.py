@@ -14,19 +14,100 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.compile.foreign import Foreign
 from funcgrad.compile.loops import Const
-from funcgrad.core.primitive import Primitive
+from funcgrad.core.forms import Op
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Equation
+from funcgrad.ops.activation import expit, relu
+from funcgrad.ops.arithmetic import (
+    CAST,
+    SCALE,
+    WHERE,
+    absolute,
+    add,
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    cbrt,
+    ceil,
+    copysign,
+    divide,
+    equal,
+    fabs,
+    floor,
+    fmax,
+    fmin,
+    greater,
+    greater_equal,
+    heaviside,
+    hypot,
+    invert,
+    isfinite,
+    isinf,
+    isnan,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    multiply,
+    negative,
+    not_equal,
+    positive,
+    power,
+    reciprocal,
+    rint,
+    sign,
+    signbit,
+    sqrt,
+    square,
+    subtract,
+    trunc,
+)
+from funcgrad.ops.arithmetic.select import ROUND_CAST
+from funcgrad.ops.error import erf
+from funcgrad.ops.gamma import digamma, lgamma
+from funcgrad.ops.normal import erfc
+from funcgrad.ops.pointwise import clip
+from funcgrad.ops.transcendental import (
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctan2,
+    arctanh,
+    cos,
+    cosh,
+    deg2rad,
+    degrees,
+    exp,
+    exp2,
+    expm1,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    rad2deg,
+    radians,
+    sin,
+    sinh,
+    tan,
+    tanh,
+)
 
 __all__ = [
-    "COSTS",
+    "MATHEMATICS",
     "NATIVE",
+    "Resolved",
     "Scalar",
     "Writer",
     "apply",
-    "cost",
+    "by_loop",
     "resolve",
 ]
 
@@ -118,101 +199,12 @@ def _finite(w: Writer, x: Scalar) -> Scalar:
     return w.compare("lt", w("abs", x), w.number(np.inf, x))
 
 
+def _logical(op: str) -> Body:
+    return lambda w, *xs: w(op, *(w.cast(x, "bool") for x in xs))
+
+
 def _times(factor: float) -> Body:
     return lambda w, x: w("mul", x, w.number(factor, x))
-
-
-FLOATS: dict[str, Body] = {
-    "add": _op("add"),
-    "subtract": _op("sub"),
-    "multiply": _op("mul"),
-    "divide": _op("div"),
-    "negative": _op("neg"),
-    "positive": lambda w, x: x,
-    "reciprocal": lambda w, x: w("div", w.number(1, x), x),
-    "square": lambda w, x: w("mul", x, x),
-    "absolute": _op("abs"),
-    "fabs": _op("abs"),
-    "sqrt": _op("sqrt"),
-    "floor": _op("floor"),
-    "ceil": _op("ceil"),
-    "trunc": _op("trunc"),
-    "rint": _op("rint"),
-    "copysign": _op("copysign"),
-    "maximum": _extremum("gt", False),
-    "minimum": _extremum("lt", False),
-    "fmax": _extremum("gt", True),
-    "fmin": _extremum("lt", True),
-    "equal": _comparison("eq"),
-    "not_equal": _comparison("ne"),
-    "less": _comparison("lt"),
-    "less_equal": _comparison("le"),
-    "greater": _comparison("gt"),
-    "greater_equal": _comparison("ge"),
-    "isnan": lambda w, x: w.is_nan(x),
-    "isinf": lambda w, x: w.compare("eq", w("abs", x), w.number(np.inf, x)),
-    "isfinite": _finite,
-    "signbit": _signbit,
-    "sign": _sign,
-    "heaviside": _heaviside,
-    "degrees": _times(180.0 / np.pi),
-    "radians": _times(np.pi / 180.0),
-    "deg2rad": _times(np.pi / 180.0),
-    "rad2deg": _times(180.0 / np.pi),
-    "logical_and": lambda w, x, y: w("and", w.cast(x, "bool"), w.cast(y, "bool")),
-    "logical_or": lambda w, x, y: w("or", w.cast(x, "bool"), w.cast(y, "bool")),
-    "logical_xor": lambda w, x, y: w("xor", w.cast(x, "bool"), w.cast(y, "bool")),
-    "logical_not": lambda w, x: w("not", w.cast(x, "bool")),
-}
-INTEGERS: dict[str, Body] = {
-    "add": _op("add"),
-    "subtract": _op("sub"),
-    "multiply": _op("mul"),
-    "negative": _op("neg"),
-    "positive": lambda w, x: x,
-    "square": lambda w, x: w("mul", x, x),
-    "maximum": _integer_extremum("gt"),
-    "minimum": _integer_extremum("lt"),
-    **{n: FLOATS[n] for n in ("equal", "not_equal", "less", "less_equal", "greater")},
-    **{n: FLOATS[n] for n in ("greater_equal", "logical_and", "logical_or", "logical_xor")},
-    "logical_not": FLOATS["logical_not"],
-}
-BOOLS: dict[str, Body] = {
-    "add": _op("or"),
-    "multiply": _op("and"),
-    "maximum": _op("or"),
-    "minimum": _op("and"),
-    "equal": lambda w, x, y: w("not", w("xor", x, y)),
-    "not_equal": _op("xor"),
-    "logical_and": _op("and"),
-    "logical_or": _op("or"),
-    "logical_xor": _op("xor"),
-    "logical_not": _op("not"),
-    "bitwise_and": _op("and"),
-    "bitwise_or": _op("or"),
-    "bitwise_xor": _op("xor"),
-    "invert": _op("not"),
-}
-# Named functions of one float, if the backend has them; the names are NumPy's.
-MATHEMATICS = frozenset(
-    [
-        *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan"),
-        *("arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
-        *("cbrt", "erf", "erfc", "sigmoid", "lgamma", "digamma"),
-    ]
-)
-TWO_OPERANDS = ("power", "arctan2", "hypot", "logaddexp")
-# How much more than an addition an operation takes, for the choice between keeping a value and
-# computing it again.
-COSTS = {"divide": 4, "reciprocal": 4, "sqrt": 5, "where": 1, "scale": 2, "power": 40, "matmul": 40}
-
-
-def cost(name: str) -> int:
-    """What an operation costs, in additions."""
-    return COSTS.get(name, 15 if name in MATHEMATICS or name in TWO_OPERANDS else 1)
-
-
-# ---------------------------------------------------------------------------- resolution
 
 
 class Resolved(NamedTuple):
@@ -222,50 +214,174 @@ class Resolved(NamedTuple):
     body: Body
 
 
+Find = Callable[[tuple[str, ...], frozenset[str]], Resolved | None]
+
+
+class Bodies(NamedTuple):
+    """What a ufunc does to an element, by the dtype of its loop.
+
+    `function` is the name of a function of mathematics, which a backend may have for floats.
+    """
+
+    floats: Body | None = None
+    integers: Body | None = None
+    bools: Body | None = None
+    function: str = ""
+
+    def find(self, loop: tuple[str, ...], functions: frozenset[str]) -> Resolved | None:
+        floats = loop[0].startswith("float")
+        body = self.bools if loop[0] == "bool" else self.floats if floats else self.integers
+        if body is None and floats and self.function in functions:
+            body = _op(self.function)
+        return None if body is None else Resolved(loop, body)
+
+
+BODIES: tuple[tuple[Op, Bodies], ...] = (
+    (add, Bodies(_op("add"), _op("add"), _op("or"))),
+    (subtract, Bodies(_op("sub"), _op("sub"))),
+    (multiply, Bodies(_op("mul"), _op("mul"), _op("and"))),
+    (divide, Bodies(_op("div"))),
+    (negative, Bodies(_op("neg"), _op("neg"))),
+    (positive, Bodies(lambda w, x: x, lambda w, x: x)),
+    (reciprocal, Bodies(lambda w, x: w("div", w.number(1, x), x))),
+    (square, Bodies(lambda w, x: w("mul", x, x), lambda w, x: w("mul", x, x))),
+    (absolute, Bodies(_op("abs"))),
+    (fabs, Bodies(_op("abs"))),
+    (sqrt, Bodies(_op("sqrt"))),
+    (floor, Bodies(_op("floor"))),
+    (ceil, Bodies(_op("ceil"))),
+    (trunc, Bodies(_op("trunc"))),
+    (rint, Bodies(_op("rint"))),
+    (copysign, Bodies(_op("copysign"))),
+    (maximum, Bodies(_extremum("gt", False), _integer_extremum("gt"), _op("or"))),
+    (minimum, Bodies(_extremum("lt", False), _integer_extremum("lt"), _op("and"))),
+    (fmax, Bodies(_extremum("gt", True))),
+    (fmin, Bodies(_extremum("lt", True))),
+    (equal, Bodies(_comparison("eq"), _comparison("eq"), lambda w, x, y: w("not", w("xor", x, y)))),
+    (not_equal, Bodies(_comparison("ne"), _comparison("ne"), _op("xor"))),
+    (less, Bodies(_comparison("lt"), _comparison("lt"))),
+    (less_equal, Bodies(_comparison("le"), _comparison("le"))),
+    (greater, Bodies(_comparison("gt"), _comparison("gt"))),
+    (greater_equal, Bodies(_comparison("ge"), _comparison("ge"))),
+    (isnan, Bodies(lambda w, x: w.is_nan(x))),
+    (isinf, Bodies(lambda w, x: w.compare("eq", w("abs", x), w.number(np.inf, x)))),
+    (isfinite, Bodies(_finite)),
+    (signbit, Bodies(_signbit)),
+    (sign, Bodies(_sign)),
+    (heaviside, Bodies(_heaviside)),
+    (degrees, Bodies(_times(180.0 / np.pi))),
+    (radians, Bodies(_times(np.pi / 180.0))),
+    (deg2rad, Bodies(_times(np.pi / 180.0))),
+    (rad2deg, Bodies(_times(180.0 / np.pi))),
+    (
+        logical_and,
+        Bodies(
+            lambda w, x, y: w("and", w.cast(x, "bool"), w.cast(y, "bool")),
+            lambda w, x, y: w("and", w.cast(x, "bool"), w.cast(y, "bool")),
+            _op("and"),
+        ),
+    ),
+    (
+        logical_or,
+        Bodies(
+            lambda w, x, y: w("or", w.cast(x, "bool"), w.cast(y, "bool")),
+            lambda w, x, y: w("or", w.cast(x, "bool"), w.cast(y, "bool")),
+            _op("or"),
+        ),
+    ),
+    (
+        logical_xor,
+        Bodies(
+            lambda w, x, y: w("xor", w.cast(x, "bool"), w.cast(y, "bool")),
+            lambda w, x, y: w("xor", w.cast(x, "bool"), w.cast(y, "bool")),
+            _op("xor"),
+        ),
+    ),
+    (
+        logical_not,
+        Bodies(
+            lambda w, x: w("not", w.cast(x, "bool")),
+            lambda w, x: w("not", w.cast(x, "bool")),
+            _op("not"),
+        ),
+    ),
+    (bitwise_and, Bodies(bools=_op("and"))),
+    (bitwise_or, Bodies(bools=_op("or"))),
+    (bitwise_xor, Bodies(bools=_op("xor"))),
+    (invert, Bodies(bools=_op("not"))),
+)
+# Functions of mathematics, under the names by which loop nests call them.
+MATHEMATICS: dict[str, Op] = {
+    "exp": exp,
+    "exp2": exp2,
+    "expm1": expm1,
+    "log": log,
+    "log2": log2,
+    "log10": log10,
+    "log1p": log1p,
+    "sin": sin,
+    "cos": cos,
+    "tan": tan,
+    "arcsin": arcsin,
+    "arccos": arccos,
+    "arctan": arctan,
+    "sinh": sinh,
+    "cosh": cosh,
+    "tanh": tanh,
+    "arcsinh": arcsinh,
+    "arccosh": arccosh,
+    "arctanh": arctanh,
+    "cbrt": cbrt,
+    "erfc": erfc,
+    "lgamma": lgamma,
+    "digamma": digamma,
+    "power": power,
+    "arctan2": arctan2,
+    "hypot": hypot,
+    "logaddexp": logaddexp,
+    "erf": erf,
+    "sigmoid": expit,
+}
+
+
+# ---------------------------------------------------------------------------- resolution
+
+
 def resolve(e: Equation, functions: frozenset[str]) -> Resolved | None:
     """The scalar body of an equation; None where it has none for these dtypes.
 
     `functions` are the named functions that the backend has.
     """
-    (out, *_), types = e.outputs, [a.type for a in e.inputs]
-    if any(_python_int(o.type) for o in e.outputs):
+    rule = e.prim.scalar
+    if rule is None or any(_python_int(o.type) for o in e.outputs):
         return None  # Python's integers do not wrap
-    if out.type.dtype not in NATIVE or any(t.dtype not in NATIVE for t in types):
+    if any(a.type.dtype not in NATIVE for a in (e.outputs[0], *e.inputs)):
         return None
-    special = SPECIAL.get(e.prim.name)
-    if special is not None:
-        return special(e)
-    if getattr(e.prim, "ufunc", None) is None or e.prim.name == "round_cast":
-        return None
-    kinds = tuple((t.dtype, t.weak) for t in types)
-    return _resolved(e.prim, kinds, out.type.weak, functions)
+    found: Resolved | None = rule(e, functions)
+    return found
+
+
+def by_loop(prim: Any, find: Find) -> None:
+    """Let `find` tell how an element is computed, given the dtypes of the loop of its ufunc."""
+    prim.scalar = functools.partial(_in_loop, prim.ufunc, find)
+
+
+def _in_loop(ufunc: Any, find: Find, e: Equation, functions: frozenset[str]) -> Resolved | None:
+    kinds = tuple((a.type.dtype, a.type.weak) for a in e.inputs)
+    return _resolved(ufunc, find, kinds, e.outputs[0].type.weak, functions)
 
 
 @functools.lru_cache(4096)
 def _resolved(
-    prim: Primitive,
+    ufunc: Any,
+    find: Find,
     kinds: tuple[tuple[np.dtype[Any], bool], ...],
     weak: bool,
     functions: frozenset[str],
 ) -> Resolved | None:
-    """The same for a ufunc, given the dtypes of its operands and which of them are weak."""
-    ufunc = prim.ufunc  # type: ignore[attr-defined]
+    """The same, given the dtypes of the operands and which of them are weak."""
     loop = _loop(ufunc, [ArrayType((), *kind) for kind in kinds], weak)
-    if loop is None:
-        return None
-    if hasattr(ufunc, "foreign"):
-        return _foreign(ufunc.foreign(loop))
-    body = _table(loop[0]).get(prim.name)
-    if body is None and loop[0].startswith("float") and prim.name in functions:
-        body = _op(prim.name)
-    return None if body is None else Resolved(loop, body)
-
-
-def _foreign(f: Foreign | None) -> Resolved | None:
-    """A function that somebody else compiled."""
-    if f is None:
-        return None
-    return Resolved(f.operands, lambda w, *xs: w(f.symbol, *xs, dtype=f.result))
+    return None if loop is None else find(loop, functions)
 
 
 def _python_int(kind: ArrayType) -> bool:
@@ -282,11 +398,7 @@ def _loop(ufunc: Any, types: Sequence[ArrayType], weak: bool) -> tuple[str, ...]
     return tuple(NATIVE[d] for d in found)
 
 
-def _table(dtype: str) -> dict[str, Body]:
-    return BOOLS if dtype == "bool" else FLOATS if dtype.startswith("float") else INTEGERS
-
-
-def _scale(e: Equation) -> Resolved | None:
+def _scale(e: Equation, _: frozenset[str]) -> Resolved | None:
     g, d = (a.type for a in e.inputs)
     out = e.outputs[0].type
     if out.dtype.kind != "f" or g.dtype != out.dtype or d.dtype.kind not in "fib":
@@ -297,19 +409,19 @@ def _scale(e: Equation) -> Resolved | None:
     return Resolved((wide, wide), lambda w, g, d: w.cast(w("scale", g, d), narrow))
 
 
-def _where(e: Equation) -> Resolved:
+def _where(e: Equation, _: frozenset[str]) -> Resolved:
     dtype = NATIVE[e.outputs[0].type.dtype]
     return Resolved(("bool", dtype, dtype), lambda w, c, x, y: w.select(c, x, y))
 
 
-def _cast(e: Equation) -> Resolved | None:
+def _cast(e: Equation, _: frozenset[str]) -> Resolved | None:
     source, target = NATIVE[e.inputs[0].type.dtype], NATIVE[e.outputs[0].type.dtype]
     if source.startswith("float") and target.startswith("int"):
         return None  # what NumPy makes of a NaN depends on the processor
     return Resolved((source,), lambda w, x: w.cast(x, target))
 
 
-def _relu(e: Equation) -> Resolved | None:
+def _relu(e: Equation, _: frozenset[str]) -> Resolved | None:
     dtype = NATIVE[e.outputs[0].type.dtype]
     if not dtype.startswith("float"):
         return None
@@ -321,7 +433,7 @@ def _relu(e: Equation) -> Resolved | None:
     return Resolved((dtype,), body)
 
 
-def _clip(e: Equation) -> Resolved | None:
+def _clip(e: Equation, _: frozenset[str]) -> Resolved | None:
     """NumPy's clip: a NaN anywhere is the result; of equal ones a single bound gives way."""
     dtype, bounds = NATIVE[e.outputs[0].type.dtype], [a.type for a in e.inputs[1:]]
     if not dtype.startswith("float"):
@@ -339,14 +451,13 @@ def _clip(e: Equation) -> Resolved | None:
     return Resolved((dtype, dtype, dtype), body)
 
 
-SPECIAL: dict[str, Callable[[Equation], Resolved | None]] = {
-    "clip": _clip,
-    "scale": _scale,
-    "relu": _relu,
-    "where": _where,
-    "cast": _cast,
-    "round_cast": _cast,
-}
+for _operation, _bodies in BODIES:
+    by_loop(_operation.primitive, _bodies.find)  # type: ignore[attr-defined]
+for _name, _operation in MATHEMATICS.items():
+    by_loop(_operation.primitive, Bodies(function=_name).find)  # type: ignore[attr-defined]
+clip.primitive.scalar = _clip  # type: ignore[attr-defined]
+relu.primitive.scalar = _relu  # type: ignore[attr-defined]
+SCALE.scalar, WHERE.scalar, CAST.scalar, ROUND_CAST.scalar = _scale, _where, _cast, _cast
 
 
 def apply(w: Writer, e: Equation, resolved: Resolved, xs: Sequence[Scalar]) -> Scalar:

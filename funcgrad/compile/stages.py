@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from funcgrad.compile.layout import BLOCK
-from funcgrad.compile.scalars import cost
 from funcgrad.compile.values import SCRATCH_LIMIT, Values
 from funcgrad.graph.ir import Var
+from funcgrad.ops import records
 
 __all__ = ["Stages"]
 
@@ -35,7 +35,7 @@ class Stages(Values):
         self.mixed: dict[Var, None] = {}
         for e in self.main:
             v = e.outputs[0]
-            if e.prim.name == "matmul" and (x := self.inside(e.inputs[1])) is not None:
+            if e.prim is records.MATMUL and (x := self.inside(e.inputs[1])) is not None:
                 self.mixed[x] = None
                 if x not in self.outputs and x not in self.roots.get(self.stage[x] + 1, []):
                     self.roots.setdefault(self.stage[x] + 1, []).append(x)
@@ -120,7 +120,7 @@ class Stages(Values):
         total, stack, seen = 0, [v], {v}
         while stack:
             x = stack.pop()
-            total += cost(self.made[x].prim.name)
+            total += self.made[x].prim.cost
             for a in self.made[x].inputs:
                 base = self.inside(a)
                 if base is None or base in seen or base in self.reductions:

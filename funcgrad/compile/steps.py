@@ -17,7 +17,9 @@ from funcgrad.compile.line_steps import accumulated, position, recurrence, scatt
 from funcgrad.compile.loops import Carry, Combine, Const, For, Let, Store
 from funcgrad.compile.nest import Nest, Step, whole_strides
 from funcgrad.compile.scalars import NATIVE
+from funcgrad.core.primitive import Primitive
 from funcgrad.graph.ir import Equation, Var
+from funcgrad.ops import records
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.views import View, view_of, whole
 
@@ -26,7 +28,7 @@ __all__ = ["Step", "copy_step", "fill_step", "step_of"]
 
 def step_of(e: Equation, plan: Plan, name: str) -> Step | None:
     """The loops of an equation; None where there are none for it."""
-    write = STEPS.get(e.prim.name)
+    write = STEPS.get(e.prim)
     if write is None or any(a.type.dtype not in NATIVE for a in (*e.inputs, *e.outputs)):
         return None
     nest = Nest(plan, name)
@@ -53,7 +55,7 @@ def _copy(nest: Nest, e: Equation) -> bool:
     source = nest.view(e.inputs[0])
     if isinstance(source, Const):
         return False
-    if e.prim.name == "reshape":  # in their order: the target is seen in the shape of the source
+    if e.prim is records.RESHAPE:  # in their order: the target is seen in the shape of the source
         target = View(out, 0, source.shape, whole_strides(source.shape))
         nest.copy(source, target, NATIVE[out.type.dtype])
         return True
@@ -68,7 +70,7 @@ def _product(nest: Nest, e: Equation) -> bool:
     (out,) = e.outputs
     dtype = NATIVE[out.type.dtype]
     kinds = [a.type for a in e.inputs]
-    if e.prim.name == "dot" and kinds[1].ndim > 2:
+    if e.prim is records.DOT and kinds[1].ndim > 2:
         return _tensordot(nest, e)
     if dtype == "bool" or any(t.dtype != out.type.dtype or t.ndim == 0 for t in kinds):
         return False
@@ -177,10 +179,13 @@ def _einsum(nest: Nest, e: Equation) -> bool:
 def _tensordot(nest: Nest, e: Equation) -> bool:
     """Also `inner` and `dot`, which contract one axis of each."""
     m, n = (a.type.ndim for a in e.inputs)
-    if m + n > len(ascii_letters) or (e.prim.name != "tensordot" and 0 in (m, n)):
+    if m + n > len(ascii_letters) or (e.prim is not records.TENSORDOT and 0 in (m, n)):
         return False
-    chosen = {"inner": ((m - 1,), (n - 1,)), "dot": ((m - 1,), (max(n - 2, 0),))}
-    left, right = chosen.get(e.prim.name) or e.params["axes"]
+    chosen: dict[Primitive, Any] = {
+        records.INNER: ((m - 1,), (n - 1,)),
+        records.DOT: ((m - 1,), (max(n - 2, 0),)),
+    }
+    left, right = chosen.get(e.prim) or e.params["axes"]
     x, y = ascii_letters[:m], list(ascii_letters[m : m + n])
     for one, two in zip(left, right, strict=True):
         y[two] = x[one]
@@ -201,22 +206,22 @@ def _sum(nest: Nest, e: Equation) -> bool:
     )
 
 
-STEPS: dict[str, Callable[[Nest, Equation], bool]] = {
-    "getitem": _copy,
-    "transpose": _copy,
-    "broadcast": _copy,
-    "flip": _copy,
-    "reshape": _copy,
-    "matmul": _product,
-    "dot": _product,
-    "inner": _tensordot,
-    "tensordot": _tensordot,
-    "einsum": _einsum,
-    "sum": _sum,
-    "cumsum": accumulated("add"),
-    "cumprod": accumulated("mul"),
-    "recurrence": recurrence,
-    "argmax": position("gt"),
-    "argmin": position("lt"),
-    "scatter_add": scatter_one,
+STEPS: dict[Primitive, Callable[[Nest, Equation], bool]] = {
+    records.GETITEM: _copy,
+    records.TRANSPOSE: _copy,
+    records.BROADCAST: _copy,
+    records.FLIP: _copy,
+    records.RESHAPE: _copy,
+    records.MATMUL: _product,
+    records.DOT: _product,
+    records.INNER: _tensordot,
+    records.TENSORDOT: _tensordot,
+    records.EINSUM: _einsum,
+    records.SUM: _sum,
+    records.CUMSUM: accumulated("add"),
+    records.CUMPROD: accumulated("mul"),
+    records.RECURRENCE: recurrence,
+    records.ARGMAX: position("gt"),
+    records.ARGMIN: position("lt"),
+    records.SCATTER_ADD: scatter_one,
 }

@@ -30,7 +30,7 @@ class Totals(Stages):
         """Add the element to the reduction's carry, or to its column."""
         e, r = self.made[v], self.reductions[v]
         x = self.operand(e, 0, 2)
-        op = REDUCTIONS[e.prim.name]
+        op = REDUCTIONS[e.prim]
         dtype = self.dtype(v)
         x = self.writer(2).cast(x, dtype)
         if r.scatters:
@@ -70,7 +70,7 @@ class Totals(Stages):
             index = self.code.fresh("j")
             n = self.code.integer(("width", name), width)
             loop = For(index, n, "vector")
-            op, dtype = REDUCTIONS[self.made[v].prim.name], self.dtype(v)
+            op, dtype = REDUCTIONS[self.made[v].prim], self.dtype(v)
             start = Const(identity(op, dtype), dtype)
             loop.body.append(Store(Address(name, ((index, 1), ("chunk", n))), start, dtype))
             chunk.body.append(loop)
@@ -109,7 +109,7 @@ class Totals(Stages):
         split = self.layout.blocked in self.layout.inner
         if not (everything or of_rows) or not (outer or split):
             return False
-        op, dtype = REDUCTIONS[self.made[v].prim.name], self.dtype(v)
+        op, dtype = REDUCTIONS[self.made[v].prim], self.dtype(v)
         carry = self.code.fresh("a")
         kind = op if self.layout.across else precise(op, dtype)
         around.carries.append(Carry(carry, dtype, kind))

@@ -28,6 +28,7 @@ from funcgrad.compile.loops import (
 )
 from funcgrad.compile.scalars import NATIVE, Scalar, apply, resolve
 from funcgrad.graph.ir import Atom, Equation, Literal, Var
+from funcgrad.ops import records
 from funcgrad.passes.operands import Guard
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Axis, Region
@@ -66,7 +67,7 @@ class Values(Addresses):
         if v in self.memo[self.level(v)]:
             return []
         e = self.made[v]
-        if e.prim.name in ("gather", "matmul") or self.number_of[id(e)] in self.pieces:
+        if e.prim in (records.GATHER, records.MATMUL) or self.number_of[id(e)] in self.pieces:
             return []
         inputs = [a for a in e.inputs if isinstance(a, Var) and a not in self.plan.uniform]
         bases = [base for a in inputs if (base := self.inside(a)) is not None]
@@ -90,9 +91,9 @@ class Values(Addresses):
         return found
 
     def computed(self, e: Equation, level: int) -> Scalar:
-        if e.prim.name == "gather":
+        if e.prim is records.GATHER:
             return self.gather(e, level)
-        if e.prim.name == "matmul":
+        if e.prim is records.MATMUL:
             return self.mix(e)
         if self.number_of[id(e)] in self.pieces:
             return self.joined(e, level)
@@ -190,7 +191,7 @@ class Values(Addresses):
     ) -> list[tuple[str, Term]]:
         """The terms of an address at positions along the leading axes, which have to be inside."""
         w, terms = self.writer(level), []
-        key = (e.prim.name, self.number_of[id(e)])
+        key = (e.prim, self.number_of[id(e)])
         for k in range(1, len(e.inputs)):
             at = w.cast(self.operand(e, k, level), "int64")
             extent = self.code.integer(("size", key, k), shape[k - 1])

@@ -7,6 +7,7 @@ five forms in `core.forms` fill the fields from the little that an author states
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -34,13 +35,30 @@ class Sample(NamedTuple):
 Samples = Callable[[], list[Sample]]
 
 
+def _defining_module() -> str:
+    """The module that defines a record: the first one on the stack that is not made for that."""
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        name = str(frame.f_globals.get("__name__", ""))
+        if not name.startswith(_DEFINING):
+            return name
+        frame = frame.f_back
+    return ""
+
+
+_DEFINING = ("funcgrad.core.", "funcgrad.extend")
+
+
 class Primitive:
     """The record of one operation.
 
     Attributes
     ----------
     name : str
-        Its name in printed graphs; unique.
+        Its name in printed graphs, for people alone: nothing is looked up by it, and two may have
+        the same. Those of funcgrad's own records are unique.
+    module : str
+        Where it was defined.
     impl : callable
         ``impl(*arrays, **params)`` computes it with NumPy.
     form : str
@@ -56,6 +74,23 @@ class Primitive:
         Returns the list of `Sample` from which the tests are made.
     kernel : callable
         What has been put in front of `impl` by `take_kernel`; None where nothing has.
+    aligned : bool
+        Whether an element of the result is made of those elements of the operands that
+        broadcasting puts in its place, and of nothing else.
+    view : bool
+        Whether it only shows elements of its operand in another order or shape.
+    symmetric : bool
+        Whether its two operands may change places.
+    fills : bool
+        Whether its `ufunc` gives the value of `impl`, in the dtype of the operands, into ``out=``.
+    in_pieces : bool
+        Whether its function of one operand is ours, made of ufuncs and of the operand's dtype, so
+        that it may be computed piece by piece.
+    cost : int
+        What an element that is read or computed takes, in additions. That of a function of
+        mathematics, which is what is thought of one that is not known, is 15.
+    scalar : object
+        How native code computes an element (`compile.scalars`); None where NumPy does it.
     """
 
     form = "primitive"
@@ -63,17 +98,28 @@ class Primitive:
     differentiable = True
     checks = False  # whether it runs in a graph even if nobody reads its result, for its error
     opaque = False  # whether its vjp runs code of the user, which may look at the cotangent
+    aligned = view = symmetric = False
+    fills = in_pieces = False
+    cost = 1
+    scalar: Any = None
 
     def __init__(self, name: str, impl: Callable[..., Any]) -> None:
-        if name in PRIMITIVES:
-            raise ValueError(f"a primitive named {name!r} exists; names of primitives are unique")
-        self.name = name
+        self.name, self.module = name, _defining_module()
+        known = PRIMITIVES.get(name)
+        if known is not None and known.is_ours and self.is_ours:
+            raise ValueError(f"a primitive named {name!r} exists")
         self.impl = impl
         self.sample: Samples | None = None
         self.kernel: Callable[..., Any] | None = None
         self.flags: Any = None  # of elementwise operations: `saved_flags` for every mask
         self.recorders: list[Any] = []  # what a tape has written for it, by the traced operands
-        PRIMITIVES[name] = self
+        if known is None or not known.is_ours:
+            PRIMITIVES[name] = self
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it was defined by funcgrad itself, so that its name and our sources tell all."""
+        return self.module.startswith("funcgrad.")
 
     def __repr__(self) -> str:
         return self.name

@@ -2,7 +2,7 @@
 
 A primitive is one record in one of five forms. It then works in every transform, at every order;
 rules are written with ``np.*`` or `funcgrad.numpy`, so that they can be differentiated again. Its
-name is unique in the process: put that of your package in front. An elementwise one is a statement:
+name is for people, who read it in printed graphs. An elementwise one is a statement:
 
 >>> import numpy as np
 >>> import funcgrad as fg

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.compile.scalars import COSTS
+from funcgrad.compile.scalars import Resolved, by_loop
 from funcgrad.core.forms import elementwise, explicit
 from funcgrad.core.forms.elementwise import Pointwise
 from funcgrad.core.primitive import PRIMITIVES, Samples
@@ -21,7 +21,6 @@ from funcgrad.transforms.jvp import jvp as push
 __all__ = ["from_numba"]
 
 Function = Callable[..., Any]
-COST = 20  # additions; what a function of somebody else takes is not known
 
 
 def from_numba(
@@ -56,7 +55,7 @@ def from_numba(
         Of a function of whole arrays: its rules, as `explicit` takes them. Rules may be compiled
         functions. With a signature `function` gets arrays without the leading axes.
     name : str, optional
-        Its name in graphs, unique in the process; by default made of that of the function.
+        Its name in graphs, for people alone; by default made of that of the function.
     sample : callable, optional
         The samples that tests are made from; see `Sample`.
 
@@ -162,11 +161,15 @@ class CompiledPointwise(Pointwise):
         chosen = self.chosen(tuple(dtypes[: self.nin]))
         return (*chosen, compiled(self.function, chosen).result)
 
-    def foreign(self, loop: Sequence[str]) -> Any:
-        """The code for operands of these dtypes, for compiled graphs."""
+    def in_kernels(self, loop: tuple[str, ...], _: frozenset[str]) -> Resolved | None:
+        """How compiled graphs call the code for operands of these dtypes."""
         from funcgrad.compile.numba.scalars import compiled
 
-        return compiled(self.function, tuple(map(np.dtype, loop))).foreign
+        foreign = compiled(self.function, tuple(map(np.dtype, loop))).foreign
+        if foreign is None:
+            return None
+        call = lambda w, *xs: w(foreign.symbol, *xs, dtype=foreign.result)
+        return Resolved(foreign.operands, call)
 
 
 def _dtype(x: Any) -> np.dtype[Any]:
@@ -188,9 +191,9 @@ def _pointwise(
         )
     names = (_free_name(f"{title}.d{k}") for k in range(count))
     partials = [_partial(d, count, n, sample) for d, n in zip(derivatives, names, strict=True)]
-    COSTS[title] = COST
     ufunc = CompiledPointwise(function, count, title)
     made = elementwise(ufunc, *partials, name=title, sample=sample)
+    by_loop(made.primitive, ufunc.in_kernels)  # type: ignore[attr-defined]
     return made
 
 

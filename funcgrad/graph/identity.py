@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.build import distinct
 from funcgrad.graph.ir import Atom, Graph, Literal, Var
@@ -58,7 +57,7 @@ def _graph(graph: Graph) -> tuple[Any, ...]:
     constants = tuple((define(v), _value(x)) for v, x in graph.constants)
     equations = []
     for e in graph.equations:
-        if PRIMITIVES.get(e.prim.name) is not e.prim:
+        if not e.prim.is_ours:
             raise _Unknown
         params = tuple((k, _value(p)) for k, p in e.params.items()) if e.params else ()
         operands = tuple(map(read, e.inputs))

@@ -15,6 +15,7 @@ import numpy as np
 
 from funcgrad.core.types import promote
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
+from funcgrad.ops import records
 
 __all__ = ["Straight"]
 
@@ -69,7 +70,7 @@ class Straight:
 
     def expression(self, e: Equation, quick: bool) -> str:
         args = [self.atom(a) for a in e.inputs]
-        if quick and e.prim.name == "scale":
+        if quick and e.prim is records.SCALE:
             return self.product(e, args)
         symbol = INFIX.get(e.prim.impl)
         if symbol is not None:

@@ -13,34 +13,15 @@ from typing import Any
 import numpy as np
 
 from funcgrad.config import config
-from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.kernels import memory, threads
 from funcgrad.kernels.choice import FEWEST
+from funcgrad.ops.records import ADD
 
-__all__ = ["UFUNCS", "add", "add_to", "apply"]
+__all__ = ["add", "add_to", "apply"]
 
 ndarray = np.ndarray
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-# These are as fast as memory gives them out, which a second thread helps only with more of it.
-CHEAP = frozenset(("add", "subtract", "multiply", "negative", "absolute", "square", "maximum"))
-# Python's ** of arrays is not always NumPy's power, so powers are not among them.
-UFUNCS = frozenset(
-    [
-        *("add", "subtract", "multiply", "divide", "negative", "reciprocal", "square"),
-        *("sqrt", "cbrt", "absolute", "maximum", "minimum", "hypot", "fmax", "fmin"),
-        *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp"),
-        *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2"),
-        *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
-    ]
-)
-# Functions of ours that are made of ufuncs; their results are of the dtype of the operand. Threads
-# would spend the time that they save on handing each other the interpreter's lock.
-MADE = frozenset(
-    [
-        *("expit", "relu", "silu", "gelu", "error_function"),
-        *("erfc", "erfcx", "erfinv", "ndtri", "log_ndtr"),
-    ]
-)
+CHEAP = 1  # addition: as fast as memory gives it out, which threads help only with more of it
 BLOCK = 1 << 14  # elements of which such a function is computed at a time
 
 
@@ -61,11 +42,11 @@ def apply(prim: Any, xs: Sequence[Any]) -> Any:
             return None
     if shape is None or dtype is None:
         return None
-    if prim.name in UFUNCS:
+    if prim.fills:
         out = memory.empty(shape, dtype)
-        _fill(prim.ufunc, prim.name in CHEAP, xs, out)
+        _fill(prim.ufunc, prim.cost <= CHEAP, xs, out)
         return out
-    if prim.name in MADE:
+    if prim.in_pieces:
         return _in_blocks(prim.ufunc, xs[0], memory.empty(shape, dtype))
     return None
 
@@ -80,7 +61,7 @@ def _in_blocks(function: Any, x: ndarray[Any, Any], out: ndarray[Any, Any]) -> n
 
 def add(x: Any, y: Any) -> Any:
     """The sum of two raw cotangents; None where this file does not do it."""
-    return apply(PRIMITIVES["add"], (x, y))
+    return apply(ADD, (x, y))
 
 
 def add_to(x: ndarray[Any, Any], y: Any) -> None:

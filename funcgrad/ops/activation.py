@@ -71,7 +71,7 @@ def _relu(x: Any) -> Any:
 
 
 relu: Op = elementwise(
-    _relu, lambda y, _: logical_not(less_equal(y, 0)), name="relu", sample=_samples
+    _relu, lambda y, _: logical_not(less_equal(y, 0)), name="relu", cost=1, sample=_samples
 )
 
 
@@ -103,3 +103,5 @@ gelu: Op = elementwise(
     name="gelu",
     sample=_samples,
 )
+for _function in (expit, relu, silu, gelu):
+    _function.primitive.in_pieces = True  # type: ignore[attr-defined]

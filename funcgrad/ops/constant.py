@@ -223,6 +223,7 @@ class StopGradient(Elementwise):
 
     def __init__(self) -> None:
         super().__init__("stop_gradient", np.positive, lambda x: x, ())
+        self.cost = 1
         self.sample = lambda: [Sample((np.array([1.0, 2.0]),)), Sample((draw((2, 3)),))]
 
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> ArrayType:

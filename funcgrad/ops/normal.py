@@ -227,3 +227,7 @@ log_ndtr: Op = elementwise(
 def ndtr(x: Any) -> Any:
     """The distribution function of the standard normal distribution."""
     return multiply(0.5, erfc(multiply(-1 / SQRT2, x)))
+
+
+for _function in (erfc, erfcx, erfinv, ndtri, log_ndtr):
+    _function.primitive.in_pieces = True  # type: ignore[attr-defined]

@@ -63,7 +63,7 @@ def _clip_samples() -> list[Sample]:
     ]
 
 
-clip: Op = elementwise(np.clip, _by_value, _by_lower, _by_upper, sample=_clip_samples)
+clip: Op = elementwise(np.clip, _by_value, _by_lower, _by_upper, cost=4, sample=_clip_samples)
 
 
 _NEAR = 0.5

@@ -54,6 +54,7 @@ RESHAPE: Linear = linear(
         Sample((draw((0, 2)),), {"shape": (2, 0)}),
     ],
 )
+RESHAPE.view = True
 
 
 def reshape(x: Array, shape: Sequence[int]) -> Array:
@@ -102,6 +103,7 @@ TRANSPOSE: Linear = linear(
         Sample((draw((2, 3, 4)),), {"axes": (2, 0, 1)}),
     ],
 )
+TRANSPOSE.view = True
 
 
 def line_of(x: Any, axis: int | None) -> tuple[Array, int]:
@@ -176,6 +178,7 @@ BROADCAST: Linear = linear(
         Sample((np.float64(1.5),), {"shape": (0, 2)}),
     ],
 )
+BROADCAST.view = True
 
 
 def broadcast_to(x: Array, shape: Sequence[int]) -> Array:
@@ -245,6 +248,7 @@ FLIP: Linear = linear(
     lambda size, xs, batched, params: flip(xs[0], tuple(a + 1 for a in params["axes"])),
     sample=lambda: [Sample((draw((2, 3)),), {"axes": (1,)})],
 )
+FLIP.view = True
 
 
 def flip(x: Array, axes: Sequence[int]) -> Array:

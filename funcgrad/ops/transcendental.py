@@ -93,10 +93,10 @@ arctanh: Op = elementwise(
     sample=unary(-0.8, 0.8),
 )
 
-degrees: Op = elementwise(np.degrees, lambda _, __: 180.0 / np.pi, sample=unary())
-radians: Op = elementwise(np.radians, lambda _, __: np.pi / 180.0, sample=unary())
-deg2rad: Op = elementwise(np.deg2rad, lambda _, __: np.pi / 180.0, sample=unary())
-rad2deg: Op = elementwise(np.rad2deg, lambda _, __: 180.0 / np.pi, sample=unary())
+degrees: Op = elementwise(np.degrees, lambda _, __: 180.0 / np.pi, cost=1, sample=unary())
+radians: Op = elementwise(np.radians, lambda _, __: np.pi / 180.0, cost=1, sample=unary())
+deg2rad: Op = elementwise(np.deg2rad, lambda _, __: np.pi / 180.0, cost=1, sample=unary())
+rad2deg: Op = elementwise(np.rad2deg, lambda _, __: 180.0 / np.pi, cost=1, sample=unary())
 
 
 def _weight(a: Any, b: Any) -> Any:

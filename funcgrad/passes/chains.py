@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.graph.ir import Atom, Equation, Graph, Var
+from funcgrad.ops import records
 from funcgrad.ops.product import MATMUL
 from funcgrad.ops.shape import TRANSPOSE
 from funcgrad.passes.dead_code import dead_code
@@ -149,11 +149,11 @@ def _through_outer(r: Rewriter, e: Equation) -> tuple[Atom, ...] | None:
     found = _outer(r, e, x)
     if found is not None:
         column, row = found
-        return r.append(PRIMITIVES["multiply"], (column, r.append(MATMUL, (row, y))[0]))
+        return r.append(records.MULTIPLY, (column, r.append(MATMUL, (row, y))[0]))
     found = _outer(r, e, y)
     if found is not None:
         column, row = found
-        return r.append(PRIMITIVES["multiply"], (r.append(MATMUL, (x, column))[0], row))
+        return r.append(records.MULTIPLY, (r.append(MATMUL, (x, column))[0], row))
     return None
 
 
@@ -164,7 +164,7 @@ def _outer(r: Rewriter, e: Equation, a: Atom) -> tuple[Atom, Atom] | None:
     if made is not None and turned:
         inner = made.inputs[0]
         made = r.made.get(inner) if isinstance(inner, Var) else None
-    if made is None or made.prim.name != "multiply" or made.scope != e.scope:
+    if made is None or made.prim is not records.MULTIPLY or made.scope != e.scope:
         return None
     rows, columns = made.outputs[0].type.shape
     if min(rows, columns) < 2 or any(b.type.dtype != a.type.dtype for b in made.inputs):

@@ -13,8 +13,6 @@ from funcgrad.passes.rewrite import Rewriter, rewrite
 
 __all__ = ["common_subexpressions", "key_of"]
 
-_SYMMETRIC = {"add", "multiply", "maximum", "minimum", "logical_and", "logical_or", "equal"}
-
 
 def common_subexpressions(graph: Graph) -> Graph:
     """The graph in which no two equations of a scope compute the same."""
@@ -37,7 +35,7 @@ def key_of(e: Equation) -> Hashable:
     parts: list[Hashable] = [
         (type(a.value), repr(a.value), a.type) if isinstance(a, Literal) else a for a in e.inputs
     ]
-    if e.prim.name in _SYMMETRIC and e.inputs[0].type == e.inputs[1].type:
+    if e.prim.symmetric and e.inputs[0].type == e.inputs[1].type:
         # NaN payloads aside, the order of two such operands does not matter
         parts.sort(key=lambda p: p.id if not isinstance(p, tuple) else -1)  # type: ignore[attr-defined]
     key = (e.prim, tuple(parts), tuple(sorted(e.params.items(), key=lambda p: p[0])), e.scope)

@@ -16,6 +16,7 @@ import numpy as np
 
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Atom, Equation, Graph, Var
+from funcgrad.ops import records
 from funcgrad.ops.arithmetic import CAST
 from funcgrad.ops.index import GETITEM, PLACE
 from funcgrad.ops.shape import BROADCAST, CONCATENATE, RESHAPE
@@ -26,7 +27,6 @@ __all__ = ["components"]
 
 LARGEST = 64  # elements of an array that is followed
 FEW = 16  # operations on numbers that may stand for one on an array
-MOVES = {"reshape", "transpose", "broadcast", "getitem", "flip", "place", "concatenate"}
 NOTHING = 0  # the number of an element in whose place nothing was put: it is 0
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]  # for each element the place of its atom in `atoms`
@@ -45,13 +45,17 @@ def _begins(e: Equation) -> bool:
     return small and all(a.type.size == 1 for a in e.inputs)
 
 
+def _moves(e: Equation) -> bool:
+    return e.prim.view or e.prim in (PLACE, CONCATENATE)
+
+
 def _read_by_element(graph: Graph) -> set[Var]:
     """Arrays of which, perhaps after elementwise operations, single elements are used."""
     read: set[Var] = set()
     for e in reversed(graph.equations):
         (v, *others) = e.outputs
         one = v.type.size == 1 and (e.prim is GETITEM or is_plain_reduction(e))
-        follows = e.prim.name in MOVES or is_plain_reduction(e) or is_aligned(e)
+        follows = _moves(e) or is_plain_reduction(e) or is_aligned(e)
         if not others and (one or (v in read and follows)):
             read.update(a for a in e.inputs if isinstance(a, Var) and a.type.ndim)
     return read
@@ -90,7 +94,7 @@ class _Components:
         largest = max(a.type.size for a in (v, *e.inputs))
         if others or v.type.weak or v.type.size == 0 or largest > LARGEST:
             return False
-        if e.prim.name in MOVES:
+        if _moves(e):
             made = self.move(e)
         elif not any(a in self.found for a in e.inputs):
             return False
@@ -128,7 +132,7 @@ class _Components:
         kinds = [ArrayType((), a.type.dtype, a.type.weak) for a in e.inputs]
         if e.prim.type_rule(kinds, e.params) != ArrayType((), v.type.dtype):
             return None
-        adds = e.prim.name == "add" and all(k.dtype == v.type.dtype for k in kinds)
+        adds = e.prim is records.ADD and all(k.dtype == v.type.dtype for k in kinds)
         rows = [np.broadcast_to(self.numbers(a), v.type.shape).ravel() for a in e.inputs]
         columns = list(zip(*(row.tolist() for row in rows), strict=True))
         known = {c: self.sum(c) if adds else None for c in columns}

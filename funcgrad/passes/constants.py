@@ -69,7 +69,7 @@ def constants(graph: Graph) -> Graph:
 
 def _fold(e: Equation, inputs: tuple[Atom, ...]) -> Literal | None:
     """The value of an elementwise equation of literals."""
-    if e.prim.form != "elementwise" and e.prim.name not in ("cast", "where"):
+    if not e.prim.aligned:
         return None
     if not all(isinstance(a, Literal) for a in inputs):
         return None

@@ -13,8 +13,10 @@ from itertools import combinations
 from string import ascii_letters
 from typing import NamedTuple
 
-from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.graph.ir import Atom, Equation, Graph
+from funcgrad.ops import records
+from funcgrad.ops.contraction import DOT, INNER, TENSORDOT
+from funcgrad.ops.einsum import EINSUM
 from funcgrad.ops.product import MATMUL
 from funcgrad.ops.shape import RESHAPE, TRANSPOSE
 from funcgrad.ops.sums import SUM
@@ -55,17 +57,16 @@ def contractions(graph: Graph) -> Graph:
 
 def _letters(e: Equation) -> list[str] | None:
     """The axes of the operands and of the result, if an equation is a contraction."""
-    name = e.prim.name
-    if name == "einsum":
+    if e.prim is EINSUM:
         left, out = e.params["spec"].split("->")
         return [*left.split(","), out]
-    if name not in ("tensordot", "inner", "dot") or len(e.inputs) != 2:
+    if e.prim not in (TENSORDOT, INNER, DOT) or len(e.inputs) != 2:
         return None
     m, n = (a.type.ndim for a in e.inputs)
-    if m + n > len(ascii_letters) or (name != "tensordot" and 0 in (m, n)):
+    if m + n > len(ascii_letters) or (e.prim is not TENSORDOT and 0 in (m, n)):
         return None
-    chosen = {"inner": ((m - 1,), (n - 1,)), "dot": ((m - 1,), (max(n - 2, 0),))}
-    one, two = chosen.get(name) or e.params["axes"]
+    chosen = {INNER: ((m - 1,), (n - 1,)), DOT: ((m - 1,), (max(n - 2, 0),))}
+    one, two = chosen.get(e.prim) or e.params["axes"]
     x, y = list(ascii_letters[:m]), list(ascii_letters[m : m + n])
     for k, j in zip(one, two, strict=True):
         y[j] = x[k]
@@ -153,7 +154,7 @@ def _side_by_side(r: Rewriter, x: Factor, y: Factor) -> Factor:
         ordered = _ordered(r, f, "".join(c for c in letters if c in f.letters))
         known = dict(zip(ordered.letters, ordered.value.type.shape, strict=True))
         spread.append(_shaped(r, ordered.value, "", [known.get(c, 1) for c in letters]).value)
-    return Factor(r.append(PRIMITIVES["multiply"], spread)[0], letters)
+    return Factor(r.append(records.MULTIPLY, spread)[0], letters)
 
 
 def _ordered(r: Rewriter, f: Factor, letters: str) -> Factor:

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Atom, Equation, Graph
-from funcgrad.ops import affine, channels, likelihood, losses, normalization
+from funcgrad.ops import affine, channels, likelihood, losses, normalization, records
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops.graded import MAX, MIN, PROD
 from funcgrad.ops.reduction import extent
@@ -37,7 +38,7 @@ def expand(graph: Graph) -> Graph:
     """The graph in sums, products, extrema and elementwise operations, as far as possible."""
 
     def rule(r: Rewriter, e: Equation) -> list[Atom] | None:
-        body = BODIES.get(e.prim.name)
+        body = BODIES.get(e.prim)
         found = None if body is None else body(e)
         if found is None:
             return None
@@ -221,23 +222,23 @@ def _stated(composed: Body) -> Callable[[Equation], Body]:
     return lambda e: partial(composed, **e.params)
 
 
-BODIES: dict[str, Callable[[Equation], Body | None]] = {
-    "sum": _sum,
-    "sum_from": _sum_from,
-    "mean": _mean,
-    "var": _var,
-    "std": _std,
-    "max": _extremum(MAX, ops.maximum, -np.inf),
-    "min": _extremum(MIN, ops.minimum, np.inf),
-    "prod": _prod,
-    "norm": _norm,
-    "softmax": _softmax,
-    "log_softmax": _log_softmax,
-    "addmm": _stated(affine.composed),
-    "squared_error": _stated(losses.squared_error_composed),
-    "nll_loss": _stated(likelihood.nll_loss_composed),
-    "layer_norm": _stated(normalization.layer_norm_composed),
-    "batch_norm": _stated(channels.batch_norm_composed),
-    "group_norm": _stated(channels.group_norm_composed),
-    "nll_scatter": _stated(likelihood.nll_scatter_composed),
+BODIES: dict[Primitive, Callable[[Equation], Body | None]] = {
+    records.SUM: _sum,
+    records.SUM_FROM: _sum_from,
+    records.MEAN: _mean,
+    records.VAR: _var,
+    records.STD: _std,
+    records.MAX: _extremum(MAX, ops.maximum, -np.inf),
+    records.MIN: _extremum(MIN, ops.minimum, np.inf),
+    records.PROD: _prod,
+    records.NORM: _norm,
+    records.SOFTMAX: _softmax,
+    records.LOG_SOFTMAX: _log_softmax,
+    records.ADDMM: _stated(affine.composed),
+    records.SQUARED_ERROR: _stated(losses.squared_error_composed),
+    records.NLL_LOSS: _stated(likelihood.nll_loss_composed),
+    records.LAYER_NORM: _stated(normalization.layer_norm_composed),
+    records.BATCH_NORM: _stated(channels.batch_norm_composed),
+    records.GROUP_NORM: _stated(channels.group_norm_composed),
+    records.NLL_SCATTER: _stated(likelihood.nll_scatter_composed),
 }

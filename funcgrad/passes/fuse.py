@@ -12,17 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from funcgrad.graph.ir import Equation, Graph, Literal, Var
+from funcgrad.ops import records
 from funcgrad.passes.join import Joins
 from funcgrad.passes.operands import domain, held, mixes
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Axis, Labels, Reduction, Region, inner_axes, size
-from funcgrad.passes.views import VIEWS, keeps_elements, view_of, whole
+from funcgrad.passes.views import keeps_elements, view_of, whole
 
 __all__ = ["fuse"]
 
-CHEAP_OPERATIONS = {
-    *("add", "subtract", "multiply", "negative", "where", "equal", "less", "greater", "cast"),
-}  # that are done again rather than kept in memory
+CHEAP = 1  # addition: what takes no more is done again rather than kept in memory
 
 
 def fuse(
@@ -76,7 +75,7 @@ class _Fusion(Joins):
         return plan
 
     def add(self, e: Equation) -> None:
-        if e.prim.name in VIEWS:
+        if e.prim.view:
             self.add_view(e)
         elif all(o.type.size for o in e.outputs) and self.elementwise(e) and self.has_source(e):
             self.add_elementwise(e)
@@ -88,7 +87,7 @@ class _Fusion(Joins):
     def has_source(self, e: Equation) -> bool:
         """Not so where a gather takes from one number in all places: that lies in no memory."""
         x = e.inputs[0]
-        return e.prim.name != "gather" or (isinstance(x, Var) and x not in self.plan.uniform)
+        return e.prim is not records.GATHER or (isinstance(x, Var) and x not in self.plan.uniform)
 
     def add_host(self, e: Equation) -> None:
         number = self.units.add(e, self.producers_of(e.inputs))
@@ -136,7 +135,7 @@ class _Fusion(Joins):
     # ------------------------------------------------------------------------- reductions
 
     def add_reduction(self, e: Equation) -> None:
-        if e.prim.name == "scatter_add":
+        if e.prim is records.SCATTER_ADD:
             return self.add_elementwise(e)
         x = e.inputs[0]
         (v,) = e.outputs
@@ -238,7 +237,7 @@ class _Fusion(Joins):
         region = self.region[a]
         if region.axes or not any(n > 1 for n in v.type.shape):
             return False
-        return any(e.prim.name not in CHEAP_OPERATIONS for e in region.equations)
+        return any(not _is_cheap(e) for e in region.equations)
 
     def add_elementwise(self, e: Equation) -> None:
         (v,) = e.outputs
@@ -253,7 +252,7 @@ class _Fusion(Joins):
         }
         regions = sorted({r.number: r for r in soft.values()}.values(), key=lambda r: -size(r.axes))
         for a in fixed:
-            number = not self.is_stored(a) and e.prim.name != "gather"  # of a piece
+            number = not self.is_stored(a) and e.prim is not records.GATHER  # of a piece
             if not number and self.source(a) is None:
                 return self.add_host(e)
         if self.join_late(e, regions):
@@ -281,7 +280,7 @@ class _Fusion(Joins):
         region.number = self.units.add(region, self.producers_of(external))
         for a in external:
             self.read(region, e, a, list(labels))
-        if e.prim.name == "scatter_add":
+        if e.prim is records.SCATTER_ADD:
             region.reductions.append(Reduction(v, region.axes, region.axes, True))
             return self.place_scatter(e, region, labels)
         self.plan.labels[v], self.reduced[v] = labels, frozenset()
@@ -295,7 +294,7 @@ class _Fusion(Joins):
     def join_late(self, e: Equation, regions: list[Region]) -> bool:
         """A scalar of totals joins their kernel, to be computed when all chunks are done."""
         (v,) = e.outputs
-        if v.type.shape != () or len(regions) != 1 or held(e) or e.prim.name == "scatter_add":
+        if v.type.shape != () or len(regions) != 1 or held(e) or e.prim is records.SCATTER_ADD:
             return False
         (region,) = regions
         region.resolve()
@@ -329,7 +328,7 @@ class _Fusion(Joins):
             made = self.definition.get(a) if isinstance(a, Var) else None
             if made is None or not isinstance(a, Var) or a not in self.region:
                 continue
-            if len(made.inputs) == 0 or made.prim.name in VIEWS or not self.cheap(made):
+            if len(made.inputs) == 0 or made.prim.view or not self.cheap(made):
                 continue
             if a in self.copies:
                 continue  # it did not help
@@ -342,7 +341,7 @@ class _Fusion(Joins):
         return e._replace(inputs=tuple(inputs)) if changed else None
 
     def cheap(self, made: Equation) -> bool:
-        if not self.elementwise(made) or made.prim.name not in CHEAP_OPERATIONS:
+        if not self.elementwise(made) or not _is_cheap(made):
             return False
         return made.outputs[0].type.shape != () and all(
             not isinstance(a, Var) or a in self.plan.uniform or a not in self.region
@@ -356,6 +355,10 @@ class _Fusion(Joins):
                 unit.resolve()
                 _sort(unit, self.plan.same)
             self.plan.steps.append(unit)
+
+
+def _is_cheap(e: Equation) -> bool:
+    return e.prim.aligned and e.prim.cost <= CHEAP
 
 
 def _choices(regions: list[Region]) -> list[list[Region]]:

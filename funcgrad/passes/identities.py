@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.graph.ir import Atom, Equation, Graph, Var
+from funcgrad.ops import records
 from funcgrad.ops.arithmetic import CAST
 from funcgrad.ops.product import MATMUL
 from funcgrad.ops.sums import SUM
@@ -53,7 +53,7 @@ def _is_identity(r: Rewriter, a: Atom) -> bool:
 def _array(r: Rewriter, a: Atom) -> Any:
     """The constant that an atom is, in its shape."""
     shape = a.type.shape
-    while isinstance(a, Var) and (made := r.made.get(a)) and made.prim.name == "reshape":
+    while isinstance(a, Var) and (made := r.made.get(a)) and made.prim is records.RESHAPE:
         a = made.inputs[0]
     array = r.arrays.get(a) if isinstance(a, Var) else None
     return None if array is None else np.reshape(array, shape)
@@ -62,11 +62,11 @@ def _array(r: Rewriter, a: Atom) -> Any:
 def _unchanged(r: Rewriter, x: Atom, axis: int) -> tuple[Atom, ...]:
     """Each element, NaN where another one along the axis is not finite."""
     kind = x.type.dtype.type
-    zero, named = r.literal(kind(0)), PRIMITIVES
-    (nothing,) = r.append(named["multiply"], (x, zero))
-    (wrong,) = r.append(named["not_equal"], (nothing, zero))
+    zero = r.literal(kind(0))
+    (nothing,) = r.append(records.MULTIPLY, (x, zero))
+    (wrong,) = r.append(records.NOT_EQUAL, (nothing, zero))
     (count,) = r.append(CAST, (wrong,), {"dtype": x.type.dtype})
     (total,) = r.append(SUM, (count,), {"axes": (axis,), "keepdims": True, "dtype": None})
-    (others,) = r.append(named["greater"], (total, count))
-    (plain,) = r.append(named["add"], (x, zero))
-    return r.append(named["where"], (others, r.literal(kind("nan")), plain))
+    (others,) = r.append(records.GREATER, (total, count))
+    (plain,) = r.append(records.ADD, (x, zero))
+    return r.append(records.WHERE, (others, r.literal(kind("nan")), plain))

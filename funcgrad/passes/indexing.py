@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
+from funcgrad.ops import records
 from funcgrad.ops.arithmetic import WHERE
 from funcgrad.ops.index import GATHER, SCATTER_ADD
 from funcgrad.ops.shape import BROADCAST, RESHAPE
@@ -66,15 +66,14 @@ def _gathered(graph: Graph) -> set[Atom]:
 
 
 def _choose(r: Rewriter, g: Atom, columns: Atom, n: int, m: int) -> Atom:
-    prims = PRIMITIVES
     kind = columns.type.dtype
     zero = r.literal(kind.type(0))
-    (negative,) = r.append(prims["less"], (columns, zero))
-    (wrapped,) = r.append(prims["add"], (columns, r.literal(kind.type(m))))
+    (negative,) = r.append(records.LESS, (columns, zero))
+    (wrapped,) = r.append(records.ADD, (columns, r.literal(kind.type(m))))
     (at,) = r.append(WHERE, (negative, wrapped, columns))
     (at,) = r.append(RESHAPE, (at,), {"shape": (n, 1)})
     count = r.constant(np.arange(m, dtype=kind))
-    (chosen,) = r.append(prims["equal"], (at, count))
+    (chosen,) = r.append(records.EQUAL, (at, count))
     if g.type.shape == (n,):
         (g,) = r.append(RESHAPE, (g,), {"shape": (n, 1)})
     (made,) = r.append(WHERE, (chosen, g, r.literal(g.type.dtype.type(0))))
@@ -108,7 +107,7 @@ def _sink(r: Rewriter, e: Equation) -> tuple[Atom, ...] | None:
     kind, out = x.type, e.outputs[0].type
     if out.size * SHRINKS_BY > kind.size or len(indices) != kind.ndim:
         return None
-    if made.prim.form != "elementwise" and made.prim is not WHERE:
+    if not made.prim.aligned:
         return None
     if not all(_can_gather(a, kind) for a in made.inputs):
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from funcgrad.graph.ir import Equation, Var
+from funcgrad.ops import records
 from funcgrad.passes.align import Trial, align, align_regions
 from funcgrad.passes.known import Known
 from funcgrad.passes.operands import domain, pieces, spread
@@ -41,7 +42,7 @@ class Joins(Known):
             return "two kernels would wait for each other"
         if any(self.memory(a) is None for a in outside):
             return "an operand has to be copied"
-        scatters = e.prim.name == "scatter_add"
+        scatters = e.prim is records.SCATTER_ADD
         if scatters and v.type.size > COLUMN_LIMIT and math.prod(domain(e)) > SMALL:
             return "what it adds into is too large for each thread to have its own"
         trial = Trial()
@@ -109,7 +110,7 @@ class Joins(Known):
                 return False
             labels = own
         (v,) = e.outputs
-        if labels is None or e.prim.name == "scatter_add" or region.late or pieces(e) is not None:
+        if labels is None or e.prim is records.SCATTER_ADD or region.late or pieces(e) is not None:
             return False
         found = tuple(a if a is None else a.find() for a in labels)
         if tuple(1 if a is None else a.extent for a in found) != v.type.shape:

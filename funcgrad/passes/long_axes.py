@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
+from funcgrad.ops.graded import MAX, MIN, PROD
 from funcgrad.ops.product import MATMUL
 from funcgrad.ops.shape import BROADCAST, RESHAPE, TRANSPOSE
+from funcgrad.ops.sums import SUM
 from funcgrad.passes.rewrite import Rewriter
 from funcgrad.passes.short_axes import is_aligned
 
@@ -19,7 +21,7 @@ __all__ = ["long_axes"]
 
 NARROW = range(2, 49)
 TALL = 256
-REDUCTIONS = ("sum", "max", "min", "prod")
+REDUCTIONS = (SUM, MAX, MIN, PROD)
 
 
 def long_axes(graph: Graph) -> Graph:
@@ -71,7 +73,7 @@ def _may_turn(e: Equation) -> bool:
 
 
 def _reduces(e: Equation) -> bool:
-    return e.prim.name in REDUCTIONS and len(e.inputs) == 1
+    return e.prim in REDUCTIONS and len(e.inputs) == 1
 
 
 def _turned(shape: tuple[int, ...]) -> tuple[int, ...]:

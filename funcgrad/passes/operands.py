@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad.graph.ir import Equation
+from funcgrad.ops import records
 
 __all__ = ["Guard", "Piece", "Spread", "domain", "held", "mixes", "pieces", "spread"]
 
 Spread = tuple[int | None, ...]  # for each axis of an operand that of the result; None: extent 1
-PIECED = {"place", "concatenate"}
+PIECED = (records.PLACE, records.CONCATENATE)
 MIXED = range(2, 49)  # elements of a column
 FLOATS = ("float64", "float32")
 SIDE_BY_SIDE = 256  # columns that are worth a kernel of our own
@@ -52,16 +53,16 @@ def pieces(e: Equation) -> tuple[Piece, ...] | None:
 
     None for operations that are no such thing.
     """
-    if e.prim.name == "place":
+    if e.prim is records.PLACE:
         return (_placed(e),) if e.inputs[0].type.size else ()  # an axis of one has no bounds
-    if e.prim.name == "concatenate":
+    if e.prim is records.CONCATENATE:
         return tuple(_joined(e))
     return None
 
 
 def mixes(e: Equation) -> bool:
     """Whether an equation multiplies many columns by a small square matrix."""
-    if e.prim.name != "matmul":
+    if e.prim is not records.MATMUL:
         return False
     (matrix, columns), kind = (a.type for a in e.inputs), e.outputs[0].type
     same = matrix.dtype == columns.dtype == kind.dtype and kind.dtype.name in FLOATS
@@ -119,7 +120,7 @@ def _known(shape: tuple[int, ...], axes: Any) -> list[int | None]:
 
 def domain(e: Equation) -> tuple[int, ...]:
     """The extents over which an equation works: of its result, or of what is added up."""
-    if e.prim.name == "scatter_add":
+    if e.prim is records.SCATTER_ADD:
         _, *at = e.inputs
         tail = e.params["shape"][len(at) :]
         return (*np.broadcast_shapes(*(a.type.shape for a in at)), *tail)
@@ -129,17 +130,17 @@ def domain(e: Equation) -> tuple[int, ...]:
 def spread(e: Equation, k: int) -> Spread:
     """Along which axes of the domain operand `k` lies."""
     own, rank = e.inputs[k].type.shape, len(domain(e))
-    if e.prim.name == "scatter_add" and k > 0:
+    if e.prim is records.SCATTER_ADD and k > 0:
         rank -= len(e.params["shape"]) - (len(e.inputs) - 1)
-    elif e.prim.name == "gather":
+    elif e.prim is records.GATHER:
         whole, taken = e.inputs[0].type.shape, len(e.inputs) - 1
         lead = rank - (len(whole) - taken)
         if k == 0:
             return tuple(_known(own, [*[None] * taken, *range(lead, rank)]))
         rank = lead
-    elif e.prim.name == "matmul" and k == 0:
+    elif e.prim is records.MATMUL and k == 0:
         return (*_known(own[:-1], range(rank - len(own), rank - 1)), None)
-    elif e.prim.name in PIECED:
+    elif e.prim in PIECED:
         found = pieces(e)
         assert found is not None
         return next((p.axes for p in found if p.operand == k), (None,) * len(own))
@@ -148,6 +149,6 @@ def spread(e: Equation, k: int) -> Spread:
 
 def held(e: Equation) -> frozenset[int]:
     """The operands that are read from memory, because other elements than the loops' are needed."""
-    if e.prim.name in ("gather", "matmul"):
+    if e.prim in (records.GATHER, records.MATMUL):
         return frozenset([0])
     return frozenset(p.operand for p in pieces(e) or () if p.moved)

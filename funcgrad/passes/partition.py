@@ -13,19 +13,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from funcgrad.graph.ir import Equation, Graph, Var
+from funcgrad.ops.index import PLACE
+from funcgrad.ops.shape import CONCATENATE
 from funcgrad.passes.cut import UNLIMITED, Network
-from funcgrad.passes.views import VIEWS
 
 __all__ = ["Partition", "partition"]
 
-# Of one addition or so to each element, or a few where the processor divides.
-CHEAP = VIEWS | {
-    *("add", "subtract", "multiply", "divide", "negative", "reciprocal", "square", "sqrt"),
-    *("absolute", "fabs", "sign", "maximum", "minimum", "floor", "ceil", "copysign"),
-    *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
-    *("logical_and", "logical_or", "logical_not", "isnan", "isfinite", "isinf"),
-    *("where", "scale", "cast", "place", "concatenate"),
-}
+CHEAP = 5  # additions to each element: one or so, or a few where the processor divides
 DTYPES = ("float64", "float32", "int64", "int32", "bool")  # for which there are kernels
 HANDLE = 64  # bytes: what it costs to keep an array, however small
 OWNED = 8  # the caller has the inputs: to keep one costs that part of it
@@ -91,7 +85,9 @@ def _bytes(v: Var) -> int:
 
 def _is_cheap(e: Equation) -> bool:
     kinds = [a.type for a in (*e.inputs, *e.outputs)]
-    return e.prim.name in CHEAP and all(t.dtype.name in DTYPES for t in kinds)
+    moves = e.prim.view or e.prim in (PLACE, CONCATENATE)
+    cheap = moves or (e.prim.aligned and e.prim.cost <= CHEAP)
+    return cheap and all(t.dtype.name in DTYPES for t in kinds)
 
 
 def _kept(

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.graph.ir import Atom, Equation, Graph, Var
+from funcgrad.ops import records
 from funcgrad.ops.index import GETITEM
 from funcgrad.ops.product import MATMUL
 from funcgrad.ops.shape import CONCATENATE, RESHAPE, TRANSPOSE
@@ -48,7 +48,7 @@ def products(graph: Graph) -> Graph:
         if not same or x.type.ndim < 2 or y.type.ndim < 2 or kind.size == 0:
             return None
         if x.type.shape[-1] == 1:
-            return r.append(PRIMITIVES["multiply"], (x, y))
+            return r.append(records.MULTIPLY, (x, y))
         if x.type.shape[-1] in SHORT and kind.size >= WORTHWHILE:
             return _few_terms(r, x, y)
         few = kind.ndim > 2 and x.type.shape[-2] in SHORT and y.type.shape[-1] in SHORT
@@ -88,7 +88,7 @@ def _turned_product(r: Rewriter, x: Atom, uses: Counter[Atom]) -> Found:
 def _dots(r: Rewriter, x: Atom, y: Atom, shape: tuple[int, ...]) -> Found:
     row, column = x.type.shape, y.type.shape
     x, y = _shaped(r, x, (*row[:-2], row[-1])), _shaped(r, y, (*column[:-2], column[-2]))
-    (terms,) = r.append(PRIMITIVES["multiply"], (x, y))
+    (terms,) = r.append(records.MULTIPLY, (x, y))
     last = (len(shape) - 2,)
     (total,) = r.append(SUM, (terms,), {"axes": last, "keepdims": False, "dtype": None})
     return (_shaped(r, total, shape),)
@@ -103,7 +103,7 @@ def thin(r: Rewriter, x: Atom, y: Atom) -> Found:
     if not lead or not whole:
         return None
     pair = (_turned(r, x), y) if row else (x, _turned(r, y))
-    (terms,) = r.append(PRIMITIVES["multiply"], pair)
+    (terms,) = r.append(records.MULTIPLY, pair)
     over = (len(lead) + (not row),)
     return r.append(SUM, (terms,), {"axes": over, "keepdims": True, "dtype": None})
 
@@ -145,8 +145,8 @@ def _few_terms(r: Rewriter, x: Atom, y: Atom) -> Found:
     """The sum of a few columns times rows."""
     total: Atom | None = None
     for k in range(x.type.shape[-1]):
-        (term,) = r.append(PRIMITIVES["multiply"], (_part(r, x, -1, k), _part(r, y, -2, k)))
-        total = term if total is None else r.append(PRIMITIVES["add"], (total, term))[0]
+        (term,) = r.append(records.MULTIPLY, (_part(r, x, -1, k), _part(r, y, -2, k)))
+        total = term if total is None else r.append(records.ADD, (total, term))[0]
     assert total is not None
     return (total,)
 
@@ -156,7 +156,7 @@ def _few_elements(r: Rewriter, x: Atom, y: Atom) -> Found:
     rows = []
     for k in range(x.type.shape[-2]):
         row = _part(r, x, -2, k)
-        (terms,) = r.append(PRIMITIVES["multiply"], (_turned(r, row), y))
+        (terms,) = r.append(records.MULTIPLY, (_turned(r, row), y))
         over = {"axes": (terms.type.ndim - 2,), "keepdims": True, "dtype": None}
         rows.append(r.append(SUM, (terms,), over)[0])
     return r.append(CONCATENATE, rows, {"axis": rows[0].type.ndim - 2})

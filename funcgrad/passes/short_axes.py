@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
+from funcgrad.ops import records
 from funcgrad.ops.index import GETITEM
 from funcgrad.ops.shape import BROADCAST, CONCATENATE, RESHAPE
 from funcgrad.passes.rewrite import Rewriter
@@ -19,8 +19,12 @@ __all__ = ["fold", "is_aligned", "is_plain_reduction", "short_axes"]
 
 SHORT = range(2, 5)
 WORTHWHILE = 256  # elements for each component
-PAIR = {"sum": "add", "max": "maximum", "min": "minimum", "prod": "multiply"}
-ALIGNED = {"where", "scale", "cast"}
+PAIR = {
+    records.SUM: records.ADD,
+    records.MAX: records.MAXIMUM,
+    records.MIN: records.MINIMUM,
+    records.PROD: records.MULTIPLY,
+}
 
 
 def short_axes(graph: Graph) -> Graph:
@@ -31,7 +35,7 @@ def short_axes(graph: Graph) -> Graph:
 
 def is_aligned(e: Equation) -> bool:
     """Whether operands lie along the axes of the result as in NumPy's broadcasting."""
-    return (e.prim.form == "elementwise" or e.prim.name in ALIGNED) and not e.prim.multiple
+    return e.prim.aligned and not e.prim.multiple
 
 
 def _own(a: Atom, axis: int, rank: int) -> int | None:
@@ -56,7 +60,7 @@ class _Marks:
 
     def seed(self, e: Equation) -> None:
         x = e.inputs[0] if e.inputs else None
-        if e.prim.name not in PAIR or not isinstance(x, Var):
+        if e.prim not in PAIR or not isinstance(x, Var):
             return
         shape, axes = x.type.shape, e.params["axes"]
         short = [a for a in axes if shape[a] in SHORT]
@@ -97,7 +101,7 @@ class _Marks:
 
 def is_plain_reduction(e: Equation) -> bool:
     """Whether an equation reduces floats, all of them and to their own dtype."""
-    if e.prim.name not in PAIR or len(e.inputs) != 1:
+    if e.prim not in PAIR or len(e.inputs) != 1:
         return False
     x, out, p = e.inputs[0].type, e.outputs[0].type, e.params
     same = x.dtype == out.dtype and x.dtype.kind == "f"
@@ -106,9 +110,9 @@ def is_plain_reduction(e: Equation) -> bool:
 
 def fold(r: Rewriter, e: Equation, parts: Sequence[Atom]) -> Atom:
     """Values that a reduction makes one, as it does: one after the other."""
-    pair = PRIMITIVES[PAIR[e.prim.name]]
+    pair = PAIR[e.prim]
     total = parts[0]
-    if e.prim.name == "sum":  # which starts from 0: that of -0 is 0
+    if e.prim is records.SUM:  # which starts from 0: that of -0 is 0
         zero = r.literal(e.outputs[0].type.dtype.type(0))
         (total,) = r.append(pair, (total, zero))
     for part in parts[1:]:
@@ -126,7 +130,7 @@ def _left(e: Equation, axis: int) -> int | None:
 
 def _carries(e: Equation, axis: int) -> bool:
     """Whether the components of a reduction or a broadcast are made of those of the operand."""
-    if e.prim.name == "broadcast":
+    if e.prim is records.BROADCAST:
         return _own(e.inputs[0], axis, e.outputs[0].type.ndim) is None
     return is_plain_reduction(e)
 
@@ -167,7 +171,7 @@ class _Split:
         made = []
         for k in range(shape[axis]):
             xs = [self.component(a, axis, len(shape), k) for a in e.inputs]
-            if e.prim.name == "broadcast":
+            if e.prim is records.BROADCAST:
                 made.append(self.spread(xs[0], rest))
             else:
                 made.append(self.r.append(e.prim, xs, e.params)[0])

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.primitive import PRIMITIVES
+from funcgrad.core.primitive import Primitive
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
+from funcgrad.ops import records
 from funcgrad.ops.arithmetic import CAST
 from funcgrad.ops.index import PLACE
 from funcgrad.ops.shape import BROADCAST, RESHAPE, TRANSPOSE
@@ -25,23 +26,22 @@ __all__ = ["number_of", "simplify"]
 
 Found = tuple[Atom, ...] | None
 Rule = Callable[[Rewriter, Equation], Found]
-RULES: dict[str, Rule] = {}
+RULES: dict[Primitive, Rule] = {}
 
 
 def simplify(graph: Graph) -> Graph:
     """The graph with every rule of this file applied, in one sweep."""
 
     def rule(r: Rewriter, e: Equation) -> Found:
-        known = RULES.get(e.prim.name)
+        known = RULES.get(e.prim)
         return None if known is None else known(r, e)
 
     return rewrite(graph, rule)
 
 
-def _of(*names: str) -> Callable[[Rule], Rule]:
+def _of(prim: Primitive) -> Callable[[Rule], Rule]:
     def register(rule: Rule) -> Rule:
-        for name in names:
-            RULES[name] = rule
+        RULES[prim] = rule
         return rule
 
     return register
@@ -51,7 +51,7 @@ def number_of(r: Rewriter, a: Atom) -> Any:
     """The number that an atom is in all its elements, or None."""
     while isinstance(a, Var):
         e = r.made.get(a)
-        if e is None or e.prim.name not in ("broadcast", "reshape"):
+        if e is None or e.prim not in (records.BROADCAST, records.RESHAPE):
             return None
         a = e.inputs[0]
     return a.value
@@ -82,7 +82,7 @@ def _floating(e: Equation) -> bool:
 # ------------------------------------------------------------------------------ products
 
 
-@_of("scale")
+@_of(records.SCALE)
 def _scale(r: Rewriter, e: Equation) -> Found:
     g, d = e.inputs
     kind = e.outputs[0].type
@@ -99,11 +99,11 @@ def _scale(r: Rewriter, e: Equation) -> Found:
         return None
     if d.type.dtype != kind.dtype and not d.type.weak:
         return None  # the product is taken in the wider dtype
-    (made,) = r.append(PRIMITIVES["multiply"], (g, d))
+    (made,) = r.append(records.MULTIPLY, (g, d))
     return (_as(r, made, kind),)
 
 
-@_of("multiply")
+@_of(records.MULTIPLY)
 def _multiply(r: Rewriter, e: Equation) -> Found:
     if not _floating(e):
         return None
@@ -113,11 +113,11 @@ def _multiply(r: Rewriter, e: Equation) -> Found:
         if _is(c, 1.0) and other.type.dtype == kind.dtype and other.type.weak == kind.weak:
             return (_as(r, other, kind),)
         if _is(c, -1.0) and other.type == kind:
-            return r.append(PRIMITIVES["negative"], (other,))
+            return r.append(records.NEGATIVE, (other,))
     return None
 
 
-@_of("divide")
+@_of(records.DIVIDE)
 def _divide(r: Rewriter, e: Equation) -> Found:
     x, y = e.inputs
     kind = e.outputs[0].type
@@ -132,7 +132,7 @@ def _divide(r: Rewriter, e: Equation) -> Found:
         inverse = type(c)(1.0 / c)
         if x.type.weak != kind.weak and isinstance(c, float) and not isinstance(c, np.generic):
             return None
-        made = r.append(PRIMITIVES["multiply"], (x, r.literal(inverse)))
+        made = r.append(records.MULTIPLY, (x, r.literal(inverse)))
         return made if made[0].type == kind else None
     return None
 
@@ -140,10 +140,10 @@ def _divide(r: Rewriter, e: Equation) -> Found:
 def _is_total(r: Rewriter, x: Atom) -> bool:
     """Whether a number is a sum, or alone: to divide it takes no time."""
     made = r.made.get(x) if isinstance(x, Var) else None
-    return x.type.size == 1 or (made is not None and made.prim.name == "sum")
+    return x.type.size == 1 or (made is not None and made.prim is records.SUM)
 
 
-@_of("subtract")
+@_of(records.SUBTRACT)
 def _subtract(r: Rewriter, e: Equation) -> Found:
     x, y = e.inputs
     if _floating(e) and _is(number_of(r, y), 0.0) and _keeps(x, e):
@@ -151,7 +151,7 @@ def _subtract(r: Rewriter, e: Equation) -> Found:
     return None
 
 
-@_of("add")
+@_of(records.ADD)
 def _add(r: Rewriter, e: Equation) -> Found:
     if not _floating(e):
         return None
@@ -159,8 +159,8 @@ def _add(r: Rewriter, e: Equation) -> Found:
         if _is(number_of(r, one), -0.0) and _keeps(other, e):
             return (_as(r, other, e.outputs[0].type),)
         made = _made(r, e, one)
-        if made is not None and made.prim.name == "negative":
-            found = r.append(PRIMITIVES["subtract"], (other, made.inputs[0]))
+        if made is not None and made.prim is records.NEGATIVE:
+            found = r.append(records.SUBTRACT, (other, made.inputs[0]))
             return found if found[0].type == e.outputs[0].type else None
     return _add_places(r, e)
 
@@ -187,18 +187,18 @@ def _keeps(x: Atom, e: Equation) -> bool:
     return x.type.dtype == kind.dtype and x.type.weak == kind.weak
 
 
-@_of("negative")
+@_of(records.NEGATIVE)
 def _negative(r: Rewriter, e: Equation) -> Found:
     (x,) = e.inputs
     made = r.made.get(x) if isinstance(x, Var) else None
     if made is None or made.scope != e.scope or not _floating(e):
         return None
-    if made.prim.name == "negative":
+    if made.prim is records.NEGATIVE:
         return (made.inputs[0],)
     return None
 
 
-@_of("power")
+@_of(records.POWER)
 def _power(r: Rewriter, e: Equation) -> Found:
     """The powers for which NumPy itself takes a shorter way, and the cube."""
     x, p = e.inputs
@@ -208,7 +208,7 @@ def _power(r: Rewriter, e: Equation) -> Found:
         return None
     if x.type.shape != kind.shape or isinstance(c, complex):
         return None
-    multiply = PRIMITIVES["multiply"]
+    multiply = records.MULTIPLY
     if c == 1:
         return (x,)
     if c == 2:
@@ -219,13 +219,13 @@ def _power(r: Rewriter, e: Equation) -> Found:
         (square,) = r.append(multiply, (x, x))
         return r.append(multiply, (square, square))
     if c == 0.5:
-        return r.append(PRIMITIVES["sqrt"], (x,))
+        return r.append(records.SQRT, (x,))
     if c == -1:
-        return r.append(PRIMITIVES["reciprocal"], (x,))
+        return r.append(records.RECIPROCAL, (x,))
     return None
 
 
-@_of("where")
+@_of(records.WHERE)
 def _where(r: Rewriter, e: Equation) -> Found:
     chosen = number_of(r, e.inputs[0])
     if chosen is None:
@@ -238,13 +238,13 @@ def _where(r: Rewriter, e: Equation) -> Found:
 # -------------------------------------------------------------------------------- shapes
 
 
-@_of("reshape")
+@_of(records.RESHAPE)
 def _reshape(r: Rewriter, e: Equation) -> Found:
     (x,) = e.inputs
     if x.type == e.outputs[0].type:
         return (x,)
     made = r.made.get(x) if isinstance(x, Var) else None
-    if made is not None and made.prim.name == "reshape":
+    if made is not None and made.prim is records.RESHAPE:
         inner = made.inputs[0]
         if inner.type == e.outputs[0].type:
             return (inner,)
@@ -255,43 +255,43 @@ def _reshape(r: Rewriter, e: Equation) -> Found:
     return None
 
 
-@_of("broadcast")
+@_of(records.BROADCAST)
 def _broadcast(r: Rewriter, e: Equation) -> Found:
     (x,) = e.inputs
     if x.type == e.outputs[0].type:
         return (x,)
     made = r.made.get(x) if isinstance(x, Var) else None
-    if made is not None and made.prim.name == "broadcast":
+    if made is not None and made.prim is records.BROADCAST:
         return r.append(BROADCAST, made.inputs, e.params)
     return None
 
 
-@_of("transpose")
+@_of(records.TRANSPOSE)
 def _transpose(r: Rewriter, e: Equation) -> Found:
     (x,) = e.inputs
     axes = e.params["axes"]
     if tuple(axes) == tuple(range(len(axes))):
         return (x,)
     made = r.made.get(x) if isinstance(x, Var) else None
-    if made is not None and made.prim.name == "transpose":
+    if made is not None and made.prim is records.TRANSPOSE:
         inner = made.params["axes"]
         return r.append(TRANSPOSE, made.inputs, {"axes": tuple(inner[a] for a in axes)})
     return None
 
 
-@_of("stop_gradient")
+@_of(records.STOP_GRADIENT)
 def _stop_gradient(r: Rewriter, e: Equation) -> Found:
     """Derivatives have been taken when a graph is compiled."""
     return e.inputs
 
 
-@_of("cast")
+@_of(records.CAST)
 def _cast(r: Rewriter, e: Equation) -> Found:
     (x,) = e.inputs
     return (x,) if x.type == e.outputs[0].type else None
 
 
-@_of("place")
+@_of(records.PLACE)
 def _place(r: Rewriter, e: Equation) -> Found:
     """The transpose of an index that took every element in order is a reshape."""
     (x,) = e.inputs

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.graph.ir import Atom, Equation, Graph, Var
+from funcgrad.ops import records
 from funcgrad.ops.product import MATMUL
 from funcgrad.ops.shape import RESHAPE
 from funcgrad.ops.sums import SUM
@@ -41,7 +41,7 @@ def sums_of_products(graph: Graph) -> Graph:
         total = _rest(r, e, x, [t for t in terms if t not in found])
         for a, negative in found:
             part = _contracted(r, e, a, negative)
-            total = part if total is None else r.append(PRIMITIVES["add"], (total, part))[0]
+            total = part if total is None else r.append(records.ADD, (total, part))[0]
         assert total is not None
         if total.type.shape != e.outputs[0].type.shape:
             (total,) = r.append(RESHAPE, (total,), {"shape": e.outputs[0].type.shape})
@@ -59,10 +59,10 @@ def _terms(r: Rewriter, e: Equation, x: Atom, uses: Counter[Atom]) -> Iterator[T
         own = made is not None and uses[a] == 1 and made.scope == e.scope
         if made is None or not own or any(b.type != a.type for b in made.inputs):
             yield a, negative
-        elif made.prim.name in ("add", "subtract"):
+        elif made.prim in (records.ADD, records.SUBTRACT):
             one, other = made.inputs
-            waiting += [(other, negative ^ (made.prim.name == "subtract")), (one, negative)]
-        elif made.prim.name == "negative":
+            waiting += [(other, negative ^ (made.prim is records.SUBTRACT)), (one, negative)]
+        elif made.prim is records.NEGATIVE:
             waiting.append((made.inputs[0], not negative))
         else:
             yield a, negative
@@ -99,7 +99,7 @@ def _contracted(r: Rewriter, e: Equation, a: Atom, negative: bool) -> Atom:
     made, axes, rank = r.made[a], e.params["axes"], a.type.ndim
     operands: list[Atom] = list(made.inputs)
     if negative:
-        (operands[0],) = r.append(PRIMITIVES["negative"], (operands[0],))
+        (operands[0],) = r.append(records.NEGATIVE, (operands[0],))
     summed: set[int] = set()
     for side, mine in enumerate(_own(made, axes)):
         over = [k for k, own in zip(axes, mine, strict=True) if own]
@@ -127,9 +127,8 @@ def _rest(r: Rewriter, e: Equation, x: Atom, terms: Sequence[Term]) -> Atom | No
     total: Atom | None = None
     for a, negative in terms:
         if total is None:
-            total = r.append(PRIMITIVES["negative"], (a,))[0] if negative else a
+            total = r.append(records.NEGATIVE, (a,))[0] if negative else a
         else:
-            name = "subtract" if negative else "add"
-            (total,) = r.append(PRIMITIVES[name], (total, a))
+            (total,) = r.append(records.SUBTRACT if negative else records.ADD, (total, a))
     assert total is not None
     return r.append(SUM, (total,), e.params)[0]

@@ -12,11 +12,10 @@ import numpy as np
 
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Equation, Var
-from funcgrad.ops.index import decode
+from funcgrad.ops.index import GETITEM, decode
+from funcgrad.ops.shape import BROADCAST, FLIP, RESHAPE, TRANSPOSE
 
-__all__ = ["VIEWS", "View", "keeps_elements", "view_of", "whole"]
-
-VIEWS = {"reshape", "transpose", "broadcast", "getitem", "flip"}
+__all__ = ["View", "keeps_elements", "view_of", "whole"]
 
 
 class View(NamedTuple):
@@ -48,17 +47,16 @@ def view_of(e: Equation, source: View) -> View | None:
     if probe is None:
         return None
     base, x = probe
-    name = e.prim.name
-    if name == "reshape":
+    if e.prim is RESHAPE:
         try:
             y = np.reshape(x, kind.shape, copy=False)
         except ValueError:
             return None
-    elif name == "transpose":
+    elif e.prim is TRANSPOSE:
         y = np.transpose(x, e.params["axes"])
-    elif name == "broadcast":
+    elif e.prim is BROADCAST:
         y = np.broadcast_to(x, kind.shape)
-    elif name == "flip":
+    elif e.prim is FLIP:
         y = np.flip(x, e.params["axes"])
     else:
         index = decode(e.params["index"])
@@ -87,15 +85,14 @@ def keeps_elements(e: Equation) -> list[int | None] | None:
     and go. None for all others.
     """
     source, target = e.inputs[0].type, e.outputs[0].type
-    name = e.prim.name
-    if name == "transpose":
+    if e.prim is TRANSPOSE:
         return [a if source.shape[a] != 1 else None for a in e.params["axes"]]
-    if name == "broadcast":
+    if e.prim is BROADCAST:
         lead = target.ndim - source.ndim
         kept: list[int | None] = [None] * lead
         return kept + [k if n != 1 else None for k, n in enumerate(source.shape)]
-    if name == "reshape" or (name == "getitem" and source.size == target.size):
-        if name == "getitem" and not _forward(e, source):
+    if e.prim is RESHAPE or (e.prim is GETITEM and source.size == target.size):
+        if e.prim is GETITEM and not _forward(e, source):
             return None
         return _matched(source.shape, target.shape)
     return None

@@ -19,7 +19,7 @@ from funcgrad.compile.llvm.printer import print_module
 from funcgrad.compile.llvm.refine import Hasty
 from funcgrad.compile.llvm.target import Target, host, lock
 from funcgrad.compile.loops import Kernel
-from funcgrad.compile.scalars import MATHEMATICS, TWO_OPERANDS
+from funcgrad.compile.scalars import MATHEMATICS
 
 __all__ = ["LLVM"]
 
@@ -67,7 +67,7 @@ class LLVM:
     """See `backend.Backend`."""
 
     def __init__(self) -> None:
-        self.functions = frozenset(FUNCTIONS) & {*MATHEMATICS, *TWO_OPERANDS}
+        self.functions = frozenset(FUNCTIONS) & set(MATHEMATICS)
         self.vector_bytes = host().vector_bits // 8
 
     def text(self, kernels: Sequence[Kernel]) -> str:

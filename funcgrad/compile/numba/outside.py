@@ -22,8 +22,10 @@ from numba.extending import intrinsic
 from funcgrad.compile.numba import factors, lines
 from funcgrad.compile.numba.stored import kept
 from funcgrad.compile.scalars import NATIVE
+from funcgrad.core.primitive import Primitive
 from funcgrad.errors import NativeCodeError
 from funcgrad.graph.ir import Equation
+from funcgrad.ops import records
 from funcgrad.ops.convolution.vectors import window_of
 
 __all__ = ["Call", "Outside", "call_of"]
@@ -68,7 +70,7 @@ def call_of(e: Equation) -> Call | None:
     NativeCodeError
         It needs SciPy, from which Numba has LAPACK, and that is not there.
     """
-    write = FORMS.get(e.prim.name)
+    write = FORMS.get(e.prim)
     kinds = [x.type for x in (*e.inputs, *e.outputs)]
     form = write(e) if write is not None and all(t.dtype in NATIVE for t in kinds) else None
     if form is None:
@@ -162,9 +164,9 @@ def _matrices(function: Any, *axes: int, lapack: bool = False) -> Callable[[Equa
 
 def _side(e: Equation) -> Sequence[int]:
     """Which triangle is read, of a function that asks."""
-    if e.prim.name == "cholesky":
+    if e.prim is records.CHOLESKY:
         return (e.params.get("upper", False),)
-    return (e.params.get("uplo", "L") == "U",) if e.prim.name in ("eigh", "eigvalsh") else ()
+    return (e.params.get("uplo", "L") == "U",) if e.prim in (records.EIGH, records.EIGVALSH) else ()
 
 
 def _line(shape: Shape, axis: int) -> Shape:
@@ -202,14 +204,17 @@ def _convolve(e: Equation) -> Form | None:
 
 
 @functools.cache
-def _ufunc(name: str, floats: bool, count: int) -> Any:
+def _ufunc(prim: Primitive, floats: bool, count: int) -> Any:
     """A ufunc of NumPy, element by element, by Numba."""
     names = [f"x{k}" for k in range(count)]
     text = f"def apply({', '.join(names)}, y):\n    for i in range(y.size):\n"
     text += f"        y[i] = ufunc({', '.join(f'{x}[i]' for x in names)})\n    return 0\n"
     # Numba's are not NumPy's for infinities and for negative integers
-    own = {("floor_divide", True): lines.floor_divide, ("fmod", False): lines.integer_fmod}
-    given = {"ufunc": own.get((name, floats)) or getattr(np, name)}
+    own: dict[Any, Any] = {
+        (records.FLOOR_DIVIDE, True): lines.floor_divide,
+        (records.FMOD, False): lines.integer_fmod,
+    }
+    given = {"ufunc": own.get((prim, floats)) or prim.ufunc}  # type: ignore[attr-defined]
     exec(text, given)
     return numba.njit(nogil=True, error_model="numpy")(given["apply"])
 
@@ -217,36 +222,36 @@ def _ufunc(name: str, floats: bool, count: int) -> Any:
 def _elements(e: Equation) -> Form | None:
     shape, dtype = e.outputs[0].type.shape, e.outputs[0].type.dtype
     count = len(e.inputs)
-    function = _ufunc(e.prim.name, dtype.kind == "f", count)
+    function = _ufunc(e.prim, dtype.kind == "f", count)
     return Form(function, [shape] * count, [(math.prod(shape),)] * (count + 1))
 
 
 UFUNCS = (
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "invert",
-    "floor_divide",
-    "remainder",
-    "fmod",
+    records.BITWISE_AND,
+    records.BITWISE_OR,
+    records.BITWISE_XOR,
+    records.INVERT,
+    records.FLOOR_DIVIDE,
+    records.REMAINDER,
+    records.FMOD,
 )
-FORMS: dict[str, Callable[[Equation], Form | None]] = {
-    "solve": _matrices(factors.solve, 2),
-    "inv": _matrices(factors.inv, 2),
-    "det": _matrices(factors.det, 0),
-    "slogdet": _matrices(factors.slogdet, 0, 0),
-    "cofactors": _matrices(factors.cofactors, 2),
-    "cholesky": _matrices(factors.cholesky, 2),
-    "eigh": _matrices(factors.eigh, 1, 2, lapack=True),
-    "eigvalsh": _matrices(factors.eigvalsh, 1, lapack=True),
-    "svd": _matrices(factors.svd, 2, 1, 2, lapack=True),
-    "svdvals": _matrices(factors.svdvals, 1, lapack=True),
-    "sort": _along(lines.sort),
-    "partition": _along(lines.sort),
-    "argsort": _along(lines.argsort),
-    "argpartition": _along(lines.argsort),
-    "permute": _along(lines.permute),
-    "searchsorted": _search,
-    "convolve": _convolve,
+FORMS: dict[Primitive, Callable[[Equation], Form | None]] = {
+    records.SOLVE: _matrices(factors.solve, 2),
+    records.INV: _matrices(factors.inv, 2),
+    records.DET: _matrices(factors.det, 0),
+    records.SLOGDET: _matrices(factors.slogdet, 0, 0),
+    records.COFACTORS: _matrices(factors.cofactors, 2),
+    records.CHOLESKY: _matrices(factors.cholesky, 2),
+    records.EIGH: _matrices(factors.eigh, 1, 2, lapack=True),
+    records.EIGVALSH: _matrices(factors.eigvalsh, 1, lapack=True),
+    records.SVD: _matrices(factors.svd, 2, 1, 2, lapack=True),
+    records.SVDVALS: _matrices(factors.svdvals, 1, lapack=True),
+    records.SORT: _along(lines.sort),
+    records.PARTITION: _along(lines.sort),
+    records.ARGSORT: _along(lines.argsort),
+    records.ARGPARTITION: _along(lines.argsort),
+    records.PERMUTE: _along(lines.permute),
+    records.SEARCHSORTED: _search,
+    records.CONVOLVE: _convolve,
     **dict.fromkeys(UFUNCS, _elements),
 }

@@ -15,7 +15,6 @@ from funcgrad.compile.loops import Const
 from funcgrad.compile.scalars import (
     MATHEMATICS,
     NATIVE,
-    TWO_OPERANDS,
     Scalar,
     Writer,
     apply,
@@ -41,9 +40,7 @@ BINARY = {
     "or": "|",
     "xor": "^",
 }
-AVAILABLE = frozenset(FUNCTIONS) & {*MATHEMATICS, *TWO_OPERANDS}
-# primitives that are named after the NumPy function that computes them
-RENAMED = {"expit": "sigmoid", "error_function": "erf"}
+AVAILABLE = frozenset(FUNCTIONS) & set(MATHEMATICS)
 
 
 def print_graph(graph: Graph, names: Sequence[str]) -> tuple[list[str], list[str], set[str]]:
@@ -108,9 +105,6 @@ class _Printer:
         raise CompilerError(f"the Numba printer does not know the operation {op!r}")
 
     def equation(self, e: Equation, xs: list[Scalar]) -> Scalar:
-        name = RENAMED.get(e.prim.name)
-        if name is not None:
-            return self.writer(name, *xs)
         resolved = resolve(e, AVAILABLE)
         if resolved is None:
             raise CompilerError(f"{e.prim.name} has no scalar body to print for Numba")

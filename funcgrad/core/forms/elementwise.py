@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator as operators
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -60,6 +61,7 @@ class Elementwise(Primitive):
     """
 
     form = "elementwise"
+    aligned, cost = True, 15
 
     def __init__(
         self,
@@ -74,11 +76,13 @@ class Elementwise(Primitive):
         self.differentiable = bool(partials)
         # NumPy's ufunc makes a NumPy scalar of a Python number, Python's operator does not.
         self.keeps_weak = impl is not ufunc
+        self.fills = _fills(ufunc, impl)
         count = ufunc.nin
-        rows = [needed(d, count + 1) for d in self.partials]
-        self.flags = [union(rows, mask, count + 1) for mask in range(1 << count)]
+        self.rows = [needed(d, count + 1) for d in self.partials]
+        self.flags = [union(self.rows, mask, count + 1) for mask in range(1 << count)]
         self.recorders: list[Any] = [None] * (1 << count)
         self.types: dict[tuple[ArrayType, ...], ArrayType] = {}  # what was asked for lately
+        self.linear_in: dict[tuple[bool, ...], bool] = {}
 
     def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
         found: tuple[bool, ...] = self.flags[mask]
@@ -134,12 +138,38 @@ class Elementwise(Primitive):
         return bind(self, align(xs, batched), params)
 
     def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
-        if all(not callable(d) for d, m in zip(self.partials, mask, strict=True) if m):
-            # x + c is affine, not linear: every operand has to take part
-            return self.name in ("negative", "positive", "conjugate") or all(mask)
-        if self.name == "multiply":
-            return sum(mask) == 1
-        return self.name == "divide" and tuple(mask) == (True, False)
+        moving = tuple(mask)
+        if moving not in self.linear_in:
+            self.linear_in[moving] = self._is_linear([k for k, m in enumerate(moving) if m])
+        return self.linear_in[moving]
+
+    def _is_linear(self, moving: Sequence[int]) -> bool:
+        """Whether no partial depends on what moves, and the value at zero is zero."""
+        if all(not callable(self.partials[k]) for k in moving):
+            if len(moving) < self.ufunc.nin:
+                return False  # x + c is affine: every operand has to take part
+        elif len(moving) > 1 or self.rows[moving[0]][0] or self.rows[moving[0]][moving[0] + 1]:
+            return False
+        with np.errstate(all="ignore"):
+            zero = self.ufunc(*(float(k not in moving) for k in range(self.ufunc.nin)))
+        return bool(zero == 0)
+
+
+FLOAT64 = np.dtype(np.float64)
+
+
+def _fills(ufunc: Any, impl: Callable[..., Any]) -> bool:
+    """Whether the ufunc gives the values of `impl` and, of floats, floats.
+
+    Python's operators of arrays are NumPy's ufuncs, but for powers, of which some take short cuts.
+    """
+    same = impl is ufunc or impl.__module__ == "_operator"
+    if not isinstance(ufunc, np.ufunc) or not same or impl is operators.pow or ufunc.nout > 1:
+        return False
+    try:
+        return bool(ufunc.resolve_dtypes((FLOAT64,) * ufunc.nin + (None,))[-1] == FLOAT64)
+    except TypeError:
+        return False
 
 
 def left(_: Any, x: Any, __: Any) -> Any:
@@ -193,6 +223,8 @@ def elementwise(
     operator: Callable[..., Any] | None = None,
     name: str | None = None,
     sample: Samples | None = None,
+    cost: int = Elementwise.cost,
+    symmetric: bool = False,
 ) -> Callable[..., Any]:
     """Make an elementwise operation from a ufunc and its partial derivatives.
 
@@ -210,6 +242,10 @@ def elementwise(
         Name in graphs; the ufunc's by default.
     sample : callable
         The samples that its tests are made from.
+    cost : int, optional
+        What an element takes, in additions: what is cheap is computed again rather than kept.
+    symmetric : bool, optional
+        Whether two operands may change places.
 
     Returns
     -------
@@ -220,7 +256,7 @@ def elementwise(
     if not isinstance(function, (np.ufunc, Pointwise)):
         ufunc = Pointwise(function, len(partials))
     prim = Elementwise(name or ufunc.__name__, ufunc, operator or ufunc, partials)
-    prim.sample = sample
+    prim.sample, prim.cost, prim.symmetric = sample, cost, symmetric
     op = _unary(prim) if ufunc.nin == 1 else _binary(prim) if ufunc.nin == 2 else _nary(prim)
     op.__name__ = op.__qualname__ = prim.name
     op.primitive = prim  # type: ignore[attr-defined]

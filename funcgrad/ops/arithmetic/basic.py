@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -62,15 +61,13 @@ class Scale(Elementwise):
         partials = (lambda _, __, d: d, lambda _, g, __: g)
         super().__init__("scale", np.multiply, _scale, partials)
         self.keeps_weak = False
+        self.cost = 2
 
     def type_rule(self, types: Any, params: Params) -> ArrayType:
         g, d = types
         shape = broadcast_shapes(g.shape, d.shape)
         promoted = promote(g, d)
         return ArrayType(shape, g.dtype if promoted.kind == g.dtype.kind else promoted)
-
-    def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
-        return sum(mask) == 1
 
 
 SCALE = Scale()
@@ -91,13 +88,19 @@ def scale(g: Array, d: Array) -> Array:
     return _scale(g, d)
 
 
-add: Op = elementwise(np.add, 1, 1, operator=operator.add, sample=binary(complex_=True))
-subtract: Op = elementwise(np.subtract, 1, -1, operator=operator.sub, sample=binary(complex_=True))
+add: Op = elementwise(
+    np.add, 1, 1, operator=operator.add, cost=1, symmetric=True, sample=binary(complex_=True)
+)
+subtract: Op = elementwise(
+    np.subtract, 1, -1, operator=operator.sub, cost=1, sample=binary(complex_=True)
+)
 multiply: Op = elementwise(
     np.multiply,
     right,
     left,
     operator=operator.mul,
+    cost=1,
+    symmetric=True,
     sample=binary(complex_=True),
 )
 divide: Op = elementwise(
@@ -105,13 +108,23 @@ divide: Op = elementwise(
     lambda _, __, y: divide(1.0, y),
     lambda z, _, y: negative(divide(z, y)),  # not x / y²: y² may overflow
     operator=operator.truediv,
+    cost=4,
     sample=binary(-2, 2, 0.5, 2, complex_=True, kinks=((1e300, 1e200),)),
 )
-negative: Op = elementwise(np.negative, -1, operator=operator.neg, sample=unary(complex_=True))
-positive: Op = elementwise(np.positive, 1, operator=operator.pos, sample=unary(complex_=True))
-reciprocal: Op = elementwise(
-    np.reciprocal, lambda y, _: negative(multiply(y, y)), sample=unary(0.5, 2, complex_=True)
+negative: Op = elementwise(
+    np.negative, -1, operator=operator.neg, cost=1, sample=unary(complex_=True)
 )
-square: Op = elementwise(np.square, lambda _, x: multiply(2.0, x), sample=unary(complex_=True))
+positive: Op = elementwise(
+    np.positive, 1, operator=operator.pos, cost=1, sample=unary(complex_=True)
+)
+reciprocal: Op = elementwise(
+    np.reciprocal,
+    lambda y, _: negative(multiply(y, y)),
+    cost=4,
+    sample=unary(0.5, 2, complex_=True),
+)
+square: Op = elementwise(
+    np.square, lambda _, x: multiply(2.0, x), cost=1, sample=unary(complex_=True)
+)
 
 algebra.add, algebra.negative, algebra.scale = add, negative, scale

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -38,12 +39,15 @@ __all__ = [
     "trunc",
 ]
 
-equal: Op = elementwise(np.equal, operator=operator.eq, sample=binary())
-not_equal: Op = elementwise(np.not_equal, operator=operator.ne, sample=binary())
-less: Op = elementwise(np.less, operator=operator.lt, sample=binary())
-less_equal: Op = elementwise(np.less_equal, operator=operator.le, sample=binary())
-greater: Op = elementwise(np.greater, operator=operator.gt, sample=binary())
-greater_equal: Op = elementwise(np.greater_equal, operator=operator.ge, sample=binary())
+_cheap = functools.partial(elementwise, cost=1)
+_symmetric = functools.partial(_cheap, symmetric=True)
+
+equal: Op = _symmetric(np.equal, operator=operator.eq, sample=binary())
+not_equal: Op = _symmetric(np.not_equal, operator=operator.ne, sample=binary())
+less: Op = _cheap(np.less, operator=operator.lt, sample=binary())
+less_equal: Op = _cheap(np.less_equal, operator=operator.le, sample=binary())
+greater: Op = _cheap(np.greater, operator=operator.gt, sample=binary())
+greater_equal: Op = _cheap(np.greater_equal, operator=operator.ge, sample=binary())
 
 
 def _bools(count: int) -> Any:
@@ -51,23 +55,23 @@ def _bools(count: int) -> Any:
     return lambda: [Sample(values[:count])]
 
 
-logical_and: Op = elementwise(np.logical_and, sample=binary())
-logical_or: Op = elementwise(np.logical_or, sample=binary())
-logical_xor: Op = elementwise(np.logical_xor, sample=binary())
-logical_not: Op = elementwise(np.logical_not, sample=unary())
-bitwise_and: Op = elementwise(np.bitwise_and, operator=operator.and_, sample=_bools(2))
-bitwise_or: Op = elementwise(np.bitwise_or, operator=operator.or_, sample=_bools(2))
-bitwise_xor: Op = elementwise(np.bitwise_xor, operator=operator.xor, sample=_bools(2))
-invert: Op = elementwise(np.invert, operator=operator.invert, sample=_bools(1))
-isnan: Op = elementwise(np.isnan, sample=unary())
-isinf: Op = elementwise(np.isinf, sample=unary())
-isfinite: Op = elementwise(np.isfinite, sample=unary())
-signbit: Op = elementwise(np.signbit, sample=unary())
-sign: Op = elementwise(np.sign, sample=unary(0.1, 2))
-floor: Op = elementwise(np.floor, sample=unary(0.1, 0.9))
-ceil: Op = elementwise(np.ceil, sample=unary(0.1, 0.9))
-trunc: Op = elementwise(np.trunc, sample=unary(0.1, 0.9))
-rint: Op = elementwise(np.rint, sample=unary(0.1, 0.4))
+logical_and: Op = _symmetric(np.logical_and, sample=binary())
+logical_or: Op = _symmetric(np.logical_or, sample=binary())
+logical_xor: Op = _symmetric(np.logical_xor, sample=binary())
+logical_not: Op = _cheap(np.logical_not, sample=unary())
+bitwise_and: Op = _symmetric(np.bitwise_and, operator=operator.and_, sample=_bools(2))
+bitwise_or: Op = _symmetric(np.bitwise_or, operator=operator.or_, sample=_bools(2))
+bitwise_xor: Op = _symmetric(np.bitwise_xor, operator=operator.xor, sample=_bools(2))
+invert: Op = _cheap(np.invert, operator=operator.invert, sample=_bools(1))
+isnan: Op = _cheap(np.isnan, sample=unary())
+isinf: Op = _cheap(np.isinf, sample=unary())
+isfinite: Op = _cheap(np.isfinite, sample=unary())
+signbit: Op = _cheap(np.signbit, sample=unary())
+sign: Op = elementwise(np.sign, cost=3, sample=unary(0.1, 2))
+floor: Op = _cheap(np.floor, sample=unary(0.1, 0.9))
+ceil: Op = _cheap(np.ceil, sample=unary(0.1, 0.9))
+trunc: Op = _cheap(np.trunc, sample=unary(0.1, 0.9))
+rint: Op = _cheap(np.rint, sample=unary(0.1, 0.4))
 floor_divide: Op = elementwise(
     np.floor_divide, operator=operator.floordiv, sample=binary(0.1, 0.4, 0.5, 2)
 )

@@ -55,6 +55,8 @@ def _extremum(ufunc: np.ufunc) -> Any:
         ufunc,
         selecting(lambda z, x, y: share(z, x, y)),
         selecting(lambda z, x, y: share(z, y, x)),
+        cost=1,
+        symmetric=True,
         sample=binary(kinks=((1.0, 1.0), (0.0, 0.0))),
     )
 
@@ -72,9 +74,10 @@ absolute: Op = elementwise(
     np.absolute,
     _absolute_partial,
     operator=operator.abs,
+    cost=1,
     sample=unary(0.1, 2, kinks=(0.0,), complex_=True),
 )
-fabs: Op = elementwise(np.fabs, lambda _, x: sign(x), sample=unary(0.1, 2, kinks=(0.0,)))
+fabs: Op = elementwise(np.fabs, lambda _, x: sign(x), cost=1, sample=unary(0.1, 2, kinks=(0.0,)))
 remainder: Op = elementwise(
     np.remainder,
     1,
@@ -86,12 +89,13 @@ fmod: Op = elementwise(
     np.fmod, 1, lambda _, x, y: negative(trunc(divide(x, y))), sample=binary(0.6, 0.9, 0.4, 0.5)
 )
 copysign: Op = elementwise(
-    np.copysign, lambda y, x, _: multiply(sign(x), sign(y)), 0, sample=binary(0.1, 2)
+    np.copysign, lambda y, x, _: multiply(sign(x), sign(y)), 0, cost=1, sample=binary(0.1, 2)
 )
 heaviside: Op = elementwise(
     np.heaviside,
     0,
     selecting(lambda _, x, __: where(equal(x, 0), 1.0, 0.0)),
+    cost=4,
     sample=binary(0.1, 2),
 )
 hypot: Op = elementwise(

@@ -48,10 +48,10 @@ def _power_samples() -> list[Sample]:
 # x**2 is a square and x**0.5 a square root, also of complex numbers and of scalars. The function
 # np.power takes no such short cuts for these and rounds otherwise: a record of the same derivative.
 ufunc_power: Op = elementwise(
-    np.power, _power_base, _power_exponent, name="ufunc_power", sample=_power_samples
+    np.power, _power_base, _power_exponent, name="ufunc_power", cost=40, sample=_power_samples
 )
 power: Op = elementwise(
-    np.power, _power_base, _power_exponent, operator=operator.pow, sample=_power_samples
+    np.power, _power_base, _power_exponent, operator=operator.pow, cost=40, sample=_power_samples
 )
 float_power: Op = elementwise(
     np.float_power, _power_base, _power_exponent, sample=binary(0.5, 2, -2, 2)
@@ -59,6 +59,7 @@ float_power: Op = elementwise(
 sqrt: Op = elementwise(
     np.sqrt,
     lambda y, _: divide(0.5, y),
+    cost=5,
     sample=unary(0.5, 3, kinks=(0.0,), complex_=False),
 )
 cbrt: Op = elementwise(

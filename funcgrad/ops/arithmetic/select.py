@@ -146,6 +146,7 @@ class RoundCast(Elementwise):
 
     def __init__(self) -> None:
         super().__init__("round_cast", np.rint, lambda x, dtype: _to_dtype(x, dtype), ())
+        self.cost = 1
         self.sample = lambda: [Sample((draw((3,)),), {"dtype": np.dtype(np.int64)})]
 
     def type_rule(self, types: Any, params: Params) -> ArrayType:
@@ -247,4 +248,5 @@ def from_parts(re: Array, im: Array) -> Array:
     return bind(COMPLEX, (re, im))
 
 
+CAST.aligned = WHERE.aligned = True
 algebra.cast, algebra.where = cast, where

@@ -77,6 +77,7 @@ PLACE: Linear = linear(
     ),
     sample=lambda: [Sample((draw((2,)),), {"shape": (4,), "index": ((1, 3, None),)})],
 )
+GETITEM.view = True
 
 
 def place(g: Array, kind: ArrayType, index: Slice) -> Array:
