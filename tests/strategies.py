@@ -288,7 +288,8 @@ class Writer:
             return
         axis = self.pick([None, *range(-len(v.shape), len(v.shape))]) if v.shape else None
         keep = self.chance()
-        text = f"{self.pick(REDUCTIONS)}({v.name}, axis={axis}, keepdims={keep})"
+        along = None if axis is None else self.integer(axis)
+        text = f"{self.pick(REDUCTIONS)}({v.name}, axis={along}, keepdims={keep})"
         shape = np.sum(np.zeros(v.shape), axis=axis, keepdims=keep).shape
         if shape == () and v.scalar and keep:
             return
@@ -350,6 +351,17 @@ class Writer:
             writable = v.writable and made.flags.writeable
             self.new(text.format(v.name), made.shape, writable=writable, raw=v.raw)
 
+    def integer(self, value: int) -> str:
+        """A number as one of the kinds of integers that indices, axes and shapes come as."""
+        kinds = ["{}", "{}", "np.int64({})", "np.int8({})", "np.array({})[()]"]
+        return self.pick([*kinds, "np.uint8({})"] if value >= 0 else kinds).format(value)
+
+    def flags(self, shape: Shape) -> list[Any]:
+        """The elements of a mask."""
+        if len(shape) == 1:
+            return [self.chance() for _ in range(shape[0])]
+        return [self.flags(shape[1:]) for _ in range(shape[0])]
+
     def index(self, shape: Shape, advanced: bool) -> tuple[str, Shape, bool]:
         """An index into an array of that shape, the shape of what it finds, whether it is basic."""
         if advanced and self.chance():
@@ -357,9 +369,13 @@ class Writer:
             if self.chance() and n:
                 count = self.draw(st.integers(1, 4))
                 at = [self.draw(st.integers(-n, n - 1)) for _ in range(count)]
-                text = self.pick([f"np.array({at})", f"{at}"])
+                kind = self.pick(["", ", np.int8", ", np.int64"])
+                text = self.pick([f"np.array({at}{kind})", f"{at}"])
+            elif self.chance():
+                wide = self.draw(st.integers(1, len(shape)))
+                text = f"np.array({self.flags(shape[:wide])}, bool)"
             else:
-                text = f"np.array({[self.chance() for _ in range(n)]})"
+                text = f"..., np.array({self.flags(shape[-1:])}, bool)"
             if len(shape) > 1 and self.chance():
                 text += self.pick([", ::-1", ", ..., None", ", 0", ", ..., 0"])
             basic = False
@@ -368,7 +384,7 @@ class Writer:
             for n in shape[: self.draw(st.integers(1, len(shape)))]:
                 kind = self.draw(st.integers(0, 3))
                 if kind == 0 and n:
-                    items.append(str(self.draw(st.integers(-n, n - 1))))
+                    items.append(self.integer(self.draw(st.integers(-n, n - 1))))
                 else:
                     items.append(self.pick([":", "::-1", "1:", ":-1", "::2", ":1", "-1:", "2:1"]))
             if len(items) < len(shape) and self.chance():

@@ -349,6 +349,26 @@ def test_trap_33_nested_gradients_in_a_loop_leave_nothing():
         gc.enable()
 
 
+@pytest.mark.parametrize("transform", [fg.grad, fg.jit, lambda f: fg.jit(fg.grad(f)), fg.vmap])
+def test_trap_34_masks_of_the_wrong_length(transform):
+    short, x = np.array([True, False]), np.arange(5.0)
+
+    def written(a, mask):
+        b = a * 1.0
+        b[mask] = 3.0
+        return np.sum(b)
+
+    for f in (
+        lambda a: np.sum(a[short]),
+        lambda a: np.sum(np.stack([a, a])[:, short]),
+        lambda a: np.sum(a[a[:2] > 0]),
+        lambda a: written(a, short),
+        lambda a: written(a, a[:2] > 0),
+    ):
+        with pytest.raises(IndexError, match=r"boolean index did not match indexed array along"):
+            transform(f)(np.stack([x, x]) if transform is fg.vmap else x)
+
+
 def test_checkpoint_closes_over_a_traced_value():
     got = fg.grad(lambda w: fg.checkpoint(lambda y: fnp.sin(y * w))(w * 1.0))(0.7)
     np.testing.assert_allclose(got, np.cos(0.49) * 1.4)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -50,6 +50,7 @@ __all__ = [
     "numpy_function",
     "objects",
     "owned",
+    "raise_with_place",
     "refuse",
     "replace",
     "state",
@@ -150,16 +151,23 @@ def numpy_function(*plain: Any, views: bool = False, creates: bool = False) -> C
                 if found == BOXED:
                     return owned(made, map(unbox, args))
                 return made if views else _apart(made, args)
-            except ValueError as error:
-                if type(error) is not ValueError or "\n  at File" in str(error):
-                    raise
-                raise ValueError(located(f"{name}: {error}")) from error
+            except (IndexError, ValueError) as error:
+                raise_with_place(error, name)
 
         for function in plain:
             FUNCTIONS[function] = call
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def raise_with_place(error: Exception, name: str) -> NoReturn:
+    """Raise an error in NumPy's words again, with the user's line; another one as it is."""
+    text = str(error)
+    if type(error) not in (IndexError, ValueError) or "\n  at File" in text:
+        raise error
+    text = text if text.startswith(name) else f"{name}: {text}"
+    raise type(error)(located(text)) from error
 
 
 def _documented(define: Callable[..., Any], plain: Any) -> str:

@@ -130,7 +130,7 @@ def take(
     >>> fg.grad(lambda x: fnp.sum(fnp.take(x, [0, 0])))(np.array([1.0, 2.0]))
     array([2., 0.])
     """
-    x, at = as_array(a), operand(indices)
+    x, at = as_array(a), index.whole_numbers(operand(indices))
     if axis is None:
         x, axis = shapes.reshape(x, (type_of(x).size,)), 0
     axis = normalize_axis_index(axis, type_of(x).ndim)

@@ -11,7 +11,16 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.storage import set_item
 from funcgrad.core.tracer import Operand, operand, type_of
-from funcgrad.numpy.calls import FUNCTIONS, into, known, objects, state, unbox
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.numpy.calls import (
+    FUNCTIONS,
+    into,
+    known,
+    objects,
+    raise_with_place,
+    state,
+    unbox,
+)
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import index
 from funcgrad.ops import shape as shapes
@@ -34,7 +43,10 @@ def _writer(plain: Any) -> Callable[[F], F]:
                     # raises: a traced value does not go into a plain array
                     into(target, next(operand(a) for a in args if state(a) > 1), define.__name__)
                 return plain(target, *map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()})
-            return define(target, *args, **kwargs)
+            try:
+                return define(target, *args, **kwargs)
+            except (IndexError, ValueError) as error:
+                raise_with_place(error, define.__name__)
 
         FUNCTIONS[plain] = call
         return call  # type: ignore[return-value]
@@ -91,7 +103,15 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
     flat = shapes.reshape(v, (type_of(v).size,)) if type_of(v).ndim else shapes.reshape(v, (1,))
     spread = index.gather(flat, np.arange(kind.size) % max(type_of(flat).size, 1))
     spread = ops.cast(shapes.reshape(spread, kind.shape), kind.dtype)
-    set_item(a, Ellipsis, ops.where(mask, spread, operand(a)))
+    set_item(a, Ellipsis, ops.where(_same_size(mask, kind, "putmask"), spread, operand(a)))
+
+
+def _same_size(mask: Any, kind: ArrayType, name: str) -> Array:
+    """A mask of as many elements as the array has, in the shape of the array."""
+    chosen = operand(mask)
+    if type_of(chosen).size != kind.size:
+        raise ValueError(f"{name}: mask and data must be the same size")
+    return shapes.reshape(chosen, kind.shape)
 
 
 @_writer(np.place)
@@ -110,7 +130,9 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     >>> fg.grad(f)(np.array([1.0, 2.0]))
     array([1., 0.])
     """
-    at = np.flatnonzero(known(mask, "place()"))
+    at = np.flatnonzero(known(_same_size(mask, type_of(operand(arr)), "place"), "place()"))
+    if at.size and not type_of(operand(vals)).size:
+        raise ValueError("Cannot insert from an empty array!")
     put(arr, at, vals)
 
 
@@ -132,7 +154,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """
     x = operand(a)
     kind = type_of(x)
-    at = operand(ind)
+    at = index.whole_numbers(operand(ind))
     at = (
         shapes.reshape(at, (type_of(at).size,))
         if type_of(at).ndim

@@ -4,7 +4,14 @@ Repeated indices add up under `scatter_add` and `add_at`; under `index_set` the 
 and the others get no gradient. An index out of bounds is an IndexError.
 """
 
-from funcgrad.ops.index.anywhere import check_storable, index_set, read, reads_view, static
+from funcgrad.ops.index.anywhere import (
+    check_storable,
+    index_set,
+    read,
+    reads_view,
+    static,
+    whole_numbers,
+)
 from funcgrad.ops.index.basic import GETITEM, PLACE, decode, encode, getitem, place
 from funcgrad.ops.index.gather import GATHER, SCATTER_ADD, gather, scatter_add, take_along_axis
 from funcgrad.ops.index.masks import NONZERO, SizeChanged, positions
@@ -35,5 +42,6 @@ __all__ = [
     "set_positions",
     "static",
     "take_along_axis",
+    "whole_numbers",
     "winners",
 ]

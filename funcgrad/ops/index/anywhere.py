@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from funcgrad.ops.index.masks import positions
 from funcgrad.ops.index.scatter import set_positions
 from funcgrad.ops.shape import broadcast_to, reshape, transpose, zero_dim
 
-__all__ = ["check_storable", "index_set", "read", "reads_view", "static"]
+__all__ = ["check_storable", "index_set", "read", "reads_view", "static", "whole_numbers"]
 
 
 def reads_view(index: Any) -> bool:
@@ -45,11 +46,35 @@ def read(x: Array, index: Any) -> Array:
     items = index if isinstance(index, tuple) else (index,)
     if reads_view(items):
         return getitem(x, tuple(map(static, items)))
-    x, arrays, order = _arrange(x, items)
-    out = gather(x, *arrays)
+    turned, arrays, order = _arrange(x, items)
+    try:
+        out = gather(turned, *arrays)
+    except IndexError as error:
+        _raise_out_of_bounds(type_of(x).shape, items, error)
     if not type_of(out).shape and any(i is Ellipsis for i in items):
         return zero_dim(out)  # an array without axes, where the integer alone gives a scalar
     return out if order is None else transpose(out, order)
+
+
+def _raise_out_of_bounds(
+    shape: tuple[int, ...], items: Sequence[Any], error: IndexError
+) -> NoReturn:
+    """Raise the error of a gather as NumPy says it of the array that the user has indexed.
+
+    The gather has moved the axes, and NumPy calls 2**63 and what lies beyond negative.
+    """
+    if "\n  at File" in str(error) or not all(map(concrete, items)):
+        raise error
+    known = tuple(value(i) if isinstance(i, Tracer) else i for i in items)
+    try:
+        np.broadcast_to(np.int8(0), shape)[known]
+    except IndexError as numpys:
+        text = str(numpys)
+        beyond = re.match(r"index (-\d+) is", text)
+        if beyond and any(getattr(i, "dtype", None) == np.uint64 for i in known):
+            text = f"index {int(beyond[1]) + 2**64}" + text.removeprefix(f"index {beyond[1]}")
+        raise IndexError(located(text)) from error
+    raise error
 
 
 class _NewAxis(NamedTuple):
@@ -58,37 +83,68 @@ class _NewAxis(NamedTuple):
     index: Array
 
 
-def _expand(items: Sequence[Any], ndim: int) -> list[Any]:
+def _expand(items: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
     """The items with lists made arrays, bool masks made integer arrays, Ellipsis filled in."""
-    out: list[Any] = []
-    for i in items:
-        if i is None or i is Ellipsis or isinstance(i, slice):
-            out.append(i)
-            continue
-        i = operand(i)
-        kind = type_of(i)
-        if kind.dtype.kind == "b":
-            out.extend(_mask_positions(i))
-        elif kind.dtype.kind in "iu":
-            out.append(i)
-        elif kind.size == 0 and not isinstance(i, Tracer):
-            out.append(np.asarray(i).astype(np.intp))
-        else:
-            raise IndexError(
-                located(f"arrays used as indices must be of integer or bool type, not {kind.dtype}")
-            )
-    used = sum(i is not None and i is not Ellipsis and not isinstance(i, _NewAxis) for i in out)
-    if used > ndim:
-        raise IndexError(
-            located(f"too many indices: the array has {ndim} axes, {used} are indexed")
-        )
-    where_ = [k for k, i in enumerate(out) if i is Ellipsis]
-    if len(where_) > 1:
+    given = [i if _is_basic(i) else _index_array(i) for i in items]
+    if sum(i is Ellipsis for i in given) > 1:
         raise IndexError(located("an index can only have a single ellipsis ('...')"))
-    fill = [slice(None)] * (ndim - used)
-    if not where_:
-        return out + fill
-    return out[: where_[0]] + fill + out[where_[0] + 1 :]
+    used = sum(map(_axes_of, given))
+    if used > len(shape):
+        raise IndexError(
+            located(
+                f"too many indices for array: array is {len(shape)}-dimensional, "
+                f"but {used} were indexed"
+            )
+        )
+    fill = [slice(None)] * (len(shape) - used)
+    at = next((k for k, i in enumerate(given) if i is Ellipsis), len(given))
+    given = given[:at] + fill + given[at + 1 :]
+    _check_masks(given, shape)
+    return [part for i in given for part in (_mask_positions(i) if _is_mask(i) else [i])]
+
+
+def _is_basic(i: Any) -> bool:
+    return i is None or i is Ellipsis or isinstance(i, slice)
+
+
+def _is_mask(i: Any) -> bool:
+    return not _is_basic(i) and type_of(i).dtype.kind == "b"
+
+
+def _axes_of(i: Any) -> int:
+    """How many axes of the array an item of an index chooses from."""
+    if _is_mask(i):
+        return type_of(i).ndim
+    return int(i is not None and i is not Ellipsis)
+
+
+def _index_array(i: Any) -> Array:
+    """A list, number or array in an index as an operand of integers or bools."""
+    i = operand(i)
+    kind = type_of(i)
+    if kind.dtype.kind in "biu":
+        return i
+    if kind.size == 0 and not isinstance(i, Tracer):
+        return np.asarray(i).astype(np.intp)
+    raise IndexError(
+        located(f"arrays used as indices must be of integer or bool type, not {kind.dtype}")
+    )
+
+
+def _check_masks(items: Sequence[Any], shape: tuple[int, ...]) -> None:
+    """Raise for a mask whose extents are not those of the axes it stands for, as NumPy does."""
+    axis = 0
+    for i in items:
+        wide = _axes_of(i)
+        for k, n in enumerate(type_of(i).shape if _is_mask(i) else (), axis):
+            if n not in (0, shape[k]):  # NumPy takes a mask without elements for any extent
+                raise IndexError(
+                    located(
+                        f"boolean index did not match indexed array along axis {k}; size of axis "
+                        f"is {shape[k]} but size of corresponding boolean axis is {n}"
+                    )
+                )
+        axis += wide
 
 
 def _mask_positions(mask: Array) -> list[Any]:
@@ -103,7 +159,7 @@ def _arrange(x: Array, items: Sequence[Any]) -> tuple[Array, list[Array], tuple[
     The order says how to transpose the gathered array so that it stands as NumPy has it: the
     axes of the indices stay where they were if they are adjacent, else they go first.
     """
-    plain = _expand(items, type_of(x).ndim)
+    plain = _expand(items, type_of(x).shape)
     advanced = [k for k, i in enumerate(plain) if i is not None and not isinstance(i, slice)]
     # integers next to arrays count as arrays, as in NumPy
     basic = tuple(
@@ -129,10 +185,18 @@ def _rank_together(arrays: Sequence[Array]) -> int:
     try:
         return len(np.broadcast_shapes(*shapes))
     except ValueError as error:
-        text = ", ".join(map(str, shapes))
+        text = " ".join(map(str, shapes))
         raise IndexError(
-            located(f"indexing arrays could not be broadcast together with shapes {text}")
+            located(
+                "shape mismatch: indexing arrays could not be broadcast together with shapes "
+                f"{text}"
+            )
         ) from error
+
+
+def whole_numbers(positions: Array) -> Array:
+    """Positions as `take` and `put` read them: bools are 0 and 1, and no mask."""
+    return cast(positions, np.intp) if type_of(positions).dtype.kind == "b" else positions
 
 
 def check_storable(dtype: np.dtype[Any], v: Array) -> None:
@@ -159,7 +223,10 @@ def index_set(x: Array, index: Any, v: Array) -> Array:
         positions = read(np.arange(kind.size).reshape(kind.shape), items)
     else:
         known = tuple(value(i) if isinstance(i, Tracer) else i for i in items)
-        positions = np.arange(kind.size).reshape(kind.shape)[known]
+        try:
+            positions = np.arange(kind.size).reshape(kind.shape)[known]
+        except IndexError as error:
+            raise IndexError(located(str(error))) from error
     return set_positions(x, positions, v)
 
 
