@@ -79,7 +79,7 @@ class Primitive:
         broadcasting puts in its place, and of nothing else.
     view : bool
         Whether it only shows elements of its operand in another order or shape.
-    symmetric : bool
+    commutes : bool
         Whether its two operands may change places.
     fills : bool
         Whether its `ufunc` gives the value of `impl`, in the dtype of the operands, into ``out=``.
@@ -98,7 +98,7 @@ class Primitive:
     differentiable = True
     checks = False  # whether it runs in a graph even if nobody reads its result, for its error
     opaque = False  # whether its vjp runs code of the user, which may look at the cotangent
-    aligned = view = symmetric = False
+    aligned = view = commutes = False
     fills = in_pieces = False
     cost = 1
     scalar: Any = None

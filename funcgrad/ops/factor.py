@@ -99,7 +99,7 @@ CHOLESKY = explicit(
         Sample((hermitian(),), {"upper": True}),
     ],
 )
-CHOLESKY.symmetric = True
+CHOLESKY.symmetric = True  # type: ignore[attr-defined]
 
 
 def cholesky(a: Any, upper: bool = False) -> Array:
@@ -157,7 +157,7 @@ EIGH = explicit(
         Sample((hermitian(),), smooth=False),  # the phase of an eigenvector is anybody's choice
     ],
 )
-EIGH.symmetric = True
+EIGH.symmetric = True  # type: ignore[attr-defined]
 
 
 def eigh(a: Any, UPLO: str = "L") -> Any:
@@ -183,7 +183,7 @@ EIGVALSH = explicit(
         Sample((hermitian(),)),
     ],
 )
-EIGVALSH.symmetric = True
+EIGVALSH.symmetric = True  # type: ignore[attr-defined]
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> Array:

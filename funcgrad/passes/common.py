@@ -35,7 +35,7 @@ def key_of(e: Equation) -> Hashable:
     parts: list[Hashable] = [
         (type(a.value), repr(a.value), a.type) if isinstance(a, Literal) else a for a in e.inputs
     ]
-    if e.prim.symmetric and e.inputs[0].type == e.inputs[1].type:
+    if e.prim.commutes and e.inputs[0].type == e.inputs[1].type:
         # NaN payloads aside, the order of two such operands does not matter
         parts.sort(key=lambda p: p.id if not isinstance(p, tuple) else -1)  # type: ignore[attr-defined]
     key = (e.prim, tuple(parts), tuple(sorted(e.params.items(), key=lambda p: p[0])), e.scope)

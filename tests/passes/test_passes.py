@@ -204,3 +204,8 @@ def test_no_elements_of_a_value_that_is_computed_on_the_way():
 
     xs = np.ones((2, 3))
     assert_same_bits(fg.jit(fg.vmap(fg.grad(f)))(xs), fg.vmap(fg.grad(f))(xs))
+
+
+def test_equal_factorisations_become_one():
+    graph = fg.make_graph(lambda x: np.linalg.cholesky(x) + np.linalg.cholesky(x))(np.eye(3))
+    assert [e.prim.name for e in common_subexpressions(graph).equations] == ["cholesky", "add"]

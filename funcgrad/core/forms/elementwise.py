@@ -224,7 +224,7 @@ def elementwise(
     name: str | None = None,
     sample: Samples | None = None,
     cost: int = Elementwise.cost,
-    symmetric: bool = False,
+    commutes: bool = False,
 ) -> Callable[..., Any]:
     """Make an elementwise operation from a ufunc and its partial derivatives.
 
@@ -244,7 +244,7 @@ def elementwise(
         The samples that its tests are made from.
     cost : int, optional
         What an element takes, in additions: what is cheap is computed again rather than kept.
-    symmetric : bool, optional
+    commutes : bool, optional
         Whether two operands may change places.
 
     Returns
@@ -256,7 +256,7 @@ def elementwise(
     if not isinstance(function, (np.ufunc, Pointwise)):
         ufunc = Pointwise(function, len(partials))
     prim = Elementwise(name or ufunc.__name__, ufunc, operator or ufunc, partials)
-    prim.sample, prim.cost, prim.symmetric = sample, cost, symmetric
+    prim.sample, prim.cost, prim.commutes = sample, cost, commutes
     op = _unary(prim) if ufunc.nin == 1 else _binary(prim) if ufunc.nin == 2 else _nary(prim)
     op.__name__ = op.__qualname__ = prim.name
     op.primitive = prim  # type: ignore[attr-defined]

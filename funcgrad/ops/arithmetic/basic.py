@@ -89,7 +89,7 @@ def scale(g: Array, d: Array) -> Array:
 
 
 add: Op = elementwise(
-    np.add, 1, 1, operator=operator.add, cost=1, symmetric=True, sample=binary(complex_=True)
+    np.add, 1, 1, operator=operator.add, cost=1, commutes=True, sample=binary(complex_=True)
 )
 subtract: Op = elementwise(
     np.subtract, 1, -1, operator=operator.sub, cost=1, sample=binary(complex_=True)
@@ -100,7 +100,7 @@ multiply: Op = elementwise(
     left,
     operator=operator.mul,
     cost=1,
-    symmetric=True,
+    commutes=True,
     sample=binary(complex_=True),
 )
 divide: Op = elementwise(

@@ -40,10 +40,10 @@ __all__ = [
 ]
 
 _cheap = functools.partial(elementwise, cost=1)
-_symmetric = functools.partial(_cheap, symmetric=True)
+_commuting = functools.partial(_cheap, commutes=True)
 
-equal: Op = _symmetric(np.equal, operator=operator.eq, sample=binary())
-not_equal: Op = _symmetric(np.not_equal, operator=operator.ne, sample=binary())
+equal: Op = _commuting(np.equal, operator=operator.eq, sample=binary())
+not_equal: Op = _commuting(np.not_equal, operator=operator.ne, sample=binary())
 less: Op = _cheap(np.less, operator=operator.lt, sample=binary())
 less_equal: Op = _cheap(np.less_equal, operator=operator.le, sample=binary())
 greater: Op = _cheap(np.greater, operator=operator.gt, sample=binary())
@@ -55,13 +55,13 @@ def _bools(count: int) -> Any:
     return lambda: [Sample(values[:count])]
 
 
-logical_and: Op = _symmetric(np.logical_and, sample=binary())
-logical_or: Op = _symmetric(np.logical_or, sample=binary())
-logical_xor: Op = _symmetric(np.logical_xor, sample=binary())
+logical_and: Op = _commuting(np.logical_and, sample=binary())
+logical_or: Op = _commuting(np.logical_or, sample=binary())
+logical_xor: Op = _commuting(np.logical_xor, sample=binary())
 logical_not: Op = _cheap(np.logical_not, sample=unary())
-bitwise_and: Op = _symmetric(np.bitwise_and, operator=operator.and_, sample=_bools(2))
-bitwise_or: Op = _symmetric(np.bitwise_or, operator=operator.or_, sample=_bools(2))
-bitwise_xor: Op = _symmetric(np.bitwise_xor, operator=operator.xor, sample=_bools(2))
+bitwise_and: Op = _commuting(np.bitwise_and, operator=operator.and_, sample=_bools(2))
+bitwise_or: Op = _commuting(np.bitwise_or, operator=operator.or_, sample=_bools(2))
+bitwise_xor: Op = _commuting(np.bitwise_xor, operator=operator.xor, sample=_bools(2))
 invert: Op = _cheap(np.invert, operator=operator.invert, sample=_bools(1))
 isnan: Op = _cheap(np.isnan, sample=unary())
 isinf: Op = _cheap(np.isinf, sample=unary())

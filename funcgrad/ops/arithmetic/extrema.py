@@ -56,7 +56,7 @@ def _extremum(ufunc: np.ufunc) -> Any:
         selecting(lambda z, x, y: share(z, x, y)),
         selecting(lambda z, x, y: share(z, y, x)),
         cost=1,
-        symmetric=True,
+        commutes=True,
         sample=binary(kinks=((1.0, 1.0), (0.0, 0.0))),
     )
 
