@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import NotDifferentiableError, located
 
-__all__ = ["PRIMITIVES", "Params", "Primitive", "Sample", "Samples"]
+__all__ = ["PRIMITIVES", "BackwardKernel", "Params", "Primitive", "Sample", "Samples"]
 
 Params = dict[str, Any]
 PRIMITIVES: dict[str, Primitive] = {}
@@ -33,6 +33,20 @@ class Sample(NamedTuple):
 
 
 Samples = Callable[[], list[Sample]]
+Pull = Callable[..., tuple[Sequence[Any], bool]]
+
+
+class BackwardKernel(NamedTuple):
+    """What stands in front of the rule of a primitive in reverse mode.
+
+    ``pull(node, g)`` gives the cotangents of the operands, and whether they are arrays that nobody
+    else has. It is asked where the cotangent is a large array; with `of_operand`, of reductions,
+    whose cotangents are small, where the first operand is. One of the former kind takes a third
+    argument: whether `g` is an array that nobody reads afterwards.
+    """
+
+    pull: Pull
+    of_operand: bool
 
 
 def _defining_module() -> str:
@@ -74,6 +88,9 @@ class Primitive:
         Returns the list of `Sample` from which the tests are made.
     kernel : callable
         What has been put in front of `impl` by `take_kernel`; None where nothing has.
+    backward_kernel : BackwardKernel
+        What computes cotangents of large arrays, put there by `take_backward_kernel`; None where
+        the rule always does.
     aligned : bool
         Whether an element of the result is made of those elements of the operands that
         broadcasting puts in its place, and of nothing else.
@@ -111,6 +128,7 @@ class Primitive:
         self.impl = impl
         self.sample: Samples | None = None
         self.kernel: Callable[..., Any] | None = None
+        self.backward_kernel: BackwardKernel | None = None
         self.flags: Any = None  # of elementwise operations: `saved_flags` for every mask
         self.recorders: list[Any] = []  # what a tape has written for it, by the traced operands
         if known is None or not known.is_ours:
@@ -137,6 +155,13 @@ class Primitive:
         """
         self.kernel = kernel
         self.impl = functools.partial(kernel, self.impl)
+
+    def take_backward_kernel(self, pull: Pull, *, of_operand: bool = False) -> None:
+        """Let ``pull(node, g)`` compute the cotangents of large arrays from now on.
+
+        Large is the cotangent, or the first operand if `of_operand`.
+        """
+        self.backward_kernel = BackwardKernel(pull, of_operand)
 
     def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
         """Which of (outputs, operand 0, …) a node has to keep; `mask` has the traced operands."""

@@ -22,7 +22,7 @@ from funcgrad.kernels.normalization import letters, ready, vector
 from funcgrad.kernels.pieces import FIRST, LAST
 from funcgrad.ops.channels import BATCH_NORM, GROUP_NORM
 
-__all__ = ["PULLS", "install"]
+__all__ = ["install"]
 
 SHORTEST = 4  # elements of a row: NumPy is as good for shorter ones
 
@@ -129,10 +129,9 @@ def _added(node: Any, rows: Rows, sums: Sequence[Any], wanted: Sequence[bool]) -
     return out
 
 
-PULLS = {"batch_norm": _pull, "group_norm": _pull}
-
-
 def install() -> None:
-    """Put the kernels in front of the values of the primitives."""
+    """Put the kernels in front of the values and the rules of the primitives."""
     BATCH_NORM.take_kernel(functools.partial(_value, True))
     GROUP_NORM.take_kernel(functools.partial(_value, False))
+    for prim in (BATCH_NORM, GROUP_NORM):
+        prim.take_backward_kernel(_pull, of_operand=True)

@@ -13,26 +13,44 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.algebra import algebra
+from funcgrad.core.primitive import Primitive
 from funcgrad.core.types import Array
 from funcgrad.kernels import memory, pieces
 from funcgrad.kernels.choice import Entry, entry_of
 from funcgrad.kernels.operands import Arranged, arrange
 from funcgrad.kernels.pieces import LENGTH, Cut
+from funcgrad.ops import activation, arithmetic, pointwise, transcendental
+from funcgrad.ops.arithmetic.power import ufunc_power
+from funcgrad.ops.error import erf
 
-__all__ = ["FLOATS", "NAMES", "execute", "pull"]
+__all__ = ["FLOATS", "execute", "install", "primitives", "pull"]
 
 ndarray = np.ndarray
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-NAMES = frozenset(
-    [
-        *("add", "subtract", "multiply", "divide", "negative", "reciprocal", "square", "power"),
-        *("sqrt", "cbrt", "absolute", "maximum", "minimum", "hypot", "fmax", "fmin", "clip"),
-        *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp"),
-        *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2"),
-        *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
-        *("error_function", "expit", "relu", "silu", "gelu", "where", "ufunc_power"),
+
+
+def primitives() -> list[Primitive]:
+    """Those whose rules are printed as kernels; `ufunc_power` shares the kernels of `power`."""
+    a, t = arithmetic, transcendental
+    ops: list[Any] = [
+        *(a.add, a.subtract, a.multiply, a.divide, a.negative, a.reciprocal, a.square, a.power),
+        *(a.sqrt, a.cbrt, a.absolute, a.maximum, a.minimum, a.hypot, a.fmax, a.fmin),
+        *(t.exp, t.exp2, t.expm1, t.log, t.log2, t.log10, t.log1p, t.logaddexp),
+        *(t.sin, t.cos, t.tan, t.arcsin, t.arccos, t.arctan, t.arctan2),
+        *(t.sinh, t.cosh, t.tanh, t.arcsinh, t.arccosh, t.arctanh),
+        *(erf, activation.expit, activation.relu, activation.silu, activation.gelu),
+        pointwise.clip,
     ]
-)
+    return [op.primitive for op in ops]
+
+
+def install() -> None:
+    """Put the kernels in front of the rules of the primitives."""
+    power: Any = ufunc_power
+    for prim in (*primitives(), arithmetic.WHERE, power.primitive):
+        prim.take_backward_kernel(pull)
+
+
 SAME = frozenset(("add", "subtract"))  # the cotangent goes on as it is
 
 

@@ -23,7 +23,7 @@ from funcgrad.ops.index import ADD_AT, GATHER, SCATTER_ADD
 from funcgrad.ops.order import RUNNING_EXTREMUM
 from funcgrad.ops.sort import ARGSORT, PERMUTE
 
-__all__ = ["PULLS", "install"]
+__all__ = ["install"]
 
 ndarray = np.ndarray[Any, Any]
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -115,7 +115,7 @@ def _cumprod(entry: Entry, x: Any, axis: int, dtype: Any) -> Any:
 
 
 def _cumprod_backward(node: Any, g: Any, owned: bool = False) -> tuple[Sequence[Any], bool]:
-    """The cotangent of the factors of a running product; see `kernels.PULLS`."""
+    """The cotangent of the factors of a running product; see `BackwardKernel`."""
     y, x = node.saved
     axis, start = node.params["axis"], perf_counter()
     entry = None
@@ -142,8 +142,6 @@ def _running_extremum(entry: Entry, x: Any, axis: int, largest: bool) -> Any:
     whole = [lines[0], sign, lines[1], FIRST, LAST]
     return place if pieces.run(entry, whole, inner, x.size) else None
 
-
-PULLS = {"cumprod": _cumprod_backward}
 
 # ---------------------------------------------------------------------------------- scatter
 
@@ -296,6 +294,7 @@ def install() -> None:
     ADD_AT.take_kernel(_first("add_at", _add_at, 2))
     CUMSUM.take_kernel(_first("cumsum", _cumsum))
     CUMPROD.take_kernel(_first("cumprod", _cumprod))
+    CUMPROD.take_backward_kernel(_cumprod_backward)
     RUNNING_EXTREMUM.take_kernel(_first("running_extremum", _running_extremum))
     RECURRENCE.take_kernel(_first("recurrence", _recurrence, 1))
     PERMUTE.take_kernel(_first("permute", _permute))

@@ -23,7 +23,7 @@ from funcgrad.kernels.layout import dense
 from funcgrad.kernels.pieces import FIRST, LAST, Cut
 from funcgrad.kernels.spread import written_out
 
-__all__ = ["FORMS", "Form", "further", "install", "kernel_name", "pull"]
+__all__ = ["FORMS", "Form", "further", "install", "kernel_name"]
 
 ndarray = np.ndarray
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -60,8 +60,9 @@ def kernel_name(primitive: str, more: Sequence[str] = ()) -> str:
 
 
 def install(prim: Any) -> None:
-    """Put the kernels of a primitive in front of its value."""
+    """Put the kernels of a primitive in front of its value and its rule."""
     prim.take_kernel(functools.partial(_value, prim.name))
+    prim.take_backward_kernel(_pull, of_operand=True)
 
 
 # -------------------------------------------------------------------------------------- operands
@@ -183,7 +184,7 @@ def _starts(size: int, piece: int) -> ndarray[Any, Any]:
 # -------------------------------------------------------------------------------------- backward
 
 
-def pull(node: Any, g: Any) -> tuple[Sequence[Any], bool]:
+def _pull(node: Any, g: Any) -> tuple[Sequence[Any], bool]:
     """The cotangents of the operands of `node`, and whether they are arrays of nobody else."""
     entry = None
     xs = node.saved[1:] if type(node.saved) is tuple else ()

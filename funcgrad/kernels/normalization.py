@@ -22,7 +22,7 @@ from funcgrad.kernels.pieces import FIRST, LAST
 from funcgrad.kernels.threads import grain
 from funcgrad.ops.normalization import LAYER_NORM
 
-__all__ = ["PULLS", "install"]
+__all__ = ["install"]
 
 ndarray = np.ndarray
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -128,9 +128,7 @@ def _added(node: Any, sums: Sequence[Any], wanted: Sequence[bool]) -> list[Any]:
     return out
 
 
-PULLS = {"layer_norm": _pull}
-
-
 def install() -> None:
-    """Put the kernels in front of the values of the primitives."""
+    """Put the kernels in front of the value and the rule of the primitive."""
     LAYER_NORM.take_kernel(_value)
+    LAYER_NORM.take_backward_kernel(_pull, of_operand=True)

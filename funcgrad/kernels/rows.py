@@ -13,32 +13,35 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad.config import config
+from funcgrad.core.primitive import Primitive
 from funcgrad.core.types import Array
 from funcgrad.kernels import pieces
 from funcgrad.kernels.choice import FEWEST, Entry, entry_of
 from funcgrad.kernels.layout import layout_of
 from funcgrad.kernels.pieces import FIRST, LAST
+from funcgrad.ops.graded import MAX, MIN, PROD, STD, VAR
+from funcgrad.ops.norms import NORM
+from funcgrad.ops.softmax import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
 
-__all__ = ["NAMES", "pull"]
+__all__ = ["install"]
 
 ndarray = np.ndarray
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-# by the name of the primitive
-NAMES = {
-    "softmax": "softmax_backward",
-    "log_softmax": "log_softmax_backward",
-    "logsumexp": "logsumexp_backward",
-    "max": "extremum_backward",
-    "min": "extremum_backward",
-    "var": "var_backward",
-    "std": "std_backward",
-    "prod": "prod_backward",
-    "norm": "norm_backward",
+KERNELS: dict[Primitive, str] = {
+    SOFTMAX: "softmax_backward",
+    LOG_SOFTMAX: "log_softmax_backward",
+    LOGSUMEXP: "logsumexp_backward",
+    MAX: "extremum_backward",
+    MIN: "extremum_backward",
+    VAR: "var_backward",
+    STD: "std_backward",
+    PROD: "prod_backward",
+    NORM: "norm_backward",
 }
-WHOLE = frozenset(("softmax", "log_softmax"))  # as large as their operand
+WHOLE = frozenset((SOFTMAX, LOG_SOFTMAX))  # as large as their operand
 
 
-def pull(node: Any, g: Any) -> tuple[Sequence[Array | None], bool]:
+def _pull(node: Any, g: Any) -> tuple[Sequence[Array | None], bool]:
     """The cotangents of the operands of `node`, and whether they are arrays of nobody else."""
     entry, work = None, None
     kind = node.fix[0]
@@ -86,20 +89,20 @@ class Work(NamedTuple):
 
 def _prepared(node: Any, g: Any) -> Work | None:
     """What the kernel is to be called with; None if it cannot be."""
-    name, params, kind = node.prim.name, node.params, node.fix[0]
+    prim, params, kind = node.prim, node.params, node.fix[0]
     axes = (params["axis"],) if "axis" in params else params["axes"]
     axes = range(len(kind.shape)) if axes is None else axes
     y, x = node.saved
     layout = layout_of(y if x is None else x, kind.shape, axes)
-    whole = name in WHOLE
+    whole = prim in WHOLE
     given = [None if a is None else layout.view(a, whole) for a in (g, y)]
     given.append(None if x is None else layout.view(x, True))
     divisor = None
-    if name in ("var", "std"):
+    if prim in (VAR, STD):
         divisor = max(float(kind.size // max(layout.groups, 1)) - params["ddof"], 0.0)
     out = layout.empty(kind.shape, kind.dtype)
     arguments = [*given, divisor, layout.view(out, True)]
-    kernel = f"{NAMES[name]}_{'along' if len(layout.whole) == 4 else 'beside'}"
+    kernel = f"{KERNELS[prim]}_{'along' if len(layout.whole) == 4 else 'beside'}"
     return Work(kernel, _letters(kind.dtype, arguments), arguments, [out], layout.groups)
 
 
@@ -116,3 +119,9 @@ def _run(entry: Entry, node: Any, work: Work) -> list[Any] | None:
     if not pieces.run(entry, [FIRST, LAST, *work.arguments], work.groups, node.fix[0].size):
         return None
     return [c if p is not None else None for c, p in zip(work.out, node.parents, strict=True)]
+
+
+def install() -> None:
+    """Put the kernels in front of the rules of the primitives."""
+    for prim in KERNELS:
+        prim.take_backward_kernel(_pull, of_operand=True)

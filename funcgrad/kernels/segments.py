@@ -18,7 +18,7 @@ from funcgrad.kernels.choice import FEWEST, entry_of
 from funcgrad.kernels.layout import dense
 from funcgrad.ops.segment import SEGMENT
 
-__all__ = ["PULLS", "install"]
+__all__ = ["install"]
 
 ndarray = np.ndarray
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -57,7 +57,7 @@ def _own(*xs: Any) -> list[ndarray[Any, Any]]:
     return [dense(x) if x.flags.writeable else np.array(x) for x in xs]
 
 
-def pull(node: Any, g: Any) -> tuple[Sequence[Array | None], bool]:
+def _pull(node: Any, g: Any) -> tuple[Sequence[Array | None], bool]:
     """The cotangents of the operands of `node`, and whether they are arrays of nobody else."""
     entry, start = None, perf_counter()
     y, v, at, x = node.saved
@@ -76,9 +76,7 @@ def pull(node: Any, g: Any) -> tuple[Sequence[Array | None], bool]:
     return cotangents, False
 
 
-PULLS = {"segment_reduce": pull}
-
-
 def install() -> None:
-    """Put the kernels in front of the values."""
+    """Put the kernels in front of the values and the rule."""
     SEGMENT.take_kernel(_taken)
+    SEGMENT.take_backward_kernel(_pull, of_operand=True)

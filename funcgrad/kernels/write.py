@@ -21,8 +21,8 @@ from funcgrad.compile.numba.printer import print_graph
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.build import stage
-from funcgrad.ops import activation, arithmetic, pointwise, transcendental
-from funcgrad.ops.error import erf
+from funcgrad.kernels.elementwise import primitives
+from funcgrad.ops import arithmetic
 from funcgrad.passes.pipeline import optimize
 
 __all__ = ["PATH", "records", "text"]
@@ -66,22 +66,11 @@ FUNCTION = '''
 
 def records() -> dict[str, tuple[Primitive, Any]]:
     """The kernels: name -> (primitive, an exponent that is written into the code, or None)."""
-    a, t = arithmetic, transcendental
-    ops: list[Any] = [
-        *(a.add, a.subtract, a.multiply, a.divide, a.negative, a.reciprocal, a.square, a.power),
-        *(a.sqrt, a.cbrt, a.absolute, a.maximum, a.minimum, a.hypot, a.fmax, a.fmin),
-        *(t.exp, t.exp2, t.expm1, t.log, t.log2, t.log10, t.log1p, t.logaddexp),
-        *(t.sin, t.cos, t.tan, t.arcsin, t.arccos, t.arctan, t.arctan2),
-        *(t.sinh, t.cosh, t.tanh, t.arcsinh, t.arccosh, t.arctanh),
-        *(erf, activation.expit, activation.relu, activation.silu, activation.gelu),
-        pointwise.clip,
-    ]
-    prims: list[Primitive] = [op.primitive for op in ops]
-    found: dict[str, tuple[Primitive, Any]] = {prim.name: (prim, None) for prim in prims}
-    power: Any = a.power
+    found: dict[str, tuple[Primitive, Any]] = {prim.name: (prim, None) for prim in primitives()}
+    power: Any = arithmetic.power
     for exponent in EXPONENTS:
         found[f"power_{exponent}"] = (power.primitive, exponent)
-    found["where"] = (a.WHERE, None)
+    found["where"] = (arithmetic.WHERE, None)
     return found
 
 

@@ -17,7 +17,7 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import EMPTY, Tracer, plain, type_of
 from funcgrad.core.types import ArrayType
-from funcgrad.kernels import FEWEST, PULLS, ROWS
+from funcgrad.kernels import FEWEST
 from funcgrad.kernels.forward import add as sum_of
 from funcgrad.kernels.forward import add_to
 
@@ -80,14 +80,14 @@ class Node:
         """Those of the operands, given that of the output: by a kernel if `g` is large and raw."""
         prim = self.prim
         assert prim is not None
-        pull = ROWS.get(prim.name)
-        if pull is None:
-            if type(g) is ndarray and g.size >= FEWEST:
-                pull = PULLS.get(prim.name)
-        elif self.fix is None or self.fix[0].size < FEWEST:
-            pull = None
-        if pull is not None:
-            return _kept(*pull(self, g))
+        kernel = prim.backward_kernel
+        if kernel is not None:
+            if kernel.of_operand:
+                large = self.fix is not None and self.fix[0].size >= FEWEST
+            else:
+                large = type(g) is ndarray and g.size >= FEWEST
+            if large:
+                return _kept(*kernel.pull(self, g))
         return prim.vjp(self, g)
 
     def send(self, cts: Cotangents, found: Sequence[Any]) -> None:
@@ -107,13 +107,13 @@ class Node:
 
     def pull_owned(self, cts: Cotangents, g: Any) -> None:
         """`pull_quick` for a raw array of the pass itself, which nobody reads afterwards."""
-        pull = None
+        kernel = None
         if g.size >= FEWEST and self.prim is not None and not self.quick:
-            pull = PULLS.get(self.prim.name)
-        if pull is None:
+            kernel = self.prim.backward_kernel
+        if kernel is None or kernel.of_operand:
             self.pull_quick(cts, g)
         else:
-            self.send(cts, _kept(*pull(self, g, True)))
+            self.send(cts, _kept(*kernel.pull(self, g, True)))
 
 
 class OpNode(Node):

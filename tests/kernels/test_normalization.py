@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import funcgrad.torch as torch
 from funcgrad.core.types import type_of_raw
-from funcgrad.kernels import ROWS, normalization
+from funcgrad.kernels import normalization
 from funcgrad.kernels.choice import entries
 from funcgrad.ops.channels import BATCH_NORM, GROUP_NORM
 from funcgrad.ops.normalization import LAYER_NORM
@@ -56,7 +56,7 @@ def near(found, expected, terms):
 
 
 def check_pull(node, g, terms):
-    pull = ROWS[node.prim.name]
+    pull = node.prim.backward_kernel.pull
     with np.errstate(all="ignore"):
         expected = node.prim.vjp(node, g)
         found, own = pull(node, g)
@@ -162,7 +162,7 @@ def test_cotangents_of_the_statistics_go_to_the_rule():
     params = {"eps": 1e-5, "scaled": False, "moved": False}
     node = node_of(BATCH_NORM, (x, 1.0, 0.0), params, (True, False, False))
     node.outputs = tuple(type_of_raw(v) for v in BATCH_NORM.impl(x, 1.0, 0.0, **params))
-    (found, *_), own = ROWS["batch_norm"](node, [None, np.ones(3), None])
+    (found, *_), own = BATCH_NORM.backward_kernel.pull(node, [None, np.ones(3), None])
     assert not own
     np.testing.assert_allclose(found, np.full(x.shape, 1 / 20))
 
@@ -188,7 +188,7 @@ def test_the_bits_do_not_depend_on_the_threads(monkeypatch):
     found = []
     for count in (1, 3, 3):
         monkeypatch.setattr(normalization.config, "threads", count)
-        parts = [LAYER_NORM.impl(x, w, b, **params), *ROWS["layer_norm"](node, g)[0]]
+        parts = [LAYER_NORM.impl(x, w, b, **params), *LAYER_NORM.backward_kernel.pull(node, g)[0]]
         found.append([part.tobytes() for part in parts])
     assert found[0] == found[1] == found[2]
 

@@ -52,7 +52,7 @@ def check(name, x, axes, seed=0, special=False, keepdims=False):
         g.reshape(-1)[rng.integers(g.size)] = 0.0
     with np.errstate(all="ignore"):
         (expected,) = node.prim.vjp(node, g)
-        (found,), own = rows.pull(node, g)
+        (found,), own = node.prim.backward_kernel.pull(node, g)
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
     np.testing.assert_array_equal(np.isnan(expected), np.isnan(found))
     eps = np.finfo(x.dtype).eps
@@ -143,7 +143,7 @@ def test_the_bits_do_not_depend_on_the_threads(monkeypatch):
             found = []
             for count in (1, 3, 3):
                 monkeypatch.setattr(rows.config, "threads", count)
-                found.append(rows.pull(node, np.array(y))[0][0].tobytes())
+                found.append(node.prim.backward_kernel.pull(node, np.array(y))[0][0].tobytes())
             assert found[0] == found[1] == found[2]
 
 
@@ -152,7 +152,7 @@ def test_other_options_go_to_the_rule():
     before = len(entries)
     node, y = node_of("max", x, (1,))
     node.params = node.params | {"initial": 0.0}
-    assert not rows.pull(node, y)[1]
+    assert not node.prim.backward_kernel.pull(node, y)[1]
     assert len(entries) == before
 
 
@@ -167,7 +167,7 @@ def test_kept_and_reduced_axes_alternate_as_they_like(name, axes):
 def test_long_columns_are_as_accurate_as_short_ones():
     x = np.random.default_rng(0).normal(size=(300_000, 2)).astype(np.float32)
     node, _ = node_of("var", x + np.float32(100), (0,))
-    (found,), own = rows.pull(node, np.ones(2, np.float32))
+    (found,), own = node.prim.backward_kernel.pull(node, np.ones(2, np.float32))
     assert own
     wide = (x + np.float32(100)).astype(np.float64)
     exact = 2 * (wide - wide.mean(0)) / (len(x) - 1)
@@ -177,7 +177,7 @@ def test_long_columns_are_as_accurate_as_short_ones():
 def test_long_rows_are_as_accurate_as_short_ones():
     x = np.random.default_rng(0).normal(size=(1, 300_000)).astype(np.float32)
     node, _ = node_of("var", x + np.float32(100), (1,))
-    (found,), own = rows.pull(node, np.ones(1, np.float32))
+    (found,), own = node.prim.backward_kernel.pull(node, np.ones(1, np.float32))
     assert own
     wide = (x + np.float32(100)).astype(np.float64)
     exact = 2 * (wide - wide.mean()) / (x.size - 1)
