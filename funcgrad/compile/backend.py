@@ -47,6 +47,6 @@ class Backend(Protocol):
         """
         ...
 
-    def run(self, address: int, arguments: int, chunks: int) -> None:
-        """Run a kernel in all threads."""
+    def run(self, address: int, arguments: int, chunks: int, most: int) -> None:
+        """Run a kernel in all threads, `most` of them."""
         ...

@@ -22,9 +22,7 @@ from funcgrad.passes.region import Region
 if TYPE_CHECKING:
     from funcgrad.compile.executable import Executable
 
-__all__ = ["PARALLEL_WORK", "write_program"]
-
-PARALLEL_WORK = 600_000  # additions, some 60–100 µs: less does not pay for waking a thread
+__all__ = ["write_program"]
 
 
 class HostProgram(NamedTuple):
@@ -223,11 +221,11 @@ class _Writer:
             low.kernel, low.arguments, low.integers, low.numbers, partials, low.direct
         )
         chunks = low.layout.chunks
-        if chunks > 1 and low.work > PARALLEL_WORK:
+        if low.parallel:
             self.flush(waiting)
             assert self.executable.code is not None
             code = self.constant(self.executable.code.address(low.kernel.name))
-            self.add(f"run({code}, w.k{main}_at, {chunks})")
+            self.add(f"run({code}, w.k{main}_at, {chunks}, {low.threads})")
         else:
             waiting.append((main, low.kernel.name, chunks))
         if low.ends is not None:
@@ -236,7 +234,7 @@ class _Writer:
                 low.finish_arguments,
                 low.finish_integers,
                 low.finish_numbers,
-                partials,
+                {name: at for name, at in partials.items() if name != "scratch"},
                 {},
             )
             waiting.append((number, low.ends.name, 1))

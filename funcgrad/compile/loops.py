@@ -31,6 +31,7 @@ __all__ = [
     "Store",
     "identity",
     "run",
+    "scratch_bytes",
     "show",
     "statements",
 ]
@@ -139,7 +140,7 @@ class For:
 
 
 class Buffer(NamedTuple):
-    """An array argument, or ("local") one that the kernel has to itself, of `size` elements."""
+    """An array argument, or ("local") one that each thread has to itself, of `size` elements."""
 
     name: str
     dtype: str
@@ -167,6 +168,14 @@ def statements(body: Sequence[Any]) -> list[Any]:
         if isinstance(s, For):
             found += statements(s.body)
     return found
+
+
+def scratch_bytes(kernel: Kernel, integers: Sequence[int]) -> int:
+    """What the local buffers of a kernel take, for each thread that runs it."""
+    sizes = dict(zip(kernel.integers, integers, strict=True))
+    locals_ = [b for b in kernel.buffers if b.role == "local"]
+    each = [sizes.get(b.size, b.size) * np.dtype(b.dtype).itemsize for b in locals_]
+    return sum(-(-n // 64) * 64 for n in each)
 
 
 def identity(op: str, dtype: str) -> Any:

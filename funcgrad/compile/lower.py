@@ -8,21 +8,26 @@ stages, each a loop over the row. Here the loops are opened; `reads.py`, `addres
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
 from funcgrad.compile.code import Argument
 from funcgrad.compile.finish import finish
 from funcgrad.compile.layout import BLOCK, SHORT_STRIP, STRIP, Dim, Layout, arrange
-from funcgrad.compile.loops import Const, For, Kernel, Let, Term
+from funcgrad.compile.loops import Const, For, Kernel, Let, Term, scratch_bytes
 from funcgrad.compile.row_values import RowValues
 from funcgrad.compile.scalars import Scalar
+from funcgrad.config import config
 from funcgrad.graph.ir import Var
 from funcgrad.ops import records
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Region
 
 __all__ = ["Argument", "Lowered", "lower"]
+
+PARALLEL_WORK = 600_000  # additions, some 60–100 µs: less does not pay for waking a thread
+SCRATCH = 256 << 20  # bytes for all threads, beyond which fewer of them take part
 
 
 @dataclass
@@ -40,6 +45,24 @@ class Lowered:
     finish_numbers: list[Any]
     work: float  # additions, about
     direct: dict[str, Var] = field(default_factory=dict)  # partial -> output, if one chunk is all
+
+    @property
+    def parallel(self) -> bool:
+        """Whether a second thread pays."""
+        return self.layout.chunks > 1 and self.work > PARALLEL_WORK
+
+    @property
+    def scratch(self) -> int:
+        """Bytes of scratch memory for each thread."""
+        return scratch_bytes(self.kernel, self.integers)
+
+    @property
+    def threads(self) -> int:
+        """In how many threads it runs at the most: each has scratch memory of its own."""
+        if not self.parallel:
+            return 1
+        room = self.layout.chunks if not self.scratch else max(1, SCRATCH // self.scratch)
+        return min(self.layout.chunks, max(config.threads, os.cpu_count() or 1), room)
 
     @property
     def ends(self) -> Kernel | None:

@@ -14,7 +14,6 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.compile import record
 from funcgrad.compile.executable import Executable
-from funcgrad.compile.host import PARALLEL_WORK
 from funcgrad.compile.llvm.entry import (
     Apart,
     At,
@@ -165,7 +164,7 @@ class _Writer:
             assert code is not None
             low = self.executable.lowered[id(step)]
             chunks = low.layout.chunks
-            parallel = chunks > 1 and low.work > PARALLEL_WORK
+            parallel = low.threads if low.parallel else 0
             words = self.words(*next(calls))
             found.append(Step(code.address(low.kernel.name), words, chunks, parallel))
             if low.ends is not None:
@@ -190,6 +189,8 @@ class _Writer:
                 assert a.var is not None
                 found.append(self.place(a.var))
         found += [*integers, *map(bits, numbers)]
+        if "scratch" in partials:
+            found.append(At("workspace", 0, partials["scratch"]))
         return [*found, At("flag")] if kernel.requires else found
 
     def place(self, v: Var) -> At | int:

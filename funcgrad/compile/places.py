@@ -49,7 +49,8 @@ class Places:
     reused : dict
         Of the former those that are written into the memory of a donated input.
     offsets, partials, total
-        Where in the block the other values begin, and the partial results of the steps; its size.
+        Where in the block the other values begin, and the partial results and the scratch memory
+        of the steps; its size.
     """
 
     def __init__(self, plan: Plan, lowered: dict[int, Lowered], donated: Collection[Var]) -> None:
@@ -125,6 +126,9 @@ class Places:
                     if a.role == "partial" and a.name not in low.direct:
                         keys.append((k, str(a.var)))
                         lives.append(Lifetime(a.size * np.dtype(a.dtype).itemsize, k, k))
+                if low.scratch:
+                    keys.append((k, "scratch"))
+                    lives.append(Lifetime(low.scratch * low.threads, k, k))
         offsets, total = place(lives)
         for key, offset in zip(keys, offsets, strict=True):
             if isinstance(key, Var):

@@ -85,6 +85,8 @@ class Workspace:
             word = np.zeros(1, np.int64)
             word.view(x.dtype)[0] = x
             words.append(int(word[0]))
+        if "scratch" in partials:
+            words.append(address(self.block) + partials["scratch"])
         if kernel.requires:
             words.append(address(self.flag))
         return np.array(words, np.int64)

@@ -67,7 +67,7 @@ def run(code: Code, rows: Sequence[Sequence[ndarray[Any, Any]]], numbers: Sequen
             pool().run(native_code.call, address_of()(sent), count)
             count = 0
     if count:
-        call(address_of()(sent), 0, count)
+        call(address_of()(sent), 0, count, 0)
     if sent[1]:
         raise MemoryError("a kernel had no memory for intermediate values")
 
@@ -100,7 +100,7 @@ def _apart(rows: Sequence[Sequence[ndarray[Any, Any]]]) -> bool:
 # ------------------------------------------------------------------------------------ text
 
 TEXT = """\
-define void @call(ptr %words, i64 %begin, i64 %end) {{
+define void @call(ptr %words, i64 %begin, i64 %end, i64 %thread) {{
 entry:
   %kernel = load ptr, ptr %words
   %status.at = getelementptr i64, ptr %words, i64 1

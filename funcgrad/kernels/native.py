@@ -127,7 +127,7 @@ def words_of(x: Any) -> tuple[int, ...]:
 TEXT = """\
 declare i64 @llvm.smin.i64(i64, i64)
 
-define void @call(ptr %words, i64 %begin, i64 %end) {{
+define void @call(ptr %words, i64 %begin, i64 %end, i64 %thread) {{
   %kernel = load ptr, ptr %words
   %status.at = getelementptr i64, ptr %words, i64 1
   %grain.at = getelementptr i64, ptr %words, i64 2

@@ -220,7 +220,7 @@ def slow(kernels, chunks, turns, **more):
     return Program(
         [Leaf((chunks,), F8)],
         [Buffer((chunks,), F8)],
-        [Step(kernels.slow, words, chunks, True)],
+        [Step(kernels.slow, words, chunks, parallel=chunks)],
         [Made(0)],
         keep=kernels,
         **{"result": 0, **more},

@@ -75,6 +75,38 @@ out:
   ret void
 }
 """
+# arguments = {i64 *numbers, i64 *seen}: note for each chunk, and count, the number of the thread.
+NUMBERS = """
+define void @numbers(ptr %arguments, i64 %first, i64 %last, i64 %thread) {
+entry:
+  %numbers = load ptr, ptr %arguments
+  %inside.at = getelementptr ptr, ptr %arguments, i64 1
+  %all = load ptr, ptr %inside.at
+  %inside = getelementptr i64, ptr %all, i64 %thread
+  br label %chunk
+chunk:
+  %c = phi i64 [ %first, %entry ], [ %c.next, %fine ]
+  %others = atomicrmw add ptr %inside, i64 1 monotonic
+  %place = getelementptr i64, ptr %numbers, i64 %c
+  %shared = icmp ne i64 %others, 0
+  %noted = select i1 %shared, i64 -1, i64 %thread
+  store i64 %noted, ptr %place
+  br label %idle
+idle:
+  %i = phi i64 [ 0, %chunk ], [ %i.next, %idle ]
+  %seen = load volatile i64, ptr %place
+  %i.next = add i64 %i, 1
+  %more = icmp slt i64 %i.next, 20000
+  br i1 %more, label %idle, label %fine
+fine:
+  %left = atomicrmw sub ptr %inside, i64 1 monotonic
+  %c.next = add i64 %c, 1
+  %again = icmp slt i64 %c.next, %last
+  br i1 %again, label %chunk, label %out
+out:
+  ret void
+}
+"""
 POOLS = [pytest.param(pool, id="native"), pytest.param(PythonPool, id="python")]
 
 
@@ -110,6 +142,19 @@ def test_every_chunk_runs_once(make, threads, chunks):
     for _ in range(5):
         counter.run(make())
     assert (counter.counts == 5).all()
+
+
+@pytest.mark.parametrize("make", POOLS)
+@pytest.mark.parametrize(("threads", "most"), [(1, None), (4, None), (4, 2), (8, 1), (3, 100)])
+def test_each_thread_of_a_run_has_a_number_of_its_own(make, threads, most):
+    config.threads = threads
+    library = cache.library(NUMBERS)
+    numbers, inside = np.empty(300, np.int64), np.zeros(8, np.int64)
+    arguments = np.array([numbers.ctypes.data, inside.ctypes.data])
+    for _ in range(5):
+        make().run(library.address("numbers"), arguments.ctypes.data, len(numbers), most)
+        assert numbers.min() >= 0  # nobody else has the number at the same time
+        assert numbers.max() < min(threads, most or threads)
 
 
 @pytest.mark.parametrize("make", POOLS)

@@ -38,7 +38,7 @@ run:
   %at.chunks = getelementptr i64, ptr %place, i64 2
   %arguments = load ptr, ptr %at.arguments
   %chunks = load i64, ptr %at.chunks
-  call void %kernel(ptr %arguments, i64 0, i64 %chunks)
+  call void %kernel(ptr %arguments, i64 0, i64 %chunks, i64 0)
   %following = getelementptr i64, ptr %place, i64 3
   br label %head
 done:
@@ -89,8 +89,8 @@ class LLVM:
             library = cache.library(module.text, symbols=_addresses(called, target))
         return LLVMCode(library, origin)
 
-    def run(self, address: int, arguments: int, chunks: int) -> None:
-        pool().run(address, arguments, chunks)
+    def run(self, address: int, arguments: int, chunks: int, most: int) -> None:
+        pool().run(address, arguments, chunks, most)
 
 
 def _addresses(called: Iterable[tuple[str, External]], target: Target) -> dict[str, int]:

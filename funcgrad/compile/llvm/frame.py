@@ -6,10 +6,12 @@ into the latter.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from funcgrad.compile.llvm.body import Body, VectorTarget
 from funcgrad.compile.llvm.emit import Emitter, Value
 from funcgrad.compile.llvm.mathematics import FUNCTIONS
-from funcgrad.compile.loops import Carry, Const, Kernel, Let, statements
+from funcgrad.compile.loops import Buffer, Carry, Const, Kernel, Let, statements
 
 __all__ = ["ELEMENTS", "SIZES", "Frame", "in_memory"]
 
@@ -78,6 +80,8 @@ class Frame:
         k = self.kernel
         slots = [(b.name, "ptr") for b in k.buffers if b.role != "local"]
         slots += [(n, "i64") for n in k.integers] + [(n, ELEMENTS[d]) for n, d in k.numbers]
+        if any(b.role == "local" for b in k.buffers):
+            slots.append(("scratch", "ptr"))
         if k.requires:
             slots.append(("flag", "ptr"))
         if len(k.numbers) > IN_REGISTERS:
@@ -92,16 +96,30 @@ class Frame:
                 self.pointers[name] = f"%{name}"
             else:
                 self.known[name] = self.single.value(f"%{name}", element)
-        for b in k.buffers:
-            if b.role == "local":
-                size = self.scalar(b.size)
-                self.line(
-                    f"%{b.name} = alloca {in_memory(ELEMENTS[b.dtype])}, {size.typed}, align 64"
-                )
-                self.pointers[b.name] = f"%{b.name}"
+        self.scratch([b for b in k.buffers if b.role == "local"])
         if k.requires:
             self.line("%failed = alloca i64")
             self.line("store i64 0, ptr %failed")
+
+    def scratch(self, buffers: Sequence[Buffer]) -> None:
+        """The local buffers, one behind the other in what the thread has of the scratch memory.
+
+        It is as large as `scratch_bytes` says.
+        """
+        one = self.single
+        starts = [one.constant(0, "i64")]
+        for b in buffers:
+            item = SIZES[in_memory(ELEMENTS[b.dtype])]
+            size = one.binary("mul", self.scalar(b.size), item, "i64")
+            lines = one.binary("and", one.binary("add", size, 63, "i64"), -64, "i64")
+            starts.append(one.binary("add", starts[-1], lines))
+        if buffers:
+            own = one.binary("mul", one.value("%thread", "i64"), starts[-1])
+        for b, start in zip(buffers, starts, strict=False):
+            place = one.binary("add", own, start)
+            self.pointers[b.name] = str(
+                one.new("ptr", f"getelementptr i8, ptr %scratch, {place.typed}")
+            )
 
     def scalar(self, x: int | str) -> Value:
         """A size, an index or a stride."""

@@ -1,10 +1,11 @@
 """The threads that run the chunks of a kernel.
 
-A kernel is `void kernel(ptr arguments, i64 first, i64 last)`. The caller takes chunks as well, so
-a core that something else keeps busy delays nothing but the chunk it has. Workers are native
-threads that never touch Python; they sleep after a very short spin. Several callers may run kernels
-at once: each puts its job on a list, and workers help whom they find there. A child of fork has no
-workers and makes its own. It imports config and the cache.
+A kernel is `void kernel(ptr arguments, i64 first, i64 last, i64 thread)`; the threads of a run are
+numbered, so that each finds scratch memory of its own. The caller takes chunks as well, so a core
+that something else keeps busy delays nothing but the chunk it has. Workers are native threads that
+never touch Python; they sleep after a very short spin. Several callers may run kernels at once:
+each puts its job on a list, and workers help whom they find there. A child of fork has no workers
+and makes its own. It imports config and the cache.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ __all__ = ["KERNEL", "NativePool", "Pool", "PythonPool", "pool"]
 class Pool(Protocol):
     """Something that runs kernels in `config.threads` threads."""
 
-    def run(self, kernel: int, arguments: int, chunks: int) -> None:
-        """Run `kernel(arguments, first, last)` for ranges that together are 0 … chunks (≥ 1).
+    def run(self, kernel: int, arguments: int, chunks: int, most: int | None = None) -> None:
+        """Run `kernel(arguments, first, last, thread)` for ranges that are 0 … chunks (≥ 1).
 
-        The ranges are disjoint and run in any order. The GIL is released. In the main thread a
-        signal whose handler raises (Ctrl-C) ends the run between chunks; some have not run then.
+        The ranges are disjoint and run in any order. At most `most` threads take part; their
+        numbers are 0, 1 …, each its own. The GIL is released. In the main thread a signal whose
+        handler raises (Ctrl-C) ends the run between chunks; some have not run then.
         """
         ...
 
@@ -65,42 +67,44 @@ class NativePool:
     Attributes
     ----------
     address : int
-        Of ``i32 funcgrad_run(ptr kernel, ptr arguments, i64 chunks, ptr saved)`` for callers that
-        released the GIL and have their thread state where `saved` points; -1 if the handler of a
-        signal raised.
+        Of ``i32 funcgrad_run(ptr kernel, ptr arguments, i64 chunks, i64 most, ptr saved)`` for
+        callers that released the GIL and have their thread state where `saved` points; -1 if the
+        handler of a signal raised.
     """
 
     def __init__(self) -> None:
         symbols = {"funcgrad_threads": ctypes.addressof(shared_threads)}
         self._library = cache.written(_text, "pool", symbols=symbols)
         self.address = self._library.address("funcgrad_run")
-        run = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+        parameters = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
+        run = ctypes.PYFUNCTYPE(ctypes.c_int, *parameters)
         self._run = run(self._library.address("funcgrad_run_holding"))
         reset = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
         self._reset = reset(self._library.address("funcgrad_reset"))
         self._reset(threading.main_thread().ident)
         os.register_at_fork(after_in_child=lambda: self._reset(threading.get_ident()))
 
-    def run(self, kernel: int, arguments: int, chunks: int) -> None:
+    def run(self, kernel: int, arguments: int, chunks: int, most: int | None = None) -> None:
         """See `Pool.run`."""
-        self._run(kernel, arguments, chunks)  # raises what the handler of a signal raised
+        most = chunks if most is None else most
+        self._run(kernel, arguments, chunks, most)  # raises what the handler of a signal raised
 
 
 _SLICE = 0.002  # seconds: what Python needs between two calls is little against this
-KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
 class PythonPool:
     """The same with Python's threads, where there are no POSIX threads: slower to start."""
 
-    def run(self, kernel: int, arguments: int, chunks: int) -> None:
+    def run(self, kernel: int, arguments: int, chunks: int, most: int | None = None) -> None:
         """See `Pool.run`."""
         call = KERNEL(kernel)
-        threads = min(config.threads, chunks)
+        threads = min(config.threads, chunks if most is None else most, chunks)
         lock = threading.Lock()
         taken = 0
 
-        def work() -> None:
+        def work(thread: int) -> None:
             nonlocal taken
             grain = 1
             while True:
@@ -110,17 +114,17 @@ class PythonPool:
                     return
                 start = time.perf_counter()
                 last = min(first + grain, chunks)
-                call(arguments, first, last)
+                call(arguments, first, last, thread)
                 quick = time.perf_counter() - start < _SLICE
                 # As the native pool: so many at once that a call takes about a slice.
                 wanted = grain * 2 if quick else grain // 2
                 grain = max(1, min(wanted, (chunks - last) // (4 * threads)))
 
-        helpers = [threading.Thread(target=work, daemon=True) for _ in range(threads - 1)]
+        helpers = [threading.Thread(target=work, args=(k,), daemon=True) for k in range(1, threads)]
         for helper in helpers:
             helper.start()
         try:
-            work()
+            work(0)
             _join(helpers)
         except BaseException:
             with lock:

@@ -16,6 +16,7 @@ __all__ = ["text"]
 # Nanoseconds: how often a caller looks for signals, and how long one call of a kernel should take.
 _SIGNALS = 50_000_000
 _SLICE = 100_000
+_STACK = 1 << 20  # bytes of a worker's; what a kernel keeps of its rows lies elsewhere
 _SPINS = 50  # of some 20–40 ns each
 _PATIENCE = 500  # spins of a caller whose helpers have a chunk in hand
 
@@ -38,6 +39,7 @@ def text() -> str:
         "slice": _SLICE,
         "signals": _SIGNALS,
         "spins": _SPINS,
+        "stack": _STACK,
         "patience": _PATIENCE,
     }
     module = _MODULE
@@ -66,6 +68,9 @@ declare i32 @pthread_cond_signal(ptr)
 declare i32 @pthread_cond_broadcast(ptr)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_detach(ptr)
+declare i32 @pthread_attr_init(ptr)
+declare i32 @pthread_attr_setstacksize(ptr, i64)
+declare i32 @pthread_attr_destroy(ptr)
 declare i32 @pthread_sigmask(i32, ptr, ptr)
 declare ptr @pthread_self()
 declare i32 @sigfillset(ptr)
@@ -100,10 +105,11 @@ define internal i64 @now() #0 {
   ret i64 %sum
 }
 
-; Take chunks of %job until none is left. The number taken at once doubles while it takes less than
-; a slice, as far as enough is left for the others. Where %saved points to the thread state of the
-; main thread, look for signals now and then: -1 means that a handler raised.
-define internal i32 @take(ptr %job, ptr %saved) #0 {
+; Take chunks of %job until none is left, as its thread of this number. How many are taken at once
+; doubles while that takes less than a slice, as far as enough is left for the others. Where %saved
+; points to the thread state of the main thread, look for signals now and then: -1 means that a
+; handler raised.
+define internal i32 @take(ptr %job, i64 %thread, ptr %saved) #0 {
 entry:
   %kernel.at = getelementptr %job, ptr %job, i64 0, i32 1
   %kernel = load ptr, ptr %kernel.at
@@ -127,7 +133,7 @@ grab:
 call:
   %end = add i64 %first, %grain
   %last = call i64 @llvm.umin.i64(i64 %end, i64 %chunks)
-  call void %kernel(ptr %arguments, i64 %first, i64 %last)
+  call void %kernel(ptr %arguments, i64 %first, i64 %last, i64 %thread)
   %after = call i64 @now()
   %took = sub i64 %after, %before
   %quick = icmp ult i64 %took, {slice}
@@ -190,14 +196,14 @@ consider:
 other:
   %link = load ptr, ptr %job
   br label %candidate
-help:
+help:  ; whoever comes has a number of his own, which is not given again
   %free.less = sub i64 %free, 1
   store i64 %free.less, ptr %limit
   %active.old = load i64, ptr %active
   %active.new = add i64 %active.old, 1
   store atomic i64 %active.new, ptr %active monotonic, align 8
   call i32 @pthread_mutex_unlock(ptr @pool)
-  call i32 @take(ptr %job, ptr null)
+  call i32 @take(ptr %job, i64 %free, ptr null)
   call i32 @pthread_mutex_lock(ptr @pool)
   %still = load i64, ptr %active
   %fewer = sub i64 %still, 1
@@ -244,6 +250,7 @@ entry:
   %all = alloca [128 x i8], align 16
   %old = alloca [128 x i8], align 16
   %thread = alloca ptr
+  %attributes = alloca [128 x i8], align 16
   %workers = getelementptr %pool, ptr @pool, i64 0, i32 5
   %first = load i64, ptr %workers
   %missing = icmp ult i64 %first, %wanted
@@ -251,13 +258,15 @@ entry:
 block:
   call i32 @sigfillset(ptr %all)
   call i32 @pthread_sigmask(i32 {set_mask}, ptr %all, ptr %old)
+  call i32 @pthread_attr_init(ptr %attributes)
+  call i32 @pthread_attr_setstacksize(ptr %attributes, i64 {stack})
   br label %more
 more:
   %count = load i64, ptr %workers
   %few = icmp ult i64 %count, %wanted
   br i1 %few, label %start, label %restore
 start:
-  %failed = call i32 @pthread_create(ptr %thread, ptr null, ptr @worker, ptr null)
+  %failed = call i32 @pthread_create(ptr %thread, ptr %attributes, ptr @worker, ptr null)
   %ok = icmp eq i32 %failed, 0
   br i1 %ok, label %started, label %restore
 started:
@@ -267,20 +276,22 @@ started:
   store i64 %count.more, ptr %workers
   br label %more
 restore:
+  call i32 @pthread_attr_destroy(ptr %attributes)
   call i32 @pthread_sigmask(i32 {set_mask}, ptr %old, ptr null)
   br label %out
 out:
   ret void
 }
 
-; Run a kernel without the GIL; %saved points to the thread state. 0, or -1 with an exception set.
-define i32 @funcgrad_run(ptr %kernel, ptr %arguments, i64 %chunks, ptr %saved) #0 {
+; Run a kernel without the GIL, in %most threads at most, which have the numbers 0, 1 …; %saved
+; points to the thread state. 0, or -1 with an exception set.
+define i32 @funcgrad_run(ptr %kernel, ptr %arguments, i64 %chunks, i64 %most, ptr %saved) #0 {
 entry:
   %job = alloca %job, align 64
   %one = icmp ult i64 %chunks, 2
   br i1 %one, label %single, label %many
 single:
-  call void %kernel(ptr %arguments, i64 0, i64 %chunks)
+  call void %kernel(ptr %arguments, i64 0, i64 %chunks, i64 0)
   ret i32 0
 many:
   %main = load ptr, ptr @main
@@ -288,7 +299,8 @@ many:
   %is.main = icmp eq ptr %main, %self
   %state = select i1 %is.main, ptr %saved, ptr null
   %threads = load atomic i64, ptr @funcgrad_threads monotonic, align 8
-  %useful = call i64 @llvm.umin.i64(i64 %threads, i64 %chunks)
+  %allowed = call i64 @llvm.umin.i64(i64 %threads, i64 %most)
+  %useful = call i64 @llvm.umin.i64(i64 %allowed, i64 %chunks)
   %helpers = sub i64 %useful, 1
   %alone = icmp eq i64 %helpers, 0
   %four = shl i64 %useful, 2
@@ -309,7 +321,7 @@ many:
   store i64 0, ptr %next.at
   br i1 %alone, label %serial, label %publish
 serial:
-  %serial.status = call i32 @take(ptr %job, ptr %state)
+  %serial.status = call i32 @take(ptr %job, i64 0, ptr %state)
   ret i32 %serial.status
 publish:
   %work = getelementptr %pool, ptr @pool, i64 0, i32 1
@@ -338,7 +350,7 @@ signal:
   %woken.next = add i64 %woken, 1
   br label %waking
 own:
-  %status = call i32 @take(ptr %job, ptr %state)
+  %status = call i32 @take(ptr %job, i64 0, ptr %state)
   call i32 @pthread_mutex_lock(ptr @pool)
   br label %unlink
 unlink:
@@ -381,11 +393,12 @@ finished:
 }
 
 ; The same for a caller that holds the GIL.
-define i32 @funcgrad_run_holding(ptr %kernel, ptr %arguments, i64 %chunks) #0 {
+define i32 @funcgrad_run_holding(ptr %kernel, ptr %arguments, i64 %chunks, i64 %most) #0 {
   %saved = alloca ptr
   %state = call ptr @PyEval_SaveThread()
   store ptr %state, ptr %saved
-  %status = call i32 @funcgrad_run(ptr %kernel, ptr %arguments, i64 %chunks, ptr %saved)
+  %status = call i32 @funcgrad_run(
+    ptr %kernel, ptr %arguments, i64 %chunks, i64 %most, ptr %saved)
   %again = load ptr, ptr %saved
   call void @PyEval_RestoreThread(ptr %again)
   ret i32 %status

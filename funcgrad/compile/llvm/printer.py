@@ -1,10 +1,10 @@
 """Loop nests printed as LLVM IR: explicit vectors, masked at the end of a row, one function each.
 
-A kernel becomes ``void name(ptr arguments, i64 first, i64 last)`` for chunks from `first` up to
-`last`; the arguments are 8 bytes each: the addresses of the buffers, the integers, the numbers, and
-the address of the flag. Only reductions that a loop names are done in another order, the same one
-for any number of threads. The values are `frame`'s and `operations`', memory is `access`'s, loops
-are `nests`'.
+A kernel becomes ``void name(ptr arguments, i64 first, i64 last, i64 thread)`` for chunks from
+`first` up to `last`; the arguments are 8 bytes each: the addresses of the buffers, the integers,
+the numbers, the addresses of the scratch memory of all threads and of the flag. Only reductions
+that a loop names are done in another order, the same one for any number of threads. The values are
+`frame`'s and `operations`', memory is `access`'s, loops are `nests`'.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ __all__ = ["Module", "foreign_of", "print_kernel", "print_module"]
 # there is no loop out of which it could move anything, and little where a loop is very long.
 PLAIN = " optnone noinline"
 LONG = 300
+PARAMETERS = "ptr %arguments, i64 %first, i64 %last, i64 %thread"
 
 
 def is_plain(kernel: Kernel) -> bool:
@@ -57,7 +58,7 @@ def print_module(kernels: Sequence[Kernel], target: VectorTarget) -> Module:
         _, _, nameless = text.partition("(")
         if nameless in functions:
             known = functions[nameless].partition("(")[0].removeprefix("define void ")
-            aliases.append(f"@{k.name} = alias void (ptr, i64, i64), ptr {known}")
+            aliases.append(f"@{k.name} = alias void (ptr, i64, i64, i64), ptr {known}")
             continue
         functions[nameless] = text
         declarations.update(body.declarations)
@@ -80,5 +81,5 @@ def print_kernel(
     """The function of a kernel, and what the module has to declare and define for it."""
     printer = Nests(kernel, target)
     printer.run()
-    head = f"define void @{kernel.name}(ptr %arguments, i64 %first, i64 %last) {attributes} {{"
+    head = f"define void @{kernel.name}({PARAMETERS}) {attributes} {{"
     return "\n".join([head, "entry:", *printer.body.lines, "  ret void", "}"]), printer.body

@@ -125,9 +125,9 @@ def with_slots(text: str, names: Sequence[str]) -> str:
 
 
 _SLOT = """@NAME.slot = global ptr @NAME
-define void @NAME.now(ptr %arguments, i64 %first, i64 %last) nounwind {
+define void @NAME.now(ptr %arguments, i64 %first, i64 %last, i64 %thread) nounwind {
   %code = load atomic ptr, ptr @NAME.slot monotonic, align 8
-  musttail call void %code(ptr %arguments, i64 %first, i64 %last)
+  musttail call void %code(ptr %arguments, i64 %first, i64 %last, i64 %thread)
   ret void
 }
 """

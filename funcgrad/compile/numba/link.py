@@ -102,9 +102,9 @@ def _text(program: NativeProgram, target: Width) -> str:
 def _by_address(name: str, address: int) -> str:
     """A function that calls the one at an address, which is good as long as the process lives."""
     return (
-        f"define internal void @{name}(ptr %words, i64 %first, i64 %last) {{\n"
+        f"define internal void @{name}(ptr %words, i64 %first, i64 %last, i64 %thread) {{\n"
         f"  %code = inttoptr i64 {address} to ptr\n"
-        "  call void %code(ptr %words, i64 %first, i64 %last)\n  ret void\n}"
+        "  call void %code(ptr %words, i64 %first, i64 %last, i64 %thread)\n  ret void\n}"
     )
 
 

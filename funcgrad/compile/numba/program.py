@@ -121,8 +121,12 @@ class _Writer:
     def region(self, step: Region) -> None:
         low = self.executable.lowered[id(step)]
         chunks = low.layout.chunks
-        first = self.words(low.arguments, low.integers, low.numbers, low.direct)
-        self.calls.append(_Call(low.kernel, *first[:1], chunks, *first[1:]))
+        words, reads, writes = self.words(low.arguments, low.integers, low.numbers, low.direct)
+        if low.scratch:
+            key = ("scratch", len(self.calls), low.scratch)
+            words.append((key,))
+            writes.append(key)
+        self.calls.append(_Call(low.kernel, words, chunks, reads, writes))
         if low.ends is not None:
             last = self.words(low.finish_arguments, low.finish_integers, low.finish_numbers, {})
             self.calls.append(_Call(low.ends, *last[:1], 1, *last[1:]))
@@ -255,9 +259,11 @@ class _Writer:
         self.slots("input", len(self.graph.inputs))
         self.slots("output", len(self.graph.outputs))
         self.add("%flag = alloca i64")
-        for k, call in enumerate(self.calls):
-            count = len(call.words) + call.kernel.requires
-            self.add(f"%a{k} = alloca [{max(count, 1)} x i64], align 8")
+        counts = [max(len(c.words) + c.kernel.requires, 1) for c in self.calls]
+        apart = 8 * sum(counts) <= STACK  # words of their own, which become registers in small ones
+        self.words_of = [f"%a{k if apart else 0}" for k in range(len(counts))]
+        for k, count in enumerate(counts if apart else [max(counts)]):
+            self.add(f"%a{k} = alloca [{count} x i64], align 8")
         heap = total > STACK
         self.add("store i64 0, ptr %flag")
         self.memory(total, heap)
@@ -302,14 +308,15 @@ class _Writer:
 
     def call(self, k: int, call: _Call) -> None:
         words: list[Any] = [*call.words, *(["flag"] if call.kernel.requires else [])]
+        table = self.words_of[k]
         for n, word in enumerate(words):
-            self.add(f"%a{k}.{n} = getelementptr i64, ptr %a{k}, i64 {n}")
+            self.add(f"%a{k}.{n} = getelementptr i64, ptr {table}, i64 {n}")
             if word == "flag":
                 text = "ptr %flag"
             else:
                 text = f"ptr {self.address(word[0])}" if type(word) is tuple else f"i64 {word}"
             self.add(f"store {text}, ptr %a{k}.{n}")
-        self.add(f"call void @{call.kernel.name}(ptr %a{k}, i64 0, i64 {call.chunks})")
+        self.add(f"call void @{call.kernel.name}(ptr {table}, i64 0, i64 {call.chunks}, i64 0)")
 
 
 def _covers(view: View) -> bool:

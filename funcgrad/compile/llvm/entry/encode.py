@@ -181,7 +181,7 @@ class _Encoder(Memory):
         strides: list[int] = []
         steps: list[int] = []
         for step in self.steps:
-            steps += [step.kernel, len(words), step.chunks, int(step.parallel)]
+            steps += [step.kernel, len(words), step.chunks, step.parallel]
             for word in step.words:
                 if isinstance(word, At):
                     patches += [len(words), self.base(word), word.offset]

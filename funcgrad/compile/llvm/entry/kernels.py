@@ -32,10 +32,11 @@ step:
   %many = icmp ne i64 %parallel, 0
   br i1 %many, label %threads, label %here
 here:
-  call void %kernel(ptr %arguments, i64 0, i64 %chunks)
+  call void %kernel(ptr %arguments, i64 0, i64 %chunks, i64 0)
   br label %each
 threads:
-  %raised = call i32 @funcgrad_run(ptr %kernel, ptr %arguments, i64 %chunks, ptr %saved)
+  %raised = call i32 @funcgrad_run(
+    ptr %kernel, ptr %arguments, i64 %chunks, i64 %parallel, ptr %saved)
   %stop = icmp ne i32 %raised, 0
   br i1 %stop, label %over, label %each
 over:
@@ -50,7 +51,7 @@ done:
 }
 
 ; A kernel: copy so many bytes; (to, from, bytes).
-define void @funcgrad_copy(ptr %arguments, i64 %first, i64 %last) #0 {
+define void @funcgrad_copy(ptr %arguments, i64 %first, i64 %last, i64 %thread) #0 {
   %to = load ptr, ptr %arguments
   %from.at = getelementptr ptr, ptr %arguments, i64 1
   %from = load ptr, ptr %from.at

@@ -94,12 +94,12 @@ Word: TypeAlias = int | At | Stride
 
 
 class Step(NamedTuple):
-    """Run ``kernel(words, 0, chunks)``; in all threads, and open to Ctrl-C, if `parallel`."""
+    """Run ``kernel(words, 0, chunks, 0)``, or in `parallel` threads at most, open to Ctrl-C."""
 
     kernel: int
     words: Sequence[Word]
     chunks: int = 1
-    parallel: bool = False
+    parallel: int = 0
 
 
 class Apart(NamedTuple):

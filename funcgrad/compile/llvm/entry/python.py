@@ -117,10 +117,10 @@ class _Call:
             return
         words = np.array([self.word(w) & 0xFFFF_FFFF_FFFF_FFFF for w in step.words], np.uint64)
         if step.parallel:
-            pool().run(step.kernel, words.ctypes.data, step.chunks)
+            pool().run(step.kernel, words.ctypes.data, step.chunks, step.parallel)
         else:
             run = KERNEL if self.program.releases else _HOLDING
-            run(step.kernel)(words.ctypes.data, 0, step.chunks)
+            run(step.kernel)(words.ctypes.data, 0, step.chunks, 0)
 
     def word(self, word: Word) -> int:
         if isinstance(word, int):
@@ -152,7 +152,7 @@ class _Call:
         return _number(output, ctypes.string_at(self.address(output.at), output.dtype.itemsize))
 
 
-_HOLDING = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+_HOLDING = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
 def _expect(holds: bool) -> None:

@@ -36,7 +36,7 @@ _HEAD = """
 declare ptr @PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare ptr @PyArray_Scalar(ptr, ptr, ptr)
 declare i32 @PyArray_SetBaseObject(ptr, ptr)
-declare i32 @funcgrad_run(ptr, ptr, i64, ptr)
+declare i32 @funcgrad_run(ptr, ptr, i64, i64, ptr)
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare ptr @PyEval_SaveThread()
