@@ -174,7 +174,8 @@ def scratch_bytes(kernel: Kernel, integers: Sequence[int]) -> int:
     """What the local buffers of a kernel take, for each thread that runs it."""
     sizes = dict(zip(kernel.integers, integers, strict=True))
     locals_ = [b for b in kernel.buffers if b.role == "local"]
-    each = [sizes.get(b.size, b.size) * np.dtype(b.dtype).itemsize for b in locals_]
+    counts = (sizes[b.size] if isinstance(b.size, str) else b.size for b in locals_)
+    each = [n * np.dtype(b.dtype).itemsize for n, b in zip(counts, locals_, strict=True)]
     return sum(-(-n // 64) * 64 for n in each)
 
 

@@ -10,7 +10,20 @@ import pytest
 
 import funcgrad as fg
 from funcgrad.compile.execute import executable
-from funcgrad.compile.loops import scratch_bytes
+from funcgrad.compile.llvm.nests import FRAME
+from funcgrad.compile.llvm.printer import print_kernel
+from funcgrad.compile.llvm.target import host
+from funcgrad.compile.loops import (
+    Address,
+    Buffer,
+    Const,
+    For,
+    Kernel,
+    Let,
+    Load,
+    Store,
+    scratch_bytes,
+)
 from funcgrad.compile.numba.program import STACK, native_program
 from funcgrad.config import config
 
@@ -145,3 +158,22 @@ def test_a_program_in_numba_takes_little_of_the_stack(count):
     program = native_program(made, "p")
     assert "alloca" not in "".join(made.backend.text(program.kernels).split("%failed = alloca"))
     assert on_stack(program.text) <= 2 * STACK
+
+
+def long_kernel(count):
+    """y = x + 1 + 1 …: as many values as statements."""
+    load = Load("v0", "float64", Address("x", (("i", 1),)))
+    lets = [
+        Let(f"v{k + 1}", "float64", "add", (f"v{k}", Const(1.0, "float64"))) for k in range(count)
+    ]
+    store = Store(Address("y", (("i", 1),)), f"v{count}", "float64")
+    buffers = [Buffer("x", "float64", "input"), Buffer("y", "float64", "output")]
+    return Kernel("long", buffers, ["n"], [], [For("i", "n", "vector", [load, *lets, store])])
+
+
+@pytest.mark.parametrize("count", [10, 1000, 3000, 10_000, 30_000])
+def test_long_code_has_fewer_lanes_so_that_its_values_fit_on_the_stack(count):
+    text, _ = print_kernel(long_kernel(count), host())
+    lanes = max(map(int, re.findall(r"<(\d+) x double>", text)), default=1)
+    assert lanes == 1 or 8 * lanes * count <= FRAME
+    assert lanes > 1 or count > 1000

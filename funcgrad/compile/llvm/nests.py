@@ -30,6 +30,8 @@ from funcgrad.compile.loops import (
 
 __all__ = ["Nests"]
 
+FRAME = 192 << 10  # bytes of the values of a loop that may all be on the stack
+
 
 class Nests(Straight):
     """How a kernel runs: its statements and loops."""
@@ -50,8 +52,8 @@ class Nests(Straight):
                 self.straight(part, body[done:])
                 continue
             for s in part:
-                if s.kind == "vector":
-                    self.vector_loop(s)
+                if s.kind == "vector" and (lanes := self.width(s)) > 1:
+                    self.vector_loop(s, lanes)
                 elif s.kind == "blocks":
                     self.blocks(s)
                 else:
@@ -169,8 +171,7 @@ class Nests(Straight):
                 finite = e.intrinsic("fabs", lost) < float("inf")
                 self.known[c.name] = e.select(finite, total + lost, total)
 
-    def vector_loop(self, s: For) -> None:
-        lanes = self.width(s)
+    def vector_loop(self, s: For, lanes: int) -> None:
         end = self.scalar(s.count)
         self.start_in(lanes, s)
         self.padded = s.lanes > 0
@@ -234,10 +235,20 @@ class Nests(Straight):
             self.known[c.name] = self.in_one(self.known[c.name], c.op)
 
     def width(self, s: For) -> int:
-        """How many lanes: several registers where there is little to do with each."""
+        """How many lanes: several registers where there is little to do with each.
+
+        Long code keeps most of its values on the stack, of which a thread may have little.
+        """
         if s.lanes:
             return s.lanes
         inner = list(statements(s.body))
+        lanes = self.registers(s, inner)
+        while lanes > 1 and 8 * lanes * len(inner) > FRAME:
+            lanes //= 2
+        return lanes
+
+    def registers(self, s: For, inner: list[Any]) -> int:
+        """As many lanes as the registers like best."""
         wide = any(
             t.dtype == "float64" or (t.dtype == "int64" and not isinstance(t, Let))
             for t in inner
