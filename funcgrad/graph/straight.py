@@ -9,10 +9,12 @@ quick form a product with a partial derivative does not look for 0 times infinit
 from __future__ import annotations
 
 import operator
+from math import copysign, isfinite
 from typing import Any
 
 import numpy as np
 
+from funcgrad.core.forms import Elementwise
 from funcgrad.core.types import promote
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.ops import records
@@ -28,11 +30,13 @@ class Straight:
     def __init__(self, prefix: str, scope: dict[str, Any]) -> None:
         self.prefix, self.scope, self.count = prefix, scope, 0
         self.names: dict[Var, str] = {}
+        self.numbers: set[Var] = set()  # inputs that may be Python's numbers
 
     def constant(self, value: Any) -> str:
         """The name of an object, or the number itself."""
-        if value is None or type(value) in (bool, int, str):
-            return repr(value)
+        kind = type(value)
+        if value is None or kind in (bool, str) or (kind in (int, float) and isfinite(value)):
+            return repr(value) if kind is not float or copysign(1.0, value) > 0 else f"({value!r})"
         self.count += 1
         name = f"{self.prefix}{self.count}"
         self.scope[name] = value
@@ -72,11 +76,15 @@ class Straight:
         args = [self.atom(a) for a in e.inputs]
         if quick and e.prim is records.SCALE:
             return self.product(e, args)
-        symbol = INFIX.get(e.prim.impl)
+        symbol, function = INFIX.get(e.prim.impl), e.prim.impl
+        if quick and isinstance(e.prim, Elementwise) and not e.params:
+            function = e.prim.ufunc  # as rules call it: Python's own numbers know no infinity
+            if all(isinstance(a, Literal) or a in self.numbers for a in e.inputs):
+                symbol = None
         if symbol is not None:
             return f"{args[0]} {symbol} {args[1]}"
         given = [f"{name}={self.constant(value)}" for name, value in e.params.items()]
-        return f"{self.constant(e.prim.impl)}({', '.join([*args, *given])})"
+        return f"{self.constant(function)}({', '.join([*args, *given])})"
 
     def product(self, e: Equation, args: list[str]) -> str:
         """The product of a cotangent and a partial derivative, in the dtype of the cotangent."""

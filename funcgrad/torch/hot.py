@@ -70,7 +70,7 @@ def _write(prim: Any, mask: int, number: bool, base: NodeClass) -> Record:
     """The recorder for operands of `mask` that require grad; the second may be a number."""
     count = prim.ufunc.nin
     pull, scope = quick_pull(prim, mask)
-    if number and "d0(" in pull:  # of a Python number it may be a float64
+    if number and callable(prim.partials[0]):  # of a Python number it may be a float64
         pull = pull.replace("        cts[p]", ROUNDED + "        cts[p]", 1)
     tensors = ["t"] if number or count == 1 else ["t", "u"]
     numbers = ["None"] * (count - len(tensors))

@@ -11,14 +11,18 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from funcgrad.core.forms import left, right
+from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import EMPTY
+from funcgrad.core.types import ArrayType
+from funcgrad.errors import NotDifferentiableError
+from funcgrad.graph.build import stage
+from funcgrad.graph.ir import Graph
+from funcgrad.graph.straight import INFIX, Straight
 from funcgrad.ops.operators import BINARY
 from funcgrad.transforms.node import Node, TapeTracer, new, seq
 
@@ -26,7 +30,6 @@ __all__ = ["Record", "install", "quick_pull", "recorder"]
 
 Record = Callable[..., Any]
 FLOAT64 = np.dtype(np.float64)
-SYMBOLS = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/"}
 
 TEMPLATE = """
 class HotNode(Node):
@@ -58,7 +61,7 @@ def record(x, y):
 """
 
 PULL = """
-        c = {term}
+        {lines}
         cts[{parent}] = cts[{parent}] + c if {parent} in cts else c
 """
 
@@ -99,7 +102,7 @@ def _write(prim: Any, mask: int) -> Record:
     traced = [bool(mask & 1), bool(mask & 2)]
     values = ", ".join(f"{n}.value" if t else n for n, t in zip("xy", traced, strict=True))
     parents = ["x.node" if traced[0] else "None", "y.node" if traced[1] else "None"]
-    symbol = SYMBOLS.get(prim.impl)
+    symbol = INFIX.get(prim.impl)
     pull, scope = quick_pull(prim, mask)
     text = TEMPLATE.format(
         pull=pull or "        ...",
@@ -124,33 +127,43 @@ def _write(prim: Any, mask: int) -> Record:
 
 
 def quick_pull(prim: Any, mask: int) -> tuple[str, dict[str, Any]]:
-    """What hands the products of `g` and the partials to the parents `p, q`, and its names."""
-    text = "".join(_pull(i, d) for i, d in enumerate(prim.partials) if mask >> i & 1)
-    return text, {f"d{i}": _raw(d) for i, d in enumerate(prim.partials)}
+    """What hands the products of `g` and the partials to the parents `p, q`, and its names.
+
+    Rules of ours are printed from their staged graphs. A rule of a user is called as it is: it may
+    read what changes.
+    """
+    straight, text = Straight("k", {}), ""
+    for i, d in enumerate(prim.partials):
+        if mask >> i & 1 and (callable(d) or d != 0):
+            graph = _product(prim, i) if callable(d) and prim.is_ours else None
+            lines = [_called(straight, d, prim.ufunc.nin)]
+            if graph is not None:
+                straight.names |= zip(graph.inputs, ["g", "out", "a", "b"], strict=False)
+                straight.numbers = {v for k, v in enumerate(graph.inputs[2:]) if not mask >> k & 1}
+                lines = straight.lines(graph, quick=True)
+                lines.append(f"c = {straight.atom(graph.outputs[0])}")
+            text += PULL.format(lines="\n        ".join(lines), parent="pq"[i])
+    return text, straight.scope
 
 
-def _pull(i: int, d: Any) -> str:
-    if d == 0:
-        return ""
-    if d is left or d is right:
-        term = f"g * {'a' if d is left else 'b'}"
-    elif callable(d):
-        term = f"g * d{i}({', '.join(['out', 'a', 'b'][: d.__code__.co_argcount])})"
-    else:
-        term = "g" if d == 1 else "-g" if d == -1 else f"g * d{i}"
-    return PULL.format(term=term, parent="pq"[i])
+def _product(prim: Any, i: int) -> Graph | None:
+    """A cotangent times a partial, as a graph of it, the output and the operands.
+
+    None if it is more than elementwise operations, which serve every shape, or refuses.
+    """
+    types = [ArrayType((2,), FLOAT64)] * (2 + prim.ufunc.nin)
+    try:
+        graph, _ = stage(lambda g, *values: (algebra.scale(g, prim.partials[i](*values)),), types)
+    except NotDifferentiableError:
+        return None
+    plain = not graph.constants and all(e.prim.aligned for e in graph.equations)
+    return graph if plain else None
 
 
-def _raw(d: Any) -> Any:
-    """The partial derivative with NumPy's ufuncs in the place of the operations it names."""
-    if not isinstance(d, FunctionType) or d.__closure__:
-        return d
-    scope = dict(d.__globals__)
-    for name in d.__code__.co_names:
-        prim = getattr(scope.get(name), "primitive", None)
-        if prim is not None and hasattr(prim, "ufunc"):
-            scope[name] = prim.ufunc
-    return FunctionType(d.__code__, scope, d.__name__, d.__defaults__)
+def _called(straight: Straight, d: Any, count: int) -> str:
+    if callable(d):
+        return f"c = g * {straight.constant(d)}({', '.join(['out', 'a', 'b'][: count + 1])})"
+    return f"c = {'g' if d == 1 else '-g' if d == -1 else f'g * {straight.constant(d)}'}"
 
 
 # ------------------------------------------------------------------------------- operators

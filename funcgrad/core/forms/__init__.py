@@ -12,8 +12,6 @@ from funcgrad.core.forms.elementwise import (
     Op,
     bind2,
     elementwise,
-    left,
-    right,
     selecting,
 )
 from funcgrad.core.forms.explicit import Explicit, explicit
@@ -37,9 +35,7 @@ __all__ = [
     "each_lane",
     "elementwise",
     "explicit",
-    "left",
     "linear",
     "multilinear",
-    "right",
     "selecting",
 ]

@@ -21,8 +21,6 @@ __all__ = [
     "Pointwise",
     "bind2",
     "elementwise",
-    "left",
-    "right",
     "selecting",
 ]
 
@@ -170,16 +168,6 @@ def _fills(ufunc: Any, impl: Callable[..., Any]) -> bool:
         return bool(ufunc.resolve_dtypes((FLOAT64,) * ufunc.nin + (None,))[-1] == FLOAT64)
     except TypeError:
         return False
-
-
-def left(_: Any, x: Any, __: Any) -> Any:
-    """The partial derivative that is the first operand itself."""
-    return x
-
-
-def right(_: Any, __: Any, y: Any) -> Any:
-    """The partial derivative that is the second operand itself."""
-    return y
 
 
 def selecting(partial: Callable[..., Any]) -> Callable[..., Any]:

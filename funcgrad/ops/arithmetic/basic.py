@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.algebra import algebra
-from funcgrad.core.forms import Elementwise, Op, bind2, elementwise, left, right
+from funcgrad.core.forms import Elementwise, Op, bind2, elementwise
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import Operand, plain
 from funcgrad.core.types import Array, ArrayType, broadcast_shapes, promote
@@ -96,8 +96,8 @@ subtract: Op = elementwise(
 )
 multiply: Op = elementwise(
     np.multiply,
-    right,
-    left,
+    lambda _, __, y: y,
+    lambda _, x, __: x,
     operator=operator.mul,
     cost=1,
     commutes=True,
