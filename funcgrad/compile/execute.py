@@ -6,8 +6,6 @@ The executable of a graph is kept with it; threads that want the same one wait f
 from __future__ import annotations
 
 import functools
-import os
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +13,7 @@ import numpy as np
 
 from funcgrad.compile.backend import Backend
 from funcgrad.compile.executable import Executable, compile_graph
+from funcgrad.compile.llvm.target import lock
 from funcgrad.compile.watch import Watch
 from funcgrad.config import config
 from funcgrad.graph.interpret import evaluate, unwarned
@@ -31,12 +30,6 @@ __all__ = [
     "native_program",
     "watcher",
 ]
-
-_lock = threading.RLock()
-if hasattr(os, "register_at_fork"):  # a child must not inherit it locked
-    os.register_at_fork(
-        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-    )
 
 
 @functools.cache
@@ -57,7 +50,7 @@ def executable(graph: Graph, donated: tuple[int, ...] = ()) -> Executable:
     key = ("executable", config.avx512, donated)
     found: Executable | None = graph.derived.get(key)
     if found is None:
-        with _lock:
+        with lock:
             found = graph.derived.get(key)
             if found is None:
                 found = graph.derived[key] = compile_graph(graph, _llvm(), donated)

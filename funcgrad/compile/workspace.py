@@ -6,8 +6,6 @@ are not in use are kept for the next call; of large ones only some, whoever they
 
 from __future__ import annotations
 
-import os
-import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -94,12 +92,9 @@ class Workspace:
 
 SMALL = 1 << 20  # bytes, up to which an unused workspace is kept in any case
 HELD = 256 << 20  # bytes of larger ones, of all executables
+# No lock: a signal's handler or a finalizer may come here in the middle of a line, so every step is
+# one operation of a dictionary or a list.
 _large: OrderedDict[int, weakref.ref[Workspaces]] = OrderedDict()
-_lock = threading.RLock()
-if hasattr(os, "register_at_fork"):  # a child must not inherit it locked
-    os.register_at_fork(
-        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-    )
 
 
 class Workspaces:
@@ -118,19 +113,26 @@ class Workspaces:
     def give(self, w: Workspace) -> None:
         self.idle.append(w)
         if self.layout.total > SMALL:
-            with _lock:
-                _large[id(self)] = weakref.ref(self)
-                _large.move_to_end(id(self))
-                _release()
+            _large.pop(id(self), None)
+            _large[id(self)] = weakref.ref(self)  # the last one
+            _release()
 
 
 def _release() -> None:
     """Let go of those that were not used for the longest time."""
-    owners = [owner for r in _large.values() if (owner := r()) is not None]
-    total = sum(owner.layout.total * len(owner.idle) for owner in owners)
-    for owner in owners[:-1]:
+    known = [(key, owner) for key in list(_large) if (owner := _owner(key)) is not None]
+    total = sum(owner.layout.total * len(owner.idle) for _, owner in known)
+    for key, owner in known[:-1]:
         if total <= HELD:
             return
         total -= owner.layout.total * len(owner.idle)
         owner.idle = []
-        del _large[id(owner)]
+        _large.pop(key, None)
+
+
+def _owner(key: int) -> Workspaces | None:
+    found = _large.get(key)
+    owner = None if found is None else found()
+    if owner is None:
+        _large.pop(key, None)
+    return owner

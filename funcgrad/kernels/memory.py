@@ -3,19 +3,24 @@
 Two thirds of the time of an operation on a million numbers go into page faults. `empty` hands out
 an array of the same shape and dtype that it has handed out before, once nothing else refers to it:
 the reference count says so. A view, a tensor, a memoryview or another library that shows the memory
-holds a reference, and so does the user who keeps a result; such an array is not taken. What no one
-has asked for in a while is let go of first. It imports config, NumPy, and `algebra`, through which
-the operations below this room get their memory.
+holds a reference, and so does the user who keeps a result; such an array is not taken, and neither
+is one to which a weak reference leads. What no one has asked for in a while is let go of first.
+
+There is no lock. Any line may be interrupted by another thread, or by the handler of a signal or a
+finalizer that wants memory itself, so every step is one operation of a deque or a dictionary: who
+has taken an array out of its deque has it alone. It imports config, NumPy, and `algebra`, through
+which the operations below this room get their memory.
 """
 
 from __future__ import annotations
 
-import os
+import math
 import sys
-import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from contextlib import suppress
 from sys import getrefcount
 from typing import Any
+from weakref import getweakrefcount
 
 import numpy as np
 
@@ -27,41 +32,43 @@ __all__ = ["SMALLEST", "clear", "empty", "held", "zeros"]
 ndarray = np.ndarray
 SMALLEST = 1 << 16  # bytes; the C library keeps what is smaller
 PROBES = 64  # arrays that are looked at before a new one is made
-_boxed = [object()]
-ALONE = getrefcount(_boxed[0])  # as counted of what only a list holds
 # Without the interpreter's lock a count says nothing.
 COUNTED = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 Key = tuple[tuple[int, ...], Any, str]
-_lock = threading.Lock()
+Known = deque[ndarray[Any, Any]]  # of one shape; on the right what was handed out last
 _arrays: OrderedDict[Key, Known] = OrderedDict()
-_bytes = 0
+_bytes = 0  # about: it is counted anew before anything is let go of
 
 
-class Known:
-    """The arrays of one shape, and the one that was handed out last.
+def _alone() -> int:
+    """The count of an array that only the caller has, in a variable."""
+    x = deque([np.empty(1)]).pop()
+    return getrefcount(x)
 
-    The next free one is most often that (a temporary result), or the one before it (the results of
-    a pass that were let go of together), so the search goes down from there.
+
+ALONE = _alone()
+
+
+def _free(known: Known, shape: Any, dtype: Any) -> ndarray[Any, Any] | None:
+    """An array that nobody has, out of its deque.
+
+    The next free one is most often the last (a temporary result), or the one before it (the
+    results of a pass that were let go of together), so the search goes down from there, and round.
     """
-
-    __slots__ = ("arrays", "last")
-
-    def __init__(self) -> None:
-        self.arrays: list[ndarray[Any, Any]] = []
-        self.last = 0
-
-    def free(self) -> int:
-        """Where an array lies that nobody has; -1 if none was found."""
-        arrays, k = self.arrays, self.last
-        count = len(arrays)
-        for _ in range(min(count, PROBES)):
-            if k >= count or k < 0:
-                k = count - 1
-            if getrefcount(arrays[k]) == ALONE:
-                return k
-            k -= 1
-        return -1
+    global _bytes
+    for _ in range(min(len(known), PROBES)):
+        try:
+            x = known.pop()
+        except IndexError:  # others have them all in their hands
+            return None
+        if getrefcount(x) != ALONE:
+            known.appendleft(x)
+        elif x.shape == shape and x.dtype == dtype and x.flags.writeable and not getweakrefcount(x):
+            return x
+        else:  # somebody has changed its form, or may ask whether it is still there
+            _bytes -= x.nbytes
+    return None
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any], order: Any = "C") -> ndarray[Any, Any]:
@@ -74,26 +81,19 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any], order: Any = "C") -> nda
     if not SMALLEST <= size <= limit or not COUNTED:
         return np.empty(shape, dtype, order)
     key = (shape, dtype, order)
-    with _lock:
-        known = _arrays.get(key)
-        if known is None:
-            known = _arrays[key] = Known()
-        else:
-            _arrays.move_to_end(key)
-            while (k := known.free()) >= 0:
-                x = known.arrays[k]
-                if x.shape == shape and x.flags.writeable and x.dtype == dtype:
-                    known.last = k
-                    return x
-                del known.arrays[k], x  # somebody has changed its form
-                _bytes -= size
+    known = _arrays.get(key)
+    if known is None:
+        known = _arrays.setdefault(key, deque())
+    else:
+        _touch(key)
+    x = _free(known, shape, dtype)
+    if x is None:
         x = np.empty(shape, dtype, order)
-        known.last = len(known.arrays)
-        known.arrays.append(x)
         _bytes += size
-        if _bytes > limit:
-            _bytes = _shrink(_bytes, limit)
-        return x
+    known.append(x)
+    if _bytes > limit:
+        _shrink(limit)
+    return x
 
 
 algebra.empty = empty
@@ -106,35 +106,37 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> ndarray[Any, Any]:
     return out
 
 
-def _shrink(total: int, limit: int) -> int:
-    """Let go of arrays, those of the longest unused shape first; the bytes that remain."""
+def _touch(key: Key) -> None:
+    """Note that arrays of a shape are asked for."""
+    with suppress(KeyError):  # somebody has let go of them meanwhile
+        _arrays.move_to_end(key)
+
+
+def _shrink(limit: int) -> None:
+    """Let go of arrays, those of the longest unused shape first."""
+    global _bytes
+    total = held()
     for key in list(_arrays):
-        arrays = _arrays[key].arrays
-        while arrays and total > limit:
-            total -= arrays.pop(0).nbytes
-        if arrays:
+        known = _arrays.get(key) or deque()
+        try:
+            while total > limit:
+                total -= known.popleft().nbytes
+        except IndexError:  # it is empty
+            _arrays.pop(key, None)
+        else:
             break
-        del _arrays[key]
-    return total
+    _bytes = total
 
 
 def held() -> int:
     """How many bytes are known here, in use or not."""
-    return _bytes
+    return sum(
+        math.prod(key[0]) * key[1].itemsize * len(_arrays.get(key, ())) for key in list(_arrays)
+    )
 
 
 def clear() -> None:
     """Let go of everything; what is in use lives on with who uses it."""
     global _bytes
-    with _lock:
-        _arrays.clear()
-        _bytes = 0
-
-
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    _bytes = 0
+    _arrays.clear()

@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array
 from funcgrad.ops.arithmetic import conjugate
-from funcgrad.torch._tensor import box
+from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.modes import enable_grad, modes
 from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.root import RootTracer
@@ -19,7 +19,8 @@ from funcgrad.transforms.node import add, dense
 __all__ = ["accumulate_grad", "add_contents", "conjugated"]
 
 ndarray = np.ndarray
-accumulating = threading.Lock()  # one for all leaves: threads may share a leaf
+# One for all leaves: threads may share a leaf. A signal's handler may run a pass in the middle.
+accumulating = threading.RLock()
 
 
 def conjugated(g: Any) -> Any:
@@ -31,23 +32,31 @@ def conjugated(g: Any) -> Any:
 def accumulate_grad(leaf: AccumulateGrad, g: Array, create_graph: bool) -> None:
     """Add `g`, which nobody else holds, to the gradient of a leaf."""
     with accumulating:
-        old = leaf.grad
-        if old is None:
-            leaf.grad = box(g)
-        elif modes.stage is not None and not create_graph:
-            memory = old._t.value
-            memory.assign(memory + g)
-            old._t.version.count += 1
-        elif create_graph or isinstance(g, Tracer) or type(old._t) is not RootTracer:
-            with enable_grad():
-                leaf.grad = box(add_contents(old.content(), g))
+        while True:
+            old = leaf.grad
+            new = box(g) if old is None else _sum(old, g, create_graph)
+            if leaf.grad is old:  # no handler of a signal has added to it meanwhile
+                leaf.grad = new
+                return
+
+
+def _sum(old: Tensor, g: Array, create_graph: bool) -> Tensor:
+    """`old`, with `g` added to it; another tensor where a graph is recorded."""
+    if modes.stage is not None and not create_graph:
+        memory = old._t.value
+        memory.assign(memory + g)
+        old._t.version.count += 1
+    elif create_graph or isinstance(g, Tracer) or type(old._t) is not RootTracer:
+        with enable_grad():
+            return box(add_contents(old.content(), g))
+    else:
+        t = old._t
+        if type(t.value) is np.ndarray:
+            t.value += g  # views of the gradient see the change
         else:
-            t = old._t
-            if type(t.value) is np.ndarray:
-                t.value += g  # views of the gradient see the change
-            else:
-                t.value = t.value + g
-            t.version.count += 1
+            t.value = t.value + g
+        t.version.count += 1
+    return old
 
 
 def add_contents(x: Array, y: Array) -> Array:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import functools
-import os
-import threading
 import types
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
@@ -36,14 +33,6 @@ __all__ = ["jit"]
 
 Function = Callable[..., Any]
 CACHE_SIZE = 256
-
-# Of all caches of staged functions. It is held over a fork, so that a child never inherits it from
-# a thread that the child does not have.
-_lock = threading.RLock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-    )
 
 
 class Staged(NamedTuple):
@@ -110,7 +99,8 @@ class Jitted:
         functools.update_wrapper(self, f, updated=())
         get_ready()
         self.fun, self.static, self.donated = f, static, donated
-        self.cache: OrderedDict[Hashable, Staged] = OrderedDict()
+        # Keys may run code of the user, so no lock is held: each step is one of a dictionary's.
+        self.cache: dict[Hashable, Staged] = {}
         self.quick = Quick(self.static)
         self.tracings = Report()
         self.last: list[Jitted | None] = [None]  # the method of the object that was used last
@@ -290,12 +280,12 @@ class Jitted:
         captures = capture(self.fun, objects(static))
         key = (definition, tuple(types), typed(static), tuple(captures.key))
         if not captures.traced:
-            with _lock:
-                known = self.cache.get((key, sizes))
-                # inside another staging nobody would see that a mask selects another number
-                if known is not None and (not known.sizes or all(map(concrete, leaves))):
-                    self.cache.move_to_end((key, sizes))
-                    return leaves, captures, known
+            known = self.cache.get((key, sizes))
+            # inside another staging nobody would see that a mask selects another number
+            if known is not None and (not known.sizes or all(map(concrete, leaves))):
+                self.cache.pop((key, sizes), None)  # so that it is the last one
+                self.cache[key, sizes] = known
+                return leaves, captures, known
 
         def flat(*xs: Any) -> Any:
             dynamic, named = tree.unflatten(definition, xs)
@@ -310,11 +300,10 @@ class Jitted:
         self.tracings.add((dynamic, named), types, typed(static), captures, sizes, kept)
         if kept:
             numbers = tuple(size for _, size in staged.sizes)
-            with _lock:
-                for k in range(len(numbers) + 1):
-                    self.cache[key, numbers[:k]] = staged
-                while len(self.cache) > CACHE_SIZE:
-                    self.cache.popitem(last=False)
+            for k in range(len(numbers) + 1):
+                self.cache[key, numbers[:k]] = staged
+            for oldest in list(self.cache)[: max(0, len(self.cache) - CACHE_SIZE)]:
+                self.cache.pop(oldest, None)
         return leaves, captures, staged
 
 

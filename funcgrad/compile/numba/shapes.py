@@ -45,7 +45,7 @@ class Table:
         self.special, self.example = special, made
         self.ranks = [s.ndim for s in slots]
         self.head = np.zeros(1, np.int64)
-        self.lock = threading.RLock()
+        self.lock = threading.RLock()  # of the head of the list
         self.known: dict[tuple[tuple[int, ...], ...], np.ndarray[Any, Any]] = {}
         self.keep: list[Any] = []
         self.number = next(_numbers)
@@ -53,17 +53,20 @@ class Table:
 
     def add(self, shapes: tuple[tuple[int, ...], ...]) -> int:
         """The address of the node of shapes."""
-        with self.lock:
-            if shapes not in self.known:
-                made = self.special.made(shapes)
-                self.check(made, shapes)
-                loaded = made.loaded()
-                extents = [n for t in (*shapes, *(o.shape for o in made.outputs)) for n in t]
-                node = np.array([self.head[0], loaded.address, *extents], np.int64)
-                self.keep.append(loaded)
-                self.known[shapes] = node
-                self.head[0] = node.ctypes.data
-            return int(self.known[shapes].ctypes.data)
+        found = self.known.get(shapes)
+        if found is None:  # this runs code of the user, so not under the lock
+            made = self.special.made(shapes)
+            self.check(made, shapes)
+            loaded = made.loaded()
+            extents = [n for t in (*shapes, *(o.shape for o in made.outputs)) for n in t]
+            node = np.array([0, loaded.address, *extents], np.int64)
+            self.keep.append((loaded, node))
+            address = node.ctypes.data
+            with self.lock:
+                node[0] = self.head[0]
+                self.head[0] = address
+            found = self.known.setdefault(shapes, node)
+        return int(found.ctypes.data)
 
     def check(self, made: Made, shapes: Any) -> None:
         """The code around is for outputs of the same ranks and dtypes."""

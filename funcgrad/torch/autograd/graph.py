@@ -227,7 +227,7 @@ def register_multi_grad_hook(
         raise AssertionError("Expected gradient function to be set")
     nodes_ = [get_gradient_edge(t).node for t in tensors]
     found: dict[int, list[Any]] = {}  # by the pass: the gradients, how many there are and will be
-    lock = threading.Lock()
+    lock = threading.RLock()  # a signal's handler may run a pass in the middle
 
     def hook(k: int, g: Any) -> None:
         task = _task()
@@ -248,7 +248,7 @@ def register_multi_grad_hook(
 
 def _on_any(tensors: Sequence[Tensor], fn: Callable[..., Any]) -> RemovableHandle:
     seen: set[int] = set()
-    lock = threading.Lock()
+    lock = threading.RLock()  # a signal's handler may run a pass in the middle
 
     def hook(g: Any) -> None:
         task = _task()

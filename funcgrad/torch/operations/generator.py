@@ -39,7 +39,7 @@ class Generator:
 
     def __init__(self, device: Any = "cpu") -> None:
         check_device(device)
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a signal's handler may draw in the middle of a draw
         self.manual_seed(DEFAULT_SEED)
 
     device: device = CPU
