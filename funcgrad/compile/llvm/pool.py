@@ -1,11 +1,12 @@
-"""The threads that run the chunks of a kernel.
+"""The threads of the library: they run the chunks of a kernel, and pieces of work in Python.
 
 A kernel is `void kernel(ptr arguments, i64 first, i64 last, i64 thread)`; the threads of a run are
 numbered, so that each finds scratch memory of its own. The caller takes chunks as well, so a core
-that something else keeps busy delays nothing but the chunk it has. Workers are native threads that
-never touch Python; they sleep after a very short spin. Several callers may run kernels at once:
-each puts its job on a list, and workers help whom they find there. A child of fork has no workers
-and makes its own. It imports config and the cache.
+that something else keeps busy delays nothing but the chunk it has, and where no thread can be made
+the caller does all of it. Workers are native threads that touch Python only for pieces in Python;
+they sleep after a very short spin. Several callers may run kernels at once: each puts its job on a
+list, and workers help whom they find there. A child of fork has no workers and makes its own. It
+imports config and the cache.
 """
 
 from __future__ import annotations
@@ -15,19 +16,25 @@ import functools
 import os
 import sys
 import threading
-import time
+from collections.abc import Callable
+from contextvars import copy_context
 from typing import Protocol
 
 from funcgrad.compile import cache
-from funcgrad.compile.llvm.target import lock
+from funcgrad.compile.llvm.target import known, lock
 from funcgrad.config import config, shared_threads
 from funcgrad.errors import CompilerError
 
-__all__ = ["KERNEL", "NativePool", "Pool", "PythonPool", "pool"]
+__all__ = ["KERNEL", "NativePool", "Pool", "PythonPool", "pool", "share", "started"]
+
+KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+STACK = 4 << 20  # bytes of a thread of ours, whatever the system or a limit says; untouched, free
+JOB = 256  # bytes of a job of the native pool
+Work = Callable[[int], None]
 
 
 class Pool(Protocol):
-    """Something that runs kernels in `config.threads` threads."""
+    """Something that runs work in `config.threads` threads, or in as many as there can be."""
 
     def run(self, kernel: int, arguments: int, chunks: int, most: int | None = None) -> None:
         """Run `kernel(arguments, first, last, thread)` for ranges that are 0 … chunks (≥ 1).
@@ -35,6 +42,14 @@ class Pool(Protocol):
         The ranges are disjoint and run in any order. At most `most` threads take part; their
         numbers are 0, 1 …, each its own. The GIL is released. In the main thread a signal whose
         handler raises (Ctrl-C) ends the run between chunks; some have not run then.
+        """
+        ...
+
+    def share(self, work: Work, pieces: int) -> None:
+        """Call `work(piece)` for 0 … `pieces`, in any order.
+
+        What one call raises ends the run between pieces and is raised. NumPy's error state is the
+        caller's everywhere.
         """
         ...
 
@@ -55,10 +70,73 @@ def _pool() -> Pool:
     return PythonPool()
 
 
+_asked: list[None] = []
+
+
+def share(work: Work, pieces: int) -> None:
+    """See `Pool.share`. No call waits for the pool to be compiled: it is, in another thread."""
+    if pieces > 1 and config.threads > 1:
+        if _pool.cache_info().currsize or "llvmlite" in sys.modules or known():
+            return pool().share(work, pieces)
+        if not _asked:
+            from funcgrad.compile.llvm.refine import later
+
+            _asked.append(None)
+            later(pool)
+    for piece in range(pieces):
+        work(piece)
+    return None
+
+
+def started(thread: threading.Thread) -> bool:
+    """Start a thread of ours; False if the process may have no more."""
+    before = threading.stack_size(STACK)
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    finally:
+        threading.stack_size(before)
+    return True
+
+
+class _Shared:
+    """Pieces that several threads take, each with a number of its own."""
+
+    def __init__(self, work: Callable[[int, int], None], pieces: int) -> None:
+        self.work, self.pieces = work, iter(range(pieces))
+        self.context = copy_context()
+        self.failed: list[BaseException] = []
+
+    def take(self, thread: int) -> None:
+        """What the caller does, whose number is 0."""
+        for piece in self.pieces:
+            self.work(piece, thread)
+            if self.failed:
+                raise self.failed[0]
+
+    def help(self, arguments: int, first: int, last: int, thread: int) -> None:
+        """What a helper does, as a kernel."""
+        try:
+            self.context.copy().run(self.take, thread)
+        except BaseException as error:
+            self.failed.append(error)
+
+    def stop(self, error: BaseException) -> None:
+        """Let helpers end with the pieces that they have."""
+        self.failed.append(error)
+        self.pieces = iter(())
+
+    def check(self) -> None:
+        """Raise what happened first."""
+        if self.failed:
+            raise self.failed[0]
+
+
 def _text() -> str:
     from funcgrad.compile.llvm.pool_ir import text  # what is on disk is not written
 
-    return text()
+    return text(STACK)
 
 
 class NativePool:
@@ -75,12 +153,16 @@ class NativePool:
     def __init__(self) -> None:
         symbols = {"funcgrad_threads": ctypes.addressof(shared_threads)}
         self._library = cache.written(_text, "pool", symbols=symbols)
-        self.address = self._library.address("funcgrad_run")
-        parameters = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
-        run = ctypes.PYFUNCTYPE(ctypes.c_int, *parameters)
-        self._run = run(self._library.address("funcgrad_run_holding"))
-        reset = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-        self._reset = reset(self._library.address("funcgrad_reset"))
+        find, pointer = self._library.address, ctypes.c_void_p
+        self.address = find("funcgrad_run")
+        run = ctypes.PYFUNCTYPE(ctypes.c_int, pointer, pointer, ctypes.c_int64, ctypes.c_int64)
+        self._run = run(find("funcgrad_run_holding"))
+        self._begin = ctypes.PYFUNCTYPE(None, pointer, KERNEL, ctypes.c_int64)(
+            find("funcgrad_begin")
+        )
+        self._end = ctypes.CFUNCTYPE(None, pointer)(find("funcgrad_end"))
+        reset = ctypes.CFUNCTYPE(None, pointer)
+        self._reset = reset(find("funcgrad_reset"))
         self._reset(threading.main_thread().ident)
         os.register_at_fork(after_in_child=lambda: self._reset(threading.get_ident()))
 
@@ -89,9 +171,18 @@ class NativePool:
         most = chunks if most is None else most
         self._run(kernel, arguments, chunks, most)  # raises what the handler of a signal raised
 
-
-_SLICE = 0.002  # seconds: what Python needs between two calls is little against this
-KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+    def share(self, work: Work, pieces: int) -> None:
+        """See `Pool.share`."""
+        shared = _Shared(lambda piece, thread: work(piece), pieces)
+        memory, helper, end = (ctypes.c_char * JOB)(), KERNEL(shared.help), self._end
+        try:
+            self._begin(memory, helper, min(config.threads, pieces) - 1)
+            shared.take(0)
+        except BaseException as error:
+            shared.stop(error)
+        finally:  # native, so no signal gets between: helpers write to memory of the caller
+            end(memory)
+        shared.check()
 
 
 class PythonPool:
@@ -100,37 +191,33 @@ class PythonPool:
     def run(self, kernel: int, arguments: int, chunks: int, most: int | None = None) -> None:
         """See `Pool.run`."""
         call = KERNEL(kernel)
-        threads = min(config.threads, chunks if most is None else most, chunks)
-        lock = threading.Lock()
-        taken = 0
+        # Not one at a time: what Python needs between two calls is to be little against them.
+        some = -(-chunks // 1024)
 
-        def work(thread: int) -> None:
-            nonlocal taken
-            grain = 1
-            while True:
-                with lock:
-                    first, taken = taken, taken + grain
-                if first >= chunks:
-                    return
-                start = time.perf_counter()
-                last = min(first + grain, chunks)
-                call(arguments, first, last, thread)
-                quick = time.perf_counter() - start < _SLICE
-                # As the native pool: so many at once that a call takes about a slice.
-                wanted = grain * 2 if quick else grain // 2
-                grain = max(1, min(wanted, (chunks - last) // (4 * threads)))
+        def work(piece: int, thread: int) -> None:
+            call(arguments, piece * some, min((piece + 1) * some, chunks), thread)
 
-        helpers = [threading.Thread(target=work, args=(k,), daemon=True) for k in range(1, threads)]
-        for helper in helpers:
-            helper.start()
+        self._spread(work, -(-chunks // some), chunks if most is None else most)
+
+    def share(self, work: Work, pieces: int) -> None:
+        """See `Pool.share`."""
+        self._spread(lambda piece, thread: work(piece), pieces, pieces)
+
+    def _spread(self, work: Callable[[int, int], None], pieces: int, most: int) -> None:
+        shared = _Shared(work, pieces)
+        helpers: list[threading.Thread] = []
         try:
-            work(0)
-            _join(helpers)
-        except BaseException:
-            with lock:
-                taken = chunks
-            _join(helpers)  # they still write to the caller's memory
-            raise
+            for number in range(1, min(config.threads, pieces, most)):
+                arguments = (0, 0, 0, number)
+                helper = threading.Thread(target=shared.help, args=arguments, daemon=True)
+                if not started(helper):
+                    break
+                helpers.append(helper)
+            shared.take(0)
+        except BaseException as error:
+            shared.stop(error)
+        _join(helpers)
+        shared.check()
 
 
 def _join(helpers: list[threading.Thread]) -> None:

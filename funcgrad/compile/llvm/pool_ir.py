@@ -1,6 +1,6 @@
 """The thread pool as LLVM IR: its workers, and the function that runs a kernel with them.
 
-Everything shared is in `@pool`, under its mutex; a job lives on the stack of its caller, who stays
+Everything shared is in `@pool`, under its mutex; a job lives in the memory of its caller, who stays
 until no worker has it. Text only: it imports target for the name of the processor.
 """
 
@@ -16,7 +16,6 @@ __all__ = ["text"]
 # Nanoseconds: how often a caller looks for signals, and how long one call of a kernel should take.
 _SIGNALS = 50_000_000
 _SLICE = 100_000
-_STACK = 1 << 20  # bytes of a worker's; what a kernel keeps of its rows lies elsewhere
 _SPINS = 50  # of some 20–40 ns each
 _PATIENCE = 500  # spins of a caller whose helpers have a chunk in hand
 
@@ -28,8 +27,11 @@ _PAUSE = {
 _PAUSE["arm64"] = _PAUSE["aarch64"]
 
 
-def text() -> str:
-    """The module: it defines funcgrad_reset, funcgrad_run and funcgrad_run_holding."""
+def text(stack: int) -> str:
+    """The module: it defines funcgrad_reset, run, run_holding, begin and end.
+
+    Workers have stacks of `stack` bytes.
+    """
     declare_pause, pause = _PAUSE.get(host().triple.split("-")[0], ("", ""))
     values = {
         "clock": time.CLOCK_MONOTONIC,
@@ -39,7 +41,7 @@ def text() -> str:
         "slice": _SLICE,
         "signals": _SIGNALS,
         "spins": _SPINS,
-        "stack": _STACK,
+        "stack": stack,
         "patience": _PATIENCE,
     }
     module = _MODULE
@@ -283,34 +285,9 @@ out:
   ret void
 }
 
-; Run a kernel without the GIL, in %most threads at most, which have the numbers 0, 1 …; %saved
-; points to the thread state. 0, or -1 with an exception set.
-define i32 @funcgrad_run(ptr %kernel, ptr %arguments, i64 %chunks, i64 %most, ptr %saved) #0 {
+; Put a job, whose kernel, arguments and chunks are there, on the list, for so many helpers (> 0).
+define internal void @publish(ptr %job, i64 %helpers, i64 %share) #0 {
 entry:
-  %job = alloca %job, align 64
-  %one = icmp ult i64 %chunks, 2
-  br i1 %one, label %single, label %many
-single:
-  call void %kernel(ptr %arguments, i64 0, i64 %chunks, i64 0)
-  ret i32 0
-many:
-  %main = load ptr, ptr @main
-  %self = call ptr @pthread_self()
-  %is.main = icmp eq ptr %main, %self
-  %state = select i1 %is.main, ptr %saved, ptr null
-  %threads = load atomic i64, ptr @funcgrad_threads monotonic, align 8
-  %allowed = call i64 @llvm.umin.i64(i64 %threads, i64 %most)
-  %useful = call i64 @llvm.umin.i64(i64 %allowed, i64 %chunks)
-  %helpers = sub i64 %useful, 1
-  %alone = icmp eq i64 %helpers, 0
-  %four = shl i64 %useful, 2
-  %share = select i1 %alone, i64 1, i64 %four
-  %kernel.at = getelementptr %job, ptr %job, i64 0, i32 1
-  store ptr %kernel, ptr %kernel.at
-  %arguments.at = getelementptr %job, ptr %job, i64 0, i32 2
-  store ptr %arguments, ptr %arguments.at
-  %chunks.at = getelementptr %job, ptr %job, i64 0, i32 3
-  store i64 %chunks, ptr %chunks.at
   %share.at = getelementptr %job, ptr %job, i64 0, i32 4
   store i64 %share, ptr %share.at
   %limit.at = getelementptr %job, ptr %job, i64 0, i32 5
@@ -319,13 +296,7 @@ many:
   store i64 0, ptr %active
   %next.at = getelementptr %job, ptr %job, i64 0, i32 8
   store i64 0, ptr %next.at
-  br i1 %alone, label %serial, label %publish
-serial:
-  %serial.status = call i32 @take(ptr %job, i64 0, ptr %state)
-  ret i32 %serial.status
-publish:
   %work = getelementptr %pool, ptr @pool, i64 0, i32 1
-  %done = getelementptr %pool, ptr @pool, i64 0, i32 2
   %jobs = getelementptr %pool, ptr @pool, i64 0, i32 3
   %generation = getelementptr %pool, ptr @pool, i64 0, i32 4
   %idle.at = getelementptr %pool, ptr @pool, i64 0, i32 6
@@ -342,19 +313,27 @@ publish:
   call i32 @pthread_mutex_unlock(ptr @pool)
   br label %waking
 waking:
-  %woken = phi i64 [ 0, %publish ], [ %woken.next, %signal ]
+  %woken = phi i64 [ 0, %entry ], [ %woken.next, %signal ]
   %enough = icmp eq i64 %woken, %wake
-  br i1 %enough, label %own, label %signal
+  br i1 %enough, label %out, label %signal
 signal:
   call i32 @pthread_cond_signal(ptr %work)
   %woken.next = add i64 %woken, 1
   br label %waking
-own:
-  %status = call i32 @take(ptr %job, i64 0, ptr %state)
+out:
+  ret void
+}
+
+; Take a job off the list and wait until no worker has it.
+define internal void @conclude(ptr %job) #0 {
+entry:
+  %active = getelementptr %job, ptr %job, i64 0, i32 6
+  %done = getelementptr %pool, ptr @pool, i64 0, i32 2
+  %jobs = getelementptr %pool, ptr @pool, i64 0, i32 3
   call i32 @pthread_mutex_lock(ptr @pool)
   br label %unlink
 unlink:
-  %place = phi ptr [ %jobs, %own ], [ %here, %unlink ]
+  %place = phi ptr [ %jobs, %entry ], [ %here, %unlink ]
   %here = load ptr, ptr %place
   %found = icmp eq ptr %here, %job
   br i1 %found, label %remove, label %unlink
@@ -389,7 +368,79 @@ unlock:
   call i32 @pthread_mutex_unlock(ptr @pool)
   br label %finished
 finished:
+  ret void
+}
+
+; Run a kernel without the GIL, in %most threads at most, which have the numbers 0, 1 …; %saved
+; points to the thread state. 0, or -1 with an exception set.
+define i32 @funcgrad_run(ptr %kernel, ptr %arguments, i64 %chunks, i64 %most, ptr %saved) #0 {
+entry:
+  %job = alloca %job, align 64
+  %one = icmp ult i64 %chunks, 2
+  br i1 %one, label %single, label %many
+single:
+  call void %kernel(ptr %arguments, i64 0, i64 %chunks, i64 0)
+  ret i32 0
+many:
+  %main = load ptr, ptr @main
+  %self = call ptr @pthread_self()
+  %is.main = icmp eq ptr %main, %self
+  %state = select i1 %is.main, ptr %saved, ptr null
+  %threads = load atomic i64, ptr @funcgrad_threads monotonic, align 8
+  %allowed = call i64 @llvm.umin.i64(i64 %threads, i64 %most)
+  %useful = call i64 @llvm.umin.i64(i64 %allowed, i64 %chunks)
+  %helpers = sub i64 %useful, 1
+  %alone = icmp eq i64 %helpers, 0
+  call void @fill(ptr %job, ptr %kernel, ptr %arguments, i64 %chunks)
+  br i1 %alone, label %serial, label %shared
+serial:
+  %serial.status = call i32 @take(ptr %job, i64 0, ptr %state)
+  ret i32 %serial.status
+shared:
+  %share = shl i64 %useful, 2
+  call void @publish(ptr %job, i64 %helpers, i64 %share)
+  %status = call i32 @take(ptr %job, i64 0, ptr %state)
+  call void @conclude(ptr %job)
   ret i32 %status
+}
+
+; A job for one thread, until it is published.
+define internal void @fill(ptr %job, ptr %kernel, ptr %arguments, i64 %chunks) #0 {
+  %kernel.at = getelementptr %job, ptr %job, i64 0, i32 1
+  store ptr %kernel, ptr %kernel.at
+  %arguments.at = getelementptr %job, ptr %job, i64 0, i32 2
+  store ptr %arguments, ptr %arguments.at
+  %chunks.at = getelementptr %job, ptr %job, i64 0, i32 3
+  store i64 %chunks, ptr %chunks.at
+  %share.at = getelementptr %job, ptr %job, i64 0, i32 4
+  store i64 1, ptr %share.at
+  %next.at = getelementptr %job, ptr %job, i64 0, i32 8
+  store i64 0, ptr %next.at
+  ret void
+}
+
+; Have helpers call a kernel, each once, for a caller that has work of its own; %job is memory of
+; his, which he may give back after @funcgrad_end.
+define void @funcgrad_begin(ptr %job, ptr %kernel, i64 %helpers) #0 {
+  call void @fill(ptr %job, ptr %kernel, ptr null, i64 %helpers)
+  call void @publish(ptr %job, i64 %helpers, i64 -1)
+  ret void
+}
+
+; Let no more helpers come and wait for those that have, if the job (zeros at first) was begun. The
+; caller does not hold the GIL.
+define void @funcgrad_end(ptr %job) #0 {
+  %next.at = getelementptr %job, ptr %job, i64 0, i32 8
+  %chunks.at = getelementptr %job, ptr %job, i64 0, i32 3
+  %chunks = load i64, ptr %chunks.at
+  %begun = icmp ne i64 %chunks, 0
+  br i1 %begun, label %end, label %out
+end:
+  store atomic i64 %chunks, ptr %next.at monotonic, align 8
+  call void @conclude(ptr %job)
+  br label %out
+out:
+  ret void
 }
 
 ; The same for a caller that holds the GIL.
