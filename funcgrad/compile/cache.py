@@ -120,16 +120,19 @@ def in_haste(text: str, symbols: Mapping[str, int], target: Target) -> objects.L
     return objects.load(objects.build(text, target=target, hasty=True), symbols)
 
 
-def prepare(text: str, target: Target) -> None:
-    """Have good code of a module in memory and on disk, built while others work with LLVM."""
+def prepare(text: str, target: Target, make: Callable[[str, Target], bytes | None]) -> bool:
+    """Have good code of a module in memory and on disk, made elsewhere; False if it is not."""
     key = key_of(text, False, (), target)
     with lock:
         code = _recent.get(key) or store.read(key)
     if code is None:
-        code = objects.build_apart(text, target)
+        code = make(text, target)
+        if code is None:
+            return False
         store.write(key, code)
     with lock:
         _remember(key, code)
+    return True
 
 
 def key_of(text: str, optimize: bool, linked: Sequence[str], target: Target) -> str:

@@ -167,7 +167,7 @@ def test_threads_have_a_stated_stack(monkeypatch):
         from funcgrad.compile.llvm.pool import pool
         fg.config.threads = 3
         text = '''
-        define void @deep(ptr %arguments, i64 %first, i64 %last) {
+        define void @deep(ptr %arguments, i64 %first, i64 %last, i64 %thread) {
         entry:
           %room = alloca [3145728 x i8]
           store volatile i8 1, ptr %room

@@ -133,9 +133,9 @@ def _hasty_shared(x: External, target: Target) -> Library:
 def _refine(
     hasty: Hasty, text: str, called: Iterable[tuple[str, External]], target: Target
 ) -> None:
-    for x in _all(called):
-        cache.prepare(x.module, target)
-    cache.prepare(text, target)
+    for module in (*(x.module for x in _all(called)), text):
+        if not cache.prepare(module, target, refine.good_code):
+            return
     hasty.refined(cache.library(text, symbols=_addresses(called, target), target=target))
 
 

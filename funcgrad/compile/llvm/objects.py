@@ -2,7 +2,7 @@
 
 `build` parses, verifies and generates; what it returns holds no address and may be stored. `load`
 links object code into the process; the `Library` owns the memory and gives it back when it dies.
-It imports errors, elf, emission and target; llvmlite inside functions.
+It imports errors, elf and target; llvmlite inside functions.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from funcgrad.compile.llvm.elf import Image, Refused
-from funcgrad.compile.llvm.emission import emitter
 from funcgrad.compile.llvm.target import Target, binding, host, lock, machine
 from funcgrad.errors import CompilerError
 
-__all__ = ["Library", "build", "build_apart", "link", "load"]
+__all__ = ["Library", "build", "link", "load", "module_text"]
 
 
 def build(
@@ -46,30 +45,20 @@ def build(
         return code
 
 
-def build_apart(text: str, target: Target) -> bytes:
-    """The same object code of `text`, while other threads work with LLVM; one thread at a time."""
-    emit = emitter()
-    assert emit is not None
-    with ExitStack() as held:
-        with lock:
-            module = held.enter_context(_parsed(text, target, ()))
-        try:
-            return emit(machine(target, apart=True), module)
-        finally:
-            with lock:
-                held.close()
+def module_text(text: str, target: Target) -> str:
+    """A module as LLVM reads it."""
+    return f'target datalayout = "{target.data_layout}"\ntarget triple = "{target.triple}"\n{text}'
 
 
 @contextmanager
 def _parsed(text: str, target: Target, linked: Sequence[str]) -> Iterator[Any]:
     llvm = binding()
-    header = f'target datalayout = "{target.data_layout}"\ntarget triple = "{target.triple}"\n'
     # A context of its own: types and constants in LLVM's global context are never freed.
     with llvm.create_context() as context:
 
         def parse(text: str) -> Any:
             try:
-                return llvm.parse_assembly(header + text, context)
+                return llvm.parse_assembly(module_text(text, target), context)
             except RuntimeError as error:
                 raise _rejected("parser", str(error), text) from None
 

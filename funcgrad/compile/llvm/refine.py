@@ -1,122 +1,170 @@
-"""Code made in haste, and made well by another thread while it is already in use.
+"""Code made in haste, and made well by another process while it is already in use.
 
 LLVM makes code in a third of the time if it need not be good. The first call of a function waits
-for that; good code, which goes to disk, follows in a thread of its own, and calls take it as soon
-as it is there. Both give the same bits: LLVM may not change what our arithmetic means at any level.
-It imports objects.
+for that; good code, which goes to disk, follows from a process of its own, and calls take it as
+soon as it is there. Both give the same bits: LLVM may not change what our arithmetic means at any
+level. A thread of ours waits for that process and never works with LLVM for long, so neither the
+end of this process nor a fork waits for what is not finished. It imports emission and objects.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
+import signal
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
 
-from funcgrad.compile.llvm.emission import emitter
-from funcgrad.compile.llvm.objects import Library
+from funcgrad.compile.llvm.emission import Emission
+from funcgrad.compile.llvm.objects import Library, module_text
+from funcgrad.compile.llvm.pool import started
+from funcgrad.compile.llvm.target import Target, lock
 from funcgrad.config import config
 
-__all__ = ["Hasty", "hurried", "later", "settle", "with_slots"]
+__all__ = ["Hasty", "good_code", "hurried", "later", "settle", "with_slots"]
 
 WORK = 1 << 23  # additions, which take some milliseconds, and of code made in haste up to ten times
 MOST = 8  # jobs that wait; with more, code is made well at once
 PAUSE = 0.02  # seconds until a job begins: the call that asked for it is to have its result first
-LAST = 1.0  # seconds that the end of the process waits for those that are not begun
+LAST = 0.25  # seconds that the end of the process waits for what is not done
+IDLE = 5.0  # seconds after which a process that has nothing to do is let go
+
+Job = Callable[[], object]
 
 
 class _Work:
-    """What waits, and the thread that does it while there is any."""
+    """What waits, the thread that does it, and the process that makes the code. Jobs come from any
+    place, the handler of a signal and finalizers among them, so no lock is held.
+    """
 
     def __init__(self) -> None:
-        self.begin()
+        self.jobs: SimpleQueue[tuple[float, Job]] = SimpleQueue()  # when due, and what
+        self.threads: dict[str, threading.Thread] = {}  # one, once there is work
+        self.waited: list[None] = []  # one for each thread that waits until nothing is left
+        self.hurry = threading.Event()
+        self.emission: Emission | None = None
+        self.possible, self.ending = True, False
 
-    def begin(self) -> None:
-        self.waiting: deque[tuple[float, Callable[[], None]]] = deque()  # when due, and what
-        self.thread: threading.Thread | None = None
-        self.settling = 0  # threads that wait until nothing is left
-        self.changed = threading.Condition(threading.Lock())
+    def add(self, job: Job, pause: float) -> bool:
+        """Have a job done; False if there can be no thread."""
+        self.jobs.put((time.monotonic() + pause, job))
+        made = threading.Thread(target=self._run, name="funcgrad compiler", daemon=True)
+        if self.threads.setdefault("only", made) is not made or started(made):
+            return True
+        self.threads.clear()
+        self.jobs = SimpleQueue()
+        return False
 
-    def leave(self) -> None:
-        """The thread ends. Call it under the lock."""
-        self.thread = None
-        self.changed.notify_all()
+    def process(self) -> Emission | None:
+        """The process that makes code, begun if need be."""
+        with lock:
+            if self.emission is None and self.possible and not self.ending:
+                try:
+                    self.emission = Emission()
+                except OSError:
+                    self.possible = False
+            return self.emission
+
+    def lose(self) -> None:
+        """Let go of the process."""
+        with lock:
+            emission, self.emission = self.emission, None
+        if emission is not None:
+            emission.close()
+
+    def _run(self) -> None:
+        if hasattr(signal, "pthread_sigmask"):  # they are for the main thread
+            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        while not self.ending:
+            try:
+                due, job = self.jobs.get(timeout=None if self.emission is None else IDLE)
+            except Empty:
+                self.lose()
+                continue
+            while (pause := due - time.monotonic()) > 0 and not self.waited:
+                self.hurry.wait(pause)
+            try:
+                job()
+            except BaseException as error:
+                kind, trace = type(error), error.__traceback__
+                threading.excepthook(
+                    threading.ExceptHookArgs((kind, error, trace, threading.current_thread()))
+                )
+
+    def wait(self, longest: float | None = None) -> None:
+        """Wait until all that is asked for now is done."""
+        if not self.threads:
+            return
+        done = threading.Event()
+        self.waited.append(None)
+        self.hurry.set()
+        try:
+            if self.add(done.set, 0.0):
+                done.wait(longest)
+        finally:
+            self.waited.pop()
+            if not self.waited:
+                self.hurry.clear()
 
 
 _work = _Work()
-_busy = threading.Lock()  # held while a job runs
 
 
 def _in_child() -> None:
-    _work.begin()  # the thread is gone, and what waits is its parent's
-    _busy.release()
+    """The thread is gone, and what waits is the parent's, as is its process."""
+    global _work
+    before, _work = _work, _Work()
+    if before.emission is not None:
+        before.emission.forget()
 
 
-# A fork waits for the job: a child must not inherit LLVM in the midst of its work. It does not hold
-# the lock of what waits: a thread may want that while it holds another lock that a fork waits for.
+@atexit.register
+def _leave() -> None:
+    """Wait a moment for what is not done, and leave it alone."""
+    _work.wait(LAST)
+    _work.ending = True
+    _work.lose()
+    if lock.acquire(timeout=LAST):  # what the thread is at takes no longer, and it begins no more
+        lock.release()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_busy.acquire, after_in_parent=_busy.release, after_in_child=_in_child
-    )
+    os.register_at_fork(after_in_child=_in_child)
 
 
 def hurried(work: float) -> bool:
     """Whether code for so many additions a call may be made in haste: that does not lose in the
     first call what it saves, and there is a processor to make it well meanwhile.
     """
-    if work > WORK or config.threads == 1:
+    if work > WORK or config.threads == 1 or _work.jobs.qsize() >= MOST:
         return False
-    if len(_work.waiting) >= MOST or not threading.main_thread().is_alive():
-        return False
-    return emitter() is not None
+    return _work.process() is not None
 
 
-def later(job: Callable[[], None]) -> None:
-    """Have a job done in another thread, if there can be one."""
-    with _work.changed:
-        _work.waiting.append((time.monotonic() + PAUSE, job))
-        if _work.thread is not None:
-            return
-        # No daemon: LLVM must not be at work when the process takes its memory apart.
-        _work.thread = threading.Thread(target=_run, name="funcgrad compiler", daemon=False)
-        try:
-            _work.thread.start()
-        except RuntimeError:  # the process ends, or may have no more threads
-            _work.waiting.clear()
-            _work.leave()
+def later(job: Job) -> bool:
+    """Have a job done in another thread; False if there can be none."""
+    return not _work.ending and _work.add(job, PAUSE)
 
 
 def settle() -> None:
     """Wait until no job is left."""
-    with _work.changed:
-        _work.settling += 1
-        _work.changed.notify_all()
-        _work.changed.wait_for(lambda: _work.thread is None)
-        _work.settling -= 1
+    _work.wait()
 
 
-def _run() -> None:
-    main, end = threading.main_thread(), 0.0
-    while True:
-        if not main.is_alive():
-            end = end or time.monotonic() + LAST
-        with _work.changed:
-            if not _work.waiting or (end and time.monotonic() > end):
-                return _work.leave()
-            due, job = _work.waiting[0]
-            if (pause := due - time.monotonic()) > 0 and main.is_alive() and not _work.settling:
-                _work.changed.wait(pause)
-                continue
-            _work.waiting.popleft()
-        try:
-            with _busy:
-                job()
-        except BaseException:
-            with _work.changed:
-                _work.leave()
-            raise
+def good_code(text: str, target: Target) -> bytes | None:
+    """The object code of a module, from the other process; None if that is gone."""
+    emission = _work.process()
+    if emission is None:
+        return None
+    try:
+        return emission.object_code(module_text(text, target), target.processor, target.version)
+    except (EOFError, OSError):
+        _work.possible = False  # it was killed: better not again
+        _work.lose()
+        return None
 
 
 def with_slots(text: str, names: Sequence[str]) -> str:

@@ -17,10 +17,20 @@ from importlib.util import find_spec
 from typing import Any
 
 from funcgrad.compile import store
+from funcgrad.compile.llvm.emission import target_machine
 from funcgrad.compile.llvm.processor import identity
 from funcgrad.config import config
 
-__all__ = ["Target", "binding", "host", "lock", "machine", "vector_width", "without_avx512"]
+__all__ = [
+    "Target",
+    "binding",
+    "host",
+    "known",
+    "lock",
+    "machine",
+    "vector_width",
+    "without_avx512",
+]
 
 lock = threading.RLock()
 """Held during all work with LLVM. A fork waits for it, so that no child inherits LLVM's state half
@@ -67,6 +77,11 @@ class Target:
         return "\n".join(self.parts)
 
     @property
+    def processor(self) -> tuple[str, str, str, str]:
+        """What code is made for; see `emission`."""
+        return self.triple, self.cpu, self.features, self.code_model
+
+    @property
     def parts(self) -> tuple[str, ...]:
         """What LLVM said, and how it was asked to make code."""
         return (
@@ -90,13 +105,19 @@ def host() -> Target:
 def _detect() -> Target:
     """What LLVM says of the processor, now or to an earlier process with the same processor."""
     key = _key()
-    known = None if key is None else store.read(key)
-    if known is not None:
-        return _described(known.decode().split("\n"))
+    kept = None if key is None else store.read(key)
+    if kept is not None:
+        return _described(kept.decode().split("\n"))
     found = _ask()
     if key is not None:
         store.write(key, found.description.encode())
     return found
+
+
+def known() -> bool:
+    """Whether code was made for this processor before, so that what we write ourselves is there."""
+    key = _key() if config.cache else None
+    return key is not None and store.read(key) is not None
 
 
 def _key() -> str | None:
@@ -163,21 +184,12 @@ def vector_width(features: str) -> tuple[bool, int]:
 
 
 @functools.cache
-def machine(target: Target, *, hasty: bool = False, apart: bool = False) -> Any:
+def machine(target: Target, *, hasty: bool = False) -> Any:
     """The code generator for `target`; one thread at a time may use it.
 
-    A `hasty` one makes code in a third of the time that takes up to three times as long to run;
-    one `apart` is for the thread that makes good code meanwhile.
+    A `hasty` one makes code in a third of the time that takes up to three times as long to run.
     """
-    llvm = binding()
-    return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu,
-        features=target.features,
-        opt=0 if hasty else 2,
-        reloc="pic",
-        codemodel=target.code_model,
-        jit=True,
-    )
+    return target_machine(binding(), target.processor, 0 if hasty else 2)
 
 
 @functools.cache
