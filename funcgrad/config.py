@@ -6,9 +6,14 @@ It imports nothing of funcgrad. A setting never changes a result, only checks, r
 from __future__ import annotations
 
 import ctypes
+import difflib
+import functools
 import os
+import types
+import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 __all__ = ["Config", "config"]
 
@@ -29,18 +34,50 @@ def _usable_cores() -> int:
     return max(cores, 1)
 
 
+_VARIABLES: set[str] = set()  # the names of all environment variables that are read here
+
+
+def _variable(name: str) -> str:
+    """What the user says of a setting outside of the program; empty where nothing is said."""
+    _VARIABLES.add(name)
+    return os.environ.get(name, "")
+
+
 def _threads() -> int:
-    text = os.environ.get("FUNCGRAD_THREADS", "")
-    return int(text) if text.isdecimal() and int(text) else _usable_cores()
+    text = _variable("FUNCGRAD_THREADS")
+    if not text:
+        return _usable_cores()
+    if not text.isdecimal() or not int(text):
+        raise ValueError(f"the environment variable FUNCGRAD_THREADS={text} is no positive integer")
+    return int(text)
+
+
+_SWITCH = {"on": True, "1": True, "yes": True, "true": True, "": True}
+_SWITCH |= {"off": False, "0": False, "no": False, "false": False}
 
 
 def _switch(name: str) -> bool:
-    return os.environ.get(name, "").lower() not in ("off", "0", "no", "false")
+    return bool(_choice(name, _SWITCH))
+
+
+def _choice(name: str, choices: Mapping[str, Any]) -> Any:
+    """What a variable with a few possible values says, in small or capital letters."""
+    text = _variable(name)
+    if text.lower() not in choices:
+        words = ", ".join(filter(None, choices))
+        raise ValueError(f"the environment variable {name}={text} is none of {words}")
+    return choices[text.lower()]
 
 
 def _kernels() -> bool | Literal["always"]:
-    name = "FUNCGRAD_KERNELS"
-    return "always" if os.environ.get(name, "").lower() == "always" else _switch(name)
+    found: bool | Literal["always"] = _choice("FUNCGRAD_KERNELS", {**_SWITCH, "always": "always"})
+    return found
+
+
+def _backend() -> Literal["llvm", "interpreter"]:
+    choices = {"": "llvm", "llvm": "llvm", "interpreter": "interpreter"}
+    found: Literal["llvm", "interpreter"] = _choice("FUNCGRAD_BACKEND", choices)
+    return found
 
 
 @dataclass
@@ -75,10 +112,17 @@ class Config:
         first what ``FUNCGRAD_KERNELS`` says: off, on, or always.
     reused_memory : int
         How many bytes of large results are remembered, to be used again once nobody refers to them.
-    backend : str
+    backend : "llvm" or "interpreter"
         What runs the graphs of `jit`: "llvm", native code, or "interpreter", NumPy operation by
         operation, which is the reference, and raises what ``np.errstate(…="raise")`` asks for. At
         first the environment variable ``FUNCGRAD_BACKEND``, or "llvm".
+
+    Raises
+    ------
+    AttributeError
+        There is no setting of that name.
+    ValueError
+        It cannot have that value.
 
     Examples
     --------
@@ -91,28 +135,78 @@ class Config:
 
     copy_limit: int = 64 * 1024
     debug: bool = False
-    backend: str = field(default_factory=lambda: os.environ.get("FUNCGRAD_BACKEND", "llvm"))
+    backend: Literal["llvm", "interpreter"] = field(default_factory=_backend)
     threads: int = field(default_factory=_threads)
     avx512: bool = field(default_factory=lambda: _switch("FUNCGRAD_AVX512"))
     cache: bool = field(default_factory=lambda: _switch("FUNCGRAD_CACHE"))
-    cache_directory: str | None = field(
-        default_factory=lambda: os.environ.get("FUNCGRAD_CACHE_DIR") or None
+    cache_directory: str | os.PathLike[str] | None = field(
+        default_factory=lambda: _variable("FUNCGRAD_CACHE_DIR") or None
     )
     cache_size: int = 64 * 1024 * 1024
     kernels: bool | Literal["always"] = field(default_factory=_kernels)
     reused_memory: int = 256 * 1024 * 1024
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name == "threads":
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"config.threads is a positive integer, not {value!r}")
+        hint = _hints().get(name)
+        if hint is None:
+            raise AttributeError(f"funcgrad has no setting {name!r}{_nearest(name, _hints())}")
+        if not _fits(value, hint) or (name == "threads" and value == 0):
+            words = "a positive integer" if name == "threads" else " or ".join(_words(hint))
+            raise ValueError(f"config.{name} is {words}, not {value!r}")
+        if name == "threads" and isinstance(value, int):
             shared_threads.value = value
-        if name == "kernels" and not (isinstance(value, bool) or value == "always"):
-            raise ValueError(f'config.kernels is True, False or "always", not {value!r}')
         object.__setattr__(self, name, value)
+
+
+@functools.cache
+def _hints() -> dict[str, Any]:
+    return get_type_hints(Config)
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Whether a setting annotated with `hint` may have this value."""
+    if get_origin(hint) is Literal:
+        return isinstance(value, str) and value in get_args(hint)
+    if get_origin(hint) in _UNIONS:
+        return any(_fits(value, part) for part in get_args(hint))
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, get_origin(hint) or hint)
+
+
+_UNIONS = (types.UnionType, Union)
+_SAID = {bool: ["True", "False"], int: ["a whole number"], str: ["a text"], type(None): ["None"]}
+
+
+def _words(hint: Any) -> list[str]:
+    """What a setting annotated with `hint` may be, for people."""
+    if get_origin(hint) is Literal:
+        return [f'"{choice}"' for choice in get_args(hint)]
+    if get_origin(hint) in _UNIONS:
+        return [word for part in get_args(hint) for word in _words(part)]
+    return _SAID.get(hint, ["a path"])
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+    """The name that was probably meant."""
+    found = difflib.get_close_matches(name, names, 1)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def _check_environment() -> None:
+    """Tell of variables that look like settings and are none: they would do nothing."""
+    for name in os.environ:
+        if name.startswith("FUNCGRAD_") and name not in _VARIABLES:
+            warnings.warn(
+                f"the environment variable {name} is no setting of funcgrad"
+                + _nearest(name, _VARIABLES),
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
 
 shared_threads = ctypes.c_int64(1)
 """`config.threads` again, where native code can read it without asking Python."""
 
 config = Config()
+_check_environment()

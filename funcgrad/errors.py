@@ -32,6 +32,7 @@ __all__ = [
     "OperandError",
     "TracerConversionError",
     "TreeError",
+    "UnhashableTracerError",
     "UnsupportedCallError",
 ]
 
@@ -46,6 +47,10 @@ class LeakedTracerError(FuncgradError, RuntimeError):
 
 class TracerConversionError(FuncgradError, TypeError):
     """A traced value was to become a plain number or array, which would cut its gradient."""
+
+
+class UnhashableTracerError(FuncgradError, TypeError):
+    """A traced value was to be a key of a dictionary, a member of a set, or a cached argument."""
 
 
 class AbstractValueError(FuncgradError, TypeError):

@@ -161,9 +161,11 @@ EVERY = {
     "OperandError": (lambda: fg.grad(lambda x: fnp.sum([[x], [x, x]]))(1.0), TypeError,
         "a ragged list is no array"),
     "TracerConversionError": (lambda: fg.grad(float)(1.0), TypeError,
-        "would cut its gradient; leave out the conversion, or say funcgrad.value(t)"),
+        "would cut its gradient; leave it out, or say funcgrad.value(t)"),
     "TreeError": (lambda: fg.grad(total)({"a": ["text"]}), (TypeError, ValueError),
         "argument 0 of total['a'][0] is 'str', which is neither an array nor a number; close over"),
+    "UnhashableTracerError": (lambda: fg.grad(lambda x: {x: x}[x])(1.0), TypeError,
+        "a traced value has no hash, so it can be no key of a dictionary, no member of a set and"),
     "UnsupportedCallError": (
         lambda: fg.grad(lambda x: np.einsum("i->", x, dtype=float))(X), TypeError,
         "numpy.einsum: the keyword dtype=<class 'float'> is not supported on traced values"),

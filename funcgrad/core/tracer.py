@@ -23,6 +23,7 @@ from funcgrad.errors import (
     LeakedTracerError,
     OperandError,
     SourceLine,
+    UnhashableTracerError,
     located,
     user_line,
 )
@@ -61,7 +62,6 @@ class Operand:
 
     __slots__ = ()
     __array_priority__ = 1000.0
-    __hash__: ClassVar[Any] = object.__hash__  # `==` compares elementwise, as arrays do
 
     def content(self) -> Array:
         """The value that operations read: a `Tracer`, or a raw array."""
@@ -72,6 +72,16 @@ class ArrayOperand(Operand):
     """An operand with NumPy's operators and methods, which `ops` and `numpy` install here."""
 
     __slots__ = ()
+
+    def __hash__(self) -> int:
+        # Equal numbers have equal hashes, and a look-up by another hash would find nothing.
+        raise UnhashableTracerError(
+            located(
+                "a traced value has no hash, so it can be no key of a dictionary, no member of a "
+                "set and no argument of a cached function; use the number behind it, "
+                "funcgrad.value(t), where there is one, id(t) if the object is meant, or a list"
+            )
+        )
 
 
 class Tracer(ArrayOperand):
@@ -111,6 +121,7 @@ class Trace:
     __slots__ = ("closed", "level", "origin")
     what: ClassVar[str] = "transform"
     located: ClassVar[bool] = True  # whether errors tell where it began
+    has_numbers: ClassVar[bool] = True  # whether `value` tells the number of its tracers
 
     def __init__(self) -> None:
         self.level = next(serial)
@@ -153,11 +164,11 @@ class Trace:
             raise self.leaked()
 
     def leaked(self) -> LeakedTracerError:
+        advice = ", or store funcgrad.value(t)" if self.has_numbers else ""
         return LeakedTracerError(
             located(
                 f"a value traced by {self.what} (started at {self.origin}) is used after that "
-                "transform has ended; return it from the function instead of storing it, or store "
-                "funcgrad.value(t)"
+                f"transform has ended; return it from the function instead of storing it{advice}"
             )
         )
 
@@ -309,7 +320,7 @@ def value(x: Any) -> Any:
     Raises
     ------
     AbstractValueError
-        Under `jit`, where there is no concrete value.
+        Under `jit` and `vmap`, where there is no number, or one for each example.
 
     Examples
     --------
@@ -318,6 +329,15 @@ def value(x: Any) -> Any:
     np.float64(3.0)
     """
     while isinstance(x, Operand):
-        inner = x.content()
-        x = inner.value if isinstance(inner, Tracer) else inner
+        x = x.content()
+        if isinstance(x, Tracer):
+            if x.abstract:
+                raise AbstractValueError(
+                    located(
+                        f"there is no number behind a value of type {x.type} while it is traced by "
+                        "jit or vmap, where one name stands for many; return it from the function "
+                        "and look at it there, or use funcgrad.stop_gradient(t) for a constant"
+                    )
+                )
+            x = x.value
     return x

@@ -72,6 +72,7 @@ class Stage(Trace):
         "used",
     )
     what: ClassVar[str] = "jit"
+    has_numbers: ClassVar[bool] = False
 
     def __init__(self) -> None:
         super().__init__()

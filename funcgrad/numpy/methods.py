@@ -12,7 +12,6 @@ from funcgrad.core.storage import set_item, view
 from funcgrad.core.tracer import ArrayOperand, Tracer, concrete, operand, type_of, value
 from funcgrad.errors import (
     AbstractValueError,
-    TracerConversionError,
     UnsupportedCallError,
     located,
 )
@@ -33,6 +32,7 @@ from funcgrad.numpy import reshaping as shape
 from funcgrad.numpy.calls import boxed, refuse
 from funcgrad.ops import arithmetic
 from funcgrad.ops import shape as shapes
+from funcgrad.ops.operators import cut, is_scalar
 
 __all__ = ["install"]
 
@@ -162,26 +162,37 @@ def _astype(
     return boxed(arithmetic.cast(self.content(), dtype))
 
 
-def _cut(self: Any, what: str) -> Any:
+def _plain(self: Any, what: str) -> Any:
+    """The array of a box; an error for a traced value, of which `what` would make a constant."""
     x = self.content()
-    if not isinstance(x, Tracer):
-        return x
-    raise TracerConversionError(
-        located(
-            f"{what} of a traced value of type {type_of(x)} would cut its gradient; leave it out, "
-            "or say funcgrad.value(t) or funcgrad.stop_gradient(t) if it is meant to be a constant"
-        )
-    )
+    if isinstance(x, Tracer):
+        raise cut(what, self)
+    return x
+
+
+def _copied(self: Any) -> Any:
+    """What `copy.copy` makes: a scalar is its own copy, as a number is."""
+    return self if is_scalar(self) else _copy(self, "K")
+
+
+def _deeply_copied(self: Any, memo: Any) -> Any:
+    """What `copy.deepcopy` makes, and with it `dataclasses.asdict`: a copy that is followed."""
+    return _copied(self)
+
+
+def _reduced(self: Any, protocol: Any) -> Any:
+    """What `pickle` takes; an error for a traced value."""
+    return _plain(self, "pickling").__reduce_ex__(protocol)
 
 
 def _item(self: Any, *args: Any) -> Any:
     """The element as a Python number; an error for a traced value."""
-    return _cut(self, ".item()").item(*args)
+    return _plain(self, ".item()").item(*args)
 
 
 def _tolist(self: Any) -> Any:
     """The elements as Python numbers; an error for a traced value."""
-    return _cut(self, ".tolist()").tolist()
+    return _plain(self, ".tolist()").tolist()
 
 
 def _fill(self: Any, value: Any) -> None:
@@ -218,7 +229,7 @@ def _conj(self: Any) -> Any:
 
 def _tobytes(self: Any, order: str = "C") -> bytes:
     """The bytes of the array; an error for a traced value."""
-    made: bytes = np.asarray(_cut(self, ".tobytes()")).tobytes()
+    made: bytes = np.asarray(_plain(self, ".tobytes()")).tobytes()
     return made
 
 
@@ -342,11 +353,19 @@ def _round(self: Any, decimals: int | None = None) -> Any:
     return pointwise.round(self, decimals)
 
 
+PROTOCOLS: dict[str, Callable[..., Any]] = {
+    "__copy__": _copied,
+    "__deepcopy__": _deeply_copied,
+    "__reduce_ex__": _reduced,
+    "__round__": _round,
+}
+
+
 def install() -> None:
     """Give traced values the methods and attributes of arrays."""
     for name in SCALAR_METHODS:
         setattr(ArrayOperand, name, _scalar_method(name))
-    for name, function in (*METHODS.items(), ("__round__", _round)):
+    for name, function in (*METHODS.items(), *PROTOCOLS.items()):
         setattr(ArrayOperand, name, function)
     for name, getter in ATTRIBUTES.items():
         setter = _setter(name) if name in ("real", "imag", "flat") else None

@@ -9,11 +9,12 @@ import numpy as np
 
 from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, numpy_function, refuse
+from funcgrad.errors import located
+from funcgrad.numpy.calls import as_array, as_zero_dim, numpy_function, refuse
 from funcgrad.numpy.creation import asarray
 from funcgrad.numpy.parts import real
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops import pointwise, transcendental
+from funcgrad.ops import bessel, pointwise, transcendental
 from funcgrad.ops.arithmetic import from_parts
 
 __all__ = [
@@ -130,16 +131,19 @@ def sinc(x: Any) -> Array:
 
 @numpy_function(np.i0)
 def i0(x: Any) -> Array:
-    """The modified Bessel function of order 0; plain operands only.
+    """The modified Bessel function of order 0; its derivative is that of order 1.
 
     Examples
     --------
+    >>> import funcgrad as fg
     >>> import funcgrad.numpy as fnp
-    >>> fnp.i0(0.0)
-    array(1.)
+    >>> fg.grad(fnp.i0)(0.0)
+    np.float64(0.0)
     """
-    refuse("i0", x="traced value")
-    raise AssertionError
+    x = as_array(x)
+    if type_of(x).dtype.kind == "c":
+        raise TypeError(located("i0 not supported for complex values"))
+    return as_zero_dim(bessel.i0_of_numpy(x))
 
 
 # ------------------------------------------------------------------------- special numbers

@@ -40,6 +40,8 @@ from funcgrad.ops import index as ix
 from funcgrad.ops import product
 from funcgrad.ops.shape import zero_dim
 
+__all__ = ["cut", "install", "is_scalar"]
+
 ndarray = np.ndarray
 
 
@@ -232,22 +234,23 @@ def _bool(self: Any) -> bool:
 def _index(self: Any) -> int:
     x = self.content()
     if type_of(x).dtype.kind in "fc":
-        raise _cut("an index", self)
+        raise cut("an index", self)
     return int(_concrete(self, "the integer value").__index__())
 
 
 def _int(self: Any) -> int:
     if type_of(self.content()).dtype.kind in "fc":
-        raise _cut("int()", self)
+        raise cut("int()", self)
     return int(_concrete(self, "the integer value"))
 
 
-def _cut(what: str, self: Any) -> TracerConversionError:
+def cut(what: str, self: Any) -> TracerConversionError:
+    """The error where a conversion would make a constant of a traced value."""
     _concrete(self, f"the number for {what}")  # where there is none, a constant is not either
     return TracerConversionError(
         located(
             f"{what} of a traced value of type {type_of(self.content())} would cut its gradient; "
-            "leave out the conversion, or say funcgrad.value(t) or funcgrad.stop_gradient(t) if "
+            "leave it out, or say funcgrad.value(t) or funcgrad.stop_gradient(t) if "
             "it is meant to be a constant"
         )
     )
@@ -257,14 +260,14 @@ def _float(self: Any) -> float:
     x = self.content()
     if not isinstance(x, Tracer):
         return float(x)
-    raise _cut("float()", self)
+    raise cut("float()", self)
 
 
 def _complex(self: Any) -> complex:
     x = self.content()
     if not isinstance(x, Tracer):
         return complex(x)
-    raise _cut("complex()", self)
+    raise cut("complex()", self)
 
 
 def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
@@ -274,7 +277,7 @@ def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
     if type_of(x).dtype.kind in "biu" and (type_of(x).ndim == 0 or dtype is not None):
         return np.asarray(_number(self, x), dtype)
     if dtype is not None and np.dtype(dtype) != object:
-        raise _cut(f"numpy.asarray(…, dtype={np.dtype(dtype)})", self)
+        raise cut(f"numpy.asarray(…, dtype={np.dtype(dtype)})", self)
     if type_of(x).dtype not in _PYTHONS_OWN:
         raise UnsupportedCallError(
             located(
@@ -336,6 +339,15 @@ COMPARE: dict[str, Any] = {
 }
 
 
+BITS: dict[str, Any] = {
+    "and": a.bitwise_and,
+    "or": a.bitwise_or,
+    "xor": a.bitwise_xor,
+    "lshift": a.left_shift,
+    "rshift": a.right_shift,
+}
+
+
 def install() -> None:
     """Give `ArrayOperand` its operators."""
     for name, op in BINARY.items():
@@ -349,10 +361,11 @@ def install() -> None:
         setattr(Tracer, f"__r{name}__", _traced_binary(prim, True, backward))
     for name, op in COMPARE.items():
         setattr(ArrayOperand, f"__{name}__", _binary(op.primitive))
-    logic: dict[str, Any] = {"and": a.bitwise_and, "or": a.bitwise_or, "xor": a.bitwise_xor}
-    for name, op in logic.items():
-        setattr(ArrayOperand, f"__{name}__", _binary(op.primitive))
+    for name, op in BITS.items():
+        forward = _binary(op.primitive)
+        setattr(ArrayOperand, f"__{name}__", forward)
         setattr(ArrayOperand, f"__r{name}__", _binary(op.primitive, swapped=True))
+        setattr(ArrayOperand, f"__i{name}__", _inplace(forward, name))
     unary: dict[str, Any] = {
         "neg": a.negative,
         "pos": a.positive,

@@ -29,14 +29,17 @@ from funcgrad.kernels.spread import written_out
 __all__ = [
     "check_matches",
     "check_scalar",
+    "integer",
     "leaves_of",
     "lower",
     "name_of",
     "no_tangent",
     "own",
+    "positions",
     "present",
     "rebuild",
     "select",
+    "within",
 ]
 
 Function = Callable[..., Any]
@@ -84,32 +87,41 @@ def select(
     argnums: int | Sequence[int], args: Sequence[Any], f: Any, transform: str
 ) -> tuple[int, ...]:
     """`argnums` as non-negative positions, checked against the arguments given."""
-    if isinstance(argnums, (int, np.integer)):
-        wanted: tuple[Any, ...] = (argnums,)
-    elif isinstance(argnums, Iterable):
-        wanted = tuple(argnums)
-    else:
-        raise TypeError(
-            located(
-                f"{transform}: argnums must be an integer or a sequence of integers, not "
-                f"{argnums!r}"
-            )
-        )
-    out = []
-    for k in wanted:
-        if not isinstance(k, (int, np.integer)) or isinstance(k, bool):
-            raise TypeError(located(f"{transform}: argnums must be integers, not {k!r}"))
-        if not -len(args) <= k < len(args):
-            raise ValueError(
-                located(
-                    f"{transform}: argnums={argnums!r} names argument {k}, but {name_of(f)} was "
-                    f"called with {len(args)} positional argument(s); pass it by position"
-                )
-            )
-        out.append(int(k) % len(args))
-    if len(set(out)) != len(out):
-        raise ValueError(located(f"{transform}: argnums={argnums!r} names an argument twice"))
-    return tuple(out)
+    return within(
+        positions(argnums, f"{transform}: argnums"),
+        len(args),
+        f"{transform}: argnums",
+        f"{name_of(f)} was called with {len(args)} positional argument(s); pass it by position",
+    )
+
+
+def integer(given: Any, what: str) -> int:
+    """A Python or NumPy integer, which a bool is not; `what` says in an error what must be one."""
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
+        raise TypeError(located(f"{what}, not {given!r}"))
+    return int(given)
+
+
+def positions(given: Any, what: str) -> tuple[int, ...]:
+    """One integer or a sequence of them."""
+    if isinstance(given, (int, np.integer, str)):
+        return (integer(given, f"{what} must be integers"),)
+    if isinstance(given, Iterable) and not isinstance(given, np.ndarray):
+        return tuple(integer(k, f"{what} must be integers") for k in given)
+    raise TypeError(located(f"{what} must be an integer or a sequence of integers, not {given!r}"))
+
+
+def within(given: Sequence[int], count: int, what: str, more: str | None = None) -> tuple[int, ...]:
+    """Positions among `count` arguments as non-negative ones, none of them twice."""
+    more = more or f"there are {count} positional argument(s)"
+    shown = given[0] if len(given) == 1 else tuple(given)
+    for k in given:
+        if not -count <= k < count:
+            raise ValueError(located(f"{what}={shown!r} names argument {k}, but {more}"))
+    found = tuple(k % count for k in given)
+    if len(set(found)) != len(found):
+        raise ValueError(located(f"{what}={shown!r} names an argument twice"))
+    return found
 
 
 def lower(x: Any, trace: Trace) -> Any:

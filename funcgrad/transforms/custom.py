@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.tracer import Operand, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.errors import CustomRuleError, OperandError, located
-from funcgrad.transforms.arguments import leaves_of, name_of
+from funcgrad.transforms.arguments import leaves_of, name_of, positions, within
 from funcgrad.transforms.custom_call import CUSTOM_JVP, CUSTOM_VJP, JvpRule, VjpRule
 from funcgrad.transforms.results import handed_back
 
@@ -30,26 +30,51 @@ Function = Callable[..., Any]
 class _Custom:
     """Shared by both: binding of arguments, static positions, flattening."""
 
-    def __init__(self, fun: Function, nondiff_argnums: Sequence[int] = ()) -> None:
+    def __init__(self, fun: Function, nondiff_argnums: int | Sequence[int] = ()) -> None:
         functools.update_wrapper(cast(Any, self), fun, updated=())
         self.fun = fun
-        self.nondiff = tuple(nondiff_argnums)
+        self.nondiff = positions(nondiff_argnums, f"{name_of(fun)}: nondiff_argnums")
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(cast(Any, self), instance)
 
-    def _arguments(self, args: Any, kwargs: Any) -> tuple[list[Any], list[Any]]:
-        """Static and differentiable arguments, all by position."""
+    def _arguments(self, args: Any, kwargs: Any) -> Arguments:
+        """Arguments by position where they have one; static ones apart from the others."""
+        named: dict[str, Any] = {}
         if kwargs:
             bound = inspect.signature(self.fun).bind(*args, **kwargs)
             bound.apply_defaults()
-            args = bound.args
-        static = [args[k] for k in self.nondiff]
-        return static, [a for k, a in enumerate(args) if k not in self.nondiff]
+            args, named = bound.args, {k: v for k, v in bound.kwargs.items() if k in kwargs}
+            self._check_named(named)
+        places = within(self.nondiff, len(args), f"{name_of(self.fun)}: nondiff_argnums")
+        static = [args[k] for k in places]
+        return Arguments(places, static, [a for k, a in enumerate(args) if k not in places], named)
 
-    def _merge(self, static: Sequence[Any], dynamic: Sequence[Any]) -> list[Any]:
+    def _check_named(self, named: dict[str, Any]) -> None:
+        """What can be given by name only is a constant of the rule."""
+        for name, given in named.items():
+            if any(isinstance(leaf, Operand) for leaf in tree.leaves(given)):
+                raise CustomRuleError(
+                    located(
+                        f"{name_of(self.fun)} has a custom derivative rule, and its argument "
+                        f"{name!r}, which has no position, is traced; its gradient would be lost: "
+                        "give the argument a position"
+                    )
+                )
+
+
+class Arguments(NamedTuple):
+    """The arguments of a call with a custom rule."""
+
+    places: tuple[int, ...]  # of the static ones
+    static: list[Any]
+    dynamic: list[Any]
+    named: dict[str, Any]  # what can be given by name only: constants
+
+    def merged(self, dynamic: Sequence[Any]) -> list[Any]:
+        """All that have a position, with `dynamic` in their places."""
         merged = list(dynamic)
-        for k, s in sorted(zip(self.nondiff, static, strict=True), key=lambda p: p[0]):
+        for k, s in sorted(zip(self.places, self.static, strict=True), key=lambda p: p[0]):
             merged.insert(k, s)
         return merged
 
@@ -70,14 +95,15 @@ class custom_vjp(_Custom):
     ----------
     fun : callable
         The function; its value is used where nothing is differentiated.
-    nondiff_argnums : sequence of int, optional
+    nondiff_argnums : int or sequence of int, optional
         Arguments that are not differentiated and may be anything; `bwd` gets them first.
 
     Notes
     -----
     ``defvjp(fwd, bwd)``: ``fwd(*args)`` returns ``(output, residuals)``, and ``bwd(*nondiff,
     residuals, cotangent)`` a tuple with one cotangent (or None for zero) for each other argument.
-    Forward mode is derived by transposing `bwd`, which has to be linear in the cotangent.
+    Forward mode is derived by transposing `bwd`, which has to be linear in the cotangent. Arguments
+    that can be given by name only are constants: `fwd` gets them, and they must not be traced.
 
     Raises
     ------
@@ -107,14 +133,16 @@ class custom_vjp(_Custom):
         self.fwd, self.bwd = fwd, bwd
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        static, dynamic = self._arguments(args, kwargs)
-        leaves, definition = leaves_of(tuple(dynamic), f"the arguments of {name_of(self.fun)}")
+        given = self._arguments(args, kwargs)
+        leaves, definition = leaves_of(
+            tuple(given.dynamic), f"the arguments of {name_of(self.fun)}"
+        )
         box: dict[str, Any] = {}
-        rule = self._rule(static, definition, len(dynamic), box)
+        rule = self._rule(given, definition, box)
         outs = bind(CUSTOM_VJP, leaves, {"rule": rule})
         return handed_back(box["out"], outs, leaves)
 
-    def _rule(self, static: Any, definition: Any, count: int, box: dict[str, Any]) -> VjpRule:
+    def _rule(self, given: Arguments, definition: Any, box: dict[str, Any]) -> VjpRule:
         name, fwd, bwd = name_of(self.fun), self.fwd, self.bwd
         if fwd is None or bwd is None:
             raise CustomRuleError(located(f"{name} has no rule yet; call defvjp(fwd, bwd) first"))
@@ -124,10 +152,11 @@ class custom_vjp(_Custom):
             return leaves
 
         def flat_fun(*xs: Any) -> list[Any]:
-            return flat(self.fun(*self._merge(static, tree.unflatten(definition, xs))))
+            merged = given.merged(tree.unflatten(definition, xs))
+            return flat(self.fun(*merged, **given.named))
 
         def flat_fwd(*xs: Any) -> tuple[list[Any], Any]:
-            pair = fwd(*self._merge(static, tree.unflatten(definition, xs)))
+            pair = fwd(*given.merged(tree.unflatten(definition, xs)), **given.named)
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise CustomRuleError(
                     located(f"the forward rule of {name} has to return (output, residuals)")
@@ -136,9 +165,9 @@ class custom_vjp(_Custom):
             return flat(pair[0]), tree.map(_content, pair[1])
 
         def flat_bwd(residuals: Any, cts: Sequence[Any]) -> list[Any]:
-            given = bwd(*static, residuals, tree.unflatten(box["out"], cts))
-            given = _numbered(given, count, f"the backward rule of {name}")
-            return _flat_cotangents(given, definition, box["types"], name)
+            found = bwd(*given.static, residuals, tree.unflatten(box["out"], cts))
+            found = _numbered(found, len(given.dynamic), f"the backward rule of {name}")
+            return _flat_cotangents(found, definition, box["types"], name)
 
         return VjpRule(name, flat_fun, flat_fwd, flat_bwd)
 
@@ -195,13 +224,14 @@ class custom_jvp(_Custom):
     ----------
     fun : callable
         The function; its value is used where nothing is differentiated.
-    nondiff_argnums : sequence of int, optional
+    nondiff_argnums : int or sequence of int, optional
         Arguments that are not differentiated and may be anything; the rule gets them first.
 
     Notes
     -----
     ``defjvp(jvp)``: ``jvp(*nondiff, primals, tangents)`` returns ``(output, tangent)``, the latter
-    linear in `tangents`.
+    linear in `tangents`. Arguments that can be given by name only are constants: the rule gets
+    them by name, and they must not be traced.
 
     Raises
     ------
@@ -233,25 +263,28 @@ class custom_jvp(_Custom):
         return jvp
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        static, dynamic = self._arguments(args, kwargs)
-        leaves, definition = leaves_of(tuple(dynamic), f"the arguments of {name_of(self.fun)}")
+        given = self._arguments(args, kwargs)
+        leaves, definition = leaves_of(
+            tuple(given.dynamic), f"the arguments of {name_of(self.fun)}"
+        )
         box: dict[str, Any] = {}
-        outs = bind(CUSTOM_JVP, leaves, {"rule": self._rule(static, definition, box)})
+        outs = bind(CUSTOM_JVP, leaves, {"rule": self._rule(given, definition, box)})
         return handed_back(box["out"], outs, leaves)
 
-    def _rule(self, static: Any, definition: Any, box: dict[str, Any]) -> JvpRule:
+    def _rule(self, given: Arguments, definition: Any, box: dict[str, Any]) -> JvpRule:
         name, jvp = name_of(self.fun), self.rule
         if jvp is None:
             raise CustomRuleError(located(f"{name} has no rule yet; call defjvp(jvp) first"))
 
         def flat_fun(*xs: Any) -> list[Any]:
-            out = self.fun(*self._merge(static, tree.unflatten(definition, xs)))
+            out = self.fun(*given.merged(tree.unflatten(definition, xs)), **given.named)
             leaves, box["out"] = leaves_of(out, f"the output of {name}")
             return leaves
 
         def flat_jvp(xs: Sequence[Any], ts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
             primals, tangents = (tuple(tree.unflatten(definition, v)) for v in (xs, ts))
-            pair = _numbered(jvp(*static, primals, tangents), 2, f"the jvp rule of {name}")
+            found = jvp(*given.static, primals, tangents, **given.named)
+            pair = _numbered(found, 2, f"the jvp rule of {name}")
             leaves, box["out"] = leaves_of(pair[0], f"the output of {name}")
             moved, got = leaves_of(pair[1], f"the tangent of {name}")
             if got != box["out"]:

@@ -18,7 +18,7 @@ from funcgrad.errors import located
 from funcgrad.graph.build import Stage, finish
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.transforms import native
-from funcgrad.transforms.arguments import leaves_of, name_of, own
+from funcgrad.transforms.arguments import leaves_of, name_of, own, positions
 from funcgrad.transforms.call import call_graph, residuals
 from funcgrad.transforms.captures import Captures, capture
 from funcgrad.transforms.draws import Draws, warn
@@ -362,8 +362,8 @@ def jit(
     >>> step(w, np.array([1.0, 1.0])) is w
     True
     """
-    static = _positions(static_argnums), _names(static_argnames)
-    donated = _positions(donate_argnums), _names(donate_argnames)
+    static = positions(static_argnums, "jit: static_argnums"), _names(static_argnames)
+    donated = positions(donate_argnums, "jit: donate_argnums"), _names(donate_argnames)
 
     def make(g: Any) -> Jitted:
         if not callable(g) and not isinstance(g, staticmethod):
@@ -380,10 +380,6 @@ def _made_again(f: Function, static: Any, donated: Any) -> Jitted:
 
 def _traced(leaves: Sequence[Any]) -> bool:
     return any(isinstance(x, Tracer) for x in leaves)
-
-
-def _positions(given: int | Sequence[int]) -> tuple[int, ...]:
-    return (given,) if isinstance(given, int) else tuple(given)
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -70,9 +70,10 @@ class Static(Chosen):
         try:
             hash(static)
         except TypeError as error:
+            why = str(error).split("\n")[0]
             raise ValueError(
                 located(
-                    f"jit of {name_of(self.fun)}: static arguments have to be hashable ({error}); "
+                    f"jit of {name_of(self.fun)}: static arguments have to be hashable ({why}); "
                     "pass arrays as ordinary arguments"
                 )
             ) from error

@@ -10,7 +10,7 @@ from funcgrad.core.tracer import Tracer, operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import BatchSizeError, located
 from funcgrad.ops.shape import broadcast_to, moveaxis
-from funcgrad.transforms.arguments import leaves_of, lower, name_of
+from funcgrad.transforms.arguments import integer, leaves_of, lower, name_of
 from funcgrad.transforms.batch import Batch, BatchTracer
 from funcgrad.transforms.results import apart, handed_back
 from funcgrad.transforms.transformed import transformed
@@ -67,7 +67,7 @@ def vmap(
             new_args, new_kwargs = tree.unflatten(definition, mapped)
             out = f(*new_args, **new_kwargs)
             outputs, out_definition = leaves_of(out, f"the output of {name_of(f)}")
-            wanted = tree.flatten_prefix(out_axes, out, none_is_leaf=True)
+            wanted = _prefix(out_axes, out, "out_axes")
             results = [_finish(o, axis, trace, f) for o, axis in zip(outputs, wanted, strict=True)]
         return handed_back(out_definition, apart(results, leaves))
 
@@ -90,9 +90,10 @@ def _input_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     return axes + [0 for _ in tree.leaves(kwargs)]
 
 
-def _prefix(axes: Any, arg: Any) -> list[Any]:
-    found: list[Any] = tree.flatten_prefix(axes, arg, none_is_leaf=True)
-    return found
+def _prefix(axes: Any, value: Any, what: str = "in_axes") -> list[int | None]:
+    """One axis for each leaf of `value`."""
+    found = tree.flatten_prefix(axes, value, none_is_leaf=True)
+    return [a if a is None else integer(a, f"vmap: {what} must be integers or None") for a in found]
 
 
 def _common_size(
@@ -103,7 +104,7 @@ def _common_size(
         if axis is None:
             continue
         shape = type_of(x).shape
-        if not isinstance(axis, int) or not -len(shape) <= axis < len(shape):
+        if not -len(shape) <= axis < len(shape):
             raise BatchSizeError(
                 located(
                     f"vmap of {name_of(f)}: axis {axis!r} of in_axes is out of range for an "
@@ -112,7 +113,11 @@ def _common_size(
             )
         sizes.append(shape[axis])
     if axis_size is not None:
-        sizes.append(axis_size)
+        sizes.append(integer(axis_size, "vmap: axis_size must be an integer"))
+        if sizes[-1] < 0:
+            raise BatchSizeError(
+                located(f"vmap of {name_of(f)}: axis_size={axis_size} is negative")
+            )
     if not sizes:
         raise BatchSizeError(
             located(f"vmap of {name_of(f)}: no argument is mapped; give axis_size")
@@ -135,7 +140,7 @@ def _finish(out: Any, axis: int | None, trace: Batch, f: Function) -> Any:
             )
         return whole
     rank = type_of(whole).ndim + (not mine)
-    if not isinstance(axis, int) or not -rank <= axis < rank:
+    if not -rank <= axis < rank:
         raise BatchSizeError(
             located(
                 f"vmap of {name_of(f)}: axis {axis!r} of out_axes is out of range for an output "

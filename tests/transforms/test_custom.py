@@ -143,3 +143,52 @@ def test_wrong_forward_rules_are_named():
     f.defjvp(lambda xs, ts: (xs[0], "text"))
     with pytest.raises(TreeError, match="is 'str', which is neither an array nor a number"):
         fg.jvp(f, (1.0,), (1.0,))
+
+
+# ------------------------------------------------------- arguments that can be given by name only
+
+
+def scaled():
+    @fg.custom_vjp
+    def f(x, *, k=2.0):
+        return x * k
+
+    f.defvjp(lambda x, *, k=2.0: (x * k, k), lambda k, g: (10.0 * k * g,))
+    return f
+
+
+def scaled_forward():
+    @fg.custom_jvp
+    def f(x, *, k=2.0):
+        return x * k
+
+    @f.defjvp
+    def _(primals, tangents, *, k=2.0):
+        return f(*primals, k=k), 10.0 * k * tangents[0]
+
+    return f
+
+
+@pytest.mark.parametrize("make", [scaled, scaled_forward])
+def test_arguments_given_by_name_reach_the_function_and_its_rule(make):
+    f = make()
+    np.testing.assert_array_equal(f(X), 2.0 * X)
+    np.testing.assert_array_equal(f(X, k=3.0), 3.0 * X)
+    np.testing.assert_array_equal(f(x=X, k=3.0), 3.0 * X)
+    for k in (2.0, 3.0, np.array([1.0, 2.0, 3.0])):
+        total = lambda x, k=k: np.sum(f(x, k=k))
+        want = 10.0 * k * np.ones(3)
+        np.testing.assert_array_equal(fg.grad(total)(X), want)
+        np.testing.assert_array_equal(fg.jit(fg.grad(total))(X), want)
+        np.testing.assert_array_equal(fg.grad(fg.jit(total))(X), want)
+        np.testing.assert_array_equal(fg.jvp(total, (X,), (np.ones(3),))[1], np.sum(want))
+        np.testing.assert_array_equal(fg.vmap(fg.grad(total))(X[None]), want[None])
+
+
+@pytest.mark.parametrize("make", [scaled, scaled_forward])
+def test_a_traced_argument_given_by_name_is_refused(make):
+    f = make()
+    with pytest.raises(CustomRuleError, match="'k', which has no position, is traced"):
+        fg.grad(lambda k: f(2.0, k=k))(3.0)
+    with pytest.raises(CustomRuleError, match="give the argument a position"):
+        fg.jit(lambda x, k: f(x, k=k))(2.0, 3.0)

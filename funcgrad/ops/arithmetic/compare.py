@@ -14,18 +14,22 @@ from funcgrad.ops.samples import binary, unary
 
 __all__ = [
     "bitwise_and",
+    "bitwise_count",
     "bitwise_or",
     "bitwise_xor",
     "ceil",
     "equal",
     "floor",
     "floor_divide",
+    "gcd",
     "greater",
     "greater_equal",
     "invert",
     "isfinite",
     "isinf",
     "isnan",
+    "lcm",
+    "left_shift",
     "less",
     "less_equal",
     "logical_and",
@@ -33,6 +37,7 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "not_equal",
+    "right_shift",
     "rint",
     "sign",
     "signbit",
@@ -63,6 +68,18 @@ bitwise_and: Op = _commuting(np.bitwise_and, operator=operator.and_, sample=_boo
 bitwise_or: Op = _commuting(np.bitwise_or, operator=operator.or_, sample=_bools(2))
 bitwise_xor: Op = _commuting(np.bitwise_xor, operator=operator.xor, sample=_bools(2))
 invert: Op = _cheap(np.invert, operator=operator.invert, sample=_bools(1))
+
+
+def _integers(count: int) -> Any:
+    values: Any = (np.array([12, 5, 0]), np.array([[3], [1]], np.int8))
+    return lambda: [Sample(values[:count])]
+
+
+left_shift: Op = _cheap(np.left_shift, operator=operator.lshift, sample=_integers(2))
+right_shift: Op = _cheap(np.right_shift, operator=operator.rshift, sample=_integers(2))
+bitwise_count: Op = elementwise(np.bitwise_count, sample=_integers(1))
+gcd: Op = elementwise(np.gcd, sample=_integers(2))
+lcm: Op = elementwise(np.lcm, sample=_integers(2))
 isnan: Op = _cheap(np.isnan, sample=unary())
 isinf: Op = _cheap(np.isinf, sample=unary())
 isfinite: Op = _cheap(np.isfinite, sample=unary())
