@@ -7,7 +7,7 @@ length.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,22 +15,31 @@ from funcgrad.compile.foreign import may_fail
 from funcgrad.compile.loops import Buffer, Const, Kernel, Let, Term, statements
 from funcgrad.graph.ir import Var
 
-__all__ = ["Argument", "Code"]
+__all__ = ["Argument", "Code", "Written"]
 
 
 @dataclass
 class Argument:
-    """An array argument of a kernel: a variable of the graph, or a partial result by number."""
+    """An array argument of a kernel: a variable of the graph, or a partial result for one."""
 
     name: str
-    var: Var | None
+    var: Var
     role: str  # "input", "output", "partial"
     dtype: str
     size: int
 
 
+class Written(NamedTuple):
+    """A kernel, with the values of its parameters for the shapes at hand."""
+
+    kernel: Kernel
+    arguments: list[Argument]
+    integers: list[int]
+    numbers: list[Any]
+
+
 class Code:
-    """What has been asked for so far, by key; `kernel` makes the kernel of it."""
+    """What has been asked for so far, by key; `written` makes the kernel of it."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -65,19 +74,20 @@ class Code:
             self.numbers[key] = (f"c{len(self.numbers)}", x, dtype)
         return self.numbers[key][0]
 
-    def argument(self, key: Any, var: Var | None, role: str, dtype: str, size: int) -> str:
+    def argument(self, key: Any, var: Var, role: str, dtype: str, size: int) -> str:
         if key not in self.arguments:
             name = f"{role[0]}{len(self.arguments)}"
             self.arguments[key] = Argument(name, var, role, dtype, size)
         return self.arguments[key].name
 
-    def kernel(self, body: list[Any]) -> Kernel:
+    def written(self, body: list[Any]) -> Written:
+        """The kernel with this body."""
         fails = any(isinstance(s, Let) and may_fail(s.op) for s in statements(body))
+        arguments = list(self.arguments.values())
         buffers = [
-            Buffer(a.name, a.dtype, "input" if a.role == "input" else "output")
-            for a in self.arguments.values()
+            Buffer(a.name, a.dtype, "input" if a.role == "input" else "output") for a in arguments
         ]
-        return Kernel(
+        kernel = Kernel(
             self.name,
             buffers + self.locals,
             [n for n, _ in self.integers.values()],
@@ -85,10 +95,5 @@ class Code:
             body,
             self.requires or fails,
         )
-
-    def values(self) -> tuple[list[Argument], list[int], list[Any]]:
-        return (
-            list(self.arguments.values()),
-            [v for _, v in self.integers.values()],
-            [v for _, v, _ in self.numbers.values()],
-        )
+        integers = [v for _, v in self.integers.values()]
+        return Written(kernel, arguments, integers, [v for _, v, _ in self.numbers.values()])

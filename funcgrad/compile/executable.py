@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from funcgrad.compile.backend import Backend
+from funcgrad.compile.calls import Call, calls_of
 from funcgrad.compile.dots import dots
 from funcgrad.compile.eligible import moves, reduces
 from funcgrad.compile.gemm import gemm
 from funcgrad.compile.host import write_program
-from funcgrad.compile.loops import Kernel, show
+from funcgrad.compile.loops import show
 from funcgrad.compile.lower import Lowered, lower
 from funcgrad.compile.places import Places
 from funcgrad.compile.scalars import resolve
@@ -72,8 +73,8 @@ class Executable:
     ----------
     source : str
         The host program.
-    lowered : list
-        The regions as loop nests.
+    lowered, calls : dict
+        The steps that are loop nests, and what they call with what, by the identity of the step.
     shared : tuple of int
         The outputs that are inputs, or show the memory of an earlier output.
     """
@@ -85,13 +86,18 @@ class Executable:
         self.donated = tuple(donated)
         self.products: dict[str, str] = {}
         self.lowered = dict(self.native_steps())
-        named = {k.name: k for low in self.lowered.values() for k in _kernels(low)}
+        named = {k.name: k for low in self.lowered.values() for k in low.kernels}
         self.kernels = list(named.values())
         work = sum(low.work for low in self.lowered.values())
         self.code = backend.compile(self.kernels, work) if self.kernels else None
         self.uses_numpy = len(self.lowered) < len(plan.steps)
         inputs = plan.graph.inputs
-        self.places = Places(plan, self.lowered, {inputs[k] for k in donated})
+        self.calls: dict[int, list[Call]] = {
+            id(step): calls_of(k, self.lowered[id(step)])
+            for k, step in enumerate(plan.steps)
+            if id(step) in self.lowered
+        }
+        self.places = Places(plan, self.lowered, self.calls, {inputs[k] for k in donated})
         self.shared = self.places.shared
         constants = {v: np.asarray(a, order="C") for v, a in plan.graph.constants}
         self.layout = Layout(self.places, constants)
@@ -177,7 +183,3 @@ class Executable:
                 where = "NumPy" if low is None else low.kernel.name
                 lines.append(f"{where}: {step.prim.name} of {types}")
         return "\n".join([*lines, *self.plan.notes])
-
-
-def _kernels(low: Lowered) -> list[Kernel]:
-    return [low.kernel] if low.finish is None else [low.kernel, low.finish]

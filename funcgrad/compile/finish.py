@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from funcgrad.compile.code import Argument, Code
+from funcgrad.compile.code import Argument, Code, Written
 from funcgrad.compile.eligible import REDUCTIONS
 from funcgrad.compile.loops import (
     Address,
@@ -13,7 +13,6 @@ from funcgrad.compile.loops import (
     Combine,
     Const,
     For,
-    Kernel,
     Let,
     Load,
     Store,
@@ -30,9 +29,7 @@ def precise(op: str, dtype: str) -> str:
     return "precise" if op == "add" and dtype.startswith("float") else op
 
 
-def finish(
-    low: Values, partials: Sequence[Argument], late: Sequence[Equation]
-) -> tuple[Code, Kernel]:
+def finish(low: Values, partials: Sequence[Argument], late: Sequence[Equation]) -> Written:
     """The kernel that combines the chunks' partial results and computes scalars of totals."""
     code = Code(low.code.name + "_finish")
     chunks = code.integer("chunks", low.layout.chunks)
@@ -41,7 +38,7 @@ def finish(
     for a in partials:
         _combine(code, low, a, chunks, body, values)
     _late(code, low, late, body, values)
-    return code, code.kernel(body)
+    return code.written(body)
 
 
 def _combine(
@@ -53,7 +50,6 @@ def _combine(
     values: dict[Var, Scalar],
 ) -> None:
     v = a.var
-    assert v is not None
     op = REDUCTIONS[low.made[v].prim]
     source = code.argument(("partial", v), v, "partial", a.dtype, a.size)
     wide = low.is_column(low.reductions[v])

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.compile.code import Argument
-from funcgrad.compile.loops import Kernel
+from funcgrad.compile.calls import Call, Memory
 from funcgrad.compile.memory import address_of
 from funcgrad.compile.places import is_spread, takes_out
 from funcgrad.graph.ir import Atom, Equation, Literal, Var
 from funcgrad.ops.index import PLACE, decode
 from funcgrad.ops.shape import CONCATENATE
-from funcgrad.passes.region import Region
 
 if TYPE_CHECKING:
     from funcgrad.compile.executable import Executable
@@ -80,7 +78,7 @@ class _Writer:
         self.lines.append(f"def program(w, {', '.join(self.leaves.values())}):")
         self.enter()
         self.steps()
-        if any(low.kernel.requires for low in self.executable.lowered.values()):
+        if any(k.requires for k in self.executable.kernels):
             everything = "".join(f"{x}, " for x in self.leaves.values())
             self.add(f"if w.flag[0]: fail(({everything}))")
         outputs = "".join(f"{self.output(o)}, " for o in self.graph.outputs)
@@ -94,7 +92,7 @@ class _Writer:
 
     def enter(self) -> None:
         """Arguments that kernels read, as arrays in C order."""
-        wanted = {v for step in self.plan.steps for v in self.places.reads(step)}
+        wanted: set[Memory] = {m for step in self.plan.steps for m in self.places.memory(step)}
         wanted |= set(self.places.reused.values())
         for o in self.graph.outputs:
             if isinstance(o, Var) and o not in self.plan.uniform:
@@ -195,17 +193,18 @@ class _Writer:
     # -------------------------------------------------------------------------------- steps
 
     def steps(self) -> None:
-        waiting: list[tuple[int, str, int]] = []
-        for k, step in enumerate(self.plan.steps):
-            if id(step) in self.executable.lowered:
-                self.kernel(k, step, waiting)
+        waiting: list[int] = []
+        for step in self.plan.steps:
+            if id(step) in self.executable.calls:
+                for call in self.executable.calls[id(step)]:
+                    self.kernel(call, waiting)
             else:
                 assert isinstance(step, Equation)
                 self.flush(waiting)
                 self.host_step(step)
         self.flush(waiting)
 
-    def flush(self, waiting: list[tuple[int, str, int]]) -> None:
+    def flush(self, waiting: list[int]) -> None:
         """Run the kernels that have gathered: small ones in one call."""
         if waiting:
             self.count += 1
@@ -214,51 +213,20 @@ class _Writer:
             self.add(f"batch(w.{name})")
             waiting.clear()
 
-    def kernel(self, k: int, step: Region | Equation, waiting: list[tuple[int, str, int]]) -> None:
-        low = self.executable.lowered[id(step)]
-        partials = {name: at for (n, name), at in self.places.partials.items() if n == k}
-        main = self.arguments(
-            low.kernel, low.arguments, low.integers, low.numbers, partials, low.direct
-        )
-        chunks = low.layout.chunks
-        if low.parallel:
-            self.flush(waiting)
-            assert self.executable.code is not None
-            code = self.constant(self.executable.code.address(low.kernel.name))
-            self.add(f"run({code}, w.k{main}_at, {chunks}, {low.threads})")
-        else:
-            waiting.append((main, low.kernel.name, chunks))
-        if low.ends is not None:
-            number = self.arguments(
-                low.ends,
-                low.finish_arguments,
-                low.finish_integers,
-                low.finish_numbers,
-                {name: at for name, at in partials.items() if name != "scratch"},
-                {},
-            )
-            waiting.append((number, low.ends.name, 1))
-
-    def arguments(
-        self,
-        kernel: Kernel,
-        arguments: Sequence[Argument],
-        integers: Sequence[int],
-        numbers: Sequence[Any],
-        partials: dict[str, int],
-        direct: dict[str, Var],
-    ) -> int:
-        """Fill in the addresses that change from call to call; the number of the arguments."""
+    def kernel(self, call: Call, waiting: list[int]) -> None:
+        """Fill in the addresses that change from one run to the next, and call a kernel."""
         number = len(self.layout.calls)
-        self.layout.calls.append((kernel, arguments, integers, numbers, partials, direct))
-        self.layout.names[f"k{number}"] = number
-        for k, a in enumerate(arguments):
-            fixed = a.var in self.places.offsets or a.var in self.layout.constants
-            if (a.role == "partial" and a.name not in direct) or fixed:
-                continue
-            assert a.var is not None
-            self.add(f"w.k{number}[{k}] = address({self.name_of(a.var)})")
-        return number
+        self.layout.calls.append(call)
+        for k, w in enumerate(call.words):
+            if isinstance(w, Var) and not (w in self.places.offsets or w in self.layout.constants):
+                self.add(f"w.k{number}[{k}] = address({self.name_of(w)})")
+        if not call.parallel:
+            waiting.append(number)
+            return
+        self.flush(waiting)
+        assert self.executable.code is not None
+        code = self.constant(self.executable.code.address(call.kernel.name))
+        self.add(f"run({code}, w.k{number}_at, {call.chunks}, {call.parallel})")
 
     def host_step(self, e: Equation) -> None:
         """An operation in NumPy, into planned memory where it takes `out`."""
@@ -288,7 +256,7 @@ class _Writer:
         """Whether a kernel or a view reads the memory of what NumPy made."""
         for step in self.plan.steps:
             if id(step) in self.executable.lowered:
-                if v in self.places.reads(step):
+                if v in self.places.memory(step):
                     return True
             elif isinstance(step, Equation) and any(self.is_view_of(a, v) for a in step.inputs):
                 return True

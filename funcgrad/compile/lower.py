@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from funcgrad.compile.code import Argument
+from funcgrad.compile.code import Written
 from funcgrad.compile.finish import finish
 from funcgrad.compile.layout import BLOCK, SHORT_STRIP, STRIP, Dim, Layout, arrange
 from funcgrad.compile.loops import Const, For, Kernel, Let, Term, scratch_bytes
@@ -24,7 +24,7 @@ from funcgrad.ops import records
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Region
 
-__all__ = ["Argument", "Lowered", "lower"]
+__all__ = ["Lowered", "lower"]
 
 PARALLEL_WORK = 600_000  # additions, some 60–100 µs: less does not pay for waking a thread
 SCRATCH = 256 << 20  # bytes for all threads, beyond which fewer of them take part
@@ -32,19 +32,21 @@ SCRATCH = 256 << 20  # bytes for all threads, beyond which fewer of them take pa
 
 @dataclass
 class Lowered:
-    """A step as kernels with the values of their parameters for the shapes at hand."""
+    """A step as kernels: what runs in chunks, and what has to run when all chunks are done."""
 
     layout: Layout
-    kernel: Kernel
-    arguments: list[Argument]
-    integers: list[int]
-    numbers: list[Any]
-    finish: Kernel | None
-    finish_arguments: list[Argument]
-    finish_integers: list[int]
-    finish_numbers: list[Any]
+    main: Written
     work: float  # additions, about
+    end: Written | None = None
     direct: dict[str, Var] = field(default_factory=dict)  # partial -> output, if one chunk is all
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.main.kernel
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        return [self.kernel] if self.end is None else [self.kernel, self.end.kernel]
 
     @property
     def parallel(self) -> bool:
@@ -54,7 +56,7 @@ class Lowered:
     @property
     def scratch(self) -> int:
         """Bytes of scratch memory for each thread."""
-        return scratch_bytes(self.kernel, self.integers)
+        return scratch_bytes(self.kernel, self.main.integers)
 
     @property
     def threads(self) -> int:
@@ -63,11 +65,6 @@ class Lowered:
             return 1
         room = self.layout.chunks if not self.scratch else max(1, SCRATCH // self.scratch)
         return min(self.layout.chunks, max(config.threads, os.cpu_count() or 1), room)
-
-    @property
-    def ends(self) -> Kernel | None:
-        """The kernel that has to run when all chunks are done."""
-        return None if self.direct else self.finish
 
 
 def lower(plan: Plan, region: Region, functions: frozenset[str], name: str) -> Lowered:
@@ -93,9 +90,8 @@ class _Lowering(RowValues):
             self.loop_over_chunks()
         else:
             self.scalars()
-        kernel = self.code.kernel(self.blocks[0])
-        arguments, integers, numbers = self.code.values()
-        found = Lowered(layout, kernel, arguments, integers, numbers, None, [], [], [], self.work())
+        main = self.code.written(self.blocks[0])
+        found = Lowered(layout, main, self.work())
         self.end(found)
         return found
 
@@ -105,17 +101,16 @@ class _Lowering(RowValues):
 
     def end(self, found: Lowered) -> None:
         """What is left to do when all chunks are done."""
-        partials = [a for a in found.arguments if a.role == "partial"]
+        partials = [a for a in found.main.arguments if a.role == "partial"]
         late = [e for e in self.region.equations if e.outputs[0] in self.region.late]
         if not partials:
             return
         alone = found.layout.chunks == 1 and not late
         if alone and all(a.var in self.outputs for a in partials):
-            found.direct = {a.name: a.var for a in partials if a.var is not None}
+            found.direct = {a.name: a.var for a in partials}
             if any(self.is_column(r) for r in self.reductions.values()):
                 return  # what adds up columns is as large as the kernel; that of totals is small
-        code, found.finish = finish(self, partials, late)
-        found.finish_arguments, found.finish_integers, found.finish_numbers = code.values()
+        found.end = finish(self, partials, late)
 
     def scalars(self) -> None:
         for v in self.outputs:

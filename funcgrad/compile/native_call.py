@@ -13,6 +13,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.compile import record
+from funcgrad.compile.calls import FLAG, bytes_of
 from funcgrad.compile.executable import Executable
 from funcgrad.compile.llvm.entry import (
     Apart,
@@ -27,14 +28,10 @@ from funcgrad.compile.llvm.entry import (
     Number,
     Program,
     Step,
-    bits,
     is_known,
 )
 from funcgrad.compile.llvm.entry import View as Window
-from funcgrad.compile.loops import Kernel
-from funcgrad.compile.lower import Argument
 from funcgrad.compile.memory import address_of
-from funcgrad.compile.places import bytes_of
 from funcgrad.graph.ir import Atom, Graph, Literal, Var
 from funcgrad.passes.views import View
 
@@ -157,41 +154,23 @@ class _Writer:
         )
 
     def steps(self) -> list[Step]:
-        found: list[Step] = []
-        calls = iter(self.layout.calls)
         code = self.executable.code
+        found = []
         for step in self.plan.steps:
-            assert code is not None
-            low = self.executable.lowered[id(step)]
-            chunks = low.layout.chunks
-            parallel = low.threads if low.parallel else 0
-            words = self.words(*next(calls))
-            found.append(Step(code.address(low.kernel.name), words, chunks, parallel))
-            if low.ends is not None:
-                words = self.words(*next(calls))
-                found.append(Step(code.address(low.ends.name), words))
+            for call in self.executable.calls[id(step)]:
+                assert code is not None
+                kernel, words = code.address(call.kernel.name), list(map(self.word, call.words))
+                found.append(Step(kernel, words, call.chunks, call.parallel))
         return found
 
-    def words(
-        self,
-        kernel: Kernel,
-        arguments: Sequence[Argument],
-        integers: Sequence[int],
-        numbers: Sequence[Any],
-        partials: dict[str, int],
-        direct: dict[str, Var],
-    ) -> list[Any]:
-        found: list[Any] = []
-        for a in arguments:
-            if a.role == "partial" and a.name not in direct:
-                found.append(At("workspace", 0, partials[str(a.var)]))
-            else:
-                assert a.var is not None
-                found.append(self.place(a.var))
-        found += [*integers, *map(bits, numbers)]
-        if "scratch" in partials:
-            found.append(At("workspace", 0, partials["scratch"]))
-        return [*found, At("flag")] if kernel.requires else found
+    def word(self, word: Any) -> Any:
+        if isinstance(word, int):
+            return word
+        if word is FLAG:
+            return At("flag")
+        if word in self.layout.offsets:
+            return At("workspace", 0, self.layout.offsets[word])
+        return self.place(word)
 
     def place(self, v: Var) -> At | int:
         """Where the memory of a base is."""
@@ -201,8 +180,8 @@ class _Writer:
             return At("leaf", self.leaves[self.reused[v]])
         if v in self.constants:
             return self.held(v)
-        if v in self.layout.places:
-            return At("workspace", 0, self.layout.places[v])
+        if v in self.layout.offsets:
+            return At("workspace", 0, self.layout.offsets[v])
         return At("buffer", self.buffer(v))
 
     def held(self, v: Var) -> Held:

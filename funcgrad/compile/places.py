@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
+from funcgrad.compile.calls import Call, Memory, bytes_of
 from funcgrad.compile.loops import Accumulate, Address, For, Load, Store
 from funcgrad.compile.lower import Lowered
 from funcgrad.graph.ir import Equation, Var
@@ -17,11 +16,7 @@ from funcgrad.passes.buffers import Lifetime, place
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Region
 
-__all__ = ["Places", "bytes_of", "is_spread", "takes_out"]
-
-
-def bytes_of(v: Var) -> int:
-    return v.type.size * v.type.dtype.itemsize
+__all__ = ["Places", "is_spread", "takes_out"]
 
 
 def takes_out(e: Equation) -> bool:
@@ -40,7 +35,7 @@ def is_spread(strides: Sequence[int], shape: Sequence[int]) -> bool:
 
 
 class Places:
-    """The memory of a plan whose kernels are `lowered`.
+    """The memory of a plan whose kernels are `lowered`, and called as `calls` says.
 
     Attributes
     ----------
@@ -48,19 +43,22 @@ class Places:
         What needs memory of its own in every call, because results show it.
     reused : dict
         Of the former those that are written into the memory of a donated input.
-    offsets, partials, total
-        Where in the block the other values begin, and the partial results and the scratch memory
-        of the steps; its size.
+    offsets, total
+        Where in the block all else begins that calls are given; its size.
     """
 
-    def __init__(self, plan: Plan, lowered: dict[int, Lowered], donated: Collection[Var]) -> None:
-        self.plan, self.lowered = plan, lowered
+    def __init__(
+        self,
+        plan: Plan,
+        lowered: dict[int, Lowered],
+        calls: dict[int, list[Call]],
+        donated: Collection[Var],
+    ) -> None:
+        self.plan, self.lowered, self.calls = plan, lowered, calls
         self.inputs = set(plan.graph.inputs)
         self.handed_out = self._handed_out()
         self.reused = self._reused([v for v in plan.graph.inputs if v in donated])
-        self.offsets: dict[Var, int] = {}
-        self.partials: dict[tuple[int, str], int] = {}
-        self.total = self._share()
+        self.offsets, self.total = self._share()
 
     def _shown(self) -> Iterator[tuple[int, Var, Any]]:
         """The outputs that show memory: their numbers and views."""
@@ -87,12 +85,11 @@ class Places:
                 seen.add(view.base)
         return tuple(found)
 
-    def reads(self, step: Region | Equation) -> list[Var]:
-        """What a step reads from memory."""
-        low = self.lowered.get(id(step))
-        if low is not None:
-            arguments = [*low.arguments, *low.finish_arguments]
-            return [a.var for a in arguments if a.var is not None]
+    def memory(self, step: Region | Equation) -> list[Memory]:
+        """What a step finds in memory, or leaves there."""
+        calls = self.calls.get(id(step))
+        if calls is not None:
+            return [m for each in calls for m in each.memory]
         assert isinstance(step, Equation)
         used = (a for a in step.inputs if isinstance(a, Var) and a not in self.plan.uniform)
         return [self.plan.views[a].base for a in used]
@@ -102,40 +99,23 @@ class Places:
             return [v for e in step.equations for v in e.outputs if v in self.plan.escaping]
         return list(step.outputs) if takes_out(step) else []
 
-    def _share(self) -> int:
-        """Offsets of intermediate values and partial results in the block, and its size."""
-        steps = self.plan.steps
-        born: dict[Var, int] = {}
-        dies: dict[Var, int] = {}
-        for k, step in enumerate(steps):
+    def _share(self) -> tuple[dict[Memory, int], int]:
+        """Where in the block all intermediate memory begins, and its size."""
+        born: dict[Memory, int] = {}
+        dies: dict[Memory, int] = {}
+        for k, step in enumerate(self.plan.steps):
             for v in self.writes(step):
                 if v not in self.handed_out:
-                    born[v] = dies[v] = k
-            for v in self.reads(step):
-                if v in born:
-                    dies[v] = k
+                    born[v] = k
+            for m in self.memory(step):
+                if not isinstance(m, Var):
+                    born[m] = k
+                dies[m] = k
         for _, _, view in self._shown():
-            if view.base in born:
-                dies[view.base] = len(steps)
-        keys: list[Any] = list(born)
-        lives = [Lifetime(bytes_of(v), born[v], dies[v]) for v in born]
-        for k, step in enumerate(steps):
-            low = self.lowered.get(id(step))
-            if low is not None:
-                for a in low.arguments:
-                    if a.role == "partial" and a.name not in low.direct:
-                        keys.append((k, str(a.var)))
-                        lives.append(Lifetime(a.size * np.dtype(a.dtype).itemsize, k, k))
-                if low.scratch:
-                    keys.append((k, "scratch"))
-                    lives.append(Lifetime(low.scratch * low.threads, k, k))
+            dies[view.base] = len(self.plan.steps)
+        lives = [Lifetime(bytes_of(m), k, dies.get(m, k)) for m, k in born.items()]
         offsets, total = place(lives)
-        for key, offset in zip(keys, offsets, strict=True):
-            if isinstance(key, Var):
-                self.offsets[key] = offset
-            else:
-                self.partials[key] = offset
-        return total
+        return dict(zip(born, offsets, strict=True)), total
 
     # ----------------------------------------------------------------------------- donation
 
@@ -161,7 +141,7 @@ class Places:
         if v.type.shape != o.type.shape or v.type.dtype != o.type.dtype or not v.type.shape:
             return False
         steps = self.plan.steps
-        last = max((k for k, step in enumerate(steps) if v in self.reads(step)), default=-1)
+        last = max((k for k, step in enumerate(steps) if v in self.memory(step)), default=-1)
         written = [k for k, step in enumerate(steps) if o in self.writes(step)]
         if len(written) != 1 or last > written[0]:
             return False
@@ -173,14 +153,14 @@ class Places:
 
 def _element_by_element(low: Lowered, v: Var, o: Var) -> bool:
     """Whether a kernel reads an element of `v` only before it writes the same element of `o`."""
-    if any(a.var is v or a.var is o for a in low.finish_arguments):
+    if any(a.var is v or a.var is o for a in (low.end.arguments if low.end else ())):
         return False
-    sources = {a.name for a in low.arguments if a.var is v}
-    targets = {a.name for a in low.arguments if a.var is o}
+    sources = {a.name for a in low.main.arguments if a.var is v}
+    targets = {a.name for a in low.main.arguments if a.var is o}
     bodies = [body for body in _bodies(low.kernel.body) if _touches(body, sources | targets)]
     if len(bodies) != 1:
         return False
-    sizes = dict(zip(low.kernel.integers, low.integers, strict=True))
+    sizes = dict(zip(low.kernel.integers, low.main.integers, strict=True))
     written = False
     places = set()
     for s in bodies[0]:

@@ -127,8 +127,6 @@ class Tiles:
         return Address(buffer, tuple(t for t in terms if t[1] != 0), offset)
 
     def lowered(self, chunk: For) -> Lowered:
-        arguments, integers, numbers = self.code.values()
-        kernel = self.code.kernel([chunk])
         fast = 1 if 1 in (self.rows, self.columns) else 3  # not so with a vector: memory is read
         work = self.out.base.type.size * self.terms / fast
-        return Lowered(self.layout, kernel, arguments, integers, numbers, None, [], [], [], work)
+        return Lowered(self.layout, self.code.written([chunk]), work)

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from funcgrad.compile.code import Argument
-from funcgrad.compile.loops import Kernel
+from funcgrad.compile.calls import FLAG, Call, bytes_of
 from funcgrad.compile.memory import address_of, aligned
-from funcgrad.compile.places import Places, bytes_of
+from funcgrad.compile.places import Places
 from funcgrad.graph.ir import Var
 
 __all__ = ["Layout", "Workspace", "Workspaces"]
@@ -26,68 +24,55 @@ class Layout:
     """Where everything lies in a workspace."""
 
     def __init__(self, places: Places, constants: dict[Var, np.ndarray[Any, Any]]) -> None:
-        self.places, self.total = places.offsets, places.total
+        self.offsets, self.total = places.offsets, places.total
         self.constants = constants
-        self.calls: list[Any] = []
-        self.names: dict[str, int] = {}
+        self.calls: list[Call] = []
         self.values: dict[Var, str] = {}
-        self.tables: dict[str, list[tuple[int, str, int]]] = {}
+        self.tables: dict[str, list[int]] = {}  # of numbers of calls
 
 
 class Workspace:
-    """The memory of one run: intermediate values, and the arguments of every kernel."""
+    """The memory of one run: intermediate values, and the words of every call.
+
+    The host program reads words by the names k0, k1 …, their addresses by k0_at …, and values and
+    tables of calls by the names that it gave them.
+    """
 
     def __init__(self, layout: Layout, code: Any) -> None:
+        address = address_of()
         self.block = aligned(layout.total)
         self.flag = np.zeros(1, np.int64)
-        self.arrays = {
-            v: self.block[start : start + bytes_of(v)].view(v.type.dtype).reshape(v.type.shape)
-            for v, start in layout.places.items()
-        }
-        self.arguments = [self._fill(layout, *each) for each in layout.calls]
-        for name, number in layout.names.items():
-            setattr(self, name, self.arguments[number])
+        self.words = [self._words(layout, call) for call in layout.calls]
+        for k, words in enumerate(self.words):
+            setattr(self, f"k{k}", words)
+            setattr(self, f"k{k}_at", address(words))
         for v, name in layout.values.items():
-            setattr(self, name, self.arrays[v])
+            start = layout.offsets[v]
+            memory = self.block[start : start + bytes_of(v)]
+            setattr(self, name, memory.view(v.type.dtype).reshape(v.type.shape))
         self.tables = []
-        for name, calls in layout.tables.items():
+        for name, numbers in layout.tables.items():
             table = []
-            for number, kernel, chunks in calls:
-                arguments = address_of()(self.arguments[number])
-                table += [code.address(kernel), arguments, chunks]
+            for k in numbers:
+                kernel = code.address(layout.calls[k].kernel.name)
+                table += [kernel, address(self.words[k]), layout.calls[k].chunks]
             self.tables.append(np.array([*table, 0], np.int64))
-            setattr(self, name, address_of()(self.tables[-1]))
-        for name, number in layout.names.items():
-            setattr(self, f"{name}_at", address_of()(self.arguments[number]))
+            setattr(self, name, address(self.tables[-1]))
 
-    def _fill(
-        self,
-        layout: Layout,
-        kernel: Kernel,
-        arguments: Sequence[Argument],
-        integers: Sequence[int],
-        numbers: Sequence[Any],
-        partials: dict[str, int],
-        direct: dict[str, Var],
-    ) -> np.ndarray[Any, Any]:
-        address = address_of()
-        words = [0] * len(arguments) + list(integers)
-        for k, a in enumerate(arguments):
-            if a.role == "partial" and a.name not in direct:
-                words[k] = address(self.block) + partials[str(a.var)]
-            elif a.var in self.arrays:
-                words[k] = address(self.arrays[a.var])
-            elif a.var in layout.constants:
-                words[k] = address(layout.constants[a.var])
-        for x in numbers:
-            word = np.zeros(1, np.int64)
-            word.view(x.dtype)[0] = x
-            words.append(int(word[0]))
-        if "scratch" in partials:
-            words.append(address(self.block) + partials["scratch"])
-        if kernel.requires:
-            words.append(address(self.flag))
-        return np.array(words, np.int64)
+    def _words(self, layout: Layout, call: Call) -> np.ndarray[Any, Any]:
+        """The words of a call; 0 for what the host program fills in."""
+        found = []
+        for w in call.words:
+            if isinstance(w, int):
+                found.append(w)
+            elif w is FLAG:
+                found.append(address_of()(self.flag))
+            elif w in layout.offsets:
+                found.append(address_of()(self.block) + layout.offsets[w])
+            else:
+                held = layout.constants.get(w) if isinstance(w, Var) else None
+                found.append(0 if held is None else address_of()(held))
+        return np.array(found, np.int64)
 
 
 SMALL = 1 << 20  # bytes, up to which an unused workspace is kept in any case

@@ -72,9 +72,9 @@ def run_region(plan, region, arrays):
     chunks = low.layout.chunks
     held = True
     for k in reversed(range(chunks)):  # in any order
-        held &= call(low.kernel, low.arguments, low.integers, low.numbers, range(k, k + 1))
-    if low.ends is not None:
-        call(low.finish, low.finish_arguments, low.finish_integers, low.finish_numbers, range(1))
+        held &= call(*low.main, range(k, k + 1))
+    if low.end is not None and not low.direct:
+        call(*low.end, range(1))
     return held
 
 

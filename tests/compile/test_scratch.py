@@ -108,7 +108,7 @@ def test_scratch_memory_is_planned_for_all_threads_of_a_step(monkeypatch):
     (low,) = steps
     assert low.parallel and low.threads >= 4
     assert made.places.total >= low.threads * low.scratch > 0
-    assert low.scratch == scratch_bytes(low.kernel, low.integers)
+    assert low.scratch == scratch_bytes(low.kernel, low.main.integers)
 
 
 def test_a_step_of_one_thread_has_scratch_memory_for_one():

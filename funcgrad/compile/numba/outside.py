@@ -28,7 +28,7 @@ from funcgrad.graph.ir import Equation
 from funcgrad.ops import records
 from funcgrad.ops.convolution.vectors import window_of
 
-__all__ = ["Call", "Outside", "call_of"]
+__all__ = ["Outside", "OutsideCall", "outside_call"]
 
 numba: Any = _numba  # half annotated
 types: Any = _types
@@ -44,7 +44,7 @@ class Outside(NamedTuple):
     requires: bool = True
 
 
-class Call(NamedTuple):
+class OutsideCall(NamedTuple):
     """What an equation calls: `operands` are the shapes to which inputs are broadcast first."""
 
     kernel: Outside
@@ -62,7 +62,7 @@ class Form(NamedTuple):
     lapack: bool = False
 
 
-def call_of(e: Equation) -> Call | None:
+def outside_call(e: Equation) -> OutsideCall | None:
     """The function for an equation; None if there is none.
 
     Raises
@@ -84,7 +84,7 @@ def call_of(e: Equation) -> Call | None:
     ranks = tuple(len(s) for s in form.seen)
     kernel = _outside(e.prim.name, form.function, dtypes, ranks, len(form.numbers))
     sizes = (*(n for s in form.seen for n in s), *map(int, form.numbers))
-    return Call(kernel, tuple(form.operands), sizes)
+    return OutsideCall(kernel, tuple(form.operands), sizes)
 
 
 # ---------------------------------------------------------------------------------- making

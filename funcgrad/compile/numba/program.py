@@ -9,16 +9,15 @@ neither the program is refused with a named error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad.compile.calls import FLAG, Call, Memory, bytes_of, call
 from funcgrad.compile.executable import Executable
 from funcgrad.compile.loops import Kernel
-from funcgrad.compile.lower import Argument
 from funcgrad.compile.nest import Nest
-from funcgrad.compile.numba.outside import Call, Outside, call_of
+from funcgrad.compile.numba.outside import Outside, OutsideCall, outside_call
 from funcgrad.compile.scalars import NATIVE
 from funcgrad.compile.steps import Step, copy_step, fill_step, step_of
 from funcgrad.errors import NativeCodeError
@@ -56,16 +55,6 @@ def native_program(executable: Executable, name: str) -> NativeProgram:
     return _Writer(executable, name).write()
 
 
-class _Call(NamedTuple):
-    """A kernel with what each word of its arguments is: a base or a partial result, or a number."""
-
-    kernel: Kernel | Outside
-    words: list[Any]
-    chunks: int
-    reads: list[Any]
-    writes: list[Any]
-
-
 class _Writer:
     def __init__(self, executable: Executable, name: str) -> None:
         self.executable, self.plan, self.name = executable, executable.plan, name
@@ -73,7 +62,7 @@ class _Writer:
         self.inputs = {v: k for k, v in enumerate(self.graph.inputs)}
         self.constants = {v: np.asarray(a, order="C") for v, a in self.graph.constants}
         self.outputs: dict[Any, int] = {}  # the memory of which output a base is written to
-        self.calls: list[_Call] = []
+        self.calls: list[Call] = []
         self.lines: list[str] = []
         self.offsets: dict[Any, int] = {}
 
@@ -83,7 +72,7 @@ class _Writer:
         direct = self.direct_outputs()
         for k, step in enumerate(self.plan.steps):
             if isinstance(step, Region):
-                self.region(step)
+                self.calls += self.executable.calls[id(step)]
             else:
                 self.host_step(step, f"s{k}")
         for k, o in enumerate(self.graph.outputs):
@@ -118,43 +107,6 @@ class _Writer:
                 found.add(k)
         return found
 
-    def region(self, step: Region) -> None:
-        low = self.executable.lowered[id(step)]
-        chunks = low.layout.chunks
-        words, reads, writes = self.words(low.arguments, low.integers, low.numbers, low.direct)
-        if low.scratch:
-            key = ("scratch", len(self.calls), low.scratch)
-            words.append((key,))
-            writes.append(key)
-        self.calls.append(_Call(low.kernel, words, chunks, reads, writes))
-        if low.ends is not None:
-            last = self.words(low.finish_arguments, low.finish_integers, low.finish_numbers, {})
-            self.calls.append(_Call(low.ends, *last[:1], 1, *last[1:]))
-
-    def words(
-        self,
-        arguments: Sequence[Argument],
-        integers: Sequence[int],
-        numbers: Sequence[Any],
-        direct: dict[str, Var],
-    ) -> tuple[list[Any], list[Any], list[Any]]:
-        """The words of a call, and the bases that it reads and writes."""
-        words: list[Any] = []
-        reads: list[Any] = []
-        writes: list[Any] = []
-        for a in arguments:
-            assert a.var is not None
-            partial = a.role == "partial" and a.name not in direct
-            size = a.size * np.dtype(a.dtype).itemsize
-            key = ("partial", a.var, size) if partial else a.var
-            words.append((key,))
-            (reads if a.role == "input" or partial else writes).append(key)
-            if partial:
-                writes.append(key)
-        words += [int(i) for i in integers]
-        words += [_bits(x) for x in numbers]
-        return words, reads, writes
-
     def host_step(self, e: Equation, name: str) -> None:
         if all(v.type.size == 0 for v in e.outputs):
             return  # nothing to compute
@@ -162,7 +114,7 @@ class _Writer:
         if step is not None:
             self.call_step(step)
             return
-        found = call_of(e)
+        found = outside_call(e)
         if found is None:
             types = ", ".join(str(a.type) for a in e.inputs)
             raise NativeCodeError(
@@ -172,22 +124,15 @@ class _Writer:
         self.call_outside(e, found, name)
 
     def call_step(self, step: Step) -> None:
-        words = [(v,) for v in step.bases]
-        roles = {b.name: b.role for b in step.kernel.buffers}
-        named = list(zip(step.kernel.buffers, step.bases, strict=True))
-        reads = [v for b, v in named if roles[b.name] == "input"]
-        writes = [v for b, v in named if roles[b.name] == "output"]
-        self.calls.append(_Call(step.kernel, words, 1, reads, writes))
+        self.calls.append(call(step.kernel, step.bases))
 
-    def call_outside(self, e: Equation, call: Call, name: str) -> None:
+    def call_outside(self, e: Equation, form: OutsideCall, name: str) -> None:
         """Call a function of Numba's on dense arrays: on copies where operands are none."""
         given = [
             self.dense(a, shape, f"{name}.{k}")
-            for k, (a, shape) in enumerate(zip(e.inputs, call.operands, strict=True))
+            for k, (a, shape) in enumerate(zip(e.inputs, form.operands, strict=True))
         ]
-        bases = [*given, *e.outputs]
-        words = [*((v,) for v in bases), *call.sizes]
-        self.calls.append(_Call(call.kernel, words, 1, given, list(e.outputs)))
+        self.calls.append(call(form.kernel, [*given, *e.outputs, *form.sizes]))
 
     def dense(self, a: Atom, shape: tuple[int, ...], name: str) -> Var:
         """The base of an operand, broadcast to `shape`, in C order; of a copy if need be."""
@@ -222,23 +167,20 @@ class _Writer:
 
     def plan_memory(self) -> int:
         """Places of intermediate values; the number of bytes that they need."""
-        born: dict[Any, int] = {}
-        dies: dict[Any, int] = {}
-        for k, call in enumerate(self.calls):
-            for key in call.writes:
-                if key not in self.outputs:
-                    born.setdefault(key, k)
-                    dies[key] = k
-            for key in call.reads:
-                if key in born:
-                    dies[key] = k
-        keys = list(born)
-        offsets, total = place([Lifetime(_bytes(v), born[v], dies[v]) for v in keys])
-        self.offsets = dict(zip(keys, offsets, strict=True))
+        born: dict[Memory, int] = {}
+        dies: dict[Memory, int] = {}
+        given = {*self.inputs, *self.outputs, *self.constants}
+        for k, each in enumerate(self.calls):
+            for m in each.memory:
+                if m not in given:
+                    born.setdefault(m, k)
+                    dies[m] = k
+        offsets, total = place([Lifetime(bytes_of(m), born[m], dies[m]) for m in born])
+        self.offsets = dict(zip(born, offsets, strict=True))
         return total
 
     def address(self, key: Any) -> str:
-        if _bytes(key) == 0:
+        if bytes_of(key) == 0:
             return "null"
         if key in self.inputs:
             return f"%input{self.inputs[key]}"
@@ -259,7 +201,7 @@ class _Writer:
         self.slots("input", len(self.graph.inputs))
         self.slots("output", len(self.graph.outputs))
         self.add("%flag = alloca i64")
-        counts = [max(len(c.words) + c.kernel.requires, 1) for c in self.calls]
+        counts = [max(len(c.words), 1) for c in self.calls]
         apart = 8 * sum(counts) <= STACK  # words of their own, which become registers in small ones
         self.words_of = [f"%a{k if apart else 0}" for k in range(len(counts))]
         for k, count in enumerate(counts if apart else [max(counts)]):
@@ -269,8 +211,8 @@ class _Writer:
         self.memory(total, heap)
         for offset in sorted(set(self.offsets.values())):
             self.add(f"%place{offset} = getelementptr i8, ptr %memory, i64 {offset}")
-        for k, call in enumerate(self.calls):
-            self.call(k, call)
+        for k, each in enumerate(self.calls):
+            self.call(k, each)
         if heap:
             self.add("call void @free(ptr %given)")
         self.add("%status = load i64, ptr %flag")
@@ -306,16 +248,13 @@ class _Writer:
         self.add("%rounded = and i64 %above, -64")
         self.add("%memory = inttoptr i64 %rounded to ptr")
 
-    def call(self, k: int, call: _Call) -> None:
-        words: list[Any] = [*call.words, *(["flag"] if call.kernel.requires else [])]
+    def call(self, k: int, call: Call) -> None:
         table = self.words_of[k]
-        for n, word in enumerate(words):
+        for n, word in enumerate(call.words):
             self.add(f"%a{k}.{n} = getelementptr i64, ptr {table}, i64 {n}")
-            if word == "flag":
-                text = "ptr %flag"
-            else:
-                text = f"ptr {self.address(word[0])}" if type(word) is tuple else f"i64 {word}"
-            self.add(f"store {text}, ptr %a{k}.{n}")
+            at = "%flag" if word is FLAG else word if isinstance(word, int) else self.address(word)
+            kind = "i64" if isinstance(word, int) else "ptr"
+            self.add(f"store {kind} {at}, ptr %a{k}.{n}")
         self.add(f"call void @{call.kernel.name}(ptr {table}, i64 0, i64 {call.chunks}, i64 0)")
 
 
@@ -324,17 +263,3 @@ def _covers(view: View) -> bool:
     like = Var(view.base.type._replace(shape=view.shape), -1)
     whole_size = like.type.size == view.base.type.size
     return view.offset == 0 and whole_size and view.strides == whole(like).strides
-
-
-def _bytes(key: Any) -> int:
-    if type(key) is tuple:
-        size: int = key[2]
-        return size
-    size = key.type.size * key.type.dtype.itemsize
-    return size
-
-
-def _bits(x: Any) -> int:
-    word = np.zeros(1, np.int64)
-    word.view(x.dtype)[0] = x
-    return int(word[0])
