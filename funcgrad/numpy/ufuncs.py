@@ -6,6 +6,8 @@ name of the namespace. The rules are those of the forms; what has none is a name
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -62,8 +64,23 @@ COMPOSED: dict[np.ufunc, Callable[..., Any]] = {
 METHODS: dict[tuple[np.ufunc, str], Callable[..., Any]] = {}
 """(ufunc, "reduce" or "accumulate") -> function of the namespace; `reductions` fills it."""
 
+LIBRARIES = {"scipy.special": "funcgrad.scipy.special"}
+"""Modules with ufuncs of their own -> those with our rules, imported when such a ufunc is met."""
+
 _HARMLESS = {"casting": "same_kind", "order": "K", "subok": True}
 _OUTER = "outer"
+
+
+def rule_of(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """What computes `ufunc` for traced operands, if there is a rule."""
+    found = UFUNCS.get(ufunc) or COMPOSED.get(ufunc)
+    if found is None:
+        for theirs, ours in LIBRARIES.items():
+            module = sys.modules.get(theirs)
+            if ours not in sys.modules and getattr(module, ufunc.__name__, None) is ufunc:
+                importlib.import_module(ours)
+                return rule_of(ufunc)
+    return found
 
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], keywords: Any) -> Any:
@@ -151,7 +168,7 @@ def _deliver(ufunc: np.ufunc, result: Any, outs: tuple[Any, ...]) -> Any:
 def _apply(
     ufunc: np.ufunc, inputs: Sequence[Any], keywords: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    rule = UFUNCS.get(ufunc) or COMPOSED.get(ufunc)
+    rule = rule_of(ufunc)
     if rule is None:
         raise no_rule(ufunc.__name__)
     mask, dtype = keywords.pop("where", True), keywords.pop("dtype", None)
@@ -222,7 +239,7 @@ def _at(ufunc: np.ufunc, target: Any, index: Any, *values: Any) -> None:
         v = operand(values[0])
         new = add_at(target.content(), index, v if ufunc is np.add else a.negative(v))
     else:
-        rule = UFUNCS.get(ufunc)
+        rule = rule_of(ufunc)
         if rule is None or ufunc.nin != len(values) + 1:
             raise UnsupportedCallError(
                 located(f"np.{ufunc.__name__}.at is not supported on traced values")
@@ -241,13 +258,13 @@ class Ufunc:
     With nothing traced it calls NumPy's ufunc.
     """
 
-    def __init__(self, ufunc: np.ufunc, note: str = "") -> None:
+    def __init__(self, ufunc: np.ufunc, note: str = "", module: str = "numpy") -> None:
         self.ufunc = ufunc
         self.rule = UFUNCS.get(ufunc)
         self.__name__ = self.__qualname__ = ufunc.__name__
         self.nin, self.nout, self.nargs = ufunc.nin, ufunc.nout, ufunc.nargs
         self.identity, self.types = ufunc.identity, ufunc.types
-        self.__doc__ = f"numpy.{ufunc.__name__} for plain and traced operands. {note}".rstrip()
+        self.__doc__ = f"{module}.{ufunc.__name__} for plain and traced operands. {note}".rstrip()
 
     def __repr__(self) -> str:
         return f"<funcgrad ufunc '{self.__name__}'>"

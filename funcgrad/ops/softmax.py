@@ -35,7 +35,7 @@ from funcgrad.ops.samples import draw
 from funcgrad.ops.sums import sum as sum_
 from funcgrad.ops.transcendental import exp
 
-__all__ = ["log_softmax", "logsumexp", "softmax"]
+__all__ = ["log_softmax", "logsumexp", "logsumexp_partial", "softmax"]
 
 
 def _most(x: Any, axis: int) -> Any:
@@ -144,7 +144,7 @@ def _logsumexp(x: Any, axes: Axes, keepdims: bool) -> Any:
     return out if keepdims else np.squeeze(out, axes)[()]
 
 
-def _logsumexp_partial(y: Any, x: Any, *, axes: Axes, keepdims: bool) -> tuple[Any, Any]:
+def logsumexp_partial(y: Any, x: Any, *, axes: Axes, keepdims: bool) -> tuple[Any, Any]:
     infinite = logical_and(isinf(y), equal(x, y))
     gap = subtract(where(infinite, 0.0, x), where(infinite, 0.0, y))
     if type_of(x).dtype.kind == "c":
@@ -166,7 +166,7 @@ def _logsumexp_samples() -> list[Sample]:
     ]
 
 
-LOGSUMEXP = graded("logsumexp", _logsumexp, np.max, _logsumexp_partial, _logsumexp_samples)
+LOGSUMEXP = graded("logsumexp", _logsumexp, np.max, logsumexp_partial, _logsumexp_samples)
 
 
 def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Array:

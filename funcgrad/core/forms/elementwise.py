@@ -182,11 +182,17 @@ def selecting(partial: Callable[..., Any]) -> Callable[..., Any]:
 def _widened(
     values: Sequence[Any], types: Sequence[ArrayType], dtype: np.dtype[Any]
 ) -> Sequence[Any]:
-    """Operands in the precision of the output: a partial of x / y in that of y would be coarse."""
+    """Operands in the precision of the output: a partial of x / y in that of y would be coarse.
+
+    What is real stays so: an order of a complex Bessel function has to be.
+    """
     if all(t.dtype is dtype for t in types):
         return values
+    real = np.zeros(0, dtype).real.dtype
     return [
-        x if x is None or t.weak else algebra.cast(x, np.promote_types(t.dtype, dtype))
+        x
+        if x is None or t.weak
+        else algebra.cast(x, np.promote_types(t.dtype, dtype if t.dtype.kind == "c" else real))
         for x, t in zip(values, types, strict=True)
     ]
 

@@ -1,0 +1,73 @@
+"""``funcgrad.scipy.special``: SciPy's special functions for plain and traced arrays.
+
+Every name, signature and value is SciPy's; with nothing traced SciPy's own function is called.
+SciPy's ufuncs called on traced values (``scipy.special.erf(x)``) come here too. Derivatives exist
+in the arguments, in the parameters of the gamma, beta, t, F and chi-square families to second
+order, and not in orders and degrees: those are named errors, never zero.
+
+Examples
+--------
+>>> import numpy as np
+>>> import scipy.special
+>>> import funcgrad as fg
+>>> def call(spot, strike, rate, volatility, years):  # Black and Scholes
+...     spread = volatility * np.sqrt(years)
+...     d = (np.log(spot / strike) + (rate + volatility**2 / 2) * years) / spread
+...     discounted = strike * np.exp(-rate * years)
+...     return spot * scipy.special.ndtr(d) - discounted * scipy.special.ndtr(d - spread)
+>>> fg.grad(call)(100.0, 105.0, 0.02, 0.2, 1.0)  # delta
+np.float64(0.48247180...)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funcgrad.numpy.ufuncs import Ufunc
+from funcgrad.scipy.special import (  # noqa: F401 (they fill NAMES)
+    bessel,
+    elementary,
+    elliptic,
+    error,
+    gamma_functions,
+    incomplete,
+    integrals,
+    native,
+    polynomials,
+)
+from funcgrad.scipy.special.define import NAMES
+from funcgrad.scipy.special.functions import (
+    factorial,
+    lambertw,
+    log_softmax,
+    logsumexp,
+    multigammaln,
+    polygamma,
+    softmax,
+    zeta,
+)
+
+native.install()
+
+_UFUNCS = {name: Ufunc(ufunc, note, "scipy.special") for name, (ufunc, note) in NAMES.items()}
+_UFUNCS["digamma"] = _UFUNCS["psi"]
+globals().update(_UFUNCS)  # what the tables define; type checkers ask `__getattr__`
+
+__all__ = [
+    "factorial",
+    "lambertw",
+    "log_softmax",
+    "logsumexp",
+    "multigammaln",
+    "polygamma",
+    "softmax",
+    "zeta",
+    *_UFUNCS,
+]
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(
+        f"funcgrad.scipy.special has no {name!r}: either SciPy has none, or funcgrad has no "
+        "derivative of it"
+    )

@@ -1,0 +1,145 @@
+"""Bessel, Hankel, Kelvin, Struve and Airy functions, differentiable in their argument.
+
+Derivatives are those of Abramowitz and Stegun 1964, 9.1.27, 9.6.26, 9.9.14 and 12.1.11 to 12.1.15,
+for complex arguments too where SciPy takes them. There is none in the order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import scipy.special as sp
+
+from funcgrad.core.forms import Op
+from funcgrad.ops.arithmetic import divide, greater, negative, power, sign, sqrt, where
+from funcgrad.scipy.special.define import fixed, over, special, special_outputs
+from funcgrad.scipy.special.gamma_functions import rgamma
+
+ORDERS = [0, 1, 2]
+POSITIVE = (0.5, 4.0)
+WIDE = (-4.0, 4.0)
+
+# ------------------------------------------------------------------------------- any order
+
+
+def _of_order(ufunc: Any, slope: Callable[..., Any], complex_: bool = False) -> Op:
+    name = ufunc.__name__
+    return special(
+        ufunc, fixed(name, "the order v"), slope, ranges=[ORDERS, POSITIVE], complex_=complex_
+    )
+
+
+def _half(f: Op, v: Any, x: Any, sign: float) -> Any:
+    """(f of the order below + sign · f of the order above) / 2."""
+    return 0.5 * (f(v - 1.0, x) + sign * f(v + 1.0, x))
+
+
+jv: Op = _of_order(sp.jv, lambda _, v, x: _half(jv, v, x, -1.0), complex_=True)
+yv: Op = _of_order(sp.yv, lambda _, v, x: _half(yv, v, x, -1.0), complex_=True)
+iv: Op = _of_order(sp.iv, lambda _, v, x: _half(iv, v, x, 1.0), complex_=True)
+kv: Op = _of_order(sp.kv, lambda _, v, x: negative(_half(kv, v, x, 1.0)), complex_=True)
+hankel1: Op = _of_order(sp.hankel1, lambda _, v, z: _half(hankel1, v, z, -1.0), complex_=True)
+hankel2: Op = _of_order(sp.hankel2, lambda _, v, z: _half(hankel2, v, z, -1.0), complex_=True)
+kn: Op = _of_order(sp.kn, lambda _, n, x: negative(_half(kv, n, x, 1.0)))
+yn: Op = _of_order(sp.yn, lambda _, n, x: _half(yv, n, x, -1.0))
+
+# Times exp(-|imag z|), exp(-|real z|), exp(z), exp(-iz) and exp(iz). The first two have no complex
+# derivative; of real numbers the first one is 1.
+jve: Op = _of_order(sp.jve, lambda _, v, x: _half(jve, v, x, -1.0))
+yve: Op = _of_order(sp.yve, lambda _, v, x: _half(yve, v, x, -1.0))
+ive: Op = _of_order(sp.ive, lambda y, v, x: _half(ive, v, x, 1.0) - sign(x) * y)
+kve: Op = _of_order(sp.kve, lambda y, v, x: y - _half(kve, v, x, 1.0), complex_=True)
+hankel1e: Op = _of_order(
+    sp.hankel1e, lambda y, v, z: _half(hankel1e, v, z, -1.0) - 1j * y, complex_=True
+)
+hankel2e: Op = _of_order(
+    sp.hankel2e, lambda y, v, z: _half(hankel2e, v, z, -1.0) + 1j * y, complex_=True
+)
+
+
+def _struve_term(v: Any, x: Any) -> Any:
+    return power(0.5 * x, v) * rgamma(v + 1.5) * (0.5 / math.sqrt(math.pi))
+
+
+struve: Op = _of_order(sp.struve, lambda _, v, x: _half(struve, v, x, -1.0) + _struve_term(v, x))
+modstruve: Op = _of_order(
+    sp.modstruve, lambda _, v, x: _half(modstruve, v, x, 1.0) + _struve_term(v, x)
+)
+
+# -------------------------------------------------------------------------- orders 0 and 1
+
+j0: Op = special(sp.j0, lambda _, x: negative(j1(x)), ranges=[WIDE])
+j1: Op = special(sp.j1, lambda _, x: 0.5 * (j0(x) - jv(2.0, x)), ranges=[WIDE])
+y0: Op = special(sp.y0, lambda _, x: negative(y1(x)), ranges=[POSITIVE])
+y1: Op = special(sp.y1, lambda _, x: 0.5 * (y0(x) - yv(2.0, x)), ranges=[POSITIVE])
+i0: Op = special(sp.i0, lambda _, x: i1(x), ranges=[WIDE])
+i1: Op = special(sp.i1, lambda _, x: 0.5 * (i0(x) + iv(2.0, x)), ranges=[WIDE])
+k0: Op = special(sp.k0, lambda _, x: negative(k1(x)), ranges=[POSITIVE])
+k1: Op = special(sp.k1, lambda _, x: -0.5 * (k0(x) + kv(2.0, x)), ranges=[POSITIVE])
+i0e: Op = special(sp.i0e, lambda y, x: i1e(x) - sign(x) * y, ranges=[WIDE])
+i1e: Op = special(sp.i1e, lambda y, x: 0.5 * (i0e(x) + ive(2.0, x)) - sign(x) * y, ranges=[WIDE])
+k0e: Op = special(sp.k0e, lambda y, x: y - k1e(x), ranges=[POSITIVE])
+k1e: Op = special(sp.k1e, lambda y, x: y - 0.5 * (k0e(x) + kve(2.0, x)), ranges=[POSITIVE])
+
+_itj0y0: tuple[Op, ...] = special_outputs(
+    sp.itj0y0, [lambda _, x: j0(x)], [lambda _, x: y0(x)], ranges=[POSITIVE]
+)
+_iti0k0: tuple[Op, ...] = special_outputs(
+    sp.iti0k0, [lambda _, x: i0(x)], [lambda _, x: k0(x)], ranges=[POSITIVE]
+)
+itstruve0: Op = special(sp.itstruve0, lambda _, x: struve(0.0, x), ranges=[POSITIVE])
+itmodstruve0: Op = special(sp.itmodstruve0, lambda _, x: modstruve(0.0, x), ranges=[POSITIVE])
+it2struve0: Op = special(
+    sp.it2struve0, lambda _, x: negative(divide(struve(0.0, x), x)), ranges=[POSITIVE]
+)
+
+
+# ---------------------------------------------------------------------------------- Kelvin
+
+ber: Op = special(sp.ber, lambda _, x: berp(x), ranges=[WIDE])
+bei: Op = special(sp.bei, lambda _, x: beip(x), ranges=[WIDE])
+ker: Op = special(sp.ker, lambda _, x: kerp(x), ranges=[POSITIVE])
+kei: Op = special(sp.kei, lambda _, x: keip(x), ranges=[POSITIVE])
+# From the differential equation x²w'' + xw' = ix²w of w = ber + i bei; at 0, w'' = i/2.
+berp: Op = special(sp.berp, lambda y, x: negative(bei(x)) - over(y, x, 0.0), ranges=[WIDE])
+beip: Op = special(sp.beip, lambda y, x: ber(x) - over(y, x, 0.5), ranges=[WIDE])
+kerp: Op = special(sp.kerp, lambda y, x: negative(kei(x)) - divide(y, x), ranges=[POSITIVE])
+keip: Op = special(sp.keip, lambda y, x: ker(x) - divide(y, x), ranges=[POSITIVE])
+
+# ------------------------------------------------------------------------------------ Airy
+
+_airy: tuple[Op, ...] = special_outputs(
+    sp.airy,
+    [lambda _, x: _airy[1](x)],
+    [lambda _, x: x * _airy[0](x)],
+    [lambda _, x: _airy[3](x)],
+    [lambda _, x: x * _airy[2](x)],
+    ranges=[WIDE],
+)
+
+
+def _root(x: Any) -> Any:
+    """√x, and 0 to the left, where the scale of Bi is 1."""
+    return where(greater(x, 0), sqrt(where(greater(x, 0), x, 1.0)), 0.0)
+
+
+# Ai and Ai' times exp(2/3 x √x), Bi and Bi' times its reciprocal
+_airye: tuple[Op, ...] = special_outputs(
+    sp.airye,
+    [lambda y, x: _airye[1](x) + sqrt(x) * y],
+    [lambda y, x: x * _airye[0](x) + sqrt(x) * y],
+    [lambda y, x: _airye[3](x) - _root(x) * y],
+    [lambda y, x: x * _airye[2](x) - _root(x) * y],
+    ranges=[POSITIVE],
+)
+_itairy: tuple[Op, ...] = special_outputs(
+    sp.itairy,
+    [lambda _, x: _airy[0](x)],
+    [lambda _, x: _airy[2](x)],
+    [lambda _, x: _airy[0](negative(x))],
+    [lambda _, x: _airy[2](negative(x))],
+    ranges=[POSITIVE],
+    smooth=False,  # SciPy's series have five digits
+)

@@ -1,0 +1,188 @@
+"""Elliptic integrals and Jacobi's functions in the parameter m = k² (NIST Handbook 2010, 19, 22).
+
+The textbook derivatives by m divide what cancels at m = 0; near it the integrals themselves are
+taken there: hypergeometric series of complete ones, a Gauss rule for incomplete ones.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.special as sp
+
+from funcgrad.core.forms import Op
+from funcgrad.core.tracer import type_of
+from funcgrad.ops.arithmetic import absolute, divide, less, negative, rint, sqrt, square, where
+from funcgrad.ops.shape import reshape
+from funcgrad.ops.sums import sum as total
+from funcgrad.ops.transcendental import sin
+from funcgrad.scipy.special.define import special, special_outputs
+from funcgrad.scipy.special.integrals import hyp2f1
+
+SMALL = 0.1  # below it the series are taken
+PARAMETER = (0.15, 0.85)
+ANGLE = (-1.2, 1.2)
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
+
+
+def _complete_slopes(m: Any) -> tuple[Any, Any]:
+    """The derivatives of K and E."""
+    near = less(absolute(m), SMALL)
+    small, apart = where(near, m, 0.0), where(near, 0.5, m)
+    first, second = ellipk(apart), ellipe(apart)
+    rest = 1.0 - apart
+    of_k = divide(second - rest * first, 2.0 * apart * rest)
+    of_e = divide(second - first, 2.0 * apart)
+    series_k = math.pi / 8 * hyp2f1(1.5, 1.5, 2.0, small)
+    series_e = -math.pi / 8 * hyp2f1(0.5, 1.5, 2.0, small)
+    return where(near, series_k, of_k), where(near, series_e, of_e)
+
+
+ellipk: Op = special(sp.ellipk, lambda _, m: _complete_slopes(m)[0], ranges=[PARAMETER])
+ellipe: Op = special(sp.ellipe, lambda _, m: _complete_slopes(m)[1], ranges=[PARAMETER])
+
+
+def _km1_slope(y: Any, p: Any) -> Any:
+    """That of K(1 - p): no difference from 1 is formed where p is small."""
+    near = less(absolute(p - 1.0), SMALL)
+    apart = where(near, 0.5, p)
+    m = 1.0 - apart
+    formula = divide(ellipe(m) - apart * where(near, 1.0, y), 2.0 * m * apart)
+    return negative(
+        where(near, math.pi / 8 * hyp2f1(1.5, 1.5, 2.0, where(near, 1.0 - p, 0.0)), formula)
+    )
+
+
+ellipkm1: Op = special(sp.ellipkm1, lambda y, p: _km1_slope(y, p), ranges=[PARAMETER])
+
+
+def _delta(phi: Any, m: Any) -> Any:
+    """√(1 - m sin²φ)."""
+    return sqrt(1.0 - m * square(sin(phi)))
+
+
+def _gauss(phi: Any, m: Any) -> Any:
+    """∫ sin²θ / √(1 - m sin²θ) from 0 to |φ| <= π/2, for small m."""
+    phi, m = _with_axis(phi), _with_axis(m)
+    theta = phi * (0.5 * (NODES + 1.0))
+    values = divide(square(sin(theta)), _delta(theta, m)) * (0.5 * WEIGHTS)
+    return total(values * phi, -1)
+
+
+def _with_axis(x: Any) -> Any:
+    return reshape(x, (*type_of(x).shape, 1))
+
+
+def _quotient(phi: Any, m: Any) -> Any:
+    """(F - E) / m, the third integral D of Legendre's kind."""
+    near = less(absolute(m), SMALL)
+    small, apart = where(near, m, 0.0), where(near, 0.5, m)
+    turns = rint(divide(phi, math.pi))
+    series = _gauss(phi - math.pi * turns, small)
+    whole = _gauss(math.pi / 2 + 0.0 * phi, small)
+    formula = divide(ellipkinc(phi, apart) - ellipeinc(phi, apart), apart)
+    return where(near, series + 2.0 * turns * whole, formula)
+
+
+def _first_slope(y: Any, phi: Any, m: Any) -> Any:
+    rest = 1.0 - m
+    turn = divide(sin(2.0 * phi), 4.0 * rest * _delta(phi, m))
+    return divide(y - _quotient(phi, m), 2.0 * rest) - turn
+
+
+ellipkinc: Op = special(
+    sp.ellipkinc,
+    lambda _, phi, m: divide(1.0, _delta(phi, m)),
+    lambda y, phi, m: _first_slope(y, phi, m),
+    ranges=[ANGLE, PARAMETER],
+)
+ellipeinc: Op = special(
+    sp.ellipeinc,
+    lambda _, phi, m: _delta(phi, m),
+    lambda _, phi, m: -0.5 * _quotient(phi, m),
+    ranges=[ANGLE, PARAMETER],
+)
+
+
+def _amplitude_slope(u: Any, m: Any) -> Any:
+    """The derivative by m of the amplitude φ, of which u is the first integral."""
+    phi = _ellipj[3](u, m)
+    return negative(_delta(phi, m)) * _first_slope(u, phi, m)
+
+
+def _delta_slope(y: Any, u: Any, m: Any) -> Any:
+    sn, cn = _ellipj[0](u, m), _ellipj[1](u, m)
+    turned = square(sn) + 2.0 * m * sn * cn * _amplitude_slope(u, m)
+    return divide(-0.5 * turned, y)
+
+
+_ellipj: tuple[Op, ...] = special_outputs(
+    sp.ellipj,
+    [
+        lambda _, u, m: _ellipj[1](u, m) * _ellipj[2](u, m),
+        lambda _, u, m: _ellipj[1](u, m) * _amplitude_slope(u, m),
+    ],
+    [
+        lambda _, u, m: negative(_ellipj[0](u, m)) * _ellipj[2](u, m),
+        lambda _, u, m: negative(_ellipj[0](u, m)) * _amplitude_slope(u, m),
+    ],
+    [
+        lambda _, u, m: negative(m) * _ellipj[0](u, m) * _ellipj[1](u, m),
+        lambda y, u, m: _delta_slope(y, u, m),
+    ],
+    [lambda _, u, m: _ellipj[2](u, m), lambda _, u, m: _amplitude_slope(u, m)],
+    ranges=[(-1.0, 1.0), PARAMETER],
+)
+
+
+# ---------------------------------------------------------------------------------- Carlson
+
+
+def _first_kind(x: Any, y: Any, z: Any) -> Any:
+    """The derivative of R_F by z (19.18.1)."""
+    return divide(elliprd(x, y, z), -6.0)
+
+
+def _second_kind(x: Any, y: Any, z: Any) -> Any:
+    """The derivative of R_D by x, which is different from z (19.18.4 with 19.18.1)."""
+    return 0.5 * divide(elliprd(y, z, x) - elliprd(x, y, z), x - z)
+
+
+def _second_kind_last(w: Any, x: Any, y: Any, z: Any) -> Any:
+    """That by z: R_D is homogeneous of degree -3/2."""
+    moved = x * _second_kind(x, y, z) + y * _second_kind(y, x, z)
+    return negative(divide(1.5 * w + moved, z))
+
+
+elliprf: Op = special(
+    sp.elliprf,
+    lambda _, x, y, z: _first_kind(y, z, x),
+    lambda _, x, y, z: _first_kind(x, z, y),
+    lambda _, x, y, z: _first_kind(x, y, z),
+    ranges=[(0.2, 0.8), (1.0, 2.0), (3.0, 4.0)],
+)
+elliprd: Op = special(
+    sp.elliprd,
+    lambda _, x, y, z: _second_kind(x, y, z),
+    lambda _, x, y, z: _second_kind(y, x, z),
+    lambda w, x, y, z: _second_kind_last(w, x, y, z),
+    ranges=[(0.2, 0.8), (1.0, 2.0), (3.0, 4.0)],
+)
+
+
+def _degenerate(w: Any, x: Any, y: Any) -> Any:
+    """The derivative of R_C by x; the elementary formula cancels where x is near y."""
+    near = less(absolute(y - x), SMALL * y)
+    apart = where(near, 2.0 * y, x)
+    formula = divide(w - divide(1.0, sqrt(apart)), 2.0 * (y - apart))
+    return where(near, divide(elliprd(y, y, x), -6.0), formula)
+
+
+elliprc: Op = special(
+    sp.elliprc,
+    lambda w, x, y: _degenerate(w, x, y),
+    lambda w, x, y: negative(divide(0.5 * w + x * _degenerate(w, x, y), y)),
+    ranges=[(0.2, 0.8), (1.0, 2.0)],
+)

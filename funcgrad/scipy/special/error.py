@@ -1,0 +1,162 @@
+"""Error functions, the normal distribution, and the integrals of Dawson, Fresnel and Owen."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import scipy.special as sp
+
+from funcgrad.core.forms import Op
+from funcgrad.ops.arithmetic import (
+    absolute,
+    add,
+    divide,
+    greater,
+    imag,
+    less,
+    negative,
+    real,
+    square,
+    where,
+)
+from funcgrad.ops.transcendental import cos, exp, sin
+from funcgrad.scipy.special.define import special, special_outputs
+
+ROOT_PI = math.sqrt(math.pi)
+ROOT_2PI = math.sqrt(2 * math.pi)
+WIDE = (-3.0, 3.0)
+UNIT = (0.1, 0.9)
+FAR = 10.0  # from here on 16 terms of the asymptotic series have double precision
+
+erf: Op = special(
+    sp.erf, lambda _, x: 2 / ROOT_PI * exp(negative(square(x))), ranges=[WIDE], complex_=True
+)
+erfc: Op = special(
+    sp.erfc, lambda _, x: -2 / ROOT_PI * exp(negative(square(x))), ranges=[WIDE], complex_=True
+)
+erfi: Op = special(sp.erfi, lambda _, x: 2 / ROOT_PI * exp(square(x)), ranges=[WIDE], complex_=True)
+erfinv: Op = special(sp.erfinv, lambda y, _: ROOT_PI / 2 * exp(square(y)), ranges=[(-0.9, 0.9)])
+erfcinv: Op = special(sp.erfcinv, lambda y, _: -ROOT_PI / 2 * exp(square(y)), ranges=[(0.1, 1.9)])
+
+
+def _tail(x: Any, sign: float) -> Any:
+    """Σ sign^k (2k - 1)!! (2k + 1) / (2^k x^(2k + 2)), where the formulas below cancel.
+
+    Abramowitz and Stegun 1964, 7.1.23, differentiated.
+    """
+    z = divide(0.5 * sign, square(x))
+    total, factor = 0.0, 1.0
+    terms = []
+    for k in range(16):
+        terms.append(factor * (2 * k + 1))
+        factor *= 2 * k + 1
+    for c in reversed(terms):
+        total = total * z + c
+    return divide(total, square(x))
+
+
+def _scaled_slope(y: Any, x: Any) -> Any:
+    far = greater(x, FAR)
+    near = 2.0 * where(far, 0.0, x) * where(far, 0.0, y) - 2 / ROOT_PI
+    return where(far, _tail(where(far, x, 1.0), -1.0) * (-1 / ROOT_PI), near)
+
+
+def _dawson_slope(y: Any, x: Any) -> Any:
+    far = greater(absolute(x), FAR)
+    near = 1.0 - 2.0 * where(far, 0.0, x) * where(far, 0.0, y)
+    return where(far, -0.5 * _tail(where(far, x, 1.0), 1.0), near)
+
+
+erfcx: Op = special(sp.erfcx, lambda y, x: _scaled_slope(y, x), ranges=[WIDE])
+dawsn: Op = special(sp.dawsn, lambda y, x: _dawson_slope(y, x), ranges=[WIDE])
+wofz: Op = special(
+    sp.wofz, lambda y, z: -2.0 * z * y + 2j / ROOT_PI, ranges=[(-2.0, 2.0)], complex_=True
+)
+
+# ----------------------------------------------------------------------------------- normal
+
+
+def density(x: Any) -> Any:
+    return 1 / ROOT_2PI * exp(-0.5 * square(x))
+
+
+def _hazard(y: Any, x: Any) -> Any:
+    """density(x) / Φ(x), given y = log Φ(x); both factors vanish far to the left."""
+    left = less(x, 0)
+    near = divide(math.sqrt(2 / math.pi), erfcx(where(left, x, 0.0) * -math.sqrt(0.5)))
+    return where(left, near, density(x) * exp(negative(where(left, 0.0, y))))
+
+
+ndtr: Op = special(sp.ndtr, lambda _, x: density(x), ranges=[WIDE])
+log_ndtr: Op = special(sp.log_ndtr, lambda y, x: _hazard(y, x), ranges=[WIDE])
+ndtri: Op = special(sp.ndtri, lambda y, _: ROOT_2PI * exp(0.5 * square(y)), ranges=[UNIT])
+ndtri_exp: Op = special(
+    sp.ndtri_exp, lambda y, x: divide(1.0, _hazard(x, y)), ranges=[(-5.0, -0.1)]
+)
+nrdtrimn: Op = special(
+    sp.nrdtrimn,
+    lambda m, p, s, x: negative(s) * ROOT_2PI * exp(0.5 * square(divide(x - m, s))),
+    lambda m, _, s, x: negative(divide(x - m, s)),
+    1,
+    ranges=[UNIT, (0.5, 2.0), (-1.0, 1.0)],
+)
+nrdtrisd: Op = special(
+    sp.nrdtrisd,
+    lambda s, m, _, x: divide(s, m - x),
+    lambda s, m, p, x: negative(over_score(s, m, x)),
+    lambda s, m, _, x: divide(s, x - m),
+    ranges=[(-1.0, 1.0), (0.6, 0.9), (2.0, 3.0)],
+)
+
+
+def over_score(s: Any, m: Any, x: Any) -> Any:
+    """The slope of (x - m) / z in p for z = Φ⁻¹(p), where s is the quotient."""
+    z = divide(x - m, s)
+    return divide(s, z) * ROOT_2PI * exp(0.5 * square(z))
+
+
+# --------------------------------------------------------------------------------- integrals
+
+
+def _voigt(x: Any, sigma: Any, gamma: Any) -> tuple[Any, Any]:
+    """z and the derivative of w at it, for w(z) the function of Faddeeva."""
+    z = divide(add(x, 1j * gamma), sigma * math.sqrt(2))
+    return z, wofz_slope(z)
+
+
+def wofz_slope(z: Any) -> Any:
+    return -2.0 * z * wofz(z) + 2j / ROOT_PI
+
+
+def _voigt_factor(sigma: Any) -> Any:
+    return divide(1 / (2 * ROOT_PI), square(sigma))
+
+
+def _voigt_width(y: Any, x: Any, sigma: Any, gamma: Any) -> Any:
+    z, slope = _voigt(x, sigma, gamma)
+    turned = divide(real(slope * z), square(sigma) * ROOT_2PI)
+    return negative(divide(y, sigma)) - turned
+
+
+voigt_profile: Op = special(
+    sp.voigt_profile,
+    lambda _, x, s, g: real(_voigt(x, s, g)[1]) * _voigt_factor(s),
+    lambda y, x, s, g: _voigt_width(y, x, s, g),
+    lambda _, x, s, g: negative(imag(_voigt(x, s, g)[1])) * _voigt_factor(s),
+    ranges=[(-2.0, 2.0), (0.5, 2.0), (0.3, 1.0)],
+)
+owens_t: Op = special(
+    sp.owens_t,
+    lambda _, h, a: -0.5 * density(h) * erf(a * h * math.sqrt(0.5)),
+    lambda _, h, a: divide(
+        exp(-0.5 * square(h) * (1.0 + square(a))), 2 * math.pi * (1.0 + square(a))
+    ),
+    ranges=[(-2.0, 2.0), (-2.0, 2.0)],
+)
+_fresnel: tuple[Op, ...] = special_outputs(
+    sp.fresnel,
+    [lambda _, x: sin(math.pi / 2 * square(x))],
+    [lambda _, x: cos(math.pi / 2 * square(x))],
+    ranges=[(-2.0, 2.0)],
+)

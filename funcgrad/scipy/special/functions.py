@@ -1,0 +1,219 @@
+"""Functions of `scipy.special` that are no ufuncs: sums of exponentials, and compositions.
+
+SciPy's own convert their arguments first, and most of them then fail on traced values; these take
+them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.special as sp
+
+from funcgrad.core.forms.elementwise import UFUNCS
+from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.types import Array
+from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.ops import softmax as soft
+from funcgrad.ops.arithmetic import absolute, divide, equal, isfinite, sign, subtract, where
+from funcgrad.ops.constant import STOP_GRADIENT
+from funcgrad.ops.graded import graded
+from funcgrad.ops.graded import max as largest
+from funcgrad.ops.matrices import as_float
+from funcgrad.ops.reduction import Axis, normalize_axes
+from funcgrad.ops.shape import reshape
+from funcgrad.ops.sums import sum as total
+from funcgrad.ops.transcendental import exp, log
+from funcgrad.scipy.special import gamma_functions as g
+from funcgrad.scipy.special import integrals
+
+__all__ = [
+    "factorial",
+    "lambertw",
+    "log_softmax",
+    "logsumexp",
+    "multigammaln",
+    "polygamma",
+    "softmax",
+    "zeta",
+]
+
+
+def _logsumexp(x: Any, axes: Any, keepdims: bool) -> Any:
+    if not x.size:  # SciPy 1.17 fails on several axes of an empty array
+        with np.errstate(divide="ignore"):
+            return np.log(np.sum(x, axes, keepdims=keepdims))
+    return sp.logsumexp(x, axis=axes, keepdims=keepdims)
+
+
+assert soft.LOGSUMEXP.sample is not None
+LOGSUMEXP = graded(
+    "special_logsumexp",
+    _logsumexp,
+    np.max,
+    soft.logsumexp_partial,
+    soft.LOGSUMEXP.sample,
+)
+
+
+@numpy_function(sp.logsumexp)
+def logsumexp(
+    a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    """log(Σ b exp(a)) over `axis`, without overflow.
+
+    Elements that are all -inf have the gradient 0. With `return_sign` the pair of the logarithm of
+    the absolute value and the sign, which is locally constant. With weights, or the sign, the last
+    bits of a traced value may be others than SciPy's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad.scipy.special import logsumexp
+    >>> fg.grad(logsumexp)(np.array([1000.0, 1000.0]))
+    array([0.5, 0.5])
+    """
+    x = as_float(operand(a))
+    axes = normalize_axes(axis, type_of(x).ndim)
+    if b is None and not return_sign:
+        return bind(LOGSUMEXP, (x,), {"axes": axes, "keepdims": keepdims})
+    weights = 1.0 if b is None else as_array(b)
+    x = where(equal(weights, 0), -np.inf, x)  # what has no weight counts for nothing, also inf
+    most = _finite_largest(x, axes)
+    s = total(weights * exp(subtract(x, most)), axes, keepdims=True)
+    out = log(absolute(s) if return_sign else s) + most
+    found = (out, sign(s)) if return_sign else (out,)
+    if not keepdims:
+        kept = tuple(n for k, n in enumerate(type_of(out).shape) if k not in axes)
+        found = tuple(reshape(each, kept) for each in found)
+    return found if return_sign else found[0]
+
+
+def _finite_largest(x: Array, axes: Axis) -> Array:
+    """The largest element, a constant; 0 where it is infinite."""
+    most = bind(STOP_GRADIENT, (largest(x, axes, keepdims=True),), {})
+    return where(isfinite(most), most, 0.0)
+
+
+@numpy_function(sp.softmax)
+def softmax(x: Any, axis: Axis = None) -> Array:
+    """exp(x) / Σ exp(x) over `axis`, of all elements by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad.scipy.special import softmax
+    >>> fg.jacobian(softmax)(np.zeros(2))
+    array([[ 0.25, -0.25],
+           [-0.25,  0.25]])
+    """
+    x = as_float(as_array(x))
+    most = bind(STOP_GRADIENT, (largest(x, axis, keepdims=True),), {})
+    shifted = exp(subtract(x, most))
+    return divide(shifted, total(shifted, axis, keepdims=True))
+
+
+@numpy_function(sp.log_softmax)
+def log_softmax(x: Any, axis: Axis = None) -> Array:
+    """The logarithm of `softmax`, also where that underflows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad.scipy.special import log_softmax
+    >>> fg.grad(lambda x: log_softmax(x)[0])(np.array([0.0, 1000.0]))
+    array([ 1., -1.])
+    """
+    x = as_float(as_array(x))
+    shifted = subtract(x, _finite_largest(x, axis))
+    return subtract(shifted, log(total(exp(shifted), axis, keepdims=True)))
+
+
+@numpy_function(sp.zeta)
+def zeta(x: Any, q: Any = None, out: Any = None) -> Array:
+    """Σ (k + q)^-x over k = 0, 1, …, with q = 1 Riemann's; differentiable in `q` only.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> from funcgrad.scipy.special import zeta
+    >>> fg.grad(lambda q: zeta(2.0, q))(1.0)  # -2 ζ(3)
+    np.float64(-2.404113806319188)
+    """
+    return g.zeta_function(x, 1.0 if q is None else q)
+
+
+@numpy_function(sp.polygamma)
+def polygamma(n: Any, x: Any) -> Array:
+    """The derivative of order `n` of the digamma function.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> from funcgrad.scipy.special import polygamma
+    >>> fg.grad(lambda x: polygamma(0, x))(1.0)  # π² / 6
+    np.float64(1.6449340668482266)
+    """
+    return g.polygamma(n, x)
+
+
+@numpy_function(sp.lambertw)
+def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Array:
+    """The solution w of w exp(w) = z on the branch `k`: a complex number.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> from funcgrad.scipy.special import lambertw
+    >>> fg.grad(lambda z: lambertw(z).real)(1.0)
+    np.float64(0.36189625663...)
+    """
+    return integrals.lambert(z, k)
+
+
+@numpy_function(sp.multigammaln)
+def multigammaln(a: Any, d: int) -> Array:
+    """The logarithm of the multivariate gamma function of dimension `d`.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> from funcgrad.scipy.special import multigammaln
+    >>> fg.grad(lambda a: multigammaln(a, 2))(3.0)
+    np.float64(1.6259409757...)
+    """
+    a = as_array(a)
+    parts = [g.gammaln(subtract(a, (j - 1.0) / 2)) for j in range(1, d + 1)]
+    return d * (d - 1) * 0.25 * math.log(math.pi) + sum(parts[1:], parts[0])
+
+
+@numpy_function(sp.factorial)
+def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Array:
+    """Γ(n + 1), and 0 for negative `n`.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> from funcgrad.scipy.special import factorial
+    >>> fg.grad(factorial)(3.0)
+    np.float64(7.536706010...)
+    """
+    n = as_array(n)
+    return where(n < 0, 0.0, g.gamma(n + 1.0))
+
+
+def _reach(name: str, rule: Callable[..., Any]) -> None:
+    """Let the ufunc behind one of SciPy's functions, where it has that name, take traced values."""
+    ufunc = getattr(sp._ufuncs, name, None)
+    if isinstance(ufunc, np.ufunc):
+        UFUNCS.setdefault(ufunc, rule)
+
+
+_reach("_zeta", g.zeta_function)
+_reach("_lambertw", lambda z, k, _: integrals.lambert(z, k))

@@ -1,0 +1,385 @@
+"""Incomplete gamma and beta functions, and the distribution functions that are made of them.
+
+The derivative by the argument is a density; those by parameters are integrals (`parameters.py`), to
+second order. An inverse is differentiated as such: with F(a, x) = p, dx = (dp - ∂F/∂a da) / ∂F/∂x.
+Counts (`k` of Poisson and binomial probabilities, and `n`) are rounded by SciPy: no derivative goes
+through them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import scipy.special as sp
+
+from funcgrad.core.forms import Op
+from funcgrad.core.forms.elementwise import Pointwise
+from funcgrad.ops.arithmetic import absolute, divide, floor, less, negative, sign, square, where
+from funcgrad.ops.transcendental import exp, log, log1p
+from funcgrad.scipy.special import parameters
+from funcgrad.scipy.special.define import fixed, special
+from funcgrad.scipy.special.elementary import xlog1py, xlogy
+from funcgrad.scipy.special.gamma_functions import betaln, gammaln, polygamma, psi
+
+SHAPE = (0.4, 3.0)
+UNIT = (0.1, 0.9)
+COUNTS = [0, 1, 2, 4]
+WHOLE = [1, 2, 3]  # parameters by which samples are not differentiated: third derivatives
+
+# ------------------------------------------------------------------------------------ gamma
+
+
+def gamma_density(a: Any, x: Any) -> Any:
+    """x^(a-1) exp(-x) / Γ(a)."""
+    return exp(xlogy(a - 1.0, x) - x - gammaln(a))
+
+
+def _third(name: str) -> Any:
+    return fixed(name, "its parameters", order="third ")
+
+
+_gamma_aa: Op = special(
+    Pointwise(parameters.gamma_second, 2),
+    _third("gammainc"),
+    lambda _, a, x: gamma_density(a, x) * (square(log(x) - psi(a)) - polygamma(1, a)),
+    ranges=[WHOLE, SHAPE],
+)
+gamma_a: Op = special(
+    Pointwise(parameters.gamma_first, 2),
+    lambda _, a, x: _gamma_aa(a, x),
+    lambda _, a, x: gamma_density(a, x) * (log(x) - psi(a)),
+    ranges=[WHOLE, SHAPE],
+)
+gammainc: Op = special(
+    sp.gammainc,
+    lambda _, a, x: gamma_a(a, x),
+    lambda _, a, x: gamma_density(a, x),
+    ranges=[SHAPE, SHAPE],
+)
+gammaincc: Op = special(
+    sp.gammaincc,
+    lambda _, a, x: negative(gamma_a(a, x)),
+    lambda _, a, x: negative(gamma_density(a, x)),
+    ranges=[SHAPE, SHAPE],
+)
+
+
+def _gamma_shift(a: Any, x: Any) -> Any:
+    """How x moves with a while P(a, x) stays."""
+    return negative(divide(gamma_a(a, x), gamma_density(a, x)))
+
+
+gammaincinv: Op = special(
+    sp.gammaincinv,
+    lambda x, a, _: _gamma_shift(a, x),
+    lambda x, a, _: divide(1.0, gamma_density(a, x)),
+    ranges=[SHAPE, UNIT],
+)
+gammainccinv: Op = special(
+    sp.gammainccinv,
+    lambda x, a, _: _gamma_shift(a, x),
+    lambda x, a, _: divide(-1.0, gamma_density(a, x)),
+    ranges=[SHAPE, UNIT],
+)
+# The gamma distribution P(b, a x): its rate a, its shape b.
+gdtr: Op = special(
+    sp.gdtr,
+    lambda _, a, b, x: x * gamma_density(b, a * x),
+    lambda _, a, b, x: gamma_a(b, a * x),
+    lambda _, a, b, x: a * gamma_density(b, a * x),
+    ranges=[SHAPE, SHAPE, SHAPE],
+)
+gdtrc: Op = special(
+    sp.gdtrc,
+    lambda _, a, b, x: negative(x * gamma_density(b, a * x)),
+    lambda _, a, b, x: negative(gamma_a(b, a * x)),
+    lambda _, a, b, x: negative(a * gamma_density(b, a * x)),
+    ranges=[SHAPE, SHAPE, SHAPE],
+)
+gdtrix: Op = special(
+    sp.gdtrix,
+    lambda x, a, _, __: negative(divide(x, a)),
+    lambda x, a, b, _: divide(_gamma_shift(b, a * x), a),
+    lambda x, a, b, _: divide(1.0, a * gamma_density(b, a * x)),
+    ranges=[SHAPE, SHAPE, UNIT],
+)
+gdtria: Op = special(
+    sp.gdtria,
+    lambda a, _, b, x: divide(1.0, x * gamma_density(b, a * x)),
+    lambda a, _, b, x: divide(_gamma_shift(b, a * x), x),
+    lambda a, _, __, x: negative(divide(a, x)),
+    ranges=[UNIT, SHAPE, SHAPE],
+)
+gdtrib: Op = special(
+    sp.gdtrib,
+    lambda b, a, _, x: negative(divide(x * gamma_density(b, a * x), gamma_a(b, a * x))),
+    lambda b, a, _, x: divide(1.0, gamma_a(b, a * x)),
+    lambda b, a, _, x: negative(divide(a * gamma_density(b, a * x), gamma_a(b, a * x))),
+    ranges=[SHAPE, UNIT, SHAPE],
+)
+# chi-square with v degrees of freedom: P(v/2, x/2)
+chdtr: Op = special(
+    sp.chdtr,
+    lambda _, v, x: 0.5 * gamma_a(0.5 * v, 0.5 * x),
+    lambda _, v, x: 0.5 * gamma_density(0.5 * v, 0.5 * x),
+    ranges=[SHAPE, SHAPE],
+)
+chdtrc: Op = special(
+    sp.chdtrc,
+    lambda _, v, x: -0.5 * gamma_a(0.5 * v, 0.5 * x),
+    lambda _, v, x: -0.5 * gamma_density(0.5 * v, 0.5 * x),
+    ranges=[SHAPE, SHAPE],
+)
+chdtri: Op = special(
+    sp.chdtri,
+    lambda x, v, _: _gamma_shift(0.5 * v, 0.5 * x),
+    lambda x, v, _: divide(-2.0, gamma_density(0.5 * v, 0.5 * x)),
+    ranges=[SHAPE, UNIT],
+)
+chdtriv: Op = special(
+    sp.chdtriv,
+    lambda v, _, x: divide(2.0, gamma_a(0.5 * v, 0.5 * x)),
+    lambda v, _, x: divide(1.0, _gamma_shift(0.5 * v, 0.5 * x)),
+    ranges=[UNIT, SHAPE],
+)
+# Poisson: Q(k + 1, m)
+pdtr: Op = special(
+    sp.pdtr, 0, lambda _, k, m: negative(gamma_density(floor(k) + 1.0, m)), ranges=[COUNTS, SHAPE]
+)
+pdtrc: Op = special(
+    sp.pdtrc, 0, lambda _, k, m: gamma_density(floor(k) + 1.0, m), ranges=[COUNTS, SHAPE]
+)
+pdtri: Op = special(
+    sp.pdtri,
+    0,
+    lambda m, k, _: divide(-1.0, gamma_density(floor(k) + 1.0, m)),
+    ranges=[COUNTS, UNIT],
+)
+
+# ------------------------------------------------------------------------------------- beta
+
+
+def beta_density(a: Any, b: Any, x: Any) -> Any:
+    """x^(a-1) (1-x)^(b-1) / B(a, b)."""
+    return exp(xlogy(a - 1.0, x) + xlog1py(b - 1.0, negative(x)) - betaln(a, b))
+
+
+def _scores(a: Any, b: Any, x: Any) -> tuple[Any, Any]:
+    """The derivatives of the logarithm of the density by a and b."""
+    both = psi(a + b)
+    return log(x) - psi(a) + both, log1p(negative(x)) - psi(b) + both
+
+
+def _second(name: str, i: int, j: int) -> Any:
+    def slope(_: Any, a: Any, b: Any, x: Any) -> Any:
+        scores = _scores(a, b, x)
+        bend = polygamma(1, a + b)
+        if i == j:
+            bend = bend - polygamma(1, (a, b)[i])
+        return beta_density(a, b, x) * (scores[i] * scores[j] + bend)
+
+    third = _third("betainc")
+    function = Pointwise(getattr(parameters, name), 3)
+    return special(function, third, third, slope, ranges=[WHOLE, WHOLE, UNIT])
+
+
+_beta_aa: Op = _second("beta_first_first", 0, 0)
+_beta_ab: Op = _second("beta_first_last", 0, 1)
+_beta_bb: Op = _second("beta_last_last", 1, 1)
+beta_a: Op = special(
+    Pointwise(parameters.beta_first, 3),
+    lambda _, a, b, x: _beta_aa(a, b, x),
+    lambda _, a, b, x: _beta_ab(a, b, x),
+    lambda _, a, b, x: beta_density(a, b, x) * _scores(a, b, x)[0],
+    ranges=[WHOLE, WHOLE, UNIT],
+)
+beta_b: Op = special(
+    Pointwise(parameters.beta_last, 3),
+    lambda _, a, b, x: _beta_ab(a, b, x),
+    lambda _, a, b, x: _beta_bb(a, b, x),
+    lambda _, a, b, x: beta_density(a, b, x) * _scores(a, b, x)[1],
+    ranges=[WHOLE, WHOLE, UNIT],
+)
+betainc: Op = special(
+    sp.betainc,
+    lambda _, a, b, x: beta_a(a, b, x),
+    lambda _, a, b, x: beta_b(a, b, x),
+    lambda _, a, b, x: beta_density(a, b, x),
+    ranges=[SHAPE, SHAPE, UNIT],
+)
+betaincc: Op = special(
+    sp.betaincc,
+    lambda _, a, b, x: negative(beta_a(a, b, x)),
+    lambda _, a, b, x: negative(beta_b(a, b, x)),
+    lambda _, a, b, x: negative(beta_density(a, b, x)),
+    ranges=[SHAPE, SHAPE, UNIT],
+)
+
+
+def _beta_shift(slope: Any, a: Any, b: Any, x: Any) -> Any:
+    """How x moves with a parameter while I(a, b, x) stays."""
+    return negative(divide(slope(a, b, x), beta_density(a, b, x)))
+
+
+betaincinv: Op = special(
+    sp.betaincinv,
+    lambda x, a, b, _: _beta_shift(beta_a, a, b, x),
+    lambda x, a, b, _: _beta_shift(beta_b, a, b, x),
+    lambda x, a, b, _: divide(1.0, beta_density(a, b, x)),
+    ranges=[SHAPE, SHAPE, UNIT],
+)
+betainccinv: Op = special(
+    sp.betainccinv,
+    lambda x, a, b, _: _beta_shift(beta_a, a, b, x),
+    lambda x, a, b, _: _beta_shift(beta_b, a, b, x),
+    lambda x, a, b, _: divide(-1.0, beta_density(a, b, x)),
+    ranges=[SHAPE, SHAPE, UNIT],
+)
+btdtria: Op = special(
+    sp.btdtria,
+    lambda a, _, b, x: divide(1.0, beta_a(a, b, x)),
+    lambda a, _, b, x: negative(divide(beta_b(a, b, x), beta_a(a, b, x))),
+    lambda a, _, b, x: negative(divide(beta_density(a, b, x), beta_a(a, b, x))),
+    ranges=[UNIT, SHAPE, UNIT],
+)
+btdtrib: Op = special(
+    sp.btdtrib,
+    lambda b, a, _, x: negative(divide(beta_a(a, b, x), beta_b(a, b, x))),
+    lambda b, a, _, x: divide(1.0, beta_b(a, b, x)),
+    lambda b, a, _, x: negative(divide(beta_density(a, b, x), beta_b(a, b, x))),
+    ranges=[SHAPE, UNIT, UNIT],
+)
+
+
+def _binomial_density(k: Any, n: Any, p: Any) -> Any:
+    return beta_density(floor(k) + 1.0, n - floor(k), p)
+
+
+# Binomial I(1-p; n-k, k+1), negative binomial I(p; n, k+1)
+bdtr: Op = special(
+    sp.bdtr,
+    0,
+    0,
+    lambda _, k, n, p: negative(_binomial_density(k, n, p)),
+    ranges=[[0, 1, 2], [5, 6], UNIT],
+)
+bdtrc: Op = special(
+    sp.bdtrc, 0, 0, lambda _, k, n, p: _binomial_density(k, n, p), ranges=[[0, 1, 2], [5, 6], UNIT]
+)
+bdtri: Op = special(
+    sp.bdtri,
+    0,
+    0,
+    lambda p, k, n, _: divide(-1.0, _binomial_density(k, n, p)),
+    ranges=[[0, 1, 2], [5, 6], UNIT],
+)
+nbdtr: Op = special(
+    sp.nbdtr,
+    0,
+    0,
+    lambda _, k, n, p: beta_density(n, k + 1.0, p),
+    ranges=[COUNTS, [2, 3], UNIT],
+)
+nbdtrc: Op = special(
+    sp.nbdtrc,
+    0,
+    0,
+    lambda _, k, n, p: negative(beta_density(n, k + 1.0, p)),
+    ranges=[COUNTS, [2, 3], UNIT],
+)
+nbdtri: Op = special(
+    sp.nbdtri,
+    0,
+    0,
+    lambda p, k, n, _: divide(1.0, beta_density(n, k + 1.0, p)),
+    ranges=[COUNTS, [2, 3], UNIT],
+)
+
+# --------------------------------------------------------------------------------- Student's t
+
+
+def t_density(v: Any, t: Any) -> Any:
+    power = -0.5 * (v + 1.0) * log1p(divide(square(t), v))
+    return exp(power - betaln(0.5 * v, 0.5) - 0.5 * log(v))
+
+
+def t_df(v: Any, t: Any) -> Any:
+    """The derivative by v: for t > 0 the function is 1 - I(v/2, 1/2, z)/2 where z = v / (v + t²).
+
+    In the middle it is 1/2 + I(1/2, v/2, 1 - z)/2, of which less cancels.
+    """
+    whole = v + square(t)
+    moved = divide(t_density(v, t) * absolute(t), v)  # the density at z times dz/dv
+    tail = -0.5 * beta_a(0.5 * v, 0.5, divide(v, whole)) - moved
+    middle = 0.5 * beta_b(0.5, 0.5 * v, divide(square(t), whole)) - moved
+    return 0.5 * sign(t) * where(less(square(t), v), middle, tail)
+
+
+stdtr: Op = special(
+    sp.stdtr,
+    lambda _, v, t: t_df(v, t),
+    lambda _, v, t: t_density(v, t),
+    ranges=[SHAPE, (0.2, 2.0)],
+)
+stdtrit: Op = special(
+    sp.stdtrit,
+    lambda t, v, _: negative(divide(t_df(v, t), t_density(v, t))),
+    lambda t, v, _: divide(1.0, t_density(v, t)),
+    ranges=[SHAPE, UNIT],
+)
+stdtridf: Op = special(
+    sp.stdtridf,
+    lambda v, _, t: divide(1.0, t_df(v, t)),
+    lambda v, _, t: negative(divide(t_density(v, t), t_df(v, t))),
+    ranges=[(0.75, 0.8), (0.9, 1.1)],
+    smooth=False,  # SciPy searches for it to eight digits
+)
+
+# ---------------------------------------------------------------------------------------- F
+
+
+def f_density(n: Any, d: Any, x: Any) -> Any:
+    """The density of z = n x / (d + n x) in I(n/2, d/2, z); 1 - z is formed without cancelling."""
+    whole = d + n * x
+    low = xlogy(0.5 * n - 1.0, divide(n * x, whole))
+    high = xlogy(0.5 * d - 1.0, divide(d, whole))
+    return divide(exp(low + high - betaln(0.5 * n, 0.5 * d)), square(whole))
+
+
+def _f_slopes(n: Any, d: Any, x: Any) -> tuple[Any, Any, Any]:
+    """The derivatives of I(n/2, d/2, z) by n, d and x."""
+    z = divide(n * x, d + n * x)
+    density = f_density(n, d, x)
+    return (
+        0.5 * beta_a(0.5 * n, 0.5 * d, z) + density * x * d,
+        0.5 * beta_b(0.5 * n, 0.5 * d, z) - density * n * x,
+        density * n * d,
+    )
+
+
+def _f_inverse(n: Any, d: Any, x: Any, which: int) -> Any:
+    slopes = _f_slopes(n, d, x)
+    return negative(divide(slopes[which], slopes[2]))
+
+
+fdtr: Op = special(
+    sp.fdtr,
+    lambda _, n, d, x: _f_slopes(n, d, x)[0],
+    lambda _, n, d, x: _f_slopes(n, d, x)[1],
+    lambda _, n, d, x: _f_slopes(n, d, x)[2],
+    ranges=[SHAPE, SHAPE, SHAPE],
+)
+fdtrc: Op = special(
+    sp.fdtrc,
+    lambda _, n, d, x: negative(_f_slopes(n, d, x)[0]),
+    lambda _, n, d, x: negative(_f_slopes(n, d, x)[1]),
+    lambda _, n, d, x: negative(_f_slopes(n, d, x)[2]),
+    ranges=[SHAPE, SHAPE, SHAPE],
+)
+fdtri: Op = special(
+    sp.fdtri,
+    lambda x, n, d, _: _f_inverse(n, d, x, 0),
+    lambda x, n, d, _: _f_inverse(n, d, x, 1),
+    lambda x, n, d, _: divide(1.0, _f_slopes(n, d, x)[2]),
+    ranges=[SHAPE, SHAPE, UNIT],
+)

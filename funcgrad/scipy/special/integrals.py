@@ -1,0 +1,155 @@
+"""Exponential and trigonometric integrals, hypergeometric functions, and Lambert's W.
+
+Hypergeometric functions are differentiable in their argument, not in their parameters.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import scipy.special as sp
+
+from funcgrad.core.forms import Op
+from funcgrad.ops.arithmetic import absolute, divide, equal, less, negative, where
+from funcgrad.ops.pointwise import sinc
+from funcgrad.ops.transcendental import cos, exp, log1p
+from funcgrad.scipy.special.define import fixed, special, special_outputs
+from funcgrad.scipy.special.elementary import exprel
+
+POSITIVE = (0.4, 3.0)
+UNIT = (-0.8, 0.8)
+
+exp1: Op = special(
+    sp.exp1, lambda _, x: negative(divide(exp(negative(x)), x)), ranges=[POSITIVE], complex_=True
+)
+expi: Op = special(sp.expi, lambda _, x: divide(exp(x), x), ranges=[POSITIVE], complex_=True)
+
+
+def _expn_slope(n: Any, x: Any) -> Any:
+    """-E of the order below; that of order -1 is written out."""
+    first = equal(n, 0)
+    below = negative(expn(where(first, 1, n) - 1, x))
+    return where(first, negative(divide(exp(negative(x)) * (1.0 + divide(1.0, x)), x)), below)
+
+
+expn: Op = special(
+    sp.expn,
+    fixed("expn", "the order n"),
+    lambda _, n, x: _expn_slope(n, x),
+    ranges=[[0, 1, 2], POSITIVE],
+)
+
+# log(1 + u) / u = Σ (-u)^k / (k + 1)
+LOG_SERIES = [(-1) ** k / (k + 1) for k in range(14)]
+
+
+def _spence_slope(z: Any) -> Any:
+    """log(z) / (1 - z), and -1 at 1."""
+    u = z - 1.0
+    near = less(absolute(u), 0.05)
+    small, total = where(near, u, 0.0), LOG_SERIES[-1]
+    for c in LOG_SERIES[-2::-1]:
+        total = total * small + c
+    apart = where(near, 1.0, u)
+    return negative(where(near, total, divide(log1p(apart), apart)))
+
+
+spence: Op = special(sp.spence, lambda _, z: _spence_slope(z), ranges=[POSITIVE])
+_sici: tuple[Op, ...] = special_outputs(
+    sp.sici,
+    [lambda _, x: sinc(divide(x, math.pi))],
+    [lambda _, x: divide(cos(x), x)],
+    ranges=[POSITIVE],
+)
+_shichi: tuple[Op, ...] = special_outputs(
+    sp.shichi,
+    [lambda _, x: 0.5 * (exprel(x) + exprel(negative(x)))],
+    [lambda _, x: 0.5 * divide(exp(x) + exp(negative(x)), x)],
+    ranges=[POSITIVE],
+)
+
+wrightomega: Op = special(
+    sp.wrightomega, lambda w, _: divide(w, 1.0 + w), ranges=[(-2.0, 2.0)], complex_=True
+)
+
+
+def lambert_value(z: Any, k: Any) -> Any:
+    return sp.lambertw(z, k)
+
+
+lambert: Op = special(
+    lambert_value,
+    lambda w, _, __: divide(exp(negative(w)), 1.0 + w),
+    fixed("lambertw", "the branch k"),
+    ranges=[POSITIVE, [0]],
+    complex_=True,
+)
+
+
+# -------------------------------------------------------------------------- hypergeometric
+
+
+def _parameter(name: str) -> Any:
+    return fixed(name, "its parameters")
+
+
+hyp0f1: Op = special(
+    sp.hyp0f1,
+    _parameter("hyp0f1"),
+    lambda _, v, z: divide(hyp0f1(v + 1.0, z), v),
+    ranges=[[1, 2, 3], UNIT],
+    complex_=True,
+)
+hyp1f1: Op = special(
+    sp.hyp1f1,
+    _parameter("hyp1f1"),
+    _parameter("hyp1f1"),
+    lambda _, a, b, z: divide(a, b) * hyp1f1(a + 1.0, b + 1.0, z),
+    ranges=[[1, 2, 3], [2, 3, 4], UNIT],
+    complex_=True,
+)
+hyp2f1: Op = special(
+    sp.hyp2f1,
+    _parameter("hyp2f1"),
+    _parameter("hyp2f1"),
+    _parameter("hyp2f1"),
+    lambda _, a, b, c, z: divide(a * b, c) * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z),
+    ranges=[[1, 2, 3], [2, 1, 2], [3, 4, 6], (-0.6, 0.6)],
+    complex_=True,
+)
+hyperu: Op = special(
+    sp.hyperu,
+    _parameter("hyperu"),
+    _parameter("hyperu"),
+    lambda _, a, b, x: negative(a) * hyperu(a + 1.0, b + 1.0, x),
+    ranges=[[1, 2, 1], [2, 1, 1], POSITIVE],
+)
+wright_bessel: Op = special(
+    sp.wright_bessel,
+    _parameter("wright_bessel"),
+    _parameter("wright_bessel"),
+    lambda _, a, b, x: wright_bessel(a, b + a, x),
+    ranges=[[1, 2, 1], [1, 1, 2], POSITIVE],
+)
+log_wright_bessel: Op = special(
+    sp.log_wright_bessel,
+    _parameter("log_wright_bessel"),
+    _parameter("log_wright_bessel"),
+    lambda y, a, b, x: exp(log_wright_bessel(a, b + a, x) - y),
+    ranges=[[1, 2, 1], [1, 1, 2], POSITIVE],
+)
+
+# Solutions of w'' = (x²/4 - v - ½) w, w'' = (x²/4 - v - ½) w and w'' = (a - x²/4) w, with w'.
+_pbdv: tuple[Op, ...] = special_outputs(
+    sp.pbdv,
+    [fixed("pbdv", "the order v"), lambda _, v, x: _pbdv[1](v, x)],
+    [fixed("pbdv", "the order v"), lambda _, v, x: (0.25 * x * x - v - 0.5) * _pbdv[0](v, x)],
+    ranges=[[0, 1, 2], (-2.0, 2.0)],
+)
+_pbvv: tuple[Op, ...] = special_outputs(
+    sp.pbvv,
+    [fixed("pbvv", "the order v"), lambda _, v, x: _pbvv[1](v, x)],
+    [fixed("pbvv", "the order v"), lambda _, v, x: (0.25 * x * x - v - 0.5) * _pbvv[0](v, x)],
+    ranges=[[0, 1, 2], (-2.0, 2.0)],
+)

@@ -1,0 +1,125 @@
+"""Orthogonal polynomials, differentiable in their argument (NIST Handbook 2010, 18.9).
+
+The derivative of a polynomial is one of a degree less in the family with larger parameters. There
+is none in the degree or in the parameters of a family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.special as sp
+
+from funcgrad.core.forms import Op
+from funcgrad.core.forms.elementwise import UFUNCS
+from funcgrad.core.types import Array
+from funcgrad.ops.arithmetic import divide, equal, where
+from funcgrad.scipy.special.define import NAMES, Range, fixed, special
+
+DEGREES = [0, 1, 2, 3]
+INSIDE = (-0.9, 0.9)
+PARAMETER = [1, 2]
+
+
+def _polynomial(ufunc: Any, slope: Callable[..., Any], *parameters: str, x: Range = INSIDE) -> Op:
+    """The polynomial `ufunc(n, *parameters, x)`, with its slope where n is not 0."""
+    name = ufunc.__name__
+    whole: Sequence[Range] = [DEGREES, *(PARAMETER for _ in parameters), x]
+    refused = [fixed(name, each) for each in ("the degree n", *parameters)]
+    return special(ufunc, *refused, _masked(slope, 1 + len(parameters)), ranges=whole)
+
+
+def _masked(slope: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """`slope`, and 0 of what is constant: a degree below 0 is nothing SciPy is asked for."""
+
+    def lower(n: Array) -> tuple[Array, Array]:
+        constant = equal(n, 0)
+        return constant, where(constant, 1, n)
+
+    def without(_: Any, n: Any, x: Any) -> Any:
+        constant, n = lower(n)
+        return where(constant, 0.0, slope(n, x))
+
+    def one(_: Any, n: Any, a: Any, x: Any) -> Any:
+        constant, n = lower(n)
+        return where(constant, 0.0, slope(n, a, x))
+
+    def two(_: Any, n: Any, a: Any, b: Any, x: Any) -> Any:
+        constant, n = lower(n)
+        return where(constant, 0.0, slope(n, a, b, x))
+
+    return (without, one, two)[count - 1]
+
+
+eval_gegenbauer: Op = _polynomial(
+    sp.eval_gegenbauer,
+    lambda n, a, x: 2.0 * a * eval_gegenbauer(n - 1, a + 1.0, x),
+    "the parameter alpha",
+)
+eval_jacobi: Op = _polynomial(
+    sp.eval_jacobi,
+    lambda n, a, b, x: 0.5 * (n + a + b + 1.0) * eval_jacobi(n - 1, a + 1.0, b + 1.0, x),
+    "the parameter alpha",
+    "the parameter beta",
+)
+eval_genlaguerre: Op = _polynomial(
+    sp.eval_genlaguerre,
+    lambda n, a, x: -1.0 * eval_genlaguerre(n - 1, a + 1.0, x),
+    "the parameter alpha",
+)
+eval_laguerre: Op = _polynomial(
+    sp.eval_laguerre, lambda n, x: -1.0 * eval_genlaguerre(n - 1, 1.0, x)
+)
+eval_legendre: Op = _polynomial(sp.eval_legendre, lambda n, x: eval_gegenbauer(n - 1, 1.5, x))
+eval_chebyt: Op = _polynomial(sp.eval_chebyt, lambda n, x: n * eval_chebyu(n - 1, x))
+eval_chebyu: Op = _polynomial(sp.eval_chebyu, lambda n, x: 2.0 * eval_gegenbauer(n - 1, 2.0, x))
+
+
+def _of_whole_degree(ufunc: np.ufunc, slope: Callable[..., Any]) -> Op:
+    """A polynomial whose ufunc refuses degrees that are no integers, as those of slopes are."""
+
+    def evaluate(n: Any, x: Any) -> Any:
+        return ufunc(np.asarray(n).astype(np.int64), x)
+
+    evaluate.__name__ = name = ufunc.__name__
+    UFUNCS[ufunc] = op = _polynomial(evaluate, slope)
+    NAMES[name] = ufunc, "No derivative in the degree n."
+    return op
+
+
+eval_hermite: Op = _of_whole_degree(sp.eval_hermite, lambda n, x: 2.0 * n * eval_hermite(n - 1, x))
+eval_hermitenorm: Op = _of_whole_degree(
+    sp.eval_hermitenorm, lambda n, x: n * eval_hermitenorm(n - 1, x)
+)
+# In other variables: 2x - 1 and x / 2
+eval_sh_legendre: Op = _polynomial(
+    sp.eval_sh_legendre,
+    lambda n, x: 2.0 * eval_gegenbauer(n - 1, 1.5, 2.0 * x - 1.0),
+    x=(0.1, 0.9),
+)
+eval_sh_chebyt: Op = _polynomial(
+    sp.eval_sh_chebyt, lambda n, x: 2.0 * n * eval_chebyu(n - 1, 2.0 * x - 1.0), x=(0.1, 0.9)
+)
+eval_sh_chebyu: Op = _polynomial(
+    sp.eval_sh_chebyu,
+    lambda n, x: 4.0 * eval_gegenbauer(n - 1, 2.0, 2.0 * x - 1.0),
+    x=(0.1, 0.9),
+)
+eval_chebyc: Op = _polynomial(sp.eval_chebyc, lambda n, x: n * eval_chebyu(n - 1, 0.5 * x))
+eval_chebys: Op = _polynomial(sp.eval_chebys, lambda n, x: eval_gegenbauer(n - 1, 2.0, 0.5 * x))
+eval_sh_jacobi: Op = _polynomial(
+    sp.eval_sh_jacobi,
+    lambda n, p, q, x: n * eval_sh_jacobi(n - 1, p + 2.0, q + 1.0, x),
+    "the parameter p",
+    "the parameter q",
+    x=(0.1, 0.9),
+)
+lpmv: Op = special(
+    sp.lpmv,
+    fixed("lpmv", "the order m"),
+    fixed("lpmv", "the degree v"),
+    lambda y, m, v, x: divide(v * x * y - (v + m) * lpmv(m, v - 1.0, x), x * x - 1.0),
+    ranges=[[0, 1, 1, 2], [1, 2, 3], INSIDE],
+)

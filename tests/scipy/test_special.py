@@ -1,0 +1,245 @@
+"""`scipy.special` on traced values: values, derivatives where formulas cancel, and refusals.
+
+`test_rules` has both modes, second order and batching of every record, from its samples.
+"""
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.special as sp
+
+import funcgrad as fg
+import funcgrad.scipy.special as ours
+from funcgrad.errors import NotDifferentiableError
+from funcgrad.extend import PRIMITIVES
+from funcgrad.scipy.special.define import NAMES
+from funcgrad.testing import check_grads
+
+UNARY = [n for n, (u, _) in NAMES.items() if u.nin == 1 and u.nout == 1 and n != "round"]
+
+
+def first(name):
+    """Samples of a ufunc in double precision."""
+    found = PRIMITIVES.get(f"special_{name}") or PRIMITIVES[f"special_{name}_0"]
+    return found.sample()[0].args
+
+
+def test_more_than_120_ufuncs_have_rules():
+    assert len([n for n in NAMES if isinstance(getattr(sp, n, None), np.ufunc)]) >= 120
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_scipys_own_function_takes_traced_values(name):
+    ufunc, args = getattr(sp, name), first(name)
+    wanted = ufunc(*args)
+    for function in (ufunc, getattr(ours, name)):
+        for found in (
+            fg.vjp(lambda *a, f=function: f(*a), *args)[0],
+            fg.jvp(function, args, tuple(np.zeros(a.shape) for a in args))[0]
+            if all(a.dtype.kind == "f" for a in args)
+            else wanted,
+        ):
+            np.testing.assert_array_equal(np.asarray(found), np.asarray(wanted))
+    assert np.asarray(getattr(ours, name)(*args)).tobytes() == np.asarray(wanted).tobytes()
+
+
+@pytest.mark.parametrize("name", sorted(UNARY))
+def test_under_jit_and_vmap(name):
+    (x,) = first(name)
+    function = getattr(sp, name)
+    wanted = function(x)
+    np.testing.assert_allclose(fg.jit(function)(x), wanted, rtol=1e-14)
+    np.testing.assert_array_equal(fg.vmap(function)(x), wanted)
+
+
+def test_a_library_ufunc_is_met_without_importing_our_module():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, numpy, scipy.special, funcgrad as fg\n"
+        "assert 'funcgrad.scipy.special' not in sys.modules\n"
+        "print(fg.grad(lambda x: scipy.special.erf(x) * 1.0)(0.0))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert abs(float(out.stdout) - 2 / np.sqrt(np.pi)) < 1e-15
+
+
+# ------------------------------------------------- where the textbook form of a rule fails
+
+
+def slope(f, x):
+    with mpmath.workdps(60):
+        return float(mpmath.diff(f, mpmath.mpf(float(x)), h=mpmath.mpf(10) ** -20))
+
+
+def near(found, wanted, relative):
+    assert abs(found - wanted) <= relative * abs(wanted), (found, wanted)
+
+
+def erfcx(x):
+    return mpmath.exp(x**2) * mpmath.erfc(x)
+
+
+def dawson(x):
+    return mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(-(x**2)) * mpmath.erfi(x)
+
+
+def log_ndtr(x):
+    return mpmath.log(mpmath.erfc(-x / mpmath.sqrt(2)) / 2)
+
+
+HARD = [
+    (sp.expit, lambda x: 1 / (1 + mpmath.exp(-x)), [40.0, -40.0], 1e-15),
+    (sp.log_expit, lambda x: -mpmath.log1p(mpmath.exp(-x)), [40.0, -40.0], 1e-15),
+    (sp.erfcx, erfcx, [5.0, 9.9, 10.1, 30.0, 1e6], 1e-13),
+    (sp.dawsn, dawson, [5.0, 9.9, 10.1, 30.0, -30.0], 1e-13),
+    (sp.log_ndtr, log_ndtr, [-30.0, -5.0, -0.1, 0.1, 5.0], 1e-13),
+    (sp.exprel, lambda x: mpmath.expm1(x) / x, [1e-8, 1e-3, 0.49, 0.51, -3.0], 1e-13),
+    (sp.spence, lambda z: mpmath.polylog(2, 1 - z), [1 + 1e-9, 0.96, 0.94, 1.04, 1.06], 1e-13),
+    (sp.ellipk, mpmath.ellipk, [1e-9, 0.09, 0.11, -5.0, 0.999], 1e-12),
+    (sp.ellipe, mpmath.ellipe, [1e-9, 0.09, 0.11, -5.0, 0.999], 1e-12),
+    (sp.rgamma, mpmath.rgamma, [-2.0, 0.0, -1.0, 3.3], 1e-13),
+    (lambda p: sp.boxcox(2.5, p), lambda p: (2.5**p - 1) / p, [1e-10, 1e-3, -0.7], 1e-12),
+    (
+        lambda p: sp.inv_boxcox(2.5, p),
+        lambda p: (p * 2.5 + 1) ** (1 / p),
+        [1e-10, 1e-3, 0.7],
+        1e-12,
+    ),
+    (lambda m: sp.ellipkinc(0.7, m), lambda m: mpmath.ellipf(0.7, m), [1e-9, 0.11, 0.9], 1e-12),
+    (lambda m: sp.ellipeinc(9.7, m), lambda m: mpmath.ellipe(9.7, m), [1e-9, 0.11, 0.9], 1e-12),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(len(HARD)))
+def test_derivatives_where_textbook_forms_cancel(case):
+    function, reference, points, relative = HARD[case]
+    for x in points:
+        near(fg.grad(function)(x), slope(reference, x), relative)
+
+
+# ------------------------------------------------------------------ parameters of families
+
+
+def lower(a, x):
+    return mpmath.gammainc(a, 0, x, regularized=True)
+
+
+def beta(a, b, x):
+    return mpmath.betainc(a, b, 0, x, regularized=True)
+
+
+@pytest.mark.parametrize("a", [0.05, 0.5, 2.5, 40.0, 1000.0])
+@pytest.mark.parametrize("scale", [0.1, 0.9, 1.0, 1.3])
+def test_gammainc_by_its_parameter(a, scale):
+    x = a * scale
+    near(
+        fg.grad(lambda a: sp.gammainc(a, x))(a), slope(lambda t: lower(t, mpmath.mpf(x)), a), 1e-11
+    )
+    near(
+        fg.grad(lambda a: sp.gammaincc(a, x))(a),
+        -slope(lambda t: lower(t, mpmath.mpf(x)), a),
+        1e-11,
+    )
+
+
+@pytest.mark.parametrize("a, b", [(0.3, 0.7), (2.0, 3.0), (50.0, 0.5), (10.0, 200.0)])
+@pytest.mark.parametrize("x", [1e-3, 0.05, 0.5, 0.97])
+def test_betainc_by_its_parameters(a, b, x):
+    found = fg.grad(sp.betainc, (0, 1))(a, b, x)
+    by_a = slope(lambda t: beta(t, b, mpmath.mpf(x)), a)
+    by_b = slope(lambda t: beta(a, t, mpmath.mpf(x)), b)
+    for got, wanted in zip(found, (by_a, by_b), strict=True):
+        if abs(wanted) > 1e-290:
+            near(got, wanted, 1e-10)
+
+
+def student(v, t):
+    return 1 - mpmath.betainc(v / 2, 0.5, 0, v / (v + t * t), regularized=True) / 2
+
+
+@pytest.mark.parametrize("v, t", [(1.5, 0.3), (4.0, 2.0), (30.0, 1e-3), (200.0, 3.0)])
+def test_students_t_by_the_degrees_of_freedom(v, t):
+    near(fg.grad(sp.stdtr)(v, t), slope(lambda s: student(s, mpmath.mpf(t)), v), 1e-9)
+    near(fg.grad(sp.stdtr)(v, -t), -slope(lambda s: student(s, mpmath.mpf(t)), v), 1e-9)
+
+
+@pytest.mark.parametrize(
+    "inverse, function",
+    [
+        (sp.gammaincinv, sp.gammainc),
+        (sp.gammainccinv, sp.gammaincc),
+        (sp.stdtrit, sp.stdtr),
+        (sp.chdtri, sp.chdtrc),
+    ],
+)
+def test_a_quantile_undoes_its_distribution_function(inverse, function):
+    """The derivative of F(a, F⁻¹(a, p)) is 0 by the parameter, and 1 by p."""
+    through = lambda a, p: function(a, inverse(a, p))
+    by_a, by_p = fg.grad(through, (0, 1))(1.7, 0.3)
+    assert abs(by_a) < 1e-13
+    assert abs(by_p - 1) < 1e-12
+
+
+# ------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    "call, operand",
+    [
+        (lambda v: sp.jv(v, 1.0), "the order v"),
+        (lambda n: sp.eval_legendre(n, 0.5), "the degree n"),
+        (lambda a: sp.hyp1f1(a, 2.0, 0.5), "its parameters"),
+    ],
+)
+def test_orders_and_degrees_are_refused_by_name(call, operand):
+    with pytest.raises(NotDifferentiableError, match=operand):
+        fg.grad(call)(1.5)
+
+
+def test_third_derivatives_by_parameters_are_refused():
+    third = fg.grad(fg.grad(fg.grad(lambda a: sp.gammainc(a, 2.0))))
+    with pytest.raises(NotDifferentiableError, match="no third derivative"):
+        third(1.5)
+
+
+def test_a_missing_name_says_what_is_missing():
+    with pytest.raises(AttributeError, match=r"no 'obl_ang1'"):
+        _ = ours.obl_ang1
+
+
+# ---------------------------------------------------------------- what is no ufunc of SciPy's
+
+
+@pytest.mark.parametrize(
+    "name, call",
+    [
+        ("logsumexp", lambda m, x: m.logsumexp(x)),
+        ("logsumexp axis", lambda m, x: m.logsumexp(x, axis=1, keepdims=True)),
+        ("logsumexp b", lambda m, x: m.logsumexp(x, axis=1, b=np.array([1.0, 0.0, 0.5]))),
+        ("logsumexp sign", lambda m, x: m.logsumexp(x, 1, [1.0, 0.0, -5.0], False, True)[0]),
+        ("softmax", lambda m, x: m.softmax(x)),
+        ("softmax axis", lambda m, x: m.softmax(x, axis=0)),
+        ("log_softmax", lambda m, x: m.log_softmax(x, axis=1)),
+        ("zeta", lambda m, x: m.zeta(3.0, x + 4)),
+        ("polygamma", lambda m, x: m.polygamma(2, x + 4)),
+        ("lambertw", lambda m, x: m.lambertw(x + 4).real),
+        ("multigammaln", lambda m, x: m.multigammaln(x[0] + 4, 3)),
+        ("factorial", lambda m, x: m.factorial(x + 4)),
+    ],
+)
+def test_functions(name, call):
+    x = np.random.default_rng(0).uniform(-2, 2, (2, 3))
+    wanted = call(sp, x)
+    np.testing.assert_allclose(call(ours, x), wanted, rtol=0)
+    value = fg.vjp(lambda x: call(ours, x), x)[0]
+    np.testing.assert_allclose(value, wanted, rtol=0, atol=4e-16 if "logsumexp " in name else 0)
+    np.testing.assert_allclose(fg.jit(lambda x: call(ours, x))(x), wanted, rtol=1e-14)
+    check_grads(lambda x: call(ours, x), (x,))
+
+
+def test_logsumexp_of_nothing_but_minus_infinity():
+    x = np.full(3, -np.inf)
+    assert fg.value_and_grad(ours.logsumexp)(x)[0] == -np.inf
+    np.testing.assert_array_equal(fg.grad(ours.logsumexp)(x), 0.0)
