@@ -10,6 +10,7 @@ from typing import Any
 from funcgrad import errors, numpy, tree
 from funcgrad.config import config
 from funcgrad.core.tracer import value
+from funcgrad.errors import CaptureWarning
 from funcgrad.transforms.api import (
     ShapeDtypeStruct,
     checkpoint,
@@ -35,6 +36,7 @@ from funcgrad.transforms.api import (
 
 __version__ = "0.1.0"
 __all__ = [
+    "CaptureWarning",
     "ShapeDtypeStruct",
     "checkpoint",
     "cond",

@@ -112,6 +112,10 @@ class Config:
         first what ``FUNCGRAD_KERNELS`` says: off, on, or always.
     reused_memory : int
         How many bytes of large results are remembered, to be used again once nobody refers to them.
+    captures : "warn", "error" or "ignore"
+        What happens where a compiled function reaches what cannot be followed (``eval``, an object
+        whose content Python does not show), so that a change of it would not be seen: a
+        `CaptureWarning`, a `CaptureError`, or nothing.
     backend : "llvm" or "interpreter"
         What runs the graphs of `jit`: "llvm", native code, or "interpreter", NumPy operation by
         operation, which is the reference, and raises what ``np.errstate(…="raise")`` asks for. At
@@ -135,6 +139,7 @@ class Config:
 
     copy_limit: int = 64 * 1024
     debug: bool = False
+    captures: Literal["warn", "error", "ignore"] = "warn"
     backend: Literal["llvm", "interpreter"] = field(default_factory=_backend)
     threads: int = field(default_factory=_threads)
     avx512: bool = field(default_factory=lambda: _switch("FUNCGRAD_AVX512"))

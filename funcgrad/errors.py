@@ -17,6 +17,8 @@ import numpy
 __all__ = [
     "AbstractValueError",
     "BatchSizeError",
+    "CaptureError",
+    "CaptureWarning",
     "CompilerError",
     "CotangentError",
     "CustomRuleError",
@@ -91,6 +93,14 @@ class UnsupportedCallError(FuncgradError, TypeError):
 
 class MutatedCaptureError(FuncgradError, RuntimeError):
     """An array that the backward pass needs was changed in place after it had been recorded."""
+
+
+class CaptureError(FuncgradError, RuntimeError):
+    """A compiled function reaches what cannot be followed, and ``config.captures`` is "error"."""
+
+
+class CaptureWarning(UserWarning):
+    """A compiled function reaches what cannot be followed: a change of it would not be seen."""
 
 
 class LaterTransformError(FuncgradError, RuntimeError):

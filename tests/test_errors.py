@@ -113,6 +113,14 @@ def leak():
     return seen[0] + 1.0
 
 
+def capture_what_is_out_of_sight():
+    fg.config.captures = "error"
+    try:
+        return fg.jit(lambda x: x * eval("2.0"))(1.0)
+    finally:
+        fg.config.captures = "warn"
+
+
 def store_later(w):
     memory = fnp.zeros(1)
 
@@ -140,6 +148,7 @@ EVERY = {
         "is not known while it is traced by jit or vmap; use funcgrad.numpy.where"),
     "BatchSizeError": (lambda: fg.vmap(np.add)(np.ones(2), np.ones(3)), ValueError,
         "vmap of add: the mapped axes have different sizes [2, 3]"),
+    "CaptureError": (capture_what_is_out_of_sight, RuntimeError, "calls eval(); if that changes"),
     "CotangentError": (lambda: fg.vjp(np.sin, X)[1](1.0), (TypeError, ValueError),
         "the cotangent has shape (); it has to be (3,)"),
     "CustomRuleError": (lambda: fg.custom_vjp(total)(X), (TypeError, ValueError),
@@ -187,12 +196,13 @@ def test_every_class_is_raised_with_its_text(name):
 
 
 def test_no_class_is_forgotten():
-    assert set(EVERY) | OF_THE_COMPILER | {"FuncgradError"} == set(errors.__all__)
+    others = {"FuncgradError", "CaptureWarning"}
+    assert set(EVERY) | OF_THE_COMPILER | others == set(errors.__all__)
 
 
 def test_the_manual_has_a_section_for_every_class():
     manual = pathlib.Path(__file__).parent.parent / "docs" / "errors.md"
-    sections = re.findall(r"^## (\w+Error)$", manual.read_text(), re.MULTILINE)
+    sections = re.findall(r"^## (\w+(?:Error|Warning))$", manual.read_text(), re.MULTILINE)
     assert sorted(sections) == sorted(set(errors.__all__) - {"FuncgradError"})
 
 

@@ -11,6 +11,9 @@ from funcgrad import optim
 
 EXAMPLES = pathlib.Path(__file__).parent.parent / "docs" / "examples"
 
+# ordinary programs hold nothing that a compiled function cannot follow
+pytestmark = pytest.mark.filterwarnings("error::funcgrad.CaptureWarning")
+
 
 def example(name):
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")

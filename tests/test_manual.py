@@ -11,6 +11,9 @@ import funcgrad as fg
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
+# ordinary programs hold nothing that a compiled function cannot follow
+pytestmark = pytest.mark.filterwarnings("error::funcgrad.CaptureWarning")
+
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_examples_print_what_is_shown(page):

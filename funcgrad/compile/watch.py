@@ -3,7 +3,7 @@
 What a compiled function brings along (closure cells, globals, attributes, arrays) was found at such
 places; as long as each of them holds the very same thing, what was compiled is still right. Entry
 points look at them in native code (`llvm/entry/watching.py`); `holds` says what that means. It
-imports NumPy only.
+imports NumPy only. `put_back` makes a place hold it again, and says whether it could.
 """
 
 from __future__ import annotations
@@ -44,6 +44,13 @@ class Item(NamedTuple):
         found: bool = self.holder.get(self.name, ABSENT) is self.value
         return found
 
+    def put_back(self) -> bool:
+        if self.value is ABSENT:
+            self.holder.pop(self.name)
+        else:
+            self.holder[self.name] = self.value
+        return True
+
 
 class Cell(NamedTuple):
     """A closure cell holds this."""
@@ -57,6 +64,13 @@ class Cell(NamedTuple):
         except ValueError:
             return self.value is ABSENT
         return found
+
+    def put_back(self) -> bool:
+        if self.value is ABSENT:
+            del self.cell.cell_contents
+        else:
+            self.cell.cell_contents = self.value
+        return True
 
 
 class Function(NamedTuple):
@@ -93,6 +107,10 @@ class List(NamedTuple):
         now = self.list
         return len(now) == len(self.items) and not any(map(is_not, now, self.items))
 
+    def put_back(self) -> bool:
+        self.list[:] = self.items
+        return True
+
 
 class Dict(NamedTuple):
     """A dictionary has these keys and values, in this order."""
@@ -108,6 +126,11 @@ class Dict(NamedTuple):
             and not any(map(is_not, now, self.keys))
             and not any(map(is_not, now.values(), self.values))
         )
+
+    def put_back(self) -> bool:
+        self.dict.clear()
+        self.dict.update(zip(self.keys, self.values, strict=True))
+        return True
 
 
 class Array(NamedTuple):
@@ -139,11 +162,15 @@ class Array(NamedTuple):
 
 
 class Look(NamedTuple):
-    """``look(argument)`` gives this very thing. An exception counts as a change."""
+    """``look(argument)`` gives this very thing. An exception counts as a change.
+
+    ``put(argument, value)``, where it can be, makes it so again.
+    """
 
     look: Callable[[Any], Any]
     argument: Any
     value: Any
+    put: Callable[[Any, Any], None] | None = None
 
     def holds(self) -> bool:
         try:
@@ -151,6 +178,11 @@ class Look(NamedTuple):
         except Exception:
             return False
         return found
+
+    def put_back(self) -> bool:
+        if self.put is not None:
+            self.put(self.argument, self.value)
+        return self.put is not None
 
 
 class Same(NamedTuple):

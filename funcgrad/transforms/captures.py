@@ -1,30 +1,31 @@
 """What a function brings along: the arrays, numbers and functions that it can reach by name.
 
 `jit` looks at them on every call, so that a cached graph is never stale: arrays become operands,
-numbers and texts part of the key, and a traced value means that the function is staged anew.
-Looked at are closure cells, defaults, the globals that the code names, the function behind a
-bound method and its object, containers, and of other objects, classes and modules the attributes
-that any code on the way names (`transforms.walk`).
+numbers and texts part of the key, and a traced value means that the function is staged anew. The
+walk (`transforms.walk`) is that of the facade's `compile`; here is what `jit` makes of it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Callable, Hashable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from funcgrad.compile.watch import ABSENT, Item, Look, Watch
 from funcgrad.compile.watch import Array as Content
+from funcgrad.compile.watch import Look, Watch
+from funcgrad.config import config
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import ArrayType
+from funcgrad.errors import CaptureError, CaptureWarning, located
 from funcgrad.transforms.checksum import checksum
 from funcgrad.transforms.guard import is_frozen
-from funcgrad.transforms.walk import visit
+from funcgrad.transforms.kinds import handler
+from funcgrad.transforms.walk import Path, Walk, package_of
 
-__all__ = ["Captures", "capture"]
+__all__ = ["Captures", "announce", "capture", "content", "watches_of"]
 
 COPIED = 64 * 1024  # bytes, up to which a captured array is compared with a copy
 
@@ -34,60 +35,32 @@ def content(x: np.ndarray[Any, Any]) -> bytes:
     return x.tobytes() if x.nbytes <= 1024 else checksum(x)
 
 
-class Captures:
-    """The arrays in the order of the walk, the key of everything else, and whether traced.
+class Captures(Walk):
+    """A walk with the content of arrays.
 
-    `places` says where each thing was found, so that one can look there again without a walk
-    (`watches`); `watched` is False where something lies that cannot be looked at in this way.
+    What the function does with the content of an array in Python, a branch for example, happens
+    while it is traced: arrays are part of the key by content (`read`).
     """
 
-    def __init__(self, home: str, names: set[str]) -> None:
-        self.home = home  # the package of the function
-        self.names = names  # the attributes to look at
-        self.named: set[str] = set()  # those that the code on the way names
-        self.arrays: list[np.ndarray[Any, Any]] = []
-        self.key: list[Hashable] = []
-        self.labels: list[tuple[str, ...]] = []  # where each part of the key was found
-        self.path: list[str] = []
-        self.array_paths: list[tuple[str, ...]] = []
-        self.generators: list[Any] = []  # of random numbers
-        self.traced = False
-        self.seen: dict[int, Any] = {}
-        self.watched = True
-        self.places: dict[Hashable, Watch] = {}
-        # What the function does with the content of an array in Python, a branch for example,
-        # happens while it is traced: arrays are part of the key by content.
+    def __init__(self, home: str) -> None:
+        super().__init__(home)
         self.read: list[tuple[np.ndarray[Any, Any], ArrayType, bytes]] = []
 
-    def add(self, part: Hashable) -> None:
-        """A part of the key that was found on the way at hand."""
-        self.key.append(part)
-        self.labels.append(tuple(self.path))
+    @staticmethod
+    def handler(cls: type) -> Callable[[Any, Any, Path], None]:
+        return handler(cls)
 
-    @contextlib.contextmanager
-    def at(self, name: str) -> Iterator[None]:
-        """What is found meanwhile lies there, for `jit`'s report."""
-        self.path.append(name)
-        yield
-        self.path.pop()
-
-    def saw(self, place: Watch) -> None:
-        """Note what a place holds, once for each place."""
-        holder = place[0]
-        self.places[type(place), id(holder), place[1] if type(place) is Item else None] = place
-
-    def saw_item(self, holder: dict[str, Any], name: str) -> None:
-        self.saw(Item(holder, name, holder.get(name, ABSENT)))
-
-    def looked(self, x: Any, look: Callable[[str], Any], name: str, value: Any) -> None:
-        """Note what a function gives for a name of `x`."""
-        self.places[Look, id(x), name] = Look(look, name, value)
+    def read_arrays(self) -> None:
+        """Make the content of the arrays part of the key."""
+        for x, path in zip(self.arrays, self.array_paths, strict=True):
+            known = content(x)
+            self.read.append((x, type_of(x), known))
+            self.add(known, (*path, "content"))
 
     def watches(self) -> list[Watch]:
-        """All that has to hold for this to be what the function brings along."""
-        found = list(self.places.values())
-        for x, kind, known in self.read:
-            found += _watches_of(x, kind, known)
+        found = super().watches()
+        for x, _, known in self.read:
+            found += watches_of(x, known)
         return found
 
     def changed(self) -> list[np.ndarray[Any, Any]]:
@@ -95,47 +68,56 @@ class Captures:
         return [x for x, kind, known in self.read if type_of(x) != kind or content(x) != known]
 
 
-def _watches_of(x: np.ndarray[Any, Any], kind: ArrayType, known: bytes) -> list[Watch]:
+def watches_of(x: np.ndarray[Any, Any], known: bytes) -> list[Watch]:
     """An array has to keep its content; one that nobody can write into is not read for that."""
-    if is_frozen(x):
-        found: list[Watch] = []
-        each: Any = x
-        while each is not None:
-            found.append(Content.frozen(each))
-            each = each.base
-        return found
-    if x.nbytes <= COPIED and x.flags.c_contiguous:
-        return [Content.of(x)]
+    if x.flags.c_contiguous:
+        if is_frozen(x):
+            found: list[Watch] = []
+            each: Any = x
+            while each is not None:
+                found.append(Content.frozen(each))
+                each = each.base
+            return found
+        if x.nbytes <= COPIED:
+            return [Content.of(x)]
     address = x.__array_interface__["data"][0]
-    return [Look(functools.partial(_is_still, kind, address, known), x, True)]
+    still = functools.partial(_is_still, (type_of(x), x.strides, address), known, is_frozen(x))
+    return [Look(still, x, True)]
 
 
-def _is_still(kind: ArrayType, address: int, known: bytes, x: np.ndarray[Any, Any]) -> bool:
-    at = x.__array_interface__["data"][0]
-    return type_of(x) == kind and at == address and content(x) == known
+def _is_still(place: Any, known: bytes, frozen: bool, x: np.ndarray[Any, Any]) -> bool:
+    if (type_of(x), x.strides, x.__array_interface__["data"][0]) != place:
+        return False
+    return (frozen and is_frozen(x)) or content(x) == known
 
 
 def capture(f: Any, given: Sequence[Any] = ()) -> Captures:
-    """Walk over what `f`, and objects that are `given` to it, can reach.
+    """Walk over what `f`, and objects that are `given` to it, can reach."""
+    found = Captures(package_of(f))
+    found.more(f, ())
+    for x in given:
+        found.more(x, ("a static argument",))
+    found.run()
+    found.read_arrays()
+    return found
 
-    An object may be handed to code that names other attributes of it than where it was found, so
-    the walk is done again until no new name turns up.
+
+def announce(name: str, unseen: Iterable[str], said: set[str]) -> None:
+    """Say once what of a function cannot be followed, as `config.captures` wants it.
+
+    Raises
+    ------
+    CaptureError
+        ``config.captures`` is "error".
     """
-    inner = f
-    while isinstance(inner, functools.partial):
-        inner = getattr(inner, "__wrapped__", inner.func)
-    home = str(getattr(inner, "__module__", None)).split(".")[0]
-    found = Captures(home, set())
-    while True:
-        visit(f, found)
-        for x in given:
-            with found.at("a static argument"):
-                visit(x, found)
-        if found.named <= found.names:
-            found.read = [(x, type_of(x), content(x)) for x in found.arrays]
-            where = {id(x): path for x, path in zip(found.arrays, found.array_paths, strict=True)}
-            for x, _, known in found.read:
-                found.path = [*where[id(x)], "content"]
-                found.add(known)
-            return found
-        found = Captures(home, found.names | found.named)
+    new = [what for what in unseen if what not in said]
+    if not new or config.captures == "ignore":
+        return
+    text = located(
+        f"{name}: {'; '.join(new)}; if that changes, the compiled function does not: give it what "
+        "changes as an argument"
+    )
+    if config.captures == "error":
+        raise CaptureError(text)
+    said.update(new)
+    warnings.warn(text, CaptureWarning, stacklevel=2)

@@ -20,7 +20,7 @@ from funcgrad.graph.ir import Graph, Var
 from funcgrad.transforms import native
 from funcgrad.transforms.arguments import leaves_of, name_of, own, positions
 from funcgrad.transforms.call import call_graph, residuals
-from funcgrad.transforms.captures import Captures, capture
+from funcgrad.transforms.captures import Captures, announce, capture
 from funcgrad.transforms.draws import Draws, warn
 from funcgrad.transforms.quick import Quick
 from funcgrad.transforms.report import Report
@@ -291,6 +291,8 @@ class Jitted:
             dynamic, named = tree.unflatten(definition, xs)
             return self.fun(*Static.merge(static, dynamic), **named, **dict(static[1]))
 
+        self.tracings.unseen.update(captures.unseen)
+        announce(f"jit of {name_of(self.fun)}", captures.unseen, self.tracings.said)
         draws = Draws(captures.generators)
         staged = _stage(flat, types, leaves, captures, name_of(self.fun))
         if draws.happened():

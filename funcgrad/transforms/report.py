@@ -22,7 +22,7 @@ class Traced(NamedTuple):
     types: tuple[ArrayType, ...]
     paths: tuple[str, ...]
     static: Any
-    captured: dict[tuple[str, ...], Hashable]
+    captured: dict[tuple[str, ...], tuple[Hashable, ...]]
     sizes: tuple[int, ...]
     text: str
 
@@ -33,6 +33,8 @@ class Report:
     def __init__(self) -> None:
         self.tracings: deque[Traced] = deque(maxlen=REMEMBERED)
         self.count = 0
+        self.unseen: dict[str, None] = {}  # what cannot be followed
+        self.said: set[str] = set()  # of these, what a warning has named
 
     def add(
         self,
@@ -71,7 +73,8 @@ class Report:
         self.tracings.append(new._replace(text=f"{self.count}. " + "\n   ".join(lines)))
 
     def __str__(self) -> str:
-        return "\n".join(each.text for each in self.tracings) or "not traced yet"
+        lines = [each.text for each in self.tracings] or ["not traced yet"]
+        return "\n".join([*lines, *(f"not followed: {what}" for what in self.unseen)])
 
 
 def _name(path: str) -> str:
@@ -81,12 +84,11 @@ def _name(path: str) -> str:
     return f"argument {first}{inner}" if kind == "[0]" else f"{first.strip(chr(39))}{inner}"
 
 
-def _by_label(captures: Captures) -> dict[tuple[str, ...], Hashable]:
-    found: dict[tuple[str, ...], Hashable] = {}
+def _by_label(captures: Captures) -> dict[tuple[str, ...], tuple[Hashable, ...]]:
+    found: dict[tuple[str, ...], list[Hashable]] = {}
     for label, part in zip(captures.labels, captures.key, strict=True):
-        known = found.get(label)
-        found[label] = part if known is None else (known, part)
-    return found
+        found.setdefault(label, []).append(part)
+    return {label: tuple(parts) for label, parts in found.items()}
 
 
 def _differences(old: Traced, new: Traced) -> list[str]:
@@ -114,7 +116,14 @@ def _changed(label: tuple[str, ...], before: Any, after: Any) -> str:
     name = ".".join(label[:-1] if label[-1:] == ("content",) else label) or "the function"
     if label[-1:] == ("content",):
         return f"captured {name}: other elements"
-    plain = [x[1] for x in (before, after) if isinstance(x, tuple) and len(x) == 2]
-    if len(plain) == 2 and before[0] in (int, float, bool, str, complex, bytes, type(None)):
-        return f"captured {name}: {plain[0]} became {plain[1]}"
+    if before and after and len(before) == len(after):
+        old, new = next((a, b) for a, b in zip(before, after, strict=True) if a != b)
+        if _is_shown(old) and _is_shown(new):
+            return f"captured {name}: {old[1]} became {new[1]}"
     return f"captured {name} changed"
+
+
+def _is_shown(part: Any) -> bool:
+    """Whether a part of a key is a number or a text with its class."""
+    plain = (int, float, bool, str, complex, bytes, type(None))
+    return isinstance(part, tuple) and len(part) == 2 and part[0] in plain

@@ -1,366 +1,290 @@
-"""The walk over all that a function can reach by name, for `transforms.captures`.
+"""The walk over all that a function can reach, for `jit` and for the facade's `compile`.
 
-It goes through closure cells, defaults, the globals that code names, containers, and of other
-objects, classes and modules the attributes that any code on the way names: functions that are
-called are followed, and so are methods, properties and operators. Of an object of NumPy, SciPy
-or `collections`, whose code is not read, arrays and containers are looked at. What cannot be seen
-is a name that is put together while the program runs, and what an installed package, other than
-that of the function itself, keeps in its own globals and classes.
+It goes through closure cells, defaults, globals and imports that code names, containers, and of
+objects, classes and modules through the attributes that any code on the way names
+(`transforms.named`). All attributes of an object are taken where some code puts names together
+while it runs, and where the class, or one of its bases, belongs to a library whose code is not
+read. What was found gives a key, and places to look at again (`compile.watch`). What cannot be
+followed is noted in `unseen`; nothing else is out of sight but what a library keeps in its own
+globals and classes, files, and the clock.
+
+Nothing recurses, so a long chain of objects is no different from a short one.
 """
 
 from __future__ import annotations
 
-import contextlib
-import dis
-import enum
 import functools
-import operator
 import sys
 import sysconfig
 import types
-import weakref
-from array import array
-from collections import UserDict, UserList, deque
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
-from funcgrad.compile.watch import Cell, Dict, Function, List, Type
-from funcgrad.core.classes import has_own_rules
-from funcgrad.core.tracer import Operand, Tracer, type_of
-from funcgrad.transforms.draws import GENERATORS
+from funcgrad.compile.watch import Dict, Item, Look, Watch
+from funcgrad.transforms.named import texts
 
-if TYPE_CHECKING:
-    from funcgrad.transforms.captures import Captures
+__all__ = ["LIBRARIES", "Path", "Walk", "in_library", "package_of"]
 
-__all__ = ["in_library", "visit"]
+Path = tuple[str, ...]
+MANY = 50_000  # things to look at
+_OWN = ("object", "slots", "class")  # whose attributes are taken as a whole
 
-_PLAIN = (int, float, complex, bool, str, bytes, type(None), np.generic)
-_SKIPPED = (types.BuiltinFunctionType, np.ufunc, np.dtype)
-_LIBRARIES = frozenset(sys.stdlib_module_names) - {"__main__"}
-_LIBRARIES |= {"numpy", "scipy", "funcgrad", "numba", "llvmlite"}
+LIBRARIES = frozenset(sys.stdlib_module_names) - {"__main__"}
+LIBRARIES |= {"numpy", "scipy", "funcgrad", "numba", "llvmlite"}
 _INSTALLED = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+_PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
 
 
-def _code_names(code: types.CodeType) -> set[str]:
-    names = set(code.co_names)
-    for c in code.co_consts:
-        if isinstance(c, types.CodeType):
-            names |= _code_names(c)
-        elif isinstance(c, str) and c.isidentifier():  # getattr(x, "name")
-            names.add(c)
-    return names
+def package_of(f: Any) -> str:
+    """The package of a function, however it is wrapped."""
+    while isinstance(f, functools.partial):
+        f = getattr(f, "__wrapped__", f.func)
+    return str(getattr(f, "__module__", None)).split(".")[0]
 
 
-@functools.lru_cache(maxsize=1024)
-def _stored(code: types.CodeType) -> frozenset[str]:
-    """The attributes that code writes to: a function that counts its calls is traced once."""
-    return frozenset(i.argval for i in dis.get_instructions(code) if i.opname == "STORE_ATTR")
-
-
-def in_library(module: Any, found: Captures) -> bool:
+def in_library(module: Any, home: str) -> bool:
     """Whether a module belongs to an installed package, other than that of the function."""
     package = str(module).split(".")[0]
-    return package in _LIBRARIES or (package != found.home and _installed(package))
+    return package in LIBRARIES or (package != home and _is_installed(package))
+
+
+def _is_installed(package: str) -> bool:
+    module = sys.modules.get(package)
+    return module is not None and _lies_outside(module)
 
 
 @functools.cache
-def _installed(package: str) -> bool:
-    module = sys.modules.get(package)
+def _lies_outside(module: types.ModuleType) -> bool:
     paths = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
     marks = ("site-packages", "dist-packages")  # also those of a user, a distribution, an outer one
     return any(p.startswith(_INSTALLED) or any(m in p for m in marks) for p in paths)
 
 
-def _is_ours(f: types.FunctionType) -> bool:
-    module = getattr(f, "__module__", None) or ""
-    return module.split(".")[0] in ("numpy", "scipy") or (
-        module.split(".")[0] == "funcgrad" and not f.__closure__
-    )
+class Holder:
+    """Something with attributes, and those of them that were looked at."""
+
+    def __init__(self, own: Mapping[str, Any], path: Path, kind: str, whole: bool = False) -> None:
+        self.own, self.path, self.kind, self.whole = own, path, kind, whole
+        self.looked: set[str] = set()
+        self.extra: set[str] = set()  # names that count here alone
+        self.silent: frozenset[str] = frozenset()
 
 
-def visit(x: Any, found: Captures) -> None:
-    if isinstance(x, enum.Enum):
-        found.add((type(x), x.name))
-        return
-    if isinstance(x, _PLAIN):
-        found.add((type(x), repr(x) if isinstance(x, (float, complex, np.generic)) else x))
-        if isinstance(x, str) and x.isidentifier():  # getattr(x, name)
-            found.named.add(x)
-        return
-    if id(x) in found.seen or isinstance(x, _SKIPPED):
-        return
-    found.seen[id(x)] = x
-    if isinstance(x, np.ndarray):
-        _visit_array(x, found)
-    elif isinstance(x, Operand):
-        _visit_operand(x, found)
-    elif isinstance(x, functools.partial):
-        for part in (x.func, x.args, x.keywords):
-            visit(part, found)
-    elif isinstance(x, types.MethodType):
-        visit(x.__func__, found)
-        visit(x.__self__, found)
-    elif isinstance(x, types.FunctionType):
-        _visit_function(x, found)
-    elif isinstance(x, (list, tuple, set, frozenset, dict, deque)):
-        _visit_container(x, found)
-    elif isinstance(x, (bytearray, memoryview, array)):
-        found.add((type(x), bytes(x)))
-        found.watched = False
-    elif isinstance(x, (UserDict, UserList, weakref.ref, ContextVar)):
-        found.watched = False
-        visit(_behind(x), found)
-    elif isinstance(x, (operator.attrgetter, operator.methodcaller)):
-        given: Any = x.__reduce__()[1]
-        found.named.update(part for n in given if isinstance(n, str) for part in n.split("."))
-        visit(given, found)
-    elif isinstance(x, GENERATORS):
-        found.generators.append(x)
-    elif isinstance(x, types.ModuleType):
-        if not in_library(x.__name__, found):
-            _visit_attributes(vars(x), found, found.names & vars(x).keys())
-    elif isinstance(x, type):
-        if not in_library(x.__module__, found):
-            _visit_class(x, x, found, found.names | {"__init__"})
-            if not _is_library(type(x)):
-                _visit_class(type(x), x, found, found.names)
-    elif "__wrapped__" in getattr(x, "__dict__", {}):  # a jitted function, a custom rule
-        found.saw(_dict(vars(x)))
-        for part in vars(x).values():
-            if isinstance(part, (types.FunctionType, types.MethodType)) or callable(part):
-                visit(part, found)
-    else:
-        _visit_object(x, found)
+class Walk:
+    """A walk, and what it found.
 
-
-def _behind(x: Any) -> Any:
-    """What a thing that stands for another one shows at the moment."""
-    if isinstance(x, weakref.ref):
-        return x()
-    return x.get(None) if isinstance(x, ContextVar) else x.data
-
-
-def _visit_array(x: np.ndarray[Any, Any], found: Captures) -> None:
-    """The numbers of an array, what one of objects holds, and the attributes of a subclass.
-
-    A mask or a unit is an attribute.
+    Attributes
+    ----------
+    key : list
+        What a compiled function depends on, in the order of the walk; `labels` say where each part
+        was found.
+    arrays : list of ndarray
+        Each once; `array_paths` say where.
+    places : dict
+        What to look at again (`watches`); `watched` is False where something lies that cannot be
+        looked at but by a walk.
+    unseen : dict
+        What cannot be followed, and where.
+    generators : list
+        Sources of random numbers.
     """
-    kind: Any = type(x)
-    if x.dtype.kind == "O":
-        found.watched = False
-        found.add(x.shape)
-        for item in x.ravel().tolist():
-            visit(item, found)
-    else:
-        found.arrays.append(x if kind is np.ndarray else x.view(np.ndarray))
-        found.array_paths.append(tuple(found.path))
-        found.add(type_of(x))
-    if kind is not np.ndarray:
-        found.add(kind)
-        visit(getattr(x, "__dict__", None), found)
+
+    whole = False  # whether all attributes of all objects are looked at
+
+    def __init__(self, home: str) -> None:
+        self.home = home
+        self.key: list[Hashable] = []
+        self.labels: list[Path] = []
+        self.arrays: list[np.ndarray[Any, Any]] = []
+        self.array_paths: list[Path] = []
+        self.generators: list[Any] = []
+        self.unseen: dict[str, None] = {}
+        self.traced = False  # whether a traced value was found
+        self.watched = True
+        self.computed = False  # whether names of attributes are computed
+        self.places: dict[Hashable, Watch] = {}
+        self.place_paths: dict[Hashable, Path] = {}
+        self.seen: dict[int, tuple[int, Any]] = {}  # the things keep their identities
+        self.names: set[str] = set()
+        self.named: set[str] = set()  # those that came up since `names` were looked at
+        self.holders: dict[Hashable, Holder] = {}
+        self.absent: list[Watch] = []
+        self.todo: list[tuple[Any, Path]] = []
+        self.next: list[tuple[Any, Path]] = []
+
+    # ---------------------------------------------------------------------- what is found
+
+    def add(self, part: Any, path: Path) -> None:
+        """A part of the key."""
+        self.key.append(part)
+        self.labels.append(path)
+
+    def more(self, x: Any, path: Path) -> None:
+        """Visit `x` after what was asked for before."""
+        self.next.append((x, path))
+
+    def saw(self, place: Watch, path: Path) -> None:
+        """Note what a place holds, once for each place."""
+        where: Hashable = type(place), id(place[0])
+        if isinstance(place, Item):
+            where = (where, place.name)
+        self.places[where], self.place_paths[where] = place, path
+
+    def looked(
+        self, holder: Any, look: Callable[[Any], Any], name: Any, value: Any, path: Path,
+        put: Callable[[Any, Any], Any] | None = None,
+    ) -> None:  # fmt: skip
+        """Note what a function gives for a name (or another argument) of `holder`."""
+        where = (Look, id(holder), name if isinstance(name, str) else id(name))
+        self.places[where] = Look(look, name, value, put)
+        self.place_paths[where] = path
+
+    def cannot_see(self, what: str) -> None:
+        """Note something that cannot be followed."""
+        self.unseen.setdefault(what)
+
+    # ---------------------------------------------------------------------- the walk itself
+
+    def run(self) -> None:
+        """Go through all that can be reached from what was given to `more`.
+
+        An object may be handed to code that names other attributes of it than where it was found,
+        so those that came up later are looked at until there are no more.
+        """
+        self.todo += reversed(self.next)
+        self.next.clear()
+        while True:
+            while self.todo:
+                if len(self.seen) > MANY:
+                    self.cannot_see(f"more than {MANY} objects can be reached")
+                    self.todo.clear()
+                    break
+                self.visit(*self.todo.pop())
+                self.todo += reversed(self.next)
+                self.next.clear()
+            if self.named <= self.names and not self._open():
+                break
+            self.names |= self.named
+            self.named.clear()
+            for holder in list(self.holders.values()):
+                self._look(holder)
+            self.todo += reversed(self.next)
+            self.next.clear()
+        self.absent = list(self._absent())  # now: a trace may set what was not there
+
+    def _open(self) -> bool:
+        """Whether holders have to be looked at as a whole that were not."""
+        if not self.computed:
+            return False
+        closed = [h for h in self.holders.values() if not h.whole]
+        for holder in closed:
+            holder.whole = True
+        return bool(closed)
+
+    def visit(self, x: Any, path: Path) -> None:
+        cls = type(x)
+        if cls in _PLAIN:
+            self.plain(x, path)
+            return
+        known = self.seen.get(id(x))
+        if known is not None:
+            self.add(("again", known[0]), path)
+            return
+        self.seen[id(x)] = len(self.seen), x
+        self.handler(cls)(self, x, path)
+
+    @staticmethod
+    def handler(cls: type) -> Callable[[Any, Any, Path], None]:
+        """What visits the instances of a class (`transforms.kinds`)."""
+        raise NotImplementedError
+
+    def plain(self, x: Any, path: Path) -> None:
+        self.add((type(x), repr(x) if isinstance(x, (float, complex)) else x), path)
+        if isinstance(x, str):  # getattr(x, name)
+            self.named.update(texts(x))
+
+    # hooks for what a walk is for
+
+    def module_used(self, f: Any, module: str, name: str) -> None:
+        """A function has a module of a library, or takes `name` of it."""
+
+    def builtin_used(self, f: Any, name: str) -> None:
+        """A function names what may be built in."""
+
+    def empty_cell(self, f: Any, name: str) -> None:
+        """A function closes over a variable that is not set yet."""
+
+    def skips(self, cls: type) -> bool:
+        """Whether what a class holds does not count."""
+        return cls.__module__.split(".")[0] in LIBRARIES
+
+    def library(self, module: Any) -> bool:
+        return in_library(module, self.home)
+
+    # ---------------------------------------------------------------------- attributes
+
+    def hold(
+        self, x: Any, kind: str, own: Mapping[str, Any], path: Path, whole: bool = False,
+        extra: Iterable[str] = (), silent: frozenset[str] = frozenset(),
+    ) -> None:  # fmt: skip
+        """Look at the attributes of `x` in `own` that are named, now and later."""
+        found = self.holders.get((kind, id(x)))
+        if found is None:
+            whole = whole or self.computed or (self.whole and kind in _OWN)
+            found = self.holders[kind, id(x)] = Holder(own, path, kind, whole)
+            found.silent = silent
+        found.extra.update(extra)
+        self._look(found)
+
+    def _look(self, holder: Holder) -> None:
+        own = holder.own
+        if holder.whole:
+            names = set(own)
+            if isinstance(own, dict) and holder.kind == "object":
+                self.saw(Dict(own, tuple(own), tuple(own.values())), holder.path)
+        else:
+            names = (self.names | self.named | holder.extra) & own.keys()
+        for name in sorted(n for n in names - holder.looked if isinstance(n, str)):
+            if name not in holder.silent and not _is_noise(name, own[name], holder):
+                holder.looked.add(name)
+                self._attribute(holder, name, (*holder.path, name))
+
+    def _attribute(self, holder: Holder, name: str, path: Path) -> None:
+        own = holder.own
+        held = own[name]
+        if not isinstance(own, dict):  # of a class, or slots
+            self.looked(own, own.get, name, held, path, getattr(own, "put", None))
+        elif not holder.whole or holder.kind != "object":
+            self.saw(Item(own, name, held), path)
+        self.add(name, path)
+        if not isinstance(held, (types.MemberDescriptorType, types.GetSetDescriptorType)):
+            self.more(_run_by(held), path)
+
+    def watches(self) -> list[Watch]:
+        """All that has to hold for this to be what the function brings along."""
+        return [*self.places.values(), *self.absent]
+
+    def _absent(self) -> Iterator[Watch]:
+        """That names which were not found are not there, and no others where all were taken."""
+        for holder in self.holders.values():
+            keys: Any = holder.own.keys()
+            if isinstance(holder.own, dict) and holder.whole and holder.kind == "object":
+                continue  # seen whole
+            if holder.whole and (self.computed or holder.kind != "class"):
+                yield Look(_has_keys(tuple(holder.own)), holder.own, True)
+                continue
+            absent = (self.names | holder.extra) - holder.looked - holder.silent - keys
+            if absent:
+                yield Look(keys.isdisjoint, frozenset(absent), True)
 
 
-def _visit_content(x: Any, found: Captures) -> None:
-    """The numbers of a table or a tensor, which are taken out anew on every call."""
-    found.watched = False
-    with contextlib.suppress(Exception):  # what cannot be an array is no number of the program
-        plain = x.detach() if hasattr(x, "detach") else x  # PyTorch's, of parameters
-        _visit_array(np.asarray(plain), found)
-
-
-def _visit_container(x: Any, found: Captures) -> None:
-    found.add((type(x), len(x)))
-    if type(x) in (list, dict):
-        found.saw(List(x, tuple(x)) if type(x) is list else _dict(x))
-    elif not isinstance(x, (tuple, frozenset)):
-        found.watched = False
-    if isinstance(x, dict):
-        for key, item in x.items():
-            found.add(key) if type(key) is str else visit(key, found)
-            visit(item, found)
-    else:
-        for item in x:
-            visit(item, found)
-
-
-def _dict(x: dict[Any, Any]) -> Dict:
-    return Dict(x, tuple(x), tuple(x.values()))
-
-
-def _visit_operand(x: Operand, found: Captures) -> None:
-    found.watched = False
-    inner = x.content()
-    if isinstance(inner, Tracer):
-        found.traced = True
-    else:
-        visit(inner, found)
-
-
-def _visit_function(f: types.FunctionType, found: Captures) -> None:
-    found.add(f.__code__)
-    if _is_ours(f):
-        return
-    # of the functions of libraries code, cells and globals stay; their own code takes of the
-    # user's objects what it names (not so ours, which only calls them)
-    home = f.__globals__.get("__name__")
-    library = in_library(home, found)
-    names = set() if str(home).split(".")[0] == "funcgrad" else _code_names(f.__code__)
-    found.named |= names
-    if not library:
-        found.saw(Function(f, f.__code__, f.__defaults__, f.__kwdefaults__))
-    for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
-        try:
-            inner = cell.cell_contents
-        except ValueError:  # a cell that is not filled yet
-            found.add("empty")
-            found.watched = False
-            continue
-        if not library:
-            found.saw(Cell(cell, inner))
-        with found.at(name):
-            visit(inner, found)
-    for default in (f.__defaults__, f.__kwdefaults__):
-        if default:
-            with found.at(f"the defaults of {f.__name__}"):
-                visit(default, found)
-    if not library:
-        _visit_attributes(f.__globals__, found, names)
-        _visit_attributes(vars(f), found, (found.names & vars(f).keys()) - _stored(f.__code__))
-
-
-def _visit_attributes(own: dict[str, Any], found: Captures, names: set[str]) -> None:
-    for name in sorted(names):
-        found.saw_item(own, name)
-        if name in own:
-            with found.at(name):
-                visit(own[name], found)
-
-
-def _visit_object(x: Any, found: Captures) -> None:
-    """Of an object, the attributes that are named, without running properties.
-
-    One that can be called is taken to be called: a model with parameters in its attributes.
-    """
-    kind: Any = type(x)
-    found.add(kind)
-    found.saw(Type(x, kind))
-    if has_own_rules(x) and not _is_lazy(x):
-        _visit_content(x, found)
-        return
-    own = getattr(x, "__dict__", None)
-    if own is None:
-        own = {}
-    else:
-        found.looked(x, functools.partial(getattr, x), "__dict__", own)
-    _visit_kept(x, own, found)
-    names = found.names | _special(x, found)
-    held = {n for n in names if n in own or any(n in vars(base) for base in kind.__mro__)}
-    _visit_attributes(own, found, held)
-    _visit_class(kind, x, found, held)
-
-
-def _visit_kept(x: Any, own: dict[str, Any], found: Captures) -> None:
-    """The arrays and containers in a spline or polynomial: code that is not read uses them."""
-    if type(x).__module__.split(".")[0] not in ("numpy", "scipy", "collections"):
-        return
-    kinds = (np.ndarray, list, tuple, dict, set)
-    kept = {n for n, v in own.items() if n[:1] != "_" and isinstance(v, kinds)}
-    _visit_attributes(own, found, kept)
-    for base in type(x).__mro__:
-        for name, held in vars(base).items():
-            if isinstance(held, types.MemberDescriptorType):
-                value = _slot(x, name)
-                if isinstance(value, kinds):
-                    found.looked(x, functools.partial(_slot, x), name, value)
-                    with found.at(name):
-                        visit(value, found)
-
-
-def _is_library(cls: type) -> bool:
-    return cls.__module__.split(".")[0] in _LIBRARIES
-
-
-def _special(x: Any, found: Captures) -> set[str]:
-    """The methods that Python calls by itself where a program works with an object.
-
-    Of the classes of installed packages only those that give attributes or are the call: there are
-    too many.
-    """
-    names = {"__getattr__", "__call__"} if callable(x) else {"__getattr__"}
-    for base in type(x).__mro__:
-        if not in_library(base.__module__, found):
-            names |= _written(base)
-    return names
-
-
-@functools.lru_cache(maxsize=1024)
-def _written(cls: Any) -> frozenset[str]:
-    return frozenset(n for n, held in vars(cls).items() if _is_written(n, held)) - _SILENT
-
-
-def _is_written(name: str, held: Any) -> bool:
-    """Whether a class holds a special method; not the comparison of all fields of a dataclass."""
-    if name[:2] != "__" or name[-2:] != "__" or not isinstance(held, types.FunctionType):
+def _is_noise(name: str, held: Any, holder: Holder) -> bool:
+    """What is no attribute of the program where all of them are taken."""
+    if not holder.whole or holder.kind != "class":
         return False
-    return name not in _COMPARISONS or held.__code__.co_filename != "<string>"
-
-
-_COMPARISONS = {"__eq__", "__lt__", "__le__", "__gt__", "__ge__"}
-_SILENT = {
-    "__class_getitem__",
-    "__copy__",
-    "__deepcopy__",
-    "__del__",
-    "__delattr__",
-    "__dir__",
-    "__format__",
-    "__getstate__",
-    "__hash__",
-    "__init__",
-    "__init_subclass__",
-    "__new__",
-    "__post_init__",
-    "__reduce__",
-    "__reduce_ex__",
-    "__repr__",
-    "__set_name__",
-    "__setattr__",
-    "__setstate__",
-    "__sizeof__",
-    "__str__",
-}
-
-
-def _is_lazy(x: Any) -> bool:
-    """Whether to take the numbers out would compute them: arrays of Dask do, and never change."""
-    graph = getattr(x, "__dask_graph__", None)
-    return graph is not None and graph() is not None
-
-
-def _visit_class(cls: type, x: Any, found: Captures, names: set[str]) -> None:
-    """What `cls` and its bases hold under the names, for `x`: an instance, or the class itself.
-
-    Of a name that none of them holds nothing is noted: it belongs to something else.
-    """
-    bases = [b for b in cls.__mro__ if not _is_library(b)]
-    for name in sorted(names):
-        holders = [k for k, base in enumerate(bases) if name in vars(base)]
-        for base in bases[: holders[-1] + 1 if holders else 0]:  # one before may get it later
-            held = vars(base).get(name)
-            found.looked(base, vars(base).get, name, held)
-            if isinstance(held, types.MemberDescriptorType):
-                held = _slot(x, name)
-                found.looked(x, functools.partial(_slot, x), name, held)
-            if held is not None:
-                with found.at(name):
-                    visit(_run_by(held), found)
-
-
-def _slot(x: Any, name: str) -> Any:
-    """The content of a slot; None for one that is empty, or of a class."""
-    return None if isinstance(x, type) else getattr(x, name, None)
+    return name[:2] == "__" and not isinstance(_run_by(held), types.FunctionType)
 
 
 def _run_by(held: Any) -> Any:
@@ -370,3 +294,13 @@ def _run_by(held: Any) -> Any:
     if isinstance(held, property):
         return held.fget
     return held.func if isinstance(held, functools.cached_property) else held
+
+
+class _has_keys:
+    """Whether a dictionary still has these keys, in this order."""
+
+    def __init__(self, keys: tuple[Any, ...]) -> None:
+        self.keys = keys
+
+    def __call__(self, own: Mapping[str, Any]) -> bool:
+        return tuple(own) == self.keys

@@ -19,8 +19,7 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.compiling.memory import Apart
 from funcgrad.torch.compiling.program import EagerCall, Program
-from funcgrad.torch.compiling.reach import PLAIN, gradient_of, kind_of, name_of, reach
-from funcgrad.torch.compiling.reached import Reached
+from funcgrad.torch.compiling.reach import PLAIN, Reached, gradient_of, kind_of, name_of, reach
 from funcgrad.torch.compiling.tracing import CannotCompile, trace
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad
@@ -167,7 +166,7 @@ class Compiled:
     def _traced(self, reached: Reached, args: Any, kwargs: Any) -> tuple[Program | str, bool]:
         """The program of a call, or why there is none and whether another call may have one."""
         if reached.reasons:
-            return "; ".join(dict.fromkeys(reached.reasons)), False
+            return "; ".join(reached.reasons), False
         try:
             with _tracing, warnings.catch_warnings(record=True) as caught:
                 program = trace(self.function, args, kwargs, reached)

@@ -16,7 +16,7 @@ from funcgrad.compile.execute import executable, execute
 from funcgrad.config import config
 from funcgrad.graph.ir import Graph
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.compiling.reached import Reached
+from funcgrad.torch.compiling.reach import Reached
 from funcgrad.torch.compiling.schedules import RATE, Moment, Undo
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.nodes import AccumulateGrad, GradNode, edge_of, node_class

@@ -14,13 +14,14 @@ import functools
 import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from funcgrad.torch.compiling.reached import Reached
 from funcgrad.torch.optim.optimizer import Optimizer
 from funcgrad.torch.optim.scheduler import LRScheduler
 from funcgrad.torch.staged import Number, StepStage
-from funcgrad.transforms.walk import in_library
+
+if TYPE_CHECKING:
+    from funcgrad.torch.compiling.reach import Reached
 
 __all__ = ["RATE", "Moment", "Schedules", "Undo", "is_schedule", "runs_in_python"]
 
@@ -45,14 +46,11 @@ def runs_in_python(inner: Reached, outer: Reached) -> bool:
 
     `outer` is what else the step can reach.
     """
-    shared = {id(x) for x, _ in outer.mutable}
-    if inner.tensors or any(id(x) in shared for x, _ in inner.mutable):
+    if inner.tensors or inner.containers() & outer.containers():
         return False
-    functions = [x for x in inner.held if isinstance(x, types.FunctionType)]
+    functions = [x for _, x in inner.seen.values() if isinstance(x, types.FunctionType)]
     return not any(
-        _stores(f.__code__)
-        for f in functions
-        if not in_library(f.__globals__.get("__name__"), inner.home)
+        _stores(f.__code__) for f in functions if not inner.library(f.__globals__.get("__name__"))
     )
 
 

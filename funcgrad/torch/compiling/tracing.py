@@ -22,8 +22,7 @@ from funcgrad.graph.ir import Atom, Graph
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.compiling.program import Made, Program, Rates, Scalar, Slot, Write
-from funcgrad.torch.compiling.reach import PLAIN, gradient_of
-from funcgrad.torch.compiling.reached import Reached, restore
+from funcgrad.torch.compiling.reach import PLAIN, Reached, gradient_of
 from funcgrad.torch.compiling.schedules import Schedules
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad, node_class
@@ -119,7 +118,6 @@ class Trace:
     def run(self, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
         """Run the step, and put everything back."""
         reached = self.reached
-        copies = reached.copies()
         state = [getattr(modes, name) for name in MODES]
         kind = dtypes.get_default_dtype()
         with self.stage:
@@ -135,7 +133,7 @@ class Trace:
                 modes.stage = None
                 for h in self.held:
                     h.restore()
-                self.changed = restore(reached, copies)
+                self.changed = reached.restore()
                 if not reached.unchanged():
                     self.changed.append("an attribute or a global")
                 if [getattr(modes, name) for name in MODES] != state:
@@ -156,7 +154,7 @@ class Trace:
             raise CannotCompile(f"the call changes {_listed(self.changed)}", later=True)
         if self.stage.adopted:
             raise CannotCompile("the call uses a value of a transform around it")
-        for h, name in zip(self.held, self.reached.names, strict=True):
+        for h, name in zip(self.held, self.reached.tensor_names, strict=True):
             _check_after(h, name)
 
 
@@ -297,7 +295,7 @@ class Writer:
             return None
         if g is None:
             return place, None
-        name = f"the gradient of {self.trace.reached.names[place]}"
+        name = f"the gradient of {self.trace.reached.tensor_names[place]}"
         if g._t.node is not None:
             raise CannotCompile(f"{name} is itself differentiable")
         return place, self.slot(g, name)
