@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
+from layouts import exact
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
@@ -367,6 +368,59 @@ def test_trap_34_masks_of_the_wrong_length(transform):
     ):
         with pytest.raises(IndexError, match=r"boolean index did not match indexed array along"):
             transform(f)(np.stack([x, x]) if transform is fg.vmap else x)
+
+
+def reads_in_memory_order(x):
+    return np.ravel(x.T, order="A") + np.ravel(x.T, order="K")
+
+
+def writes_through_a_view(x):
+    t = np.sin(x.T).T.ravel()
+    t *= 2.0
+    y = x.reshape(6)
+    y[0] = 9.0
+    return x
+
+
+def writes_into_a_copy(x):
+    t = x.T.ravel()
+    t *= 2.0
+    return x
+
+
+def writes_into_what_is_seen_of_a_scalar(x):
+    s = np.sum(x)
+    for t in (s[None], s[...], s.view()):
+        t *= 2.0
+    return s
+
+
+def writes_into_an_array_without_axes(x):
+    y = z = np.where(x[0, 0] > 0, x[0, 1], 1.0)
+    z *= 2.0
+    return y + 0.0
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        reads_in_memory_order,
+        writes_through_a_view,
+        writes_into_a_copy,
+        writes_into_what_is_seen_of_a_scalar,
+        writes_into_an_array_without_axes,
+    ],
+)
+def test_trap_35_memory_layouts_and_scalars(program, order):
+    x = np.arange(6.0).reshape(2, 3).copy(order)
+    want = program(x.copy("K"))
+    np.testing.assert_array_equal(fg.vjp(program, x)[0], want)
+    np.testing.assert_array_equal(fg.jit(program)(x), want)
+    xs = np.stack([x, x], -1)
+    found = fg.vmap(program, in_axes=-1)(xs)
+    for k in range(2):
+        np.testing.assert_array_equal(found[k], program(exact(xs[..., k])))
 
 
 def test_checkpoint_closes_over_a_traced_value():

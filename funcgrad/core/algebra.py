@@ -27,6 +27,7 @@ class Algebra:
     reshape: Any  # reshape(x, shape)
     stack: Any  # stack(list of operands) along a new axis 0
     renewed: Any  # renewed(x): another traced value with the elements of x
+    copied: Any  # copied(x, order): the same, in memory as NumPy's copy gives it
     pick: Any  # pick(x, positions): elements of the flat array
     element: Any  # element(x, position): one of them
     getitem: Any  # getitem(x, index): x[index] for a basic index

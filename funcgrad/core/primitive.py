@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from funcgrad.core.layout import Lies, fresh
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import NotDifferentiableError, located
 
@@ -103,6 +104,8 @@ class Primitive:
     in_pieces : bool
         Whether its function of one operand is ours, made of ufuncs and of the operand's dtype, so
         that it may be computed piece by piece.
+    lies : callable
+        How its results lie in memory: a rule of `core.layout`.
     cost : int
         What an element that is read or computed takes, in additions. That of a function of
         mathematics, which is what is thought of one that is not known, is 15.
@@ -119,6 +122,7 @@ class Primitive:
     fills = in_pieces = False
     cost = 1
     scalar: Any = None
+    lies: Lies = staticmethod(fresh)
 
     def __init__(self, name: str, impl: Callable[..., Any]) -> None:
         self.name, self.module = name, _defining_module()

@@ -15,7 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.tracer import ArrayOperand, Operand, Tracer, running, serial, type_of
+from funcgrad.core.algebra import algebra
+from funcgrad.core.layout import new_memory
+from funcgrad.core.tracer import (
+    ArrayOperand,
+    Operand,
+    Tracer,
+    layout,
+    running,
+    serial,
+    staged,
+    type_of,
+)
 from funcgrad.core.types import Array
 from funcgrad.errors import LaterTransformError, located
 
@@ -26,6 +37,7 @@ __all__ = [
     "boxed",
     "new_array",
     "read_only_view",
+    "reshaped",
     "set_item",
     "view",
     "write",
@@ -73,10 +85,11 @@ class Box(ArrayOperand):
 class Cell(Box):
     """An array that a creation function made inside a transform."""
 
-    __slots__ = ("level", "payload")
+    __slots__ = ("laid", "level", "payload")
 
     def __init__(self, payload: np.ndarray[Any, Any]) -> None:
         self.payload: Array = payload
+        self.laid: Any = None  # its memory, where that is no longer the payload's
         self.level = next(serial)  # transforms that start later have a higher level
 
     def content(self) -> Array:
@@ -85,8 +98,13 @@ class Cell(Box):
     def write(self, new: Array) -> None:
         if isinstance(new, Tracer) and new.owner.level > self.level:
             raise _later(new)
+        if self.laid is None:
+            self.laid = new_memory(self.payload)
         writes.mark()
         self.payload = new
+
+    def standin(self) -> Any:
+        return self.payload if self.laid is None else self.laid
 
 
 class View(Box):
@@ -111,6 +129,9 @@ class View(Box):
             self.cached = self.function(self.base.content())
         return self.cached
 
+    def standin(self) -> Any:
+        return self.function(layout(self.base))
+
     def write(self, new: Array) -> None:
         whole = self.base.content()
         if self.index is not None:
@@ -120,6 +141,68 @@ class View(Box):
             positions = self.function(np.arange(kind.size).reshape(kind.shape))
             spliced = splice.set_positions(whole, positions, new)
         write(self.base, spliced)
+
+
+class Reshaped(View):
+    """A view where NumPy gives one, and else a copy, which the layout in memory decides.
+
+    The layout of a value of a graph is asked for when it matters first: when one of the two is
+    written into. Programs that write nothing do not depend on it.
+    """
+
+    __slots__ = ("begun", "order", "shares")
+
+    def __init__(
+        self,
+        base: Operand,
+        function: Callable[[Array], Array],
+        shares: Callable[[Any], bool],
+        order: Any,
+    ) -> None:
+        whole = base.content()
+        made = function(whole)
+        super().__init__(base, function, None, algebra.renewed(made) if made is whole else made)
+        self.begun, self.order = _bottom(whole), order
+        self.cached: Any
+        self.shares: Any = shares  # None once it is decided
+
+    def content(self) -> Array:
+        if self.shares is not None and self.seen != writes.count:
+            if _bottom(self.base.content()) is self.begun:
+                self.seen = writes.count
+            else:
+                self.decide()
+        return super().content()
+
+    def decide(self) -> bool:
+        """Whether it is a view."""
+        if self.shares is not None:
+            shares, self.shares = self.shares, None
+            if not shares(layout(self.base)):
+                self.base, self.function = self.cached, _itself
+        return self.function is not _itself
+
+    def standin(self) -> Any:
+        if self.decide():
+            return super().standin()
+        return np.empty(self.type.shape, self.type.dtype, self.order)
+
+    def write(self, new: Array) -> None:
+        if self.decide():
+            super().write(new)
+        else:
+            write(self.base, new)
+
+
+def _itself(x: Array) -> Array:
+    return x
+
+
+def _bottom(x: Any) -> Any:
+    """What a write into the tracer `x` replaces in the innermost trace."""
+    while isinstance(x, Tracer):
+        x = x.payload
+    return x
 
 
 class ReadOnlyView(View):
@@ -169,6 +252,26 @@ def view(x: Any, function: Callable[[Array], Array], index: Any = None) -> Any:
     return function(x)
 
 
+def reshaped(
+    x: Operand, function: Callable[[Array], Array], shares: Callable[[Any], bool], order: str = "C"
+) -> Any:
+    """`function(x)`, a view of `x` where ``shares(layout(x))``, else a new array in that order."""
+    if staged(x):
+        return Reshaped(x, function, shares, order)
+    if shares(layout(x)):
+        return View(x, function)
+    whole = x.content()
+    made = function(whole)
+    if isinstance(made, Tracer):
+        return algebra.copied(made, order) if not _lies_in(made, order) or made is whole else made
+    return boxed(made.copy(order) if np.may_share_memory(made, whole) else made)
+
+
+def _lies_in(x: Tracer, order: str) -> bool:
+    flags = layout(x).flags
+    return bool(flags.f_contiguous if order == "F" else flags.c_contiguous)
+
+
 def read_only_view(x: Any, function: Callable[[Array], Array]) -> Any:
     """`function(x)` as a view that shows what is written into `x`, and cannot be written into."""
     if isinstance(x, Operand):
@@ -184,6 +287,7 @@ def write(x: Operand, new: Array) -> None:
     assert isinstance(x, Tracer)
     if new.owner is not x.owner:
         raise _later(new)
+    x.stay()
     writes.mark()
     x.assign(new)
 

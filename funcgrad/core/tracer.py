@@ -16,6 +16,7 @@ import numpy as np
 
 from funcgrad.core.algebra import algebra
 from funcgrad.core.classes import has_own_rules, refused
+from funcgrad.core.layout import new_memory
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.types import Array, ArrayType, type_of_raw
 from funcgrad.errors import (
@@ -36,10 +37,13 @@ __all__ = [
     "Tracer",
     "bind",
     "concrete",
+    "is_scalar",
+    "layout",
     "look",
     "operand",
     "plain",
     "running",
+    "staged",
     "type_of",
     "value",
 ]
@@ -67,6 +71,10 @@ class Operand:
         """The value that operations read: a `Tracer`, or a raw array."""
         raise NotImplementedError
 
+    def standin(self) -> Any:
+        """What tells how it lies in memory: see `layout`."""
+        return layout(self.content())
+
 
 class ArrayOperand(Operand):
     """An operand with NumPy's operators and methods, which `ops` and `numpy` install here."""
@@ -88,12 +96,14 @@ class Tracer(ArrayOperand):
     """A value that a transform follows.
 
     Every subclass has the slots `value` (what lies one level down) and `owner` (its trace), and a
-    `type`. It behaves as the array it stands for.
+    `type`. It behaves as the array it stands for. `laid`, where it is set, tells how that lies in
+    memory; a write replaces the value, and leaves the memory as it is.
     """
 
-    __slots__ = ("__weakref__", "owner", "value")
+    __slots__ = ("__weakref__", "laid", "owner", "value")
     owner: Any
     value: Any
+    laid: Any
     node: Any  # of tape tracers
     tangent: Any  # of dual numbers
     abstract: ClassVar[bool] = False  # whether `value` tells nothing that Python may branch on
@@ -114,6 +124,14 @@ class Tracer(ArrayOperand):
         """Take over the content of `new`, a tracer of the same trace: every alias sees it."""
         raise NotImplementedError
 
+    def standin(self) -> Any:
+        return self.owner.layout(self)
+
+    def stay(self) -> None:
+        """Lie from now on where it lies, whatever its value will be."""
+        if not hasattr(self, "laid"):
+            self.laid = new_memory(self.owner.place(self))
+
 
 class Trace:
     """One running transform: it has a level and handles the operations on its tracers."""
@@ -122,6 +140,7 @@ class Trace:
     what: ClassVar[str] = "transform"
     located: ClassVar[bool] = True  # whether errors tell where it began
     has_numbers: ClassVar[bool] = True  # whether `value` tells the number of its tracers
+    stages: ClassVar[bool] = False  # whether its tracers stand for values of a graph
 
     def __init__(self) -> None:
         self.level = next(serial)
@@ -144,6 +163,14 @@ class Trace:
 
     def process2(self, prim: Primitive, x: Array, y: Array) -> Any:
         return self.process(prim, (x, y), EMPTY)
+
+    def layout(self, t: Tracer) -> Any:
+        """The stand-in of `t`, a tracer of this trace."""
+        return layout(t.laid if hasattr(t, "laid") else t.value)
+
+    def place(self, t: Tracer) -> Any:
+        """What lies in memory as `t` does, and stays as it is when `t` is written into."""
+        return t.value
 
     def watch(self, t: Tracer) -> Any:
         """What will differ when the value of `t` has been changed in place; None if it cannot."""
@@ -265,6 +292,30 @@ def plain(x: Any) -> Any:
 def type_of(x: Array) -> ArrayType:
     """The type of an operand, traced or not."""
     return x.type if isinstance(x, Tracer) else type_of_raw(x)
+
+
+def layout(x: Any) -> Any:
+    """A stand-in for `x`: an array, or a scalar, that lies in memory as `x` does in NumPy.
+
+    Its elements mean nothing and must be neither read nor written (`core.layout`).
+    """
+    return x.standin() if isinstance(x, Operand) else x
+
+
+def staged(x: Any) -> bool:
+    """Whether `x` stands for a value of a graph, of which no array is at hand."""
+    while isinstance(x, Operand):
+        x = x.content()
+        if isinstance(x, Tracer):
+            if x.owner.stages:
+                return True
+            x = x.value
+    return False
+
+
+def is_scalar(x: Any) -> bool:
+    """Whether `x` is a scalar, which nothing can be written into, and no array without axes."""
+    return not type_of(operand(x)).shape and not isinstance(layout(x), np.ndarray)
 
 
 def bind(prim: Primitive, args: Sequence[Array], params: Params = EMPTY) -> Any:

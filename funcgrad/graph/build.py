@@ -14,11 +14,13 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
+from funcgrad.core.layout import standard
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Trace, Tracer, bind, look, operand, type_of
+from funcgrad.core.tracer import Trace, Tracer, bind, layout, look, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import AbstractValueError, located, user_line
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
+from funcgrad.graph.layouts import Layouts
 from funcgrad.graph.live import demanded, live
 
 __all__ = ["Stage", "StageTracer", "distinct", "stage"]
@@ -62,9 +64,11 @@ class Stage(Trace):
 
     __slots__ = (
         "adopted",
+        "asked",
         "constants",
         "equations",
         "given",
+        "layouts",
         "numbering",
         "numbers",
         "scope",
@@ -73,6 +77,7 @@ class Stage(Trace):
     )
     what: ClassVar[str] = "jit"
     has_numbers: ClassVar[bool] = False
+    stages: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,6 +90,8 @@ class Stage(Trace):
         self.used: list[np.ndarray[Any, Any]] = []  # arrays that were hoisted, as the user has them
         self.given: dict[Var, Array] = {}  # the arguments at hand, for `look`
         self.seen: dict[Var, Array] = {}  # what was looked at, raw
+        self.layouts = Layouts(self.equations)
+        self.asked: set[Var] = set()  # inputs whose layout in memory was asked for
 
     def var(self, kind: ArrayType) -> Var:
         return Var(kind, next(self.numbers))
@@ -95,6 +102,25 @@ class Stage(Trace):
         if given is not None:
             self.given[v] = given
         return StageTracer(v, self)
+
+    def layout(self, t: Tracer) -> Any:
+        assert isinstance(t, StageTracer)
+        return layout(t.laid) if hasattr(t, "laid") else self.layouts.of(t.variable, self._source)
+
+    def place(self, t: Tracer) -> Any:
+        assert isinstance(t, StageTracer)
+        return StageTracer(t.variable, self)
+
+    def _source(self, v: Var) -> Any:
+        """The stand-in of an input, or of what the function brings along."""
+        for w, _, array in self.constants.values():
+            if w is v:
+                return array
+        for w, t in self.adopted.values():
+            if w is v:
+                return layout(t)
+        self.asked.add(v)
+        return layout(self.given[v]) if v in self.given else standard(v.type)
 
     def look(self, t: Tracer, why: str) -> Any:
         """Compute what lies behind `t` from the arguments at hand."""

@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import ABSENT, as_array, numpy_function, refuse
+from funcgrad.numpy.calls import ABSENT, as_array, memory_of, numpy_function, refuse
 from funcgrad.numpy.reductions import take_slice
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import cumulative, index, sums
@@ -219,7 +219,7 @@ def polyval(p: Any, x: Any) -> Array:
     np.float64(6.0)
     """
     coefficients, at = as_array(p), as_array(x)
-    y: Any = np.zeros(type_of(at).shape, type_of(at).dtype)
+    y: Any = np.zeros_like(memory_of(x), type_of(at).dtype)
     for k in range(type_of(coefficients).shape[0]):
         y = ops.add(ops.multiply(y, at), index.getitem(coefficients, (k,)))
     return y

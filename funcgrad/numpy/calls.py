@@ -20,6 +20,8 @@ from funcgrad.core.tracer import (
     Operand,
     Tracer,
     concrete,
+    is_scalar,
+    layout,
     operand,
     running,
     type_of,
@@ -46,6 +48,7 @@ __all__ = [
     "fresh",
     "into",
     "known",
+    "memory_of",
     "no_rule",
     "numpy_function",
     "objects",
@@ -202,7 +205,7 @@ def _raw_arrays(args: Any) -> Iterator[np.ndarray[Any, Any]]:
 def _apart(made: Any, args: Any) -> Any:
     """A traced result that is no operand: a write into it must not show in an operand."""
     if isinstance(made, Tracer):
-        return shape.renewed(made) if made.type.ndim and _among(made, args) else made
+        return shape.renewed(made) if _among(made, args) and not is_scalar(made) else made
     return tuple(_apart(m, args) for m in made) if type(made) is tuple else made
 
 
@@ -324,17 +327,20 @@ def as_array(x: Any) -> Array:
     return x if hasattr(x, "dtype") else np.asarray(x)
 
 
+def memory_of(x: Any) -> Any:
+    """How the array that NumPy makes of `x` lies in memory (`core.tracer.layout`)."""
+    return np.asarray(layout(x if isinstance(x, Operand) else as_array(x)))
+
+
 def as_zero_dim(x: Array) -> Array:
     """`x` as NumPy's asarray gives it: a number becomes an array without axes."""
     if not isinstance(x, Tracer):
         return np.asarray(x)
-    if x.type.ndim or (concrete(x) and isinstance(value(x), np.ndarray)):
-        return x
-    return shape.zero_dim(x)
+    return shape.zero_dim(x) if is_scalar(x) else x
 
 
 def fresh(result: Array, *sources: Array) -> Array:
     """`result`, or a copy of it where it is one of the `sources` and could be written into."""
-    if isinstance(result, Tracer) and any(result is s for s in sources) and result.type.ndim:
+    if isinstance(result, Tracer) and any(result is s for s in sources) and not is_scalar(result):
         return shape.renewed(result)
     return result

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.storage import new_array
-from funcgrad.core.tracer import Operand, Tracer, operand, type_of
+from funcgrad.core.storage import new_array, view
+from funcgrad.core.tracer import Operand, Tracer, is_scalar, operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, as_zero_dim, boxed, fresh, numpy_function
+from funcgrad.numpy.calls import as_array, as_zero_dim, boxed, memory_of, numpy_function
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops.shape import broadcast_to, reshape, zero_dim
+from funcgrad.ops.shape import broadcast_to, copied, lying_as, reshape, zero_dim
 
 __all__ = [
     "array",
@@ -37,7 +37,7 @@ __all__ = [
 
 
 @numpy_function(np.zeros, creates=True)
-def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None) -> Array:
+def zeros(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None) -> Array:
     """An array of zeros; inside a transform, traced values can be written into it.
 
     Examples
@@ -52,11 +52,11 @@ def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
     >>> fg.grad(f)(np.array([1.0, 2.0]))
     array([0., 1.])
     """
-    return new_array(np.zeros(extents_of(shape), dtype))
+    return new_array(np.zeros(extents_of(shape), dtype, order))
 
 
 @numpy_function(np.ones, creates=True)
-def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
+def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None) -> Array:
     """An array of ones; inside a transform, traced values can be written into it.
 
     Examples
@@ -71,11 +71,11 @@ def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None)
     >>> fg.grad(f)(np.array([1.0, 2.0]))
     array([0., 1.])
     """
-    return new_array(np.ones(extents_of(shape), dtype))
+    return new_array(np.ones(extents_of(shape), dtype, order))
 
 
 @numpy_function(np.empty, creates=True)
-def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None) -> Array:
+def empty(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None) -> Array:
     """An array whose elements are not set; inside a transform, traced values can be written.
 
     Examples
@@ -90,12 +90,12 @@ def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
     >>> fg.grad(f)(np.array([1.0, 2.0]))
     array([2., 2.])
     """
-    return new_array(np.empty(extents_of(shape), dtype))
+    return new_array(np.empty(extents_of(shape), dtype, order))
 
 
 @numpy_function(np.full, creates=True)
 def full(
-    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None
+    shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None
 ) -> Array:
     """An array filled with a value, which may be traced.
 
@@ -110,7 +110,7 @@ def full(
     if dtype is not None:
         value = ops.cast(value, dtype)
     extents = extents_of(shape)
-    return fresh(broadcast_to(value, extents), value) if extents else zero_dim(value)
+    return copied(broadcast_to(value, extents), order) if extents else zero_dim(value)
 
 
 def extents_of(shape: Any) -> tuple[int, ...]:
@@ -119,26 +119,21 @@ def extents_of(shape: Any) -> tuple[int, ...]:
     return tuple(int(n) for n in shape) if isinstance(shape, (tuple, list)) else (int(shape),)
 
 
+def _given(shape: Any) -> Any:
+    return None if shape is None else extents_of(shape)
+
+
 def known_integers(x: Any) -> Any:
     """An integer, or a tuple of them, of a concrete traced value."""
     shape = type_of(operand(x)).shape
     return tuple(int(v) for v in x) if shape else int(x)
 
 
-def _like(function: Any) -> Any:
-    def make(x: Any, dtype: Any, shape: Any, *rest: Any) -> Any:
-        kind = type_of(operand(x))
-        extents = kind.shape if shape is None else extents_of(shape)
-        return new_array(function(extents, *rest, dtype=kind.dtype if dtype is None else dtype))
-
-    return make
-
-
 @numpy_function(np.zeros_like, views=True, creates=True)
 def zeros_like(
     a: Any,
     dtype: Any = None,
-    order: str = "K",
+    order: Any = "K",
     subok: bool = True,
     shape: Any = None,
     *,
@@ -154,14 +149,14 @@ def zeros_like(
     >>> fg.grad(lambda x: fnp.sum(fnp.zeros_like(x) + x))(np.ones(2))
     array([1., 1.])
     """
-    return _like(np.zeros)(a, dtype, shape)
+    return new_array(np.zeros_like(memory_of(a), dtype, order, shape=_given(shape)))
 
 
 @numpy_function(np.ones_like, views=True, creates=True)
 def ones_like(
     a: Any,
     dtype: Any = None,
-    order: str = "K",
+    order: Any = "K",
     subok: bool = True,
     shape: Any = None,
     *,
@@ -177,14 +172,14 @@ def ones_like(
     >>> fg.grad(lambda x: fnp.sum(fnp.ones_like(x) * x))(np.ones(2))
     array([1., 1.])
     """
-    return _like(np.ones)(a, dtype, shape)
+    return new_array(np.ones_like(memory_of(a), dtype, order, shape=_given(shape)))
 
 
 @numpy_function(np.empty_like, views=True, creates=True)
 def empty_like(
     prototype: Any,
     dtype: Any = None,
-    order: str = "K",
+    order: Any = "K",
     subok: bool = True,
     shape: Any = None,
     *,
@@ -199,7 +194,7 @@ def empty_like(
     >>> fnp.empty_like(np.ones((2, 3))).shape
     (2, 3)
     """
-    return _like(np.empty)(prototype, dtype, shape)
+    return new_array(np.empty_like(memory_of(prototype), dtype, order, shape=_given(shape)))
 
 
 @numpy_function(np.full_like, creates=True)
@@ -207,7 +202,7 @@ def full_like(
     a: Any,
     fill_value: Any,
     dtype: Any = None,
-    order: str = "K",
+    order: Any = "K",
     subok: bool = True,
     shape: Any = None,
     *,
@@ -223,9 +218,13 @@ def full_like(
     >>> fg.grad(lambda x: fnp.sum(fnp.full_like(np.ones(3), x)))(2.0)
     np.float64(3.0)
     """
-    kind = type_of(operand(a))
-    extents = kind.shape if shape is None else extents_of(shape)
-    return full(extents, fill_value, kind.dtype if dtype is None else dtype)
+    made = np.empty_like(memory_of(a), dtype, order, shape=_given(shape))
+    v = ops.cast(as_array(fill_value), made.dtype)
+    if not isinstance(v, Tracer):
+        made[...] = v
+        return new_array(made)
+    filled = broadcast_to(v, made.shape)
+    return lying_as(filled, made) if made.ndim else zero_dim(filled)
 
 
 @numpy_function(np.eye, creates=True)
@@ -234,7 +233,7 @@ def eye(
     M: int | None = None,
     k: int = 0,
     dtype: Any = float,
-    order: str = "C",
+    order: Any = "C",
     *,
     device: Any = None,
 ) -> Array:
@@ -247,7 +246,7 @@ def eye(
     >>> fg.grad(lambda x: fnp.sum(x * fnp.eye(2)))(1.0)
     np.float64(2.0)
     """
-    return new_array(np.eye(int(N), None if M is None else int(M), int(k), dtype))
+    return new_array(np.eye(int(N), None if M is None else int(M), int(k), dtype, order))
 
 
 @numpy_function(np.identity, creates=True)
@@ -287,7 +286,7 @@ def array(
     dtype: Any = None,
     *,
     copy: Any = True,
-    order: str = "K",
+    order: Any = "K",
     subok: bool = False,
     ndmin: int = 0,
 ) -> Array:
@@ -300,25 +299,21 @@ def array(
     >>> fg.grad(lambda x: fnp.prod(fnp.array([x, x, 3.0])))(2.0)
     np.float64(12.0)
     """
-    x = _converted(object, dtype)
-    shape = type_of(x).shape
-    if len(shape) < ndmin:
-        x = reshape(x, (1,) * (ndmin - len(shape)) + shape)
-    source = operand(object)
-    if not copy and type_of(x).ndim:
-        return object if x is source and isinstance(object, Operand) else x
-    return _copied(x, source)
-
-
-def _converted(x: Any, dtype: Any) -> Array:
-    x = as_array(x)
-    return x if dtype is None else ops.cast(x, dtype)
-
-
-def _copied(x: Array, source: Array) -> Array:
-    if isinstance(x, Tracer):
-        return fresh(x, source) if x.type.ndim else zero_dim(x)
-    return boxed(np.array(x))
+    source = as_array(object)
+    shape = type_of(source).shape
+    whole = (1,) * (ndmin - len(shape)) + shape
+    if not copy:
+        x = asarray(object, dtype, order)
+        return x if whole == shape else view(x, lambda base: reshape(base, whole))
+    x = source if dtype is None else ops.cast(source, dtype)
+    if not isinstance(x, Tracer):
+        return boxed(np.array(x, order=order or "K", ndmin=ndmin))
+    new = x is not source or isinstance(object, (list, tuple))
+    order = order or "K"
+    if order == "A":
+        order = "F" if memory_of(object).flags.fnc else "C"
+    made = as_zero_dim(x) if is_scalar(x) or (new and order == "K") else copied(x, order)
+    return reshape(made, whole)
 
 
 @numpy_function(np.asarray, views=True)
@@ -334,10 +329,19 @@ def asarray(
     >>> fg.grad(lambda x: fnp.prod(fnp.asarray([x, x, 3.0])))(2.0)
     np.float64(12.0)
     """
-    if copy:
-        return array(a, dtype)
-    x = as_zero_dim(_converted(a, dtype))
+    x = as_array(a)
+    if copy or (order not in (None, "K", "A") and not _lies_in(a, order)):
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return array(a, dtype, order=order or "K")
+    x = as_zero_dim(x if dtype is None else ops.cast(x, dtype))
     return a if isinstance(a, Operand) and x is a.content() else x
+
+
+def _lies_in(x: Any, order: str) -> bool:
+    """Whether an array lies in memory in the order 'C' or 'F'."""
+    flags = memory_of(x).flags
+    return bool(flags.f_contiguous if order == "F" else flags.c_contiguous)
 
 
 @numpy_function(np.asanyarray, views=True)
@@ -353,12 +357,12 @@ def asanyarray(
     >>> fg.grad(lambda x: fnp.sum(fnp.asanyarray([x, 2.0 * x])))(2.0)
     np.float64(3.0)
     """
-    return asarray(a, dtype, copy=copy)
+    return asarray(a, dtype, order, copy=copy)
 
 
 @numpy_function(np.ascontiguousarray, views=True)
 def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
-    """As `asarray`, with at least one axis; the memory layout of traced values is not kept.
+    """As `asarray`, in C order and with at least one axis.
 
     Examples
     --------
@@ -366,12 +370,12 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
     >>> fnp.ascontiguousarray(2.0)
     array([2.])
     """
-    x = asarray(a, dtype)
-    return x if type_of(operand(x)).ndim else reshape(as_array(x), (1,))
+    x = asarray(a, dtype, "C")
+    return x if type_of(operand(x)).ndim else view(x, lambda base: reshape(base, (1,)))
 
 
 @numpy_function(np.copy, views=True, creates=True)
-def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
+def copy(a: Any, order: Any = "K", subok: bool = False) -> Array:
     """A copy: writing into it leaves the original as it is.
 
     Examples
@@ -386,4 +390,4 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
     >>> fg.grad(f)(np.array([1.0, 2.0]))
     array([0., 1.])
     """
-    return array(a)
+    return array(a, order=order)

@@ -141,14 +141,15 @@ def take(
         at = ops.minimum(ops.maximum(at, 0), extent - 1)
     kind = type_of(at)
     if kind.ndim == 0:
-        return index.read(x, (slice(None),) * axis + (at,))
+        found = index.read(x, (slice(None),) * axis + (at,))
+        return shapes.in_c_order(found) if axis else found
     if not kind.size:
         at = np.asarray(at).astype(int)
     order = (axis, *(k for k in range(type_of(x).ndim) if k != axis))
     found = index.gather(shapes.transpose(x, order), at)
     rank = kind.ndim
     back = (*range(rank, rank + axis), *range(rank), *range(rank + axis, type_of(found).ndim))
-    return shapes.transpose(found, back)
+    return shapes.in_c_order(shapes.transpose(found, back))
 
 
 @numpy_function(np.take_along_axis)
@@ -242,7 +243,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     out: Any = ops.cast(choices[-1], dtype)
     for condition, choice in zip(conditions[::-1], choices[-2::-1], strict=True):
         out = ops.where(condition, ops.cast(choice, dtype), out)
-    return shapes.broadcast_to(out, whole) if whole else as_zero_dim(out)
+    return shapes.in_c_order(shapes.broadcast_to(out, whole)) if whole else as_zero_dim(out)
 
 
 @numpy_function(np.piecewise)

@@ -8,8 +8,17 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.forms import UFUNCS
-from funcgrad.core.storage import set_item, view
-from funcgrad.core.tracer import ArrayOperand, Tracer, concrete, operand, type_of, value
+from funcgrad.core.storage import ReadOnlyView, set_item, view
+from funcgrad.core.tracer import (
+    ArrayOperand,
+    Tracer,
+    concrete,
+    is_scalar,
+    layout,
+    operand,
+    type_of,
+    value,
+)
 from funcgrad.errors import (
     AbstractValueError,
     UnsupportedCallError,
@@ -29,10 +38,10 @@ from funcgrad.numpy import (
     writing,
 )
 from funcgrad.numpy import reshaping as shape
-from funcgrad.numpy.calls import boxed, refuse
+from funcgrad.numpy.calls import refuse
 from funcgrad.ops import arithmetic
 from funcgrad.ops import shape as shapes
-from funcgrad.ops.operators import cut, is_scalar
+from funcgrad.ops.operators import cut
 
 __all__ = ["install"]
 
@@ -54,7 +63,17 @@ def _mt(self: Any) -> Any:
 
 
 def _strides(self: Any) -> tuple[int, ...]:
-    return tuple(np.empty(_kind(self).shape, _kind(self).dtype).strides)
+    return tuple(np.asarray(layout(self)).strides)
+
+
+def _flags(self: Any) -> Any:
+    """Those of the memory as it lies; setting one does nothing."""
+    x = layout(self)
+    if not isinstance(x, np.ndarray):
+        return x.flags if isinstance(x, np.generic) else np.asarray(x).flags
+    shown = x.view()
+    shown.flags.writeable = x.flags.writeable and not isinstance(self, ReadOnlyView)
+    return shown.flags
 
 
 ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
@@ -65,6 +84,7 @@ ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "itemsize": lambda self: _kind(self).dtype.itemsize,
     "nbytes": lambda self: _kind(self).dtype.itemsize * _kind(self).size,
     "strides": _strides,
+    "flags": _flags,
     "T": _transposed,
     "mT": _mt,
     "real": parts.real,
@@ -96,7 +116,11 @@ class Flat:
         return creation.copy(found) if _kind_of(found).ndim else found
 
     def __setitem__(self, index: Any, v: Any) -> None:
-        self._line()[index] = v
+        x, v = self.array.content(), operand(v)
+        if isinstance(x, Tracer) or isinstance(v, Tracer):
+            self._line()[index] = v
+        else:
+            x.flat[index] = v
 
 
 def _kind_of(x: Any) -> Any:
@@ -127,17 +151,12 @@ def _ravel(self: Any, order: str = "C") -> Any:
 
 def _flatten(self: Any, order: str = "C") -> Any:
     """A copy of the array with one axis."""
-    return creation.copy(shape.ravel(self, order))
+    return creation.array(shape.ravel(self, order))
 
 
 def _copy(self: Any, order: str = "C") -> Any:
     """A copy: writing into it leaves the array as it is; of a scalar a scalar."""
-    x = self.content()
-    if not isinstance(x, Tracer):
-        return boxed(x.copy(order))
-    if order == "C" and not shapes.lies_in_c_order(x):
-        x = shapes.reshape(shapes.flat(x), x.type.shape)
-    return shapes.renewed(x)
+    return self.content() if is_scalar(self) else creation.array(self, order=order)
 
 
 def _astype(
@@ -157,9 +176,13 @@ def _astype(
                 f"according to the rule '{casting}'"
             )
         )
-    if np.dtype(dtype) == kind.dtype:
-        return _copy(self) if copy else self
-    return boxed(arithmetic.cast(self.content(), dtype))
+    if is_scalar(self):
+        return arithmetic.cast(self.content(), dtype)
+    if not copy and order == "A":  # contiguous in one order or the other
+        flags = layout(self).flags
+        copy = not (flags.c_contiguous or flags.f_contiguous)
+    convert = creation.array if copy else creation.asarray
+    return convert(self, dtype, order=order)
 
 
 def _plain(self: Any, what: str) -> Any:
@@ -239,7 +262,7 @@ def _view(self: Any, *args: Any, **kwargs: Any) -> Any:
         raise UnsupportedCallError(
             located("a view with another dtype is not supported on traced values")
         )
-    return view(self, lambda x: x)
+    return self.content() if is_scalar(self) else view(self, lambda x: x)
 
 
 def _resize(self: Any, *args: Any, **kwargs: Any) -> None:

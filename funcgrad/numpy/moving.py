@@ -11,7 +11,7 @@ from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.axes import diagonal
-from funcgrad.numpy.calls import as_array, numpy_function, state
+from funcgrad.numpy.calls import as_array, memory_of, numpy_function, state
 from funcgrad.numpy.reshaping import shape_of
 from funcgrad.ops import arithmetic, index
 from funcgrad.ops import shape as ops
@@ -43,7 +43,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     out = x
     for offset, k in pairs:
         out = _rolled(out, int(offset), int(k))
-    return out
+    return ops.lying_as(out, np.empty_like(memory_of(a)))
 
 
 def _rolled(x: Array, shift: int, axis: int) -> Array:
@@ -81,20 +81,25 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
     if mode in ("constant", "empty"):
         if state(kwargs.get("constant_values")):
             raise _not_supported("constant_values=<traced>")
-        return _framed(x, pad_width, mode, kwargs)
+        return _framed(x, _order_of(array), pad_width, mode, kwargs)
     if mode not in _MOVES or kwargs.get("reflect_type", "even") != "even":
         if callable(mode) or mode in ("linear_ramp", "maximum", "mean", "median", "minimum"):
             raise _not_supported(f"mode={mode!r}")
         if mode in _MOVES:
             raise _not_supported(f"reflect_type={kwargs['reflect_type']!r}")
     positions = np.pad(np.arange(size).reshape(shape), pad_width, mode, **kwargs)
-    return index.gather(ops.reshape(x, (size,)), positions)
+    found = index.gather(ops.reshape(x, (size,)), positions)
+    return ops.lying_as(found, np.empty_like(positions, order=_order_of(array)))
 
 
-def _framed(x: Array, pad_width: Any, mode: Any, kwargs: dict[str, Any]) -> Array:
+def _order_of(x: Any) -> Any:
+    return "F" if len(shape_of(x)) > 1 and memory_of(x).flags.fnc else "C"
+
+
+def _framed(x: Array, order: Any, pad_width: Any, mode: Any, kwargs: dict[str, Any]) -> Array:
     shape = type_of(x).shape
     pad_plain: Any = np.pad  # its overloads know no mode that is not a literal
-    frame = pad_plain(np.zeros(shape, type_of(x).dtype), pad_width, mode, **kwargs)
+    frame = pad_plain(np.zeros(shape, type_of(x).dtype, order), pad_width, mode, **kwargs)
     inside = np.pad(np.arange(1, type_of(x).size + 1).reshape(shape), pad_width, "constant")
     return index.set_positions(frame, np.flatnonzero(inside), ops.reshape(x, (type_of(x).size,)))
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.storage import View, write
-from funcgrad.core.tracer import Operand, type_of
+from funcgrad.core.tracer import Operand, is_scalar, layout, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.numpy.calls import as_array, numpy_function
 from funcgrad.ops import arithmetic as ops
@@ -53,15 +53,14 @@ def real(val: Any) -> Array:
         return ops.real(as_array(val))
     if _kind(val).dtype.kind != "c":
         return val
-    return RealView(val, ops.real) if _kind(val).ndim else ops.real(val)
+    return ops.real(val) if is_scalar(val) else RealView(val, ops.real)
 
 
 def _no_imaginary_part(x: Operand) -> Any:
     """Zeros that cannot be written into; of a scalar a scalar."""
-    kind = _kind(x)
-    if not kind.ndim:
+    if is_scalar(x):
         return ops.imag(x)
-    none = np.zeros(kind.shape, kind.dtype)
+    none = np.zeros_like(layout(x))
     none.flags.writeable = False
     return none
 
@@ -81,4 +80,4 @@ def imag(val: Any) -> Array:
         return ops.imag(as_array(val))
     if _kind(val).dtype.kind != "c":
         return _no_imaginary_part(val)
-    return ImagView(val, ops.imag) if _kind(val).ndim else ops.imag(val)
+    return ops.imag(val) if is_scalar(val) else ImagView(val, ops.imag)

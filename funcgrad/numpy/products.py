@@ -225,7 +225,7 @@ def cross(
     u, v = ([index.getitem(w, (..., k)) for k in range(n)] for w, n in zip((x, y), sizes))
     third = ops.subtract(ops.multiply(u[0], v[1]), ops.multiply(u[1], v[0]))
     if sizes == (2, 2):
-        return third
+        return shapes.in_c_order(third)
     if sizes == (3, 3):
         first = ops.subtract(ops.multiply(u[1], v[2]), ops.multiply(u[2], v[1]))
         second = ops.subtract(ops.multiply(u[2], v[0]), ops.multiply(u[0], v[2]))
@@ -236,7 +236,8 @@ def cross(
         first = ops.negative(ops.multiply(u[2], v[1]))
         second = ops.multiply(u[2], v[0])
     rank = type_of(third).ndim
-    return shapes.stack([first, second, third], normalize_axis_index(axisc, rank + 1, "axisc"))
+    found = shapes.in_c_order(shapes.stack([first, second, third], rank))
+    return shapes.moveaxis(found, rank, normalize_axis_index(axisc, rank + 1, "axisc"))
 
 
 @numpy_function(np.trace)
@@ -308,4 +309,4 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Array:
     if type_of(x).size >= type_of(y).size:
         return convolve(x, shapes.flip(ops.conjugate(y), (0,)), mode)
     swapped = convolve(ops.conjugate(y), shapes.flip(x, (0,)), mode)
-    return shapes.flip(swapped, (0,))
+    return shapes.in_c_order(shapes.flip(swapped, (0,)))

@@ -15,7 +15,7 @@ from funcgrad.numpy.running import cumprod
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import constant
 from funcgrad.ops.index import index_set
-from funcgrad.ops.shape import broadcast_to, concatenate, flip, moveaxis, reshape
+from funcgrad.ops.shape import broadcast_to, concatenate, flip, in_c_order, moveaxis, reshape
 
 __all__ = [
     "arange",
@@ -189,7 +189,7 @@ def _grid(x: Any, line: tuple[int, ...], whole: tuple[int, ...], copy: bool, spa
         return reshape(v, line) if sparse else broadcast_to(reshape(v, line), whole)
 
     if copy or not isinstance(x, Operand):
-        return array(lay(as_array(x)))
+        return array(lay(as_array(x)), order="C")
     return view(x, lay)
 
 
@@ -217,4 +217,4 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     parts = [np.ones((shape[0], 1), dtype)][: max(count, 0)]
     parts += [column] * (count - 1)
     powers = cumprod(concatenate(parts, 1), 1) if count > 1 else np.ones((shape[0], count), dtype)
-    return powers if increasing else flip(powers, (1,))
+    return powers if increasing else in_c_order(flip(powers, (1,)))

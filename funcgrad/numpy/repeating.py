@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, as_zero_dim, known, numpy_function
+from funcgrad.numpy.calls import as_array, as_zero_dim, known, memory_of, numpy_function
 from funcgrad.numpy.joining import join
 from funcgrad.numpy.reshaping import complete_shape
 from funcgrad.ops import index
@@ -54,7 +54,7 @@ def tile(A: Any, reps: Any) -> Array:
     wide = tuple(n for pair in zip(counts, shape, strict=True) for n in pair)
     out = ops.broadcast_to(ops.reshape(x, paired), wide)
     made = ops.reshape(out, tuple(n * m for n, m in zip(counts, shape, strict=True)))
-    return made if shape else as_zero_dim(made)
+    return ops.in_c_order(made) if shape else as_zero_dim(made)
 
 
 @numpy_function(np.repeat)
@@ -83,7 +83,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     inner = (*shape[: axis + 1], 1, *shape[axis + 1 :])
     wide = (*shape[: axis + 1], count, *shape[axis + 1 :])
     whole = (*shape[:axis], shape[axis] * count, *shape[axis + 1 :])
-    return ops.reshape(ops.broadcast_to(ops.reshape(x, inner), wide), whole)
+    return ops.in_c_order(ops.reshape(ops.broadcast_to(ops.reshape(x, inner), wide), whole))
 
 
 @numpy_function(np.resize)
@@ -161,7 +161,9 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
         at[order] += np.arange(count)
     source[at] = shape[axis] + np.arange(count)
     source[source < 0] = np.arange(shape[axis])
-    return _pick(join([x, v], axis), source, axis)
+    made = _pick(join([x, v], axis), source, axis)
+    lies: Any = "F" if len(shape) > 1 and memory_of(arr).flags.fnc else "C"
+    return ops.lying_as(made, np.empty(type_of(made).shape, order=lies))
 
 
 def _places(obj: Any, extent: int) -> tuple[Any, bool]:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from funcgrad.core.storage import View, read_only_view, view
-from funcgrad.core.tracer import Operand, Tracer, concrete, operand, type_of, value
+from funcgrad.core.layout import outwards
+from funcgrad.core.storage import Reshaped, read_only_view, reshaped, view
+from funcgrad.core.tracer import Operand, is_scalar, operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, as_zero_dim, boxed, fresh, numpy_function
+from funcgrad.numpy.calls import as_array, as_zero_dim, memory_of, numpy_function
 from funcgrad.ops import shape as ops
 
 __all__ = [
@@ -34,14 +35,14 @@ broadcast_shapes = np.broadcast_shapes
 
 def shown(x: Any, function: Callable[[Array], Array], writable: bool = True) -> Any:
     """`function(x)`, as a view of `x` if `x` can be written into."""
-    if isinstance(x, Operand) and type_of(x.content()).ndim:
+    if isinstance(x, Operand) and not is_scalar(x):
         return view(x, function) if writable else read_only_view(x, function)
     return function(as_array(x))
 
 
 def as_given(x: Any) -> Any:
     """What NumPy's asarray gives: a traced or boxed array itself."""
-    return x if isinstance(x, Operand) and shape_of(x) else as_zero_dim(operand(x))
+    return x if isinstance(x, Operand) and not is_scalar(x) else as_zero_dim(operand(x))
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
@@ -49,14 +50,9 @@ def shape_of(x: Any) -> tuple[int, ...]:
     return type_of(operand(x)).shape
 
 
-def _layout(x: Operand) -> Any:
-    """An array with the memory layout that `x` has in NumPy, as far as it is known."""
-    content = operand(x)
-    if concrete(content):
-        return np.asarray(value(content))
-    if isinstance(x, View):
-        return x.function(_layout(x.base))
-    return np.empty(type_of(content).shape, np.int8)
+def in_order(x: Array, shape: tuple[int, ...], axes: Sequence[int]) -> Array:
+    """`x` in another shape, its elements read with the last of `axes` running fastest."""
+    return ops.reshape(ops.transpose(x, axes), shape)
 
 
 # --------------------------------------------------------------------------------- reshape
@@ -76,29 +72,61 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
     """
     old = shape_of(a)
     new = complete_shape(old, shape)
-    if order in ("F", "A"):
-        return _reshape_f(a, old, new) if order == "F" else reshape(a, new)
-    if order != "C":
+    if order == "A":
+        order = "F" if _lies_in_f_order(a) else "C"
+    if order not in ("C", "F"):
         raise ValueError("order must be one of 'C', 'F', or 'A'")
-    return reshaped(a, new, copy)
+
+    def shares(x: Any) -> bool:
+        if copy or not _gives_view(x, new, order):
+            if copy is False:
+                raise ValueError("Unable to avoid creating a copy while creating a reshaped array.")
+            return False
+        return True
+
+    def function(x: Array) -> Array:
+        if order == "C":
+            return ops.reshape(x, new)
+        return _backwards(in_order(x, new[::-1], range(len(old))[::-1]))
+
+    return _reshaped(a, function, shares, order, copy is not None)
 
 
-def reshaped(a: Any, new: tuple[int, ...], copy: bool | None = None) -> Any:
-    """`a` in the shape `new`, as a view where NumPy gives one."""
-    x = as_array(a)
-    if not copy and isinstance(a, Operand) and type_of(x).ndim:
-        whole = _layout(a)
-        if np.may_share_memory(whole.reshape(new), whole):
-            return view(a, lambda base: ops.reshape(base, new))
-    out = fresh(ops.reshape(x, new), x)
-    if copy and isinstance(out, Tracer) and not ops.lies_in_c_order(out):
-        out = ops.renewed(out)
-    return boxed(out.copy()) if isinstance(a, Operand) and isinstance(out, np.ndarray) else out
+def _reshaped(
+    a: Any,
+    function: Callable[[Array], Array],
+    shares: Callable[[Any], bool],
+    order: str = "C",
+    at_once: bool = False,
+) -> Any:
+    """`function(a)`, a view where ``shares`` says so of the memory of `a`, else a new array."""
+    if not isinstance(a, Operand) or is_scalar(a):
+        return function(as_array(a))
+    made = reshaped(a, function, shares, order)
+    if at_once and isinstance(made, Reshaped):
+        made.decide()
+    return made
 
 
-def _reshape_f(a: Any, old: tuple[int, ...], new: tuple[int, ...]) -> Array:
-    x = ops.transpose(as_array(a), tuple(range(len(old)))[::-1])
-    return fresh(ops.transpose(ops.reshape(x, new[::-1]), tuple(range(len(new)))[::-1]), x)
+def _backwards(x: Array) -> Array:
+    return ops.transpose(x, range(type_of(x).ndim)[::-1])
+
+
+def _lies_in_f_order(a: Any) -> bool:
+    """Whether NumPy's order 'A' means that of Fortran: of an array that is not in C order too."""
+    return shape_of(a) != () and bool(memory_of(a).flags.fnc)
+
+
+def _gives_view(x: np.ndarray[Any, Any], shape: tuple[int, ...], order: Any) -> bool:
+    """Whether NumPy's `reshape` of `x` is a view."""
+    if x.flags.c_contiguous and order == "C":
+        return True
+    try:
+        return bool(np.may_share_memory(x, x.reshape(shape, order=order, copy=False)))
+    except ValueError:
+        return False
+    except TypeError:  # NumPy 2.0 has no such keyword
+        return bool(np.may_share_memory(x, x.reshape(shape, order=order)))
 
 
 def complete_shape(old: Sequence[int], shape: Any) -> tuple[int, ...]:
@@ -136,12 +164,27 @@ def ravel(a: Any, order: str = "C") -> Array:
     array([[0., 0.],
            [1., 0.]])
     """
-    new = (math.prod(shape_of(a)),)
-    if order == "F":
-        return reshape(a, new, order)
-    # unlike reshape, ravel always gives contiguous memory: a copy of x[::2]
-    contiguous = isinstance(a, Operand) and _layout(a).flags.c_contiguous
-    return reshaped(a, new, copy=not contiguous)
+    old = shape_of(a)
+    new = (math.prod(old),)
+    axes = axes_in_order(a, order)
+
+    def shares(x: Any) -> bool:
+        # unlike reshape, ravel always gives contiguous memory: a copy of x[::2]
+        return bool(x.transpose(axes).flags.c_contiguous)
+
+    return _reshaped(a, lambda x: in_order(x, new, axes), shares)
+
+
+def axes_in_order(a: Any, order: str) -> tuple[int, ...]:
+    """The axes of `a` as NumPy runs over its elements, the last one fastest."""
+    rank = len(shape_of(a))
+    if order == "A":
+        order = "F" if _lies_in_f_order(a) else "C"
+    if order in ("C", "F") or rank < 2:
+        return tuple(range(rank))[:: -1 if order == "F" else 1]
+    if order != "K":
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    return outwards(memory_of(a))
 
 
 @numpy_function(np.expand_dims, views=True)

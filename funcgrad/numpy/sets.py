@@ -67,4 +67,4 @@ def isin(
     x, y = as_array(element), as_array(test_elements)
     column = shapes.reshape(x, (*type_of(x).shape, 1))
     found = constant.any(ops.equal(column, shapes.reshape(y, (type_of(y).size,))), -1)
-    return ops.logical_not(found) if invert else found
+    return shapes.in_c_order(ops.logical_not(found) if invert else found)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.forms import Elementwise, Samples
+from funcgrad.core.layout import ordered
 from funcgrad.core.primitive import PRIMITIVES, Params, Primitive, Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
@@ -231,3 +232,5 @@ class StopGradient(Elementwise):
 
 
 STOP_GRADIENT = StopGradient()
+
+ANY.lies = ALL.lies = COUNT_NONZERO.lies = ordered

@@ -16,6 +16,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Multilinear, align, multilinear
+from funcgrad.core.layout import never_scalar
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
@@ -284,3 +285,6 @@ def tensordot(x: Any, y: Any, axes: Any = 2) -> Array:
             )
         )
     return bind(TENSORDOT, (x, y), {"axes": (left, right)})
+
+
+TENSORDOT.lies = never_scalar

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.forms import Explicit, Linear, explicit, linear
+from funcgrad.core.layout import ordered
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
@@ -223,3 +224,6 @@ def cumprod(x: Array, axis: int | None = None, dtype: Any = None) -> Array:
     """The running product along `axis`, or of the flat array; exact where factors are zero."""
     x, axis = line_of(x, axis)
     return bind(CUMPROD, (x,), {"axis": axis, "dtype": _dtype(dtype)})
+
+
+CUMSUM.lies = CUMPROD.lies = ordered

@@ -15,6 +15,7 @@ import numpy as np
 
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Multilinear
+from funcgrad.core.layout import ordered
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
@@ -195,3 +196,6 @@ def _explicit(spec: str, ranks: Sequence[int]) -> str:
         once = sorted(c for c in set(every) if every.count(c) == 1 and c not in fill)
         out = fill + "".join(once)
     return ",".join(filled) + "->" + out
+
+
+EINSUM.lies = ordered

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.forms import Linear, linear
+from funcgrad.core.layout import kept
 from funcgrad.core.primitive import PRIMITIVES, Params, Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
@@ -150,3 +151,6 @@ IRDFT: Linear = linear(
 def irdft(x: Array, n: int, axis: int, norm: str) -> Array:
     """The `n` real numbers whose transform begins with `x`; what follows mirrors it."""
     return bind(IRDFT, (x,), {"n": n, "axis": axis, "norm": norm})
+
+
+DFT.lies = RDFT.lies = IRDFT.lies = kept

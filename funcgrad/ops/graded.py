@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.forms import Explicit, Samples, explicit
+from funcgrad.core.layout import ordered
 from funcgrad.core.primitive import Params, Primitive, Sample
 from funcgrad.core.tracer import Operand, bind, operand, type_of
 from funcgrad.core.types import Array
@@ -92,7 +93,7 @@ def graded(
         c = weighted(ts[0], y, xs[0], xs[1:], params)
         return cast(sum(c, params["axes"], params["keepdims"]), type_of(y).dtype)
 
-    return explicit(
+    made = explicit(
         name,
         impl,
         type_rule=reduced(numpy_function),
@@ -101,6 +102,8 @@ def graded(
         batch=shift(name),
         sample=sample,
     )
+    made.lies = ordered
+    return made
 
 
 # ------------------------------------------------------------------ variance and deviation

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.classes import has_own_rules
-from funcgrad.core.elements import Element, elements_of
+from funcgrad.core.elements import elements_of
 from funcgrad.core.forms import bind2
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.storage import View, boxed, set_item, splice, write
@@ -23,6 +23,7 @@ from funcgrad.core.tracer import (
     Tracer,
     bind,
     concrete,
+    is_scalar,
     operand,
     type_of,
     value,
@@ -120,18 +121,6 @@ def _inplace(compute: Callable[[Any, Any], Any], symbol: str) -> Callable[[Any, 
     return dunder
 
 
-def is_scalar(x: Any) -> bool:
-    """Whether `x` stands for a scalar and no array without axes, which can be written into.
-
-    Under jit and vmap the two cannot be told apart: a scalar is what programs mostly have.
-    """
-    if not isinstance(x, Tracer):
-        return isinstance(x, Element)
-    if not x.abstract and not isinstance(x.value, (ndarray, Operand)):
-        return True
-    return x.type.ndim == 0 and not (concrete(x) and isinstance(value(x), ndarray))
-
-
 def _store(target: Operand, old: Array, new: Array) -> None:
     """Write `new` as the whole content, through NumPy's memory while nothing is traced."""
     if isinstance(old, ndarray) and not isinstance(new, Tracer):
@@ -169,6 +158,8 @@ def _getitem(self: Any, index: Any) -> Any:
         out = ix.getitem(x, index)
         if type_of(out).ndim == 0 and not any(i is Ellipsis for i in index):
             return out  # a scalar; with an Ellipsis it is an array without axes
+        if is_scalar(x):
+            return boxed(out)  # a new array: a scalar has no memory that could be shared
         return View(self, _reader(index), index, out)
     return boxed(ix.read(x, tuple(_index_item(i) for i in items)))
 

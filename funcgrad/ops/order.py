@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.layout import ordered
 from funcgrad.core.primitive import PRIMITIVES, Params, Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
@@ -126,3 +127,6 @@ MODES = constant(
 def mode_positions(x: Array, axis: int) -> Array:
     """Where along `axis` the most frequent element stands: the smallest, where it is last."""
     return bind(MODES, (x,), {"axis": axis})
+
+
+RUNNING_EXTREMUM.lies = ordered

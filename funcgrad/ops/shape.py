@@ -15,8 +15,9 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Linear, linear
+from funcgrad.core.layout import moved, ordered, outwards
 from funcgrad.core.primitive import Params, Sample
-from funcgrad.core.tracer import Tracer, bind, concrete, operand, type_of, value
+from funcgrad.core.tracer import Tracer, bind, concrete, layout, operand, type_of, value
 from funcgrad.core.types import Array, ArrayType, broadcast_shapes
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import cast
@@ -85,6 +86,20 @@ def flat(x: Array) -> Array:
     return y if lies_in_c_order(y) else renewed(y)
 
 
+def copied(x: Array, order: str = "K") -> Array:
+    """Another traced value with the elements of `x`, in memory as NumPy's `copy` gives it."""
+    shape = type_of(x).shape
+    if order == "K":
+        return renewed(x)
+    if order == "F" or (order == "A" and layout(x).flags.fnc):
+        axes = tuple(range(len(shape)))[::-1]
+        return transpose(copied(transpose(x, axes), "C"), axes)
+    y = reshape(x, (type_of(x).size,))
+    if not (concrete(x) and lies_in_c_order(y)):
+        y = renewed(y)
+    return bind(RESHAPE, (y,), {"shape": shape})
+
+
 # ------------------------------------------------------------------------------ transpose
 
 
@@ -135,6 +150,19 @@ def swap_last(x: Array) -> Array:
     """The matrix transpose over the last two axes."""
     ndim = type_of(x).ndim
     return transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
+
+
+def in_c_order(x: Array) -> Array:
+    """The elements of `x`, contiguous in C order: what NumPy's functions write into new arrays."""
+    return x if concrete(x) and lies_in_c_order(x) else copied(x, "C")
+
+
+def lying_as(x: Array, like: Any) -> Array:
+    """The elements of `x`, its axes in memory in the order of those of `like`, a dense array."""
+    if type_of(x).ndim < 2 or layout(x).strides == like.strides:
+        return x
+    axes = outwards(like)
+    return transpose(copied(transpose(x, axes), "C"), _inverse(axes))
 
 
 # ------------------------------------------------------------------------------ broadcast
@@ -302,11 +330,15 @@ def stack(xs: Sequence[Array], axis: int = 0) -> Array:
     shape = broadcast_shapes(*(type_of(x).shape for x in xs))
     if any(type_of(x).shape != shape for x in xs):
         raise ValueError("all input arrays must have the same shape")
-    whole = (*shape[:axis], 1, *shape[axis:])
+    place = (*(slice(None),) * axis, None)
     dtype = np.result_type(*(type_of(x).dtype for x in xs))
-    return concatenate([reshape(cast(x, dtype), whole) for x in xs], axis)
+    return concatenate([algebra.getitem(cast(x, dtype), place) for x in xs], axis)
 
 
 algebra.conform, algebra.broadcast, algebra.zeros = conform, _broadcast_as, zeros
 algebra.reshape, algebra.stack = reshape, stack
-algebra.renewed, algebra.zero_dim = renewed, zero_dim
+algebra.renewed, algebra.copied, algebra.zero_dim = renewed, copied, zero_dim
+
+for _prim in (RESHAPE, TRANSPOSE, BROADCAST, FLIP):
+    _prim.lies = moved
+CONCATENATE.lies = ordered

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.forms import Explicit, each_lane, explicit, linear
+from funcgrad.core.layout import kept, ordered
 from funcgrad.core.primitive import PRIMITIVES, Params, Sample
 from funcgrad.core.tracer import bind, operand
 from funcgrad.core.types import Array, ArrayType
@@ -198,3 +199,7 @@ def searchsorted(a: Array, v: Array, side: str = "left", sorter: Array | None = 
     """Where the elements of `v` would go in the sorted vector `a`."""
     more = () if sorter is None else (operand(sorter),)
     return bind(SEARCHSORTED, (operand(a), operand(v), *more), {"side": side})
+
+
+SORT.lies = PARTITION.lies = kept
+PERMUTE.lies = ordered

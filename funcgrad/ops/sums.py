@@ -12,6 +12,7 @@ import numpy as np
 
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import linear
+from funcgrad.core.layout import ordered
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
@@ -194,3 +195,5 @@ def mean(
 
 
 algebra.sum = sum
+
+SUM.lies = SUM_FROM.lies = MEAN.lies = ordered

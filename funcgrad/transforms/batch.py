@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from funcgrad.core.layout import derive, fresh, is_standard, moved, one_example, standard
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Trace, Tracer, operand, plain, type_of
+from funcgrad.core.tracer import Trace, Tracer, layout, operand, plain, staged, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.shape import every_lane
 from funcgrad.transforms.arguments import lower
@@ -15,7 +16,10 @@ __all__ = ["Batch", "BatchTracer", "whole"]
 
 
 class BatchTracer(Tracer):
-    """One example out of `trace.size`; `value` holds all of them along axis 0."""
+    """One example out of `trace.size`; `value` holds all of them along axis 0.
+
+    An example is an array in C order, or a scalar, unless `laid` tells how it lies.
+    """
 
     __slots__ = ()
     abstract: ClassVar[bool] = True
@@ -30,6 +34,25 @@ class BatchTracer(Tracer):
 
     def assign(self, new: Tracer) -> None:
         self.value = new.value
+
+
+class Whole:
+    """How an argument lies: within the array of all examples."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+
+class Derived:
+    """How a result lies, to be derived from how the operands do when somebody asks."""
+
+    __slots__ = ("args", "kind", "params", "prim")
+
+    def __init__(self, prim: Primitive, params: Params, args: Sequence[Array], kind: Any) -> None:
+        self.prim, self.params, self.kind = prim, params, kind
+        self.args = [a.owner.place(a) if isinstance(a, Tracer) else a for a in args]
 
 
 def whole(x: Array, trace: Batch) -> Array:
@@ -66,4 +89,60 @@ class Batch(Trace):
         y = prim.batch(self.size, xs, batched, params)
         if prim.multiple:
             return tuple(BatchTracer(plain(o), self) for o in y)
-        return BatchTracer(plain(y), self)
+        made = BatchTracer(plain(y), self)
+        if prim.lies is moved or (prim.lies is not fresh and any(map(_lies, args))):
+            self._lay(made, Derived(prim, params, args, made.type))
+        return made
+
+    def argument(self, x: Array) -> BatchTracer:
+        """The example of an argument whose first axis runs over the examples."""
+        made = BatchTracer(x, self)
+        self._lay(made, Whole(x))
+        return made
+
+    def _lay(self, t: BatchTracer, how: Any) -> None:
+        """Note how `t` lies: at once, unless the layout of a value of a graph decides."""
+        if staged(t):
+            t.laid = how
+            return
+        found = self._derive(how)
+        if not is_standard(found):
+            t.laid = found
+
+    def _derive(self, how: Any) -> Any:
+        known: dict[Any, Any] = {}
+        derive(how, known, self._made)
+        return known[how]
+
+    def _made(self, how: Any, of: Callable[[Any], Any]) -> dict[Any, Any]:
+        if isinstance(how, Whole):
+            return {how: one_example(layout(how.array))}
+
+        def ask(i: int) -> Any:
+            a = how.args[i]
+            laid = getattr(a, "laid", None) if isinstance(a, Tracer) and a.owner is self else None
+            return of(laid) if isinstance(laid, (Whole, Derived)) else layout(a)
+
+        types = list(map(type_of, how.args))
+        return {how: how.prim.lies(how.prim, ask, types, how.params, how.kind)}
+
+    def layout(self, t: Tracer) -> Any:
+        laid = getattr(t, "laid", None)
+        if isinstance(laid, BatchTracer):
+            return self.layout(laid)
+        if isinstance(laid, (Whole, Derived)):
+            laid = t.laid = self._derive(laid)
+        return standard(t.type) if laid is None else laid
+
+    def place(self, t: Tracer) -> Any:
+        twin = BatchTracer(t.value, self)
+        if hasattr(t, "laid"):
+            twin.laid = t.laid
+        return twin
+
+
+def _lies(a: Array) -> bool:
+    """Whether an operand may lie otherwise than a new array does."""
+    if isinstance(a, BatchTracer):
+        return hasattr(a, "laid")
+    return isinstance(a, Tracer) or not is_standard(a)

@@ -22,7 +22,7 @@ from funcgrad.transforms.arguments import leaves_of, name_of, own, positions
 from funcgrad.transforms.call import call_graph, residuals
 from funcgrad.transforms.captures import Captures, announce, capture
 from funcgrad.transforms.draws import Draws, warn
-from funcgrad.transforms.quick import Quick
+from funcgrad.transforms.quick import Quick, layouts_of
 from funcgrad.transforms.report import Report
 from funcgrad.transforms.results import handed_back, unshared
 from funcgrad.transforms.sizes import SizeChanged, Sizes, numbers_after, sizes_of
@@ -36,7 +36,10 @@ CACHE_SIZE = 256
 
 
 class Staged(NamedTuple):
-    """A graph, which captured arrays it takes after the arguments, and the tree of its output."""
+    """A graph, which captured arrays it takes after the arguments, and the tree of its output.
+
+    `asked` are the arguments whose layout in memory has made a difference.
+    """
 
     graph: Graph
     captured: tuple[int, ...]
@@ -44,6 +47,7 @@ class Staged(NamedTuple):
     out: tree.TreeDef
     reusable: bool
     sizes: Sizes
+    asked: tuple[int, ...]
 
 
 def _stage(
@@ -62,6 +66,7 @@ def _stage(
         definition.append(out)
         graph, adopted = finish(trace, variables, outputs)
         hoisted = {v: a for v, _, a in trace.constants.values()}
+        asked = tuple(k for k, v in enumerate(variables) if v in trace.asked)
     changed = set(map(id, captures.changed()))
     position = {id(x): i for i, x in enumerate(captures.arrays)}
     moved: list[tuple[Var, int]] = []
@@ -80,7 +85,7 @@ def _stage(
         (*graph.inputs, *(v for v, _ in moved)), graph.equations, graph.outputs, tuple(fixed)
     )
     used = tuple(i for _, i in moved)
-    return Staged(whole, used, tuple(adopted), definition[0], reusable, sizes_of(whole))
+    return Staged(whole, used, tuple(adopted), definition[0], reusable, sizes_of(whole), asked)
 
 
 def stage_flat(
@@ -100,7 +105,8 @@ class Jitted:
         get_ready()
         self.fun, self.static, self.donated = f, static, donated
         # Keys may run code of the user, so no lock is held: each step is one of a dictionary's.
-        self.cache: dict[Hashable, Staged] = {}
+        # A key without layouts leads to the positions of those that make a difference.
+        self.cache: dict[Hashable, Any] = {}
         self.quick = Quick(self.static)
         self.tracings = Report()
         self.last: list[Jitted | None] = [None]  # the method of the object that was used last
@@ -152,7 +158,7 @@ class Jitted:
             if staged.reusable:
                 run = kept_or_compiled(staged.graph, donated, len(staged.captured))
                 held = tuple(captures.arrays[i] for i in staged.captured)
-                quick.add(args, kwargs, run, captures, held, staged.out)
+                quick.add(args, kwargs, run, captures, held, staged.out, staged.asked)
             else:
                 run = executable(staged.graph, donated)
             if isinstance(run, Kept):
@@ -278,8 +284,11 @@ class Jitted:
         leaves, definition = leaves_of((dynamic, named), f"the arguments of {name_of(self.fun)}")
         types = [type_of(x) for x in leaves]
         captures = capture(self.fun, objects(static))
-        key = (definition, tuple(types), typed(static), tuple(captures.key))
+        asked: tuple[int, ...] = ()
+        kinds = (definition, tuple(types), typed(static), tuple(captures.key))
         if not captures.traced:
+            asked = self.cache.get(kinds, ())
+            key = (kinds, layouts_of(leaves, asked))
             known = self.cache.get((key, sizes))
             # inside another staging nobody would see that a mask selects another number
             if known is not None and (not known.sizes or all(map(concrete, leaves))):
@@ -299,9 +308,13 @@ class Jitted:
             warn(name_of(self.fun))
             staged = staged._replace(reusable=False)
         kept = staged.reusable and not captures.traced
-        self.tracings.add((dynamic, named), types, typed(static), captures, sizes, kept)
+        lies = dict(zip(staged.asked, layouts_of(leaves, staged.asked), strict=True))
+        self.tracings.add((dynamic, named), types, typed(static), captures, sizes, lies, kept)
         if kept:
             numbers = tuple(size for _, size in staged.sizes)
+            if staged.asked:
+                asked = tuple(sorted({*asked, *staged.asked}))
+                self.cache[kinds], key = asked, (kinds, layouts_of(leaves, asked))
             for k in range(len(numbers) + 1):
                 self.cache[key, numbers[:k]] = staged
             for oldest in list(self.cache)[: max(0, len(self.cache) - CACHE_SIZE)]:

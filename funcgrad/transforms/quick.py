@@ -18,11 +18,13 @@ from funcgrad import tree
 from funcgrad.compile.execute import native_entry, native_program, watcher
 from funcgrad.compile.watch import Item, Same, Watch
 from funcgrad.config import config
+from funcgrad.core.layout import key_of
+from funcgrad.core.tracer import layout
 from funcgrad.transforms.captures import Captures
 from funcgrad.transforms.results import unshared
 from funcgrad.transforms.static import Static, objects, typed
 
-__all__ = ["Quick", "kind_of"]
+__all__ = ["Quick", "kind_of", "layouts_of"]
 
 _SCALARS = (float, int, complex, bool, np.float64, np.float32, np.int64, np.bool_)
 SCALARS = frozenset(_SCALARS)
@@ -74,6 +76,11 @@ def kind_of(args: Sequence[Any], leaves: list[Any]) -> Hashable:
     return tuple(key)
 
 
+def layouts_of(leaves: Sequence[Any], asked: Sequence[int]) -> tuple[Any, ...]:
+    """How those of the arguments lie in memory for which it makes a difference."""
+    return tuple(key_of(layout(leaves[k])) for k in asked)
+
+
 def numbered(args: Sequence[Any], numbers: Iterator[int]) -> list[Any]:
     """The arguments with a number for every leaf, in the order of `kind_of`."""
     found: list[Any] = []
@@ -106,13 +113,17 @@ class Quick:
     def __init__(self, static: Static) -> None:
         self.static = static
         self.entries: dict[Hashable, Entry] = {}
+        self.asked: dict[Hashable, tuple[int, ...]] = {}  # whose layout makes a difference
         self.call: Callable[..., Any] = _nothing
         self.native: Any = None
         self.native_unchanged: Callable[[], bool] | None = None
 
     def find(self, args: Any, kwargs: Any) -> tuple[Entry, list[Any]] | None:
         leaves: list[Any] = []
-        entry = self.entries.get(self.key(args, kwargs, leaves))
+        key = self.key(args, kwargs, leaves)
+        if key in self.asked:
+            key = (key, layouts_of(leaves, self.asked[key]))
+        entry = self.entries.get(key)
         return (entry, leaves) if entry is not None and entry.unchanged() else None
 
     def key(self, args: Any, kwargs: Any, leaves: list[Any]) -> Hashable:
@@ -131,18 +142,30 @@ class Quick:
         captures: Captures,
         captured: Sequence[Any],
         out: tree.TreeDef,
+        asked: tuple[int, ...] = (),
     ) -> None:
         """Remember what to run for arguments like these."""
-        key = self.key(args, kwargs, [])
+        leaves: list[Any] = []
+        key = self.key(args, kwargs, leaves)
         if key is None or not captures.watched or captures.traced:
             return
         if len(self.entries) >= LIMIT:
             self.entries.clear()
+            self.asked.clear()
+        native = True
+        if asked:
+            self.asked[key] = asked = tuple(sorted({*asked, *self.asked.get(key, ())}))
+            lies = layouts_of(leaves, asked)
+            key = (key, lies)
+            # native entry points take arrays in C order, and scalars for arrays without axes
+            native = all(x == "C" and leaves[k].ndim for k, x in zip(asked, lies, strict=True))
         watches = [*captures.watches(), *_settings()]
         unchanged = watcher(watches)
         self.entries[key] = Entry(run, unchanged, tuple(captured), _builder(out, run.shared))
         if self.static.any and objects(self.static.divide(args, kwargs)[0]):
             return  # which are watched for this entry alone
+        if not native:
+            return
         program = native_program(run, self.arguments(args, kwargs), tuple(kwargs), captured, out)
         if program is None:
             return

@@ -24,6 +24,7 @@ class Traced(NamedTuple):
     static: Any
     captured: dict[tuple[str, ...], tuple[Hashable, ...]]
     sizes: tuple[int, ...]
+    lies: dict[int, Any]  # in memory, of the arguments for which it makes a difference
     text: str
 
 
@@ -43,6 +44,7 @@ class Report:
         static: Any,
         captures: Captures,
         sizes: tuple[int, ...],
+        lies: dict[int, Any],
         kept: bool,
     ) -> None:
         """Note a tracing for a tree of arguments, positional ones and those by name."""
@@ -54,6 +56,7 @@ class Report:
             static,
             _by_label(captures),
             sizes,
+            lies,
             "",
         )
         alike = [_differences(old, new) for old in self.tracings if old.definition == definition]
@@ -97,6 +100,9 @@ def _differences(old: Traced, new: Traced) -> list[str]:
         for path, a, b in zip(new.paths, old.types, new.types, strict=True)
         if a != b
     ]
+    for k in old.lies.keys() & new.lies.keys():
+        if old.types[k] == new.types[k] and old.lies[k] != new.lies[k]:
+            found.append(f"{new.paths[k]} lies in memory in another order")
     if old.static != new.static:
         found.append(f"static values: {_shown(old.static)} became {_shown(new.static)}")
     for label in {**old.captured, **new.captured}:

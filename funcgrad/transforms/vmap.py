@@ -11,7 +11,7 @@ from funcgrad.core.types import Array
 from funcgrad.errors import BatchSizeError, located
 from funcgrad.ops.shape import broadcast_to, moveaxis
 from funcgrad.transforms.arguments import integer, leaves_of, lower, name_of
-from funcgrad.transforms.batch import Batch, BatchTracer
+from funcgrad.transforms.batch import Batch
 from funcgrad.transforms.results import apart, handed_back
 from funcgrad.transforms.transformed import transformed
 
@@ -61,7 +61,7 @@ def vmap(
         size = _common_size(leaves, axes, axis_size, f)
         with Batch(size) as trace:
             mapped = [
-                x if axis is None else BatchTracer(moveaxis(x, axis, 0), trace)
+                x if axis is None else trace.argument(moveaxis(x, axis, 0))
                 for x, axis in zip(leaves, axes, strict=True)
             ]
             new_args, new_kwargs = tree.unflatten(definition, mapped)

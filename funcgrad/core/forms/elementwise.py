@@ -10,6 +10,7 @@ import numpy as np
 
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms.shared import align, needed, union
+from funcgrad.core.layout import computed
 from funcgrad.core.primitive import Params, Primitive, Samples
 from funcgrad.core.tracer import EMPTY, Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType, broadcast_shapes
@@ -60,6 +61,7 @@ class Elementwise(Primitive):
 
     form = "elementwise"
     aligned, cost = True, 15
+    lies = staticmethod(computed)
 
     def __init__(
         self,

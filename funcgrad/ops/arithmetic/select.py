@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Elementwise, Linear, align, linear
+from funcgrad.core.layout import moved, ordered
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType, broadcast_shapes, promote
@@ -250,3 +251,7 @@ def from_parts(re: Array, im: Array) -> Array:
 
 CAST.aligned = WHERE.aligned = True
 algebra.cast, algebra.where = cast, where
+
+REAL.lies = IMAG.lies = moved
+for _prim in (WHERE, CAST, CONJUGATE, COMPLEX, ROUND_CAST):
+    _prim.lies = ordered

@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Linear, linear
+from funcgrad.core.layout import moved
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, ArrayType
@@ -95,3 +96,5 @@ def element(x: Array, position: int) -> Array:
 
 algebra.element = element
 algebra.getitem = getitem
+
+GETITEM.lies = moved

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.forms import Linear, each_lane, linear
+from funcgrad.core.layout import kept
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
@@ -131,3 +132,6 @@ def add_at(x: Array, positions: Array, v: Array) -> Array:
     Each addition is made in the common dtype of the two, as NumPy makes it.
     """
     return bind(ADD_AT, (x, positions, v))
+
+
+PUT.lies = ADD_AT.lies = kept
