@@ -155,11 +155,11 @@ class Elementwise(Primitive):
         return bool(zero == 0)
 
 
-FLOAT64 = np.dtype(np.float64)
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def _fills(ufunc: Any, impl: Callable[..., Any]) -> bool:
-    """Whether the ufunc gives the values of `impl` and, of floats, floats.
+    """Whether the ufunc gives the values of `impl` and, of floats, floats of the same precision.
 
     Python's operators of arrays are NumPy's ufuncs, but for powers, of which some take short cuts.
     """
@@ -167,7 +167,7 @@ def _fills(ufunc: Any, impl: Callable[..., Any]) -> bool:
     if not isinstance(ufunc, np.ufunc) or not same or impl is operators.pow or ufunc.nout > 1:
         return False
     try:
-        return bool(ufunc.resolve_dtypes((FLOAT64,) * ufunc.nin + (None,))[-1] == FLOAT64)
+        return all(ufunc.resolve_dtypes((d,) * ufunc.nin + (None,))[-1] == d for d in FLOATS)
     except TypeError:
         return False
 
