@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import amount
 import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -28,7 +29,7 @@ def derandomized(examples: int) -> settings:
     return settings(
         derandomize=True,
         deadline=None,
-        max_examples=examples,
+        max_examples=amount.examples(examples),
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     )
 

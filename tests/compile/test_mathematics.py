@@ -7,6 +7,7 @@ import re
 import mpmath
 import numpy as np
 import pytest
+from amount import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -150,7 +151,7 @@ def test_special_values_are_those_of_numpy_and_scipy(name, element, width, path)
     assert_agree(name, got, points, 4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.data())
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("element", ELEMENTS)

@@ -5,6 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 import random_steps
+from amount import examples
 from derived import derived
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from funcgrad.graph.check import check as verify
 from funcgrad.passes.pipeline import optimize
 
 QUICK = settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -57,7 +58,7 @@ def test_programs_that_once_failed(number):
     check(graph, *program.inputs, ulp=1e5, size=1.0)
 
 
-@settings(QUICK, max_examples=40)
+@settings(QUICK, max_examples=examples(40))
 @given(st.randoms(use_true_random=False))
 def test_most_of_numpy(random):
     for f, args in derived(random_steps.Program(random)).values():

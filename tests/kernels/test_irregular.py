@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from amount import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,21 +61,21 @@ def made(data, shape, dtype):
     return x
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data(), SHAPES, DTYPES)
 def test_cumsum(data, shape, dtype):
     axis = data.draw(st.integers(0, len(shape) - 1))
     check(CUMSUM, made(data, shape, dtype), axis=axis, dtype=None)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data(), SHAPES, DTYPES)
 def test_cumprod(data, shape, dtype):
     axis = data.draw(st.integers(0, len(shape) - 1))
     check(CUMPROD, made(data, shape, dtype), axis=axis, dtype=None)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data(), SHAPES, DTYPES)
 def test_backward_of_cumprod(data, shape, dtype):
     """The kernel of the whole backward pass, of zeros and what is infinite, too."""
@@ -91,14 +92,14 @@ def test_backward_of_cumprod(data, shape, dtype):
     np.testing.assert_allclose(found, expected, rtol=eps, atol=eps)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data(), SHAPES, DTYPES, st.booleans())
 def test_running_extremum(data, shape, dtype, largest):
     axis = data.draw(st.integers(0, len(shape) - 1))
     check(RUNNING_EXTREMUM, made(data, shape, dtype), axis=axis, largest=largest)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data(), st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple), DTYPES)
 def test_add_at(data, shape, dtype):
     size, count = int(np.prod(shape)), data.draw(st.integers(0, 9))
@@ -106,7 +107,7 @@ def test_add_at(data, shape, dtype):
     check(ADD_AT, made(data, shape, dtype), at, made(data, (count,), dtype))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data(), st.lists(st.integers(1, 4), min_size=2, max_size=3).map(tuple), DTYPES)
 def test_along_an_axis(data, shape, dtype):
     """What `take_along_axis` reads, and its transpose."""
@@ -119,7 +120,7 @@ def test_along_an_axis(data, shape, dtype):
     check(SCATTER_ADD, made(data, where, dtype), *indices, shape=shape)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data(), SHAPES, DTYPES)
 def test_recurrence(data, shape, dtype):
     axis = data.draw(st.integers(0, len(shape) - 1))
@@ -128,7 +129,7 @@ def test_recurrence(data, shape, dtype):
     check(RECURRENCE, a, b, axis=axis, eps=64 * np.finfo(dtype).eps)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data(), SHAPES, st.lists(st.integers(1, 6), min_size=1, max_size=3), DTYPES)
 def test_scatter_add(data, where, extents, dtype):
     """Repeated, negative and broadcast positions over one or several axes."""
@@ -143,7 +144,7 @@ def test_scatter_add(data, where, extents, dtype):
     check(SCATTER_ADD, g, *indices, shape=tuple(extents))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data(), SHAPES, DTYPES, st.booleans())
 def test_permute(data, shape, dtype, back):
     axis = data.draw(st.integers(0, len(shape) - 1))
@@ -151,7 +152,7 @@ def test_permute(data, shape, dtype, back):
     check(PERMUTE, made(data, shape, dtype), order, axis=axis, back=back)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data(), SHAPES, DTYPES)
 def test_argsort_is_stable(data, shape, dtype):
     axis = data.draw(st.integers(0, len(shape) - 1))

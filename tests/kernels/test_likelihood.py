@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from amount import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -47,7 +48,9 @@ def differentiated(x, target, weight, reduction, kernels):
     seed=st.integers(0, 99),
 )
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_kernels_have_the_bits_of_numpy(
     any_size, shape, dtype, kind, reduction, weighted, special, strided, seed

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from amount import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -174,7 +175,9 @@ LAYOUTS = st.sampled_from(["whole", "fortran", "gaps", "repeated"])
     seed=st.integers(0, 99),
 )
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_layouts(any_size, name, shape, dtype, reduction, layouts, special, seed):
     x, y, weights = drawn(name, shape, dtype, seed, special)
@@ -191,7 +194,7 @@ def test_layouts(any_size, name, shape, dtype, reduction, layouts, special, seed
 
 
 @given(st.integers(1, 3000), st.integers(0, 99))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_sums_are_those_of_numpy(size, seed):
     from funcgrad.kernels.pairwise import pairwise_sum
 

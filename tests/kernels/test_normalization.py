@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from amount import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -89,7 +90,7 @@ def test_sums_have_the_bits_of_numpy(columns, dtype):
     assert np.signbit(row_total(nothing, None, *room)) == np.signbit(np.add.reduce(nothing))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(data=st.data())
 def test_layer_norm_is_the_primitive(data):
     lead = tuple(data.draw(st.lists(st.integers(1, 4), max_size=2)))
@@ -126,7 +127,7 @@ def test_layer_norm_over_two_axes_gives_cotangents_of_their_operands_shapes():
         np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), rtol=1e-9, atol=1e-12)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(data=st.data())
 def test_norms_of_channels_are_the_primitives(data):
     prim = data.draw(st.sampled_from([BATCH_NORM, GROUP_NORM]))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from amount import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,7 +32,7 @@ def numbers(rng, count, dtype, special):
     return x
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.integers(0, 99), st.integers(1, 5), st.integers(0, 12), st.integers(0, 3),
     st.sampled_from([np.float64, np.float32]), st.sampled_from(REDUCTIONS),

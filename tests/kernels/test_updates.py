@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from amount import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -96,7 +97,7 @@ def test_a_gradient_may_be_read_only_and_is_left_alone():
 @given(
     st.integers(0, 40), st.sampled_from(list(RULES)), st.sampled_from(BEFORE), st.integers(0, 99)
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_size(size, rule, before, seed):
     same_bits(rule, drawn(rule, (size,), np.float32, seed), before, seed)
 

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from amount import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -164,7 +165,7 @@ def price(late, edges):
     return sum(c for a, b, c in edges if not late[a] and late[b])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(networks())
 def test_the_cut_is_the_cheapest_of_all_and_the_latest_of_these(given_network):
     count, edges = given_network
