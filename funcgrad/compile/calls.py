@@ -7,7 +7,7 @@ program says where that lies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
@@ -16,7 +16,7 @@ from funcgrad.compile.code import Written
 from funcgrad.compile.lower import Lowered
 from funcgrad.graph.ir import Var
 
-__all__ = ["FLAG", "Call", "Memory", "Partial", "Scratch", "Word", "bytes_of", "call", "calls_of"]
+__all__ = ["FLAG", "Call", "Memory", "Partial", "Scratch", "bytes_of", "call", "calls_of", "words"]
 
 FLAG: Final = "flag"  # where a kernel says that a requirement did not hold
 
@@ -63,31 +63,32 @@ def bytes_of(memory: Memory) -> int:
     return memory.bytes
 
 
-def call(kernel: Any, words: Sequence[Word], chunks: int = 1, parallel: int = 0) -> Call:
+def call(kernel: Any, given: Sequence[Word], chunks: int = 1, parallel: int = 0) -> Call:
     """The call of a kernel, with the address of the flag if it may set it."""
-    return Call(kernel, [*words, FLAG] if kernel.requires else [*words], chunks, parallel)
+    return Call(kernel, [*given, FLAG] if kernel.requires else [*given], chunks, parallel)
 
 
 def calls_of(step: int, low: Lowered) -> list[Call]:
     """The calls of step number `step`."""
-    words = _words(step, low.main, low.direct)
+    main = words(low.main, step, low.direct)
     if low.scratch:
-        words.append(Scratch(step, low.scratch * low.threads))
+        main.append(Scratch(step, low.scratch * low.threads))
     parallel = low.threads if low.parallel else 0
-    found = [call(low.kernel, words, low.layout.chunks, parallel)]
+    found = [call(low.kernel, main, low.layout.chunks, parallel)]
     if low.end is not None and not low.direct:
-        found.append(call(low.end.kernel, _words(step, low.end, {})))
+        found.append(call(low.end.kernel, words(low.end, step)))
     return found
 
 
-def _words(step: int, written: Written, direct: dict[str, Var]) -> list[Word]:
-    words: list[Word] = []
-    for a in written.arguments:
-        if a.role == "partial" and a.name not in direct:
-            words.append(Partial(step, a.var, a.size * np.dtype(a.dtype).itemsize))
-        else:
-            words.append(a.var)
-    return [*words, *map(int, written.integers), *map(_bits, written.numbers)]
+def words(written: Written, step: int = 0, direct: Collection[str] = ()) -> list[Word]:
+    """The words of a kernel's parameters; partial results but the `direct` ones are the step's."""
+    memory: list[Word] = [
+        Partial(step, a.var, a.size * np.dtype(a.dtype).itemsize)
+        if a.role == "partial" and a.name not in direct
+        else a.var
+        for a in written.arguments
+    ]
+    return [*memory, *map(int, written.integers), *map(_bits, written.numbers)]
 
 
 def _bits(number: np.generic) -> int:

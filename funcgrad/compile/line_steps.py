@@ -122,7 +122,7 @@ def scatter_one(nest: Nest, e: Equation) -> bool:
         return False
     target = whole(out)
     nest.fill(target, Const(0, dtype))
-    nest.requires = True
+    nest.code.requires = True
     terms = []
     for a, n, stride in zip(at, out.type.shape, target.strides, strict=False):
         index, kind = nest.read(_single(nest.view(a)), [], nest.body), NATIVE[a.type.dtype]

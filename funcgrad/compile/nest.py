@@ -6,24 +6,18 @@ What an equation means in loops stands in `steps` and `line_steps`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from funcgrad.compile.loops import Address, Buffer, Const, For, Kernel, Load, Store
+from funcgrad.compile.code import Code, Written
+from funcgrad.compile.loops import Address, Const, For, Load, Store
 from funcgrad.compile.scalars import NATIVE
 from funcgrad.graph.ir import Atom, Literal, Var
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.views import View
 
-__all__ = ["Nest", "Step", "whole_strides"]
-
-
-class Step(NamedTuple):
-    """A kernel without integers and numbers, and the base of each of its buffers."""
-
-    kernel: Kernel
-    bases: tuple[Var, ...]
+__all__ = ["Nest", "whole_strides"]
 
 
 def whole_strides(shape: Sequence[int]) -> tuple[int, ...]:
@@ -35,26 +29,20 @@ class Nest:
     """A kernel while it is written."""
 
     def __init__(self, plan: Plan | None, name: str) -> None:
-        self.plan, self.name, self.count = plan, name, 0
-        self.buffers: dict[Var, Buffer] = {}
+        self.plan, self.code = plan, Code(name)
         self.body: list[Any] = []
-        self.requires = False
 
-    def step(self) -> Step:
-        buffers = list(self.buffers.values())
-        kernel = Kernel(self.name, buffers, [], [], self.body, self.requires)
-        return Step(kernel, tuple(self.buffers))
+    def written(self) -> Written:
+        return self.code.written(self.body)
 
     def fresh(self, letter: str) -> str:
-        self.count += 1
-        return f"{letter}{self.count}"
+        return self.code.fresh(letter)
 
     def buffer(self, v: Var, role: str) -> str:
-        known = self.buffers.get(v)
-        if known is None or (role == "output" and known.role == "input"):
-            name = self.fresh("p") if known is None else known.name
-            known = self.buffers[v] = Buffer(name, NATIVE[v.type.dtype], role)
-        return known.name
+        name = self.code.argument(v, v, role, NATIVE[v.type.dtype], v.type.size)
+        if role == "output":  # also of what was read before
+            self.code.arguments[v].role = role
+        return name
 
     def view(self, a: Atom) -> View | Const:
         """Where an operand lies, or the number that it is."""

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.compile.code import Written
 from funcgrad.compile.line_steps import accumulated, position, recurrence, scatter_one
 from funcgrad.compile.loops import Carry, Combine, Const, For, Let, Store
-from funcgrad.compile.nest import Nest, Step, whole_strides
+from funcgrad.compile.nest import Nest, whole_strides
 from funcgrad.compile.scalars import NATIVE
 from funcgrad.core.primitive import Primitive
 from funcgrad.graph.ir import Equation, Var
@@ -23,30 +24,30 @@ from funcgrad.ops import records
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.views import View, view_of, whole
 
-__all__ = ["Step", "copy_step", "fill_step", "step_of"]
+__all__ = ["copy_step", "fill_step", "step_of"]
 
 
-def step_of(e: Equation, plan: Plan, name: str) -> Step | None:
+def step_of(e: Equation, plan: Plan, name: str) -> Written | None:
     """The loops of an equation; None where there are none for it."""
     write = STEPS.get(e.prim)
     if write is None or any(a.type.dtype not in NATIVE for a in (*e.inputs, *e.outputs)):
         return None
     nest = Nest(plan, name)
-    return nest.step() if write(nest, e) else None
+    return nest.written() if write(nest, e) else None
 
 
-def copy_step(source: View, target: Var, dtype: str, name: str) -> Step:
+def copy_step(source: View, target: Var, dtype: str, name: str) -> Written:
     """What copies a view into memory in C order."""
     nest = Nest(None, name)
     nest.copy(source, View(target, 0, source.shape, whole_strides(source.shape)), dtype)
-    return nest.step()
+    return nest.written()
 
 
-def fill_step(value: Any, target: Var, name: str) -> Step:
+def fill_step(value: Any, target: Var, name: str) -> Written:
     """What sets all elements of a variable to a number."""
     nest = Nest(None, name)
     nest.fill(whole(target), Const(value, NATIVE[target.type.dtype]))
-    return nest.step()
+    return nest.written()
 
 
 def _copy(nest: Nest, e: Equation) -> bool:

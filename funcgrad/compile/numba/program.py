@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.compile.calls import FLAG, Call, Memory, bytes_of, call
+from funcgrad.compile.calls import FLAG, Call, Memory, bytes_of, call, words
+from funcgrad.compile.code import Written
 from funcgrad.compile.executable import Executable
 from funcgrad.compile.loops import Kernel
 from funcgrad.compile.nest import Nest
 from funcgrad.compile.numba.outside import Outside, OutsideCall, outside_call
 from funcgrad.compile.scalars import NATIVE
-from funcgrad.compile.steps import Step, copy_step, fill_step, step_of
+from funcgrad.compile.steps import copy_step, fill_step, step_of
 from funcgrad.errors import NativeCodeError
 from funcgrad.graph.ir import Atom, Equation, Literal, Var
 from funcgrad.passes.buffers import Lifetime, place
@@ -123,8 +124,8 @@ class _Writer:
             )
         self.call_outside(e, found, name)
 
-    def call_step(self, step: Step) -> None:
-        self.calls.append(call(step.kernel, step.bases))
+    def call_step(self, step: Written) -> None:
+        self.calls.append(call(step.kernel, words(step)))
 
     def call_outside(self, e: Equation, form: OutsideCall, name: str) -> None:
         """Call a function of Numba's on dense arrays: on copies where operands are none."""
@@ -147,7 +148,7 @@ class _Writer:
         kind = a.type._replace(shape=shape)
         copy = Var(kind, -1 - len(self.graph.outputs) - len(self.calls))
         nest.copy(view, whole(copy), NATIVE[kind.dtype])
-        self.call_step(nest.step())
+        self.call_step(nest.written())
         return copy
 
     def write_output(self, k: int, o: Atom) -> None:
