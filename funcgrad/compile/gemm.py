@@ -34,7 +34,7 @@ TINY = 1 << 13  # multiplications for which a call of NumPy takes longer than id
 DEPTH = 256  # terms of a panel that are in scratch memory at a time
 ROWS = 96  # rows for which a panel is copied, at least
 GRAIN = 1 << 19  # multiplications of a chunk, about
-LARGE = 1 << 32  # multiplications that are left to BLAS
+LARGE = 1 << 30  # multiplications; beyond it BLAS is faster, with one thread and with two
 FAR = 1 << 20  # bytes of rows whose terms are not next to each other, from where on BLAS is better
 
 

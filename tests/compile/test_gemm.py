@@ -104,3 +104,17 @@ def test_products_in_a_row_share_memory():
     a = rng.standard_normal((20, 20)) / 5
     f = fg.jit(lambda a: a @ a @ a @ a @ a)
     np.testing.assert_allclose(f(a), np.linalg.matrix_power(a, 5), rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_very_large_products_are_left_to_blas(dtype):
+    """They have NumPy's bits then."""
+
+    def where(rows, terms, columns):
+        x, y = (np.empty(s, dtype) for s in ((rows, terms), (terms, columns)))
+        return fg.jit(lambda x, y: np.tanh(x @ y)).explain(x, y).count("NumPy: matmul")
+
+    assert where(1024, 1024, 1024) == 0
+    assert where(1024, 1024, 1040) == 1
+    assert where(4096, 784, 512) == 1
+    assert where(4096, 64, 512) == 0
