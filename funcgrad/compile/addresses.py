@@ -14,17 +14,17 @@ from funcgrad.compile.reads import Reads
 from funcgrad.compile.scalars import NATIVE, Scalar, Writer
 from funcgrad.graph.ir import Var
 from funcgrad.passes.operands import Guard
-from funcgrad.passes.plan import Plan
-from funcgrad.passes.region import Axis, Region
+from funcgrad.passes.region import Axis
 
 __all__ = ["Addresses"]
 
 
-class Addresses(Reads):
+class Addresses:
     """The loops that are open, by their indices, and the statements of each level so far."""
 
-    def __init__(self, plan: Plan, region: Region, functions: frozenset[str], name: str) -> None:
-        super().__init__(plan, region, functions, name)
+    def __init__(self, reads: Reads) -> None:
+        self.reads = reads
+        self.code, self.layout = reads.code, reads.layout
         self.index: dict[Dim, list[tuple[str, int]]] = {}
         self.blocks: list[list[Any]] = [[], [], []]
         self.prologue: list[For] = []  # what a chunk begins with
@@ -74,8 +74,8 @@ class Addresses(Reads):
 
     def place_of(self, v: Var) -> Address:
         """An element of an output."""
-        buffer = self.code.argument(v, v, "output", self.dtype(v), v.type.size)
-        return Address(buffer, self.terms(("out", buffer), self.accesses[v]))
+        buffer = self.code.argument(v, v, "output", self.reads.dtype(v), v.type.size)
+        return Address(buffer, self.terms(("out", buffer), self.reads.accesses[v]))
 
     def scratch(self, name: str) -> Address:
         terms: list[tuple[str, Term]] = []

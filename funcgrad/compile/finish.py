@@ -7,19 +7,9 @@ from typing import Any
 
 from funcgrad.compile.code import Argument, Code, Written
 from funcgrad.compile.eligible import REDUCTIONS
-from funcgrad.compile.loops import (
-    Address,
-    Carry,
-    Combine,
-    Const,
-    For,
-    Let,
-    Load,
-    Store,
-    Term,
-)
+from funcgrad.compile.loops import Address, Carry, Combine, Const, For, Let, Load, Store, Term
+from funcgrad.compile.reads import Reads
 from funcgrad.compile.scalars import NATIVE, Scalar, Writer, apply, resolve
-from funcgrad.compile.values import Values
 from funcgrad.graph.ir import Atom, Equation, Literal, Var
 
 __all__ = ["finish", "precise"]
@@ -29,7 +19,7 @@ def precise(op: str, dtype: str) -> str:
     return "precise" if op == "add" and dtype.startswith("float") else op
 
 
-def finish(low: Values, partials: Sequence[Argument], late: Sequence[Equation]) -> Written:
+def finish(low: Reads, partials: Sequence[Argument], late: Sequence[Equation]) -> Written:
     """The kernel that combines the chunks' partial results and computes scalars of totals."""
     code = Code(low.code.name + "_finish")
     chunks = code.integer("chunks", low.layout.chunks)
@@ -42,12 +32,7 @@ def finish(low: Values, partials: Sequence[Argument], late: Sequence[Equation]) 
 
 
 def _combine(
-    code: Code,
-    low: Values,
-    a: Argument,
-    chunks: Term,
-    body: list[Any],
-    values: dict[Var, Scalar],
+    code: Code, low: Reads, a: Argument, chunks: Term, body: list[Any], values: dict[Var, Scalar]
 ) -> None:
     v = a.var
     op = REDUCTIONS[low.made[v].prim]
@@ -76,7 +61,7 @@ def _combine(
 
 
 def _late(
-    code: Code, low: Values, late: Sequence[Equation], body: list[Any], values: dict[Var, Scalar]
+    code: Code, low: Reads, late: Sequence[Equation], body: list[Any], values: dict[Var, Scalar]
 ) -> None:
     def let(op: str, dtype: str, args: tuple[str | Const, ...]) -> str:
         name = code.fresh()
@@ -97,7 +82,7 @@ def _late(
 
 
 def _late_operand(
-    code: Code, low: Values, a: Atom, body: list[Any], values: dict[Var, Scalar]
+    code: Code, low: Reads, a: Atom, body: list[Any], values: dict[Var, Scalar]
 ) -> Scalar:
     plan = low.plan
     if isinstance(a, Var) and a in plan.uniform:

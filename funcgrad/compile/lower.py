@@ -12,15 +12,19 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
+from funcgrad.compile.addresses import Addresses
 from funcgrad.compile.code import Written
 from funcgrad.compile.finish import finish
-from funcgrad.compile.layout import BLOCK, SHORT_STRIP, STRIP, Dim, Layout, arrange
+from funcgrad.compile.layout import BLOCK, Dim, Layout
 from funcgrad.compile.loops import Const, For, Kernel, Let, Term, scratch_bytes
+from funcgrad.compile.reads import Reads
 from funcgrad.compile.row_values import RowValues
 from funcgrad.compile.scalars import Scalar
+from funcgrad.compile.stages import Stages
+from funcgrad.compile.totals import Totals
+from funcgrad.compile.values import Values
 from funcgrad.config import config
 from funcgrad.graph.ir import Var
-from funcgrad.ops import records
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Region
 
@@ -72,54 +76,51 @@ def lower(plan: Plan, region: Region, functions: frozenset[str], name: str) -> L
     return _Lowering(plan, region, functions, name).run()
 
 
-class _Lowering(RowValues):
+class _Lowering:
     """The loops of a region around its values."""
 
+    def __init__(self, plan: Plan, region: Region, functions: frozenset[str], name: str) -> None:
+        self.reads = reads = Reads(plan, region, functions, name)
+        self.code, self.layout = reads.code, reads.layout
+        self.reductions, self.outputs = reads.reductions, reads.outputs
+        self.addresses = addresses = Addresses(reads)
+        self.values = values = Values(reads, addresses)
+        self.stages = Stages(reads)
+        self.totals = Totals(reads, addresses, values, self.stages)
+        self.row_values = RowValues(reads, addresses, values)
+
     def run(self) -> Lowered:
-        self.prepare()
-        self.layout = layout = arrange(
-            self.region, list(self.accesses.values()), self.stiff, self.alone, self.strip()
-        )
-        self.rows_axes = frozenset(a for d in layout.outer for a in d.axes)
-        if layout.across:
-            assert layout.lanes is not None
-            self.rows_axes |= frozenset(layout.lanes.axes)
-        self.totals = []
-        self.choose_early()
-        if self.region.axes:
+        self.row_values.choose_early()
+        if self.reads.region.axes:
             self.loop_over_chunks()
         else:
             self.scalars()
-        main = self.code.written(self.blocks[0])
-        found = Lowered(layout, main, self.work())
+        main = self.code.written(self.addresses.blocks[0])
+        found = Lowered(self.layout, main, self.work())
         self.end(found)
         return found
-
-    def strip(self) -> int:
-        mixed = [e.outputs[0].type.dtype for e in self.main if e.prim is records.MATMUL]
-        return SHORT_STRIP // mixed[0].itemsize if mixed else STRIP
 
     def end(self, found: Lowered) -> None:
         """What is left to do when all chunks are done."""
         partials = [a for a in found.main.arguments if a.role == "partial"]
-        late = [e for e in self.region.equations if e.outputs[0] in self.region.late]
+        late = [e for e in self.reads.region.equations if e.outputs[0] in self.reads.region.late]
         if not partials:
             return
         alone = found.layout.chunks == 1 and not late
         if alone and all(a.var in self.outputs for a in partials):
             found.direct = {a.name: a.var for a in partials}
-            if any(self.is_column(r) for r in self.reductions.values()):
+            if any(self.reads.is_column(r) for r in self.reductions.values()):
                 return  # what adds up columns is as large as the kernel; that of totals is small
-        found.end = finish(self, partials, late)
+        found.end = finish(self.reads, partials, late)
 
     def scalars(self) -> None:
         for v in self.outputs:
-            self.store(v, 0)
+            self.values.store(v, 0)
 
     def loop_over_chunks(self) -> None:
         code, layout = self.code, self.layout
         chunk = For("chunk", code.integer("chunks", layout.chunks), "chunks")
-        top = self.blocks[0]
+        top = self.addresses.blocks[0]
         start, left, count = code.fresh("s"), code.fresh("s"), code.fresh("s")
         grain = code.integer("grain", layout.rows_in_chunk)
         rows = code.integer("rows", layout.rows)
@@ -128,8 +129,8 @@ class _Lowering(RowValues):
             Let(left, "int64", "sub", (rows, start)),  # type: ignore[arg-type]
             Let(count, "int64", "min", (left, grain)),  # type: ignore[arg-type]
         ]
-        self.columns_start(chunk)
-        self.compute_early(chunk, start, count)
+        self.totals.columns_start(chunk)
+        self.row_values.compute_early(chunk, start, count)
         row = For("row", count, "sequential")
         body: list[Any] = []
         here = code.fresh("s")
@@ -137,17 +138,17 @@ class _Lowering(RowValues):
         self.decode(here, body)
         if layout.across:
             lanes = self.lane_loop(body)
-            self.blocks[1] = lanes.body
+            self.addresses.blocks[1] = lanes.body
             self.walk_row(lanes)
             body.append(lanes)
-            self.combine_lanes(lanes, body, row)
+            self.totals.combine_lanes(lanes, body, row)
         else:
-            self.blocks[1] = body
+            self.addresses.blocks[1] = body
             self.walk_row(row)
         row.body = body
-        chunk.body += [*self.prologue, row]
-        for v, partial, carry in self.totals:
-            self.store_total(v, partial, carry, chunk.body)
+        chunk.body += [*self.addresses.prologue, row]
+        for v, partial, carry in self.totals.totals:
+            self.totals.store_total(v, partial, carry, chunk.body)
         top.append(chunk)
 
     def decode(self, row: str, body: list[Any]) -> None:
@@ -170,14 +171,14 @@ class _Lowering(RowValues):
                     Let(above, "int64", "div", (rest, n)),  # type: ignore[arg-type]
                 ]
                 rest = above
-            self.index[d] = [(name, layout.block if is_block else 1)]
+            self.addresses.index[d] = [(name, layout.block if is_block else 1)]
 
     def block_count(self, d: Dim, body: list[Any]) -> str:
         """How many elements the block of this row has."""
         code = self.code
-        block = self.index[d][0][0]
+        block = self.addresses.index[d][0][0]
         start, left, count = code.fresh("s"), code.fresh("s"), code.fresh("s")
-        size = Const(self.index[d][0][1], "int64")
+        size = Const(self.addresses.index[d][0][1], "int64")
         body += [
             Let(start, "int64", "mul", (block, size)),
             Let(left, "int64", "sub", (code.integer(("extent", d), d.extent), start)),  # type: ignore[arg-type]
@@ -191,67 +192,71 @@ class _Lowering(RowValues):
         assert d is not None
         count = self.block_count(d, body)
         index = self.code.fresh("l")
-        self.index[d] = [*self.index[d], (index, 1)]
+        self.addresses.index[d] = [*self.addresses.index[d], (index, 1)]
         return For(index, count, "vector")
 
     # ------------------------------------------------------------------------------- stages
 
     def walk_row(self, around: For) -> None:
         """The stages of a row, the stores of its values, and what it adds to the totals."""
-        last = self.plan_stages()
-        self.plan_scratch(last)
+        last = self.stages.plan_stages()
+        self.stages.plan_scratch(last)
         for k in range(1, last + 1):
             self.run_stage(k)
         for v in self.outputs:
-            if v not in self.region.late and v not in self.reductions and not self.in_stage(v):
-                alone = self.level(v) == 0 and not self.accesses[v].strides
-                self.store(v, 0 if alone else 1)
+            if (
+                v not in self.reads.region.late
+                and v not in self.reductions
+                and not self.stages.in_stage(v)
+            ):
+                alone = self.reads.level(v) == 0 and not self.reads.accesses[v].strides
+                self.values.store(v, 0 if alone else 1)
         for v, r in self.reductions.items():
-            if not self.total(v, r, around) and v in self.outputs:
-                self.store(v, 1)
+            if not self.totals.total(v, r, around) and v in self.outputs:
+                self.values.store(v, 1)
 
     def run_stage(self, k: int) -> None:
         """One loop over the elements of a row."""
-        roots = self.roots.get(k)
+        roots = self.stages.roots.get(k)
         if not roots:
             return
-        self.memo[2] = {}
-        self.held = {key: h for key, h in self.held.items() if h[0] < 2}
+        self.values.memo[2] = {}
+        self.addresses.held = {key: h for key, h in self.addresses.held.items() if h[0] < 2}
         body: list[Any] = []
-        self.blocks[2] = body
+        self.addresses.blocks[2] = body
         sums = [r for v in roots if (r := self.reductions.get(v)) is not None]
-        nest = self.nest(body, any(not r.scatters and not self.is_column(r) for r in sums))
-        for v, where in self.cached.items():
+        nest = self.nest(body, any(not r.scatters and not self.reads.is_column(r) for r in sums))
+        for v, where in self.values.cached.items():
             if where is not v and where in roots:
-                self.value(v)  # it is read before what takes its place is written
+                self.values.value(v)  # it is read before what takes its place is written
         for v in roots:
             if v in self.reductions:
-                self.reduce(v, nest, body)
+                self.totals.reduce(v, nest, body)
             elif v in self.outputs:
-                self.store(v, 2)
+                self.values.store(v, 2)
             else:
-                self.value(v)
-        for v, output in self.kept.items():
-            if v in self.memo[2] and v not in self.cached:
-                self.keep(v, output, body)
+                self.values.value(v)
+        for v, output in self.stages.kept.items():
+            if v in self.values.memo[2] and v not in self.values.cached:
+                self.values.keep(v, output, body)
         for loop, outer in zip(nest, [*nest[1:], None], strict=True):
             if outer is not None:
                 outer.body.append(loop)
                 for c in loop.carries:
-                    self.hand_on(c, outer)
+                    self.totals.hand_on(c, outer)
         if nest:
             outermost = nest[-1]
-            self.blocks[1].append(outermost)
+            self.addresses.blocks[1].append(outermost)
             for v in roots:
-                if v in self.carry_of:
-                    self.memo[1][v] = Scalar(self.carry_of[v], self.dtype(v))
+                if v in self.totals.carry_of:
+                    self.values.memo[1][v] = Scalar(self.totals.carry_of[v], self.reads.dtype(v))
         else:
-            self.blocks[1] += body
+            self.addresses.blocks[1] += body
 
     def nest(self, body: list[Any], adds: bool) -> list[For]:
         """The loops over a row, the innermost first; those that add are cut into blocks."""
         layout, code = self.layout, self.code
-        self.carry_of = {}
+        self.totals.carry_of = {}
         inner = [d for d in layout.inner if d is not layout.lanes]
         if layout.lanes in layout.inner:
             assert layout.lanes is not None
@@ -262,19 +267,19 @@ class _Lowering(RowValues):
             kind = "vector" if vector else "sequential"
             index = code.fresh("j")
             if d is layout.blocked:
-                count: Term = self.block_count(d, self.blocks[1])
-                self.index[d] = [self.index[d][0], (index, 1)]
+                count: Term = self.block_count(d, self.addresses.blocks[1])
+                self.addresses.index[d] = [self.addresses.index[d][0], (index, 1)]
             elif adds:
                 block = code.fresh("b")
                 n = code.integer(("blocks", d), -(-d.extent // BLOCK))
                 outer = For(block, n, "blocks")
                 loops.append(outer)
-                self.index[d] = [(block, BLOCK)]
+                self.addresses.index[d] = [(block, BLOCK)]
                 count = self.block_count(d, outer.body)
-                self.index[d] = [(block, BLOCK), (index, 1)]
+                self.addresses.index[d] = [(block, BLOCK), (index, 1)]
             else:
                 count = code.integer(("extent", d), d.extent)
-                self.index[d] = [(index, 1)]
+                self.addresses.index[d] = [(index, 1)]
             loops.append(For(index, count, kind))
         if loops:
             loops[-1].body = body
@@ -282,9 +287,9 @@ class _Lowering(RowValues):
 
     def work(self) -> float:
         total = 0.0
-        for e in self.main:
+        for e in self.reads.main:
             size = 1
-            for a in self.labels(e):
+            for a in self.reads.labels(e):
                 size *= 1 if a is None else a.extent
             total += size * e.prim.cost
         return total + sum(a.size for a in self.code.arguments.values())

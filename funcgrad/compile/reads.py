@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from funcgrad.compile.code import Code
-from funcgrad.compile.layout import Access, Layout, access
+from funcgrad.compile.layout import SHORT_STRIP, STRIP, Access, access, arrange
 from funcgrad.compile.scalars import NATIVE
 from funcgrad.graph.ir import Atom, Equation, Var
 from funcgrad.ops import records
@@ -37,9 +37,6 @@ class Read(NamedTuple):
 class Reads:
     """What is known of a region before its loops are written."""
 
-    layout: Layout
-    rows_axes: frozenset[Axis]
-
     def __init__(self, plan: Plan, region: Region, functions: frozenset[str], name: str) -> None:
         self.plan, self.region, self.functions = plan, region, functions
         self.code = Code(name)
@@ -56,6 +53,18 @@ class Reads:
         self.alone: frozenset[Axis] = frozenset()
         self.depends: dict[Var, frozenset[Axis]] = {}
         self.stage: dict[Var, int] = {}
+        self.prepare()
+        accesses = list(self.accesses.values())
+        self.layout = arrange(region, accesses, self.stiff, self.alone, self.strip())
+        rows = [*self.layout.outer]
+        if self.layout.across:
+            assert self.layout.lanes is not None
+            rows.append(self.layout.lanes)
+        self.rows_axes = frozenset(a for d in rows for a in d.axes)
+
+    def strip(self) -> int:
+        mixed = [e.outputs[0].type.dtype for e in self.main if e.prim is records.MATMUL]
+        return SHORT_STRIP // mixed[0].itemsize if mixed else STRIP
 
     def labels(self, e: Equation) -> Labels:
         """The axes over which an equation works."""

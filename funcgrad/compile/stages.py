@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from funcgrad.compile.layout import BLOCK
-from funcgrad.compile.values import SCRATCH_LIMIT, Values
+from funcgrad.compile.reads import Reads
+from funcgrad.compile.values import SCRATCH_LIMIT
 from funcgrad.graph.ir import Var
 from funcgrad.ops import records
 
@@ -18,8 +19,13 @@ __all__ = ["Stages"]
 KEPT_COST = 8  # what it has to cost to compute a value again for it to be kept in scratch
 
 
-class Stages(Values):
+class Stages:
     """What each loop over a row computes, and what it keeps."""
+
+    def __init__(self, reads: Reads) -> None:
+        self.reads = reads
+        self.plan, self.layout = reads.plan, reads.layout
+        self.reductions, self.made, self.outputs = reads.reductions, reads.made, reads.outputs
 
     def in_stage(self, v: Var) -> bool:
         """Whether a value is stored for every element of a row."""
@@ -33,16 +39,16 @@ class Stages(Values):
         """
         self.roots: dict[int, list[Var]] = {}
         self.mixed: dict[Var, None] = {}
-        for e in self.main:
+        for e in self.reads.main:
             v = e.outputs[0]
-            if e.prim is records.MATMUL and (x := self.inside(e.inputs[1])) is not None:
+            if e.prim is records.MATMUL and (x := self.reads.inside(e.inputs[1])) is not None:
                 self.mixed[x] = None
-                if x not in self.outputs and x not in self.roots.get(self.stage[x] + 1, []):
-                    self.roots.setdefault(self.stage[x] + 1, []).append(x)
+                if x not in self.outputs and x not in self.roots.get(self.reads.stage[x] + 1, []):
+                    self.roots.setdefault(self.reads.stage[x] + 1, []).append(x)
             if v in self.reductions and self.is_inner(v):
-                self.roots.setdefault(self.stage[v], []).append(v)
+                self.roots.setdefault(self.reads.stage[v], []).append(v)
             elif v in self.outputs and v not in self.reductions and self.in_stage(v):
-                self.roots.setdefault(self.stage[v] + 1, []).append(v)
+                self.roots.setdefault(self.reads.stage[v] + 1, []).append(v)
         return max(self.roots, default=0)
 
     def is_inner(self, v: Var) -> bool:
@@ -80,7 +86,11 @@ class Stages(Values):
         labels = [None if a is None else a.find() for a in self.plan.labels[v]]
         for o in self.roots.get(self.again[v], []):
             own = [None if a is None else a.find() for a in self.plan.labels[o]]
-            fits = o not in self.reductions and own == labels and self.dtype(o) == self.dtype(v)
+            fits = (
+                o not in self.reductions
+                and own == labels
+                and self.reads.dtype(o) == self.reads.dtype(v)
+            )
             if fits and o not in self.kept.values() and self.is_made_of(o, v):
                 return o
         return None
@@ -90,7 +100,7 @@ class Stages(Values):
         stack, seen = [o], {o}
         while stack:
             for a in self.made[stack.pop()].inputs:
-                base = self.inside(a)
+                base = self.reads.inside(a)
                 if base is v:
                     return True
                 if base is not None and base not in seen and base not in self.reductions:
@@ -105,8 +115,13 @@ class Stages(Values):
             now[root] = None
         while stack:
             for a in self.made[stack.pop()].inputs:
-                base = self.inside(a)
-                if base is None or base in now or base in self.reductions or self.level(base) < 2:
+                base = self.reads.inside(a)
+                if (
+                    base is None
+                    or base in now
+                    or base in self.reductions
+                    or self.reads.level(base) < 2
+                ):
                     continue
                 now[base] = None
                 kept = base in self.outputs or base in self.mixed
@@ -122,10 +137,10 @@ class Stages(Values):
             x = stack.pop()
             total += self.made[x].prim.cost
             for a in self.made[x].inputs:
-                base = self.inside(a)
+                base = self.reads.inside(a)
                 if base is None or base in seen or base in self.reductions:
                     continue
-                if self.level(base) == 2 and base not in self.again:
+                if self.reads.level(base) == 2 and base not in self.again:
                     seen.add(base)
                     stack.append(base)
         return total

@@ -26,12 +26,12 @@ from funcgrad.compile.loops import (
     Store,
     Term,
 )
+from funcgrad.compile.reads import Reads
 from funcgrad.compile.scalars import NATIVE, Scalar, apply, resolve
 from funcgrad.graph.ir import Atom, Equation, Literal, Var
 from funcgrad.ops import records
 from funcgrad.passes.operands import Guard
-from funcgrad.passes.plan import Plan
-from funcgrad.passes.region import Axis, Region
+from funcgrad.passes.region import Axis
 
 __all__ = ["SCRATCH_LIMIT", "Values"]
 
@@ -39,11 +39,14 @@ SCRATCH_LIMIT = 8192  # elements of a row of scratch
 FEW_ROWS = 8  # for fewer, gaps cost less than packing
 
 
-class Values(Addresses):
+class Values:
     """What has been written of each level, and what is kept for a later stage."""
 
-    def __init__(self, plan: Plan, region: Region, functions: frozenset[str], name: str) -> None:
-        super().__init__(plan, region, functions, name)
+    def __init__(self, reads: Reads, addresses: Addresses) -> None:
+        self.reads, self.addresses = reads, addresses
+        self.code, self.plan, self.layout = reads.code, reads.plan, reads.layout
+        self.reductions, self.made = reads.reductions, reads.made
+        self.blocks = addresses.blocks
         self.memo: list[dict[Var, Scalar]] = [{}, {}, {}]
         self.packs: dict[Any, str] = {}
         self.cached: dict[Var, str | Var] = {}  # in scratch of this name, or in an output
@@ -64,17 +67,22 @@ class Values(Addresses):
         """The operands of a value that are of this region and not written yet."""
         if v in self.reductions or v in self.cached or v in self.early:
             return []
-        if v in self.memo[self.level(v)]:
+        if v in self.memo[self.reads.level(v)]:
             return []
         e = self.made[v]
-        if e.prim in (records.GATHER, records.MATMUL) or self.number_of[id(e)] in self.pieces:
+        if (
+            e.prim in (records.GATHER, records.MATMUL)
+            or self.reads.number_of[id(e)] in self.reads.pieces
+        ):
             return []
         inputs = [a for a in e.inputs if isinstance(a, Var) and a not in self.plan.uniform]
-        bases = [base for a in inputs if (base := self.inside(a)) is not None]
-        return [b for b in bases if b not in self.reductions and b not in self.memo[self.level(b)]]
+        bases = [base for a in inputs if (base := self.reads.inside(a)) is not None]
+        return [
+            b for b in bases if b not in self.reductions and b not in self.memo[self.reads.level(b)]
+        ]
 
     def _written(self, v: Var) -> Scalar:
-        level = self.level(v)
+        level = self.reads.level(v)
         if v in self.reductions:
             return self.memo[1][v]
         known = self.memo[level].get(v)
@@ -95,12 +103,12 @@ class Values(Addresses):
             return self.gather(e, level)
         if e.prim is records.MATMUL:
             return self.mix(e)
-        if self.number_of[id(e)] in self.pieces:
+        if self.reads.number_of[id(e)] in self.reads.pieces:
             return self.joined(e, level)
-        resolved = resolve(e, self.functions)
+        resolved = resolve(e, self.reads.functions)
         assert resolved is not None
         xs = [self.operand(e, k, level) for k in range(len(e.inputs))]
-        found = apply(self.writer(level), e, resolved, xs)
+        found = apply(self.addresses.writer(level), e, resolved, xs)
         if isinstance(found.operand, Const):
             return Scalar(self.code.number(found.operand.value, found.dtype), found.dtype)
         return found
@@ -111,33 +119,33 @@ class Values(Addresses):
             a = self.plan.uniform[a]
         if isinstance(a, Literal):
             return Scalar(Const(a.value, NATIVE[a.type.dtype]), NATIVE[a.type.dtype])
-        base = self.inside(a)
+        base = self.reads.inside(a)
         if base is not None:
             return self.value(base)
-        return self.load(self.number_of[id(e)], k)
+        return self.load(self.reads.number_of[id(e)], k)
 
     # -------------------------------------------------------------------------------- reads
 
     def load(self, number: int, k: int, guards: tuple[tuple[Axis, Guard], ...] = ()) -> Scalar:
         """An element in memory; 0 outside of the bounds."""
-        view, offset, found, jumps = self.loads[number, k]
-        level = self.level_of(frozenset(found.strides) | {a for a, _ in guards})
+        view, offset, found, jumps = self.reads.loads[number, k]
+        level = self.reads.level_of(frozenset(found.strides) | {a for a, _ in guards})
         dtype = NATIVE[view.base.type.dtype]
         same = (view.base, offset, tuple(found.strides.items()), guards, jumps)
-        known = self.recalled(same, level)
+        known = self.addresses.recalled(same, level)
         if known is not None:
             return Scalar(known, dtype)
-        guard = self.within(guards, level)
+        guard = self.addresses.within(guards, level)
         if level == 2 and not guards and not jumps and self.is_repeated(found):
-            address = self.scratch(self.packed(same, number, k))
+            address = self.addresses.scratch(self.packed(same, number, k))
         else:
-            address = self.address(("access", number, k), view.base, offset, found)
+            address = self.addresses.address(("access", number, k), view.base, offset, found)
         if jumps:
-            more = [self.jump(level, number, *jump) for jump in jumps]
+            more = [self.addresses.jump(level, number, *jump) for jump in jumps]
             address = address._replace(terms=(*address.terms, *more))
         name = self.code.fresh()
         self.blocks[level].append(Load(name, dtype, address, guard))
-        self.held[same] = (level, name)
+        self.addresses.held[same] = (level, name)
         return Scalar(name, dtype)
 
     def is_repeated(self, found: Access) -> bool:
@@ -152,20 +160,20 @@ class Values(Addresses):
     def packed(self, same: Any, number: int, k: int) -> str:
         """The elements without gaps, in scratch memory that is filled when a chunk begins."""
         if same not in self.packs:
-            view, offset, found, _ = self.loads[number, k]
+            view, offset, found, _ = self.reads.loads[number, k]
             (d,) = self.layout.inner
             dtype, stride = NATIVE[view.base.type.dtype], found.strides[d.last]
-            name, index, x = self.code.fresh("row"), self.code.fresh("j"), self.code.fresh()
+            name, index, x = (self.code.fresh("row"), self.code.fresh("j"), self.code.fresh())
             extent = self.code.integer("scratch", d.extent)
             self.code.locals.append(Buffer(name, dtype, "local", extent))
-            base = self.address(("packed", number, k), view.base, offset, Access({}))
+            base = self.addresses.address(("packed", number, k), view.base, offset, Access({}))
             step = self.code.integer(("packed", number, k, "stride"), stride)
             loop = For(index, self.code.integer(("extent", d), d.extent), "vector")
             loop.body = [
                 Load(x, dtype, base._replace(terms=((index, step),))),
                 Store(Address(name, ((index, 1),)), x, dtype),
             ]
-            self.prologue.append(loop)
+            self.addresses.prologue.append(loop)
             self.packs[same] = name
         return self.packs[same]
 
@@ -173,11 +181,11 @@ class Values(Addresses):
         """An element at positions that are themselves values; a wrong one raises the flag."""
         a = e.inputs[0]
         assert isinstance(a, Var)
-        number = self.number_of[id(e)]
+        number = self.reads.number_of[id(e)]
         view = self.plan.views[a]
         key = ("gather", number)
-        read = self.loads[number, 0]
-        moving = self.address((key, "base"), view.base, view.offset, read.access)
+        read = self.reads.loads[number, 0]
+        moving = self.addresses.address((key, "base"), view.base, view.offset, read.access)
         terms = self.positions(e, level, view.shape, view.strides)
         dtype = NATIVE[view.base.type.dtype]
         name = self.code.fresh()
@@ -190,8 +198,8 @@ class Values(Addresses):
         self, e: Equation, level: int, shape: Sequence[int], strides: Sequence[int]
     ) -> list[tuple[str, Term]]:
         """The terms of an address at positions along the leading axes, which have to be inside."""
-        w, terms = self.writer(level), []
-        key = (e.prim, self.number_of[id(e)])
+        w, terms = self.addresses.writer(level), []
+        key = (e.prim, self.reads.number_of[id(e)])
         for k in range(1, len(e.inputs)):
             at = w.cast(self.operand(e, k, level), "int64")
             extent = self.code.integer(("size", key, k), shape[k - 1])
@@ -209,19 +217,19 @@ class Values(Addresses):
 
     def mix(self, e: Equation) -> Scalar:
         """An element of a matrix times a column, whose elements an earlier stage has kept."""
-        number, dtype = self.number_of[id(e)], self.dtype(e.outputs[0])
+        number, dtype = self.reads.number_of[id(e)], self.reads.dtype(e.outputs[0])
         (d,), code = self.layout.inner, self.code
         loop = For(code.fresh("m"), code.integer(("extent", d), d.extent), "sequential")
         carry, entry = code.fresh("a"), code.fresh()
-        view, offset, found, _ = self.loads[number, 0]
-        at = self.address(("access", number, 0), view.base, offset, found)
+        view, offset, found, _ = self.reads.loads[number, 0]
+        at = self.addresses.address(("access", number, 0), view.base, offset, found)
         step = code.stride(("column", number), view.strides[-1])
         at = at._replace(terms=(*at.terms, (loop.index, step)))
-        base = self.inside(e.inputs[1])
+        base = self.reads.inside(e.inputs[1])
         assert base is not None
-        around, self.index[d] = self.index[d], [(loop.index, 1)]
+        around, self.addresses.index[d] = self.addresses.index[d], [(loop.index, 1)]
         x = Load(code.fresh(), dtype, self.kept_at(base))
-        self.index[d] = around
+        self.addresses.index[d] = around
         loop.carries.append(Carry(carry, dtype, "add"))
         loop.body += [Load(entry, dtype, at), x, Combine(carry, entry, x.name)]
         self.blocks[2].append(loop)
@@ -229,10 +237,10 @@ class Values(Addresses):
 
     def joined(self, e: Equation, level: int) -> Scalar:
         """An element of a result in pieces: that of the first piece within whose bounds it is."""
-        number, dtype = self.number_of[id(e)], NATIVE[e.outputs[0].type.dtype]
-        labels, w = self.labels(e), self.writer(level)
+        number, dtype = self.reads.number_of[id(e)], NATIVE[e.outputs[0].type.dtype]
+        labels, w = self.reads.labels(e), self.addresses.writer(level)
         found: Scalar | None = None
-        for p in reversed(self.pieces[number]):
+        for p in reversed(self.reads.pieces[number]):
             guards = tuple((a, g) for g in p.guards if (a := labels[g.axis]) is not None)
             read = self.is_read(e.inputs[p.operand])
             x = self.load(number, p.operand, guards) if read else self.operand(e, p.operand, level)
@@ -241,46 +249,58 @@ class Values(Addresses):
                 found = x  # the last piece is read where it is, and is 0 elsewhere
                 continue
             zero = Scalar(self.code.number(0, dtype), dtype) if found is None else found
-            held = self.within(guards, level)
+            held = self.addresses.within(guards, level)
             found = x if held is None else w.select(Scalar(held, "bool"), x, zero)
         return Scalar(self.code.number(0, dtype), dtype) if found is None else found
 
     def is_read(self, a: Atom) -> bool:
-        return isinstance(a, Var) and a not in self.plan.uniform and self.inside(a) is None
+        return isinstance(a, Var) and a not in self.plan.uniform and self.reads.inside(a) is None
 
     # ------------------------------------------------------------------------------- stores
 
     def store(self, v: Var, level: int) -> None:
         x = self.value(v) if v not in self.reductions else self.memo[1][v]
-        dtype = self.dtype(v)
-        self.blocks[level].append(Store(self.place_of(v), x.operand, dtype))
+        dtype = self.reads.dtype(v)
+        self.blocks[level].append(Store(self.addresses.place_of(v), x.operand, dtype))
 
     def keep(self, v: Var, output: Var | None, body: list[Any]) -> None:
         """Write a value to a row of scratch, or to the memory of an output."""
         if output is not None:
             if output is not v:
-                body.append(Store(self.place_of(output), self.memo[2][v].operand, self.dtype(v)))
+                body.append(
+                    Store(
+                        self.addresses.place_of(output),
+                        self.memo[2][v].operand,
+                        self.reads.dtype(v),
+                    )
+                )
             self.cached[v] = output
             return
         name = self.code.fresh("row")
         extent: Term = 1
         sizes = [BLOCK if d is self.layout.blocked else d.extent for d in self.layout.inner]
-        extent = self.code.integer("scratch", int(np.prod(sizes)) * self.side_by_side())
-        self.code.locals.append(Buffer(name, self.dtype(v), "local", extent))
-        body.append(Store(self.scratch(name), self.memo[2][v].operand, self.dtype(v)))
+        extent = self.code.integer("scratch", int(np.prod(sizes)) * self.addresses.side_by_side())
+        self.code.locals.append(Buffer(name, self.reads.dtype(v), "local", extent))
+        body.append(
+            Store(self.addresses.scratch(name), self.memo[2][v].operand, self.reads.dtype(v))
+        )
         self.cached[v] = name
 
     def recall_early(self, v: Var) -> Scalar:
         """A value of the row at hand, computed before all rows."""
-        made, dtype = self.code.fresh(), self.dtype(v)
+        made, dtype = self.code.fresh(), self.reads.dtype(v)
         self.blocks[1].append(Load(made, dtype, Address(self.early[v], (("row", 1),))))
         return Scalar(made, dtype)
 
     def reload(self, v: Var) -> Scalar:
         made = self.code.fresh()
-        self.blocks[2].append(Load(made, self.dtype(v), self.kept_at(v)))
-        return Scalar(made, self.dtype(v))
+        self.blocks[2].append(Load(made, self.reads.dtype(v), self.kept_at(v)))
+        return Scalar(made, self.reads.dtype(v))
 
     def kept_at(self, v: Var) -> Address:
         where = self.cached[v]
-        return self.scratch(where) if isinstance(where, str) else self.place_of(where)
+        return (
+            self.addresses.scratch(where)
+            if isinstance(where, str)
+            else self.addresses.place_of(where)
+        )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from funcgrad.compile.llvm.emit import Value
-from funcgrad.compile.llvm.frame import SIZES, in_memory
+from funcgrad.compile.llvm.frame import SIZES, Frame, in_memory
 from funcgrad.compile.llvm.operations import Operations
 from funcgrad.compile.loops import Accumulate, Address, For, Load, Store, statements
 
@@ -18,8 +18,12 @@ __all__ = ["Access"]
 ROWS_AHEAD = 16  # a prefetch takes about as long as so many rows, if there are many
 
 
-class Access(Operations):
+class Access:
     """How a kernel reaches memory."""
+
+    def __init__(self, frame: Frame, operations: Operations) -> None:
+        self.frame, self.operations = frame, operations
+        self.single = frame.single
 
     def hoist(self, s: For) -> None:
         """Compute what of the addresses in a loop does not change in it."""
@@ -28,61 +32,63 @@ class Access(Operations):
                 self.extend(t)
 
     def extend(self, t: Any) -> tuple[Value | None, frozenset[int]]:
-        offset, done = self.prefix.get(id(t), (None, frozenset()))
+        offset, done = self.frame.prefix.get(id(t), (None, frozenset()))
         more = set(done)
         if -1 not in more:
             more.add(-1)
-            offset = None if t.address.offset == 0 else self.scalar(t.address.offset)
+            offset = None if t.address.offset == 0 else self.frame.scalar(t.address.offset)
         for k, (index, stride) in enumerate(t.address.terms):
-            v = self.known.get(index)
-            if k in more or v is None or v.emitter.lanes != 1 or index == self.lane_index:
+            v = self.frame.known.get(index)
+            if k in more or v is None or v.emitter.lanes != 1 or index == self.frame.lane_index:
                 continue
             more.add(k)
-            part = v if stride == 1 else self.single.binary("mul", v, self.scalar(stride))
+            part = v if stride == 1 else self.single.binary("mul", v, self.frame.scalar(stride))
             offset = part if offset is None else self.single.binary("add", offset, part)
         if offset is not None:
-            self.prefix[id(t)] = (offset, frozenset(more))
+            self.frame.prefix[id(t)] = (offset, frozenset(more))
         return offset, frozenset(more)
 
     def place(self, t: Any, a: Address) -> tuple[Value, list[tuple[Value | None, Value]]]:
         """The offset of the first lane, and what else the lanes add: (values or lanes, stride)."""
-        offset, done = self.prefix.get(id(t), (None, frozenset()))
+        offset, done = self.frame.prefix.get(id(t), (None, frozenset()))
         if -1 not in done and a.offset != 0:
-            offset = self.scalar(a.offset)
+            offset = self.frame.scalar(a.offset)
         moving: list[tuple[Value | None, Value]] = []
         for k, (index, stride) in enumerate(a.terms):
             if k in done:
                 continue
-            v, by = self.known[index], self.scalar(stride)
+            v, by = self.frame.known[index], self.frame.scalar(stride)
             if v.emitter.lanes > 1:
                 moving.append((v, by))
                 continue
             part = v if stride == 1 else self.single.binary("mul", v, by)
             offset = part if offset is None else self.single.binary("add", offset, part)
-            if index == self.lane_index:
+            if index == self.frame.lane_index:
                 moving.append((None, by))
         return self.single.constant(0, "i64") if offset is None else offset, moving
 
     def pointer(self, buffer: str, element: str, offset: Value) -> str:
-        text = f"getelementptr {element}, ptr {self.pointers[buffer]}, {offset.typed}"
+        text = f"getelementptr {element}, ptr {self.frame.pointers[buffer]}, {offset.typed}"
         return str(self.single.new("ptr", text))
 
     def pointers_of(
         self, buffer: str, element: str, offset: Value, moving: list[tuple[Value | None, Value]]
     ) -> str:
         """A vector of addresses."""
-        e = self.emitter()
-        total = self.splat(offset)
+        e = self.frame.emitter()
+        total = self.frame.splat(offset)
         for v, by in moving:
-            steps = self.iota() if v is None else v
-            total = e.binary("add", total, e.binary("mul", steps, self.splat(by)))
-        base = self.pointers[buffer]
+            steps = self.frame.iota() if v is None else v
+            total = e.binary("add", total, e.binary("mul", steps, self.frame.splat(by)))
+        base = self.frame.pointers[buffer]
         return str(e.new("ptr", f"getelementptr {element}, ptr {base}, {total.typed}"))
 
     def is_still(self, a: Address) -> bool:
         """Whether all lanes have the same element."""
         indices = [i for i, _ in a.terms]
-        return all(i != self.lane_index and self.known[i].emitter.lanes == 1 for i in indices)
+        return all(
+            i != self.frame.lane_index and self.frame.known[i].emitter.lanes == 1 for i in indices
+        )
 
     def in_a_row(self, moving: list[tuple[Value | None, Value]]) -> bool:
         return len(moving) == 1 and moving[0][0] is None and moving[0][1].name == "1"
@@ -90,17 +96,17 @@ class Access(Operations):
     def load(self, t: Any, a: Address, element: str, guard: str | None = None) -> Value:
         offset, moving = self.place(t, a)
         stored = in_memory(element)
-        mask = None if self.padded and a.buffer in self.near else self.mask
+        mask = None if self.frame.padded and a.buffer in self.frame.near else self.frame.mask
         if guard is not None:
-            held = self.read(guard)
-            if self.lanes == 1 or not moving:
+            held = self.frame.read(guard)
+            if self.frame.lanes == 1 or not moving:
                 return self.guarded(a, offset, stored, element, held)
             mask = held if mask is None else mask & held
-        if self.lanes == 1 or not moving:
+        if self.frame.lanes == 1 or not moving:
             at = self.pointer(a.buffer, stored, offset)
             v = self.truth(self.single.new(stored, f"load {stored}, ptr {at}"), element)
-            return v if self.lanes == 1 else self.splat(v)
-        e = self.emitter(element)
+            return v if self.frame.lanes == 1 else self.frame.splat(v)
+        e = self.frame.emitter(element)
         kind, suffix, align = e.type_of(stored), e.suffix(stored), SIZES[stored]
         if self.in_a_row(moving):
             at = self.pointer(a.buffer, stored, offset)
@@ -108,28 +114,28 @@ class Access(Operations):
             if mask is None:
                 return self.truth(e.new(stored, f"load {kind}, ptr {at}, align {align}"), element)
             name = f"llvm.masked.load.{suffix}.p0"
-            self.declare(f"declare {kind} @{name}(ptr, i32, {mask.type}, {kind})")
+            self.frame.declare(f"declare {kind} @{name}(ptr, i32, {mask.type}, {kind})")
             given = f"ptr {at}, i32 {align}, {mask.typed}, {kind} zeroinitializer"
         else:
             at = self.pointers_of(a.buffer, stored, offset, moving)
             many, mask = e.type_of("ptr"), mask or e.mask(True)
-            name = f"llvm.masked.gather.{suffix}.v{self.lanes}p0"
-            self.declare(f"declare {kind} @{name}({many}, i32, {mask.type}, {kind})")
+            name = f"llvm.masked.gather.{suffix}.v{self.frame.lanes}p0"
+            self.frame.declare(f"declare {kind} @{name}({many}, i32, {mask.type}, {kind})")
             given = f"{many} {at}, i32 {align}, {mask.typed}, {kind} zeroinitializer"
         return self.truth(e.new(stored, f"call {kind} @{name}({given})"), element)
 
     def prefetch(self, a: Address, at: str, stored: str) -> None:
         """Ask for the same lanes of a later row: processors foresee rows, but not columns."""
-        stride = dict(a.terms).get(self.walked, 1)
-        if stride == 1 or self.ahead is None or a.buffer in self.near:
+        stride = dict(a.terms).get(self.frame.walked, 1)
+        if stride == 1 or self.frame.ahead is None or a.buffer in self.frame.near:
             return
         one = self.single
-        away = one.binary("mul", self.scalar(stride), self.ahead)
-        self.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        for k in range(0, self.lanes * SIZES[stored], 64):
+        away = one.binary("mul", self.frame.scalar(stride), self.frame.ahead)
+        self.frame.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        for k in range(0, self.frame.lanes * SIZES[stored], 64):
             place = one.binary("add", away, one.constant(k // SIZES[stored], "i64"))
             then = one.new("ptr", f"getelementptr {stored}, ptr {at}, {place.typed}")
-            self.line(f"call void @llvm.prefetch.p0(ptr {then}, i32 0, i32 3, i32 1)")
+            self.frame.line(f"call void @llvm.prefetch.p0(ptr {then}, i32 0, i32 3, i32 1)")
 
     def rows_ahead(self, count: Value) -> Value:
         """For which row to ask while the loop is at another one, still within the loop."""
@@ -147,8 +153,8 @@ class Access(Operations):
         safe = one.select(some, offset, one.constant(0, "i64"))
         v = one.new(stored, f"load {stored}, ptr {self.pointer(a.buffer, stored, safe)}")
         v = self.truth(v, element)
-        e = self.emitter(element)
-        return e.select(held, self.widened(v), e.constant(0, element))
+        e = self.frame.emitter(element)
+        return e.select(held, self.frame.widened(v), e.constant(0, element))
 
     def truth(self, v: Value, element: str) -> Value:
         """A bool is a byte in memory and a bit in a register."""
@@ -159,43 +165,47 @@ class Access(Operations):
         stored = in_memory(v.element)
         if v.element == "i1":
             v = v.emitter.convert("zext", v, "i8")
-        if self.lanes > 1 and not moving:  # the same in all lanes
+        if self.frame.lanes > 1 and not moving:  # the same in all lanes
             v = self.single.new(v.element, f"extractelement {v.typed}, i64 0")
-        if self.lanes == 1 or not moving:
-            self.line(f"store {v.typed}, ptr {self.pointer(a.buffer, stored, offset)}")
+        if self.frame.lanes == 1 or not moving:
+            self.frame.line(f"store {v.typed}, ptr {self.pointer(a.buffer, stored, offset)}")
             return
-        e = self.emitter()
+        e = self.frame.emitter()
         kind, suffix, align = e.type_of(stored), e.suffix(stored), SIZES[stored]
         if self.in_a_row(moving):
             at = self.pointer(a.buffer, stored, offset)
             self.prefetch(a, at, stored)
-            if self.mask is None:
-                self.line(f"store {v.typed}, ptr {at}, align {align}")
+            if self.frame.mask is None:
+                self.frame.line(f"store {v.typed}, ptr {at}, align {align}")
                 return
             name = f"llvm.masked.store.{suffix}.p0"
-            self.declare(f"declare void @{name}({kind}, ptr, i32, {self.mask.type})")
-            self.line(f"call void @{name}({v.typed}, ptr {at}, i32 {align}, {self.mask.typed})")
+            self.frame.declare(f"declare void @{name}({kind}, ptr, i32, {self.frame.mask.type})")
+            self.frame.line(
+                f"call void @{name}({v.typed}, ptr {at}, i32 {align}, {self.frame.mask.typed})"
+            )
             return
         at = self.pointers_of(a.buffer, stored, offset, moving)
-        many, mask = e.type_of("ptr"), self.mask or e.mask(True)
-        name = f"llvm.masked.scatter.{suffix}.v{self.lanes}p0"
-        self.declare(f"declare void @{name}({kind}, {many}, i32, {mask.type})")
-        self.line(f"call void @{name}({v.typed}, {many} {at}, i32 {align}, {mask.typed})")
+        many, mask = e.type_of("ptr"), self.frame.mask or e.mask(True)
+        name = f"llvm.masked.scatter.{suffix}.v{self.frame.lanes}p0"
+        self.frame.declare(f"declare void @{name}({kind}, {many}, i32, {mask.type})")
+        self.frame.line(f"call void @{name}({v.typed}, {many} {at}, i32 {align}, {mask.typed})")
 
     def one_after_another(self, s: Accumulate) -> None:
         """Lanes that may hit the same element; one that is masked adds -0 to the first one."""
-        x, e, one = self.read(s.value), self.emitter("double"), self.single
+        x, e, one = self.frame.read(s.value), self.frame.emitter("double"), self.single
         offset, moving = self.place(s, s.address)
-        total = self.splat(offset)
+        total = self.frame.splat(offset)
         for v, by in moving:
-            steps = self.iota() if v is None else v
-            total = e.binary("add", total, e.binary("mul", steps, self.splat(by)))
-        if self.mask is not None:
-            total = e.select(self.mask, total, e.constant(0, "i64"))
-            x = e.select(self.mask, x, x.emitter.constant(-0.0, x.element))
-        for k in range(self.lanes):
+            steps = self.frame.iota() if v is None else v
+            total = e.binary("add", total, e.binary("mul", steps, self.frame.splat(by)))
+        if self.frame.mask is not None:
+            total = e.select(self.frame.mask, total, e.constant(0, "i64"))
+            x = e.select(self.frame.mask, x, x.emitter.constant(-0.0, x.element))
+        for k in range(self.frame.lanes):
             at = one.new("i64", f"extractelement {total.typed}, i64 {k}")
             value = one.new(x.element, f"extractelement {x.typed}, i64 {k}")
             pointer = self.pointer(s.address.buffer, x.element, at)
             old = one.new(x.element, f"load {x.element}, ptr {pointer}")
-            self.line(f"store {self.combined(s.op, old, value).typed}, ptr {pointer}")
+            self.frame.line(
+                f"store {self.operations.combined(s.op, old, value).typed}, ptr {pointer}"
+            )

@@ -13,35 +13,38 @@ from itertools import groupby
 from typing import Any
 
 from funcgrad.compile.foreign import FOREIGN
+from funcgrad.compile.llvm.access import Access
+from funcgrad.compile.llvm.body import VectorTarget
 from funcgrad.compile.llvm.emit import Value
-from funcgrad.compile.llvm.frame import ELEMENTS
+from funcgrad.compile.llvm.frame import ELEMENTS, Frame
 from funcgrad.compile.llvm.mathematics import FUNCTIONS
 from funcgrad.compile.llvm.names import free, indices_of
+from funcgrad.compile.llvm.operations import Operations
 from funcgrad.compile.llvm.straight import Straight
-from funcgrad.compile.loops import (
-    Combine,
-    For,
-    Let,
-    Load,
-    Store,
-    identity,
-    statements,
-)
+from funcgrad.compile.loops import Combine, For, Kernel, Let, Load, Store, identity, statements
 
 __all__ = ["Nests"]
 
 FRAME = 192 << 10  # bytes of the values of a loop that may all be on the stack
 
 
-class Nests(Straight):
+class Nests:
     """How a kernel runs: its statements and loops."""
 
+    def __init__(self, kernel: Kernel, target: VectorTarget) -> None:
+        self.kernel, self.target = kernel, target
+        self.frame = frame = Frame(kernel, target)
+        self.single, self.body = frame.single, frame.body
+        self.operations = operations = Operations(frame)
+        self.access = access = Access(frame, operations)
+        self.straight = Straight(frame, operations, access)
+
     def run(self) -> None:
-        self.arguments()
+        self.frame.arguments()
         self.statements(self.kernel.body)
         if self.kernel.requires:
             failed = self.single.new("i64", "load i64, ptr %failed")
-            self.line(f"%old = atomicrmw or ptr %flag, i64 {failed} monotonic")
+            self.frame.line(f"%old = atomicrmw or ptr %flag, i64 {failed} monotonic")
 
     def statements(self, body: Sequence[Any]) -> None:
         done = 0
@@ -49,7 +52,7 @@ class Nests(Straight):
             part = list(group)
             done += len(part)
             if not loops:
-                self.straight(part, body[done:])
+                self.straight.write(part, body[done:])
                 continue
             for s in part:
                 if s.kind == "vector" and (lanes := self.width(s)) > 1:
@@ -63,48 +66,51 @@ class Nests(Straight):
         """Index by index; the chunks run from `first` to `last`."""
         chunks = s.kind == "chunks"
         start = "%first" if chunks else "0"
-        end = self.single.value("%last", "i64") if chunks else self.scalar(s.count)
+        end = self.single.value("%last", "i64") if chunks else self.frame.scalar(s.count)
         self.start_carries(s)
-        if self.lanes > 1:  # each lane has its own: beyond the end they may hold anything
-            self.apart.update(c.name for c in s.carries)
-        around = self.walked, self.ahead
-        self.walked = s.index if self.lanes > 1 else ""
-        self.ahead = self.rows_ahead(end) if self.walked else None
+        if self.frame.lanes > 1:  # each lane has its own: beyond the end they may hold anything
+            self.frame.apart.update(c.name for c in s.carries)
+        around = self.frame.walked, self.frame.ahead
+        self.frame.walked = s.index if self.frame.lanes > 1 else ""
+        self.frame.ahead = self.access.rows_ahead(end) if self.frame.walked else None
         self.one_by_one(s, start, end)
-        self.walked, self.ahead = around
+        self.frame.walked, self.frame.ahead = around
         self.end_carries(s)
 
     def blocks(self, s: For) -> None:
         """Block by block; what the only one of a short row hands on is not added to nothing."""
         combined = [t for t in s.body if isinstance(t, Combine)]
-        end = self.scalar(s.count)
+        end = self.frame.scalar(s.count)
         self.start_carries(s)
-        self.hoist(s)
-        outer, prefix = dict(self.known), dict(self.prefix)
-        self.known[s.index], finish = self.open_loop(s, "0", end, 1)
+        self.access.hoist(s)
+        outer, prefix = dict(self.frame.known), dict(self.frame.prefix)
+        self.frame.known[s.index], finish = self.open_loop(s, "0", end, 1)
         self.statements([t for t in s.body if not isinstance(t, Combine)])
-        alone = {t.carry: self.masked(self.read(t.value), outer[t.carry]) for t in combined}
-        single, more, done = self.body.block, self.label(), self.label()
+        alone = {
+            t.carry: self.operations.masked(self.frame.read(t.value), outer[t.carry])
+            for t in combined
+        }
+        single, more, done = self.body.block, self.frame.label(), self.frame.label()
         one = self.single.compare("eq", end, self.single.constant(1, "i64"))
-        self.line(f"br i1 {one}, label %{done}, label %{more}")
-        self.open(more)
+        self.frame.line(f"br i1 {one}, label %{done}, label %{more}")
+        self.frame.open(more)
         self.statements(combined)
         finish()
         self.forget(s, outer, prefix)
         self.end_carries(s)
         several = self.body.block
-        self.line(f"br label %{done}")
-        self.open(done)
+        self.frame.line(f"br label %{done}")
+        self.frame.open(done)
         for name, x in alone.items():
-            pair = f"[ {x}, %{single} ], [ {self.known[name]}, %{several} ]"
-            self.known[name] = x.emitter.new(x.element, f"phi {x.type} {pair}")
+            pair = f"[ {x}, %{single} ], [ {self.frame.known[name]}, %{several} ]"
+            self.frame.known[name] = x.emitter.new(x.element, f"phi {x.type} {pair}")
 
     def one_by_one(self, s: For, start: str, end: Value) -> None:
         """The loop itself; what it defines is forgotten afterwards, but for the carries."""
-        self.hoist(s)
-        outer, prefix = dict(self.known), dict(self.prefix)
+        self.access.hoist(s)
+        outer, prefix = dict(self.frame.known), dict(self.frame.prefix)
         index, finish = self.open_loop(s, start, end, 1)
-        self.known[s.index] = index
+        self.frame.known[s.index] = index
         self.statements(s.body)
         finish()
         self.forget(s, outer, prefix)
@@ -112,75 +118,84 @@ class Nests(Straight):
     def forget(
         self, s: For, outer: dict[str, Value], prefix: dict[int, tuple[Value, frozenset[int]]]
     ) -> None:
-        carries = {c.name: self.known[c.name] for c in s.carries}
-        self.known, self.prefix = {**outer, **carries}, prefix
+        carries = {c.name: self.frame.known[c.name] for c in s.carries}
+        self.frame.known, self.frame.prefix = {**outer, **carries}, prefix
 
     def open_loop(self, s: For, start: str, end: Value, step: int) -> tuple[Value, Any]:
         """Begin a loop; what is returned closes it, after the body."""
-        before, head, inside, after = self.body.block, self.label(), self.label(), self.label()
-        self.line(f"br label %{head}")
-        self.open(head)
+        before, head, inside, after = (
+            self.body.block,
+            self.frame.label(),
+            self.frame.label(),
+            self.frame.label(),
+        )
+        self.frame.line(f"br label %{head}")
+        self.frame.open(head)
         names = [c.name for c in s.carries]
-        precise = [n for n in names if self.ops[n].op == "precise"]
-        number = self.labels
+        precise = [n for n in names if self.frame.ops[n].op == "precise"]
+        number = self.frame.labels
         index = self.single.value(f"%x.i{number}", "i64")
         phis = [(index, self.single.value(start, "i64"))]
         for k, n in enumerate(names):
-            v = self.known[n]
+            v = self.frame.known[n]
             phis.append((v.emitter.value(f"%x.c{number}.{k}", v.element), v))
-            self.known[n] = phis[-1][0]
+            self.frame.known[n] = phis[-1][0]
         for k, n in enumerate(precise):
-            v = self.lost[n]
+            v = self.frame.lost[n]
             phis.append((v.emitter.value(f"%x.l{number}.{k}", v.element), v))
-            self.lost[n] = phis[-1][0]
+            self.frame.lost[n] = phis[-1][0]
         place = len(self.body.lines)
         self.body.lines += [""] * len(phis)
         going = self.single.compare("ult", index, end)
-        self.line(f"br i1 {going}, label %{inside}, label %{after}")
-        self.open(inside)
+        self.frame.line(f"br i1 {going}, label %{inside}, label %{after}")
+        self.frame.open(inside)
 
         def finish() -> None:
             following = self.single.binary("add", index, self.single.constant(step, "i64"))
             last = self.body.block
-            self.line(f"br label %{head}")
-            ends = [following, *(self.known[n] for n in names), *(self.lost[n] for n in precise)]
+            self.frame.line(f"br label %{head}")
+            ends = [
+                following,
+                *(self.frame.known[n] for n in names),
+                *(self.frame.lost[n] for n in precise),
+            ]
             for k, ((phi, first), again) in enumerate(zip(phis, ends, strict=True)):
                 text = f"[ {first}, %{before} ], [ {again}, %{last} ]"
                 self.body.lines[place + k] = f"  {phi} = phi {phi.type} {text}"
             for n, (phi, _) in zip([*names, *precise], phis[1:], strict=True):
-                target = self.known if phi.name.startswith("%x.c") else self.lost
+                target = self.frame.known if phi.name.startswith("%x.c") else self.frame.lost
                 target[n] = phi
-            self.open(after)
+            self.frame.open(after)
 
         return index, finish
 
     def start_carries(self, s: For) -> None:
         for c in s.carries:
-            self.ops[c.name] = c
-            e, element = self.emitter(ELEMENTS[c.dtype]), ELEMENTS[c.dtype]
-            self.known[c.name] = e.constant(identity(c.op, c.dtype), element)
+            self.frame.ops[c.name] = c
+            e, element = self.frame.emitter(ELEMENTS[c.dtype]), ELEMENTS[c.dtype]
+            self.frame.known[c.name] = e.constant(identity(c.op, c.dtype), element)
             if c.op == "precise":
-                self.lost[c.name] = e.constant(0.0, element)
+                self.frame.lost[c.name] = e.constant(0.0, element)
 
     def end_carries(self, s: For) -> None:
         """Give back what rounding lost, unless it is not finite."""
         for c in s.carries:
             if c.op == "precise":
-                total, lost = self.known[c.name], self.lost[c.name]
+                total, lost = self.frame.known[c.name], self.frame.lost[c.name]
                 e = total.emitter
                 finite = e.intrinsic("fabs", lost) < float("inf")
-                self.known[c.name] = e.select(finite, total + lost, total)
+                self.frame.known[c.name] = e.select(finite, total + lost, total)
 
     def vector_loop(self, s: For, lanes: int) -> None:
-        end = self.scalar(s.count)
+        end = self.frame.scalar(s.count)
         self.start_in(lanes, s)
-        self.padded = s.lanes > 0
-        if self.target.avx512 and (self.padded or not _multiplies(s)):
+        self.frame.padded = s.lanes > 0
+        if self.target.avx512 and (self.frame.padded or not _multiplies(s)):
             self.lane_body(s, "0", end, lanes, True)
-            self.padded = False
+            self.frame.padded = False
             self.to_one(s)
             return
-        self.padded = False
+        self.frame.padded = False
         full = self.single.binary("and", end, self.single.constant(-lanes, "i64"))
         self.lane_body(s, "0", full, lanes, False)
         if self.target.avx512:
@@ -191,48 +206,52 @@ class Nests(Straight):
             self.one_by_one(s, str(full), end)
 
     def start_in(self, lanes: int, s: For) -> None:
-        self.lanes = lanes
+        self.frame.lanes = lanes
         self.start_carries(s)
-        self.lanes = 1
+        self.frame.lanes = 1
 
     def lane_body(self, s: For, start: str, end: Value, lanes: int, masks: bool) -> None:
-        self.hoist(s)
-        outer, prefix = dict(self.known), dict(self.prefix)
-        self.lanes = lanes
+        self.access.hoist(s)
+        outer, prefix = dict(self.frame.known), dict(self.frame.prefix)
+        self.frame.lanes = lanes
         indices = indices_of(s)
         for name in free(s):
             v = outer.get(name)
             if v is not None and v.emitter.lanes == 1 and name not in indices:
-                self.known[name] = self.splat(v)
-        self.lanes = 1
+                self.frame.known[name] = self.frame.splat(v)
+        self.frame.lanes = 1
         index, finish = self.open_loop(s, start, end, lanes)
-        self.lanes, self.lane_index = lanes, s.index
-        self.known[s.index] = index
+        self.frame.lanes, self.frame.lane_index = lanes, s.index
+        self.frame.known[s.index] = index
         if masks:
-            self.mask = self.lanes_before(index, end)
+            self.frame.mask = self.lanes_before(index, end)
         self.statements(s.body)
-        self.lanes, self.lane_index, self.mask = 1, "", None
+        self.frame.lanes, self.frame.lane_index, self.frame.mask = 1, "", None
         finish()
         self.forget(s, outer, prefix)
 
     def lanes_before(self, index: Value, end: Value) -> Value:
         """The mask of the lanes from `index` on that are before `end`, some of them."""
-        if self.lanes not in (8, 16, 32, 64):
-            here = self.emitter().binary("add", self.splat(index), self.iota())
-            return self.emitter().compare("ult", here, self.splat(end))
-        one, word, n = self.single, f"i{self.lanes}", self.single.constant(self.lanes, "i64")
+        if self.frame.lanes not in (8, 16, 32, 64):
+            here = self.frame.emitter().binary("add", self.frame.splat(index), self.frame.iota())
+            return self.frame.emitter().compare("ult", here, self.frame.splat(end))
+        one, word, n = (
+            self.single,
+            f"i{self.frame.lanes}",
+            self.single.constant(self.frame.lanes, "i64"),
+        )
         left = one.binary("sub", end, index)
         over = one.select(
             one.compare("ult", left, n), one.binary("sub", n, left), one.lift(0, "i64")
         )
-        beyond = over if self.lanes == 64 else one.convert("trunc", over, word)
+        beyond = over if self.frame.lanes == 64 else one.convert("trunc", over, word)
         bits = one.binary("lshr", one.constant(-1, word), beyond, word)
-        return self.emitter().new("i1", f"bitcast {bits.typed} to <{self.lanes} x i1>")
+        return self.frame.emitter().new("i1", f"bitcast {bits.typed} to <{self.frame.lanes} x i1>")
 
     def to_one(self, s: For) -> None:
         """Combine the lanes of the carries."""
         for c in s.carries:
-            self.known[c.name] = self.in_one(self.known[c.name], c.op)
+            self.frame.known[c.name] = self.operations.in_one(self.frame.known[c.name], c.op)
 
     def width(self, s: For) -> int:
         """How many lanes: several registers where there is little to do with each.

@@ -25,28 +25,31 @@ WRITTEN_OUT = 4
 ATTRIBUTES = '"prefer-vector-width"="512" nounwind'
 
 
-class Operations(Frame):
+class Operations:
     """How a kernel computes its values."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
 
     def is_size(self, s: Let) -> bool:
         """Whether an integer is the same in all lanes: a loop may run so many times."""
-        return self.lanes > 1 and s.dtype == "int64" and all(map(self.is_single, s.args))
+        return self.frame.lanes > 1 and s.dtype == "int64" and all(map(self.is_single, s.args))
 
     def is_single(self, x: str | Const) -> bool:
-        if isinstance(x, Const) or x in self.late:
+        if isinstance(x, Const) or x in self.frame.late:
             return True
-        return x != self.lane_index and self.known[x].emitter.lanes == 1
+        return x != self.frame.lane_index and self.frame.known[x].emitter.lanes == 1
 
     def size(self, s: Let) -> Value:
-        around, self.lanes = self.lanes, 1
+        around, self.frame.lanes = self.frame.lanes, 1
         found = self.operation(s)
-        self.lanes = around
+        self.frame.lanes = around
         return found
 
     def operation(self, s: Let) -> Value:
-        xs = [self.read(a) for a in s.args]
+        xs = [self.frame.read(a) for a in s.args]
         op, element = s.op, ELEMENTS[s.dtype]
-        e = self.emitter(xs[0].element)
+        e = self.frame.emitter(xs[0].element)
         floating = xs[0].element in ("double", "float")
         if op in ARITHMETIC:
             return e.binary(ARITHMETIC[op][not floating], xs[0], xs[1])
@@ -80,40 +83,44 @@ class Operations(Frame):
 
     def function(self, name: str, e: Emitter, xs: Sequence[Value]) -> Value:
         """A function of the vector mathematics: written out, or called in kernels that use many."""
-        if self.functions <= WRITTEN_OUT:
+        if self.frame.functions <= WRITTEN_OUT:
             return FUNCTIONS[name](e, *xs)
-        symbol, made = external(name, e.element, e.lanes, self.target, f"{ATTRIBUTES} noinline")
-        self.body.externals[symbol] = made
+        symbol, made = external(
+            name, e.element, e.lanes, self.frame.target, f"{ATTRIBUTES} noinline"
+        )
+        self.frame.body.externals[symbol] = made
         kind = e.type_of(e.element)
         return e.new(e.element, f"call {kind} @{symbol}({', '.join(x.typed for x in xs)})")
 
     def product(self, e: Emitter, g: Value, d: Value) -> Value:
         """g * d, but 0 where g is; bare, whatever comes out."""
         r = g * d
-        if self.bare:
+        if self.frame.bare:
             return r
         return e.select(e.is_nan(r) & g.equals(0.0), e.constant(0.0), r)
 
     def foreign(self, f: Foreign, xs: Sequence[Value]) -> Value:
         """A call for every lane. Where one fails, so does the kernel."""
-        result, e = ELEMENTS[f.result], self.emitter(ELEMENTS[f.result])
+        result, e = ELEMENTS[f.result], self.frame.emitter(ELEMENTS[f.result])
         pair = f"{{ i32, {result} }}"
-        self.declare(f"declare {pair} @{f.symbol}({', '.join(ELEMENTS[d] for d in f.operands)})")
+        self.frame.declare(
+            f"declare {pair} @{f.symbol}({', '.join(ELEMENTS[d] for d in f.operands)})"
+        )
         value, held = "poison", "poison"
-        for lane in range(self.lanes):
-            given = ", ".join(f"{x.element} {self.lane(x, lane)}" for x in xs)
+        for lane in range(self.frame.lanes):
+            given = ", ".join(f"{x.element} {self.frame.lane(x, lane)}" for x in xs)
             both = e.new(pair, f"call {pair} @{f.symbol}({given})")
             one = e.new(result, f"extractvalue {pair} {both}, 1").name
             status = e.new("i32", f"extractvalue {pair} {both}, 0").name
             fine = e.new("i1", f"icmp eq i32 {status}, 0").name
-            value = self.inserted(result, value, one, lane)
-            held = self.inserted("i1", held, fine, lane)
+            value = self.frame.inserted(result, value, one, lane)
+            held = self.frame.inserted("i1", held, fine, lane)
         if f.fails:
             self.require(e.value(held, "i1"))
         return e.value(value, result)
 
     def cast(self, x: Value, element: str) -> Value:
-        e, source = self.emitter(x.element), x.element
+        e, source = self.frame.emitter(x.element), x.element
         if element in ("double", "float"):
             if source in ("double", "float"):
                 return e.convert("fpext" if element == "double" else "fptrunc", x, element)
@@ -126,7 +133,7 @@ class Operations(Frame):
         return e.convert("sext" if element == "i64" else "trunc", x, element)
 
     def masked(self, new: Value, old: Value) -> Value:
-        return new if self.mask is None else new.emitter.select(self.mask, new, old)
+        return new if self.frame.mask is None else new.emitter.select(self.frame.mask, new, old)
 
     def combined(self, op: str, old: Value, x: Value) -> Value:
         e = old.emitter
@@ -144,17 +151,17 @@ class Operations(Frame):
         width = v.emitter.lanes
         while width > 1:
             width //= 2
-            half = self.emitter(v.element, width)
-            v = self.combined(op, self.part(v, half, 0), self.part(v, half, width))
+            half = self.frame.emitter(v.element, width)
+            v = self.combined(op, self.frame.part(v, half, 0), self.frame.part(v, half, width))
         return v
 
     def require(self, held: Value) -> None:
         e = held.emitter
         wrong = e.binary("xor", held, e.mask(True))
-        if self.mask is not None:
-            wrong = wrong & self.mask
+        if self.frame.mask is not None:
+            wrong = wrong & self.frame.mask
         found = e.any(wrong)
-        one = self.single
+        one = self.frame.single
         old = one.new("i64", "load i64, ptr %failed")
         wide = one.new("i64", f"zext i1 {found} to i64")
-        self.line(f"store i64 {one.binary('or', old, wide)}, ptr %failed")
+        self.frame.line(f"store i64 {one.binary('or', old, wide)}, ptr %failed")

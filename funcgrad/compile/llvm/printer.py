@@ -82,4 +82,6 @@ def print_kernel(
     printer = Nests(kernel, target)
     printer.run()
     head = f"define void @{kernel.name}({PARAMETERS}) {attributes} {{"
-    return "\n".join([head, "entry:", *printer.body.lines, "  ret void", "}"]), printer.body
+    return "\n".join(
+        [head, "entry:", *printer.frame.body.lines, "  ret void", "}"]
+    ), printer.frame.body

@@ -14,18 +14,11 @@ from typing import Any
 
 from funcgrad.compile.llvm.access import Access
 from funcgrad.compile.llvm.emit import Value
-from funcgrad.compile.llvm.frame import ELEMENTS
+from funcgrad.compile.llvm.frame import ELEMENTS, Frame
 from funcgrad.compile.llvm.mathematics import FUNCTIONS
 from funcgrad.compile.llvm.names import indices, operands
-from funcgrad.compile.loops import (
-    Accumulate,
-    Combine,
-    Let,
-    Load,
-    Store,
-    identity,
-    statements,
-)
+from funcgrad.compile.llvm.operations import Operations
+from funcgrad.compile.loops import Accumulate, Combine, Let, Load, Store, identity, statements
 
 __all__ = ["Straight"]
 
@@ -33,13 +26,16 @@ KEEPS_NAN = frozenset({"add", "sub", "mul", "div", "neg", "scale"})
 LOOK, SPARED = 2, 3  # operations that a look takes, and that each product spares
 
 
-class Straight(Access):
+class Straight:
     """Statements one after the other, and what can wait until it is known to be needed."""
 
-    def straight(self, run: list[Any], later: Sequence[Any]) -> None:
+    def __init__(self, frame: Frame, operations: Operations, access: Access) -> None:
+        self.frame, self.operations, self.access = frame, operations, access
+
+    def write(self, run: list[Any], later: Sequence[Any]) -> None:
         """A run of statements without loops; `later` is what stands behind it in the same loop."""
         products = {s.name for s in run if isinstance(s, Let) and s.op == "scale"}
-        if self.lanes > 1 and products:
+        if self.frame.lanes > 1 and products:
             last = last_of(run, products)
             if SPARED * len(products) > LOOK + len(last):
                 return self.optimistic(run, later, products, last)
@@ -53,21 +49,21 @@ class Straight(Access):
         """The values, the look, the values again, and what is done with them."""
         pure = [s for s in run if isinstance(s, (Let, Load))]
         effects = [s for s in run if not isinstance(s, (Let, Load))]
-        before = dict(self.known)
-        self.bare = True
+        before = dict(self.frame.known)
+        self.frame.bare = True
         for s in pure:
             self.statement(s)
-        self.bare = False
+        self.frame.bare = False
         changed = made_of(pure, products)
         behind = [*effects, *statements(later)]
         read = {x for t in behind for x in (*operands(t), *indices(t))}
         needed = [s.name for s in pure if s.name in changed & read]
-        usual = [self.known[n] for n in needed]
-        wrong = self.some_nan([self.known[n] for n in last])
-        rare = self.emitter().rarely(
+        usual = [self.frame.known[n] for n in needed]
+        wrong = self.some_nan([self.frame.known[n] for n in last])
+        rare = self.frame.emitter().rarely(
             wrong, usual, lambda: self.careful(pure, before, changed, needed)
         )
-        self.known.update(zip(needed, rare, strict=True))
+        self.frame.known.update(zip(needed, rare, strict=True))
         for s in effects:
             self.statement(s)
 
@@ -75,18 +71,18 @@ class Straight(Access):
         self, pure: list[Any], before: dict[str, Value], changed: set[str], needed: list[str]
     ) -> list[Value]:
         """The values again; only what takes long, and comes out the same, is taken as it is."""
-        fast, self.known = self.known, before
+        fast, self.frame.known = self.frame.known, before
         wanted = set(needed)
         for s in reversed(pure):
             if s.name in wanted and (s.name in changed or not takes_long(s)):
                 wanted.update((*operands(s), *indices(s)))
         for s in pure:
             if s.name in wanted and s.name not in changed and takes_long(s):
-                self.known[s.name] = fast[s.name]
+                self.frame.known[s.name] = fast[s.name]
             elif s.name in wanted:
                 self.statement(s)
-        found = [self.known[n] for n in needed]
-        self.known = fast
+        found = [self.frame.known[n] for n in needed]
+        self.frame.known = fast
         return found
 
     def some_nan(self, values: Sequence[Value]) -> Value:
@@ -96,58 +92,67 @@ class Straight(Access):
             here = x.emitter.compare("uno", x, y)
             found = here if found is None else found | here
         assert found is not None
-        return found if self.mask is None else found & self.mask
+        return found if self.frame.mask is None else found & self.frame.mask
 
     def statement(self, s: Any) -> None:
         """One that is no loop."""
         if isinstance(s, Let):
-            self.known[s.name] = self.size(s) if self.is_size(s) else self.operation(s)
+            self.frame.known[s.name] = (
+                self.operations.size(s)
+                if self.operations.is_size(s)
+                else self.operations.operation(s)
+            )
         elif isinstance(s, Load):
-            self.known[s.name] = self.load(s, s.address, ELEMENTS[s.dtype], s.guard)
+            self.frame.known[s.name] = self.access.load(s, s.address, ELEMENTS[s.dtype], s.guard)
         elif isinstance(s, Store):
-            self.store(s, s.address, self.read(s.value))
+            self.access.store(s, s.address, self.frame.read(s.value))
         elif isinstance(s, Accumulate):
             self.accumulate(s)
         elif isinstance(s, Combine):
             self.combine(s)
         else:
-            self.require(self.read(s.condition))
+            self.operations.require(self.frame.read(s.condition))
 
     def combine(self, s: Combine) -> None:
-        around = self.mask
-        if s.carry in self.apart:
-            self.mask = None
+        around = self.frame.mask
+        if s.carry in self.frame.apart:
+            self.frame.mask = None
         self.combine_lanes(s)
-        self.mask = around
+        self.frame.mask = around
 
     def combine_lanes(self, s: Combine) -> None:
-        c = self.ops[s.carry]
-        old, x = self.known[s.carry], self.read(s.value)
+        c = self.frame.ops[s.carry]
+        old, x = self.frame.known[s.carry], self.frame.read(s.value)
         if c.op == "precise":
             total = old + x
             part = total - old
-            lost = self.lost[s.carry] + ((old - (total - part)) + (x - part))
-            self.lost[s.carry] = self.masked(lost, self.lost[s.carry])
-            self.known[s.carry] = self.masked(total, old)
+            lost = self.frame.lost[s.carry] + ((old - (total - part)) + (x - part))
+            self.frame.lost[s.carry] = self.operations.masked(lost, self.frame.lost[s.carry])
+            self.frame.known[s.carry] = self.operations.masked(total, old)
         elif s.times is not None:
-            total = self.emitter(old.element).multiply_add(x, self.read(s.times), old)
-            self.known[s.carry] = self.masked(total, old)
+            total = self.frame.emitter(old.element).multiply_add(x, self.frame.read(s.times), old)
+            self.frame.known[s.carry] = self.operations.masked(total, old)
         else:
-            self.known[s.carry] = self.masked(self.combined(c.op, old, x), old)
+            self.frame.known[s.carry] = self.operations.masked(
+                self.operations.combined(c.op, old, x), old
+            )
 
     def accumulate(self, s: Accumulate) -> None:
         """Add to an element for each lane, or all lanes to the one that they share."""
-        x, still = self.read(s.value), self.lanes > 1 and self.is_still(s.address)
-        if s.shared and self.lanes > 1:
-            return self.one_after_another(s)
-        around, mask = self.lanes, self.mask
+        x, still = (
+            self.frame.read(s.value),
+            self.frame.lanes > 1 and self.access.is_still(s.address),
+        )
+        if s.shared and self.frame.lanes > 1:
+            return self.access.one_after_another(s)
+        around, mask = self.frame.lanes, self.frame.mask
         if still:
             neutral = x.emitter.constant(identity(s.op, s.dtype), x.element)
-            x = self.in_one(self.masked(x, neutral), s.op)
-            self.lanes, self.mask = 1, None
-        old = self.load(s, s.address, ELEMENTS[s.dtype])
-        self.store(s, s.address, self.combined(s.op, old, x))
-        self.lanes, self.mask = around, mask
+            x = self.operations.in_one(self.operations.masked(x, neutral), s.op)
+            self.frame.lanes, self.frame.mask = 1, None
+        old = self.access.load(s, s.address, ELEMENTS[s.dtype])
+        self.access.store(s, s.address, self.operations.combined(s.op, old, x))
+        self.frame.lanes, self.frame.mask = around, mask
         return None
 
 
