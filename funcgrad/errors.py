@@ -32,6 +32,7 @@ __all__ = [
     "NonScalarOutputError",
     "NotDifferentiableError",
     "OperandError",
+    "RandomnessError",
     "TracerConversionError",
     "TreeError",
     "UnhashableTracerError",
@@ -109,6 +110,10 @@ class LaterTransformError(FuncgradError, RuntimeError):
 
 class BatchSizeError(FuncgradError, ValueError):
     """The mapped axes of `vmap` are missing or differ in size."""
+
+
+class RandomnessError(FuncgradError, RuntimeError):
+    """A function drew random numbers under `vmap`, which does not say whose they are."""
 
 
 class GraphError(FuncgradError, RuntimeError):

@@ -169,6 +169,8 @@ EVERY = {
         "funcgrad has no rule for np.spacing; write it with functions that have one, state a rule"),
     "OperandError": (lambda: fg.grad(lambda x: fnp.sum([[x], [x, x]]))(1.0), TypeError,
         "a ragged list is no array"),
+    "RandomnessError": (lambda: fg.vmap(lambda x: x * np.random.rand())(X), RuntimeError,
+        "random numbers were drawn, which all examples would share; say randomness="),
     "TracerConversionError": (lambda: fg.grad(float)(1.0), TypeError,
         "would cut its gradient; leave it out, or say funcgrad.value(t)"),
     "TreeError": (lambda: fg.grad(total)({"a": ["text"]}), (TypeError, ValueError),

@@ -219,6 +219,26 @@ def test_a_ufunc_of_another_package_works_as_it_is():
         np.testing.assert_allclose(fg.grad(lambda x: np.sum(f(x)))(x), derivative)
 
 
+def test_a_cell_of_a_notebook_that_is_run_twice():
+    """The rule that was stated last counts, also where NumPy calls the plain ufunc."""
+    ufunc = scipy.special.zetac
+    for factor in (2.0, 3.0):
+        stated = elementwise(ufunc, lambda _, x, factor=factor: x * factor)
+        for f in (stated, ufunc):
+            assert fg.grad(f)(2.0) == 2.0 * factor
+            assert fg.jit(fg.grad(f))(2.0) == 2.0 * factor
+        by_name = linear(
+            "other.again",
+            lambda x: x * 1.0,
+            lambda g, x, k=factor: g * k,
+            lambda x: x,
+            lambda size, xs, batched, params: xs[0],
+        )
+        assert fg.grad(lambda x, f=by_name: f(x))(1.0) == factor
+    elementwise(np.sin, lambda _, x: 5.0 * x)  # ours stays
+    assert fg.grad(np.sin)(0.0) == 1.0
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_dtypes_are_those_of_the_function(dtype):
     x = X.astype(dtype)

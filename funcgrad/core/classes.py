@@ -38,6 +38,7 @@ _HARMLESS = {
     "__setstate__",
     "__sizeof__",
     "__str__",
+    "_set_dtype",
     "tofile",
 }
 _PROTOCOLS = ("__array_ufunc__", "__array_function__", "__array_namespace__", "__mul__")

@@ -7,6 +7,7 @@ after every exception. The operators of traced values are installed by `ops.oper
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from itertools import count
@@ -21,10 +22,12 @@ from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.types import Array, ArrayType, type_of_raw
 from funcgrad.errors import (
     AbstractValueError,
+    FuncgradError,
     LeakedTracerError,
     OperandError,
     SourceLine,
     UnhashableTracerError,
+    UnsupportedCallError,
     located,
     user_line,
 )
@@ -136,7 +139,7 @@ class Tracer(ArrayOperand):
 class Trace:
     """One running transform: it has a level and handles the operations on its tracers."""
 
-    __slots__ = ("closed", "level", "origin")
+    __slots__ = ("closed", "level", "objects", "origin")
     what: ClassVar[str] = "transform"
     located: ClassVar[bool] = True  # whether errors tell where it began
     has_numbers: ClassVar[bool] = True  # whether `value` tells the number of its tracers
@@ -146,14 +149,41 @@ class Trace:
         self.level = next(serial)
         self.closed = False
         self.origin: SourceLine | None = user_line() if self.located else None
+        self.objects: SourceLine | None = None  # where NumPy last took its tracers for objects
 
     def __enter__(self) -> Self:
         running.count += 1
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         running.count -= 1
         self.closed = True
+        if error is not None:
+            self._explain(error)
+
+    def _explain(self, error: BaseException) -> None:
+        """Raise an error of ours in place of one that NumPy raises of an array of tracers."""
+        behind: BaseException | None = error
+        while isinstance(behind, SystemError):  # NumPy has gone on after an error
+            behind = behind.__cause__ or behind.__context__
+        if behind is not error and isinstance(behind, FuncgradError):
+            raise behind
+        if self.objects is None or isinstance(error, FuncgradError):
+            return
+        if isinstance(error, (TypeError, AttributeError)) and _OF_OBJECTS.search(str(error)):
+            raise UnsupportedCallError(
+                f"NumPy cannot compute with an array of objects ({error}); {self.about_objects()}"
+            ) from error
+
+    def about_objects(self) -> str:
+        """What to do where NumPy has made Python objects of tracers of this trace."""
+        if self.objects is None:
+            return ""
+        return (
+            "numpy has made Python objects of traced values; make the array with "
+            "funcgrad.numpy.array, or join with np.stack or np.concatenate, which keep them "
+            f"traced\n  at {self.objects}"
+        )
 
     def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         raise NotImplementedError
@@ -199,6 +229,9 @@ class Trace:
             )
         )
 
+
+# What NumPy says of ufuncs, casts and linear algebra of object arrays
+_OF_OBJECTS = re.compile(r"ufunc|dtype\('O'\)|\bobject\b.*(type|has no attribute)")
 
 # What operations accept as it is; everything else goes through `operand`.
 RAW_TYPES: frozenset[type] = frozenset(

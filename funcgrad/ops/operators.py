@@ -35,6 +35,7 @@ from funcgrad.errors import (
     TracerConversionError,
     UnsupportedCallError,
     located,
+    user_line,
 )
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index as ix
@@ -214,8 +215,15 @@ def _concrete(self: Any, what: str) -> Any:
                 "vmap; use funcgrad.numpy.where (or cond) instead of a Python branch, or make the "
                 "argument static with static_argnums"
             )
+            + _of_objects(x)
         )
     return value(x)
+
+
+def _of_objects(x: Any) -> str:
+    """What to add to an error where NumPy may have met the elements of an object array."""
+    about = x.owner.about_objects() if isinstance(x, Tracer) else ""
+    return about and f"\n  {about}"
 
 
 def _bool(self: Any) -> bool:
@@ -244,6 +252,7 @@ def cut(what: str, self: Any) -> TracerConversionError:
             "leave it out, or say funcgrad.value(t) or funcgrad.stop_gradient(t) if "
             "it is meant to be a constant"
         )
+        + _of_objects(self.content())
     )
 
 
@@ -277,6 +286,7 @@ def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
                 "funcgrad.numpy.array or numpy.stack"
             )
         )
+    x.owner.objects = user_line()
     return elements_of(self, x, bool(copy))
 
 

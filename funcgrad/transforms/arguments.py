@@ -30,6 +30,7 @@ __all__ = [
     "check_matches",
     "check_scalar",
     "integer",
+    "is_integer",
     "leaves_of",
     "lower",
     "name_of",
@@ -95,9 +96,14 @@ def select(
     )
 
 
+def is_integer(given: Any) -> bool:
+    """Whether it is an integer of Python's or NumPy's, which a bool is not."""
+    return isinstance(given, (int, np.integer)) and not isinstance(given, bool)
+
+
 def integer(given: Any, what: str) -> int:
-    """A Python or NumPy integer, which a bool is not; `what` says in an error what must be one."""
-    if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
+    """`given`, which has to be an integer; `what` says in an error what must be one."""
+    if not is_integer(given):
         raise TypeError(located(f"{what}, not {given!r}"))
     return int(given)
 

@@ -25,7 +25,7 @@ from funcgrad.transforms.guard import is_frozen
 from funcgrad.transforms.kinds import handler
 from funcgrad.transforms.walk import Path, Walk, package_of
 
-__all__ = ["Captures", "announce", "capture", "content", "watches_of"]
+__all__ = ["Captures", "announce", "capture", "content", "sources_of", "watches_of"]
 
 COPIED = 64 * 1024  # bytes, up to which a captured array is compared with a copy
 
@@ -100,6 +100,23 @@ def capture(f: Any, given: Sequence[Any] = ()) -> Captures:
     found.run()
     found.read_arrays()
     return found
+
+
+class _Sources(Captures):
+    """A walk for sources of random numbers."""
+
+    random = False  # whether a module of that name is used, NumPy's or Python's
+
+    def module_used(self, f: Any, module: str, name: str) -> None:
+        self.random |= "random" in (*module.split("."), name)
+
+
+def sources_of(f: Any) -> tuple[list[Any], bool]:
+    """The generators of random numbers that `f` can reach; whether it uses those of a module."""
+    found = _Sources(package_of(f))
+    found.more(f, ())
+    found.run()
+    return found.generators, found.random
 
 
 def announce(name: str, unseen: Iterable[str], said: set[str]) -> None:

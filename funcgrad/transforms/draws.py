@@ -1,4 +1,6 @@
-"""Random numbers that a function draws while it is traced: they would be constants of its graph.
+"""Random numbers that a function draws while it is traced.
+
+Under `jit` they would be constants of its graph, under `vmap` all examples would share them.
 
 NumPy's global state, Python's, and the generators that the function can reach are looked at before
 and after. A generator that is made inside the function, or comes as a static argument, is not seen.
@@ -6,6 +8,7 @@ and after. A generator that is made inside the function, or comes as a static ar
 
 from __future__ import annotations
 
+import ctypes
 import random
 import warnings
 from collections.abc import Sequence
@@ -15,7 +18,7 @@ import numpy as np
 
 from funcgrad.errors import located
 
-__all__ = ["GENERATORS", "Draws", "warn"]
+__all__ = ["GENERATORS", "Draws", "SharedDraws", "warn"]
 
 GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 
@@ -33,6 +36,36 @@ class Draws:
 
     def happened(self) -> bool:
         return self._now() != self.states
+
+
+class SharedDraws:
+    """The same for `vmap`, which looks at every call.
+
+    To copy the state of NumPy's global generator takes longer than a small function, so its memory
+    is read. That does not show a normal number that was kept from an earlier pair of them; a
+    function that uses a module `random` is looked at in full.
+    """
+
+    def __init__(self, generators: Sequence[Any], in_full: bool) -> None:
+        old = (random.Random, np.random.RandomState)
+        in_full = in_full or any(isinstance(g, old) for g in generators)
+        self.full = Draws(generators) if in_full else None
+        self.generators = [] if in_full else generators
+        self.states = self._now()
+
+    def _now(self) -> list[Any]:
+        source = np.random.get_bit_generator()  # type: ignore[attr-defined]
+        if type(source) is np.random.MT19937:
+            mark: Any = ctypes.string_at(source.ctypes.state_address, _MT19937_BYTES)
+        else:
+            mark = _comparable(source.state)
+        return [mark, *(_comparable(_state(g)) for g in self.generators)]
+
+    def happened(self) -> bool:
+        return self._now() != self.states or (self.full is not None and self.full.happened())
+
+
+_MT19937_BYTES = 624 * 4 + 4  # its key and the position in it
 
 
 def warn(name: str) -> None:

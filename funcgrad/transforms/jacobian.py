@@ -110,7 +110,7 @@ def _rows(pull: Function, definition: Any, types: Sequence[ArrayType], i: int, k
         c = operand(c)
         return reshape(c, kind.shape + type_of(c).shape[1:])
 
-    return tree.map(rows, vmap(one)(_basis(kind)))
+    return tree.map(rows, vmap(one, randomness="same")(_basis(kind)))
 
 
 def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
@@ -139,7 +139,9 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
         definition = tree.structure(chosen)
         g = _partial(f, args, wanted, kwargs)
         columns = [
-            vmap(functools.partial(_column, g, chosen, definition, types, i))(_basis(kind))
+            vmap(functools.partial(_column, g, chosen, definition, types, i), randomness="same")(
+                _basis(kind)
+            )
             for i, kind in enumerate(types)
         ]
         flat = [tree.flatten(c) for c in columns]

@@ -145,6 +145,9 @@ class Jitted:
 
     def _call(self, args: Any, kwargs: Any) -> Any:
         """A call that the entry point did not take."""
+        if args and isinstance(args[0], type) and 0 not in self.static.places(len(args), kwargs)[0]:
+            # A class is no array: since Python 3.13 `classmethod` hands it over as an argument.
+            return self.__get__(args[0])(*args[1:], **kwargs)
         quick = None if running.count or config.backend == "interpreter" else self.quick
         if quick is not None:
             known = quick.find(args, kwargs)

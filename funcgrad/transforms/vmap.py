@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from funcgrad import tree
 from funcgrad.core.tracer import Tracer, operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.errors import BatchSizeError, located
-from funcgrad.ops.shape import broadcast_to, moveaxis
-from funcgrad.transforms.arguments import integer, leaves_of, lower, name_of
+from funcgrad.errors import BatchSizeError, RandomnessError, located
+from funcgrad.ops.index import getitem
+from funcgrad.ops.shape import broadcast_to, moveaxis, stack
+from funcgrad.transforms.arguments import integer, is_integer, leaves_of, lower, name_of
 from funcgrad.transforms.batch import Batch
+from funcgrad.transforms.captures import sources_of
+from funcgrad.transforms.draws import SharedDraws
 from funcgrad.transforms.results import apart, handed_back
 from funcgrad.transforms.transformed import transformed
 
@@ -21,7 +27,11 @@ Function = Callable[..., Any]
 
 
 def vmap(
-    f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None
+    f: Function,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_size: int | None = None,
+    randomness: str = "error",
 ) -> Function:
     """`f` applied to every example along an axis of its arguments, without a loop.
 
@@ -36,6 +46,9 @@ def vmap(
         Where the axis goes in the output; a tree prefix of it.
     axis_size : int, optional
         The number of examples, needed only where no argument is mapped.
+    randomness : {"error", "same", "different"}
+        Whether all examples share the random numbers that `f` draws, of `numpy.random` or of a
+        generator, or each has its own. With "different", `f` is called once for each example.
 
     Returns
     -------
@@ -45,6 +58,8 @@ def vmap(
     ------
     BatchSizeError
         No argument is mapped, the mapped axes differ in size, or an axis is out of range.
+    RandomnessError
+        `f` draws random numbers, and `randomness` does not say for whom.
 
     Examples
     --------
@@ -54,24 +69,86 @@ def vmap(
     array([3., 4.])
     """
 
-    @transformed(vmap, f, in_axes, out_axes, axis_size)
+    if randomness not in _RANDOMNESS:
+        raise ValueError(
+            located(f"vmap: randomness is one of {', '.join(_RANDOMNESS)}, not {randomness!r}")
+        )
+    sources: list[tuple[list[Any], bool]] = []  # of random numbers, once they were looked for
+
+    @transformed(vmap, f, in_axes, out_axes, axis_size, randomness)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         leaves, definition = leaves_of((args, kwargs), f"the arguments of {name_of(f)}")
         axes = _input_axes(in_axes, args, kwargs)
         size = _common_size(leaves, axes, axis_size, f)
-        with Batch(size) as trace:
-            mapped = [
-                x if axis is None else trace.argument(moveaxis(x, axis, 0))
-                for x, axis in zip(leaves, axes, strict=True)
-            ]
-            new_args, new_kwargs = tree.unflatten(definition, mapped)
-            out = f(*new_args, **new_kwargs)
-            outputs, out_definition = leaves_of(out, f"the output of {name_of(f)}")
-            wanted = _prefix(out_axes, out, "out_axes")
-            results = [_finish(o, axis, trace, f) for o, axis in zip(outputs, wanted, strict=True)]
-        return handed_back(out_definition, apart(results, leaves))
+        call = _Call(f, leaves, definition, axes, out_axes)
+        if randomness == "different" and size:
+            return handed_back(*call.one_by_one(size))
+        draws = None
+        if randomness == "error":
+            if not sources:
+                sources.append(sources_of(f))
+            draws = SharedDraws(*sources[0])
+        made, results = call.mapped(size)
+        if draws is not None and draws.happened():
+            raise RandomnessError(
+                located(
+                    f"vmap of {name_of(f)}: random numbers were drawn, which all examples would "
+                    'share; say randomness="same" if they shall, randomness="different" for '
+                    "numbers of their own, or draw outside and map over the numbers"
+                )
+            )
+        return handed_back(made, apart(results, leaves))
 
     return wrapped
+
+
+_RANDOMNESS = ("error", "same", "different")
+
+
+class _Call(NamedTuple):
+    """One call of a mapped function."""
+
+    f: Function
+    leaves: Sequence[Array]  # of the arguments
+    definition: tree.TreeDef
+    axes: Sequence[int | None]
+    out_axes: Any
+
+    def mapped(self, size: int) -> tuple[tree.TreeDef, list[Array]]:
+        """The tree and the leaves of the output, without a loop."""
+        with Batch(size) as trace:
+            outputs, definition, wanted = self._outputs(
+                lambda x, axis: trace.argument(moveaxis(x, axis, 0))
+            )
+            results = [
+                _finish(o, axis, trace, self.f) for o, axis in zip(outputs, wanted, strict=True)
+            ]
+        return definition, results
+
+    def one_by_one(self, size: int) -> tuple[tree.TreeDef, list[Array]]:
+        """The same with a call for each example."""
+        rows = []
+        for k in range(size):
+            outputs, definition, wanted = self._outputs(functools.partial(_example, k))
+            rows.append(outputs)
+        results = []
+        for column, axis in zip(zip(*rows, strict=True), wanted, strict=True):
+            whole = stack(column)
+            results.append(moveaxis(whole, 0, _checked(axis, type_of(whole).ndim, self.f)))
+        return definition, results
+
+    def _outputs(
+        self, example: Callable[[Array, int], Array]
+    ) -> tuple[list[Array], tree.TreeDef, list[int | None]]:
+        """What `f` returns for examples, as leaves, and the axis that each of them shall get."""
+        given = [
+            x if axis is None else example(x, axis % type_of(x).ndim)
+            for x, axis in zip(self.leaves, self.axes, strict=True)
+        ]
+        args, kwargs = tree.unflatten(self.definition, given)
+        out = self.f(*args, **kwargs)
+        outputs, definition = leaves_of(out, f"the output of {name_of(self.f)}")
+        return outputs, definition, _prefix(self.out_axes, out, "out_axes")
 
 
 def _input_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
@@ -93,7 +170,11 @@ def _input_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 def _prefix(axes: Any, value: Any, what: str = "in_axes") -> list[int | None]:
     """One axis for each leaf of `value`."""
     found = tree.flatten_prefix(axes, value, none_is_leaf=True)
-    return [a if a is None else integer(a, f"vmap: {what} must be integers or None") for a in found]
+    for axis in found:
+        if axis is not None and not is_integer(axis):
+            text = f"vmap: axis {axis!r} of {what} is neither an integer nor None"
+            raise BatchSizeError(located(text))
+    return [a if a is None else int(a) for a in found]
 
 
 def _common_size(
@@ -129,17 +210,30 @@ def _common_size(
     return sizes[0]
 
 
+def _example(k: int, x: Array, axis: int) -> Array:
+    """One example, which the function may write into, as it may into one of many."""
+    found = getitem(x, (slice(None),) * axis + (k,))
+    return found.copy() if isinstance(found, np.ndarray) else found
+
+
 def _finish(out: Any, axis: int | None, trace: Batch, f: Function) -> Any:
     x = operand(out)
     mine = isinstance(x, Tracer) and x.owner is trace
     whole = lower(x, trace)
-    if axis is None:
-        if mine:
-            raise ValueError(
-                located(f"vmap of {name_of(f)}: out_axes is None for an output that is mapped")
-            )
+    if axis is None and not mine:
         return whole
-    rank = type_of(whole).ndim + (not mine)
+    axis = _checked(axis, type_of(whole).ndim + (not mine), f)
+    if not mine:
+        whole = broadcast_to(whole, (trace.size, *type_of(whole).shape))
+    return moveaxis(whole, 0, axis)
+
+
+def _checked(axis: int | None, rank: int, f: Function) -> int:
+    """The axis that an output of so many axes, the mapped one among them, shall get."""
+    if axis is None:
+        raise ValueError(
+            located(f"vmap of {name_of(f)}: out_axes is None for an output that is mapped")
+        )
     if not -rank <= axis < rank:
         raise BatchSizeError(
             located(
@@ -147,6 +241,4 @@ def _finish(out: Any, axis: int | None, trace: Batch, f: Function) -> Any:
                 f"of {rank} axes, the mapped one among them"
             )
         )
-    if not mine:
-        whole = broadcast_to(whole, (trace.size, *type_of(whole).shape))
-    return moveaxis(whole, 0, axis)
+    return axis

@@ -54,7 +54,7 @@ def test_every_kind_of_integer(use):
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("k", NONE, ids=repr)
 def test_what_is_no_integer(use, k):
-    with pytest.raises(TypeError) as info:
+    with pytest.raises((TypeError, fg.errors.BatchSizeError)) as info:
         USES[use](k)
     assert __file__ in str(info.value)
 

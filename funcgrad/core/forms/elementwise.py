@@ -257,7 +257,9 @@ def elementwise(
     op.__name__ = op.__qualname__ = prim.name
     op.primitive = prim  # type: ignore[attr-defined]
     if isinstance(ufunc, np.ufunc):
-        UFUNCS.setdefault(ufunc, op)
+        known = UFUNCS.get(ufunc)  # a rule of the user's may be stated again, in a notebook
+        if known is None or not known.primitive.is_ours:  # type: ignore[attr-defined]
+            UFUNCS[ufunc] = op
     return op
 
 
