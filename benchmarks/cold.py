@@ -96,9 +96,9 @@ def child(name: str, peer: str, warmed: bool) -> dict[str, float]:
 def settle(peer: str) -> None:
     """Wait for code that is made in another thread; we do that, JAX does not."""
     if peer == "funcgrad":
-        from funcgrad.compile.llvm import refine
+        from funcgrad.compile.llvm import tiering
 
-        refine.settle()
+        tiering.settle()
 
 
 def milliseconds(call: Callable[[], Any]) -> float:

@@ -13,7 +13,7 @@ from funcgrad.compile.loops import Address, Const, For, Let, Term
 from funcgrad.compile.reads import Reads
 from funcgrad.compile.scalars import NATIVE, Scalar, Writer
 from funcgrad.graph.ir import Var
-from funcgrad.passes.operands import Guard
+from funcgrad.passes.operands import Bounds
 from funcgrad.passes.region import Axis
 
 __all__ = ["Addresses"]
@@ -100,14 +100,14 @@ class Addresses:
 
     # -------------------------------------------------------------------- indices and bounds
 
-    def within(self, guards: tuple[tuple[Axis, Guard], ...], level: int) -> str | None:
+    def within(self, bounds: tuple[tuple[Axis, Bounds], ...], level: int) -> str | None:
         """Whether the indices are within all these bounds, as a value; None if they always are."""
-        same = ("within", guards)
+        same = ("within", bounds)
         known = self.recalled(same, level)
         if known is not None:
             return known
         w = self.writer(level)
-        conditions = [c for a, g in guards for c in self.conditions(w, level, a, g)]
+        conditions = [c for a, g in bounds for c in self.conditions(w, level, a, g)]
         if not conditions:
             return None
         held = conditions[0]
@@ -117,9 +117,9 @@ class Addresses:
         self.held[same] = (level, held.operand)
         return held.operand
 
-    def conditions(self, w: Writer, level: int, axis: Axis, g: Guard) -> list[Scalar]:
+    def conditions(self, w: Writer, level: int, axis: Axis, g: Bounds) -> list[Scalar]:
         if g.step < 0:  # the same elements from the other end
-            g = Guard(g.axis, g.start + (g.extent - 1) * g.step, -g.step, g.extent)
+            g = Bounds(g.axis, g.start + (g.extent - 1) * g.step, -g.step, g.extent)
         index, times = self.index_of(axis, level)
         end = g.start + (g.extent - 1) * g.step + 1
         found = []
@@ -136,7 +136,7 @@ class Addresses:
     def bound(self, axis: Axis, value: int) -> Scalar:
         return Scalar(self.code.integer(("bound", axis, value), value), "int64")  # type: ignore[arg-type]
 
-    def jump(self, level: int, number: int, axis: Axis, g: Guard, stride: int) -> tuple[str, Term]:
+    def jump(self, level: int, number: int, axis: Axis, g: Bounds, stride: int) -> tuple[str, Term]:
         """The term of an address along an axis of which only some indices have an element."""
         w = self.writer(level)
         index, _ = self.index_of(axis, level)

@@ -19,7 +19,7 @@ from funcgrad.compile.sources import sources
 
 __all__ = [
     "Statistics",
-    "in_haste",
+    "first_tier",
     "key_of",
     "library",
     "prepare",
@@ -114,10 +114,10 @@ def stored(key: str, symbols: Mapping[str, int]) -> objects.Library | None:
         return found
 
 
-def in_haste(text: str, symbols: Mapping[str, int], target: Target) -> objects.Library:
+def first_tier(text: str, symbols: Mapping[str, int], target: Target) -> objects.Library:
     """The linked module `text`, of code that is used until good code is there."""
     statistics.built += 1
-    return objects.load(objects.build(text, target=target, hasty=True), symbols)
+    return objects.load(objects.build(text, target=target, first_tier=True), symbols)
 
 
 def prepare(text: str, target: Target, make: Callable[[str, Target], bytes | None]) -> bool:

@@ -13,8 +13,8 @@ import numpy as np
 
 from funcgrad.compile.backend import Backend
 from funcgrad.compile.executable import Executable, compile_graph
+from funcgrad.compile.guards import Guard
 from funcgrad.compile.llvm.target import lock
-from funcgrad.compile.watch import Watch
 from funcgrad.config import config
 from funcgrad.graph.interpret import evaluate, unwarned
 from funcgrad.graph.ir import Graph
@@ -28,7 +28,7 @@ __all__ = [
     "kept_or_compiled",
     "native_entry",
     "native_program",
-    "watcher",
+    "guard_check",
 ]
 
 
@@ -93,18 +93,18 @@ def execute(graph: Graph, *args: Any) -> tuple[Any, ...]:
     return executable(graph)(*args)
 
 
-def watcher(watches: Sequence[Watch]) -> Callable[[], bool]:
+def guard_check(guards: Sequence[Guard]) -> Callable[[], bool]:
     """A function that says whether all of these places hold what they held."""
-    from funcgrad.compile.llvm.entry import watcher as made
+    from funcgrad.compile.llvm.entry import guard_check as made
 
-    return made(watches)
+    return made(guards)
 
 
-def native_entry(watches: Sequence[Watch]) -> Any:
-    """An entry point without programs, for as long as the watches hold."""
+def native_entry(guards: Sequence[Guard]) -> Any:
+    """An entry point without programs, for as long as the guards hold."""
     from funcgrad.compile.llvm.entry import Entry
 
-    return Entry(watches)
+    return Entry(guards)
 
 
 def native_program(

@@ -12,11 +12,11 @@ from funcgrad.compile.reads import Reads
 from funcgrad.compile.scalars import NATIVE, Scalar, Writer, apply, resolve
 from funcgrad.graph.ir import Atom, Equation, Literal, Var
 
-__all__ = ["finish", "precise"]
+__all__ = ["finish", "compensated"]
 
 
-def precise(op: str, dtype: str) -> str:
-    return "precise" if op == "add" and dtype.startswith("float") else op
+def compensated(op: str, dtype: str) -> str:
+    return "compensated" if op == "add" and dtype.startswith("float") else op
 
 
 def finish(low: Reads, partials: Sequence[Argument], late: Sequence[Equation]) -> Written:
@@ -40,7 +40,7 @@ def _combine(
     wide = low.is_column(low.reductions[v])
     index, loop_index, carry, x = code.fresh("j"), code.fresh("k"), code.fresh("a"), code.fresh()
     loop = For(loop_index, chunks, "sequential")
-    loop.carries.append(Carry(carry, a.dtype, precise(op, a.dtype)))
+    loop.carries.append(Carry(carry, a.dtype, compensated(op, a.dtype)))
     if wide:
         width = code.integer(("width", source), v.type.size)
         at = Address(source, ((index, 1), (loop_index, width)))

@@ -114,7 +114,7 @@ class Require(NamedTuple):
 class Carry(NamedTuple):
     """What a loop hands on: it starts from the identity of `op` and holds the result afterwards.
 
-    "precise" adds with a second sum of what rounding lost, for sums of sums.
+    "compensated" adds with a second sum of what rounding lost, for sums of sums.
     """
 
     name: str
@@ -182,7 +182,7 @@ def scratch_bytes(kernel: Kernel, integers: Sequence[int]) -> int:
 def identity(op: str, dtype: str) -> Any:
     """The value that `op` does not notice."""
     kind = np.dtype(dtype)
-    if op in ("add", "precise"):
+    if op in ("add", "compensated"):
         return kind.type(0)  # NumPy's sum starts from 0: the sum of -0 is 0
     if op == "mul":
         return kind.type(1)
@@ -220,7 +220,7 @@ FUNCTIONS: dict[str, Any] = {
     "min": np.minimum,
     "max": np.maximum,
     "copy": lambda x: x,
-    "precise": np.add,
+    "compensated": np.add,
 }
 
 

@@ -13,7 +13,7 @@ from funcgrad.compile.layout import SHORT_STRIP, STRIP, Access, access, arrange
 from funcgrad.compile.scalars import NATIVE
 from funcgrad.graph.ir import Atom, Equation, Var
 from funcgrad.ops import records
-from funcgrad.passes.operands import Guard, Piece, pieces, spread
+from funcgrad.passes.operands import Bounds, Piece, pieces, spread
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Axis, Labels, Reduction, Region
 from funcgrad.passes.views import View, whole
@@ -31,7 +31,7 @@ class Read(NamedTuple):
     view: View
     offset: int
     access: Access
-    jumps: tuple[tuple[Axis, Guard, int], ...] = ()
+    jumps: tuple[tuple[Axis, Bounds, int], ...] = ()
 
 
 class Reads:
@@ -121,7 +121,7 @@ class Reads:
         if found is None:
             return frozenset()
         self.pieces[number] = found
-        bounds = [(labels[g.axis], g) for p in found for g in p.guards]
+        bounds = [(labels[g.axis], g) for p in found for g in p.bounds]
         axes = frozenset(a for a, _ in bounds if a is not None)
         self.stiff |= axes
         self.alone |= {a for a, g in bounds if a is not None and abs(g.step) != 1}
@@ -136,9 +136,9 @@ class Reads:
         used = tuple(None if n == 1 else x for n, x in zip(view.shape, own, strict=True))
         strides = {x: s for x, s in zip(used, view.strides, strict=True) if x is not None}
         offset = view.offset
-        jumps: list[tuple[Axis, Guard, int]] = []
+        jumps: list[tuple[Axis, Bounds, int]] = []
         for p in self.pieces.get(number, ()):
-            for g in p.guards if p.operand == k else ():
+            for g in p.bounds if p.operand == k else ():
                 axis = labels[g.axis]
                 if axis is None or axis not in strides:
                     continue

@@ -9,7 +9,7 @@ from typing import Any
 
 from funcgrad.compile.addresses import Addresses
 from funcgrad.compile.eligible import REDUCTIONS
-from funcgrad.compile.finish import precise
+from funcgrad.compile.finish import compensated
 from funcgrad.compile.layout import access
 from funcgrad.compile.loops import Accumulate, Address, Carry, Combine, Const, For, Store, identity
 from funcgrad.compile.reads import Reads
@@ -56,7 +56,7 @@ class Totals:
     def hand_on(self, c: Carry, outer: For) -> None:
         """The result of an inner loop goes into a carry of the loop around it."""
         name = self.code.fresh("a")
-        op = precise(c.op, c.dtype)
+        op = compensated(c.op, c.dtype)
         outer.carries.append(Carry(name, c.dtype, op))
         outer.body.append(Combine(name, c.name))
         for v, carry in self.carry_of.items():
@@ -126,7 +126,7 @@ class Totals:
             return False
         op, dtype = REDUCTIONS[self.made[v].prim], self.reads.dtype(v)
         carry = self.code.fresh("a")
-        kind = op if self.layout.across else precise(op, dtype)
+        kind = op if self.layout.across else compensated(op, dtype)
         around.carries.append(Carry(carry, dtype, kind))
         if of_rows:
             x = self.addresses.writer(1).cast(self.values.operand(self.made[v], 0, 1), dtype)
@@ -141,7 +141,7 @@ class Totals:
         for k, (v, partial, carry) in enumerate(self.totals):
             (c,) = [c for c in lanes.carries if c.name == carry]
             name = self.code.fresh("a")
-            row.carries.append(Carry(name, c.dtype, precise(c.op, c.dtype)))
+            row.carries.append(Carry(name, c.dtype, compensated(c.op, c.dtype)))
             body.append(Combine(name, carry))
             self.totals[k] = (v, partial, name)
 

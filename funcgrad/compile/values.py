@@ -30,7 +30,7 @@ from funcgrad.compile.reads import Reads
 from funcgrad.compile.scalars import NATIVE, Scalar, apply, resolve
 from funcgrad.graph.ir import Atom, Equation, Literal, Var
 from funcgrad.ops import records
-from funcgrad.passes.operands import Guard
+from funcgrad.passes.operands import Bounds
 from funcgrad.passes.region import Axis
 
 __all__ = ["SCRATCH_LIMIT", "Values"]
@@ -126,17 +126,17 @@ class Values:
 
     # -------------------------------------------------------------------------------- reads
 
-    def load(self, number: int, k: int, guards: tuple[tuple[Axis, Guard], ...] = ()) -> Scalar:
+    def load(self, number: int, k: int, bounds: tuple[tuple[Axis, Bounds], ...] = ()) -> Scalar:
         """An element in memory; 0 outside of the bounds."""
         view, offset, found, jumps = self.reads.loads[number, k]
-        level = self.reads.level_of(frozenset(found.strides) | {a for a, _ in guards})
+        level = self.reads.level_of(frozenset(found.strides) | {a for a, _ in bounds})
         dtype = NATIVE[view.base.type.dtype]
-        same = (view.base, offset, tuple(found.strides.items()), guards, jumps)
+        same = (view.base, offset, tuple(found.strides.items()), bounds, jumps)
         known = self.addresses.recalled(same, level)
         if known is not None:
             return Scalar(known, dtype)
-        guard = self.addresses.within(guards, level)
-        if level == 2 and not guards and not jumps and self.is_repeated(found):
+        guard = self.addresses.within(bounds, level)
+        if level == 2 and not bounds and not jumps and self.is_repeated(found):
             address = self.addresses.scratch(self.packed(same, number, k))
         else:
             address = self.addresses.address(("access", number, k), view.base, offset, found)
@@ -241,15 +241,15 @@ class Values:
         labels, w = self.reads.labels(e), self.addresses.writer(level)
         found: Scalar | None = None
         for p in reversed(self.reads.pieces[number]):
-            guards = tuple((a, g) for g in p.guards if (a := labels[g.axis]) is not None)
+            bounds = tuple((a, g) for g in p.bounds if (a := labels[g.axis]) is not None)
             read = self.is_read(e.inputs[p.operand])
-            x = self.load(number, p.operand, guards) if read else self.operand(e, p.operand, level)
+            x = self.load(number, p.operand, bounds) if read else self.operand(e, p.operand, level)
             x = w.cast(x, dtype)
-            if found is None and (read or not guards):
+            if found is None and (read or not bounds):
                 found = x  # the last piece is read where it is, and is 0 elsewhere
                 continue
             zero = Scalar(self.code.number(0, dtype), dtype) if found is None else found
-            held = self.addresses.within(guards, level)
+            held = self.addresses.within(bounds, level)
             found = x if held is None else w.select(Scalar(held, "bool"), x, zero)
         return Scalar(self.code.number(0, dtype), dtype) if found is None else found
 

@@ -44,8 +44,8 @@ def expand(graph: Graph) -> Graph:
             return None
         several = e.prim.multiple
         parts = lambda *xs: list(found(*xs)) if several else [found(*xs)]
-        small, adopted = stage(parts, [a.type for a in e.inputs])
-        assert not adopted
+        small, consts = stage(parts, [a.type for a in e.inputs])
+        assert not consts
         if [a.type for a in small.outputs] != [a.type for a in e.outputs]:
             return None
         return r.inline(small, e.inputs)

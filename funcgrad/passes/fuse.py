@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from funcgrad.graph.ir import Equation, Graph, Literal, Var
 from funcgrad.ops import records
-from funcgrad.passes.join import Joins
+from funcgrad.passes.merges import Merges
 from funcgrad.passes.operands import domain, held, mixes
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Axis, Labels, Reduction, Region, inner_axes, size
@@ -42,7 +42,7 @@ def fuse(
     return _Fusion(graph, elementwise, reduction).run()
 
 
-class _Fusion(Joins):
+class _Fusion(Merges):
     """Takes the equations in order, each to where it belongs."""
 
     def __init__(
@@ -90,7 +90,7 @@ class _Fusion(Joins):
         return e.prim is not records.GATHER or (isinstance(x, Var) and x not in self.plan.uniform)
 
     def add_host(self, e: Equation) -> None:
-        number = self.units.add(e, self.producers_of(e.inputs))
+        number = self.dependencies.add(e, self.producers_of(e.inputs))
         for a in e.inputs:
             self.escape(a)
         for v in e.outputs:
@@ -178,7 +178,7 @@ class _Fusion(Joins):
         region = Region(0, axes=domain, reductions=[Reduction(v, domain, over)])
         region.reads[x] = labels
         region.external.add(x)
-        region.number = self.units.add(region, self.producers_of([x]))
+        region.number = self.dependencies.add(region, self.producers_of([x]))
         return self.place_reduction(e, region, labels, frozenset())
 
     def place_reduction(
@@ -207,11 +207,11 @@ class _Fusion(Joins):
         if matrix in self.plan.uniform or self.memory(matrix) is None:
             return False
         waits = producers >> region.number & 1
-        if waits or not self.units.legal(1 << region.number, producers):
+        if waits or not self.dependencies.legal(1 << region.number, producers):
             return False
         if not self.walk_columns(x):
             return False
-        self.units.extend(region.number, producers)
+        self.dependencies.extend(region.number, producers)
         self.escape(matrix)
         region.external.add(matrix)
         self.plan.labels[v], self.reduced[v] = labels, self.reduced[x]
@@ -277,7 +277,7 @@ class _Fusion(Joins):
             return self.add_host(e)
         labels: Labels = tuple(Axis(n) if n != 1 else None for n in domain(e))
         region = Region(0, axes=frozenset(a for a in labels if a is not None))
-        region.number = self.units.add(region, self.producers_of(external))
+        region.number = self.dependencies.add(region, self.producers_of(external))
         for a in external:
             self.read(region, e, a, list(labels))
         if e.prim is records.SCATTER_ADD:
@@ -307,11 +307,13 @@ class _Fusion(Joins):
         outside = [a for a in e.inputs if isinstance(a, Var) and a not in inside]
         outside = [a for a in outside if a not in self.plan.uniform]
         producers = self.producers_of(outside)
-        if producers >> region.number & 1 or not self.units.legal(1 << region.number, producers):
+        if producers >> region.number & 1 or not self.dependencies.legal(
+            1 << region.number, producers
+        ):
             return False
         if any(self.source(a) is None for a in outside):
             return False
-        self.units.extend(region.number, producers)
+        self.dependencies.extend(region.number, producers)
         region.external.update(outside)
         self.plan.labels[v], self.reduced[v] = (), frozenset()
         region.late.add(v)
@@ -350,7 +352,7 @@ class _Fusion(Joins):
 
     def order(self) -> None:
         """The steps, and in each region operands before their use."""
-        for unit in self.units.ordered():
+        for unit in self.dependencies.ordered():
             if isinstance(unit, Region):
                 unit.resolve()
                 _sort(unit, self.plan.same)

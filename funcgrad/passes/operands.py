@@ -17,7 +17,7 @@ import numpy as np
 from funcgrad.graph.ir import Equation
 from funcgrad.ops import records
 
-__all__ = ["Guard", "Piece", "Spread", "domain", "held", "mixes", "pieces", "spread"]
+__all__ = ["Bounds", "Piece", "Spread", "domain", "held", "mixes", "pieces", "spread"]
 
 Spread = tuple[int | None, ...]  # for each axis of an operand that of the result; None: extent 1
 PIECED = (records.PLACE, records.CONCATENATE)
@@ -26,7 +26,7 @@ FLOATS = ("float64", "float32")
 SIDE_BY_SIDE = 256  # columns that are worth a kernel of our own
 
 
-class Guard(NamedTuple):
+class Bounds(NamedTuple):
     """Along this axis of the result a piece has `extent` elements, at start, start + step, …"""
 
     axis: int
@@ -40,12 +40,12 @@ class Piece(NamedTuple):
 
     operand: int
     axes: Spread
-    guards: tuple[Guard, ...]
+    bounds: tuple[Bounds, ...]
 
     @property
     def moved(self) -> bool:
         """Whether an element of the operand is not at its own place in the result."""
-        return any(g.axis in self.axes for g in self.guards)
+        return any(g.axis in self.axes for g in self.bounds)
 
 
 def pieces(e: Equation) -> tuple[Piece, ...] | None:
@@ -77,17 +77,17 @@ def _joined(e: Equation) -> list[Piece]:
     found, start = [], 0
     for k, a in enumerate(e.inputs):
         own = a.type.shape
-        guards = (Guard(axis, start, 1, own[axis]),) if own[axis] != shape[axis] else ()
+        bounds = (Bounds(axis, start, 1, own[axis]),) if own[axis] != shape[axis] else ()
         start += own[axis]
         if own[axis]:
-            found.append(Piece(k, tuple(_known(own, range(len(own)))), guards))
+            found.append(Piece(k, tuple(_known(own, range(len(own)))), bounds))
     return found
 
 
 def _placed(e: Equation) -> Piece:
     shape, own = e.params["shape"], e.inputs[0].type.shape
     axes: list[int | None] = []
-    guards: list[Guard] = []
+    bounds: list[Bounds] = []
     axis = 0
     index = e.params["index"]
     used = sum(i is not None and i is not Ellipsis for i in index)
@@ -103,15 +103,15 @@ def _placed(e: Equation) -> Piece:
             start, _, step = slice(*i).indices(shape[axis])
             count = len(range(*slice(*i).indices(shape[axis])))
             if (start, step, count) != (0, 1, shape[axis]) and shape[axis] != 1:
-                guards.append(Guard(axis, start, step, count))
+                bounds.append(Bounds(axis, start, step, count))
             axes.append(axis)
             axis += 1
         else:
             if shape[axis] != 1:
-                guards.append(Guard(axis, i % shape[axis], 1, 1))
+                bounds.append(Bounds(axis, i % shape[axis], 1, 1))
             axis += 1
     lead = len(axes) - len(own)  # the operand may have fewer axes, as in an assignment
-    return Piece(0, tuple(_known(own, axes[lead:])), tuple(guards))
+    return Piece(0, tuple(_known(own, axes[lead:])), tuple(bounds))
 
 
 def _known(shape: tuple[int, ...], axes: Any) -> list[int | None]:

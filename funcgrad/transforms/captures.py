@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.compile.watch import Array as Content
-from funcgrad.compile.watch import Look, Watch
+from funcgrad.compile.guards import Array as Content
+from funcgrad.compile.guards import Guard, Look
 from funcgrad.config import config
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import ArrayType
@@ -57,7 +57,7 @@ class Captures(Walk):
             self.read.append((x, type_of(x), known))
             self.add(known, (*path, "content"))
 
-    def watches(self) -> list[Watch]:
+    def watches(self) -> list[Guard]:
         found = super().watches()
         for x, _, known in self.read:
             found += watches_of(x, known)
@@ -68,11 +68,11 @@ class Captures(Walk):
         return [x for x, kind, known in self.read if type_of(x) != kind or content(x) != known]
 
 
-def watches_of(x: np.ndarray[Any, Any], known: bytes) -> list[Watch]:
+def watches_of(x: np.ndarray[Any, Any], known: bytes) -> list[Guard]:
     """An array has to keep its content; one that nobody can write into is not read for that."""
     if x.flags.c_contiguous:
         if is_frozen(x):
-            found: list[Watch] = []
+            found: list[Guard] = []
             each: Any = x
             while each is not None:
                 found.append(Content.frozen(each))

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.compile.watch import ABSENT, Cell, Dict, Function, Item, List, Type
+from funcgrad.compile.guards import ABSENT, Cell, Dict, Function, Item, List, Type
 from funcgrad.core.classes import has_own_rules
 from funcgrad.core.tracer import Operand, Tracer, type_of
 from funcgrad.transforms.draws import GENERATORS

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.compile.execute import native_entry, native_program, watcher
-from funcgrad.compile.watch import Item, Same, Watch
+from funcgrad.compile.execute import guard_check, native_entry, native_program
+from funcgrad.compile.guards import Guard, Item, Same
 from funcgrad.config import config
 from funcgrad.core.layout import key_of
 from funcgrad.core.tracer import layout
@@ -160,7 +160,7 @@ class Quick:
             # native entry points take arrays in C order, and scalars for arrays without axes
             native = all(x == "C" and leaves[k].ndim for k, x in zip(asked, lies, strict=True))
         watches = [*captures.watches(), *_settings()]
-        unchanged = watcher(watches)
+        unchanged = guard_check(watches)
         self.entries[key] = Entry(run, unchanged, tuple(captured), _builder(out, run.shared))
         if self.static.any and objects(self.static.divide(args, kwargs)[0]):
             return  # which are watched for this entry alone
@@ -185,7 +185,7 @@ class Quick:
         return [*found, *(Same(x) if n in by_name else named[n] for n, x in kwargs.items())]
 
 
-def _settings() -> list[Watch]:
+def _settings() -> list[Guard]:
     own = vars(config)
     return [Item(own, name, own[name]) for name in ("backend", "avx512")]
 

@@ -4,7 +4,7 @@ It goes through closure cells, defaults, globals and imports that code names, co
 objects, classes and modules through the attributes that any code on the way names
 (`transforms.named`). All attributes of an object are taken where some code puts names together
 while it runs, and where the class, or one of its bases, belongs to a library whose code is not
-read. What was found gives a key, and places to look at again (`compile.watch`). What cannot be
+read. What was found gives a key, and places to look at again (`compile.guards`). What cannot be
 followed is noted in `unseen`; nothing else is out of sight but what a library keeps in its own
 globals and classes, files, and the clock.
 
@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.compile.watch import Dict, Item, Look, Watch
+from funcgrad.compile.guards import Dict, Guard, Item, Look
 from funcgrad.transforms.named import texts
 
 __all__ = ["LIBRARIES", "Path", "Walk", "in_library", "package_of"]
@@ -104,13 +104,13 @@ class Walk:
         self.traced = False  # whether a traced value was found
         self.watched = True
         self.computed = False  # whether names of attributes are computed
-        self.places: dict[Hashable, Watch] = {}
+        self.places: dict[Hashable, Guard] = {}
         self.place_paths: dict[Hashable, Path] = {}
         self.seen: dict[int, tuple[int, Any]] = {}  # the things keep their identities
         self.names: set[str] = set()
         self.named: set[str] = set()  # those that came up since `names` were looked at
         self.holders: dict[Hashable, Holder] = {}
-        self.absent: list[Watch] = []
+        self.absent: list[Guard] = []
         self.todo: list[tuple[Any, Path]] = []
         self.next: list[tuple[Any, Path]] = []
 
@@ -125,7 +125,7 @@ class Walk:
         """Visit `x` after what was asked for before."""
         self.next.append((x, path))
 
-    def saw(self, place: Watch, path: Path) -> None:
+    def saw(self, place: Guard, path: Path) -> None:
         """Note what a place holds, once for each place."""
         where: Hashable = type(place), id(place[0])
         if isinstance(place, Item):
@@ -262,11 +262,11 @@ class Walk:
         if not isinstance(held, (types.MemberDescriptorType, types.GetSetDescriptorType)):
             self.more(_run_by(held), path)
 
-    def watches(self) -> list[Watch]:
+    def watches(self) -> list[Guard]:
         """All that has to hold for this to be what the function brings along."""
         return [*self.places.values(), *self.absent]
 
-    def _absent(self) -> Iterator[Watch]:
+    def _absent(self) -> Iterator[Guard]:
         """That names which were not found are not there, and no others where all were taken."""
         for holder in self.holders.values():
             keys: Any = holder.own.keys()

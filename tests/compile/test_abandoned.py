@@ -16,7 +16,7 @@ HELD_UP = """
 import atexit, os, sys, time
 import numpy as np
 import funcgrad as fg
-from funcgrad.compile.llvm import emission, refine
+from funcgrad.compile.llvm import emission, tiering
 fg.config.threads = 2
 text = open(emission.__file__).read()
 line = "                code = target_machine"
@@ -29,7 +29,7 @@ emission.__file__ = place
 f = fg.jit(fg.grad(lambda x: np.sum(np.tanh(x) * np.cos(x))))
 x = np.linspace(0.0, 1.0, 50)
 first = f(x)
-process = refine._work.emission
+process = tiering._work.emission
 assert process is not None
 """
 
@@ -50,7 +50,7 @@ def test_the_end_of_the_process_leaves_it_alone(tmp_path):
 def test_the_other_process_ends_with_this_one(tmp_path):
     """The pipe that it reads from is all that holds it."""
     body = """
-        refine._work.lose()
+        tiering._work.lose()
         assert process._answers.read() == b""  # it has ended: nobody can write any more
         print("ended")
     """
@@ -64,10 +64,10 @@ def test_a_fork_does_not_wait_for_it(tmp_path):
         other = fg.jit(fg.grad(lambda x: np.sum(np.tanh(x) * np.cos(x) ** 2)))(x)
         assert again.tobytes() == first.tobytes() and np.isfinite(other).all()
         if child == 0:
-            assert refine._work.emission is not process
+            assert tiering._work.emission is not process
             os._exit(0)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        assert refine._work.emission is process and not refine._work.jobs.empty()
+        assert tiering._work.emission is process and not tiering._work.jobs.empty()
         print("forked")
     """
     assert run(body, tmp_path) == "forked\n"
@@ -105,9 +105,9 @@ def test_a_handler_that_compiles_meanwhile(tmp_path):
 
 def test_one_that_was_killed_leaves_code_made_in_haste(tmp_path):
     body = """
-        refine._work.emission.close()
-        refine.settle()
-        assert not refine._work.possible and f(x).tobytes() == first.tobytes()
+        tiering._work.emission.close()
+        tiering.settle()
+        assert not tiering._work.possible and f(x).tobytes() == first.tobytes()
         assert np.isfinite(fg.jit(lambda x: np.sin(x) + x * x)(0.5))
         print("done")
     """

@@ -168,13 +168,13 @@ SECOND = """
 import sys
 import numpy as np
 import funcgrad as fg
-from funcgrad.compile.llvm import refine
+from funcgrad.compile.llvm import tiering
 
 def f(x):
     return np.sum(np.sin(x) * np.exp(-x))
 
 value, gradient = fg.jit(fg.value_and_grad(f))(np.linspace(0.0, 1.0, 50))
-refine.settle()
+tiering.settle()
 print(repr(float(value)), gradient.tobytes().hex(), "llvmlite" in sys.modules)
 """
 

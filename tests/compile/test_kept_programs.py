@@ -10,7 +10,7 @@ import pytest
 import funcgrad as fg
 from funcgrad.compile import cache, record, store
 from funcgrad.compile import execute as execution
-from funcgrad.compile.llvm import backend, origin, refine
+from funcgrad.compile.llvm import backend, origin, tiering
 from funcgrad.config import config
 from funcgrad.graph.identity import identity
 
@@ -29,13 +29,13 @@ def fresh(tmp_path, monkeypatch):
 
 def forget():
     """What a new process does not have. An ending one waits for code that is made well."""
-    refine.settle()
+    tiering.settle()
     cache._recent.clear()
     cache._libraries.clear()
     origin._kept.clear()
     backend._shared.cache_clear()
-    backend._hasty_shared.cache_clear()
-    backend._in_haste.clear()
+    backend._first_tier_shared.cache_clear()
+    backend._tiered_libraries.clear()
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_an_index_out_of_bounds_is_an_error():
 
 def test_a_damaged_entry_is_not_used(compiled):
     fg.jit(chain)(X)
-    refine.settle()
+    tiering.settle()
     for name in os.listdir(store.path()):
         place = os.path.join(store.path(), name)
         with open(place, "rb+") as file:
@@ -153,7 +153,7 @@ def test_a_damaged_entry_is_not_used(compiled):
     forget()
     with pytest.warns(RuntimeWarning, match="damaged"):
         first = fg.jit(chain)(X)
-        refine.settle()
+        tiering.settle()
         assert fg.jit(chain)(X) == first
     assert len(compiled) == 2
 
@@ -162,7 +162,7 @@ def test_a_program_whose_code_is_gone_is_compiled(compiled):
     fg.jit(chain)(X)
     graph = fg.make_graph(chain)(X)
     assert record.key_of(graph, (), 0) is not None
-    refine.settle()
+    tiering.settle()
     for name in os.listdir(store.path()):
         if os.path.getsize(os.path.join(store.path(), name)) > 1500:
             os.unlink(os.path.join(store.path(), name))

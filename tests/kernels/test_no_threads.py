@@ -93,7 +93,7 @@ def test_no_call_waits_for_the_pool_to_be_compiled(monkeypatch):
     monkeypatch.setattr(pools, "_asked", [])
     monkeypatch.setattr(pools, "known", lambda: False)
     monkeypatch.delitem(sys.modules, "llvmlite", raising=False)
-    monkeypatch.setattr("funcgrad.compile.llvm.refine.later", jobs.append)
+    monkeypatch.setattr("funcgrad.compile.llvm.tiering.later", jobs.append)
     pools._pool.cache_clear()
     try:
         who = set()

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from funcgrad.compile import cache
-from funcgrad.compile.llvm import refine
+from funcgrad.compile.llvm import tiering
 from funcgrad.compile.llvm.body import External
 from funcgrad.compile.llvm.mathematics import FUNCTIONS
 from funcgrad.compile.llvm.objects import Library
 from funcgrad.compile.llvm.origin import Origin, restore
 from funcgrad.compile.llvm.pool import pool
 from funcgrad.compile.llvm.printer import print_module
-from funcgrad.compile.llvm.refine import Hasty
 from funcgrad.compile.llvm.target import Target, host, lock
+from funcgrad.compile.llvm.tiering import Tiered
 from funcgrad.compile.loops import Kernel
 from funcgrad.compile.scalars import MATHEMATICS
 
@@ -52,7 +52,7 @@ class LLVMCode:
     than is kept.
     """
 
-    def __init__(self, library: Library | Hasty, origin: Origin | None) -> None:
+    def __init__(self, library: Library | Tiered, origin: Origin | None) -> None:
         self.library, self.origin = library, origin
 
     @property
@@ -82,9 +82,9 @@ class LLVM:
             linked = [f.module for f in module.foreign]
             return LLVMCode(cache.library(module.text, linked=linked, symbols=symbols), None)
         origin = _origin(module.text, called, target)
-        library: Library | Hasty | None = restore(origin)
-        if library is None and refine.hurried(work):
-            library = _hasty(module.text, called, tuple(k.name for k in kernels), target)
+        library: Library | Tiered | None = restore(origin)
+        if library is None and tiering.worth_tiering(work):
+            library = _tiered(module.text, called, tuple(k.name for k in kernels), target)
         if library is None:
             library = cache.library(module.text, symbols=_addresses(called, target))
         return LLVMCode(library, origin)
@@ -103,40 +103,42 @@ def _shared(x: External, target: Target) -> Library:
     return cache.library(x.module, symbols=_addresses(x.calls, target), target=target)
 
 
-_in_haste: weakref.WeakValueDictionary[tuple[Any, ...], Hasty] = weakref.WeakValueDictionary()
+_tiered_libraries: weakref.WeakValueDictionary[tuple[Any, ...], Tiered] = (
+    weakref.WeakValueDictionary()
+)
 
 
-def _hasty(
+def _tiered(
     text: str, called: tuple[tuple[str, External], ...], names: tuple[str, ...], target: Target
-) -> Hasty:
+) -> Tiered:
     """Kernels made in haste, while good ones are on their way."""
     with lock:
-        found = _in_haste.get((text, target))
+        found = _tiered_libraries.get((text, target))
         if found is None:
-            symbols = {name: _hasty_shared(x, target).address(name) for name, x in called}
-            library = cache.in_haste(refine.with_slots(text, names), symbols, target)
-            found = _in_haste[text, target] = Hasty(library, names)
-            refine.later(functools.partial(_refine, found, text, called, target))
+            symbols = {name: _first_tier_shared(x, target).address(name) for name, x in called}
+            library = cache.first_tier(tiering.with_slots(text, names), symbols, target)
+            found = _tiered_libraries[text, target] = Tiered(library, names)
+            tiering.later(functools.partial(_second_tier, found, text, called, target))
     return found
 
 
 @functools.cache
-def _hasty_shared(x: External, target: Target) -> Library:
+def _first_tier_shared(x: External, target: Target) -> Library:
     """A function that kernels made in haste call, itself made so if it is not there yet."""
     found = restore(_origin(x.module, x.calls, target))
     if found is None:
-        symbols = {name: _hasty_shared(y, target).address(name) for name, y in x.calls}
-        found = cache.in_haste(x.module, symbols, target)
+        symbols = {name: _first_tier_shared(y, target).address(name) for name, y in x.calls}
+        found = cache.first_tier(x.module, symbols, target)
     return found
 
 
-def _refine(
-    hasty: Hasty, text: str, called: Iterable[tuple[str, External]], target: Target
+def _second_tier(
+    first_tier: Tiered, text: str, called: Iterable[tuple[str, External]], target: Target
 ) -> None:
     for module in (*(x.module for x in _all(called)), text):
-        if not cache.prepare(module, target, refine.good_code):
+        if not cache.prepare(module, target, tiering.good_code):
             return
-    hasty.refined(cache.library(text, symbols=_addresses(called, target), target=target))
+    first_tier.promote(cache.library(text, symbols=_addresses(called, target), target=target))
 
 
 def _all(called: Iterable[tuple[str, External]]) -> list[External]:

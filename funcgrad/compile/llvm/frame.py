@@ -32,7 +32,7 @@ class Frame:
         self.kernel, self.target = kernel, target
         self.body = Body()
         self.known: dict[str, Value] = {}
-        self.lost: dict[str, Value] = {}  # of precise sums, what rounding lost
+        self.lost: dict[str, Value] = {}  # of compensated sums, what rounding lost
         self.ops: dict[str, Carry] = {}
         self.pointers: dict[str, str] = {}
         self.elements = {b.name: ELEMENTS[b.dtype] for b in kernel.buffers}

@@ -132,7 +132,7 @@ class Nests:
         self.frame.line(f"br label %{head}")
         self.frame.open(head)
         names = [c.name for c in s.carries]
-        precise = [n for n in names if self.frame.ops[n].op == "precise"]
+        compensated = [n for n in names if self.frame.ops[n].op == "compensated"]
         number = self.frame.labels
         index = self.single.value(f"%x.i{number}", "i64")
         phis = [(index, self.single.value(start, "i64"))]
@@ -140,7 +140,7 @@ class Nests:
             v = self.frame.known[n]
             phis.append((v.emitter.value(f"%x.c{number}.{k}", v.element), v))
             self.frame.known[n] = phis[-1][0]
-        for k, n in enumerate(precise):
+        for k, n in enumerate(compensated):
             v = self.frame.lost[n]
             phis.append((v.emitter.value(f"%x.l{number}.{k}", v.element), v))
             self.frame.lost[n] = phis[-1][0]
@@ -157,12 +157,12 @@ class Nests:
             ends = [
                 following,
                 *(self.frame.known[n] for n in names),
-                *(self.frame.lost[n] for n in precise),
+                *(self.frame.lost[n] for n in compensated),
             ]
             for k, ((phi, first), again) in enumerate(zip(phis, ends, strict=True)):
                 text = f"[ {first}, %{before} ], [ {again}, %{last} ]"
                 self.body.lines[place + k] = f"  {phi} = phi {phi.type} {text}"
-            for n, (phi, _) in zip([*names, *precise], phis[1:], strict=True):
+            for n, (phi, _) in zip([*names, *compensated], phis[1:], strict=True):
                 target = self.frame.known if phi.name.startswith("%x.c") else self.frame.lost
                 target[n] = phi
             self.frame.open(after)
@@ -174,13 +174,13 @@ class Nests:
             self.frame.ops[c.name] = c
             e, element = self.frame.emitter(ELEMENTS[c.dtype]), ELEMENTS[c.dtype]
             self.frame.known[c.name] = e.constant(identity(c.op, c.dtype), element)
-            if c.op == "precise":
+            if c.op == "compensated":
                 self.frame.lost[c.name] = e.constant(0.0, element)
 
     def end_carries(self, s: For) -> None:
         """Give back what rounding lost, unless it is not finite."""
         for c in s.carries:
-            if c.op == "precise":
+            if c.op == "compensated":
                 total, lost = self.frame.known[c.name], self.frame.lost[c.name]
                 e = total.emitter
                 finite = e.intrinsic("fabs", lost) < float("inf")

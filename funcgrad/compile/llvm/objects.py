@@ -28,20 +28,20 @@ def build(
     optimize: bool = False,
     linked: Sequence[str] = (),
     target: Target | None = None,
-    hasty: bool = False,
+    first_tier: bool = False,
 ) -> bytes:
     """The object code of the module `text`, with others linked into it.
 
     `optimize` runs LLVM's O1 pipeline first: for scalar loop bodies. Vector kernels are printed
     clean, and the pipeline would only double the time to build them. What is linked in becomes
-    internal; it is inlined, and lanes of the same arithmetic are made vectors again. `hasty` is
-    described in `target.machine`.
+    internal; it is inlined, and lanes of the same arithmetic are made vectors again. `first_tier`
+    is described in `target.machine`.
     """
     target = host() if target is None else target
     with lock, _parsed(text, target, linked) as module:
         if optimize or linked:
             _optimize(module, target, vectorize=bool(linked))
-        code: bytes = machine(target, hasty=hasty).emit_object(module)
+        code: bytes = machine(target, first_tier=first_tier).emit_object(module)
         return code
 
 

@@ -79,7 +79,7 @@ def share(work: Work, pieces: int) -> None:
         if _pool.cache_info().currsize or "llvmlite" in sys.modules or known():
             return pool().share(work, pieces)
         if not _asked:
-            from funcgrad.compile.llvm.refine import later
+            from funcgrad.compile.llvm.tiering import later
 
             _asked.append(None)
             later(pool)

@@ -123,7 +123,7 @@ class Straight:
     def combine_lanes(self, s: Combine) -> None:
         c = self.frame.ops[s.carry]
         old, x = self.frame.known[s.carry], self.frame.read(s.value)
-        if c.op == "precise":
+        if c.op == "compensated":
             total = old + x
             part = total - old
             lost = self.frame.lost[s.carry] + ((old - (total - part)) + (x - part))

@@ -184,12 +184,13 @@ def vector_width(features: str) -> tuple[bool, int]:
 
 
 @functools.cache
-def machine(target: Target, *, hasty: bool = False) -> Any:
+def machine(target: Target, *, first_tier: bool = False) -> Any:
     """The code generator for `target`; one thread at a time may use it.
 
-    A `hasty` one makes code in a third of the time that takes up to three times as long to run.
+    One of the `first_tier` makes code in a third of the time, which runs up to three times as
+    long.
     """
-    return target_machine(binding(), target.processor, 0 if hasty else 2)
+    return target_machine(binding(), target.processor, 0 if first_tier else 2)
 
 
 @functools.cache

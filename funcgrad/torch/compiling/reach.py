@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.compile.execute import watcher
-from funcgrad.compile.watch import Dict, Item, List, Look, Type
+from funcgrad.compile.execute import guard_check
+from funcgrad.compile.guards import Dict, Item, List, Look, Type
 from funcgrad.config import config
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.compiling.schedules import RATE, is_schedule, runs_in_python
@@ -94,7 +94,7 @@ class Reached(Captures):
             if config.backend == "interpreter":
                 self.holds = lambda: all(w.holds() for w in watches)
             else:
-                self.holds = watcher(watches)
+                self.holds = guard_check(watches)
         return self.holds()
 
     def containers(self) -> set[int]:

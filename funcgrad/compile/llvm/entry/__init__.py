@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from funcgrad.compile.guards import Guard
 from funcgrad.compile.llvm.entry import native, python
 from funcgrad.compile.llvm.entry.program import (
     Apart,
@@ -30,7 +31,6 @@ from funcgrad.compile.llvm.entry.program import (
     bits,
     is_known,
 )
-from funcgrad.compile.watch import Watch
 from funcgrad.errors import CompilerError
 
 __all__ = [
@@ -52,18 +52,18 @@ __all__ = [
     "View",
     "bits",
     "is_known",
-    "watcher",
+    "guard_check",
 ]
 
 _MOST = 16
 
 
-def watcher(watches: Sequence[Watch]) -> Callable[[], bool]:
+def guard_check(guards: Sequence[Guard]) -> Callable[[], bool]:
     """A function that says whether all of these hold."""
     code = native.native()
     if code is not None:
-        return code.watcher(watches)
-    return lambda: all(watch.holds() for watch in watches)
+        return code.guard_check(guards)
+    return lambda: all(guard.holds() for guard in guards)
 
 
 class Entry:
@@ -73,15 +73,15 @@ class Entry:
     ----------
     call : callable
         ``call(*args, **named)``: the result, or NotImplemented if no program is for these
-        arguments, if a kernel has set its flag, or if one of the `watches` does not hold. Read it
+        arguments, if a kernel has set its flag, or if one of the `guards` does not hold. Read it
         anew for each call: `add` may replace it. It keeps all alive that it needs.
     """
 
     __slots__ = ("_chain", "_programs", "_watches", "call")
 
-    def __init__(self, watches: Sequence[Watch] = ()) -> None:
+    def __init__(self, guards: Sequence[Guard] = ()) -> None:
         self._programs: list[Program] = []
-        self._watches = tuple(watches)
+        self._watches = tuple(guards)
         self._renew()
 
     def add(self, program: Program) -> None:

@@ -134,7 +134,7 @@ no:
 }
 
 ; METH_FASTCALL | METH_KEYWORDS; %self is an array whose first word is the first plan, with the
-; watches behind it. After %count arguments come those of the keywords %names.
+; guards behind it. After %count arguments come those of the keywords %names.
 define ptr @funcgrad_entry(ptr %self, ptr %args, i64 %count, ptr %names) #0 {
 entry:
   %chain = read ptr data %self

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from funcgrad.compile import cache
+from funcgrad.compile.guards import Array, Cell, Dict, Function, Guard, Item, List, Look, Type
 from funcgrad.compile.llvm.entry import abi
 from funcgrad.compile.llvm.entry.encode import encode
-from funcgrad.compile.llvm.entry.encode_watches import encode_watches
+from funcgrad.compile.llvm.entry.encode_guards import encode_guards
 from funcgrad.compile.llvm.entry.program import At, Buffer, Leaf, Made, Number, Program, Step
 from funcgrad.compile.llvm.pool import NativePool, pool
 from funcgrad.compile.llvm.target import lock
-from funcgrad.compile.watch import Array, Cell, Dict, Function, Item, List, Look, Type, Watch
 from funcgrad.errors import CompilerError
 
 __all__ = ["Chain", "Native", "native"]
@@ -85,41 +85,41 @@ class Native:
         made: Callable[..., Any] = self._new(ctypes.addressof(self._entry), chain, None)
         return made
 
-    def watcher(self, watches: Sequence[Watch]) -> Callable[[], bool]:
-        """A builtin function that says whether all watches hold."""
-        words = _words(watches)
+    def guard_check(self, guards: Sequence[Guard]) -> Callable[[], bool]:
+        """A builtin function that says whether all guards hold."""
+        words = _words(guards)
         made: Callable[[], bool] = self._new(ctypes.addressof(self._watcher), words, None)
         return made
 
-    def chain(self, watches: Sequence[Watch]) -> Chain:
-        return Chain(self, watches)
+    def chain(self, guards: Sequence[Guard]) -> Chain:
+        return Chain(self, guards)
 
 
 class Words(np.ndarray[Any, Any]):
     """Words in memory, with what they point to."""
 
     plans: list[Any]
-    watches: Any
+    guards: Any
 
 
-def _words(watches: Sequence[Watch]) -> Words:
-    """The first plan, of which there is none yet; the number of watches and where they are."""
+def _words(guards: Sequence[Guard]) -> Words:
+    """The first plan, of which there is none yet; the number of guards and where they are."""
     words = np.zeros(3, np.int64).view(Words)
     words.plans = []
-    table, kept = encode_watches(watches)
-    words[1:] = len(watches), table.ctypes.data
-    words.watches = (watches, table, kept)
+    table, kept = encode_guards(guards)
+    words[1:] = len(guards), table.ctypes.data
+    words.guards = (guards, table, kept)
     return words
 
 
 class Chain:
     """Programs that are tried one after the other, the newest first; none unless all of
-    `watches` hold.
+    `guards` hold.
     """
 
-    def __init__(self, code: Native, watches: Sequence[Watch] = ()) -> None:
+    def __init__(self, code: Native, guards: Sequence[Guard] = ()) -> None:
         self._code = code
-        self._words = _words(watches)
+        self._words = _words(guards)
         self.call = code.function(self._words)
 
     def add(self, program: Program) -> None:
@@ -155,7 +155,7 @@ def _works(code: Native) -> bool:
 
 
 def _notices(code: Native) -> bool:
-    """Whether a watch of each kind holds at first, and no longer after a change."""
+    """Whether a guard of each kind holds at first, and no longer after a change."""
     items, x = [None], np.arange(3.0)
     names: dict[str, Any] = {"a": None}
     both = dict(names)
@@ -168,7 +168,7 @@ def _notices(code: Native) -> bool:
 
     thing, other = (type("Thing", (), {}) for _ in range(2))
     instance = thing()
-    cases: list[tuple[Watch, Callable[[], Any]]] = [
+    cases: list[tuple[Guard, Callable[[], Any]]] = [
         (Item(names, "a", None), lambda: names.update(a=1)),
         (Dict(both, ("a",), (None,)), both.clear),
         (List(items, (None,)), items.clear),
@@ -178,8 +178,8 @@ def _notices(code: Native) -> bool:
         (Array.of(x), lambda: x.fill(1.0)),
         (Look(len, names, 1), names.clear),
     ]
-    for watch, change in cases:
-        holds = code.watcher([watch])
+    for guard, change in cases:
+        holds = code.guard_check([guard])
         if holds() is not True:
             return False
         change()

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from funcgrad.compile.watch import Same
+from funcgrad.compile.guards import Same
 
 __all__ = [
     "Apart",

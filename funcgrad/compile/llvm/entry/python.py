@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.compile.guards import Guard
 from funcgrad.compile.llvm.entry.program import (
     Apart,
     At,
@@ -26,7 +27,6 @@ from funcgrad.compile.llvm.entry.program import (
     Word,
 )
 from funcgrad.compile.llvm.pool import KERNEL, pool
-from funcgrad.compile.watch import Watch
 
 __all__ = ["Chain"]
 
@@ -35,18 +35,18 @@ _PYTHON = {"f": float, "i": int, "c": complex}
 
 class Chain:
     """Programs that are tried one after the other, the newest first; none unless all of
-    `watches` hold.
+    `guards` hold.
     """
 
-    def __init__(self, watches: Sequence[Watch] = ()) -> None:
+    def __init__(self, guards: Sequence[Guard] = ()) -> None:
         self._programs: list[Program] = []
-        self._watches = watches
+        self._watches = guards
 
     def add(self, program: Program) -> None:
         self._programs = [program, *self._programs]
 
     def call(self, *args: Any, **named: Any) -> Any:
-        if not all(watch.holds() for watch in self._watches):
+        if not all(guard.holds() for guard in self._watches):
             return NotImplemented
         for program in self._programs:
             if program.names != tuple(named):

@@ -10,7 +10,7 @@ __all__ = [
     "LEAF",
     "RECORDS",
     "UNPACK",
-    "WATCH",
+    "GUARD",
     "WRITEABLE",
 ]
 
@@ -44,7 +44,7 @@ RECORDS = {
     "build": ("kind", "a", "b", "c"),
     "view": ("dtype", "ndim", "shape", "strides", "offset", "base", "object"),
     # A place that has to hold what it held.
-    "watch": ("kind", "object", "a", "b", "c", "d"),
+    "guard": ("kind", "object", "a", "b", "c", "d"),
 }  # fmt: skip
 UNPACK = {"tuple": 0, "list": 1, "dict": 2, "same": 3}
 LEAF = {"array": 0, "scalar": 1, "number": 2, "integer": 3, "boolean": 4}
@@ -52,7 +52,7 @@ BUILD = {
     "object": 0, "held": 1, "scalar": 2, "float": 3, "integer": 4, "complex": 5, "view": 6,
     "tuple": 7, "list": 8, "dict": 9,
 }  # fmt: skip
-WATCH = {
+GUARD = {
     "item": 0, "cell": 1, "function": 2, "type": 3, "list": 4, "dict": 5, "array": 6, "look": 7,
 }  # fmt: skip
 

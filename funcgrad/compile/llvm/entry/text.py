@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 
-from funcgrad.compile.llvm.entry import calls, guards, kernels, memory, results, watching
+from funcgrad.compile.llvm.entry import calls, guard_checks, kernels, matching, memory, results
 from funcgrad.compile.llvm.entry.abi import ABI
 from funcgrad.compile.llvm.entry.records import (
     BUILD,
     C_ORDER,
+    GUARD,
     LEAF,
     RECORDS,
     UNPACK,
-    WATCH,
     WRITEABLE,
 )
 
@@ -87,7 +87,7 @@ def text(abi: ABI) -> str:
         **{f"unpack.{name}": number for name, number in UNPACK.items()},
         **{f"leaf.{name}": number for name, number in LEAF.items()},
         **{f"build.{name}": number for name, number in BUILD.items()},
-        **{f"watch.{name}": number for name, number in WATCH.items()},
+        **{f"guard.{name}": number for name, number in GUARD.items()},
         "flag.c": C_ORDER,
         "flag.writeable": WRITEABLE,
         "abi.number": abi.number,
@@ -112,7 +112,7 @@ def text(abi: ABI) -> str:
         )
 
     rest = (memory.TEXT, kernels.TEXT, results.TEXT, calls.TEXT)
-    parts = (_HEAD, guards.TEXT, watching.TEXT, *rest)
+    parts = (_HEAD, matching.TEXT, guard_checks.TEXT, *rest)
     module = _READ.sub(read, _GET.sub(get, "".join(parts)))
     for name, value in values.items():
         module = module.replace("{" + name + "}", str(value))

@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from funcgrad.compile.llvm.entry import native, watcher
-from funcgrad.compile.watch import ABSENT, Array, Cell, Dict, Function, Item, List, Look, Type
+from funcgrad.compile.guards import ABSENT, Array, Cell, Dict, Function, Item, List, Look, Type
+from funcgrad.compile.llvm.entry import guard_check, native
 
 
 @pytest.fixture(params=["native", "python"], autouse=True)
@@ -182,8 +182,8 @@ CASES = [
 @pytest.mark.parametrize("case", CASES)
 def test_every_change_is_noticed(case):
     for k in range(max(len(case()[1]), 1)):
-        watch, changes = case()
-        single, among = watcher([watch]), watcher([Item({"x": 1}, "x", 1), watch])
+        guard, changes = case()
+        single, among = guard_check([guard]), guard_check([Item({"x": 1}, "x", 1), guard])
         assert single() is True and among() is True and single() is True
         if changes:
             try:
@@ -195,16 +195,16 @@ def test_every_change_is_noticed(case):
 
 
 def test_an_exception_is_a_change_and_not_raised():
-    assert watcher([Look({}.__getitem__, "a", ONE)])() is False
-    assert watcher([])() is True
+    assert guard_check([Look({}.__getitem__, "a", ONE)])() is False
+    assert guard_check([])() is True
 
 
 def test_references_are_counted_right():
     kept = [object(), (), "text", np.arange(3.0)]
     held = [case()[0] for case in CASES]
     holder = {"x": kept[0]}
-    watches = [*held, Item(holder, "x", kept[0]), Look(functools.partial(max, 0), 5, 5)]
-    look = watcher(watches)
+    guards = [*held, Item(holder, "x", kept[0]), Look(functools.partial(max, 0), 5, 5)]
+    look = guard_check(guards)
     look()
     before = [sys.getrefcount(x) for x in (*kept, ONE, TWO, holder, look)]
     for _ in range(1000):
@@ -214,6 +214,6 @@ def test_references_are_counted_right():
 
 
 def test_what_is_watched_lives_as_long_as_its_watcher():
-    look = watcher([case()[0] for case in CASES])
+    look = guard_check([case()[0] for case in CASES])
     junk = [[object() for _ in range(100)] for _ in range(100)]
     assert look() and junk

@@ -2,7 +2,7 @@
 
 What a compiled function brings along (closure cells, globals, attributes, arrays) was found at such
 places; as long as each of them holds the very same thing, what was compiled is still right. Entry
-points look at them in native code (`llvm/entry/watching.py`); `holds` says what that means. It
+points look at them in native code (`llvm/entry/guard_checks.py`); `holds` says what that means. It
 imports NumPy only. `put_back` makes a place hold it again, and says whether it could.
 """
 
@@ -26,7 +26,7 @@ __all__ = [
     "Look",
     "Same",
     "Type",
-    "Watch",
+    "Guard",
 ]
 
 ABSENT: Any = object()
@@ -191,4 +191,4 @@ class Same(NamedTuple):
     value: Any
 
 
-Watch: TypeAlias = Item | Cell | Function | Type | List | Dict | Array | Look
+Guard: TypeAlias = Item | Cell | Function | Type | List | Dict | Array | Look

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from funcgrad.passes.units import Units
+from funcgrad.passes.dependencies import Dependencies
 
 
 class Searched:
@@ -41,7 +41,7 @@ def mask(numbers):
 @pytest.mark.parametrize("seed", range(30))
 def test_random_programs(seed):
     draw = random.Random(seed)
-    units, searched = Units(), Searched()
+    units, searched = Dependencies(), Searched()
     for _ in range(60):
         alive = sorted(searched.reads)
         producers = set(draw.sample(alive, min(len(alive), draw.randrange(4))))

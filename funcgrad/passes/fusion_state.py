@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from funcgrad.graph.ir import Atom, Equation, Graph, Var
+from funcgrad.passes.dependencies import Dependencies
 from funcgrad.passes.operands import held, spread
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Axis, Region
-from funcgrad.passes.units import Units
 from funcgrad.passes.views import View, view_of, whole
 
-__all__ = ["Known"]
+__all__ = ["FusionState"]
 
 
-class Known:
+class FusionState:
     """The values of the equations that were taken, and where they are."""
 
     def __init__(self, graph: Graph) -> None:
         self.plan = Plan(graph)
-        self.units = Units()
+        self.dependencies = Dependencies()
         self.unit: dict[Var, int] = {}  # the unit that computes or holds a value
         self.held: dict[int, list[Var]] = {}  # the values of each unit
         self.region: dict[Var, Region] = {}  # of values that are computed in a region

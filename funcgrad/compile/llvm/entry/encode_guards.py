@@ -1,4 +1,4 @@
-"""Watches written into memory: tables that native code reads (`watching`)."""
+"""Guards written into memory: tables that native code reads (`guard_checks`)."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.compile import watch as kinds
-from funcgrad.compile.llvm.entry.records import RECORDS, WATCH
+from funcgrad.compile import guards as kinds
+from funcgrad.compile.guards import ABSENT, Guard
+from funcgrad.compile.llvm.entry.records import GUARD, RECORDS
 from funcgrad.compile.llvm.entry.words import Memory, Table
-from funcgrad.compile.watch import ABSENT, Watch
 
-__all__ = ["encode_watches"]
+__all__ = ["encode_guards"]
 
 
-def encode_watches(watches: Sequence[Watch]) -> tuple[np.ndarray[Any, Any], list[Any]]:
-    """The records of the watches, and what they point to besides what the watches hold."""
-    encoder = _Encoder(len(watches))
-    size = len(RECORDS["watch"])
-    for k, each in enumerate(watches):
-        words = encoder.watch(each)
+def encode_guards(guards: Sequence[Guard]) -> tuple[np.ndarray[Any, Any], list[Any]]:
+    """The records of the guards, and what they point to besides what the guards hold."""
+    encoder = _Encoder(len(guards))
+    size = len(RECORDS["guard"])
+    for k, each in enumerate(guards):
+        words = encoder.guard(each)
         encoder.memory[k * size : (k + 1) * size] = words + [0] * (size - len(words))
     return encoder.written(), encoder.kept
 
 
 class _Encoder(Memory):
     def __init__(self, count: int) -> None:
-        super().__init__(count * len(RECORDS["watch"]))
+        super().__init__(count * len(RECORDS["guard"]))
         self.kept: list[Any] = []
 
     def ids(self, objects: Sequence[Any]) -> Table:
         return self.table(map(id, objects))
 
-    def watch(self, x: Watch) -> list[Any]:
-        kind = WATCH[type(x).__name__.lower()]
+    def guard(self, x: Guard) -> list[Any]:
+        kind = GUARD[type(x).__name__.lower()]
         if isinstance(x, kinds.Item):
             return [kind, id(x.holder), id(x.name), _there(x.value)]
         if isinstance(x, kinds.Cell):

@@ -13,31 +13,31 @@ from random_graphs import Program
 import funcgrad as fg
 from funcgrad.compile import cache
 from funcgrad.compile.execute import executable
-from funcgrad.compile.llvm import backend, origin, refine
+from funcgrad.compile.llvm import backend, origin, tiering
 from funcgrad.config import config
 
 
 @pytest.fixture(autouse=True)
 def fresh(tmp_path, monkeypatch):
     """Nothing in memory or on disk, and two threads also where there is one processor."""
-    refine.settle()
+    tiering.settle()
     monkeypatch.setattr(config, "cache_directory", str(tmp_path / "cache"))
     monkeypatch.setattr(config, "threads", 2)
     cache._recent.clear()
     cache._libraries.clear()
     origin._kept.clear()
     backend._shared.cache_clear()
-    backend._hasty_shared.cache_clear()
-    backend._in_haste.clear()
+    backend._first_tier_shared.cache_clear()
+    backend._tiered_libraries.clear()
     yield
-    refine.settle()
+    tiering.settle()
 
 
 @pytest.fixture
 def jobs(monkeypatch):
     """What waits to be made well, and does not begin by itself."""
     found = []
-    monkeypatch.setattr(refine, "later", found.append)
+    monkeypatch.setattr(tiering, "later", found.append)
     return found
 
 
@@ -74,12 +74,12 @@ PROGRAMS = {
 def test_both_have_the_same_bits(name, jobs):
     f, x = PROGRAMS[name]
     jitted = fg.jit(fg.value_and_grad(f))
-    hasty = jitted(x)
+    first_tier = jitted(x)
     assert len(jobs) == 1
     jobs.pop()()
     refined = jitted(x)
     assert not jobs
-    assert list(map(bits, hasty)) == list(map(bits, refined))
+    assert list(map(bits, first_tier)) == list(map(bits, refined))
     assert list(map(bits, fg.jit(fg.value_and_grad(f))(x))) == list(map(bits, refined))
 
 
@@ -87,10 +87,10 @@ def test_both_have_the_same_bits(name, jobs):
 def test_random_programs_have_the_same_bits(number, jobs):
     program = Program(Random(number))
     made = executable(fg.make_graph(program)(*program.inputs))
-    hasty = made(*program.inputs)
+    first_tier = made(*program.inputs)
     for job in jobs:
         job()
-    for one, other in zip(hasty, made(*program.inputs), strict=True):
+    for one, other in zip(first_tier, made(*program.inputs), strict=True):
         assert bits(one) == bits(other)
 
 
@@ -98,7 +98,7 @@ def test_kernels_are_replaced_where_they_are():
     made = executable(fg.make_graph(np.sin)(np.ones(3)))
     before = made.code.address("k0")
     made(np.ones(3))
-    refine.settle()
+    tiering.settle()
     assert made.code.library.better is not None
     assert made.code.address("k0") == before
     np.testing.assert_array_equal(made(np.ones(3))[0], np.sin(np.ones(3)))
@@ -114,7 +114,7 @@ def test_calls_meanwhile_agree():
     f = fg.jit(fg.grad(called))
     x = np.linspace(-2.0, 9.0, 500)
     found = {bits(f(x)) for _ in range(300)}
-    refine.settle()
+    tiering.settle()
     assert found == {bits(f(x))}
 
 
@@ -139,22 +139,22 @@ def test_code_is_made_well_at_once_where_nobody_could_do_it_later(why, jobs, mon
     if why == "one thread":
         monkeypatch.setattr(config, "threads", 1)
     elif why == "many wait":
-        monkeypatch.setattr(refine, "MOST", 0)
+        monkeypatch.setattr(tiering, "MOST", 0)
     elif why == "much work":
-        monkeypatch.setattr(refine, "WORK", -1)
+        monkeypatch.setattr(tiering, "WORK", -1)
     else:
-        monkeypatch.setattr(refine._work, "process", lambda: None)
+        monkeypatch.setattr(tiering._work, "process", lambda: None)
     assert fg.jit(lambda x: x * 2.0 + np.sin(x))(0.0) == 0.0
-    assert not jobs and not backend._in_haste
+    assert not jobs and not backend._tiered_libraries
 
 
 def test_a_job_that_fails_is_reported_and_the_next_one_runs(monkeypatch):
     seen = []
     monkeypatch.setattr(threading, "excepthook", lambda args: seen.append(str(args.exc_value)))
-    refine.later(lambda: 1 // 0)
-    refine.settle()
-    refine.later(lambda: seen.append("next"))
-    refine.settle()
+    tiering.later(lambda: 1 // 0)
+    tiering.settle()
+    tiering.later(lambda: seen.append("next"))
+    tiering.settle()
     assert seen == ["integer division or modulo by zero", "next"]
 
 
@@ -186,10 +186,10 @@ def test_a_fork_meanwhile(tmp_path):
 
 
 def test_a_job_waits_for_its_call_to_return_but_not_when_it_is_waited_for(monkeypatch):
-    monkeypatch.setattr(refine, "PAUSE", 1e6)
+    monkeypatch.setattr(tiering, "PAUSE", 1e6)
     done = []
-    refine.later(lambda: done.append(1))
-    refine.later(lambda: done.append(2))
-    assert not done and refine._work.jobs.qsize() >= 1
-    refine.settle()
+    tiering.later(lambda: done.append(1))
+    tiering.later(lambda: done.append(2))
+    assert not done and tiering._work.jobs.qsize() >= 1
+    tiering.settle()
     assert done == [1, 2]

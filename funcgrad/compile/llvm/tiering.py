@@ -24,7 +24,7 @@ from funcgrad.compile.llvm.pool import started
 from funcgrad.compile.llvm.target import Target, lock
 from funcgrad.config import config
 
-__all__ = ["Hasty", "good_code", "hurried", "later", "settle", "with_slots"]
+__all__ = ["Tiered", "good_code", "worth_tiering", "later", "settle", "with_slots"]
 
 WORK = 1 << 23  # additions, which take some milliseconds, and of code made in haste up to ten times
 MOST = 8  # jobs that wait; with more, code is made well at once
@@ -135,7 +135,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 
 
-def hurried(work: float) -> bool:
+def worth_tiering(work: float) -> bool:
     """Whether code for so many additions a call may be made in haste: that does not lose in the
     first call what it saves, and there is a processor to make it well meanwhile.
     """
@@ -181,8 +181,8 @@ define void @NAME.now(ptr %arguments, i64 %first, i64 %last, i64 %thread) nounwi
 """
 
 
-class Hasty:
-    """Kernels of a module `with_slots`; `refined` has their slots point to better ones.
+class Tiered:
+    """Kernels of a module `with_slots`; `promote` has their slots point to better ones.
 
     The addresses that it gives stay valid and the same for its life.
     """
@@ -194,7 +194,7 @@ class Hasty:
     def address(self, kernel: str) -> int:
         return self.library.address(f"{kernel}.now")
 
-    def refined(self, better: Library) -> None:
+    def promote(self, better: Library) -> None:
         self.better = better
         for name in self.names:
             slot = ctypes.c_void_p.from_address(self.library.address(f"{name}.slot"))

@@ -11,17 +11,17 @@ import math
 from funcgrad.graph.ir import Equation, Var
 from funcgrad.ops import records
 from funcgrad.passes.align import Trial, align, align_regions
-from funcgrad.passes.known import Known
+from funcgrad.passes.fusion_state import FusionState
 from funcgrad.passes.operands import domain, pieces, spread
 from funcgrad.passes.region import COLUMN_LIMIT, Axis, Labels, Reduction, Region, inner_axes
 from funcgrad.passes.views import whole
 
-__all__ = ["Joins"]
+__all__ = ["Merges"]
 
 SMALL = 8192  # up to here a chunk is all that is scattered
 
 
-class Joins(Known):
+class Merges(FusionState):
     """What is known, and how regions grow."""
 
     def join(self, e: Equation, regions: list[Region], soft: dict[Var, Region]) -> str | None:
@@ -38,7 +38,7 @@ class Joins(Known):
             return "an operand is known only when its kernel has ended"
         producers = self.producers_of(outside)
         finished = self.producers_of([a for r in regions for a in r.external])
-        if (producers | finished) & numbers or not self.units.legal(numbers, producers):
+        if (producers | finished) & numbers or not self.dependencies.legal(numbers, producers):
             return "two kernels would wait for each other"
         if any(self.memory(a) is None for a in outside):
             return "an operand has to be copied"
@@ -80,7 +80,7 @@ class Joins(Known):
             return "the reductions do not fit into one loop nest"
         trial.commit()
         region = self.merge(regions, axes, inner, reductions)
-        self.units.extend(region.number, producers)
+        self.dependencies.extend(region.number, producers)
         for a in outside:
             self.escape(a)
             self.read(region, e, a, labels)
@@ -174,7 +174,7 @@ class Joins(Known):
         inner: frozenset[Axis] | None,
         reductions: list[Reduction],
     ) -> Region:
-        target, *others = sorted(regions, key=lambda r: self.units.age[r.number])
+        target, *others = sorted(regions, key=lambda r: self.dependencies.age[r.number])
         for r in others:
             for e in r.equations:
                 target.equations.append(e)
@@ -182,7 +182,7 @@ class Joins(Known):
             target.external |= r.external
             for a, labels in r.reads.items():
                 target.reads.setdefault(a, labels)
-            self.units.merge(target.number, r.number)
+            self.dependencies.merge(target.number, r.number)
             for v in self.held.pop(r.number):
                 self.hold(v, target.number)
                 if v in self.region:

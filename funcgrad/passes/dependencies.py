@@ -1,4 +1,4 @@
-"""Units of a program, kernels and single operations, and which of them run before others."""
+"""Dependencies of a program, kernels and single operations, and which of them run before others."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from funcgrad.graph.ir import Equation
 from funcgrad.passes.region import Region
 
-__all__ = ["Units"]
+__all__ = ["Dependencies"]
 
 
-class Units:
+class Dependencies:
     """Numbered units; sets of them are integers with a bit for each.
 
     `before` holds for each unit all that run before it, `after` all that run after it, so that a

@@ -1,4 +1,4 @@
-"""Watches as LLVM IR: whether places in Python's memory still hold what they held.
+"""Guards as LLVM IR: whether places in Python's memory still hold what they held.
 
 It answers false without an exception. A `look` runs code of Python; nothing else does.
 """
@@ -6,25 +6,25 @@ It answers false without an exception. A `look` runs code of Python; nothing els
 __all__ = ["TEXT"]
 
 TEXT = """
-define internal i1 @is.array(ptr %x, ptr %watch) #0 {
+define internal i1 @is.array(ptr %x, ptr %guard) #0 {
 entry:
   %dtype = read ptr dtype %x
-  %dtype.known = get ptr watch.a %watch
+  %dtype.known = get ptr guard.a %guard
   %dtype.good = icmp eq ptr %dtype, %dtype.known
   %rank = read i32 ndim %x
   %ndim = sext i32 %rank to i64
-  %shape.known = get ptr watch.b %watch
+  %shape.known = get ptr guard.b %guard
   %ndim.known = load i64, ptr %shape.known
   %ndim.good = icmp eq i64 %ndim, %ndim.known
   %flags = read i32 flags %x
-  %content = get ptr watch.d %watch  ; null of an array that nobody can write into
+  %content = get ptr guard.d %guard  ; null of an array that nobody can write into
   %frozen = icmp eq ptr %content, null
   %mask = select i1 %frozen, i32 {flag.writeable}, i32 {flag.c}
   %expected = select i1 %frozen, i32 0, i32 {flag.c}
   %masked = and i32 %flags, %mask
   %flags.good = icmp eq i32 %masked, %expected
   %data = read ptr data %x
-  %data.known = get ptr watch.c %watch
+  %data.known = get ptr guard.c %guard
   %data.good = icmp eq ptr %data, %data.known
   %same.kind = and i1 %dtype.good, %ndim.good
   %same.place = and i1 %flags.good, %data.good
@@ -60,10 +60,10 @@ no:
 }
 
 ; Has %x the %a items in the table %b?
-define internal i1 @is.list(ptr %x, ptr %watch) #0 {
+define internal i1 @is.list(ptr %x, ptr %guard) #0 {
 entry:
-  %count = get i64 watch.a %watch
-  %known = get ptr watch.b %watch
+  %count = get i64 guard.a %guard
+  %known = get ptr guard.b %guard
   %has = call i64 @PyList_Size(ptr %x)
   %sized = icmp eq i64 %has, %count
   br i1 %sized, label %each, label %no
@@ -85,14 +85,14 @@ no:
 }
 
 ; Has %x the %a keys and values in the tables %b and %c, in their order?
-define internal i1 @is.dict(ptr %x, ptr %watch) #0 {
+define internal i1 @is.dict(ptr %x, ptr %guard) #0 {
 entry:
   %place = alloca i64
   %key = alloca ptr
   %value = alloca ptr
-  %count = get i64 watch.a %watch
-  %keys = get ptr watch.b %watch
-  %values = get ptr watch.c %watch
+  %count = get i64 guard.a %guard
+  %keys = get ptr guard.b %guard
+  %values = get ptr guard.c %guard
   %has = call i64 @PyDict_Size(ptr %x)
   %sized = icmp eq i64 %has, %count
   store i64 0, ptr %place
@@ -120,21 +120,21 @@ no:
   ret i1 false
 }
 
-define internal i1 @holds(ptr %watch) #0 {
+define internal i1 @holds(ptr %guard) #0 {
 entry:
-  %kind = get i64 watch.kind %watch
-  %x = get ptr watch.object %watch
-  %a = get ptr watch.a %watch
-  %b = get ptr watch.b %watch
-  %c = get ptr watch.c %watch
+  %kind = get i64 guard.kind %guard
+  %x = get ptr guard.object %guard
+  %a = get ptr guard.a %guard
+  %b = get ptr guard.b %guard
+  %c = get ptr guard.c %guard
   switch i64 %kind, label %look [
-    i64 {watch.item}, label %item
-    i64 {watch.cell}, label %cell
-    i64 {watch.function}, label %function
-    i64 {watch.type}, label %type
-    i64 {watch.list}, label %list
-    i64 {watch.dict}, label %dict
-    i64 {watch.array}, label %array
+    i64 {guard.item}, label %item
+    i64 {guard.cell}, label %cell
+    i64 {guard.function}, label %function
+    i64 {guard.type}, label %type
+    i64 {guard.list}, label %list
+    i64 {guard.dict}, label %dict
+    i64 {guard.array}, label %array
   ]
 item:  ; null for a name that is not there
   %found = call ptr @PyDict_GetItemWithError(ptr %x, ptr %a)
@@ -160,13 +160,13 @@ type:
   %type.good = icmp eq ptr %class, %a
   br label %answer
 list:
-  %list.good = call i1 @is.list(ptr %x, ptr %watch)
+  %list.good = call i1 @is.list(ptr %x, ptr %guard)
   br label %answer
 dict:
-  %dict.good = call i1 @is.dict(ptr %x, ptr %watch)
+  %dict.good = call i1 @is.dict(ptr %x, ptr %guard)
   br label %answer
 array:
-  %array.good = call i1 @is.array(ptr %x, ptr %watch)
+  %array.good = call i1 @is.array(ptr %x, ptr %guard)
   br label %answer
 look:
   %seen = call ptr @PyObject_Call(ptr %x, ptr %a, ptr null)
@@ -195,7 +195,7 @@ clear:
   ret i1 false
 }
 
-; %self is an array: its second and third words are the number of watches and where they are.
+; %self is an array: its second and third words are the number of guards and where they are.
 define internal i1 @unchanged(ptr %words) #0 {
 entry:
   %count.at = getelementptr i64, ptr %words, i64 1
@@ -209,9 +209,9 @@ each:
   br i1 %end, label %yes, label %look
 look:
   %k.next = add i64 %k, 1
-  %k.word = mul i64 %k, {size.watch}
-  %watch = getelementptr i64, ptr %table, i64 %k.word
-  %good = call i1 @holds(ptr %watch)
+  %k.word = mul i64 %k, {size.guard}
+  %guard = getelementptr i64, ptr %table, i64 %k.word
+  %good = call i1 @holds(ptr %guard)
   br i1 %good, label %each, label %no
 yes:
   ret i1 true
