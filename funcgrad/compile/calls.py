@@ -14,6 +14,7 @@ import numpy as np
 
 from funcgrad.compile.code import Written
 from funcgrad.compile.lower import Lowered
+from funcgrad.compile.memory import bits
 from funcgrad.graph.ir import Var
 
 __all__ = ["FLAG", "Call", "Memory", "Partial", "Scratch", "bytes_of", "call", "calls_of", "words"]
@@ -88,9 +89,4 @@ def words(written: Written, step: int = 0, direct: Collection[str] = ()) -> list
         else a.var
         for a in written.arguments
     ]
-    return [*memory, *map(int, written.integers), *map(_bits, written.numbers)]
-
-
-def _bits(number: np.generic) -> int:
-    """The word that holds a NumPy number of at most 8 bytes at its lower end."""
-    return int.from_bytes(number.tobytes().ljust(8, b"\0"), "little", signed=True)
+    return [*memory, *map(int, written.integers), *map(bits, written.numbers)]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["DATA", "address_of", "aligned", "known_layout"]
+__all__ = ["DATA", "address_of", "aligned", "bits", "known_layout"]
 
 _from_address = ctypes.c_void_p.from_address
 DATA = 2 * ctypes.sizeof(ctypes.c_void_p)  # bytes from an array object to the address of its data
@@ -46,3 +46,8 @@ def aligned(size: int) -> np.ndarray[Any, Any]:
     whole = np.empty(size + 64, np.uint8)
     start = -_slow(whole) % 64
     return whole[start : start + size]
+
+
+def bits(number: np.generic) -> int:
+    """The word that holds a NumPy number of at most 8 bytes at its lower end."""
+    return int.from_bytes(number.tobytes().ljust(8, b"\0"), "little", signed=True)

@@ -66,12 +66,16 @@ def write(
     shared: tuple[int, ...],
 ) -> None:
     """Keep a program; `names` are those of the kernels at these addresses, if it has any."""
+    encoder = _Encoder(names)
     try:
-        entry = _Encoder(names).program(program)
+        entry = [encoder(getattr(program, name)) for name in KEPT]
     except _Foreign:
         return
+    if sum(x.nbytes for x in encoder.arrays) > LARGEST:
+        return
+    arrays = [(x.dtype.str, x.shape, x.tobytes()) for x in encoder.arrays]
     kept = None if origin is None else _plain(origin)
-    store.write(key, marshal.dumps((kept, shared, entry), 4))
+    store.write(key, marshal.dumps((kept, shared, entry, arrays), 4))
 
 
 def _plain(origin: Origin) -> tuple[Any, ...]:
@@ -83,28 +87,46 @@ def _origin(plain: tuple[Any, ...]) -> Origin:
     return Origin(key, tuple((name, _origin(each)) for name, each in calls))
 
 
+# What of a program is kept: all but what belongs to a call of this process.
+KEPT = ("leaves", "buffers", "steps", "outputs", "workspace", "release", "apart")
+PARTS = {
+    each.__name__: each
+    for each in (Apart, At, Buffer, Copy, Fixed, Given, Leaf, Made, Number, Step, View)
+}
+
+
 class _Encoder:
+    """Makes what `marshal` takes: a list of a sequence, a tuple that begins with its kind of all
+    that is no number or text.
+    """
+
     def __init__(self, names: dict[int, str]) -> None:
         self.names = names
         self.arrays: list[np.ndarray[Any, Any]] = []
 
-    def program(self, p: Program) -> tuple[Any, ...]:
-        leaves = tuple((x.shape, x.dtype.str, x.weak, x.order, x.writeable) for x in p.leaves)
-        buffers = tuple(map(self.buffer, p.buffers))
-        steps = tuple(map(self.step, p.steps))
-        outputs = tuple(map(self.output, p.outputs))
-        apart = tuple(
-            (self.word(a.at), a.bytes, tuple((self.word(w), n) for w, n in a.others))
-            for a in p.apart
-        )
-        if sum(x.nbytes for x in self.arrays) > LARGEST:
-            raise _Foreign
-        arrays = tuple((x.dtype.str, x.shape, x.tobytes()) for x in self.arrays)
-        return leaves, buffers, steps, outputs, p.workspace, p.release, apart, arrays
+    def __call__(self, x: Any) -> Any:
+        if isinstance(x, Held):  # a captured array, or one that we keep
+            own = not isinstance(x.source, int)
+            return ("held", self.array(x.source)) if own else ("captured", x.source)
+        if isinstance(x, np.integer):
+            return int(x)
+        if x is None or type(x) in (bool, int, float, complex, str):
+            return x
+        if isinstance(x, Step):
+            return ("Step", self.names[x.kernel], *map(self, x[1:]))
+        if type(x).__name__ in PARTS:
+            number = isinstance(x, Fixed) and isinstance(x.value, np.generic)
+            return (type(x).__name__, *([self.number(x.value)] if number else map(self, x)))
+        if type(x) in (tuple, list):
+            return list(map(self, x))
+        if isinstance(x, np.dtype):
+            return "dtype", x.str
+        if type(x) is np.ndarray:
+            return "array", self.array(x)
+        raise _Foreign
 
-    def buffer(self, b: Buffer) -> tuple[Any, ...]:
-        content = None if b.content is None else self.array(b.content)
-        return b.shape, b.dtype.str, b.order, content
+    def number(self, x: np.generic) -> Any:
+        return "number", x.dtype.str, x.tobytes()
 
     def array(self, x: np.ndarray[Any, Any]) -> int:
         for k, known in enumerate(self.arrays):
@@ -113,32 +135,28 @@ class _Encoder:
         self.arrays.append(x)
         return len(self.arrays) - 1
 
-    def step(self, s: Step | Copy) -> tuple[Any, ...]:
-        if isinstance(s, Copy):
-            return self.word(s.to), self.word(s.source), s.bytes
-        return self.names[s.kernel], tuple(map(self.word, s.words)), s.chunks, s.parallel
 
-    def word(self, w: Any) -> Any:
-        if isinstance(w, At):
-            return tuple(w)
-        if isinstance(w, Held):  # a captured array, or one that we keep
-            return (w.source,) if isinstance(w.source, int) else (self.array(w.source), "array")
-        if not isinstance(w, (int, np.integer)):
-            raise _Foreign
-        return int(w)
+class _Decoder:
+    def __init__(self, library: Any, held: Sequence[Any], captured: Sequence[Any]) -> None:
+        self.library, self.held, self.captured = library, held, captured
 
-    def output(self, o: Any) -> tuple[Any, ...]:
-        if isinstance(o, Fixed):
-            if isinstance(o.value, np.generic):
-                return "Fixed", o.value.dtype.str, o.value.tobytes()
-            if type(o.value) not in (int, float, complex, bool):
-                raise _Foreign
-            return "Fixed", None, o.value
-        if isinstance(o, Number):
-            return "Number", o.dtype.str, tuple(o.at), o.weak
-        if isinstance(o, View):
-            return "View", o.buffer, o.shape, o.dtype.str, o.strides, o.offset
-        return ("Made", o.buffer) if isinstance(o, Made) else ("Given", o.leaf)
+    def __call__(self, x: Any) -> Any:
+        if type(x) is list:
+            return tuple(map(self, x))
+        if type(x) is not tuple:
+            return x
+        kind, *rest = x
+        if kind == "Step":
+            return Step(self.library.address(rest[0]), *map(self, rest[1:]))
+        if kind in PARTS:
+            return PARTS[kind](*map(self, rest))
+        if kind == "dtype":
+            return np.dtype(rest[0])
+        if kind == "number":
+            return np.frombuffer(rest[1], rest[0])[0]
+        if kind == "array":
+            return self.held[rest[0]]
+        return address_of()((self.held if kind == "held" else self.captured)[rest[0]])
 
 
 class Record(NamedTuple):
@@ -149,7 +167,8 @@ class Record(NamedTuple):
 
     library: Any
     shared: tuple[int, ...]
-    entry: tuple[Any, ...]
+    entry: list[Any]
+    arrays: list[tuple[str, tuple[int, ...], bytes]]
 
     def program(
         self,
@@ -159,61 +178,17 @@ class Record(NamedTuple):
         result: Any,
     ) -> Program:
         """The program for arguments, captured arrays and results like these."""
-        leaves, buffers, steps, outputs, workspace, release, apart, arrays = self.entry
-        held = [np.frombuffer(data, dtype).reshape(shape).copy() for dtype, shape, data in arrays]
-        words = _Words([address_of()(x) for x in held], [address_of()(x) for x in captured])
-        library = self.library
-
-        def step(s: tuple[Any, ...]) -> Step | Copy:
-            if len(s) == 3:
-                return Copy(words(s[0]), words(s[1]), s[2])
-            kernel, given, chunks, parallel = s
-            return Step(library.address(kernel), list(map(words, given)), chunks, parallel)
-
+        held = [
+            np.frombuffer(data, dtype).reshape(shape).copy() for dtype, shape, data in self.arrays
+        ]
+        decode = _Decoder(self.library, held, captured)
         return Program(
-            [Leaf(s, np.dtype(d), *rest) for s, d, *rest in leaves],
-            [
-                Buffer(s, np.dtype(d), order, None if k is None else held[k])
-                for s, d, order, k in buffers
-            ],
-            list(map(step, steps)),
-            list(map(_output, outputs)),
-            workspace,
-            arguments,
-            result,
-            names,
-            release,
-            (library, held, captured),
-            tuple(
-                Apart(words(at), size, [(words(w), n) for w, n in others])
-                for at, size, others in apart
-            ),
+            **dict(zip(KEPT, map(decode, self.entry), strict=True)),
+            arguments=arguments,
+            result=result,
+            names=names,
+            keep=(self.library, held, captured),
         )
-
-
-class _Words:
-    def __init__(self, arrays: list[int], captured: list[int]) -> None:
-        self.arrays, self.captured = arrays, captured
-
-    def __call__(self, w: Any) -> Any:
-        if isinstance(w, int):
-            return w
-        if len(w) == 1:
-            return self.captured[w[0]]
-        return self.arrays[w[0]] if len(w) == 2 else At(*w)
-
-
-def _output(o: tuple[Any, ...]) -> Any:
-    kind, *rest = o
-    if kind == "Fixed":
-        dtype, value = rest
-        return Fixed(value if dtype is None else np.frombuffer(value, dtype)[0])
-    if kind == "Number":
-        return Number(np.dtype(rest[0]), At(*rest[1]), rest[2])
-    if kind == "View":
-        buffer, shape, dtype, strides, offset = rest
-        return View(buffer, shape, np.dtype(dtype), strides, offset)
-    return (Made if kind == "Made" else Given)(rest[0])
 
 
 def read(key: str) -> Record | None:
@@ -221,6 +196,8 @@ def read(key: str) -> Record | None:
     data = store.read(key)
     if data is None:
         return None
-    origin, shared, entry = marshal.loads(data)
+    origin, shared, entry, arrays = marshal.loads(data)
     library = None if origin is None else restore(_origin(origin))
-    return None if library is None and origin is not None else Record(library, shared, entry)
+    if library is None and origin is not None:
+        return None
+    return Record(library, shared, entry, arrays)

@@ -15,8 +15,8 @@ from funcgrad.compile.llvm.entry import (
     Step,
     Stride,
     View,
-    bits,
 )
+from funcgrad.compile.memory import bits
 
 F8, F4, I8, I4, B, C16, C8 = map(np.dtype, ("f8", "f4", "i8", "i4", "?", "c16", "c8"))
 KERNELS = """

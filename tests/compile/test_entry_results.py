@@ -22,9 +22,9 @@ from funcgrad.compile.llvm.entry import (
     Program,
     Step,
     View,
-    bits,
     native,
 )
+from funcgrad.compile.memory import bits
 
 # --- Results -------------------------------------------------------------------------------------
 

@@ -28,7 +28,6 @@ from funcgrad.compile.llvm.entry.program import (
     Step,
     Stride,
     View,
-    bits,
     is_known,
 )
 from funcgrad.errors import CompilerError
@@ -50,7 +49,6 @@ __all__ = [
     "Step",
     "Stride",
     "View",
-    "bits",
     "is_known",
     "guard_check",
 ]

@@ -29,7 +29,6 @@ __all__ = [
     "Stride",
     "View",
     "Word",
-    "bits",
     "is_known",
 ]
 
@@ -235,11 +234,6 @@ def _check_tree(tree: Any, count: int) -> None:
             _check_tree(child, count)
     elif tree is not None and type(tree) is not Same:
         raise ValueError(f"an entry point does not know the container {type(tree).__name__}")
-
-
-def bits(number: np.generic) -> int:
-    """The word that holds a NumPy number of at most 8 bytes at its lower end."""
-    return int.from_bytes(number.tobytes(), "little")
 
 
 def is_known(dtype: DType) -> bool:
