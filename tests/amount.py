@@ -6,4 +6,4 @@ __all__ = ["examples"]
 
 
 def examples(count: int) -> int:
-    return count if os.environ.get("FUNCGRAD_TESTS") == "all" else max(10, count // 4)
+    return count if os.environ.get("TESTS_TO_RUN") == "all" else max(10, count // 4)

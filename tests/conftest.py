@@ -27,7 +27,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     if config.getoption("--all") or any(a.split("::")[0].endswith(".py") for a in config.args):
-        os.environ["FUNCGRAD_TESTS"] = "all"  # for `amount.examples`, in processes of their own too
+        os.environ["TESTS_TO_RUN"] = "all"  # for `amount.examples`, in processes of their own too
 
 
 def pytest_collection_modifyitems(config, items):
@@ -36,7 +36,7 @@ def pytest_collection_modifyitems(config, items):
     Which ones stay depends on their names alone: all processes agree, and a case does not come and
     go with others.
     """
-    if os.environ.get("FUNCGRAD_TESTS") == "all":
+    if os.environ.get("TESTS_TO_RUN") == "all":
         return
     families = defaultdict(list)
     for item in items:
