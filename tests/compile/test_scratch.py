@@ -81,6 +81,56 @@ def test_many_rows_of_scratch_overflow_no_stack(count, steps, where):
     assert done.stdout == "fine\n"
 
 
+DRAWN = """
+import random, threading
+import numpy as np
+import funcgrad as fg
+
+FUNCTIONS = [np.tanh, np.exp, np.sin, lambda x: 1 / (1 + x * x), lambda x: x * 3.0]
+
+def program(draw):
+    \"\"\"Rows that are kept from one stage to the next, some of them for long.\"\"\"
+    counts = [draw.randrange(1, 40) for _ in range(draw.randrange(1, 4))]
+    stages = [[draw.choice(FUNCTIONS) for _ in range(n)] for n in counts]
+    axis = draw.choice([-1, -1, 0])
+
+    def f(x):
+        rows = [x]
+        for functions in stages:
+            rows += [g(rows[k % len(rows)] * (1 + 0.1 * k)) for k, g in enumerate(functions)]
+            total = sum(rows[1:], rows[0])
+            scale = np.sqrt(np.mean(total * total, axis=axis, keepdims=True)) + 1
+            rows = [r / scale for r in rows]
+        return sum(rows[1:], rows[0]), np.sum(total, axis=axis)
+
+    return f
+
+def run():
+    draw, rng = random.Random(int(SEED)), np.random.default_rng(int(SEED))
+    shape = draw.choice([(2, 8192), (3, 5000), (40, 300), (700, 9)])
+    x = rng.standard_normal(shape).astype(draw.choice(["f8", "f4"]))
+    f = program(draw)
+    for g, w in zip(fg.jit(f)(x), f(x)):
+        eps = np.finfo(x.dtype).eps
+        np.testing.assert_allclose(g, w, rtol=1e5 * eps, atol=1e4 * eps * abs(w).max())
+    print("fine")
+
+threading.stack_size(512 * 1024)
+thread = threading.Thread(target=run)
+thread.start()
+thread.join()
+"""
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_rows_of_scratch_in_a_small_stack(seed):
+    code = DRAWN.replace("SEED", f"'{seed}'")
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
+    assert done.stdout == "fine\n", done.stderr[-2000:]
+
+
 def softmax(x):
     e = np.exp(x - x.max(-1, keepdims=True))
     return e / e.sum(-1, keepdims=True)

@@ -75,11 +75,11 @@ class Entry:
         anew for each call: `add` may replace it. It keeps all alive that it needs.
     """
 
-    __slots__ = ("_chain", "_programs", "_watches", "call")
+    __slots__ = ("_chain", "_programs", "_guards", "call")
 
     def __init__(self, guards: Sequence[Guard] = ()) -> None:
         self._programs: list[Program] = []
-        self._watches = tuple(guards)
+        self._guards = tuple(guards)
         self._renew()
 
     def add(self, program: Program) -> None:
@@ -98,7 +98,7 @@ class Entry:
     def _renew(self) -> None:
         code = native.native()
         self._chain: python.Chain | native.Chain = (
-            python.Chain(self._watches) if code is None else code.chain(self._watches)
+            python.Chain(self._guards) if code is None else code.chain(self._guards)
         )
         self.call: Callable[..., Any] = self._chain.call
         for program in self._programs:
@@ -108,7 +108,7 @@ class Entry:
         try:
             self._chain.add(program)
         except CompilerError:  # more arguments than a native call has room for
-            self._chain = python.Chain(self._watches)
+            self._chain = python.Chain(self._guards)
             for each in self._programs:
                 self._chain.add(each)
             self.call = self._chain.call

@@ -40,13 +40,13 @@ class Chain:
 
     def __init__(self, guards: Sequence[Guard] = ()) -> None:
         self._programs: list[Program] = []
-        self._watches = guards
+        self._guards = guards
 
     def add(self, program: Program) -> None:
         self._programs = [program, *self._programs]
 
     def call(self, *args: Any, **named: Any) -> Any:
-        if not all(guard.holds() for guard in self._watches):
+        if not all(guard.holds() for guard in self._guards):
             return NotImplemented
         for program in self._programs:
             if program.names != tuple(named):
