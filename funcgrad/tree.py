@@ -215,7 +215,12 @@ def flatten_with_paths(x: Any) -> tuple[list[tuple[str, Any]], TreeDef]:
     ([("['w'][0]", 1.0)], {'w': [*]})
     """
     out: list[tuple[str, Any]] = []
-    return out, _walk(x, "", out)
+    try:
+        return out, _walk(x, "", out)
+    except RecursionError:
+        raise TreeError(
+            located(f"a {type(x).__name__} holds itself, or is nested too deeply, so it is no tree")
+        ) from None
 
 
 def flatten(x: Any) -> tuple[list[Any], TreeDef]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from funcgrad import tree
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import HigherOrder
@@ -133,6 +135,13 @@ class Pullback(Primitive):
 PULLBACK = Pullback("custom_vjp_pullback", lambda *_: ())
 
 
+def _kept(residual: Any, trace: Any) -> Any:
+    """A residual as a tape keeps what others may write into: the rule may have captured it."""
+    if isinstance(residual, (np.ndarray, Tracer)):
+        return trace.keep(residual)
+    return residual
+
+
 class CustomVjp(HigherOrder):
     """A call of a function with a custom vjp."""
 
@@ -143,7 +152,8 @@ class CustomVjp(HigherOrder):
         nodes, xs, _ = trace.split(args)
         outs, residuals = params["rule"].fwd(*xs)
         _refuse_captured([*outs, *tree.leaves(residuals)], trace, params["rule"].name)
-        return trace.record_multiple(PULLBACK, nodes, params, residuals, outs)
+        kept = tree.map(lambda r: _kept(r, trace), residuals)
+        return trace.record_multiple(PULLBACK, nodes, params, kept, outs)
 
     def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         rule = params["rule"]

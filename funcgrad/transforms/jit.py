@@ -26,7 +26,7 @@ from funcgrad.transforms.quick import Quick, layouts_of
 from funcgrad.transforms.report import Report
 from funcgrad.transforms.results import handed_back, unshared
 from funcgrad.transforms.sizes import SizeChanged, Sizes, numbers_after, sizes_of
-from funcgrad.transforms.static import Donated, Static, objects, typed
+from funcgrad.transforms.static import Donated, Static, exact_structure, objects, typed
 from funcgrad.transforms.transformed import named
 
 __all__ = ["jit"]
@@ -283,12 +283,15 @@ class Jitted:
         self, args: Any, kwargs: Any, sizes: tuple[int, ...] = ()
     ) -> tuple[list[Array], Captures, Staged]:
         """What to run; `sizes` are the first numbers of elements that its masks have to select."""
+        kwargs = self.static.named(kwargs)
         static, dynamic, named = self.static.divide(args, kwargs)
         leaves, definition = leaves_of((dynamic, named), f"the arguments of {name_of(self.fun)}")
         types = [type_of(x) for x in leaves]
         captures = capture(self.fun, objects(static))
         asked: tuple[int, ...] = ()
-        kinds = (definition, tuple(types), typed(static), tuple(captures.key))
+        order = tuple(kwargs)
+        structure = exact_structure(definition), order
+        kinds = (structure, tuple(types), typed(static), tuple(captures.key))
         if not captures.traced:
             asked = self.cache.get(kinds, ())
             key = (kinds, layouts_of(leaves, asked))
@@ -301,7 +304,8 @@ class Jitted:
 
         def flat(*xs: Any) -> Any:
             dynamic, named = tree.unflatten(definition, xs)
-            return self.fun(*Static.merge(static, dynamic), **named, **dict(static[1]))
+            every = {**named, **dict(static[1])}
+            return self.fun(*Static.merge(static, dynamic), **{n: every[n] for n in order})
 
         self.tracings.unseen.update(captures.unseen)
         announce(f"jit of {name_of(self.fun)}", captures.unseen, self.tracings.said)

@@ -61,14 +61,13 @@ def kind_of(args: Sequence[Any], leaves: list[Any]) -> Hashable:
             key.append(t)
             key.append(inner)
         elif t is dict:
-            try:
-                names = sorted(x)
-            except TypeError:
+            order = tuple(x)
+            if {*map(type, order)} - {str} and {*map(type, order)} - {int}:
                 return None
-            inner = kind_of([x[n] for n in names], leaves)
+            inner = kind_of([x[n] for n in sorted(order)], leaves)
             if inner is None:
                 return None
-            key += [dict, *names, inner]
+            key += [dict, order, inner]
         elif x is None:
             key.append(None)
         else:
@@ -129,10 +128,15 @@ class Quick:
     def key(self, args: Any, kwargs: Any, leaves: list[Any]) -> Hashable:
         """The kinds of the arguments; None if something is unusual. It gathers their leaves."""
         fixed: Any = None
+        kwargs = self.static.named(kwargs)
+        order = tuple(kwargs)
         if self.static.any:
             fixed, args, kwargs = self.static.divide(args, kwargs)
-        kind = kind_of((*args, kwargs) if kwargs else args, leaves)
-        return kind if fixed is None or kind is None else (kind, typed(fixed))
+        try:
+            kind = kind_of((*args, kwargs) if kwargs else args, leaves)
+        except RecursionError:  # a container in itself: the long way says so
+            return None
+        return kind if fixed is None or kind is None else (kind, typed(fixed), order)
 
     def add(
         self,

@@ -17,7 +17,7 @@ from funcgrad import tree
 from funcgrad.errors import located
 from funcgrad.transforms.arguments import name_of
 
-__all__ = ["Donated", "Static", "objects", "typed"]
+__all__ = ["Donated", "Static", "exact_structure", "objects", "typed"]
 
 
 class Chosen:
@@ -80,6 +80,20 @@ class Static(Chosen):
         dynamic = tuple(a for k, a in enumerate(args) if k not in positions)
         return static, dynamic, {n: v for n, v in kwargs.items() if n not in by_name}
 
+    def named(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The keyword arguments in an order that is theirs only where the function can see it."""
+        if len(kwargs) < 2 or self._sees_order:
+            return kwargs
+        return {name: kwargs[name] for name in sorted(kwargs)}
+
+    @functools.cached_property
+    def _sees_order(self) -> bool:
+        try:
+            parameters = inspect.signature(self.fun).parameters.values()
+        except (TypeError, ValueError):
+            return True
+        return any(p.kind is p.VAR_KEYWORD for p in parameters)
+
     @staticmethod
     def merge(static: Any, dynamic: Sequence[Any]) -> list[Any]:
         """All positional arguments again."""
@@ -133,6 +147,13 @@ def typed(static: tuple[Any, ...]) -> Hashable:
     """Static values with their classes: 1, 1.0 and True are equal and not the same."""
     positional, by_name = static
     return tuple((k, type(x), _exactly(x)) for k, x in (*positional, *by_name))
+
+
+def exact_structure(definition: tree.TreeDef) -> Hashable:
+    """A structure as a function sees it: dictionaries have an order, and 1 is no True."""
+    meta = getattr(definition.meta, "order", definition.meta)
+    children = tuple(map(exact_structure, definition.children))
+    return definition.kind, type(meta), _exactly(meta), children
 
 
 def _exactly(x: Any) -> Hashable:

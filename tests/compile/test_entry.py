@@ -141,9 +141,9 @@ def test_trees(entry, kernels):
     w, b, z, t = np.arange(3.0), np.arange(2.0), np.float64(5), np.ones(1)
     want = {"b": 2 * b, "w": [2 * w], "more": (z, None, {})}
     same(f({"w": w, "b": b}, [z, (None, t)]), want)
-    same(f({"b": b, "w": w}, [z, (None, t)]), want)
     good = {"w": w, "b": b}, [z, (None, t)]
     bad = [
+        ({"b": b, "w": w}, good[1]),  # another order
         ({"w": w}, good[1]),
         ({**good[0], "c": b}, good[1]),
         ({"w": w, "c": b}, good[1]),

@@ -192,3 +192,28 @@ def test_a_traced_argument_given_by_name_is_refused(make):
         fg.grad(lambda k: f(2.0, k=k))(3.0)
     with pytest.raises(CustomRuleError, match="give the argument a position"):
         fg.jit(lambda x, k: f(x, k=k))(2.0, 3.0)
+
+
+@pytest.mark.parametrize("size", [3, 20_000])
+def test_a_residual_that_is_a_captured_array_and_changes(size):
+    w = np.full(size, 2.0)
+
+    @fg.custom_vjp
+    def f(x):
+        return np.sum(x)
+
+    f.defvjp(lambda x: (np.sum(x), {"w": w, "n": 1}), lambda r, g: (g * r["w"],))
+    x = np.ones(size)
+    jitted = fg.jit(fg.grad(f))
+    _, pull = fg.vjp(f, x)
+    for _ in range(2):
+        np.testing.assert_array_equal(jitted(x), w)
+    w[:] = 3.0
+    if size == 3:  # it was copied
+        np.testing.assert_array_equal(pull(1.0)[0], np.full(size, 2.0))
+    else:
+        with pytest.raises(fg.errors.MutatedCaptureError):
+            pull(1.0)
+    for wrap in (fg.grad, lambda f: fg.grad(fg.jit(f))):
+        np.testing.assert_array_equal(wrap(f)(x), w)
+    np.testing.assert_array_equal(jitted(x), w)

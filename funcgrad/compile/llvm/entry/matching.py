@@ -122,6 +122,10 @@ no:
 
 define internal i1 @unpack(ptr %unpack, ptr %objects) #0 {
 entry:
+  %place = alloca i64
+  %key.place = alloca ptr
+  %value.place = alloca ptr
+  store i64 0, ptr %place
   %number = get i64 unpack.object %unpack
   %x.at = getelementptr ptr, ptr %objects, i64 %number
   %x = load ptr, ptr %x.at
@@ -176,16 +180,29 @@ tuple.item:
 list.item:
   %from.list = call ptr @PyList_GetItem(ptr %x, i64 %k)
   br label %got
-dict.item:
+dict.item:  ; in their order, for which a function may ask
   %key.at = getelementptr ptr, ptr %keys, i64 %k
-  %key = load ptr, ptr %key.at
-  %from.dict = call ptr @PyDict_GetItemWithError(ptr %x, ptr %key)
-  br label %got
+  %key.known = load ptr, ptr %key.at
+  %more = call i32 @PyDict_Next(ptr %x, ptr %place, ptr %key.place, ptr %value.place)
+  %key = load ptr, ptr %key.place
+  %from.dict = load ptr, ptr %value.place
+  %key.same = icmp eq ptr %key, %key.known
+  br i1 %key.same, label %got, label %key.other
+key.other:
+  %key.type = read ptr type %key
+  %known.type = read ptr type %key.known
+  %key.typed = icmp eq ptr %key.type, %known.type
+  br i1 %key.typed, label %key.compare, label %absent
+key.compare:
+  %equal = call i32 @PyObject_RichCompareBool(ptr %key, ptr %key.known, i32 2)  ; Py_EQ
+  %key.equal = icmp eq i32 %equal, 1
+  br i1 %key.equal, label %got, label %absent
 got:
   %object = phi ptr
     [ %from.tuple, %tuple.item ],
     [ %from.list, %list.item ],
-    [ %from.dict, %dict.item ]
+    [ %from.dict, %dict.item ],
+    [ %from.dict, %key.compare ]
   %there = icmp ne ptr %object, null
   br i1 %there, label %taken, label %absent
 taken:

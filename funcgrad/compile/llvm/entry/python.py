@@ -97,7 +97,8 @@ class _Call:
         elif tree is None or type(tree) is Same:
             _expect(x is (None if tree is None else tree.value))
         elif isinstance(tree, dict):
-            _expect(type(x) is dict and x.keys() == tree.keys())
+            _expect(type(x) is dict and tuple(x) == tuple(tree))
+            _expect(tuple(map(type, x)) == tuple(map(type, tree)))
             for key, child in tree.items():
                 self.match(child, x[key])
         else:
