@@ -15,7 +15,7 @@ from funcgrad.config import config
 from funcgrad.core.tracer import Operand, Tracer, concrete, running, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
-from funcgrad.graph.build import Stage, finish
+from funcgrad.graph.build import Stage, finish, holds
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.transforms import native
 from funcgrad.transforms.arguments import leaves_of, name_of, own, positions
@@ -79,6 +79,8 @@ def _stage(
         elif id(hoisted[v]) in changed:  # a workspace: what it held when it was used
             fixed.append((v, array))
             reusable = False
+        elif not holds(captures.arrays[where], array):  # it was another one for a while
+            fixed.append((v, array))
         else:
             moved.append((v, where))
     whole = Graph(
