@@ -406,7 +406,7 @@ def _scale(e: Equation, _: frozenset[str]) -> Resolved | None:
     wide = NATIVE[np.result_type(g.dtype, d.dtype) if not d.weak else g.dtype]
     narrow = NATIVE[out.dtype]
 
-    return Resolved((wide, wide), lambda w, g, d: w.cast(w("scale", g, d), narrow))
+    return Resolved((wide, wide), lambda w, g, d: w.cast(w("mul", g, d), narrow))
 
 
 def _where(e: Equation, _: frozenset[str]) -> Resolved:

@@ -19,7 +19,7 @@ class Algebra:
     where: Any  # where(condition, x, y)
     negative: Any  # negative(x)
     log: Any  # log(x)
-    scale: Any  # scale(g, d): 0 where g is exactly 0, else g * d
+    scale: Any  # scale(g, d): g * d in the dtype of g
     conform: Any  # conform(c, type): sum over broadcast axes, then cast, to `type`
     broadcast: Any  # broadcast(x, shape, dtype)
     zero_dim: Any  # zero_dim(x): a scalar as an array without axes

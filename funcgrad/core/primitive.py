@@ -123,6 +123,8 @@ class Primitive:
     cost = 1
     scalar: Any = None
     lies: Lies = staticmethod(fresh)
+    chooses = False  # whether its derivative may leave elements absent that were not taken
+    gaps = False  # whether its result has zeros in places to which it moves nothing
 
     def __init__(self, name: str, impl: Callable[..., Any]) -> None:
         self.name, self.module = name, _defining_module()
@@ -191,7 +193,7 @@ class Primitive:
         """Whether the operation is linear in the operands of `mask` taken together."""
         return False
 
-    # A higher-order primitive overrides these four to state its own action.
+    # A higher-order primitive overrides these five to state its own action.
 
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         """Record one application on a tape."""
@@ -208,3 +210,7 @@ class Primitive:
     def stage(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         """Append an equation to a graph."""
         return trace.append(self, args, params)
+
+    def mark(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        """Apply to cotangents or tangents of which elements may be absent."""
+        return trace.plainly(self, args, params)

@@ -17,7 +17,7 @@ from funcgrad.core.layout import ordered
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.ops.arithmetic import add, cast, has_nan, scale
+from funcgrad.ops.arithmetic import add, cast, scale
 from funcgrad.ops.index import getitem
 from funcgrad.ops.reduction import dtype_of_result
 from funcgrad.ops.samples import draw
@@ -56,6 +56,7 @@ CUMSUM: Linear = linear(
     _accumulated(np.cumsum),
     lambda size, xs, batched, params: bind(CUMSUM, xs, {**params, "axis": params["axis"] + 1}),
     sample=_cumsum_samples,
+    moves="adds",
 )
 
 
@@ -88,10 +89,16 @@ def _recurrence(a: Any, b: Any, axis: int) -> Any:
         _run_lines(a, out)
     else:
         _run_rows(a, out, False)
-        if has_nan(out):  # an exact zero stays zero past inf and NaN
+        if _has_nan(out):  # an exact zero stays zero past inf and NaN
             out[...] = b
             _run_rows(a, out, True)
     return np.moveaxis(out, 0, axis)
+
+
+def _has_nan(x: Any) -> bool:
+    flat = x.ravel()
+    total = flat.dot(flat)  # squares do not cancel: the sum is NaN only if an element is
+    return bool(total != total)
 
 
 def _run_rows(a: Any, out: Any, masked: bool) -> None:

@@ -54,6 +54,7 @@ RESHAPE: Linear = linear(
         Sample((np.float64(1.5),), {"shape": (1, 1)}),
         Sample((draw((0, 2)),), {"shape": (2, 0)}),
     ],
+    moves="adds",
 )
 RESHAPE.view = True
 
@@ -117,6 +118,7 @@ TRANSPOSE: Linear = linear(
         Sample((draw((2, 3)),), {"axes": (1, 0)}),
         Sample((draw((2, 3, 4)),), {"axes": (2, 0, 1)}),
     ],
+    moves="adds",
 )
 TRANSPOSE.view = True
 
@@ -205,6 +207,7 @@ BROADCAST: Linear = linear(
         Sample((draw((2, 1)),), {"shape": (2, 3)}),
         Sample((np.float64(1.5),), {"shape": (0, 2)}),
     ],
+    moves="adds",
 )
 BROADCAST.view = True
 
@@ -275,6 +278,7 @@ FLIP: Linear = linear(
     lambda x, *, axes: ArrayType(x.shape, x.dtype),
     lambda size, xs, batched, params: flip(xs[0], tuple(a + 1 for a in params["axes"])),
     sample=lambda: [Sample((draw((2, 3)),), {"axes": (1,)})],
+    moves="adds",
 )
 FLIP.view = True
 
@@ -314,6 +318,7 @@ CONCATENATE: Linear = linear(
         Sample((draw((2, 3)), draw((2, 0)), draw((2, 2)).astype(np.float32)), {"axis": 1}),
         Sample((draw((3,)),), {"axis": 0}),
     ],
+    moves="adds",
 )
 
 

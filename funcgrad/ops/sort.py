@@ -65,6 +65,7 @@ PERMUTE = linear(
         Sample((draw((2, 3)), np.array([[2, 0, 1], [0, 2, 1]])), {"axis": 1, "back": False}),
         Sample((draw((2, 3)), np.array([[1, 0, 1], [0, 1, 0]])), {"axis": 0, "back": True}),
     ],
+    moves="adds",
 )
 
 

@@ -72,6 +72,7 @@ SUM = linear(
         Sample((np.float64(1.5),), {"axes": (), "keepdims": False, "dtype": None}),
         Sample((np.arange(3) > 1,), {"axes": (0,), "keepdims": False, "dtype": None}),
     ),
+    moves="adds",
 )
 
 
@@ -109,6 +110,7 @@ SUM_FROM = linear(
         Sample((draw((2, 3)), 2.0, np.array([True, False, True])), {**ROWS, "dtype": None}),
         Sample((draw((0, 2)), 2.0), {"axes": (0,), "keepdims": True, "dtype": None}),
     ],
+    moves="adds",
 )
 
 
@@ -182,6 +184,7 @@ MEAN = linear(
         Sample((np.arange(6).reshape(2, 3),), {**ROWS, "dtype": None}),
         Sample((draw((2, 3)).astype(np.float16),), {**ROWS, "dtype": None}, smooth=False),
     ),
+    moves="adds",
 )
 
 

@@ -77,9 +77,7 @@ def _moved(
                 a if t is None else DualTracer(a, trace, t) for a, t in zip(args, ts, strict=True)
             ]
             outs = prim.forward(trace, duals, params)
-    return tuple(
-        o.tangent if isinstance(o, DualTracer) and o.owner is trace else None for o in outs
-    )
+    return tuple(map(trace.tangent, outs))
 
 
 def _apart(t: Array, given: Sequence[Array | None]) -> Array:

@@ -124,7 +124,7 @@ def _quick(
 ) -> list[Array | None]:
     """The pass of the core, where no user code can look."""
     given = [g for _, g in roots]
-    found: list[Any] = own(pulled(order, roots, ends), given)
+    found: list[Any] = own(pulled(order, roots, ends, quick=True), given)
     if any(g is None for g in found):
         fill(order, ends, found)
     if not accumulate:

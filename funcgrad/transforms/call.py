@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from funcgrad.compile.execute import execute
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import HigherOrder
@@ -23,9 +25,21 @@ from funcgrad.passes.partition import Partition, partition
 from funcgrad.transforms.arguments import lower
 from funcgrad.transforms.batch import Batch, BatchTracer, whole
 from funcgrad.transforms.forward import DualTracer, Forward
+from funcgrad.transforms.presence import Presence
 from funcgrad.transforms.reverse import Tape, backward
 
-__all__ = ["CALL", "batched_graph", "call_graph", "residuals", "reverse_graphs", "tangent_graph"]
+__all__ = [
+    "CALL",
+    "Marks",
+    "batched_graph",
+    "call_graph",
+    "joined_marks",
+    "marked_graph",
+    "residuals",
+    "reverse_graphs",
+    "split_marks",
+    "tangent_graph",
+]
 
 
 def reverse_graphs(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, Graph]:
@@ -92,10 +106,7 @@ def tangent_graph(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, tuple[bo
                     for x, m in zip(xs, mask, strict=True)
                 ]
                 outs = evaluate(graph, *duals)
-                moved = [
-                    o.tangent if isinstance(o, DualTracer) and o.owner is trace else None
-                    for o in outs
-                ]
+                moved = [trace.tangent(o) for o in outs]
                 values = [lower(o, trace) for o in outs]
             has[:] = [t is not None for t in moved]
             return [*values, *(t for t in moved if t is not None)]
@@ -130,8 +141,67 @@ def batched_graph(graph: Graph, size: int, mask: tuple[bool, ...]) -> Graph:
     return found
 
 
+Marks = tuple[bool | None, ...]
+
+
+def marked_graph(graph: Graph, marks: Marks) -> tuple[Graph, Marks]:
+    """The graph over cotangents, and masks of what is there of them; and the marks of the outputs.
+
+    A mark is True for a cotangent with a mask, which follows behind the others in the same order,
+    False where every element is there, and None for what is no cotangent.
+    """
+    key = ("marked", marks)
+    if key not in graph.derived:
+        has: list[bool | None] = []
+
+        def mark(*args: Array) -> list[Array]:
+            masks = iter(args[len(marks) :])
+            trace = Presence()
+            xs = [
+                x if m is None else trace.part(x, next(masks) if m else None)
+                for x, m in zip(args, marks, strict=False)
+            ]
+            outs = evaluate(graph, *xs)
+            has[:] = marks_of(trace, outs)
+            return [*map(trace.dense, outs), *masks_of(trace, outs, has)]
+
+        types = [v.type for v in graph.inputs]
+        boolean = np.dtype(bool)
+        masks = [ArrayType(t.shape, boolean) for t, m in zip(types, marks, strict=True) if m]
+        made, adopted = stage(mark, [*types, *masks])
+        assert not adopted
+        graph.derived[key] = made, tuple(has)
+    found: tuple[Graph, Marks] = graph.derived[key]
+    return found
+
+
+def marks_of(trace: Presence, xs: Sequence[Array]) -> Marks:
+    return tuple(x.mask is not None if trace.mine(x) else None for x in xs)
+
+
+def masks_of(trace: Presence, xs: Sequence[Array], marks: Sequence[bool | None]) -> list[Array]:
+    return [trace.mask_of(x) for x, m in zip(xs, marks, strict=True) if m]
+
+
+def split_marks(trace: Presence, args: Sequence[Array]) -> tuple[list[Array], Marks]:
+    """The operands of a marked graph, and its marks."""
+    marks = marks_of(trace, args)
+    return [*map(trace.dense, args), *masks_of(trace, args, marks)], marks
+
+
+def joined_marks(trace: Presence, outs: Sequence[Array], has: Marks) -> tuple[Array, ...]:
+    """The outputs of a marked graph as they were before their masks were split off."""
+    masks = iter(outs[len(has) :])
+    return tuple(
+        o if h is None else trace.part(o, next(masks) if h else None)
+        for o, h in zip(outs, has, strict=False)
+    )
+
+
 class CallPullback(Primitive):
     """The node of a call: the residuals are saved, the backward graph is in the parameters."""
+
+    chooses = True
 
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
         cts = [algebra.zeros(t) if c is None else c for c, t in zip(g, node.outputs, strict=True)]
@@ -162,10 +232,11 @@ class Call(HigherOrder):
 
     def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         graph = params["graph"]
-        xs, ts = trace.split(args)
+        xs, ts = trace.split_marked(args)
         mask = tuple(t is not None for t in ts)
         made, has = tangent_graph(graph, mask)
-        results = call_graph(made, *xs, *(t for t in ts if t is not None))
+        given = (trace.presence.whole(t) for t in ts if t is not None)
+        results = call_graph(made, *xs, *given)
         count = len(graph.outputs)
         moved = iter(results[count:])
         return tuple(
@@ -177,6 +248,11 @@ class Call(HigherOrder):
         xs, batched = trace.split(args)
         made = batched_graph(params["graph"], trace.size, tuple(batched))
         return tuple(BatchTracer(o, trace) for o in call_graph(made, *xs))
+
+    def mark(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        xs, marks = split_marks(trace, args)
+        made, has = marked_graph(params["graph"], marks)
+        return joined_marks(trace, call_graph(made, *xs), has)
 
     def stage(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         return evaluate(params["graph"], *args)  # inlined, so that what is around it fuses

@@ -27,7 +27,15 @@ from funcgrad.ops.arithmetic import cast, where
 from funcgrad.ops.shape import reshape
 from funcgrad.transforms.arguments import leaves_of, name_of
 from funcgrad.transforms.batch import BatchTracer
-from funcgrad.transforms.call import batched_graph, reverse_graphs, tangent_graph
+from funcgrad.transforms.call import (
+    Marks,
+    batched_graph,
+    joined_marks,
+    marked_graph,
+    reverse_graphs,
+    split_marks,
+    tangent_graph,
+)
 from funcgrad.transforms.results import handed_back
 
 __all__ = ["cond"]
@@ -50,6 +58,8 @@ def _types(graph: Graph) -> list[ArrayType]:
 
 class CondPullback(Primitive):
     """The node of a `cond`: the backward graphs of both branches, and the residuals of both."""
+
+    chooses = True
 
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
         cts = [algebra.zeros(t) if c is None else c for c, t in zip(g, node.outputs, strict=True)]
@@ -82,9 +92,9 @@ class Cond(HigherOrder):
 
     def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         branches = _branches(params)
-        (condition, *xs), (_, *ts) = trace.split(args)
+        (condition, *xs), (_, *ts) = trace.split_marked(args)
         made, has = _pushed(branches, tuple(t is not None for t in ts))
-        given = [condition, *xs, *(t for t in ts if t is not None)]
+        given = [condition, *xs, *(trace.presence.whole(t) for t in ts if t is not None)]
         results = bind(self, given, _params(made))
         count = len(branches[0].outputs)
         moved = iter(results[count:])
@@ -92,6 +102,12 @@ class Cond(HigherOrder):
             trace.dual(o, next(moved) if h else None)
             for o, h in zip(results[:count], has, strict=True)
         )
+
+    def mark(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        condition, *xs = args
+        xs, marks = split_marks(trace, xs)
+        made, has = _marked(_branches(params), marks)
+        return joined_marks(trace, bind(self, [condition, *xs], _params(made)), has)
 
     def map(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         (condition, *xs), (chosen, *batched) = trace.split(args)
@@ -177,6 +193,29 @@ def _pushed(branches: Branches, mask: tuple[bool, ...]) -> tuple[Branches, tuple
         return graph if own == has else _staged(run, _types(graph))
 
     one, other = (whole(*each) for each in pushed)
+    return (one, other), has
+
+
+def _marked(branches: Branches, marks: Marks) -> tuple[Branches, Marks]:
+    """The branches with masks of the outputs that have one, or are cotangents, in only one."""
+    pairs = [marked_graph(g, marks) for g in branches]
+    has = tuple(a if a == b else True for a, b in zip(pairs[0][1], pairs[1][1], strict=True))
+
+    def whole(graph: Graph, own: Marks) -> Graph:
+        def run(*xs: Array) -> list[Array]:
+            found = evaluate(graph, *xs)
+            masks = iter(found[len(own) :])
+            shapes = [type_of(o).shape for o in found[: len(own)]]
+            given = [
+                next(masks) if mine else np.full(shape, mine is False)
+                for shape, mine, wanted in zip(shapes, own, has, strict=True)
+                if wanted
+            ]
+            return [*found[: len(own)], *given]
+
+        return graph if own == has else _staged(run, _types(graph))
+
+    one, other = (whole(*each) for each in pairs)
     return (one, other), has
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Trace, Tracer, bind, plain, type_of
 from funcgrad.core.types import Array, is_inexact
+from funcgrad.transforms.presence import Presence
 
 __all__ = ["DualTracer", "Forward"]
 
@@ -35,8 +36,12 @@ class DualTracer(Tracer):
 class Forward(Trace):
     """The trace of forward mode."""
 
-    __slots__ = ()
+    __slots__ = ("presence",)
     what: ClassVar[str] = "a jvp"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.presence = Presence()  # of the tangents
 
     def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         if self.closed:
@@ -44,7 +49,12 @@ class Forward(Trace):
         return prim.forward(self, args, params)
 
     def split(self, args: Sequence[Array]) -> tuple[list[Array], list[Array | None]]:
-        """Values one level down, and tangents with None for zero."""
+        """Values one level down, and tangents with None for zero; absent elements are zeros."""
+        xs, ts = self.split_marked(args)
+        return xs, [self.presence.dense(t) for t in ts]
+
+    def split_marked(self, args: Sequence[Array]) -> tuple[list[Array], list[Array | None]]:
+        """Values one level down, and tangents, of which elements may be absent."""
         xs: list[Array] = []
         ts: list[Array | None] = []
         for a in args:
@@ -58,10 +68,12 @@ class Forward(Trace):
 
     def push(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         """Value and tangent of one operation: the default action."""
-        xs, ts = self.split(args)
+        xs, ts = self.split_marked(args)
         y = bind(prim, xs, params)
         if not prim.differentiable:
             return y
+        if prim.chooses or any(map(self.presence.mine, ts)):
+            ts = [None if t is None else self.presence.whole(t) for t in ts]
         with np.errstate(all="ignore"):
             t = prim.jvp(y, xs, ts, params)
         if not prim.multiple:
@@ -73,4 +85,9 @@ class Forward(Trace):
         """`y` with the tangent `t`; `y` itself where there is none."""
         if t is None or not is_inexact(type_of(y).dtype):
             return y
-        return DualTracer(y, self, t)
+        return DualTracer(y, self, self.presence.lower(t))
+
+    def tangent(self, x: Any) -> Array | None:
+        """The tangent of a result one level down, None where there is none."""
+        mine = isinstance(x, DualTracer) and x.owner is self
+        return self.presence.dense(x.tangent) if mine else None

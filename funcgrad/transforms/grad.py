@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad import tree
+from funcgrad.core.tracer import Tracer
 from funcgrad.core.types import ArrayType
 from funcgrad.transforms.arguments import (
     check_scalar,
@@ -84,9 +85,13 @@ def value_and_grad(
                 aux = lowered(aux, tape)
             kind = check_scalar(out, f, "grad")
             node = node_of(out, tape)
-            value = rebuild(tree.structure(out), [lower(out, tape)])
+            low = lower(out, tape)
+            value = rebuild(tree.structure(out), [low])
         verify(tape.watches)
-        found = [None] * len(nodes) if node is None else backward([(node, _one(kind))], nodes)
+        if node is None:
+            found = [None] * len(nodes)
+        else:
+            found = backward([(node, _one(kind))], nodes, traced=isinstance(low, Tracer))
         gradient = as_trees(found, flat)
         result = gradient if isinstance(argnums, (tuple, list)) else gradient[0]
         return ((value, aux), result) if has_aux else (value, result)

@@ -11,10 +11,12 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import ArrayType
+from funcgrad.ops.arithmetic import not_equal
 from funcgrad.ops.shape import moveaxis, reshape
 from funcgrad.transforms.abstract import eval_shape
 from funcgrad.transforms.arguments import leaves_of, name_of, select
 from funcgrad.transforms.jvp import jvp
+from funcgrad.transforms.presence import Presence
 from funcgrad.transforms.results import handed_back
 from funcgrad.transforms.transformed import transformed
 from funcgrad.transforms.vjp import vjp
@@ -39,6 +41,17 @@ def _partial(f: Function, args: Sequence[Any], wanted: Sequence[int], kwargs: An
 
 def _basis(kind: ArrayType) -> Any:
     return np.eye(kind.size, dtype=kind.dtype).reshape(kind.size, *kind.shape)
+
+
+def _alone(seeds: Presence, t: Any, types: Sequence[ArrayType], i: int) -> list[Any]:
+    """`t` of the basis of leaf `i`: only one element of all leaves is there."""
+    t = operand(t)
+    return [
+        seeds.part(t, not_equal(t, 0))
+        if j == i
+        else seeds.part(np.zeros(k.shape, k.dtype), np.zeros(k.shape, bool))
+        for j, k in enumerate(types)
+    ]
 
 
 def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
@@ -103,8 +116,9 @@ def _rows(pull: Function, definition: Any, types: Sequence[ArrayType], i: int, k
     """The Jacobian of output `i`."""
 
     def one(ct: Any) -> Any:
-        cts = [ct if j == i else np.zeros(t.shape, t.dtype) for j, t in enumerate(types)]
-        return pull(tree.unflatten(definition, cts))
+        seeds = Presence()
+        found = pull(tree.unflatten(definition, _alone(seeds, ct, types, i)))
+        return tree.map(seeds.dense, found)
 
     def rows(c: Any) -> Any:
         c = operand(c)
@@ -159,8 +173,9 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
 def _column(
     g: Function, chosen: Any, definition: Any, types: Sequence[ArrayType], i: int, t: Any
 ) -> Any:
-    ts = [t if j == i else np.zeros(k.shape, k.dtype) for j, k in enumerate(types)]
-    return jvp(g, chosen, tree.unflatten(definition, ts))[1]
+    seeds = Presence()
+    ts = _alone(seeds, t, types, i)
+    return tree.map(seeds.dense, jvp(g, chosen, tree.unflatten(definition, ts))[1])
 
 
 def _as_rows(columns: Any, kind: ArrayType) -> Any:

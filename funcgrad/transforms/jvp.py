@@ -73,9 +73,7 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
             out, aux = with_aux(out, f)
             aux = lowered(aux, trace)
         outputs, out_definition = leaves_of(out, f"the output of {name_of(f)}")
-        moved = [
-            o.tangent if isinstance(o, DualTracer) and o.owner is trace else None for o in outputs
-        ]
+        moved = [trace.tangent(o) for o in outputs]
         values = apart([lower(o, trace) for o in outputs], leaves)
     moved = own(
         [zero_tangent(v) if t is None else t for v, t in zip(values, moved, strict=True)],

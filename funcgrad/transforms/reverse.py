@@ -28,9 +28,11 @@ from funcgrad.transforms.node import (
     dense,
     leaf_node,
 )
+from funcgrad.transforms.presence import Presence
+from funcgrad.transforms.presence_pass import pull_marked
 from funcgrad.transforms.tape import PLAIN, Tape
 
-__all__ = ["Tape", "backward", "node_of", "pulled", "transpose_linear", "verify"]
+__all__ = ["Tape", "backward", "bare", "node_of", "pulled", "transpose_linear", "verify"]
 
 ndarray = np.ndarray
 
@@ -50,41 +52,36 @@ def reachable(roots: Sequence[Node]) -> list[Node]:
 def backward(
     roots: Sequence[tuple[Node, Array]],
     leaves: Sequence[Node],
-    order: Sequence[Node] | None = None,
-    quick: bool = False,
+    traced: bool = True,
 ) -> list[Array | None]:
     """The cotangents of `leaves`, given those of `roots`; None where it is zero.
 
-    `order` is what `reachable` gives for the roots, where the caller has it already; with `quick`
-    this is part of a pass with the quick rules, which looks for NaN at its end.
-
-    Raw cotangents take the quick rules first, in which 0 times an infinite partial is NaN. A NaN
-    survives every linear operation that does not drop it, so a result without one is right;
-    otherwise, and where a rule runs code of the user, the pass is repeated with the full rules.
+    Raw cotangents take the quick rules first, which know nothing of absent elements, so that a 0
+    in the place of one times an infinite partial is NaN. A NaN survives every linear operation
+    that does not drop it, so a result without one is right; otherwise, and where a rule runs code
+    of the user, the pass is repeated and follows which elements are there. So does every pass
+    that is `traced`: over values that are, or from cotangents that are.
     """
-    if order is None:
-        order = reachable([node for node, _ in roots])
-    if quick:
-        return _pull(order, roots, leaves, True)
+    order = reachable([node for node, _ in roots])
     with np.errstate(all="ignore"):
-        return pulled(order, roots, leaves)
+        if not traced and not any(isinstance(g, Tracer) for _, g in roots):
+            try:
+                found = pulled(order, roots, leaves, True)
+            except OpaqueRule:
+                return _pull_marked(order, roots, leaves)
+            if not _to_repeat(found, order):
+                return found
+        return _pull_marked(order, roots, leaves)
 
 
-def pulled(
-    order: Sequence[Node], roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node]
+def bare(
+    roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node], quick: bool = False
 ) -> list[Array | None]:
-    """`backward` where NumPy does not warn: by the quick rules if they are good enough."""
-    for _, g in roots:
-        if isinstance(g, Tracer):
-            break
-    else:
-        try:
-            found = _pull(order, roots, leaves, True)
-        except OpaqueRule:
-            return _pull(order, roots, leaves, False)
-        if not _to_repeat(found, order):
-            return found
-    return _pull(order, roots, leaves, False)
+    """`backward` in which 0 times infinity is NaN everywhere, as it is in PyTorch.
+
+    With `quick` it is part of a pass with the quick rules.
+    """
+    return pulled(reachable([node for node, _ in roots]), roots, leaves, quick)
 
 
 def _to_repeat(found: Sequence[Any], order: Sequence[Node]) -> bool:
@@ -114,13 +111,11 @@ def _has_nan(c: Any) -> bool:
     return not isinstance(c, Tracer) and bool(c != c)
 
 
-def _pull(
+def pulled(
     order: Sequence[Node], roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node], quick: bool
 ) -> list[Array | None]:
-    """One pass over the nodes, latest first."""
-    cts: Cotangents = {}
-    for node, g in roots:
-        cts[node] = g if node not in cts else add(cts[node], g)
+    """One pass over the nodes, latest first, in which absent elements are zeros."""
+    cts = _started(roots)
     take = cts.pop
     for node in order:
         g = take(node, None)
@@ -136,6 +131,26 @@ def _pull(
         else:
             node.pull(cts, dense(g))
     return [dense(cts.get(leaf)) for leaf in leaves]
+
+
+def _started(roots: Sequence[tuple[Node, Array]]) -> Cotangents:
+    cts: Cotangents = {}
+    for node, g in roots:
+        cts[node] = g if node not in cts else add(cts[node], g)
+    return cts
+
+
+def _pull_marked(
+    order: Sequence[Node], roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node]
+) -> list[Array | None]:
+    """One pass over the nodes, latest first, that follows which elements are there."""
+    trace = Presence()
+    cts = _started(roots)
+    for node in order:
+        g = cts.pop(node, None)
+        if g is not None:
+            pull_marked(node, trace, cts, g)
+    return [trace.dense(dense(cts.get(leaf))) for leaf in leaves]
 
 
 def node_of(x: Any, tape: Tape) -> Any:

@@ -78,6 +78,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         lows = [lower(o, tape) for o in outputs]
         values = [x.copy("K") if type(x) is np.ndarray else x for x in lows]
     types = [type_of(v) for v in values]
+    traced = any(isinstance(v, Tracer) for v in values)
     primal_types = [([_no_value(x) for x in leaves], d) for leaves, d in flat]
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
@@ -89,7 +90,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
             if root is not None and c is not None
         ]
         wanted = [n for n in nodes if n is not None]
-        found = iter(own(backward(pairs, wanted), [c for _, c in pairs]))
+        found = iter(own(backward(pairs, wanted, traced), [c for _, c in pairs]))
         return as_trees([None if n is None else next(found) for n in nodes], primal_types)
 
     result = (handed_back(definition, values), pull)

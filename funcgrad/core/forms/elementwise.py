@@ -74,6 +74,7 @@ class Elementwise(Primitive):
         self.ufunc = ufunc
         self.partials = tuple(partials)
         self.differentiable = bool(partials)
+        self.chooses = any(hasattr(d, "selects") for d in self.partials)
         # NumPy's ufunc makes a NumPy scalar of a Python number, Python's operator does not.
         self.keeps_weak = impl is not ufunc
         self.fills = _fills(ufunc, impl)
@@ -136,6 +137,15 @@ class Elementwise(Primitive):
 
     def batch(self, size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
         return bind(self, align(xs, batched), params)
+
+    def mark(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        if not self.differentiable:
+            return trace.plainly(self, args, params)
+        if not any(map(callable, self.partials)):
+            return trace.sum(self, args, params)
+        if self.is_linear([trace.mine(a) for a in args], params):
+            return trace.product(self, args, params)
+        return trace.plainly(self, args, params)
 
     def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
         moving = tuple(mask)

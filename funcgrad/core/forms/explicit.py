@@ -25,6 +25,7 @@ class Explicit(Primitive):
     """
 
     form = "explicit"
+    chooses = True  # maxima and norms do
 
     def __init__(
         self,

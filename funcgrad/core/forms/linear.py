@@ -21,6 +21,7 @@ class Linear(Primitive):
     """
 
     form = "linear"
+    chooses = True  # the transpose of an index or a mask does
 
     def __init__(
         self,
@@ -29,8 +30,10 @@ class Linear(Primitive):
         transpose: Sequence[Callable[..., Any] | None] | Callable[..., Any],
         type_rule: Callable[..., Any],
         batch: Callable[..., Any],
+        moves: str = "",
     ) -> None:
         super().__init__(name, impl)
+        self.moves, self.gaps = moves, moves == "scatters"
         self.transpose = transpose
         self._type, self._batch = type_rule, batch
         self.kept: dict[int, tuple[bool, ...]] = {}  # `saved_flags` for each number of operands
@@ -84,6 +87,16 @@ class Linear(Primitive):
     def batch(self, size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:
         return self._batch(size, xs, batched, params)
 
+    def mark(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        fixed = [self._rule(i) is None for i in range(len(args))]
+        if not self.moves or any(f and trace.mine(a) for f, a in zip(fixed, args, strict=True)):
+            return trace.plainly(self, args, params)
+        if self.moves == "chooses":
+            return trace.choose(self, args, params)
+        if self.moves == "stays":
+            return trace.same(self, args, params)
+        return trace.move(self, args, params, fixed)
+
     def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
         return all(self._rule(i) is not None for i, m in enumerate(mask) if m)
 
@@ -95,6 +108,7 @@ def linear(
     type_rule: Callable[..., Any],
     batch: Callable[..., Any],
     sample: Samples | None = None,
+    moves: str = "",
 ) -> Linear:
     """Make a primitive that is linear in one operand, or in several taken together.
 
@@ -114,6 +128,12 @@ def linear(
         front; `batched` says which operands carry one (in front as well), of extent `size`.
     sample : callable
         The samples that its tests are made from.
+    moves : {"", "stays", "adds", "scatters", "chooses"}, optional
+        What becomes of elements that are absent (see the manual's internals): those of the result
+        are, too, in the same place ("stays"); if they are made of absent ones alone, where it
+        moves elements and adds them up with weights above 0 ("adds"); and where it moves nothing
+        to ("scatters"); in a choice by a condition ("chooses"). By default they are zeros from here
+        on.
 
     Returns
     -------
@@ -135,6 +155,6 @@ def linear(
     >>> fg.grad(lambda x: turn(x, k=1)[0])(np.ones(3))
     array([0., 0., 1.])
     """
-    prim = Linear(name, impl, transpose, type_rule, batch)
+    prim = Linear(name, impl, transpose, type_rule, batch, moves)
     prim.sample = sample
     return prim

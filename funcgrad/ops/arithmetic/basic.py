@@ -18,7 +18,6 @@ __all__ = [
     "SCALE",
     "add",
     "divide",
-    "has_nan",
     "multiply",
     "negative",
     "positive",
@@ -31,30 +30,22 @@ __all__ = [
 ndarray = np.ndarray
 
 
-def has_nan(x: Any) -> bool:
-    """Whether a raw array holds a NaN (it may say yes for an array that holds none)."""
-    if type(x) is ndarray:
-        flat = x if x.ndim == 1 else x.ravel()
-        x = flat.dot(flat)  # squares do not cancel: the sum is NaN only if an element is
-    answer: Any = x != x
-    return bool(answer)
-
-
 def _scale(g: Any, d: Any) -> Any:
-    """g * d in the dtype of g, but 0 where g is exactly 0, past infinite and NaN partials."""
+    """g * d in the dtype of g."""
     r = g * d
     if r.dtype is not g.dtype and r.dtype.kind == g.dtype.kind:
         r = r.astype(g.dtype)
-    if has_nan(r):
-        r = np.where(g == 0, r.dtype.type(0), r)[()]
     return r
 
 
 class Scale(Elementwise):
-    """A cotangent or tangent times a partial derivative: the only place where the two meet.
+    """A cotangent or tangent times a partial derivative, in the dtype of the former.
 
-    It is bilinear for every transform; only the value masks. A mask on the value itself,
-    ``where(g == 0, …)``, would make the second derivative of sin² at 0 vanish.
+    It is the product, so the number 0 times infinity is NaN. Whether an element of the cotangent
+    is there at all, where a `where`, an index or a maximum stands in front, is no number: a
+    `Presence` (`transforms/presence.py`) carries it, and absent times anything is absent. A mask
+    by the value, ``where(g == 0, …)``, would hide infinite derivatives, and make the second one
+    of sin² at 0 vanish.
     """
 
     def __init__(self) -> None:
@@ -80,7 +71,7 @@ SCALE.sample = lambda: [
 
 
 def scale(g: Array, d: Array) -> Array:
-    """The cotangent or tangent `g` times the partial derivative `d`; 0 where `g` is exactly 0."""
+    """The cotangent or tangent `g` times the partial derivative `d`, in the dtype of `g`."""
     if isinstance(g, Operand) or isinstance(d, Operand):
         return bind2(SCALE, plain(g), plain(d))
     if not isinstance(g, (np.ndarray, np.generic)):

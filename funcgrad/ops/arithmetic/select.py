@@ -101,6 +101,7 @@ WHERE: Linear = linear(
         Sample((np.array([True, False, True]), draw((2, 1)), 1.5)),
         Sample((np.array([[True], [False]]), draw((3,)).astype(np.float32), draw((2, 3)))),
     ],
+    moves="chooses",
 )
 
 
@@ -127,6 +128,7 @@ CAST: Linear = linear(
         Sample((draw((3,)),), {"dtype": np.dtype(np.float32)}, smooth=False),
         Sample((draw((3,)).astype(np.float32),), {"dtype": np.dtype(np.float64)}),
     ],
+    moves="stays",
 )
 
 
@@ -176,6 +178,7 @@ CONJUGATE: Linear = linear(
     _same_type,
     lambda size, xs, batched, params: bind(CONJUGATE, xs),
     sample=_complex_sample,
+    moves="stays",
 )
 REAL: Linear = linear(
     "real",
@@ -184,6 +187,7 @@ REAL: Linear = linear(
     _real_type,
     lambda size, xs, batched, params: bind(REAL, xs),
     sample=_complex_sample,
+    moves="stays",
 )
 IMAG: Linear = linear(
     "imag",
@@ -192,6 +196,7 @@ IMAG: Linear = linear(
     _real_type,
     lambda size, xs, batched, params: bind(IMAG, xs),
     sample=_complex_sample,
+    moves="stays",
 )
 
 
@@ -241,6 +246,7 @@ COMPLEX: Linear = linear(
         Sample((draw((2, 3)), draw((2, 3), seed=1))),
         Sample((draw((3,)).astype(np.float32), draw((3,), seed=1).astype(np.float32))),
     ],
+    moves="adds",
 )
 
 

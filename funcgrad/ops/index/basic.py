@@ -54,6 +54,7 @@ GETITEM: Linear = linear(
         Sample((draw((3, 4)),), {"index": encode((slice(None, None, -1), 2))}),
         Sample((draw((3, 4)),), {"index": encode((Ellipsis, None, slice(1, 3)))}),
     ],
+    moves="adds",
 )
 
 
@@ -77,6 +78,7 @@ PLACE: Linear = linear(
         PLACE, xs, {"shape": (size, *params["shape"]), "index": _inner(params["index"])}
     ),
     sample=lambda: [Sample((draw((2,)),), {"shape": (4,), "index": ((1, 3, None),)})],
+    moves="scatters",
 )
 GETITEM.view = True
 

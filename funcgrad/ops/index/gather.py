@@ -54,6 +54,7 @@ GATHER: Linear = linear(
     _gather_type,
     _gather_batch,
     sample=_gather_samples,
+    moves="adds",
 )
 
 
@@ -90,6 +91,7 @@ SCATTER_ADD: Linear = linear(
         Sample((draw((3, 4)), np.array([0, 2, 2])), {"shape": (3, 4)}),
         Sample((draw((3,)), np.array([0, 1, 0]), np.array([1, 1, 1])), {"shape": (2, 2)}),
     ],
+    moves="scatters",
 )
 
 

@@ -96,6 +96,7 @@ PUT: Linear = linear(
         Sample((draw((2, 3)), np.array([0, 5]), draw((2,)))),
         Sample((draw((4,)), np.array([1, 3, 1]), draw((3,)))),
     ],
+    moves="adds",
 )
 
 
@@ -123,6 +124,7 @@ ADD_AT: Linear = linear(
         Sample((draw((4,)), np.array([1, 3, 1]), draw((3,)))),
         Sample((draw((4,)), np.array([1, 3, 1]), draw((3,)).astype(np.float32))),
     ],
+    moves="adds",
 )
 
 

@@ -1,0 +1,181 @@
+"""Which elements of a cotangent or tangent are there at all: the trace of absent elements.
+
+An element that a `where`, an index, a mask or a maximum did not take is *absent*, which is another
+thing than the number 0: absent times anything is absent, also past infinity and NaN, and 0 times
+infinity is NaN. A derivative is linear, so all that a `Presence` sees is linear in its tracers:
+what it adds to one, or puts beside it, and is none itself, can only be a zero that the derivative
+has there because nothing arrives, so that it is absent. No rule need say it.
+
+A tracer has a value and a mask of the elements that are there. The products of elementwise
+operations are not masked one by one: what stands in the place of an absent element counts for
+nothing until `dense` makes it the number 0, which is once, where an operation adds elements up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from funcgrad.core.primitive import Params, Primitive
+from funcgrad.core.tracer import Trace, Tracer, bind, plain, type_of
+from funcgrad.core.types import Array, broadcast_shapes
+from funcgrad.ops.arithmetic import logical_not, logical_or, not_equal, where
+from funcgrad.ops.shape import broadcast_to
+
+__all__ = ["PartTracer", "Presence"]
+
+RAW = (np.ndarray, np.generic, float, int, complex)
+
+
+class PartTracer(Tracer):
+    """Values of which those of `mask` are there: all of them where it is None.
+
+    The mask is broadcast to the shape of the value. Unless it is `clean`, the value has anything
+    in the places of absent elements, else zeros.
+    """
+
+    __slots__ = ("clean", "mask")
+    mask: Array | None
+    clean: bool
+
+    def __init__(self, value: Array, owner: Presence, mask: Array | None, clean: bool) -> None:
+        self.value, self.owner, self.mask, self.clean = value, owner, mask, clean or mask is None
+
+    def assign(self, new: Tracer) -> None:
+        assert isinstance(new, PartTracer)
+        self.value, self.mask, self.clean = new.value, new.mask, new.clean
+
+    def dense(self) -> Array:
+        """The value with the number 0 where an element is absent."""
+        return self.value if self.clean else where(self.mask, self.value, 0.0)
+
+
+class Presence(Trace):
+    """The trace of what is there: one for each backward pass, and one for each forward mode."""
+
+    __slots__ = ()
+    what: ClassVar[str] = "a derivative"
+    located: ClassVar[bool] = False
+
+    def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
+        return prim.mark(self, args, params)
+
+    # ------------------------------------------------------------------- in and out
+
+    def mine(self, x: Any) -> bool:
+        return isinstance(x, PartTracer) and x.owner is self
+
+    def whole(self, x: Array) -> Array:
+        """`x`, of which every element is there."""
+        return x if self.mine(x) else PartTracer(x, self, None, True)
+
+    def part(self, x: Array, mask: Array | None) -> Array:
+        """`x`, which is 0 where it is absent: everywhere but at `mask`."""
+        return PartTracer(x, self, mask, True)
+
+    def lower(self, x: Any) -> Any:
+        """What need not be followed further: the value where every element is there."""
+        return x.value if self.mine(x) and x.mask is None else x
+
+    def dense(self, x: Any) -> Any:
+        """What leaves the trace: the number 0 stands where an element is absent."""
+        x = plain(x)
+        return x.dense() if self.mine(x) else x
+
+    def mask_of(self, x: Array) -> Array:
+        """The mask of an operand in its own shape; what is not mine is absent."""
+        shape = type_of(x).shape
+        if not self.mine(x):
+            return np.zeros(shape, bool)
+        return np.ones(shape, bool) if x.mask is None else broadcast_to(x.mask, shape)
+
+    # ------------------------------------------------------------ actions of the forms
+
+    def plainly(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
+        """Absent elements are zeros from here on: of operations whose derivative is finite."""
+        return bind(prim, [self.dense(a) for a in args], params)
+
+    def sum(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
+        """Of a sum of operands, in which an element is there if one of its terms is."""
+        parts = [a for a in args if self.mine(a)]
+        mask, same = parts[0].mask, True
+        for p in parts[1:]:
+            same = same and p.mask is mask
+            mask = _either(mask, p.mask)
+        if same:
+            clean = len(parts) == len(args) and all(p.clean for p in parts)
+            return PartTracer(bind(prim, self.values(args), params), self, mask, clean)
+        return PartTracer(self.plainly(prim, args, params), self, mask, True)
+
+    def product(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
+        """Of a product with one operand: absent times anything is absent."""
+        (part,) = [a for a in args if self.mine(a)]
+        y = bind(prim, self.values(args), params)
+        clean = part.clean and all(a is part or _finite(a) for a in args)
+        return PartTracer(y, self, part.mask, clean)
+
+    def same(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
+        """Of a linear operation that works on each element of its one operand."""
+        (part,) = args
+        return PartTracer(bind(prim, (part.value,), params), self, part.mask, part.clean)
+
+    def choose(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
+        """Of a choice by a condition between two operands."""
+        condition, *branches = args
+        one, two = (self._there(a) for a in branches)
+        if not isinstance(one, bool) or not isinstance(two, bool):
+            one, two = (np.bool_(m) if isinstance(m, bool) else m for m in (one, two))
+            mask = where(condition, one, two)
+        else:
+            mask = None if one and two else condition if one else logical_not(condition)
+        kinds = [type_of(a) for a in branches]
+        if two is False and kinds[1].weak and kinds[0].dtype.kind != "b":
+            shape = broadcast_shapes(*(type_of(a).shape for a in args))
+            return PartTracer(broadcast_to(branches[0].value, shape), self, mask, False)
+        y = bind(prim, self.values(args), params)
+        clean = all(not self.mine(a) or a.clean for a in branches)
+        return PartTracer(y, self, mask, clean)
+
+    def _there(self, x: Array) -> Any:
+        if not self.mine(x):
+            return False
+        return True if x.mask is None else x.mask
+
+    def move(
+        self, prim: Primitive, args: Sequence[Array], params: Params, fixed: Sequence[bool]
+    ) -> Any:
+        """Of a sum of moved elements, in which one is there that any element was moved to.
+
+        `fixed` are the operands that say how they move.
+        """
+        values = [x if f else self.dense(x) for x, f in zip(args, fixed, strict=True)]
+        y = bind(prim, values, params)
+        moved = [x for x, f in zip(args, fixed, strict=True) if not f]
+        if not prim.gaps and all(self.mine(x) and x.mask is None for x in moved):
+            return PartTracer(y, self, None, True)
+        given = [x if f else self.mask_of(x) for x, f in zip(args, fixed, strict=True)]
+        with np.errstate(all="ignore"):
+            mask = bind(prim, given, params)
+        if type_of(mask).dtype.kind != "b":
+            mask = not_equal(mask, 0)
+        return PartTracer(y, self, _unless_all(mask), True)
+
+    def values(self, args: Sequence[Array]) -> list[Array]:
+        return [a.value if self.mine(a) else a for a in args]
+
+
+def _finite(x: Any) -> bool:
+    return isinstance(x, RAW) and bool(np.isfinite(x).all())
+
+
+def _unless_all(mask: Any) -> Any:
+    """A mask, or None for one that is seen to hold everywhere."""
+    return None if isinstance(mask, RAW) and bool(np.all(mask)) else mask
+
+
+def _either(one: Any, two: Any) -> Any:
+    if one is None or two is None:
+        return None
+    return one if one is two else _unless_all(logical_or(one, two))
