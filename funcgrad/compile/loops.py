@@ -203,7 +203,6 @@ FUNCTIONS: dict[str, Any] = {
     "mul": np.multiply,
     "div": lambda x, y: x // y if x.dtype.kind == "i" else np.divide(x, y),
     "rem": np.remainder,
-    "scale": lambda g, d: g * d if g != 0 or np.isfinite(d) else np.zeros_like(g),
     "neg": np.negative,
     "abs": np.abs,
     "eq": np.equal,

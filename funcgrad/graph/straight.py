@@ -1,9 +1,8 @@
 """A graph as straight-line Python: one line an equation, applied to raw arrays and numbers.
 
 What `interpret` does with a look at each operand is written down once, for programs that are too
-small for a kernel. The values are those of the operations themselves, bit for bit; only in the
-quick form a product with a partial derivative does not look for 0 times infinity (see
-`transforms.hot`).
+small for a kernel. The values are those of the operations themselves, bit for bit. The quick form is
+for inputs of which some may be Python's numbers (see `transforms.hot`).
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ class Straight:
 
     def expression(self, e: Equation, quick: bool) -> str:
         args = [self.atom(a) for a in e.inputs]
-        if quick and e.prim is records.SCALE:
+        if e.prim is records.SCALE:
             return self.product(e, args)
         symbol, function = INFIX.get(e.prim.impl), e.prim.impl
         if quick and isinstance(e.prim, Elementwise) and not e.params:

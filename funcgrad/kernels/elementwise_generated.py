@@ -61,7 +61,6 @@ def multiply_backward(
     rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx: Any, cy: Any
 ) -> None:
     """Backward of `multiply`."""
-    real = g.dtype.type
     for i in range(rows):
         for j in range(columns):
             d = at(g, i, j)
@@ -69,12 +68,10 @@ def multiply_backward(
             y_ = at(y, i, j)
             if cx is not None:
                 t0 = d * y_
-                t1 = real(0.0) if (t0 != t0) & (d == real(0.0)) else t0
-                put(cx, g, i, j, t1)
+                put(cx, g, i, j, t0)
             if cy is not None:
                 t0 = d * x_
-                t1 = real(0.0) if (t0 != t0) & (d == real(0.0)) else t0
-                put(cy, g, i, j, t1)
+                put(cy, g, i, j, t0)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -91,14 +88,12 @@ def divide_backward(
             if cx is not None:
                 t0 = real(1.0) / y_
                 t1 = d * t0
-                t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-                put(cx, g, i, j, t2)
+                put(cx, g, i, j, t1)
             if cy is not None:
                 t0 = z_ / y_
                 t1 = -t0
                 t2 = d * t1
-                t3 = real(0.0) if (t2 != t2) & (d == real(0.0)) else t2
-                put(cy, g, i, j, t3)
+                put(cy, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -114,7 +109,6 @@ def negative_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) 
 @njit(nogil=True, cache=True, error_model="numpy")
 def reciprocal_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `reciprocal`."""
-    real = g.dtype.type
     for i in range(rows):
         for j in range(columns):
             d = at(g, i, j)
@@ -122,8 +116,7 @@ def reciprocal_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any
             t0 = z_ * z_
             t1 = -t0
             t2 = d * t1
-            t3 = real(0.0) if (t2 != t2) & (d == real(0.0)) else t2
-            put(cx, g, i, j, t3)
+            put(cx, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -136,8 +129,7 @@ def square_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) ->
             x_ = at(x, i, j)
             t0 = real(2.0) * x_
             t1 = d * t0
-            t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, g, i, j, t2)
+            put(cx, g, i, j, t1)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -159,8 +151,7 @@ def power_backward(
                 t3 = y_ * t2
                 t4 = real(0.0) if t0 else t3
                 t5 = d * t4
-                t6 = real(0.0) if (t5 != t5) & (d == real(0.0)) else t5
-                put(cx, g, i, j, t6)
+                put(cx, g, i, j, t5)
             if cy is not None:
                 t0 = x_ == real(0.0)
                 t1 = real(1.0) if t0 else x_
@@ -168,8 +159,7 @@ def power_backward(
                 t3 = z_ * t2
                 t4 = real(0.0) if t0 else t3
                 t5 = d * t4
-                t6 = real(0.0) if (t5 != t5) & (d == real(0.0)) else t5
-                put(cy, g, i, j, t6)
+                put(cy, g, i, j, t5)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -182,8 +172,7 @@ def sqrt_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             z_ = at(z, i, j)
             t0 = real(0.5) / z_
             t1 = d * t0
-            t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, g, i, j, t2)
+            put(cx, g, i, j, t1)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -197,8 +186,7 @@ def cbrt_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             t0 = z_ * z_
             t1 = real(0.3333333333333333) / t0
             t2 = d * t1
-            t3 = real(0.0) if (t2 != t2) & (d == real(0.0)) else t2
-            put(cx, g, i, j, t3)
+            put(cx, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -216,8 +204,7 @@ def absolute_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) 
             t4 = x_ != x_
             t5 = x_ if t4 else t3
             t6 = d * t5
-            t7 = real(0.0) if (t6 != t6) & (d == real(0.0)) else t6
-            put(cx, g, i, j, t7)
+            put(cx, g, i, j, t6)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -247,8 +234,7 @@ def maximum_backward(
                 t11 = t10 != real(0.0)
                 t12 = d if t11 else real(0.0)
                 t13 = t12 * t10
-                t14 = real(0.0) if (t13 != t13) & (t12 == real(0.0)) else t13
-                put(cx, g, i, j, t14)
+                put(cx, g, i, j, t13)
             if cy is not None:
                 t0 = z_ != z_
                 t1 = y_ == z_
@@ -264,8 +250,7 @@ def maximum_backward(
                 t11 = t10 != real(0.0)
                 t12 = d if t11 else real(0.0)
                 t13 = t12 * t10
-                t14 = real(0.0) if (t13 != t13) & (t12 == real(0.0)) else t13
-                put(cy, g, i, j, t14)
+                put(cy, g, i, j, t13)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -295,8 +280,7 @@ def minimum_backward(
                 t11 = t10 != real(0.0)
                 t12 = d if t11 else real(0.0)
                 t13 = t12 * t10
-                t14 = real(0.0) if (t13 != t13) & (t12 == real(0.0)) else t13
-                put(cx, g, i, j, t14)
+                put(cx, g, i, j, t13)
             if cy is not None:
                 t0 = z_ != z_
                 t1 = y_ == z_
@@ -312,8 +296,7 @@ def minimum_backward(
                 t11 = t10 != real(0.0)
                 t12 = d if t11 else real(0.0)
                 t13 = t12 * t10
-                t14 = real(0.0) if (t13 != t13) & (t12 == real(0.0)) else t13
-                put(cy, g, i, j, t14)
+                put(cy, g, i, j, t13)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -334,16 +317,14 @@ def hypot_backward(
                 t2 = x_ / t1
                 t3 = real(0.0) if t0 else t2
                 t4 = d * t3
-                t5 = real(0.0) if (t4 != t4) & (d == real(0.0)) else t4
-                put(cx, g, i, j, t5)
+                put(cx, g, i, j, t4)
             if cy is not None:
                 t0 = z_ == real(0.0)
                 t1 = real(1.0) if t0 else z_
                 t2 = y_ / t1
                 t3 = real(0.0) if t0 else t2
                 t4 = d * t3
-                t5 = real(0.0) if (t4 != t4) & (d == real(0.0)) else t4
-                put(cy, g, i, j, t5)
+                put(cy, g, i, j, t4)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -373,8 +354,7 @@ def fmax_backward(
                 t11 = t10 != real(0.0)
                 t12 = d if t11 else real(0.0)
                 t13 = t12 * t10
-                t14 = real(0.0) if (t13 != t13) & (t12 == real(0.0)) else t13
-                put(cx, g, i, j, t14)
+                put(cx, g, i, j, t13)
             if cy is not None:
                 t0 = z_ != z_
                 t1 = y_ == z_
@@ -390,8 +370,7 @@ def fmax_backward(
                 t11 = t10 != real(0.0)
                 t12 = d if t11 else real(0.0)
                 t13 = t12 * t10
-                t14 = real(0.0) if (t13 != t13) & (t12 == real(0.0)) else t13
-                put(cy, g, i, j, t14)
+                put(cy, g, i, j, t13)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -421,8 +400,7 @@ def fmin_backward(
                 t11 = t10 != real(0.0)
                 t12 = d if t11 else real(0.0)
                 t13 = t12 * t10
-                t14 = real(0.0) if (t13 != t13) & (t12 == real(0.0)) else t13
-                put(cx, g, i, j, t14)
+                put(cx, g, i, j, t13)
             if cy is not None:
                 t0 = z_ != z_
                 t1 = y_ == z_
@@ -438,21 +416,18 @@ def fmin_backward(
                 t11 = t10 != real(0.0)
                 t12 = d if t11 else real(0.0)
                 t13 = t12 * t10
-                t14 = real(0.0) if (t13 != t13) & (t12 == real(0.0)) else t13
-                put(cy, g, i, j, t14)
+                put(cy, g, i, j, t13)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def exp_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `exp`."""
-    real = g.dtype.type
     for i in range(rows):
         for j in range(columns):
             d = at(g, i, j)
             z_ = at(z, i, j)
             t0 = d * z_
-            t1 = real(0.0) if (t0 != t0) & (d == real(0.0)) else t0
-            put(cx, g, i, j, t1)
+            put(cx, g, i, j, t0)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -465,8 +440,7 @@ def exp2_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             z_ = at(z, i, j)
             t0 = real(0.6931471805599453) * z_
             t1 = d * t0
-            t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, g, i, j, t2)
+            put(cx, g, i, j, t1)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -479,8 +453,7 @@ def expm1_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> 
             z_ = at(z, i, j)
             t0 = z_ + real(1.0)
             t1 = d * t0
-            t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, g, i, j, t2)
+            put(cx, g, i, j, t1)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -493,8 +466,7 @@ def log_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> No
             x_ = at(x, i, j)
             t0 = real(1.0) / x_
             t1 = d * t0
-            t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, g, i, j, t2)
+            put(cx, g, i, j, t1)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -507,8 +479,7 @@ def log2_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             x_ = at(x, i, j)
             t0 = real(1.4426950408889634) / x_
             t1 = d * t0
-            t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, g, i, j, t2)
+            put(cx, g, i, j, t1)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -521,8 +492,7 @@ def log10_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> 
             x_ = at(x, i, j)
             t0 = real(0.43429448190325176) / x_
             t1 = d * t0
-            t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, g, i, j, t2)
+            put(cx, g, i, j, t1)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -536,8 +506,7 @@ def log1p_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> 
             t0 = x_ + real(1.0)
             t1 = real(1.0) / t0
             t2 = d * t1
-            t3 = real(0.0) if (t2 != t2) & (d == real(0.0)) else t2
-            put(cx, g, i, j, t3)
+            put(cx, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -563,8 +532,7 @@ def logaddexp_backward(
                 t8 = t7 + real(1.0)
                 t9 = real(1.0) / t8
                 t10 = d * t9
-                t11 = real(0.0) if (t10 != t10) & (d == real(0.0)) else t10
-                put(cx, g, i, j, t11)
+                put(cx, g, i, j, t10)
             if cy is not None:
                 t0 = y_ == x_
                 t1 = abs(y_)
@@ -577,28 +545,24 @@ def logaddexp_backward(
                 t8 = t7 + real(1.0)
                 t9 = real(1.0) / t8
                 t10 = d * t9
-                t11 = real(0.0) if (t10 != t10) & (d == real(0.0)) else t10
-                put(cy, g, i, j, t11)
+                put(cy, g, i, j, t10)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def sin_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `sin`."""
-    real = g.dtype.type
     for i in range(rows):
         for j in range(columns):
             d = at(g, i, j)
             x_ = at(x, i, j)
             t0 = cos(x_)
             t1 = d * t0
-            t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, g, i, j, t2)
+            put(cx, g, i, j, t1)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def cos_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `cos`."""
-    real = g.dtype.type
     for i in range(rows):
         for j in range(columns):
             d = at(g, i, j)
@@ -606,8 +570,7 @@ def cos_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> No
             t0 = sin(x_)
             t1 = -t0
             t2 = d * t1
-            t3 = real(0.0) if (t2 != t2) & (d == real(0.0)) else t2
-            put(cx, g, i, j, t3)
+            put(cx, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -621,8 +584,7 @@ def tan_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> No
             t0 = z_ * z_
             t1 = t0 + real(1.0)
             t2 = d * t1
-            t3 = real(0.0) if (t2 != t2) & (d == real(0.0)) else t2
-            put(cx, g, i, j, t3)
+            put(cx, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -639,8 +601,7 @@ def arcsin_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) ->
             t3 = sqrt(t2)
             t4 = real(1.0) / t3
             t5 = d * t4
-            t6 = real(0.0) if (t5 != t5) & (d == real(0.0)) else t5
-            put(cx, g, i, j, t6)
+            put(cx, g, i, j, t5)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -657,8 +618,7 @@ def arccos_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) ->
             t3 = sqrt(t2)
             t4 = real(-1.0) / t3
             t5 = d * t4
-            t6 = real(0.0) if (t5 != t5) & (d == real(0.0)) else t5
-            put(cx, g, i, j, t6)
+            put(cx, g, i, j, t5)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -673,8 +633,7 @@ def arctan_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) ->
             t1 = t0 + real(1.0)
             t2 = real(1.0) / t1
             t3 = d * t2
-            t4 = real(0.0) if (t3 != t3) & (d == real(0.0)) else t3
-            put(cx, g, i, j, t4)
+            put(cx, g, i, j, t3)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -697,8 +656,7 @@ def arctan2_backward(
                 t5 = y_ / t4
                 t6 = real(0.0) if t3 else t5
                 t7 = d * t6
-                t8 = real(0.0) if (t7 != t7) & (d == real(0.0)) else t7
-                put(cx, g, i, j, t8)
+                put(cx, g, i, j, t7)
             if cy is not None:
                 t0 = -x_
                 t1 = y_ * y_
@@ -709,36 +667,31 @@ def arctan2_backward(
                 t6 = t0 / t5
                 t7 = real(0.0) if t4 else t6
                 t8 = d * t7
-                t9 = real(0.0) if (t8 != t8) & (d == real(0.0)) else t8
-                put(cy, g, i, j, t9)
+                put(cy, g, i, j, t8)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def sinh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `sinh`."""
-    real = g.dtype.type
     for i in range(rows):
         for j in range(columns):
             d = at(g, i, j)
             x_ = at(x, i, j)
             t0 = cosh(x_)
             t1 = d * t0
-            t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, g, i, j, t2)
+            put(cx, g, i, j, t1)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def cosh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `cosh`."""
-    real = g.dtype.type
     for i in range(rows):
         for j in range(columns):
             d = at(g, i, j)
             x_ = at(x, i, j)
             t0 = sinh(x_)
             t1 = d * t0
-            t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, g, i, j, t2)
+            put(cx, g, i, j, t1)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -753,8 +706,7 @@ def tanh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             t1 = z_ + real(1.0)
             t2 = t0 * t1
             t3 = d * t2
-            t4 = real(0.0) if (t3 != t3) & (d == real(0.0)) else t3
-            put(cx, g, i, j, t4)
+            put(cx, g, i, j, t3)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -770,8 +722,7 @@ def arcsinh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -
             t2 = sqrt(t1)
             t3 = real(1.0) / t2
             t4 = d * t3
-            t5 = real(0.0) if (t4 != t4) & (d == real(0.0)) else t4
-            put(cx, g, i, j, t5)
+            put(cx, g, i, j, t4)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -788,8 +739,7 @@ def arccosh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -
             t3 = sqrt(t2)
             t4 = real(1.0) / t3
             t5 = d * t4
-            t6 = real(0.0) if (t5 != t5) & (d == real(0.0)) else t5
-            put(cx, g, i, j, t6)
+            put(cx, g, i, j, t5)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -805,8 +755,7 @@ def arctanh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -
             t2 = t0 * t1
             t3 = real(1.0) / t2
             t4 = d * t3
-            t5 = real(0.0) if (t4 != t4) & (d == real(0.0)) else t4
-            put(cx, g, i, j, t5)
+            put(cx, g, i, j, t4)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -822,8 +771,7 @@ def error_function_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx:
             t2 = exp(t1)
             t3 = real(1.1283791670955126) * t2
             t4 = d * t3
-            t5 = real(0.0) if (t4 != t4) & (d == real(0.0)) else t4
-            put(cx, g, i, j, t5)
+            put(cx, g, i, j, t4)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -837,8 +785,7 @@ def expit_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> 
             t0 = real(1.0) - z_
             t1 = z_ * t0
             t2 = d * t1
-            t3 = real(0.0) if (t2 != t2) & (d == real(0.0)) else t2
-            put(cx, g, i, j, t3)
+            put(cx, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -853,8 +800,7 @@ def relu_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             t1 = not t0
             t2 = real(t1)
             t3 = d * t2
-            t4 = real(0.0) if (t3 != t3) & (d == real(0.0)) else t3
-            put(cx, g, i, j, t4)
+            put(cx, g, i, j, t3)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -871,8 +817,7 @@ def silu_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             t3 = real(1.0) + t2
             t4 = t0 * t3
             t5 = d * t4
-            t6 = real(0.0) if (t5 != t5) & (d == real(0.0)) else t5
-            put(cx, g, i, j, t6)
+            put(cx, g, i, j, t5)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -894,8 +839,7 @@ def gelu_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             t8 = x_ * t7
             t9 = t2 + t8
             t10 = d * t9
-            t11 = real(0.0) if (t10 != t10) & (d == real(0.0)) else t10
-            put(cx, g, i, j, t11)
+            put(cx, g, i, j, t10)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -940,8 +884,7 @@ def clip_backward(
                 t25 = t24 != real(0.0)
                 t26 = d if t25 else real(0.0)
                 t27 = t26 * t24
-                t28 = real(0.0) if (t27 != t27) & (t26 == real(0.0)) else t27
-                put(cx, g, i, j, t28)
+                put(cx, g, i, j, t27)
             if cy is not None:
                 t0 = x_ > y_
                 t1 = x_ != x_
@@ -972,8 +915,7 @@ def clip_backward(
                 t26 = t25 != real(0.0)
                 t27 = d if t26 else real(0.0)
                 t28 = t27 * t25
-                t29 = real(0.0) if (t28 != t28) & (t27 == real(0.0)) else t28
-                put(cy, g, i, j, t29)
+                put(cy, g, i, j, t28)
             if cw is not None:
                 t0 = x_ > y_
                 t1 = x_ != x_
@@ -994,8 +936,7 @@ def clip_backward(
                 t16 = t15 != real(0.0)
                 t17 = d if t16 else real(0.0)
                 t18 = t17 * t15
-                t19 = real(0.0) if (t18 != t18) & (t17 == real(0.0)) else t18
-                put(cw, g, i, j, t19)
+                put(cw, g, i, j, t18)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -1008,8 +949,7 @@ def power_2_backward(rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx
             x_ = at(x, i, j)
             t0 = real(2.0) * x_
             t1 = d * t0
-            t2 = real(0.0) if (t1 != t1) & (d == real(0.0)) else t1
-            put(cx, g, i, j, t2)
+            put(cx, g, i, j, t1)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -1023,8 +963,7 @@ def power_3_backward(rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx
             t0 = x_ * x_
             t1 = real(3.0) * t0
             t2 = d * t1
-            t3 = real(0.0) if (t2 != t2) & (d == real(0.0)) else t2
-            put(cx, g, i, j, t3)
+            put(cx, g, i, j, t2)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from funcgrad.kernels.sums import scaled
-
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def scatter_add(out: Any, g: Any, at: Any, first: int, last: int, block: int) -> None:
@@ -101,7 +99,7 @@ def cumprod_backward(g: Any, y: Any, x: Any, c: Any, first: int, last: int) -> N
         if inner == 1:
             r = g[a, count - 1, 0]
             for k in range(count - 1, 0, -1):
-                c[a, k, 0] = scaled(r, y[a, k - 1, 0])
+                c[a, k, 0] = r * y[a, k - 1, 0]
                 r = _next(r, x[a, k, 0], g[a, k - 1, 0])
             c[a, 0, 0] = r
             continue
@@ -110,7 +108,7 @@ def cumprod_backward(g: Any, y: Any, x: Any, c: Any, first: int, last: int) -> N
         for k in range(count - 1, 0, -1):
             for b in range(first, last):
                 r = rest[b - first]
-                c[a, k, b] = scaled(r, y[a, k - 1, b])
+                c[a, k, b] = r * y[a, k - 1, b]
                 rest[b - first] = _next(r, x[a, k, b], g[a, k - 1, b])
         for b in range(first, last):
             c[a, 0, b] = rest[b - first]

@@ -60,15 +60,13 @@ def squared_error_backward(g: Any, x: Any, y: Any, cx: Any, cy: Any) -> None:
             t0 = x_ - y_
             t1 = g_ * real(2.0)
             t2 = t1 * t0
-            t3 = real(0.0) if (t2 != t2) & (t1 == real(0.0)) else t2
-            cx[j] = t3
+            cx[j] = t2
         if cy is not None:
             t0 = x_ - y_
             t1 = g_ * real(2.0)
             t2 = t1 * t0
-            t3 = real(0.0) if (t2 != t2) & (t1 == real(0.0)) else t2
-            t4 = -t3
-            cy[j] = t4
+            t3 = -t2
+            cy[j] = t3
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -117,49 +115,47 @@ def smooth_l1_loss_backward(g: Any, x: Any, y: Any, beta: Any, cx: Any, cy: Any)
             t0 = x_ - y_
             t1 = abs(t0)
             t2 = t1 < beta_
-            t3 = g_ if t2 else real(0.0)
+            t3 = not t2
             t4 = real(0.0) if t2 else g_
             t5 = real(1.0) / beta_
-            t6 = t3 * t5
-            t7 = real(0.0) if (t6 != t6) & (t3 == real(0.0)) else t6
-            t8 = t7 * real(0.5)
-            t9 = t8 * t0
-            t10 = real(0.0) if (t9 != t9) & (t8 == real(0.0)) else t9
-            t11 = t10 + t10
-            t12 = t0 > real(0.0)
-            t13 = t0 < real(0.0)
-            t14 = real(-1.0) if t13 else real(0.0)
-            t15 = real(1.0) if t12 else t14
-            t16 = t0 != t0
-            t17 = t0 if t16 else t15
-            t18 = t4 * t17
-            t19 = real(0.0) if (t18 != t18) & (t4 == real(0.0)) else t18
-            t20 = t11 + t19
-            cx[j] = t20
+            t6 = g_ * t5
+            t7 = t6 * real(0.5)
+            t8 = t7 * t0
+            t9 = t8 + t8
+            t10 = t0 > real(0.0)
+            t11 = t0 < real(0.0)
+            t12 = real(-1.0) if t11 else real(0.0)
+            t13 = real(1.0) if t10 else t12
+            t14 = t0 != t0
+            t15 = t0 if t14 else t13
+            t16 = t4 * t15
+            t17 = t9 if t2 else real(0.0)
+            t18 = t16 if t3 else real(0.0)
+            t19 = t17 + t18
+            cx[j] = t19
         if cy is not None:
             t0 = x_ - y_
             t1 = abs(t0)
             t2 = t1 < beta_
-            t3 = g_ if t2 else real(0.0)
+            t3 = not t2
             t4 = real(0.0) if t2 else g_
             t5 = real(1.0) / beta_
-            t6 = t3 * t5
-            t7 = real(0.0) if (t6 != t6) & (t3 == real(0.0)) else t6
-            t8 = t7 * real(0.5)
-            t9 = t8 * t0
-            t10 = real(0.0) if (t9 != t9) & (t8 == real(0.0)) else t9
-            t11 = t10 + t10
-            t12 = t0 > real(0.0)
-            t13 = t0 < real(0.0)
-            t14 = real(-1.0) if t13 else real(0.0)
-            t15 = real(1.0) if t12 else t14
-            t16 = t0 != t0
-            t17 = t0 if t16 else t15
-            t18 = t4 * t17
-            t19 = real(0.0) if (t18 != t18) & (t4 == real(0.0)) else t18
-            t20 = t11 + t19
-            t21 = -t20
-            cy[j] = t21
+            t6 = g_ * t5
+            t7 = t6 * real(0.5)
+            t8 = t7 * t0
+            t9 = t8 + t8
+            t10 = t0 > real(0.0)
+            t11 = t0 < real(0.0)
+            t12 = real(-1.0) if t11 else real(0.0)
+            t13 = real(1.0) if t10 else t12
+            t14 = t0 != t0
+            t15 = t0 if t14 else t13
+            t16 = t4 * t15
+            t17 = t9 if t2 else real(0.0)
+            t18 = t16 if t3 else real(0.0)
+            t19 = t17 + t18
+            t20 = -t19
+            cy[j] = t20
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -208,47 +204,45 @@ def huber_loss_backward(g: Any, x: Any, y: Any, delta: Any, cx: Any, cy: Any) ->
             t0 = x_ - y_
             t1 = abs(t0)
             t2 = t1 < delta_
-            t3 = g_ if t2 else real(0.0)
+            t3 = not t2
             t4 = real(0.0) if t2 else g_
             t5 = t4 * delta_
-            t6 = real(0.0) if (t5 != t5) & (t4 == real(0.0)) else t5
-            t7 = t3 * real(0.5)
-            t8 = t7 * t0
-            t9 = real(0.0) if (t8 != t8) & (t7 == real(0.0)) else t8
-            t10 = t9 + t9
-            t11 = t0 > real(0.0)
-            t12 = t0 < real(0.0)
-            t13 = real(-1.0) if t12 else real(0.0)
-            t14 = real(1.0) if t11 else t13
-            t15 = t0 != t0
-            t16 = t0 if t15 else t14
-            t17 = t6 * t16
-            t18 = real(0.0) if (t17 != t17) & (t6 == real(0.0)) else t17
-            t19 = t10 + t18
-            cx[j] = t19
+            t6 = g_ * real(0.5)
+            t7 = t6 * t0
+            t8 = t7 + t7
+            t9 = t0 > real(0.0)
+            t10 = t0 < real(0.0)
+            t11 = real(-1.0) if t10 else real(0.0)
+            t12 = real(1.0) if t9 else t11
+            t13 = t0 != t0
+            t14 = t0 if t13 else t12
+            t15 = t5 * t14
+            t16 = t8 if t2 else real(0.0)
+            t17 = t15 if t3 else real(0.0)
+            t18 = t16 + t17
+            cx[j] = t18
         if cy is not None:
             t0 = x_ - y_
             t1 = abs(t0)
             t2 = t1 < delta_
-            t3 = g_ if t2 else real(0.0)
+            t3 = not t2
             t4 = real(0.0) if t2 else g_
             t5 = t4 * delta_
-            t6 = real(0.0) if (t5 != t5) & (t4 == real(0.0)) else t5
-            t7 = t3 * real(0.5)
-            t8 = t7 * t0
-            t9 = real(0.0) if (t8 != t8) & (t7 == real(0.0)) else t8
-            t10 = t9 + t9
-            t11 = t0 > real(0.0)
-            t12 = t0 < real(0.0)
-            t13 = real(-1.0) if t12 else real(0.0)
-            t14 = real(1.0) if t11 else t13
-            t15 = t0 != t0
-            t16 = t0 if t15 else t14
-            t17 = t6 * t16
-            t18 = real(0.0) if (t17 != t17) & (t6 == real(0.0)) else t17
-            t19 = t10 + t18
-            t20 = -t19
-            cy[j] = t20
+            t6 = g_ * real(0.5)
+            t7 = t6 * t0
+            t8 = t7 + t7
+            t9 = t0 > real(0.0)
+            t10 = t0 < real(0.0)
+            t11 = real(-1.0) if t10 else real(0.0)
+            t12 = real(1.0) if t9 else t11
+            t13 = t0 != t0
+            t14 = t0 if t13 else t12
+            t15 = t5 * t14
+            t16 = t8 if t2 else real(0.0)
+            t17 = t15 if t3 else real(0.0)
+            t18 = t16 + t17
+            t19 = -t18
+            cy[j] = t19
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -283,11 +277,10 @@ def binary_cross_entropy_elements(x: Any, y: Any, out: Any) -> None:
         t22 = t20 - t20
         t23 = y_ - y_
         t24 = t23 * t21
-        t25 = real(0.0) if (t24 != t24) & (t23 == real(0.0)) else t24
-        t26 = t22 + t25
-        t27 = t16 + t26
-        t28 = t27 if t9 else t6
-        out[j] = t28
+        t25 = t22 + t24
+        t26 = t16 + t25
+        t27 = t26 if t9 else t6
+        out[j] = t27
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -317,27 +310,26 @@ def binary_cross_entropy_backward(g: Any, x: Any, y: Any, cx: Any, cy: Any) -> N
             t2 = t1 * x_
             t3 = t2 < real(9.999999960041972e-13)
             t4 = x_ - y_
-            t5 = g_ if t3 else real(0.0)
+            t5 = not t3
             t6 = real(0.0) if t3 else g_
-            t7 = t5 * real(1000000003995.8029)
+            t7 = g_ * real(1000000003995.8029)
             t8 = t7 * real(0.5)
             t9 = t8 * t4
-            t10 = real(0.0) if (t9 != t9) & (t8 == real(0.0)) else t9
-            t11 = t10 + t10
-            t12 = -t6
-            t13 = t12 * y_
-            t14 = real(0.0) if (t13 != t13) & (t12 == real(0.0)) else t13
-            t15 = t6 * t0
-            t16 = real(0.0) if (t15 != t15) & (t6 == real(0.0)) else t15
-            t17 = real(1.0) / t1
-            t18 = t16 * t17
-            t19 = real(0.0) if (t18 != t18) & (t16 == real(0.0)) else t18
-            t20 = t11 - t19
-            t21 = real(1.0) / x_
-            t22 = t14 * t21
-            t23 = real(0.0) if (t22 != t22) & (t14 == real(0.0)) else t22
-            t24 = t20 + t23
-            cx[j] = t24
+            t10 = t9 + t9
+            t11 = -t6
+            t12 = t11 * y_
+            t13 = t6 * t0
+            t14 = real(1.0) / t1
+            t15 = t13 * t14
+            t16 = -t15
+            t17 = t10 if t3 else real(0.0)
+            t18 = t16 if t5 else real(0.0)
+            t19 = t17 + t18
+            t20 = real(1.0) / x_
+            t21 = t12 * t20
+            t22 = t21 if t5 else real(0.0)
+            t23 = t19 + t22
+            cx[j] = t23
         if cy is not None:
             t0 = log(x_)
             t1 = -x_
@@ -346,16 +338,16 @@ def binary_cross_entropy_backward(g: Any, x: Any, y: Any, cx: Any, cy: Any) -> N
             t4 = t3 * x_
             t5 = t4 < real(9.999999960041972e-13)
             t6 = t2 - t0
-            t7 = g_ if t5 else real(0.0)
+            t7 = not t5
             t8 = real(0.0) if t5 else g_
-            t9 = t7 * t6
-            t10 = real(0.0) if (t9 != t9) & (t7 == real(0.0)) else t9
-            t11 = -t8
-            t12 = t11 * t0
-            t13 = real(0.0) if (t12 != t12) & (t11 == real(0.0)) else t12
-            t14 = t10 + t13
+            t9 = g_ * t6
+            t10 = -t8
+            t11 = t10 * t0
+            t12 = t9 if t5 else real(0.0)
+            t13 = t11 if t7 else real(0.0)
+            t14 = t12 + t13
             t15 = t8 * t2
-            t16 = real(0.0) if (t15 != t15) & (t8 == real(0.0)) else t15
+            t16 = t15 if t7 else real(0.0)
             t17 = t14 + t16
             cy[j] = t17
 
@@ -393,12 +385,11 @@ def binary_cross_entropy_weight_elements(x: Any, y: Any, weight: Any, out: Any) 
         t22 = t20 - t20
         t23 = y_ - y_
         t24 = t23 * t21
-        t25 = real(0.0) if (t24 != t24) & (t23 == real(0.0)) else t24
-        t26 = t22 + t25
-        t27 = t16 + t26
-        t28 = t27 if t9 else t6
-        t29 = t28 * weight_
-        out[j] = t29
+        t25 = t22 + t24
+        t26 = t16 + t25
+        t27 = t26 if t9 else t6
+        t28 = t27 * weight_
+        out[j] = t28
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -432,28 +423,26 @@ def binary_cross_entropy_weight_backward(
             t3 = t2 < real(9.999999960041972e-13)
             t4 = x_ - y_
             t5 = g_ * weight_
-            t6 = real(0.0) if (t5 != t5) & (g_ == real(0.0)) else t5
-            t7 = t6 if t3 else real(0.0)
-            t8 = real(0.0) if t3 else t6
-            t9 = t7 * real(1000000003995.8029)
-            t10 = t9 * real(0.5)
-            t11 = t10 * t4
-            t12 = real(0.0) if (t11 != t11) & (t10 == real(0.0)) else t11
-            t13 = t12 + t12
-            t14 = -t8
-            t15 = t14 * y_
-            t16 = real(0.0) if (t15 != t15) & (t14 == real(0.0)) else t15
-            t17 = t8 * t0
-            t18 = real(0.0) if (t17 != t17) & (t8 == real(0.0)) else t17
-            t19 = real(1.0) / t1
-            t20 = t18 * t19
-            t21 = real(0.0) if (t20 != t20) & (t18 == real(0.0)) else t20
-            t22 = t13 - t21
-            t23 = real(1.0) / x_
-            t24 = t16 * t23
-            t25 = real(0.0) if (t24 != t24) & (t16 == real(0.0)) else t24
-            t26 = t22 + t25
-            cx[j] = t26
+            t6 = not t3
+            t7 = real(0.0) if t3 else t5
+            t8 = t5 * real(1000000003995.8029)
+            t9 = t8 * real(0.5)
+            t10 = t9 * t4
+            t11 = t10 + t10
+            t12 = -t7
+            t13 = t12 * y_
+            t14 = t7 * t0
+            t15 = real(1.0) / t1
+            t16 = t14 * t15
+            t17 = -t16
+            t18 = t11 if t3 else real(0.0)
+            t19 = t17 if t6 else real(0.0)
+            t20 = t18 + t19
+            t21 = real(1.0) / x_
+            t22 = t13 * t21
+            t23 = t22 if t6 else real(0.0)
+            t24 = t20 + t23
+            cx[j] = t24
         if cy is not None:
             t0 = log(x_)
             t1 = -x_
@@ -463,19 +452,18 @@ def binary_cross_entropy_weight_backward(
             t5 = t4 < real(9.999999960041972e-13)
             t6 = t2 - t0
             t7 = g_ * weight_
-            t8 = real(0.0) if (t7 != t7) & (g_ == real(0.0)) else t7
-            t9 = t8 if t5 else real(0.0)
-            t10 = real(0.0) if t5 else t8
-            t11 = t9 * t6
-            t12 = real(0.0) if (t11 != t11) & (t9 == real(0.0)) else t11
-            t13 = -t10
-            t14 = t13 * t0
-            t15 = real(0.0) if (t14 != t14) & (t13 == real(0.0)) else t14
-            t16 = t12 + t15
-            t17 = t10 * t2
-            t18 = real(0.0) if (t17 != t17) & (t10 == real(0.0)) else t17
-            t19 = t16 + t18
-            cy[j] = t19
+            t8 = not t5
+            t9 = real(0.0) if t5 else t7
+            t10 = t7 * t6
+            t11 = -t9
+            t12 = t11 * t0
+            t13 = t10 if t5 else real(0.0)
+            t14 = t12 if t8 else real(0.0)
+            t15 = t13 + t14
+            t16 = t9 * t2
+            t17 = t16 if t8 else real(0.0)
+            t18 = t15 + t17
+            cy[j] = t18
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -528,16 +516,13 @@ def binary_cross_entropy_with_logits_backward(g: Any, x: Any, y: Any, cx: Any, c
             t9 = t8 + real(1.0)
             t10 = real(1.0) / t9
             t11 = g_ * t10
-            t12 = real(0.0) if (t11 != t11) & (g_ == real(0.0)) else t11
-            t13 = g_ * t0
-            t14 = real(0.0) if (t13 != t13) & (g_ == real(0.0)) else t13
-            t15 = t14 - t12
-            cx[j] = t15
+            t12 = g_ * t0
+            t13 = t12 - t11
+            cx[j] = t13
         if cy is not None:
             t0 = g_ * x_
-            t1 = real(0.0) if (t0 != t0) & (g_ == real(0.0)) else t0
-            t2 = -t1
-            cy[j] = t2
+            t1 = -t0
+            cy[j] = t1
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -586,29 +571,24 @@ def binary_cross_entropy_with_logits_weight_backward(
             t0 = real(1.0) - y_
             t1 = -x_
             t2 = g_ * weight_
-            t3 = real(0.0) if (t2 != t2) & (g_ == real(0.0)) else t2
-            t4 = t1 == real(0.0)
-            t5 = abs(t1)
-            t6 = t5 == real(float("inf"))
-            t7 = t4 & t6
-            t8 = real(0.0) if t7 else t1
-            t9 = real(0.0) - t8
-            t10 = exp(t9)
-            t11 = t10 + real(1.0)
-            t12 = real(1.0) / t11
-            t13 = t3 * t12
-            t14 = real(0.0) if (t13 != t13) & (t3 == real(0.0)) else t13
-            t15 = t3 * t0
-            t16 = real(0.0) if (t15 != t15) & (t3 == real(0.0)) else t15
-            t17 = t16 - t14
-            cx[j] = t17
+            t3 = t1 == real(0.0)
+            t4 = abs(t1)
+            t5 = t4 == real(float("inf"))
+            t6 = t3 & t5
+            t7 = real(0.0) if t6 else t1
+            t8 = real(0.0) - t7
+            t9 = exp(t8)
+            t10 = t9 + real(1.0)
+            t11 = real(1.0) / t10
+            t12 = t2 * t11
+            t13 = t2 * t0
+            t14 = t13 - t12
+            cx[j] = t14
         if cy is not None:
             t0 = g_ * weight_
-            t1 = real(0.0) if (t0 != t0) & (g_ == real(0.0)) else t0
-            t2 = t1 * x_
-            t3 = real(0.0) if (t2 != t2) & (t1 == real(0.0)) else t2
-            t4 = -t3
-            cy[j] = t4
+            t1 = t0 * x_
+            t2 = -t1
+            cy[j] = t2
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -666,23 +646,20 @@ def binary_cross_entropy_with_logits_pos_weight_backward(
             t4 = t3 + real(1.0)
             t5 = -g_
             t6 = t5 * t4
-            t7 = real(0.0) if (t6 != t6) & (t5 == real(0.0)) else t6
-            t8 = -t7
-            t9 = t1 == real(0.0)
-            t10 = abs(t1)
-            t11 = t10 == real(float("inf"))
-            t12 = t9 & t11
-            t13 = real(0.0) if t12 else t1
-            t14 = real(0.0) - t13
-            t15 = exp(t14)
-            t16 = t15 + real(1.0)
-            t17 = real(1.0) / t16
-            t18 = t8 * t17
-            t19 = real(0.0) if (t18 != t18) & (t8 == real(0.0)) else t18
-            t20 = g_ * t0
-            t21 = real(0.0) if (t20 != t20) & (g_ == real(0.0)) else t20
-            t22 = t21 - t19
-            cx[j] = t22
+            t7 = -t6
+            t8 = t1 == real(0.0)
+            t9 = abs(t1)
+            t10 = t9 == real(float("inf"))
+            t11 = t8 & t10
+            t12 = real(0.0) if t11 else t1
+            t13 = real(0.0) - t12
+            t14 = exp(t13)
+            t15 = t14 + real(1.0)
+            t16 = real(1.0) / t15
+            t17 = t7 * t16
+            t18 = g_ * t0
+            t19 = t18 - t17
+            cx[j] = t19
         if cy is not None:
             t0 = -x_
             t1 = logaddexp(t0, real(0.0))
@@ -690,13 +667,10 @@ def binary_cross_entropy_with_logits_pos_weight_backward(
             t3 = pos_weight_ - real(1.0)
             t4 = -g_
             t5 = t4 * t2
-            t6 = real(0.0) if (t5 != t5) & (t4 == real(0.0)) else t5
-            t7 = t6 * t3
-            t8 = real(0.0) if (t7 != t7) & (t6 == real(0.0)) else t7
-            t9 = g_ * x_
-            t10 = real(0.0) if (t9 != t9) & (g_ == real(0.0)) else t9
-            t11 = t8 - t10
-            cy[j] = t11
+            t6 = t5 * t3
+            t7 = g_ * x_
+            t8 = t6 - t7
+            cy[j] = t8
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -758,42 +732,34 @@ def binary_cross_entropy_with_logits_weight_pos_weight_backward(
             t3 = t2 * y_
             t4 = t3 + real(1.0)
             t5 = g_ * weight_
-            t6 = real(0.0) if (t5 != t5) & (g_ == real(0.0)) else t5
-            t7 = -t6
-            t8 = t7 * t4
-            t9 = real(0.0) if (t8 != t8) & (t7 == real(0.0)) else t8
-            t10 = -t9
-            t11 = t1 == real(0.0)
-            t12 = abs(t1)
-            t13 = t12 == real(float("inf"))
-            t14 = t11 & t13
-            t15 = real(0.0) if t14 else t1
-            t16 = real(0.0) - t15
-            t17 = exp(t16)
-            t18 = t17 + real(1.0)
-            t19 = real(1.0) / t18
-            t20 = t10 * t19
-            t21 = real(0.0) if (t20 != t20) & (t10 == real(0.0)) else t20
-            t22 = t6 * t0
-            t23 = real(0.0) if (t22 != t22) & (t6 == real(0.0)) else t22
-            t24 = t23 - t21
-            cx[j] = t24
+            t6 = -t5
+            t7 = t6 * t4
+            t8 = -t7
+            t9 = t1 == real(0.0)
+            t10 = abs(t1)
+            t11 = t10 == real(float("inf"))
+            t12 = t9 & t11
+            t13 = real(0.0) if t12 else t1
+            t14 = real(0.0) - t13
+            t15 = exp(t14)
+            t16 = t15 + real(1.0)
+            t17 = real(1.0) / t16
+            t18 = t8 * t17
+            t19 = t5 * t0
+            t20 = t19 - t18
+            cx[j] = t20
         if cy is not None:
             t0 = -x_
             t1 = logaddexp(t0, real(0.0))
             t2 = real(0.0) - t1
             t3 = pos_weight_ - real(1.0)
             t4 = g_ * weight_
-            t5 = real(0.0) if (t4 != t4) & (g_ == real(0.0)) else t4
-            t6 = -t5
-            t7 = t6 * t2
-            t8 = real(0.0) if (t7 != t7) & (t6 == real(0.0)) else t7
-            t9 = t8 * t3
-            t10 = real(0.0) if (t9 != t9) & (t8 == real(0.0)) else t9
-            t11 = t5 * x_
-            t12 = real(0.0) if (t11 != t11) & (t5 == real(0.0)) else t11
-            t13 = t10 - t12
-            cy[j] = t13
+            t5 = -t4
+            t6 = t5 * t2
+            t7 = t6 * t3
+            t8 = t4 * x_
+            t9 = t7 - t8
+            cy[j] = t9
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -843,11 +809,9 @@ def soft_margin_loss_backward(g: Any, x: Any, y: Any, cx: Any, cy: Any) -> None:
             t9 = t8 + real(1.0)
             t10 = real(1.0) / t9
             t11 = g_ * t10
-            t12 = real(0.0) if (t11 != t11) & (g_ == real(0.0)) else t11
-            t13 = -t12
-            t14 = t13 * y_
-            t15 = real(0.0) if (t14 != t14) & (t13 == real(0.0)) else t14
-            cx[j] = t15
+            t12 = -t11
+            t13 = t12 * y_
+            cx[j] = t13
         if cy is not None:
             t0 = x_ * y_
             t1 = -t0
@@ -861,8 +825,6 @@ def soft_margin_loss_backward(g: Any, x: Any, y: Any, cx: Any, cy: Any) -> None:
             t9 = t8 + real(1.0)
             t10 = real(1.0) / t9
             t11 = g_ * t10
-            t12 = real(0.0) if (t11 != t11) & (g_ == real(0.0)) else t11
-            t13 = -t12
-            t14 = t13 * x_
-            t15 = real(0.0) if (t14 != t14) & (t13 == real(0.0)) else t14
-            cy[j] = t15
+            t12 = -t11
+            t13 = t12 * x_
+            cy[j] = t13

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from funcgrad.kernels.pairwise import DEPTH, row_total
-from funcgrad.kernels.sums import BLOCK, add_exactly, row_squares, row_sum, scaled
+from funcgrad.kernels.sums import BLOCK, add_exactly, row_squares, row_sum
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -45,11 +45,11 @@ def _layer_norm_part(x: Any, g: Any, w: Any, mean: Any, inverse: Any, cw: Any, c
     plain = along = real(0)
     for j in range(x.size):
         n = (x[j] - mean) * inverse
-        h = g[j] if w is None else scaled(g[j], w[j])
+        h = g[j] if w is None else g[j] * w[j]
         plain += h
         along += h * n
         if cw is not None:
-            cw[j] += scaled(g[j], n)
+            cw[j] += g[j] * n
         if cb is not None:
             cb[j] += g[j]
     return plain, along
@@ -95,7 +95,7 @@ def layer_norm_backward(
                 slope = real(along + more if more == more else along) / count
                 for j in range(columns):
                     n = (row[j] - mean) * inverse
-                    h = gs[j] if w is None else scaled(gs[j], w[j])
+                    h = gs[j] if w is None else gs[j] * w[j]
                     out[j] = (h - mid - n * slope) * inverse
 
 
@@ -147,11 +147,11 @@ def _channel_part(x: Any, g: Any, scale: Any, mean: Any, inverse: Any) -> Any:
     plain = along = moved = scaled_sum = real(0)
     for j in range(x.size):
         n = (x[j] - mean) * inverse
-        h = scaled(g[j], scale)
+        h = g[j] * scale
         plain += h
         along += h * n
         moved += g[j]
-        scaled_sum += scaled(g[j], n)
+        scaled_sum += g[j] * n
     return plain, along, moved, scaled_sum
 
 
@@ -196,4 +196,4 @@ def channels_backward(
                 row, gs, out = x[k], g[k], cx[k]
                 for j in range(row.size):
                     n = (row[j] - mean) * inverse
-                    out[j] = (scaled(gs[j], scale) - mid - n * tilt) * inverse
+                    out[j] = (gs[j] * scale - mid - n * tilt) * inverse

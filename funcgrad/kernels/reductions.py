@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from funcgrad.kernels.access import at
-from funcgrad.kernels.sums import TILE, scaled
+from funcgrad.kernels.sums import TILE
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -38,7 +38,7 @@ def prod_backward_along(first: int, last: int, g: Any, y: Any, x: Any, extra: An
                 before *= x[i, p, k, j]
         for p in range(cx.shape[1] - 1, -1, -1):
             for j in range(count - 1, -1, -1):
-                cx[i, p, k, j] = scaled(g[i, k], cx[i, p, k, j] * after)
+                cx[i, p, k, j] = g[i, k] * (cx[i, p, k, j] * after)
                 after *= x[i, p, k, j]
 
 
@@ -62,6 +62,6 @@ def prod_backward_beside(
         for p in range(cx.shape[1] - 1, -1, -1):
             row, out = x[i, p, k:stop], cx[i, p, k:stop]
             for j in range(stop - k):
-                out[j] = scaled(gs[j], out[j] * product[j])
+                out[j] = gs[j] * (out[j] * product[j])
                 product[j] *= row[j]
         group += stop - k

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from funcgrad.compile.numba.intrinsics import INTRINSICS
-from funcgrad.kernels.sums import BLOCK, TILE, add_exactly, scaled
+from funcgrad.kernels.sums import BLOCK, TILE, add_exactly
 
 exp = INTRINSICS["exp"]
 INFINITY = float("inf")
@@ -26,7 +26,7 @@ def softmax_part(gr: Any, yr: Any) -> Any:
     for j in range(gr.size):
         g = gr[j]
         y = yr[j]
-        s += scaled(g, y)
+        s += g * y
     return s
 
 
@@ -55,7 +55,7 @@ def softmax_backward_along(
             for j in range(size):
                 g = gr[j]
                 y = yr[j]
-                out[j] = scaled(g, y) - y * s
+                out[j] = g * y - y * s
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -80,7 +80,7 @@ def softmax_backward_beside(
                 for j in range(size):
                     g = gr[j]
                     y = yr[j]
-                    part[j] += scaled(g, y)
+                    part[j] += g * y
             for j in range(size):
                 total[j], rest = add_exactly(total[j], part[j])
                 lost[j] += rest
@@ -94,7 +94,7 @@ def softmax_backward_beside(
                 g = gr[j]
                 y = yr[j]
                 s = sums[j]
-                out[j] = scaled(g, y) - y * s
+                out[j] = g * y - y * s
         at += size
 
 
@@ -212,7 +212,7 @@ def logsumexp_backward_along(
             out = cx[i, p, k]
             for j in range(size):
                 x = xr[j]
-                out[j] = scaled(g, s if (x == y) & (abs(y) == real(INFINITY)) else exp(x - y))
+                out[j] = g * (s if (x == y) & (abs(y) == real(INFINITY)) else exp(x - y))
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -263,7 +263,7 @@ def logsumexp_backward_beside(
                 g = gs[j]
                 y = ys[j]
                 s = sums[j]
-                out[j] = scaled(g, s if (x == y) & (abs(y) == real(INFINITY)) else exp(x - y))
+                out[j] = g * (s if (x == y) & (abs(y) == real(INFINITY)) else exp(x - y))
         at += size
 
 
@@ -387,7 +387,7 @@ def var_backward_along(
             out = cx[i, p, k]
             for j in range(size):
                 x = xr[j]
-                out[j] = scaled(g, real(2) * (x - s) / real(divisor))
+                out[j] = g * (real(2) * (x - s) / real(divisor))
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -429,7 +429,7 @@ def var_backward_beside(
                 x = xr[j]
                 g = gs[j]
                 s = sums[j]
-                out[j] = scaled(g, real(2) * (x - s) / real(divisor))
+                out[j] = g * (real(2) * (x - s) / real(divisor))
         at += size
 
 
@@ -470,7 +470,7 @@ def std_backward_along(
             out = cx[i, p, k]
             for j in range(size):
                 x = xr[j]
-                out[j] = scaled(g, real(0) if y == 0 else (x - s) / y / real(divisor))
+                out[j] = g * (real(0) if y == 0 else (x - s) / y / real(divisor))
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -514,7 +514,7 @@ def std_backward_beside(
                 g = gs[j]
                 y = ys[j]
                 s = sums[j]
-                out[j] = scaled(g, real(0) if y == 0 else (x - s) / y / real(divisor))
+                out[j] = g * (real(0) if y == 0 else (x - s) / y / real(divisor))
         at += size
 
 
@@ -534,7 +534,7 @@ def norm_backward_along(
             out = cx[i, p, k]
             for j in range(size):
                 x = xr[j]
-                out[j] = scaled(real(0) if y == 0 else g, x / (real(1) if y == 0 else y))
+                out[j] = (real(0) if y == 0 else g) * (x / (real(1) if y == 0 else y))
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -557,5 +557,5 @@ def norm_backward_beside(
                 x = xr[j]
                 g = gs[j]
                 y = ys[j]
-                out[j] = scaled(real(0) if y == 0 else g, x / (real(1) if y == 0 else y))
+                out[j] = (real(0) if y == 0 else g) * (x / (real(1) if y == 0 else y))
         at += size

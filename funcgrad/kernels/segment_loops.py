@@ -10,8 +10,6 @@ from typing import Any
 
 from numba import njit
 
-from funcgrad.kernels.sums import scaled
-
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _place(at: int, size: int, outside: Any) -> int:
@@ -50,7 +48,7 @@ def segment_extremum_backward(
         if v[m] == y[p] or v[m] != v[m]:
             each[p] += real(1)
     for p in range(x.size):
-        each[p] = scaled(g[p], real(1) / each[p])
+        each[p] = g[p] * (real(1) / each[p])
         cx[p] = each[p] if (x[p] == y[p]) | (x[p] != x[p]) else real(0)
     for m in range(at.size):
         p = at[m] + x.size if at[m] < 0 else at[m]
@@ -80,9 +78,9 @@ def segment_product_backward(
         cv[m] = each[p]
         each[p] *= v[m]
     for p in range(x.size):
-        cx[p] = scaled(g[p], each[p])
+        cx[p] = g[p] * each[p]
         each[p] = x[p]
     for m in range(at.size):
         p = at[m] + x.size if at[m] < 0 else at[m]
-        cv[m] = scaled(g[p], each[p] * cv[m])
+        cv[m] = g[p] * (each[p] * cv[m])
         each[p] *= v[m]

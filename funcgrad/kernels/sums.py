@@ -10,17 +10,10 @@ from typing import Any
 
 from numba import njit
 
-__all__ = ["BLOCK", "TILE", "add_exactly", "row_squares", "row_sum", "scaled"]
+__all__ = ["BLOCK", "TILE", "add_exactly", "row_squares", "row_sum"]
 
 BLOCK = 1024  # elements of a partial sum
 TILE = 256  # groups that are read side by side
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def scaled(g: Any, d: Any) -> Any:
-    """The product of a cotangent and a partial derivative: 0 where the cotangent is 0."""
-    r = g * d
-    return g * g if (r != r) & (g == 0) else r
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

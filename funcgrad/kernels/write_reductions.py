@@ -43,11 +43,11 @@ class Reduction:
 CHOSEN = "(x == y) | (x != x)"
 INFINITE = "abs(y) == real(INFINITY)"
 REDUCTIONS = {
-    "softmax": Reduction("", "scaled(g, y) - y * s", "scaled(g, y)", whole=True),
+    "softmax": Reduction("", "g * y - y * s", "g * y", whole=True),
     "log_softmax": Reduction("", "g - exp(y) * s", "g", whole=True),
     "logsumexp": Reduction(
         ": infinities that are all there is share equally if they are +inf",
-        f"scaled(g, s if (x == y) & ({INFINITE}) else exp(x - y))",
+        f"g * (s if (x == y) & ({INFINITE}) else exp(x - y))",
         "real(x == y)",
         "real(y > 0) / max(s, real(1))",
         needs=INFINITE,
@@ -58,16 +58,16 @@ REDUCTIONS = {
         f"real({CHOSEN})",
         "g * (real(1) / max(s, real(1)))",
     ),
-    "var": Reduction("", "scaled(g, real(2) * (x - s) / real(divisor))", "x", "s / count"),
+    "var": Reduction("", "g * (real(2) * (x - s) / real(divisor))", "x", "s / count"),
     "std": Reduction(
         ": 0 where there is no spread",
-        "scaled(g, real(0) if y == 0 else (x - s) / y / real(divisor))",
+        "g * (real(0) if y == 0 else (x - s) / y / real(divisor))",
         "x",
         "s / count",
     ),
     "norm": Reduction(
         ", the Euclidean one: 0 at 0",
-        "scaled(real(0) if y == 0 else g, x / (real(1) if y == 0 else y))",
+        "(real(0) if y == 0 else g) * (x / (real(1) if y == 0 else y))",
     ),
 }
 
@@ -85,7 +85,7 @@ import numpy as np
 from numba import njit
 
 from funcgrad.compile.numba.intrinsics import INTRINSICS
-from funcgrad.kernels.sums import BLOCK, TILE, add_exactly, scaled
+from funcgrad.kernels.sums import BLOCK, TILE, add_exactly
 
 exp = INTRINSICS["exp"]
 INFINITY = float("inf")

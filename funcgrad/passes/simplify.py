@@ -91,11 +91,9 @@ def _scale(r: Rewriter, e: Equation) -> Found:
         return None
     if d.type.dtype.kind != "f" and not counts:
         return None
-    c, factor = number_of(r, g), number_of(r, d)
-    if _is(c, 1.0) and d.type.dtype == kind.dtype:
+    if _is(number_of(r, g), 1.0) and d.type.dtype == kind.dtype:
         return (_as(r, d, kind),)
-    plain = (c is not None and c != 0) or (factor is not None and math.isfinite(factor))
-    if not plain or g.type.weak:
+    if g.type.weak:
         return None
     if d.type.dtype != kind.dtype and not d.type.weak:
         return None  # the product is taken in the wider dtype

@@ -117,6 +117,7 @@ class RootTape(Tape):
     """The tape of tensors: level 0, never closed, the same for all threads."""
 
     what: ClassVar[str] = "a Tensor"
+    marks: ClassVar[bool] = False  # 0 times infinity is NaN, as in PyTorch
 
     def __init__(self) -> None:
         super().__init__()

@@ -26,7 +26,7 @@ from funcgrad.transforms.arguments import lower
 from funcgrad.transforms.batch import Batch, BatchTracer, whole
 from funcgrad.transforms.forward import DualTracer, Forward
 from funcgrad.transforms.presence import Presence
-from funcgrad.transforms.reverse import Tape, backward
+from funcgrad.transforms.reverse import Tape, backward, bare
 
 __all__ = [
     "CALL",
@@ -42,11 +42,16 @@ __all__ = [
 ]
 
 
-def reverse_graphs(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, Graph]:
-    """(inputs → outputs and residuals) and (residuals and cotangents → cotangents of `mask`)."""
-    key = ("reverse", mask)
+def reverse_graphs(
+    graph: Graph, mask: tuple[bool, ...], marks: bool = True
+) -> tuple[Graph, Graph]:
+    """(inputs → outputs and residuals) and (residuals and cotangents → cotangents of `mask`).
+
+    Without `marks` the backward pass does not follow which elements are there.
+    """
+    key = ("reverse", mask, marks)
     if key not in graph.derived:
-        graph.derived[key] = _cut(graph, mask)
+        graph.derived[key] = _cut(graph, mask, backward if marks else bare)
     found: Partition = graph.derived[key]
     return found.forward, found.backward
 
@@ -60,7 +65,7 @@ def residuals(graph: Graph) -> list[str]:
     ]
 
 
-def _cut(graph: Graph, mask: tuple[bool, ...]) -> Partition:
+def _cut(graph: Graph, mask: tuple[bool, ...], backward: Any) -> Partition:
     with Stage() as trace:
         inputs = [trace.input(v.type) for v in graph.inputs]
         variables = [t.variable for t in inputs]
@@ -221,7 +226,7 @@ class Call(HigherOrder):
             n is not None and is_inexact(v.type.dtype)
             for n, v in zip(nodes, graph.inputs, strict=True)
         )
-        one, two = reverse_graphs(graph, mask)
+        one, two = reverse_graphs(graph, mask, trace.marks)
         results = call_graph(one, *xs)
         count = len(graph.outputs)
         raw = {id(x) for x, n in zip(xs, nodes, strict=True) if n is None}

@@ -42,7 +42,8 @@ class Recompute(Primitive):
                 if c is not None and isinstance(o, Tracer) and o.owner is tape
             ]
             leaves = [x.node for x, p in zip(inputs, node.parents, strict=True) if p is not None]
-            found = iter(backward(roots, leaves))
+            traced = any(isinstance(x, Tracer) for x in node.saved)
+            found = iter(backward(roots, leaves, traced))
             for o in outs:
                 lower(o, tape)
         return [None if p is None else next(found) for p in node.parents]

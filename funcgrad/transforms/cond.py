@@ -80,7 +80,7 @@ class Cond(HigherOrder):
             n is not None and is_inexact(type_of(x).dtype)
             for n, x in zip(nodes[1:], xs, strict=True)
         )
-        forward, backward = _reversed(branches, moving)
+        forward, backward = _reversed(branches, moving, trace.marks)
         results = bind(self, [condition, *xs], _params(forward))
         count = len(branches[0].outputs)
         raw = {id(x) for x, n in zip(xs, nodes[1:], strict=True) if n is None}
@@ -136,15 +136,17 @@ COND = Cond("cond", _run)
 COND_PULLBACK = CondPullback("cond_pullback", lambda *_: ())
 
 
-def _reversed(branches: Branches, mask: tuple[bool, ...]) -> tuple[Branches, Branches]:
+def _reversed(
+    branches: Branches, mask: tuple[bool, ...], marks: bool
+) -> tuple[Branches, Branches]:
     """Forward graphs that return the residuals of both branches, and backward graphs.
 
     The residuals of the branch that is not taken are zeros, which nobody reads.
     """
-    key = ("cond", mask, branches[1])
+    key = ("cond", mask, marks, branches[1])
     if key not in branches[0].derived:
         count = len(branches[0].outputs)
-        (one, back_one), (other, back_other) = (reverse_graphs(g, mask) for g in branches)
+        (one, back_one), (other, back_other) = (reverse_graphs(g, mask, marks) for g in branches)
         kept_one, kept_other = ([o.type for o in g.outputs[count:]] for g in (one, other))
 
         def run_one(*xs: Array) -> list[Array]:

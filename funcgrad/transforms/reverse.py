@@ -187,7 +187,8 @@ def transpose_linear(
         _check_linear([node for node, _ in roots])
         for o in outputs:
             _check_zero(o)
-    found = backward(roots, [x.node for x in inputs])
+    traced = any(isinstance(o.value, Tracer) for o in outputs if isinstance(o, Tracer))
+    found = backward(roots, [x.node for x in inputs], traced)
     return [algebra.zeros(t) if c is None else c for c, t in zip(found, types, strict=True)]
 
 

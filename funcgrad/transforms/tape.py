@@ -40,6 +40,7 @@ class Tape(Trace):
 
     __slots__ = ("kinds", "linear", "scalar", "watches")
     what: ClassVar[str] = "a gradient"
+    marks: ClassVar[bool] = True  # whether its backward pass follows which elements are there
 
     def __init__(self, linear: bool = False) -> None:
         super().__init__()

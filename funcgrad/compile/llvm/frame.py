@@ -46,7 +46,6 @@ class Frame:
         self.near = {b.name for b in kernel.buffers if b.role == "local"}
         self.apart: set[str] = set()  # carries of loops inside a loop with lanes
         self.padded = False  # whether local memory has room for all lanes of the last vector
-        self.bare = False  # while a look at what is rare is put off
         self.labels = 0
         self.late: dict[str, tuple[int, str]] = {}  # numbers that are read where they are used
         inner = [s.op for s in statements(kernel.body) if isinstance(s, Let)]

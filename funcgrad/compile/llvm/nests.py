@@ -9,7 +9,6 @@ ended.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Any
 
 from funcgrad.compile.foreign import FOREIGN
@@ -47,20 +46,15 @@ class Nests:
             self.frame.line(f"%old = atomicrmw or ptr %flag, i64 {failed} monotonic")
 
     def statements(self, body: Sequence[Any]) -> None:
-        done = 0
-        for loops, group in groupby(body, lambda s: isinstance(s, For)):
-            part = list(group)
-            done += len(part)
-            if not loops:
-                self.straight.write(part, body[done:])
-                continue
-            for s in part:
-                if s.kind == "vector" and (lanes := self.width(s)) > 1:
-                    self.vector_loop(s, lanes)
-                elif s.kind == "blocks":
-                    self.blocks(s)
-                else:
-                    self.loop(s)
+        for s in body:
+            if not isinstance(s, For):
+                self.straight.statement(s)
+            elif s.kind == "vector" and (lanes := self.width(s)) > 1:
+                self.vector_loop(s, lanes)
+            elif s.kind == "blocks":
+                self.blocks(s)
+            else:
+                self.loop(s)
 
     def loop(self, s: For) -> None:
         """Index by index; the chunks run from `first` to `last`."""

@@ -59,8 +59,6 @@ class Operations:
             return e.binary(
                 "udiv" if op == "div" else "urem", xs[0], xs[1]
             )  # indices, never negative
-        if op == "scale":
-            return self.product(e, *xs)
         if op in COMPARISONS:
             return e.compare(COMPARISONS[op][not floating], *xs)
         if op == "select":
@@ -91,13 +89,6 @@ class Operations:
         self.frame.body.externals[symbol] = made
         kind = e.type_of(e.element)
         return e.new(e.element, f"call {kind} @{symbol}({', '.join(x.typed for x in xs)})")
-
-    def product(self, e: Emitter, g: Value, d: Value) -> Value:
-        """g * d, but 0 where g is; bare, whatever comes out."""
-        r = g * d
-        if self.frame.bare:
-            return r
-        return e.select(e.is_nan(r) & g.equals(0.0), e.constant(0.0), r)
 
     def foreign(self, f: Foreign, xs: Sequence[Value]) -> Value:
         """A call for every lane. Where one fails, so does the kernel."""

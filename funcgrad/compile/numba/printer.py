@@ -73,10 +73,6 @@ class _Printer:
     def let(self, op: str, dtype: str, args: tuple[str | Const, ...]) -> str:
         if op == "select" and args[1] == args[2]:
             return _text(args[1])
-        if op == "scale":  # 0 where the cotangent is, also past infinity and NaN
-            r = self.let("mul", dtype, args)
-            zero = f"({r} != {r}) & ({_text(args[0])} == real(0.0))"
-            return self.line(f"real(0.0) if {zero} else {r}")
         return self.line(self.expression(op, dtype, list(map(_text, args))))
 
     def line(self, code: str) -> str:
