@@ -215,6 +215,10 @@ class Trace:
         it is needed."""
         raise AbstractValueError(located(why))
 
+    def nothing(self, kind: ArrayType) -> Array:
+        """The cotangent of what nobody has read, beside one that is a tracer of this trace."""
+        return algebra.zeros(kind)  # type: ignore[no-any-return]
+
     def check_open(self) -> None:
         """Raise when the transform has ended: its tracers must not be used any more."""
         if self.closed:

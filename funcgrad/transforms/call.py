@@ -14,7 +14,7 @@ import numpy as np
 
 from funcgrad.compile.execute import execute
 from funcgrad.core.algebra import algebra
-from funcgrad.core.forms import HigherOrder
+from funcgrad.core.forms import HigherOrder, filled
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
@@ -42,9 +42,7 @@ __all__ = [
 ]
 
 
-def reverse_graphs(
-    graph: Graph, mask: tuple[bool, ...], marks: bool = True
-) -> tuple[Graph, Graph]:
+def reverse_graphs(graph: Graph, mask: tuple[bool, ...], marks: bool = True) -> tuple[Graph, Graph]:
     """(inputs → outputs and residuals) and (residuals and cotangents → cotangents of `mask`).
 
     Without `marks` the backward pass does not follow which elements are there.
@@ -209,7 +207,7 @@ class CallPullback(Primitive):
     chooses = True
 
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
-        cts = [algebra.zeros(t) if c is None else c for c, t in zip(g, node.outputs, strict=True)]
+        cts = filled(g, node.outputs)
         found = iter(call_graph(node.params["graph"], *node.saved, *cts))
         return [None if p is None else next(found) for p in node.parents]
 

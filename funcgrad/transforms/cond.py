@@ -15,7 +15,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.compile.execute import execute
 from funcgrad.core.algebra import algebra
-from funcgrad.core.forms import HigherOrder
+from funcgrad.core.forms import HigherOrder, filled
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, concrete, operand, type_of, value
 from funcgrad.core.types import Array, ArrayType, is_inexact, promote
@@ -62,7 +62,7 @@ class CondPullback(Primitive):
     chooses = True
 
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
-        cts = [algebra.zeros(t) if c is None else c for c, t in zip(g, node.outputs, strict=True)]
+        cts = filled(g, node.outputs)
         found = iter(bind(COND, [*node.saved, *cts], node.params))
         return [None if p is None else next(found) for p in node.parents]
 
@@ -136,9 +136,7 @@ COND = Cond("cond", _run)
 COND_PULLBACK = CondPullback("cond_pullback", lambda *_: ())
 
 
-def _reversed(
-    branches: Branches, mask: tuple[bool, ...], marks: bool
-) -> tuple[Branches, Branches]:
+def _reversed(branches: Branches, mask: tuple[bool, ...], marks: bool) -> tuple[Branches, Branches]:
     """Forward graphs that return the residuals of both branches, and backward graphs.
 
     The residuals of the branch that is not taken are zeros, which nobody reads.

@@ -14,7 +14,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.core.algebra import algebra
-from funcgrad.core.forms import HigherOrder
+from funcgrad.core.forms import HigherOrder, filled
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, ArrayType
@@ -127,7 +127,7 @@ class Pullback(Primitive):
     opaque = True
 
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
-        cts = [algebra.zeros(t) if c is None else c for c, t in zip(g, node.outputs, strict=True)]
+        cts = filled(g, node.outputs)
         found: list[Array | None] = node.params["rule"].bwd(node.saved, cts)
         return found
 

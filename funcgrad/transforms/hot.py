@@ -3,8 +3,8 @@
 What a tape does with ``x * y`` is the same every time for one primitive and one set of traced
 operands, so it is written out once, by a template, and nothing is decided while it runs: which
 values to save, which parents there are, and the product of the cotangent with each partial. The
-quick products do not look for 0 times an infinite partial; the backward pass looks at its results
-and starts again with the full rules when there is a NaN.
+quick products know nothing of absent elements (see `transforms/presence.py`); the backward pass
+looks at its results and starts again with the full rules when there is a NaN.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def _alone(seeds: Presence, t: Any, types: Sequence[ArrayType], i: int) -> list[
     return [
         seeds.part(t, not_equal(t, 0))
         if j == i
-        else seeds.part(np.zeros(k.shape, k.dtype), np.zeros(k.shape, bool))
+        else seeds.nothing(k)
         for j, k in enumerate(types)
     ]
 

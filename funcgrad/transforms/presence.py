@@ -2,9 +2,8 @@
 
 An element that a `where`, an index, a mask or a maximum did not take is *absent*, which is another
 thing than the number 0: absent times anything is absent, also past infinity and NaN, and 0 times
-infinity is NaN. A derivative is linear, so all that a `Presence` sees is linear in its tracers:
-what it adds to one, or puts beside it, and is none itself, can only be a zero that the derivative
-has there because nothing arrives, so that it is absent. No rule need say it.
+infinity is NaN. A derivative is linear, so a constant zero that a rule puts beside a cotangent, as
+in ``where(chosen, g, 0.0)``, stands where nothing arrives: it is absent. No rule need say more.
 
 A tracer has a value and a mask of the elements that are there. The products of elementwise
 operations are not masked one by one: what stands in the place of an absent element counts for
@@ -18,9 +17,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Trace, Tracer, bind, plain, type_of
-from funcgrad.core.types import Array, broadcast_shapes
+from funcgrad.core.types import Array, ArrayType, broadcast_shapes
 from funcgrad.ops.arithmetic import logical_not, logical_or, not_equal, where
 from funcgrad.ops.shape import broadcast_to
 
@@ -75,6 +75,9 @@ class Presence(Trace):
         """`x`, which is 0 where it is absent: everywhere but at `mask`."""
         return PartTracer(x, self, mask, True)
 
+    def nothing(self, kind: ArrayType) -> Array:
+        return self.part(algebra.zeros(kind), np.zeros(kind.shape, bool))
+
     def lower(self, x: Any) -> Any:
         """What need not be followed further: the value where every element is there."""
         return x.value if self.mine(x) and x.mask is None else x
@@ -85,29 +88,34 @@ class Presence(Trace):
         return x.dense() if self.mine(x) else x
 
     def mask_of(self, x: Array) -> Array:
-        """The mask of an operand in its own shape; what is not mine is absent."""
+        """The mask of an operand in its own shape."""
         shape = type_of(x).shape
+        there = self.there(x)
+        return np.full(shape, there) if isinstance(there, bool) else broadcast_to(there, shape)
+
+    def there(self, x: Array) -> Any:
+        """The mask of an operand, or whether all of it is there: not so of constant zeros."""
         if not self.mine(x):
-            return np.zeros(shape, bool)
-        return np.ones(shape, bool) if x.mask is None else broadcast_to(x.mask, shape)
+            return not isinstance(x, RAW) or bool(np.any(x))
+        return True if x.mask is None else x.mask
 
     # ------------------------------------------------------------ actions of the forms
 
     def plainly(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         """Absent elements are zeros from here on: of operations whose derivative is finite."""
-        return bind(prim, [self.dense(a) for a in args], params)
+        y = bind(prim, [self.dense(a) for a in args], params)
+        if not prim.differentiable:
+            return y
+        return tuple(map(self.whole, y)) if prim.multiple else self.whole(y)
 
     def sum(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         """Of a sum of operands, in which an element is there if one of its terms is."""
-        parts = [a for a in args if self.mine(a)]
-        mask, same = parts[0].mask, True
-        for p in parts[1:]:
-            same = same and p.mask is mask
-            mask = _either(mask, p.mask)
-        if same:
-            clean = len(parts) == len(args) and all(p.clean for p in parts)
-            return PartTracer(bind(prim, self.values(args), params), self, mask, clean)
-        return PartTracer(self.plainly(prim, args, params), self, mask, True)
+        masks = [m for a in args if (m := self.there(a)) is not False]
+        if all(m is masks[0] for m in masks) and all(map(self.mine, args)):
+            y = bind(prim, self.values(args), params)
+            return PartTracer(y, self, _mask(masks), all(a.clean for a in args))
+        y = bind(prim, list(map(self.dense, args)), params)
+        return PartTracer(y, self, _mask(masks), True)
 
     def product(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         """Of a product with one operand: absent times anything is absent."""
@@ -124,7 +132,9 @@ class Presence(Trace):
     def choose(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         """Of a choice by a condition between two operands."""
         condition, *branches = args
-        one, two = (self._there(a) for a in branches)
+        if type_of(condition).dtype.kind != "b":
+            condition = not_equal(condition, 0)
+        one, two = (self.there(a) for a in branches)
         if not isinstance(one, bool) or not isinstance(two, bool):
             one, two = (np.bool_(m) if isinstance(m, bool) else m for m in (one, two))
             mask = where(condition, one, two)
@@ -137,11 +147,6 @@ class Presence(Trace):
         y = bind(prim, self.values(args), params)
         clean = all(not self.mine(a) or a.clean for a in branches)
         return PartTracer(y, self, mask, clean)
-
-    def _there(self, x: Array) -> Any:
-        if not self.mine(x):
-            return False
-        return True if x.mask is None else x.mask
 
     def move(
         self, prim: Primitive, args: Sequence[Array], params: Params, fixed: Sequence[bool]
@@ -175,7 +180,11 @@ def _unless_all(mask: Any) -> Any:
     return None if isinstance(mask, RAW) and bool(np.all(mask)) else mask
 
 
-def _either(one: Any, two: Any) -> Any:
-    if one is None or two is None:
+def _mask(masks: Sequence[Any]) -> Any:
+    """The mask of what is there in one of several."""
+    if any(m is True for m in masks):
         return None
-    return one if one is two else _unless_all(logical_or(one, two))
+    found = masks[0]
+    for m in masks[1:]:
+        found = found if m is found else logical_or(found, m)
+    return _unless_all(found)

@@ -18,7 +18,7 @@ from funcgrad.core.forms.explicit import Explicit, explicit
 from funcgrad.core.forms.higher_order import HigherOrder
 from funcgrad.core.forms.linear import Linear, linear
 from funcgrad.core.forms.multilinear import Multilinear, multilinear
-from funcgrad.core.forms.shared import align, each_lane
+from funcgrad.core.forms.shared import align, each_lane, filled
 from funcgrad.core.primitive import Samples
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "each_lane",
     "elementwise",
     "explicit",
+    "filled",
     "linear",
     "multilinear",
     "selecting",

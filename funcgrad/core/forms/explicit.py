@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.algebra import algebra
-from funcgrad.core.forms.shared import align, each_lane, needed, union
+from funcgrad.core.forms.shared import align, each_lane, filled, needed, union
 from funcgrad.core.primitive import Params, Primitive, Samples
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact, promote
@@ -61,9 +61,7 @@ class Explicit(Primitive):
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
         needs = tuple(p is not None for p in node.parents)
         if self.multiple:
-            g = tuple(
-                algebra.zeros(t) if c is None else c for c, t in zip(g, node.outputs, strict=True)
-            )
+            g = filled(g, node.outputs)
         xs = node.saved[1:]
         if node.fix is not None:
             xs = [t if x is None else x for x, t in zip(xs, node.fix, strict=True)]

@@ -8,10 +8,10 @@ from typing import Any
 
 from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import bind, type_of
+from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, ArrayType
 
-__all__ = ["align", "each_lane", "needed", "union"]
+__all__ = ["align", "each_lane", "filled", "needed", "union"]
 
 
 def needed(rule: Any, count: int) -> tuple[bool, ...]:
@@ -54,6 +54,13 @@ def align(
             x = algebra.reshape(x, s[:1] + (1,) * (lead - e) + s[1:])
         aligned.append(x)
     return aligned
+
+
+def filled(g: Sequence[Array | None], types: Sequence[ArrayType]) -> tuple[Array, ...]:
+    """The cotangents of several outputs, with zeros for those that nobody has read."""
+    traces = [c.owner for c in g if isinstance(c, Tracer)]
+    nothing = max(traces, key=lambda t: t.level).nothing if traces else algebra.zeros
+    return tuple(nothing(t) if c is None else c for c, t in zip(g, types, strict=True))
 
 
 def each_lane(
