@@ -217,7 +217,7 @@ class Trace:
 
     def nothing(self, kind: ArrayType) -> Array:
         """The cotangent of what nobody has read, beside one that is a tracer of this trace."""
-        return algebra.zeros(kind)  # type: ignore[no-any-return]
+        return algebra.zeros(kind)
 
     def check_open(self) -> None:
         """Raise when the transform has ended: its tracers must not be used any more."""

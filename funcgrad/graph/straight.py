@@ -1,8 +1,8 @@
 """A graph as straight-line Python: one line an equation, applied to raw arrays and numbers.
 
 What `interpret` does with a look at each operand is written down once, for programs that are too
-small for a kernel. The values are those of the operations themselves, bit for bit. The quick form is
-for inputs of which some may be Python's numbers (see `transforms.hot`).
+small for a kernel. The values are those of the operations themselves, bit for bit. The quick form
+is for inputs of which some may be Python's numbers (see `transforms.hot`).
 """
 
 from __future__ import annotations

@@ -47,10 +47,7 @@ def _alone(seeds: Presence, t: Any, types: Sequence[ArrayType], i: int) -> list[
     """`t` of the basis of leaf `i`: only one element of all leaves is there."""
     t = operand(t)
     return [
-        seeds.part(t, not_equal(t, 0))
-        if j == i
-        else seeds.nothing(k)
-        for j, k in enumerate(types)
+        seeds.part(t, not_equal(t, 0)) if j == i else seeds.nothing(k) for j, k in enumerate(types)
     ]
 
 
