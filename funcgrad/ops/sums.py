@@ -72,7 +72,7 @@ SUM = linear(
         Sample((np.float64(1.5),), {"axes": (), "keepdims": False, "dtype": None}),
         Sample((np.arange(3) > 1,), {"axes": (0,), "keepdims": False, "dtype": None}),
     ),
-    moves="adds",
+    moves="sums",
 )
 
 

@@ -17,7 +17,7 @@ from funcgrad.torch.root import ROOT, RootTracer
 from funcgrad.torch.versions import ONLY_INNER
 from funcgrad.transforms.api import jvp
 from funcgrad.transforms.node import TapeTracer, leaf_node
-from funcgrad.transforms.reverse import bare, transpose_linear
+from funcgrad.transforms.reverse import transpose_linear, within
 from funcgrad.transforms.tape import Tape
 
 __all__ = ["Composite"]
@@ -171,7 +171,7 @@ class Inside:
             for node, c in zip(self.outputs, cts, strict=True)
             if c is not None and node is not None
         ]
-        found = bare(roots, [self.inputs[i] for i in wanted], quick)
+        found = within(roots, [self.inputs[i] for i in wanted], traced=not quick)
         return spread_over(wanted, found, count)
 
 

@@ -227,7 +227,7 @@ class _Writer:
         return graph
 
     def _recording(self, graph: Graph) -> str:
-        one, two = reverse_graphs(graph, tuple(self.moving), marks=False)
+        one, two = reverse_graphs(graph, tuple(self.moving))
         saved: Sequence[Any] = self.node.saved
         flags = [s is not None for s in saved]
         out, *way = (v for v in one.outputs if isinstance(v, Var))

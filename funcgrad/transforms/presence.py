@@ -29,6 +29,39 @@ __all__ = ["PartTracer", "Presence"]
 RAW = (np.ndarray, np.generic, float, int, complex)
 
 
+class Scattered:
+    """The mask of what elements were scattered to: made when it is asked for, which is seldom.
+
+    Of gathered elements that are added up along an axis, it is known without being made.
+    """
+
+    __slots__ = ("indices", "made", "prim", "shape")
+
+    def __init__(self, prim: Primitive, indices: Sequence[Array], shape: Sequence[int]) -> None:
+        self.prim, self.indices, self.shape = prim, tuple(indices), tuple(shape)
+        self.made: Any = None
+
+    def mask(self) -> Any:
+        if self.made is None:
+            at = broadcast_shapes(*(type_of(i).shape for i in self.indices))
+            ones = np.ones(at + self.shape[len(self.indices) :], bool)
+            self.made = bind(self.prim, (ones, *self.indices), {"shape": self.shape})
+        return self.made
+
+    def reduced(self, axes: Sequence[int]) -> Any:
+        """The mask of sums over `axes`; None where all is there, False where it is not known."""
+        count = len(self.indices)
+        rest = tuple(n for a, n in enumerate(self.shape) if a not in axes)
+        left = [i for a, i in enumerate(self.indices) if a not in axes]
+        if not left and all(type_of(i).size for i in self.indices):
+            return None
+        if not left or any(a >= count for a in axes) or not all(isinstance(i, RAW) for i in left):
+            return False
+        mask = np.zeros(rest, bool)
+        mask[tuple(left)] = True
+        return _unless_all(mask)
+
+
 class PartTracer(Tracer):
     """Values of which those of `mask` are there: all of them where it is None.
 
@@ -37,10 +70,10 @@ class PartTracer(Tracer):
     """
 
     __slots__ = ("clean", "mask")
-    mask: Array | None
+    mask: Any  # or a `Scattered`
     clean: bool
 
-    def __init__(self, value: Array, owner: Presence, mask: Array | None, clean: bool) -> None:
+    def __init__(self, value: Array, owner: Presence, mask: Any, clean: bool) -> None:
         self.value, self.owner, self.mask, self.clean = value, owner, mask, clean or mask is None
 
     def assign(self, new: Tracer) -> None:
@@ -49,7 +82,7 @@ class PartTracer(Tracer):
 
     def dense(self) -> Array:
         """The value with the number 0 where an element is absent."""
-        return self.value if self.clean else where(self.mask, self.value, 0.0)
+        return self.value if self.clean else where(_known(self.mask), self.value, 0.0)
 
 
 class Presence(Trace):
@@ -91,7 +124,9 @@ class Presence(Trace):
         """The mask of an operand in its own shape."""
         shape = type_of(x).shape
         there = self.there(x)
-        return np.full(shape, there) if isinstance(there, bool) else broadcast_to(there, shape)
+        if isinstance(there, bool):
+            return np.full(shape, there)
+        return broadcast_to(_known(there), shape)
 
     def there(self, x: Array) -> Any:
         """The mask of an operand, or whether all of it is there: not so of constant zeros."""
@@ -136,7 +171,7 @@ class Presence(Trace):
             condition = not_equal(condition, 0)
         one, two = (self.there(a) for a in branches)
         if not isinstance(one, bool) or not isinstance(two, bool):
-            one, two = (np.bool_(m) if isinstance(m, bool) else m for m in (one, two))
+            one, two = (np.bool_(m) if isinstance(m, bool) else _known(m) for m in (one, two))
             mask = where(condition, one, two)
         else:
             mask = None if one and two else condition if one else logical_not(condition)
@@ -167,8 +202,34 @@ class Presence(Trace):
             mask = not_equal(mask, 0)
         return PartTracer(y, self, _unless_all(mask), True)
 
+    def scatter(
+        self, prim: Primitive, args: Sequence[Array], params: Params, fixed: Sequence[bool]
+    ) -> Any:
+        """Of a sum of elements moved by integer arrays of the leading axes."""
+        x, *indices = args
+        if x.mask is not None:
+            return self.move(prim, args, params, fixed)
+        y = bind(prim, (x.value, *indices), params)
+        return PartTracer(y, self, Scattered(prim, indices, params["shape"]), True)
+
+    def reduce(
+        self, prim: Primitive, args: Sequence[Array], params: Params, fixed: Sequence[bool]
+    ) -> Any:
+        """Of a sum over axes."""
+        x = args[0]
+        if len(args) > 1 or not isinstance(x.mask, Scattered) or params["keepdims"]:
+            return self.move(prim, args, params, fixed)
+        mask = x.mask.reduced(params["axes"])
+        if mask is False:
+            return self.move(prim, args, params, fixed)
+        return PartTracer(bind(prim, (x.dense(),), params), self, mask, True)
+
     def values(self, args: Sequence[Array]) -> list[Array]:
         return [a.value if self.mine(a) else a for a in args]
+
+
+def _known(mask: Any) -> Any:
+    return mask.mask() if isinstance(mask, Scattered) else mask
 
 
 def _finite(x: Any) -> bool:
@@ -186,5 +247,5 @@ def _mask(masks: Sequence[Any]) -> Any:
         return None
     found = masks[0]
     for m in masks[1:]:
-        found = found if m is found else logical_or(found, m)
+        found = found if m is found else logical_or(_known(found), _known(m))
     return _unless_all(found)

@@ -32,7 +32,16 @@ from funcgrad.transforms.presence import Presence
 from funcgrad.transforms.presence_pass import pull_marked
 from funcgrad.transforms.tape import PLAIN, Tape
 
-__all__ = ["Tape", "backward", "bare", "node_of", "pulled", "transpose_linear", "verify"]
+__all__ = [
+    "Tape",
+    "backward",
+    "bare",
+    "node_of",
+    "pulled",
+    "transpose_linear",
+    "verify",
+    "within",
+]
 
 ndarray = np.ndarray
 
@@ -62,26 +71,28 @@ def backward(
     of the user, the pass is repeated and follows which elements are there. So does every pass
     that is `traced`: over values that are, or from cotangents that are.
     """
-    order = reachable([node for node, _ in roots])
     with np.errstate(all="ignore"):
-        if not traced and not any(isinstance(g, Tracer) for _, g in roots):
-            try:
-                found = pulled(order, roots, leaves, True)
-            except OpaqueRule:
-                return _pull_marked(order, roots, leaves)
-            if not _to_repeat(found, order):
-                return found
-        return _pull_marked(order, roots, leaves)
+        return within(roots, leaves, traced)
 
 
-def bare(
-    roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node], quick: bool = False
+def within(
+    roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node], traced: bool
 ) -> list[Array | None]:
-    """`backward` in which 0 times infinity is NaN everywhere, as it is in PyTorch.
+    """`backward` as a part of a pass in which NumPy does not warn."""
+    order = reachable([node for node, _ in roots])
+    if not traced and not any(isinstance(g, Tracer) for _, g in roots):
+        try:
+            found = pulled(order, roots, leaves, True)
+        except OpaqueRule:
+            return _pull_marked(order, roots, leaves)
+        if not _to_repeat(found, order):
+            return found
+    return _pull_marked(order, roots, leaves)
 
-    With `quick` it is part of a pass with the quick rules.
-    """
-    return pulled(reachable([node for node, _ in roots]), roots, leaves, quick)
+
+def bare(roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node]) -> list[Array | None]:
+    """`backward` in which 0 times infinity is NaN everywhere, as it is in PyTorch."""
+    return pulled(reachable([node for node, _ in roots]), roots, leaves, False)
 
 
 def _to_repeat(found: Sequence[Any], order: Sequence[Node]) -> bool:

@@ -90,10 +90,18 @@ def test_products_with_one_vanish():
     assert names(graph) == ["cos"]
 
 
-def test_scale_stays_where_the_partial_may_be_infinite():
+def test_products_with_an_infinite_partial_are_products():
     graph = verified(fg.make_graph(fg.grad(lambda x: np.sum(np.sqrt(x) ** 2)))(X))
-    assert "scale" in names(graph)
-    np.testing.assert_array_equal(run(graph, np.zeros(3)), [np.zeros(3)])
+    assert "where" not in names(graph)
+    np.testing.assert_array_equal(run(graph, np.zeros(3)), [np.full(3, np.nan)])
+
+
+def test_one_choice_masks_a_chain():
+    def f(x):
+        return np.sum(np.where(x > 0, np.log(np.sqrt(np.sqrt(x))), 0.0))
+
+    graph = verified(fg.make_graph(fg.grad(f))(X))
+    assert names(graph).count("where") == 1
 
 
 def test_common_subexpressions_are_found_after_simplification():

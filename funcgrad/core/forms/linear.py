@@ -33,7 +33,7 @@ class Linear(Primitive):
         moves: str = "",
     ) -> None:
         super().__init__(name, impl)
-        self.moves, self.gaps = moves, moves == "scatters"
+        self.moves, self.gaps = moves, moves in ("places", "scatters")
         self.transpose = transpose
         self._type, self._batch = type_rule, batch
         self.kept: dict[int, tuple[bool, ...]] = {}  # `saved_flags` for each number of operands
@@ -95,7 +95,8 @@ class Linear(Primitive):
             return trace.choose(self, args, params)
         if self.moves == "stays":
             return trace.same(self, args, params)
-        return trace.move(self, args, params, fixed)
+        action = {"scatters": trace.scatter, "sums": trace.reduce}.get(self.moves, trace.move)
+        return action(self, args, params, fixed)
 
     def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
         return all(self._rule(i) is not None for i, m in enumerate(mask) if m)
@@ -128,12 +129,12 @@ def linear(
         front; `batched` says which operands carry one (in front as well), of extent `size`.
     sample : callable
         The samples that its tests are made from.
-    moves : {"", "stays", "adds", "scatters", "chooses"}, optional
+    moves : {"", "stays", "adds", "sums", "places", "scatters", "chooses"}, optional
         What becomes of elements that are absent (see the manual's internals): those of the result
         are, too, in the same place ("stays"); if they are made of absent ones alone, where it
-        moves elements and adds them up with weights above 0 ("adds"); and where it moves nothing
-        to ("scatters"); in a choice by a condition ("chooses"). By default they are zeros from here
-        on.
+        moves elements and adds them up with weights above 0 ("adds", and "sums" over axes); and
+        where it moves nothing to ("places", and "scatters" by integer arrays of the leading axes);
+        in a choice by a condition ("chooses"). By default they are zeros from here on.
 
     Returns
     -------

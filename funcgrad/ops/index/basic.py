@@ -78,7 +78,7 @@ PLACE: Linear = linear(
         PLACE, xs, {"shape": (size, *params["shape"]), "index": _inner(params["index"])}
     ),
     sample=lambda: [Sample((draw((2,)),), {"shape": (4,), "index": ((1, 3, None),)})],
-    moves="scatters",
+    moves="places",
 )
 GETITEM.view = True
 
