@@ -198,14 +198,14 @@ whole range, arguments of `sin`, `cos` and `tan` of any size included. The excep
 - `logaddexp` is a sum that may cancel: its error is measured by the larger of its operands and its
   result.
 
-**Derivatives at singular points.** The number 0 times an infinite derivative is NaN: the gradients of
-`sqrt(x)**2` and `exp(log(x))` at 0 and of `cos(arccos(x))` at 1 are NaN, as in other libraries. What a
-`where`, a `cond`, an index, a mask or a maximum did not take is no zero but absent, and contributes
-nothing whatever its derivative is: the gradient of `where(x > 0, sqrt(x), 0)` is 0 for x ≤ 0, without a
-second `where` inside. This holds in every mode and to every order, compiled or not, and a row of a
-Jacobian holds nothing of other elements. Where a one-sided derivative is not 0, no gradient is 0 but
-by a subgradient that is stated with the function. In `funcgrad.torch`, 0 times infinity is NaN
-everywhere, as in PyTorch.
+**Derivatives at singular points.** The number 0 times an infinite derivative is NaN: the
+gradients of `sqrt(x)**2` and `exp(log(x))` at 0 and of `cos(arccos(x))` at 1 are NaN, as in other
+libraries. What a `where`, a `cond`, an index, a mask or a maximum did not take is no zero but
+absent, and contributes nothing whatever its derivative is: the gradient of `where(x > 0, sqrt(x),
+0)` is 0 for x ≤ 0, without a second `where` inside. This holds in every mode and to every order,
+compiled or not, and a row of a Jacobian holds nothing of other elements. Where a one-sided
+derivative is not 0, no gradient is 0 but by a subgradient that is stated with the function. In
+`funcgrad.torch`, 0 times infinity is NaN everywhere, as in PyTorch.
 
 **Special values** (signed zeros, infinities, NaN, denormals) are those of NumPy and SciPy, but
 for `lgamma`: of a denormal it is the logarithm with the sign changed, where SciPy has infinity, and
