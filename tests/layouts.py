@@ -8,6 +8,10 @@ import math
 
 import numpy as np
 
+import funcgrad as fg
+
+REAL = {"maximum", "clip", "sort", "complex"}  # what is of real arrays alone
+
 
 class Program:
     """Statements drawn at random; ``run(np, x)`` returns the arrays, and facts of their memory."""
@@ -17,12 +21,12 @@ class Program:
         self.statements = []
         names = [exact(x) for x in inputs]
         while len(self.statements) < count:
-            for make in (self.draw(names),):
-                if make is None:
-                    continue
-                text, function = make
-                function(np, names, [])
-                self.statements.append((text, function))
+            made = self.draw(names)
+            if made is None:
+                continue
+            text, function = made
+            function(np, names, [])
+            self.statements.append((text, function))
 
     def run(self, namespace, inputs):
         names, facts = list(inputs), []
@@ -37,7 +41,7 @@ class Program:
 
     def draw(self, names):
         kinds = ["view"] * 5 + ["order"] * 4 + ["compute"] * 4 + ["write"] * 5
-        kinds += ["scalar"] * 3 + ["like"] + ["fact"] * 2 + ["reduce"]
+        kinds += ["scalar"] * 3 + ["like"] + ["fact"] * 2 + ["reduce"] + ["parts"] * 2
         return getattr(self, self.rng.choice(kinds))(names)
 
     def pick(self, names, least=1, most=4):
@@ -114,8 +118,9 @@ class Program:
             f"copy {order}": lambda np_, v: v[k].copy(order),
             f"np.copy {order}": lambda np_, v: np_.copy(v[k], order),
             f"array {order}": lambda np_, v: np_.array(v[k], order=order),
-            f"astype {order}": lambda np_, v: v[k].astype(float, order=order),
-            f"astype {order} no": lambda np_, v: v[k].astype(float, order=order, copy=False),
+            f"astype {order}": lambda np_, v: v[k].astype(v[k].dtype, order=order),
+            f"astype {order} 32": lambda np_, v: v[k].astype(np.complex64, order=order),
+            f"astype {order} no": lambda np_, v: v[k].astype(v[k].dtype, order=order, copy=False),
             f"asarray {strict}": lambda np_, v: np_.asarray(v[k], order=strict),
             "ascontiguousarray": lambda np_, v: np_.ascontiguousarray(v[k]),
         }
@@ -165,6 +170,27 @@ class Program:
             "abs": lambda np_, v: abs(v[k]),
             "neg": lambda np_, v: -v[k],
             "power": lambda np_, v: v[k] ** 2,
+            "constant": lambda np_, v: v[k] + constant,
+            "complex": lambda np_, v: v[k] + 1j * v[k],
+            "checkpoint": lambda np_, v: through(np_, lambda y: y.T * 2.0, v[k]),
+            "squares": lambda np_, v: np_.einsum("...i,...i->...i", v[k], v[k]),
+        }
+        constant = laid_out(rng, a.shape)
+        if np.iscomplexobj(a):
+            for name in [n for n in choices if n.split()[0] in REAL]:
+                del choices[name]
+        return self.one(choices, k, names)
+
+    def parts(self, names):
+        fit = [k for k, a in enumerate(names) if np.iscomplexobj(a)]
+        if not fit:
+            return None
+        k = self.rng.choice(fit)
+        choices = {
+            "real": lambda np_, v: v[k].real,
+            "imag": lambda np_, v: np_.imag(v[k]),
+            "conj": lambda np_, v: v[k].conj(),
+            "abs": lambda np_, v: abs(v[k]),
         }
         return self.one(choices, k, names)
 
@@ -216,7 +242,7 @@ class Program:
                 "sin": lambda np_, v: np_.sin(v[k]),
                 "neg": lambda np_, v: -v[k],
                 "plus": lambda np_, v: v[k] + 1.0,
-                "astype": lambda np_, v: v[k].astype(float),
+                "astype": lambda np_, v: v[k].astype(v[k].dtype),
                 "alias": lambda np_, v: v[k],
                 "flatten": lambda np_, v: v[k].flatten(),
                 "zeros_like": lambda np_, v: np_.zeros_like(v[k]),
@@ -302,6 +328,11 @@ def exact(x):
     return made
 
 
+def through(namespace, f, x):
+    """`f` of `x`, recomputed in the backward pass."""
+    return f(x) if namespace is np else fg.checkpoint(f)(x)
+
+
 def facts_of(x):
     """Strides of the axes that have any, and contiguity."""
     steps = tuple(s for s, n in zip(x.strides, x.shape, strict=True) if n > 1)
@@ -317,9 +348,10 @@ def shapes(size, rng):
 
 
 def fits(b, a):
-    """Whether `b` can be broadcast to the shape of `a`."""
+    """Whether `b` can be written into `a`."""
     try:
-        return np.broadcast_shapes(np.shape(a), np.shape(b)) == np.shape(a)
+        fit = np.broadcast_shapes(np.shape(a), np.shape(b)) == np.shape(a)
+        return fit and np.can_cast(np.result_type(b), np.result_type(a), "same_kind")
     except ValueError:
         return False
 

@@ -106,10 +106,10 @@ def one_example(whole: Any) -> Any:
 
 
 class _Missing(Exception):
-    """The stand-in of `node` has to be made first."""
+    """The stand-in of `node` has to be put into `known` first."""
 
-    def __init__(self, node: Any) -> None:
-        self.node = node
+    def __init__(self, node: Any, known: dict[Any, Any]) -> None:
+        self.node, self.known = node, known
 
 
 def derive(node: Any, known: dict[Any, Any], make: Callable[[Any, Any], dict[Any, Any]]) -> None:
@@ -121,7 +121,7 @@ def derive(node: Any, known: dict[Any, Any], make: Callable[[Any, Any], dict[Any
 
     def of(other: Any) -> Any:
         if other not in known:
-            raise _Missing(other)
+            raise _Missing(other, known)
         return known[other]
 
     waiting = [node]
@@ -132,6 +132,8 @@ def derive(node: Any, known: dict[Any, Any], make: Callable[[Any, Any], dict[Any
         try:
             known.update(make(waiting[-1], of))
         except _Missing as missing:
+            if missing.known is not known:  # of a graph around this one
+                raise
             waiting.append(missing.node)
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from funcgrad.core.layout import derive
+from funcgrad.core.layout import Ask, derive
+from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Equation, Literal, Var
 
-__all__ = ["Layouts"]
+__all__ = ["Layouts", "through"]
 
 
 class Layouts:
@@ -50,3 +51,18 @@ def _results(e: Equation, of: Callable[[Var], Any]) -> dict[Var, Any]:
     types = [a.type for a in e.inputs]
     made = e.prim.lies(e.prim, ask, types, e.params, kinds if many else kinds[0])
     return dict(zip(e.outputs, made if many else (made,), strict=True))
+
+
+def through(prim: Any, ask: Ask, types: Sequence[ArrayType], params: Any, out: Any) -> Any:
+    """The rule of `core.layout` for an operation that applies the graph in its parameters."""
+    graph = params["graph"]
+    place = {v: k for k, v in enumerate(graph.inputs)}
+    constants = dict(graph.constants)
+    layouts = Layouts(graph.equations)
+
+    def source(v: Var) -> Any:
+        return ask(place[v]) if v in place else constants[v]
+
+    return tuple(
+        o.value if isinstance(o, Literal) else layouts.of(o, source) for o in graph.outputs
+    )

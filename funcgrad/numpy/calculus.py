@@ -9,6 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
+from funcgrad.errors import located
 from funcgrad.numpy.calls import ABSENT, as_array, memory_of, numpy_function, refuse
 from funcgrad.numpy.reductions import take_slice
 from funcgrad.ops import arithmetic as ops
@@ -69,17 +70,23 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     array([-2., -2.,  4.])
     """
     x = as_array(ary)
+    dtype = type_of(x).dtype
     parts = [diff(shapes.reshape(x, (type_of(x).size,)))]
     if to_begin is not None:
-        parts.insert(0, _flat(to_begin))
+        parts.insert(0, _end(to_begin, "to_begin", dtype))
     if to_end is not None:
-        parts.append(_flat(to_end))
+        parts.append(_end(to_end, "to_end", dtype))
     return shapes.concatenate(parts, 0) if len(parts) > 1 else parts[0]
 
 
-def _flat(x: Any) -> Array:
+def _end(x: Any, name: str, dtype: Any) -> Array:
+    """What goes in front of the differences or behind them, in their dtype."""
     x = as_array(x)
-    return shapes.reshape(x, (type_of(x).size,))
+    kind = type_of(x)
+    if not np.can_cast(kind.dtype, dtype, "same_kind"):
+        text = f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule."
+        raise TypeError(located(text))
+    return ops.cast(shapes.reshape(x, (kind.size,)), dtype)
 
 
 @numpy_function(np.trapezoid)

@@ -52,6 +52,7 @@ __all__ = [
     "no_rule",
     "numpy_function",
     "objects",
+    "order_of",
     "owned",
     "raise_with_place",
     "refuse",
@@ -330,6 +331,11 @@ def as_array(x: Any) -> Array:
 def memory_of(x: Any) -> Any:
     """How the array that NumPy makes of `x` lies in memory (`core.tracer.layout`)."""
     return np.asarray(layout(x if isinstance(x, Operand) else as_array(x)))
+
+
+def order_of(x: Any) -> Any:
+    """What NumPy's order 'A' means: "F" for an array in Fortran's order alone, else "C"."""
+    return "F" if memory_of(x).flags.fnc else "C"
 
 
 def as_zero_dim(x: Array) -> Array:

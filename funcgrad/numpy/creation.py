@@ -12,7 +12,7 @@ import numpy as np
 from funcgrad.core.storage import new_array, view
 from funcgrad.core.tracer import Operand, Tracer, is_scalar, operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, as_zero_dim, boxed, memory_of, numpy_function
+from funcgrad.numpy.calls import as_array, as_zero_dim, boxed, memory_of, numpy_function, order_of
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops.shape import broadcast_to, copied, lying_as, reshape, zero_dim
 
@@ -311,7 +311,7 @@ def array(
     new = x is not source or isinstance(object, (list, tuple))
     order = order or "K"
     if order == "A":
-        order = "F" if memory_of(object).flags.fnc else "C"
+        order = order_of(object)
     made = as_zero_dim(x) if is_scalar(x) or (new and order == "K") else copied(x, order)
     return reshape(made, whole)
 

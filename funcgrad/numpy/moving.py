@@ -11,7 +11,7 @@ from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.axes import diagonal
-from funcgrad.numpy.calls import as_array, memory_of, numpy_function, state
+from funcgrad.numpy.calls import as_array, memory_of, numpy_function, order_of, state
 from funcgrad.numpy.reshaping import shape_of
 from funcgrad.ops import arithmetic, index
 from funcgrad.ops import shape as ops
@@ -81,7 +81,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
     if mode in ("constant", "empty"):
         if state(kwargs.get("constant_values")):
             raise _not_supported("constant_values=<traced>")
-        return _framed(x, _order_of(array), pad_width, mode, kwargs)
+        return _framed(x, order_of(array), pad_width, mode, kwargs)
     if mode not in _MOVES or kwargs.get("reflect_type", "even") != "even":
         if callable(mode) or mode in ("linear_ramp", "maximum", "mean", "median", "minimum"):
             raise _not_supported(f"mode={mode!r}")
@@ -89,11 +89,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
             raise _not_supported(f"reflect_type={kwargs['reflect_type']!r}")
     positions = np.pad(np.arange(size).reshape(shape), pad_width, mode, **kwargs)
     found = index.gather(ops.reshape(x, (size,)), positions)
-    return ops.lying_as(found, np.empty_like(positions, order=_order_of(array)))
-
-
-def _order_of(x: Any) -> Any:
-    return "F" if len(shape_of(x)) > 1 and memory_of(x).flags.fnc else "C"
+    return ops.lying_as(found, np.empty_like(positions, order=order_of(array)))
 
 
 def _framed(x: Array, order: Any, pad_width: Any, mode: Any, kwargs: dict[str, Any]) -> Array:

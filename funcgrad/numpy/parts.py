@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.storage import View, write
-from funcgrad.core.tracer import Operand, is_scalar, layout, type_of
+from funcgrad.core.tracer import Operand, is_scalar, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.calls import as_array, numpy_function, order_of
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops.arithmetic import COMPLEX
 
@@ -58,9 +58,10 @@ def real(val: Any) -> Array:
 
 def _no_imaginary_part(x: Operand) -> Any:
     """Zeros that cannot be written into; of a scalar a scalar."""
+    kind = _kind(x)
     if is_scalar(x):
         return ops.imag(x)
-    none = np.zeros_like(layout(x))
+    none = np.zeros(kind.shape, kind.dtype, order_of(x))
     none.flags.writeable = False
     return none
 

@@ -10,11 +10,12 @@ import numpy as np
 from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import located
-from funcgrad.numpy.calls import as_array, as_zero_dim, numpy_function, refuse
+from funcgrad.numpy.calls import as_array, as_zero_dim, numpy_function, order_of, refuse
 from funcgrad.numpy.creation import asarray
 from funcgrad.numpy.parts import real
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import bessel, pointwise, transcendental
+from funcgrad.ops import shape as shapes
 from funcgrad.ops.arithmetic import from_parts
 
 __all__ = [
@@ -91,8 +92,12 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
         return ops.rint(x)
     factor = 10.0 ** math.fabs(decimals)
     if decimals > 0:
-        return ops.divide(ops.rint(ops.multiply(x, factor)), factor)
-    return ops.multiply(ops.rint(ops.divide(x, factor)), factor)
+        rounded = ops.divide(ops.rint(ops.multiply(x, factor)), factor)
+    else:
+        rounded = ops.multiply(ops.rint(ops.divide(x, factor)), factor)
+    if type_of(x).ndim < 2:
+        return rounded
+    return shapes.lying_as(rounded, np.empty(type_of(x).shape, order=order_of(a)))
 
 
 around = round

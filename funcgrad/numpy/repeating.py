@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, as_zero_dim, known, memory_of, numpy_function
+from funcgrad.numpy.calls import as_array, as_zero_dim, known, numpy_function, order_of
 from funcgrad.numpy.joining import join
 from funcgrad.numpy.reshaping import complete_shape
 from funcgrad.ops import index
@@ -162,8 +162,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     source[at] = shape[axis] + np.arange(count)
     source[source < 0] = np.arange(shape[axis])
     made = _pick(join([x, v], axis), source, axis)
-    lies: Any = "F" if len(shape) > 1 and memory_of(arr).flags.fnc else "C"
-    return ops.lying_as(made, np.empty(type_of(made).shape, order=lies))
+    return ops.lying_as(made, np.empty(type_of(made).shape, order=order_of(arr)))
 
 
 def _places(obj: Any, extent: int) -> tuple[Any, bool]:

@@ -14,7 +14,7 @@ from funcgrad.core.layout import outwards
 from funcgrad.core.storage import Reshaped, read_only_view, reshaped, view
 from funcgrad.core.tracer import Operand, is_scalar, operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, as_zero_dim, memory_of, numpy_function
+from funcgrad.numpy.calls import as_array, as_zero_dim, memory_of, numpy_function, order_of
 from funcgrad.ops import shape as ops
 
 __all__ = [
@@ -73,7 +73,7 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
     old = shape_of(a)
     new = complete_shape(old, shape)
     if order == "A":
-        order = "F" if _lies_in_f_order(a) else "C"
+        order = order_of(a)
     if order not in ("C", "F"):
         raise ValueError("order must be one of 'C', 'F', or 'A'")
 
@@ -110,11 +110,6 @@ def _reshaped(
 
 def _backwards(x: Array) -> Array:
     return ops.transpose(x, range(type_of(x).ndim)[::-1])
-
-
-def _lies_in_f_order(a: Any) -> bool:
-    """Whether NumPy's order 'A' means that of Fortran: of an array that is not in C order too."""
-    return shape_of(a) != () and bool(memory_of(a).flags.fnc)
 
 
 def _gives_view(x: np.ndarray[Any, Any], shape: tuple[int, ...], order: Any) -> bool:
@@ -179,7 +174,7 @@ def axes_in_order(a: Any, order: str) -> tuple[int, ...]:
     """The axes of `a` as NumPy runs over its elements, the last one fastest."""
     rank = len(shape_of(a))
     if order == "A":
-        order = "F" if _lies_in_f_order(a) else "C"
+        order = order_of(a)
     if order in ("C", "F") or rank < 2:
         return tuple(range(rank))[:: -1 if order == "F" else 1]
     if order != "K":

@@ -47,6 +47,9 @@ def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
 
 def _modf(x: Any) -> tuple[Any, Any]:
     x = operand(x)
+    kind = type_of(x)
+    if kind.dtype.kind != "f":
+        x = a.cast(x, np.modf.resolve_dtypes((kind.dtype, None, None))[-1])
     endless = a.isinf(x)
     # fmod keeps the sign of a zero fraction, as modf does; ±inf has the fraction ±0
     fraction = a.fmod(a.where(endless, 0.0, x), 1.0)

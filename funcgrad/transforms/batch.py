@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-from funcgrad.core.layout import derive, fresh, is_standard, moved, one_example, standard
+from funcgrad.core.layout import (
+    computed,
+    derive,
+    fresh,
+    is_standard,
+    kept,
+    one_example,
+    ordered,
+    standard,
+)
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Trace, Tracer, layout, operand, plain, staged, type_of
 from funcgrad.core.types import Array, ArrayType
@@ -55,6 +64,13 @@ class Derived:
         self.args = [a.owner.place(a) if isinstance(a, Tracer) else a for a in args]
 
 
+class Output(NamedTuple):
+    """How one of several results lies."""
+
+    source: Derived
+    which: int
+
+
 def whole(x: Array, trace: Batch) -> Array:
     """A result of a mapped function one level down, with the batch axis in front."""
     x = operand(x)
@@ -87,11 +103,22 @@ class Batch(Trace):
         """Apply the batching rule: the default action."""
         xs, batched = self.split(args)
         y = prim.batch(self.size, xs, batched, params)
-        if prim.multiple:
-            return tuple(BatchTracer(plain(o), self) for o in y)
-        made = BatchTracer(plain(y), self)
-        if prim.lies is moved or (prim.lies is not fresh and any(map(_lies, args))):
-            self._lay(made, Derived(prim, params, args, made.type))
+        found = self.results(prim, args, params, y if prim.multiple else (y,))
+        return found if prim.multiple else found[0]
+
+    def results(
+        self, prim: Primitive, args: Sequence[Array], params: Params, outputs: Sequence[Any]
+    ) -> tuple[BatchTracer, ...]:
+        """The examples of results, whose first axes run over the examples."""
+        made = tuple(BatchTracer(plain(o), self) for o in outputs)
+        if prim.lies is not fresh and (prim.lies not in DENSE or any(map(_lies, args))):
+            kinds = [t.type for t in made]
+            if not prim.multiple:
+                self._lay(made[0], Derived(prim, params, args, kinds[0]))
+            else:
+                how = Derived(prim, params, args, kinds)
+                for k, t in enumerate(made):
+                    self._lay(t, Output(how, k))
         return made
 
     def argument(self, x: Array) -> BatchTracer:
@@ -117,11 +144,13 @@ class Batch(Trace):
     def _made(self, how: Any, of: Callable[[Any], Any]) -> dict[Any, Any]:
         if isinstance(how, Whole):
             return {how: one_example(layout(how.array))}
+        if isinstance(how, Output):
+            return {how: of(how.source)[how.which]}
 
         def ask(i: int) -> Any:
             a = how.args[i]
             laid = getattr(a, "laid", None) if isinstance(a, Tracer) and a.owner is self else None
-            return of(laid) if isinstance(laid, (Whole, Derived)) else layout(a)
+            return of(laid) if isinstance(laid, HOW) else layout(a)
 
         types = list(map(type_of, how.args))
         return {how: how.prim.lies(how.prim, ask, types, how.params, how.kind)}
@@ -130,7 +159,7 @@ class Batch(Trace):
         laid = getattr(t, "laid", None)
         if isinstance(laid, BatchTracer):
             return self.layout(laid)
-        if isinstance(laid, (Whole, Derived)):
+        if isinstance(laid, HOW):
             laid = t.laid = self._derive(laid)
         return standard(t.type) if laid is None else laid
 
@@ -139,6 +168,10 @@ class Batch(Trace):
         if hasattr(t, "laid"):
             twin.laid = t.laid
         return twin
+
+
+HOW = (Whole, Derived, Output)
+DENSE = (computed, kept, ordered)  # rules that give arrays in C order if the operands are
 
 
 def _lies(a: Array) -> bool:

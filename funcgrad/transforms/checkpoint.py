@@ -13,8 +13,8 @@ from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, is_inexact
 from funcgrad.graph.build import Stage, stage
 from funcgrad.graph.interpret import evaluate
+from funcgrad.graph.layouts import through
 from funcgrad.transforms.arguments import leaves_of, lower, name_of
-from funcgrad.transforms.batch import BatchTracer
 from funcgrad.transforms.call import batched_graph, tangent_graph
 from funcgrad.transforms.results import handed_back
 from funcgrad.transforms.reverse import Tape, backward
@@ -75,6 +75,8 @@ class _Scope:
 class Checkpoint(HigherOrder):
     """A graph whose intermediate values are not kept."""
 
+    lies = staticmethod(through)
+
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         if trace.linear:
             return evaluate(params["graph"], *args)
@@ -101,7 +103,8 @@ class Checkpoint(HigherOrder):
     def map(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         xs, batched = trace.split(args)
         made = batched_graph(params["graph"], trace.size, tuple(batched))
-        return tuple(BatchTracer(o, trace) for o in bind(self, xs, {"graph": made}))
+        found: Any = trace.results(self, args, params, bind(self, xs, {"graph": made}))
+        return found
 
 
 CHECKPOINT = Checkpoint("checkpoint", lambda *xs, graph: evaluate(graph, *xs))
