@@ -18,6 +18,8 @@ It may import `types` only.
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -45,6 +47,7 @@ __all__ = [
 ]
 
 ndarray = np.ndarray
+SHARED = 1 << 12  # bytes, up to which stand-ins that lie alike are one array
 Ask = Callable[[int], Any]  # the stand-in of an operand, by its position
 # (primitive, ask, types of the operands, parameters, type or types of the output) -> stand-in(s)
 Lies = Callable[[Any, Ask, Sequence[ArrayType], Any, Any], Any]
@@ -54,6 +57,15 @@ def memory(
     shape: Sequence[int], dtype: Any, strides: Sequence[int] | None = None
 ) -> ndarray[Any, Any]:
     """A stand-in; the system gives memory to nothing that is not written into."""
+    dtype = np.dtype(dtype)
+    if math.prod(shape) * dtype.itemsize > SHARED:
+        return _memory(shape, dtype, strides)
+    return _shared_memory(tuple(shape), dtype, None if strides is None else tuple(strides))
+
+
+def _memory(
+    shape: Sequence[int], dtype: np.dtype[Any], strides: Sequence[int] | None
+) -> ndarray[Any, Any]:
     if strides is None:
         return np.empty(shape, dtype)
     low = high = 0
@@ -62,8 +74,11 @@ def memory(
             return np.empty(shape, dtype)
         reach = (extent - 1) * stride
         low, high = (low + reach, high) if reach < 0 else (low, high + reach)
-    space = np.empty(high - low + np.dtype(dtype).itemsize, np.uint8)
+    space = np.empty(high - low + dtype.itemsize, np.uint8)
     return np.ndarray(shape, dtype, space, -low, strides)
+
+
+_shared_memory = functools.lru_cache(maxsize=1024)(_memory)
 
 
 def new_memory(x: Any) -> Any:
@@ -194,9 +209,22 @@ def never_scalar(
     return memory(out.shape, out.dtype)
 
 
+_computed: dict[Any, tuple[int, ...]] = {}  # strides of what was asked for lately
+
+
 def computed(prim: Any, ask: Ask, types: Sequence[ArrayType], params: Any, out: ArrayType) -> Any:
     """What ufuncs give: `ordered`, and scalars also of arrays without axes."""
-    return ordered(prim, ask, types, params, out) if out.shape else _scalar(out)
+    if len(out.shape) < 2:
+        return standard(out)
+    given = tuple(map(ask, range(len(types))))
+    key = (prim, out, tuple((x.shape, x.strides) if type(x) is ndarray else None for x in given))
+    found = _computed.get(key)
+    if found is None:
+        if len(_computed) >= 1024:
+            _computed.clear()
+        made = ordered(prim, given.__getitem__, types, params, out)
+        found = _computed[key] = made.strides
+    return memory(out.shape, out.dtype, found)
 
 
 def _small(x: ndarray[Any, Any]) -> ndarray[Any, Any]:
@@ -205,5 +233,5 @@ def _small(x: ndarray[Any, Any]) -> ndarray[Any, Any]:
     repeated = tuple(slice(0, 1) if not s else slice(None) for s in x.strides)
     own = [1 if not s else n for n, s in zip(shape, x.strides, strict=True)]
     made = in_order(own, x.dtype, x)
-    made[...] = 0
-    return np.broadcast_to(made[repeated], shape) if own != shape else made
+    small = np.zeros_like(made)
+    return np.broadcast_to(small[repeated], shape) if own != shape else small

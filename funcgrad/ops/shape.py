@@ -17,7 +17,7 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Linear, linear
 from funcgrad.core.layout import moved, ordered, outwards
 from funcgrad.core.primitive import Params, Sample
-from funcgrad.core.tracer import Tracer, bind, concrete, layout, operand, type_of, value
+from funcgrad.core.tracer import Tracer, bind, concrete, layout, operand, staged, type_of, value
 from funcgrad.core.types import Array, ArrayType, broadcast_shapes
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import cast
@@ -90,7 +90,7 @@ def flat(x: Array) -> Array:
 def copied(x: Array, order: str = "K") -> Array:
     """Another traced value with the elements of `x`, in memory as NumPy's `copy` gives it."""
     shape = type_of(x).shape
-    if order == "K":
+    if order == "K" or (order == "C" and not staged(x) and layout(x).flags.c_contiguous):
         return renewed(x)
     if order == "F" or (order == "A" and layout(x).flags.fnc):
         axes = tuple(range(len(shape)))[::-1]

@@ -111,30 +111,27 @@ class Batch(Trace):
     ) -> tuple[BatchTracer, ...]:
         """The examples of results, whose first axes run over the examples."""
         made = tuple(BatchTracer(plain(o), self) for o in outputs)
-        if prim.lies is not fresh and (prim.lies not in DENSE or any(map(_lies, args))):
-            kinds = [t.type for t in made]
-            if not prim.multiple:
-                self._lay(made[0], Derived(prim, params, args, kinds[0]))
-            else:
-                how = Derived(prim, params, args, kinds)
-                for k, t in enumerate(made):
-                    self._lay(t, Output(how, k))
+        if prim.lies is fresh or (prim.lies in DENSE and not any(map(_lies, args))):
+            return made
+        kinds: Any = [t.type for t in made] if prim.multiple else made[0].type
+        if any(map(staged, args)):  # looked at if somebody asks
+            how = Derived(prim, params, args, kinds)
+            for k, t in enumerate(made):
+                t.laid = Output(how, k) if prim.multiple else how
+            return made
+        found = prim.lies(prim, lambda k: layout(args[k]), list(map(type_of, args)), params, kinds)
+        for t, x in zip(made, found if prim.multiple else (found,), strict=True):
+            if not is_standard(x):
+                t.laid = x
         return made
 
     def argument(self, x: Array) -> BatchTracer:
         """The example of an argument whose first axis runs over the examples."""
         made = BatchTracer(x, self)
-        self._lay(made, Whole(x))
+        laid = Whole(x) if staged(x) else one_example(layout(x))
+        if isinstance(laid, Whole) or not is_standard(laid):
+            made.laid = laid
         return made
-
-    def _lay(self, t: BatchTracer, how: Any) -> None:
-        """Note how `t` lies: at once, unless the layout of a value of a graph decides."""
-        if staged(t):
-            t.laid = how
-            return
-        found = self._derive(how)
-        if not is_standard(found):
-            t.laid = found
 
     def _derive(self, how: Any) -> Any:
         known: dict[Any, Any] = {}
