@@ -3,8 +3,8 @@
 Matrices stand in the last two axes, all others are a stack of them; ``(…, n, n)`` below. Results
 have NumPy's shapes and dtypes (integers become float64, single precision stays), and what NumPy
 refuses is refused with the same class of error. Derivatives exist to every order and in every
-transform. A function of `numpy.linalg` that is not here (qr, eig, lstsq, pinv …) works on plain
-arrays through NumPy and is a named error on traced values.
+transform. What is not here (eig, eigvals) works on plain arrays through NumPy and is a
+named error on traced values.
 """
 
 from __future__ import annotations
@@ -30,6 +30,16 @@ from funcgrad.numpy.factorizations import (
     svd,
     svdvals,
 )
+from funcgrad.numpy.least_squares import (
+    QRResult,
+    cond,
+    lstsq,
+    matrix_rank,
+    pinv,
+    qr,
+    tensorinv,
+    tensorsolve,
+)
 from funcgrad.numpy.norms import matrix_norm, norm, vector_norm
 from funcgrad.ops import determinant
 from funcgrad.ops import solve as solving
@@ -37,27 +47,35 @@ from funcgrad.ops import solve as solving
 __all__ = [
     "EighResult",
     "LinAlgError",
+    "QRResult",
     "SVDResult",
     "SlogdetResult",
     "cholesky",
+    "cond",
     "cross",
     "det",
     "diagonal",
     "eigh",
     "eigvalsh",
     "inv",
+    "lstsq",
     "matmul",
     "matrix_norm",
     "matrix_power",
+    "matrix_rank",
     "matrix_transpose",
     "multi_dot",
     "norm",
     "outer",
+    "pinv",
+    "qr",
     "slogdet",
     "solve",
     "svd",
     "svdvals",
     "tensordot",
+    "tensorinv",
+    "tensorsolve",
     "trace",
     "vecdot",
     "vector_norm",

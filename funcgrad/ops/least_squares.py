@@ -1,0 +1,168 @@
+"""QR factors, the pseudoinverse, and solutions of least squares.
+
+They stand on products and `solve`. Tangents are stated, cotangents derived by transposing them. The
+rank is taken as locally constant, which it is where singular values are away from the cutoff.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.forms import Explicit, explicit
+from funcgrad.core.primitive import Sample
+from funcgrad.core.tracer import bind, type_of
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.errors import located
+from funcgrad.ops.arithmetic import add, conjugate, imag, multiply, negative, real, subtract
+from funcgrad.ops.index import getitem
+from funcgrad.ops.matrices import adjoint, complex_, real_dtype, regular
+from funcgrad.ops.product import matmul
+from funcgrad.ops.samples import draw
+from funcgrad.ops.shape import swap_last
+from funcgrad.ops.solve import SOLVE
+from funcgrad.ops.sums import sum as total
+
+__all__ = ["LSTSQ", "PINV", "QR"]
+
+# ------------------------------------------------------------------------------------- QR
+
+
+def _qr_type(a: ArrayType) -> tuple[ArrayType, ...]:
+    *lead, m, n = a.shape
+    k = min(m, n)
+    return ArrayType((*lead, m, k), a.dtype), ArrayType((*lead, k, n), a.dtype)
+
+
+def _turn(t: Array, k: int) -> Array:
+    """Qᴴ dQ for Qᴴ dA R⁻¹ = `t`: skew, and such that dR R⁻¹ is upper with a real diagonal."""
+    dtype = type_of(t).dtype
+    below = multiply(t, np.tril(np.ones((k, k), real_dtype(dtype)), -1))
+    skew = subtract(below, adjoint(below))
+    if dtype.kind == "c":
+        skew = add(skew, multiply(imag(t), 1j * np.eye(k, dtype=real_dtype(dtype))))
+    return skew
+
+
+def _qr_jvp(y: Any, _xs: Any, ts: Any) -> Any:
+    """Of the first columns, as many as rows, which are a square of full rank (Walter 2018)."""
+    (q, r), (t,) = y, ts
+    k = type_of(r).shape[-2]
+    first = (Ellipsis, slice(None, k))
+    scaled = swap_last(bind(SOLVE, (swap_last(getitem(r, first)), swap_last(getitem(t, first)))))
+    inside = matmul(adjoint(q), scaled)
+    skew = _turn(inside, k)
+    moved = add(subtract(scaled, matmul(q, inside)), matmul(q, skew))
+    upper = np.triu(np.ones(type_of(r).shape[-2:], real_dtype(type_of(r).dtype)))
+    return moved, multiply(subtract(matmul(adjoint(q), t), matmul(skew, r)), upper)
+
+
+QR: Explicit = explicit(
+    "qr",
+    lambda a: tuple(np.linalg.qr(a)),
+    signature="(m,n)->(m,k),(k,n)",
+    type_rule=_qr_type,
+    jvp=_qr_jvp,
+    multiple=True,
+    sample=lambda: [
+        Sample((regular(),)),
+        Sample((regular(2)[..., :2],)),
+        Sample((regular()[:2],)),
+        Sample((complex_(regular())[:, :2],)),
+        Sample((complex_(regular())[:2],)),
+        Sample((regular().astype(np.float32),)),
+    ],
+)
+
+# -------------------------------------------------------------------------- pseudoinverse
+
+
+def _outside(p: Array, a: Array, x: Array) -> Array:
+    """(I - P A) x: the part of `x` that A does not see."""
+    return subtract(x, matmul(p, matmul(a, x)))
+
+
+def _pinv_jvp(p: Any, xs: Any, ts: Any, *, rcond: float) -> Any:
+    """Golub and Pereyra 1973, equation 4.12."""
+    (a,), (t,) = xs, ts
+    back = adjoint(t)
+    inside = negative(matmul(matmul(p, t), p))
+    rows = matmul(p, matmul(adjoint(p), back))
+    rows = subtract(rows, matmul(matmul(rows, a), p))
+    return add(add(inside, rows), _outside(p, a, matmul(matmul(back, adjoint(p)), p)))
+
+
+def _full(m: int, n: int) -> Any:
+    return draw((m, n)) + np.eye(m, n)
+
+
+PINV: Explicit = explicit(
+    "pinv",
+    lambda a, rcond: np.linalg.pinv(a, rcond),
+    signature="(m,n)->(n,m)",
+    jvp=_pinv_jvp,
+    sample=lambda: [
+        Sample((_full(3, 2),), {"rcond": 1e-15}),
+        Sample((_full(2, 3),), {"rcond": 1e-15}),
+        Sample((complex_(_full(3, 2)),), {"rcond": 1e-15}),
+        Sample((regular(2),), {"rcond": 1e-15}),
+        Sample((_full(3, 2).astype(np.float32),), {"rcond": 1e-7}),
+    ],
+)
+
+# -------------------------------------------------------------------------- least squares
+
+
+def _lstsq(a: Any, b: Any, rcond: float, full: bool) -> Any:
+    x, residuals, rank, _ = np.linalg.lstsq(a, b, rcond)
+    if full and not residuals.size and b.shape[1]:
+        raise np.linalg.LinAlgError(
+            located(
+                f"lstsq: the rank of the matrix of shape {a.shape} is {rank}, so there are no "
+                "residuals, which was not known when the function was staged"
+            )
+        )
+    return x, residuals
+
+
+def _lstsq_type(a: ArrayType, b: ArrayType, *, rcond: float, full: bool) -> tuple[ArrayType, ...]:
+    dtype = np.result_type(a.dtype, b.dtype)
+    residuals = ArrayType(b.shape[1:] if full else (0,), real_dtype(dtype))
+    return ArrayType((a.shape[1], *b.shape[1:]), dtype), residuals
+
+
+def _lstsq_jvp(y: Any, xs: Any, ts: Any, *, rcond: float, full: bool) -> Any:
+    """x = P b, with the tangent of P; the residual is orthogonal to what `a` gives."""
+    (x, sums), (a, b), (ta, tb) = y, xs, ts
+    p = bind(PINV, (a,), {"rcond": rcond})
+    rest = subtract(b, matmul(a, x))
+    right = tb
+    if ta is not None:
+        moved = negative(matmul(ta, x))
+        right = moved if right is None else add(right, moved)
+    out = matmul(p, right)
+    if ta is not None:
+        out = add(out, matmul(p, matmul(adjoint(p), matmul(adjoint(ta), rest))))
+        out = add(out, _outside(p, a, matmul(adjoint(ta), matmul(adjoint(p), x))))
+    if not full:
+        return out, np.zeros(0, type_of(sums).dtype)
+    return out, multiply(2.0, total(real(multiply(conjugate(rest), right)), (0,)))
+
+
+LSTSQ: Explicit = explicit(
+    "lstsq",
+    _lstsq,
+    type_rule=_lstsq_type,
+    jvp=_lstsq_jvp,
+    multiple=True,
+    sample=lambda: [
+        Sample((_full(4, 2), draw((4, 3))), {"rcond": 1e-15, "full": True}),
+        Sample((_full(2, 3), draw((2, 2))), {"rcond": 1e-15, "full": False}),
+        Sample((complex_(_full(3, 2)), draw((3, 1))), {"rcond": 1e-15, "full": True}),
+        Sample(
+            (_full(3, 2).astype(np.float32), draw((3, 1)).astype(np.float32)),
+            {"rcond": 1e-7, "full": True},
+        ),
+    ],
+)
