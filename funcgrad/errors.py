@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import types
 from typing import NamedTuple
 
 import numpy
@@ -155,7 +156,21 @@ def user_line() -> SourceLine:
     >>> user_line().function
     '<module>'
     """
-    frame = sys._getframe(1)
+    frame = _user_frame()
+    return SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+Place = tuple[types.CodeType, int]
+
+
+def user_place() -> Place:
+    """What `line_at` makes the user's line of, where it is seldom asked for."""
+    frame = _user_frame()
+    return frame.f_code, frame.f_lasti
+
+
+def _user_frame() -> types.FrameType:
+    frame = sys._getframe(2)
     while frame.f_back is not None:
         name = frame.f_code.co_filename
         ours = _known.get(name)
@@ -164,7 +179,14 @@ def user_line() -> SourceLine:
         if not ours:
             break
         frame = frame.f_back
-    return SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    return frame
+
+
+def line_at(place: Place) -> SourceLine:
+    """The line of an instruction."""
+    code, offset = place
+    lines = (line for start, end, line in code.co_lines() if start <= offset < end)
+    return SourceLine(code.co_filename, next(lines) or code.co_firstlineno, code.co_name)
 
 
 # Code that we have written while the program runs, and NumPy's dispatcher.

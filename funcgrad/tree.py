@@ -21,6 +21,7 @@ __all__ = [
     "flatten_with_paths",
     "leaves",
     "map",
+    "paths",
     "register",
     "structure",
     "unflatten",
@@ -190,19 +191,31 @@ def _rebuild_dataclass(cls: type, names: Sequence[str], values: Sequence[Any]) -
     return made
 
 
-def _walk(x: Any, path: str, out: list[tuple[str, Any]]) -> TreeDef:
-    handler = _handler(x)
+def _walk(x: Any, out: list[Any]) -> TreeDef:
+    handler = _registry.get(type(x), _UNKNOWN)
+    if handler is _UNKNOWN:
+        handler = _handler(x)
     if handler is None:
-        out.append((path, x))
+        out.append(x)
         return LEAF
     children, meta = handler.flatten(x)
-    kids = list(children)
-    names = handler.names(meta, len(kids))
-    return TreeDef(
-        type(x),
-        meta,
-        tuple(_walk(c, path + n, out) for c, n in zip(kids, names, strict=True)),
-    )
+    return TreeDef(type(x), meta, tuple([_walk(c, out) for c in children]))
+
+
+def paths(definition: TreeDef) -> list[str]:
+    """The paths of the leaves of a tree of this structure, such as ``['w'][0].bias``.
+
+    Examples
+    --------
+    >>> from funcgrad import tree
+    >>> tree.paths(tree.structure({"w": [1.0]}))
+    ["['w'][0]"]
+    """
+    if definition.kind is None:
+        return [""]
+    children = definition.children
+    names = _registry[definition.kind].names(definition.meta, len(children))
+    return [n + p for n, c in zip(names, children, strict=True) for p in paths(c)]
 
 
 def flatten_with_paths(x: Any) -> tuple[list[tuple[str, Any]], TreeDef]:
@@ -214,13 +227,8 @@ def flatten_with_paths(x: Any) -> tuple[list[tuple[str, Any]], TreeDef]:
     >>> tree.flatten_with_paths({"w": [1.0]})
     ([("['w'][0]", 1.0)], {'w': [*]})
     """
-    out: list[tuple[str, Any]] = []
-    try:
-        return out, _walk(x, "", out)
-    except RecursionError:
-        raise TreeError(
-            located(f"a {type(x).__name__} holds itself, or is nested too deeply, so it is no tree")
-        ) from None
+    found, definition = flatten(x)
+    return list(zip(paths(definition), found, strict=True)), definition
 
 
 def flatten(x: Any) -> tuple[list[Any], TreeDef]:
@@ -232,8 +240,13 @@ def flatten(x: Any) -> tuple[list[Any], TreeDef]:
     >>> tree.flatten({"b": 2.0, "a": (1.0, None)})
     ([1.0, 2.0], {'a': (*, None), 'b': *})
     """
-    found, definition = flatten_with_paths(x)
-    return [leaf for _, leaf in found], definition
+    out: list[Any] = []
+    try:
+        return out, _walk(x, out)
+    except RecursionError:
+        raise TreeError(
+            located(f"a {type(x).__name__} holds itself, or is nested too deeply, so it is no tree")
+        ) from None
 
 
 def leaves(x: Any) -> list[Any]:

@@ -28,8 +28,9 @@ from funcgrad.errors import (
     SourceLine,
     UnhashableTracerError,
     UnsupportedCallError,
+    line_at,
     located,
-    user_line,
+    user_place,
 )
 
 __all__ = [
@@ -139,7 +140,7 @@ class Tracer(ArrayOperand):
 class Trace:
     """One running transform: it has a level and handles the operations on its tracers."""
 
-    __slots__ = ("closed", "level", "objects", "origin")
+    __slots__ = ("begun", "closed", "level", "objects")
     what: ClassVar[str] = "transform"
     located: ClassVar[bool] = True  # whether errors tell where it began
     has_numbers: ClassVar[bool] = True  # whether `value` tells the number of its tracers
@@ -148,8 +149,13 @@ class Trace:
     def __init__(self) -> None:
         self.level = next(serial)
         self.closed = False
-        self.origin: SourceLine | None = user_line() if self.located else None
         self.objects: SourceLine | None = None  # where NumPy last took its tracers for objects
+        self.begun = user_place() if self.located else None
+
+    @property
+    def origin(self) -> SourceLine | None:
+        """The user's line where the transform began."""
+        return None if self.begun is None else line_at(self.begun)
 
     def __enter__(self) -> Self:
         running.count += 1

@@ -53,41 +53,58 @@ def name_of(f: Any) -> str:
     return str(getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or repr(f))
 
 
+PLAIN = (np.ndarray, float, np.float64)  # leaves, if they hold floats
+
+
 def leaves_of(
-    value: Any, what: str, differentiable: bool = False
+    value: Any, what: str | tuple[Function, int], differentiable: bool = False
 ) -> tuple[list[Array], tree.TreeDef]:
     """The leaves of a tree as operands; an error names the path of a leaf that is no array.
 
-    With `differentiable`, every leaf has to be floating point or complex.
+    With `differentiable`, every leaf has to be floating point or complex. Errors begin with `what`:
+    a text, or a function and the number of its argument.
     """
-    found, definition = tree.flatten_with_paths(value)
+    kind = type(value)
+    if kind in PLAIN and (kind is not np.ndarray or value.dtype.kind == "f"):
+        return [value], tree.LEAF
+    found, definition = tree.flatten(value)
     out: list[Array] = []
-    for path, leaf in found:
+    for leaf in found:
         try:
             out.append(operand(leaf))
         except OperandError as error:
+            path = _path(what, definition, len(out))
             if isinstance(leaf, np.ndarray) or has_own_rules(leaf):
-                raise TreeError(f"{what}{path}: {error}") from error
+                raise TreeError(f"{path}: {error}") from error
             raise TreeError(
                 located(
-                    f"{what}{path} is {type(leaf).__name__!r}, which is neither an array nor a "
+                    f"{path} is {type(leaf).__name__!r}, which is neither an array nor a "
                     "number; close over it, or register its class with funcgrad.tree.register"
                 )
             ) from error
         if differentiable and not is_inexact(dtype := type_of(out[-1]).dtype):
             raise InputTypeError(
                 located(
-                    f"{what}{path} has dtype {dtype}, which has no derivative; pass a "
-                    "floating point value (3.0 instead of 3), or leave it out of argnums"
+                    f"{_path(what, definition, len(out) - 1)} has dtype {dtype}, which has no "
+                    "derivative; pass a floating point value (3.0 instead of 3), or leave it out "
+                    "of argnums"
                 )
             )
     return out, definition
+
+
+def _path(what: str | tuple[Function, int], definition: tree.TreeDef, k: int) -> str:
+    """How an error names leaf `k` of a tree."""
+    begin = what if isinstance(what, str) else f"argument {what[1]} of {name_of(what[0])}"
+    return f"{begin}{tree.paths(definition)[k]}"
 
 
 def select(
     argnums: int | Sequence[int], args: Sequence[Any], f: Any, transform: str
 ) -> tuple[int, ...]:
     """`argnums` as non-negative positions, checked against the arguments given."""
+    if type(argnums) is int and 0 <= argnums < len(args):
+        return (argnums,)
     return within(
         positions(argnums, f"{transform}: argnums"),
         len(args),
@@ -160,10 +177,13 @@ def present(x: Any) -> Any:
 
 def own(found: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
     """Results that the caller may change: no views, no array twice, none that was passed in."""
-    seen = {id(x) for g in given for x in (g, getattr(g, "base", None)) if x is not None}
+    seen: set[int] | None = None
     out = []
     for c in found:
         if type(c) is np.ndarray:
+            if seen is None:
+                both = (x for g in given for x in (g, getattr(g, "base", None)))
+                seen = {id(x) for x in both if x is not None}
             c = _whole(c)
             if c.base is not None or not c.flags.writeable or id(c) in seen:
                 c = written_out(c)
@@ -184,7 +204,9 @@ def _whole(c: Any) -> Any:
 def check_scalar(out: Any, f: Any, transform: str) -> ArrayType:
     """The type of the output of a function for `grad`, which has to be a real scalar."""
     kind = None
-    if not isinstance(out, (tuple, list)):  # which other functions stack to an array
+    if isinstance(out, Tracer):
+        kind = out.type
+    elif not isinstance(out, (tuple, list)):  # which other functions stack to an array
         with contextlib.suppress(OperandError):
             kind = type_of(operand(out))
     if kind is None:

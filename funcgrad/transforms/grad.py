@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from funcgrad import tree
 from funcgrad.core.tracer import Tracer
-from funcgrad.core.types import ArrayType
 from funcgrad.transforms.arguments import (
     check_scalar,
     leaves_of,
     lower,
-    name_of,
-    rebuild,
+    present,
     select,
 )
 from funcgrad.transforms.jvp import jvp
+from funcgrad.transforms.node import Node, TapeTracer
 from funcgrad.transforms.results import as_trees, lowered, with_aux
 from funcgrad.transforms.reverse import Tape, backward, node_of, verify
 from funcgrad.transforms.transformed import transformed
+from funcgrad.tree import LEAF
 
 __all__ = ["grad", "hvp", "value_and_grad"]
 
@@ -69,34 +72,43 @@ def value_and_grad(
 
     @transformed(value_and_grad, f, argnums, has_aux)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        wanted = select(argnums, args, f, "grad")
-        name = name_of(f)
-        flat = [leaves_of(args[k], f"argument {k} of {name}", True) for k in wanted]
-        aux = None
-        with Tape() as tape:
-            inputs = [[tape.input(x) for x in leaves] for leaves, _ in flat]
-            nodes = [t.node for group in inputs for t in group]
-            new_args = list(args)
-            for k, group, (_, definition) in zip(wanted, inputs, flat, strict=True):
-                new_args[k] = tree.unflatten(definition, group)
-            out = f(*new_args, **kwargs)
-            if has_aux:
-                out, aux = with_aux(out, f)
-                aux = lowered(aux, tape)
-            kind = check_scalar(out, f, "grad")
-            node = node_of(out, tape)
-            low = lower(out, tape)
-            value = rebuild(tree.structure(out), [low])
-        verify(tape.watches)
-        if node is None:
-            found = [None] * len(nodes)
-        else:
-            found = backward([(node, _one(kind))], nodes, traced=isinstance(low, Tracer))
-        gradient = as_trees(found, flat)
-        result = gradient if isinstance(argnums, (tuple, list)) else gradient[0]
-        return ((value, aux), result) if has_aux else (value, result)
+        value, aux, gradient = _evaluated(f, argnums, has_aux, args, kwargs)
+        return ((value, aux), gradient) if has_aux else (value, gradient)
 
     return wrapped
+
+
+def _evaluated(f: Function, argnums: Any, has_aux: bool, args: Any, kwargs: Any) -> Any:
+    """The value of `f`, what it returned besides, and the gradient."""
+    wanted = select(argnums, args, f, "grad")
+    flat: list[tuple[list[Any], tree.TreeDef]] = []
+    nodes: list[Node] = []
+    new_args, aux = list(args), None
+    for k in wanted:
+        flat.append(leaves_of(args[k], (f, k), True))
+    with Tape() as tape:
+        for k, (leaves, definition) in zip(wanted, flat, strict=True):
+            inputs = tape.inputs(leaves, nodes)
+            new_args[k] = inputs[0] if definition is LEAF else tree.unflatten(definition, inputs)
+        out = f(*new_args, **kwargs)
+        if has_aux:
+            out, aux = with_aux(out, f)
+            aux = lowered(aux, tape)
+        kind = check_scalar(out, f, "grad")
+        if type(out) is TapeTracer and out.owner is tape:
+            node, value = out.node, out.value
+        else:
+            node, value = node_of(out, tape), lower(out, tape)
+        traced = isinstance(value, Tracer)
+        value = present(value) if traced else value
+    if tape.watches:
+        verify(tape.watches)
+    if node is None:
+        found = [None] * len(nodes)
+    else:
+        found = backward([(node, _one(kind.dtype))], nodes, traced=traced)
+    gradient = as_trees(found, flat)
+    return value, aux, gradient if isinstance(argnums, (tuple, list)) else gradient[0]
 
 
 def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
@@ -136,18 +148,19 @@ def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -
     >>> fg.grad(lambda x: np.sum(np.sin(x)))(np.array([0.0, np.pi]))
     array([ 1., -1.])
     """
-    both = value_and_grad(f, argnums, has_aux)
 
     @transformed(grad, f, argnums, has_aux)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        value, gradient = both(*args, **kwargs)
-        return (gradient, value[1]) if has_aux else gradient
+        _, aux, gradient = _evaluated(f, argnums, has_aux, args, kwargs)
+        return (gradient, aux) if has_aux else gradient
 
     return wrapped
 
 
-def _one(kind: ArrayType) -> Any:
-    return kind.dtype.type(1)
+@functools.cache
+def _one(dtype: np.dtype[Any]) -> Any:
+    """The cotangent that a backward pass begins with."""
+    return dtype.type(1)
 
 
 def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:

@@ -14,7 +14,7 @@ from funcgrad.core.types import ArrayType
 from funcgrad.ops.arithmetic import not_equal
 from funcgrad.ops.shape import moveaxis, reshape
 from funcgrad.transforms.abstract import eval_shape
-from funcgrad.transforms.arguments import leaves_of, name_of, select
+from funcgrad.transforms.arguments import leaves_of, select
 from funcgrad.transforms.jvp import jvp
 from funcgrad.transforms.presence import Presence
 from funcgrad.transforms.results import handed_back
@@ -91,7 +91,7 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
         wanted = select(argnums, args, f, "jacrev")
         chosen = [args[k] for k in wanted]
         for k, x in zip(wanted, chosen, strict=True):
-            leaves_of(x, f"argument {k} of {name_of(f)}", differentiable=True)
+            leaves_of(x, (f, k), differentiable=True)
         out, pull = vjp(_partial(f, args, wanted, kwargs), *chosen)
         outputs, definition = tree.flatten(out)
         types = [type_of(o) for o in outputs]
@@ -145,7 +145,7 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
         types = [
             type_of(leaf)
             for k, x in zip(wanted, chosen, strict=True)
-            for leaf in leaves_of(x, f"argument {k} of {name_of(f)}", differentiable=True)[0]
+            for leaf in leaves_of(x, (f, k), differentiable=True)[0]
         ]
         definition = tree.structure(chosen)
         g = _partial(f, args, wanted, kwargs)
@@ -200,11 +200,7 @@ def jacobian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     @transformed(jacobian, f, argnums)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "jacobian")
-        inputs = sum(
-            type_of(x).size
-            for k in wanted
-            for x in leaves_of(args[k], f"argument {k} of {name_of(f)}")[0]
-        )
+        inputs = sum(type_of(x).size for k in wanted for x in leaves_of(args[k], (f, k))[0])
         try:
             out = eval_shape(functools.partial(f, **kwargs), *args)
         except Exception:  # a Python branch on a value: reverse mode works all the same

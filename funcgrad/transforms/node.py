@@ -35,7 +35,7 @@ __all__ = [
 
 seq = count()
 new = object.__new__
-ndarray = np.ndarray
+ndarray, float64 = np.ndarray, np.float64
 Cotangents = dict[Any, Any]
 
 
@@ -130,8 +130,9 @@ class LeafNode(Node):
 
     def pull(self, cts: Cotangents, g: Any) -> None:
         dtype = self.fix[0].dtype
-        same = type(g) is ndarray and g.dtype is dtype
-        cts[self] = g if same or type_of(g).dtype is dtype else algebra.cast(g, dtype)
+        raw = type(g) is ndarray or type(g) is float64
+        same = (g.dtype if raw else type_of(g).dtype) is dtype
+        cts[self] = g if same else algebra.cast(g, dtype)
 
     pull_quick = pull
 

@@ -49,13 +49,17 @@ ndarray = np.ndarray
 def reachable(roots: Sequence[Node]) -> list[Node]:
     """The nodes that the roots depend on, latest first."""
     seen = set(roots)
-    stack = list(seen)
-    while stack:
-        for p in stack.pop().parents:
+    found = list(seen)
+    for node in found:  # which grows, nearly in order, so that little is left to sort
+        for p in node.parents:
             if p is not None and p not in seen:
                 seen.add(p)
-                stack.append(p)
-    return sorted(seen, key=operator.attrgetter("seq"), reverse=True)
+                found.append(p)
+    found.sort(key=_seq, reverse=True)
+    return found
+
+
+_seq = operator.attrgetter("seq")
 
 
 def backward(

@@ -38,7 +38,7 @@ PLAIN = frozenset((ndarray, float, float64, np.float32))
 class Tape(Trace):
     """The trace of reverse mode."""
 
-    __slots__ = ("kinds", "linear", "scalar", "watches")
+    __slots__ = ("kinds", "linear", "watches")
     what: ClassVar[str] = "a gradient"
     marks: ClassVar[bool] = True  # whether its backward pass follows which elements are there
 
@@ -47,7 +47,6 @@ class Tape(Trace):
         self.linear = linear  # to be transposed: graphs are taken apart, so that nodes tell
         self.watches: Watches = {}
         self.kinds: dict[tuple[int, ...], object] = {(): None}  # a 0-d array becomes a scalar
-        self.scalar = object()
 
     def input(self, x: Array) -> TapeTracer:
         """A leaf with the value `x`: a copy that the caller cannot change, or `x`, watched."""
@@ -61,6 +60,15 @@ class Tape(Trace):
         elif isinstance(x, Tracer):
             watch(self.watches, x)
         return self.tracer(x, leaf_node(kind))
+
+    def inputs(self, xs: Sequence[Array], nodes: list[Node]) -> list[TapeTracer]:
+        """Leaves with these values; their nodes are added to `nodes`."""
+        made = []
+        for x in xs:
+            t = self.input(x)
+            nodes.append(t.node)
+            made.append(t)
+        return made
 
     def tracer(self, x: Array, node: Node) -> TapeTracer:
         t = new(TapeTracer)
@@ -76,7 +84,7 @@ class Tape(Trace):
             if shape not in self.kinds:
                 self.kinds[shape] = object() if x.size < IN_PLACE_FROM else None
             return self.kinds[shape]
-        return self.scalar if type(x) is float64 or type(x) is float else None
+        return self if type(x) is float64 or type(x) is float else None
 
     def keep(self, x: Array) -> Array:
         """`x` as it can be kept for backward, whatever the caller does to it."""

@@ -59,7 +59,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     >>> pull(np.ones(2))
     (array([2., 4.]),)
     """
-    flat = [leaves_of(p, f"argument {k} of {name_of(f)}") for k, p in enumerate(primals)]
+    flat = [leaves_of(p, (f, k)) for k, p in enumerate(primals)]
     aux = None
     with Tape() as tape:
         inputs = [
