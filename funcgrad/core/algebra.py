@@ -34,7 +34,7 @@ class Algebra:
     sum: Any  # sum(x, axes)
     scatter: Any  # scatter(type, index, g): a cotangent that is zero but at a basic index
     empty: Any  # empty(shape, dtype): an array for a result, of memory used before if it is large
-    transpose_linear: Any  # transpose_linear(fn, types of its inputs, cotangents)
+    transposed: Any  # transposed(fn, operands, types, cotangents, derived, key): of a linear fn
 
 
 algebra = Algebra()

@@ -145,6 +145,10 @@ class Primitive:
         """Whether it was defined by funcgrad itself, so that its name and our sources tell all."""
         return self.module.startswith("funcgrad.")
 
+    def stated(self) -> tuple[Any, ...]:
+        """What its author stated: the functions that it is made of, and its class."""
+        return (self.impl, type(self))
+
     def __repr__(self) -> str:
         return self.name
 

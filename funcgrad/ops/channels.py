@@ -20,7 +20,7 @@ from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import add, multiply, reciprocal, sqrt, subtract
-from funcgrad.ops.normalization import layer_norm_pull, layer_norm_push
+from funcgrad.ops.normalization import layer_norm_pull
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import reshape, transpose
 from funcgrad.ops.sums import mean
@@ -126,21 +126,6 @@ def _like_channels(z: Any, rank: int) -> Any:
     return _per_channel(z, rank)
 
 
-def _batch_norm_push(
-    y: Any, xs: Sequence[Any], ts: Sequence[Any], *, eps: float, scaled: bool, moved: bool
-) -> tuple[Array, Array, Array]:
-    kind = type_of(xs[0])
-    axes, rank = _around(kind), kind.ndim
-    values = [xs[0], *(_per_channel(z, rank) for z in xs[1:])]
-    tangents = [ts[0], *(None if t is None else _per_channel(t, rank) for t in ts[1:])]
-    pushed = layer_norm_push(y[0], values, tangents, axes=axes, eps=eps, scaled=scaled, moved=moved)
-    if ts[0] is None:
-        return pushed, algebra.zeros(type_of(y[1])), algebra.zeros(type_of(y[2]))
-    centred = subtract(xs[0], mean(xs[0], axes, keepdims=True))
-    along = mean(multiply(ts[0], centred), axes)
-    return pushed, mean(ts[0], axes), multiply(along, 2.0)
-
-
 def _affine(
     y: Array, w: Array, b: Array, batched: Sequence[bool], rank: int, params: Params
 ) -> Array:
@@ -198,7 +183,6 @@ BATCH_NORM: Explicit = explicit(
         *(ArrayType(x.shape[1:2], x.dtype),) * 2,
     ),
     vjp=_batch_norm_pull,
-    jvp=_batch_norm_push,
     batch=_batch_norm_batch,
     multiple=True,
     sample=_batch_norm_samples,
@@ -275,20 +259,6 @@ def _group_norm_pull(
     ]
 
 
-def _group_norm_push(
-    y: Any, xs: Sequence[Any], ts: Sequence[Any], *, groups: int, **params: Any
-) -> Array:
-    values, tangents = (
-        [
-            None if z is None else f(z, groups)
-            for z, f in zip(zs, (_grouped, _group_parts, _group_parts), strict=True)
-        ]
-        for zs in (xs, ts)
-    )
-    out = layer_norm_push(_grouped(y, groups), values, tangents, **_group_params(params))
-    return reshape(out, type_of(y).shape)
-
-
 def _group_norm_batch(
     size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params
 ) -> Array:
@@ -324,7 +294,6 @@ GROUP_NORM: Explicit = explicit(
     _group_norm,
     type_rule=lambda x, w, b, **_: ArrayType(x.shape, x.dtype),
     vjp=_group_norm_pull,
-    jvp=_group_norm_push,
     batch=_group_norm_batch,
     sample=_group_norm_samples,
 )

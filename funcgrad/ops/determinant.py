@@ -135,13 +135,6 @@ def _cofactors_along_vjp(g: Any, _: Any, a: Any, x: Any, *, needs: Any) -> Any:
     )
 
 
-def _cofactors_along_jvp(_: Any, xs: Any, ts: Any) -> Any:
-    (a, x), (ta, tx) = xs, ts
-    first = None if ta is None else _third(a, x, ta)
-    second = None if tx is None else bind(COFACTORS_ALONG, (a, tx))
-    return first if second is None else second if first is None else add(first, second)
-
-
 def _rank_short(n: int = 4) -> Any:
     """A matrix of rank n - 1."""
     a = draw((n, n))
@@ -154,7 +147,6 @@ COFACTORS_ALONG = explicit(
     _cofactors_along_impl,
     signature="(n,n),(n,n)->(n,n)",
     vjp=_cofactors_along_vjp,
-    jvp=_cofactors_along_jvp,
     linear_in=(1,),
     sample=lambda: [
         Sample((regular(n=4), draw((4, 4), seed=1))),
@@ -167,7 +159,6 @@ COFACTORS = explicit(
     _cofactors_impl,
     signature="(n,n)->(n,n)",
     vjp=(lambda g, _, a: bind(COFACTORS_ALONG, (a, g)),),
-    jvp=lambda _, xs, ts: bind(COFACTORS_ALONG, (xs[0], ts[0])),
     sample=lambda: [
         Sample((regular(n=4),)),
         Sample((regular(2),)),
@@ -197,7 +188,6 @@ DET = explicit(
     np.linalg.det,
     signature="(n,n)->()",
     vjp=(lambda g, _, a: scale(column(column(g)), cofactors(a)),),
-    jvp=lambda _, xs, ts: sum_(scale(ts[0], cofactors(xs[0])), (-2, -1)),
     sample=lambda: [
         Sample((regular(),)),
         Sample((regular(2, n=2),)),

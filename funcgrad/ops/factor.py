@@ -63,19 +63,8 @@ def _lower_half(n: int, dtype: Any) -> Any:
     return half.astype(real_dtype(dtype))
 
 
-def _cholesky_jvp(y: Any, xs: Any, ts: Any, *, upper: bool = False) -> Any:
-    """dL = L Φ(L⁻¹ dA L⁻ᴴ), Φ the lower half (Murray 2016, eq. 8)."""
-    low = adjoint(y) if upper else y
-    t = symmetric(ts[0])
-    first = bind(SOLVE, (low, t))
-    inner = adjoint(bind(SOLVE, (low, adjoint(first))))
-    n = type_of(y).shape[-1]
-    moved = matmul(low, multiply(inner, _lower_half(n, type_of(y).dtype)))
-    return adjoint(moved) if upper else moved
-
-
 def _cholesky_vjp(g: Any, y: Any, _a: Any, *, upper: bool = False) -> Any:
-    """The transpose of the jvp (Murray 2016, eq. 10)."""
+    """The transpose of dL = L Φ(L⁻¹ dA L⁻ᴴ), Φ the lower half (Murray 2016, eqs. 8 and 10)."""
     low, g = (adjoint(y), swap_last(g)) if upper else (y, conjugate(g))
     p = multiply(matmul(adjoint(low), g), _lower_half(type_of(y).shape[-1], type_of(y).dtype))
     first = bind(SOLVE, (adjoint(low), p))
@@ -89,7 +78,6 @@ CHOLESKY = explicit(
     signature="(n,n)->(n,n)",
     type_rule=lambda a, *, upper=False: ArrayType(a.shape, a.dtype),
     vjp=(_cholesky_vjp,),
-    jvp=_cholesky_jvp,
     sample=lambda: [
         Sample((definite(),)),
         Sample((definite(2, n=2),)),

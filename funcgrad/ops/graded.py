@@ -87,18 +87,11 @@ def graded(
         c = weighted(spread(g, kind.shape, params["axes"]), y, x, mask, params)
         return [cast(c, kind.dtype), *(None for _ in mask)]
 
-    def jvp(y: Any, xs: Any, ts: Any, **params: Any) -> Any:
-        if ts[0] is None:
-            return None
-        c = weighted(ts[0], y, xs[0], xs[1:], params)
-        return cast(sum(c, params["axes"], params["keepdims"]), type_of(y).dtype)
-
     made = explicit(
         name,
         impl,
         type_rule=reduced(numpy_function),
         vjp=vjp,
-        jvp=jvp,
         batch=shift(name),
         sample=sample,
     )

@@ -19,7 +19,6 @@ from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import (
-    add,
     cast,
     divide,
     equal,
@@ -238,13 +237,6 @@ def _nll_loss_pull(
     return [c, None, moved][: len(needs)]
 
 
-def _nll_loss_push(_y: Any, xs: Any, ts: Any, **params: Any) -> Any:
-    tangents = [bind(NLL_LOSS, (ts[0], *xs[1:]), params)] if ts[0] is not None else []
-    if any(t is not None for t in ts[2:]):
-        tangents.append(_weight_push(xs[0], xs[1], xs[2], ts[2], **params))
-    return add(*tangents) if len(tangents) == 2 else tangents[0]
-
-
 def _taken(weight: Array, shape: Shape, target: Array, ignore: int) -> Array:
     """The weight of each class given, 0 where it does not count; `shape` is that of the values.
 
@@ -267,20 +259,6 @@ def _weight_pull(g: Any, x: Any, target: Any, weight: Any, reduction: str, ignor
     each = bind(NLL_SCATTER, (negative(g), target), {"shape": shape, **alone})
     classes = min(len(shape) - 1, 1)
     return sum_(each, tuple(k for k in range(len(shape)) if k != classes))
-
-
-def _weight_push(x: Any, target: Any, weight: Any, t: Any, reduction: str, ignore: int) -> Any:
-    shape = type_of(x).shape
-    moved = _taken(t, shape, target, ignore)
-    loss = bind(NLL_LOSS, (x, target), {"reduction": "none", "ignore": ignore})
-    tangents = multiply(moved, loss)
-    if reduction == "none":
-        return tangents
-    if reduction == "sum":
-        return sum_(tangents)
-    mean = bind(NLL_LOSS, (x, target, weight), {"reduction": "mean", "ignore": ignore})
-    total = sum_(_taken(weight, shape, target, ignore))
-    return divide(subtract(sum_(tangents), multiply(sum_(moved), mean)), total)
 
 
 def _nll_samples() -> list[Sample]:
@@ -310,7 +288,6 @@ NLL_LOSS: Explicit = explicit(
         target.shape if reduction == "none" else (), x.dtype
     ),
     vjp=_nll_loss_pull,
-    jvp=_nll_loss_push,
     batch=_nll_loss_batch,
     linear_in=(0,),
     sample=_nll_samples,

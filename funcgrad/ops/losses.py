@@ -56,14 +56,6 @@ def _squared_error_pull(
     return [c if needs[0] else None, negative(c) if needs[1] else None]
 
 
-def _squared_error_push(_z: Any, xs: Sequence[Any], ts: Sequence[Any], reduction: str) -> Array:
-    d = subtract(*xs)
-    kind = type_of(d)
-    moved = ts[0] if ts[1] is None else negative(ts[1]) if ts[0] is None else subtract(*ts)
-    changes = multiply(scale(moved, d), 2.0)
-    return _total(changes, reduction, tuple(range(kind.ndim)), kind.size)
-
-
 def _squared_error_batch(size: int, xs: Any, batched: Any, params: Params) -> Array:
     d = subtract(*align(xs, batched))
     shape = type_of(d).shape[1:]
@@ -88,7 +80,6 @@ SQUARED_ERROR: Explicit = explicit(
         x.shape if reduction == "none" else (), np.result_type(x.dtype, y.dtype)
     ),
     vjp=_squared_error_pull,
-    jvp=_squared_error_push,
     batch=_squared_error_batch,
     sample=_squared_error_samples,
 )

@@ -19,7 +19,7 @@ from funcgrad.ops.arithmetic import add, multiply, reciprocal, scale, sqrt, subt
 from funcgrad.ops.samples import draw
 from funcgrad.ops.sums import mean
 
-__all__ = ["LAYER_NORM", "layer_norm", "layer_norm_pull", "layer_norm_push"]
+__all__ = ["LAYER_NORM", "layer_norm", "layer_norm_pull"]
 
 
 def _normal(x: Array, axes: tuple[int, ...], eps: float) -> tuple[Array, Array]:
@@ -86,23 +86,6 @@ def _across(h: Any, n: Any, axes: tuple[int, ...]) -> Array:
     return subtract(subtract(h, mean(h, axes, keepdims=True)), multiply(n, along))
 
 
-def layer_norm_push(
-    y: Any, xs: Sequence[Any], ts: Sequence[Any], *, axes: tuple[int, ...], eps: float,
-    scaled: bool, moved: bool,
-) -> Array:  # fmt: skip
-    kind = type_of(y)
-    n, inverse = _normal(xs[0], axes, eps)
-    total = algebra.zeros(kind)
-    if ts[0] is not None:
-        total = multiply(_across(ts[0], n, axes), inverse)
-        total = multiply(total, xs[1]) if scaled else total
-    if ts[1] is not None and scaled:
-        total = add(total, scale(algebra.broadcast(ts[1], kind.shape, kind.dtype), n))
-    if ts[2] is not None and moved:
-        total = add(total, ts[2])
-    return total
-
-
 def _batch(size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Array:
     x, w, b = xs
     if batched[0]:
@@ -141,7 +124,6 @@ LAYER_NORM: Explicit = explicit(
     _layer_norm,
     type_rule=_type,
     vjp=layer_norm_pull,
-    jvp=layer_norm_push,
     batch=_batch,
     sample=_samples,
 )

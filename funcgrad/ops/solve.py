@@ -61,7 +61,7 @@ SOLVE = explicit(
     signature="(n,n),(n,k)->(n,k)",
     type_rule=_solve_type,
     vjp=(_solve_a, _solve_b),
-    jvp=_solve_jvp,
+    jvp=_solve_jvp,  # derived it takes 1.5 of the time, compiled too: it solves once more
     linear_in=(1,),
     sample=lambda: [
         Sample((regular(2), draw((3, 1, 3, 3)))),
@@ -102,7 +102,6 @@ INV = explicit(
     np.linalg.inv,
     signature="(n,n)->(n,n)",
     vjp=(_inv_vjp,),
-    jvp=lambda y, _, ts: negative(matmul(matmul(y, ts[0]), y)),
     sample=lambda: [
         Sample((regular(),)),
         Sample((regular(2, n=2),)),

@@ -113,15 +113,11 @@ def _rearrangement(
     def vjp(g: Any, y: Any, x: Any, *, axis: int, **_: Any) -> Any:
         return permute(g, _origin(y, x, axis, ordered), axis, back=True)
 
-    def jvp(y: Any, xs: Any, ts: Any, *, axis: int, **_: Any) -> Any:
-        return permute(ts[0], _origin(y, xs[0], axis, ordered), axis)
-
     return explicit(
         name,
         impl,
         type_rule=_native,
         vjp=(vjp,),
-        jvp=jvp,
         batch=_shift(name),
         sample=sample,
     )

@@ -27,6 +27,8 @@ import numpy as np
 
 from funcgrad.compile.guards import ABSENT, Cell, Dict, Function, Item, List, Type
 from funcgrad.core.classes import has_own_rules
+from funcgrad.core.forms.elementwise import Pointwise
+from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import Operand, Tracer, type_of
 from funcgrad.transforms.draws import GENERATORS
 from funcgrad.transforms.named import COMPARISONS, Named, named_by
@@ -221,6 +223,19 @@ def _value_of(x: ContextVar[Any]) -> Any:
         return x.get()
     except LookupError:
         return ABSENT
+
+
+def _visit_record(walk: Walk, x: Primitive, path: Path) -> None:
+    """A primitive: what its author stated. What it keeps besides was made of that."""
+    walk.add(x, path)
+    if not x.is_ours:
+        for part in x.stated():
+            walk.more(part, path)
+
+
+def _visit_pointwise(walk: Walk, x: Pointwise, path: Path) -> None:
+    walk.add(type(x), path)
+    walk.more(x.function, path)
 
 
 def _visit_generator(walk: Walk, x: Any, path: Path) -> None:
@@ -589,6 +604,8 @@ HANDLERS: tuple[tuple[Any, Callable[[Any, Any, Path], None]], ...] = (
     (np.generic, _visit_scalar),
     ((int, float, complex, str, bytes), _visit_number),
     (Operand, _visit_operand),
+    (Primitive, _visit_record),
+    (Pointwise, _visit_pointwise),
     (type(functools.lru_cache(lambda: None)), _visit_wrapper),
     (functools.partial, _visit_partial),
     (types.MethodType, _visit_method),

@@ -15,8 +15,10 @@ import numpy as np
 from funcgrad.core.algebra import algebra
 from funcgrad.core.tracer import Tracer, plain, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.errors import NotDifferentiableError, located
-from funcgrad.graph.build import StageTracer
+from funcgrad.errors import AbstractValueError, NotDifferentiableError, located
+from funcgrad.graph.build import StageTracer, stage
+from funcgrad.graph.interpret import evaluate
+from funcgrad.graph.ir import Graph
 from funcgrad.transforms.guard import verify
 from funcgrad.transforms.node import (
     PICK,
@@ -239,4 +241,55 @@ def _check_zero(x: Array) -> None:
         )
 
 
-algebra.transpose_linear = transpose_linear
+MOST_DERIVED = 64  # graphs that a record keeps
+
+
+def transposed(
+    fn: Callable[..., Any],
+    operands: Sequence[Array],
+    types: Sequence[ArrayType],
+    cotangents: Any,
+    derived: dict[Any, Any],
+    key: Any,
+) -> Sequence[Array]:
+    """The transpose of ``fn(operands, moving)``, linear in what moves, applied to cotangents.
+
+    Where `key` says what the function is, the transpose of one that comes again is staged, and kept
+    in `derived` for operands of these types.
+    """
+    given = cotangents if isinstance(cotangents, (tuple, list)) else (cotangents,)
+    count, present = len(operands), [c for c in given if c is not None]
+
+    def whole(*values: Array) -> list[Array]:
+        cts = iter(values[count:])
+        whole = tuple(None if c is None else next(cts) for c in given)
+        return transpose_linear(lambda *moving: fn(values[:count], moving), types, whole)
+
+    values = (*operands, *present)
+    if key is None:
+        return whole(*values)
+    kinds = tuple(map(type_of, values))
+    try:
+        known = derived.get(key := (key, kinds, tuple(c is None for c in given)), 0)
+    except TypeError:  # parameters without a hash
+        return whole(*values)
+    if known == 0:
+        if len(derived) >= MOST_DERIVED:
+            derived.clear()
+        derived[key] = 1
+        return whole(*values)
+    if known == 1:
+        known = derived[key] = _staged(whole, kinds)
+    return whole(*values) if known is None else evaluate(known, *values)
+
+
+def _staged(function: Callable[..., Any], kinds: Sequence[ArrayType]) -> Graph | None:
+    """The graph of a function, if it can do without the numbers."""
+    try:
+        graph, adopted = stage(function, kinds)
+    except AbstractValueError:
+        return None
+    return None if adopted else graph
+
+
+algebra.transposed = transposed

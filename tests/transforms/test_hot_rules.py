@@ -131,3 +131,16 @@ def test_printed_rules_have_the_bits_of_the_rules(name, mask):
             assert {"pq"[k] for k in want} == set(found)
             for k, c in want.items():
                 np.testing.assert_array_equal(found["pq"[k]], c)
+
+
+@pytest.mark.filterwarnings("error")
+def test_compiled_functions_follow_what_rules_read_and_nothing_else(monkeypatch):
+    op = elementwise(lambda x: FACTOR * x, lambda _, x: FACTOR + 0.0 * x, name="hot.compiled")
+    value = fg.jit(lambda x: np.sum(op(x) * x))
+    gradient = fg.jit(fg.grad(lambda x: np.sum(op(x))))
+    for factor in (2.0, 5.0):
+        monkeypatch.setitem(globals(), "FACTOR", factor)
+        for x in (X, X.astype(np.float32), X):  # what the record keeps of each is no capture
+            np.testing.assert_allclose(value(x), factor * np.sum(x * x), rtol=1e-6)
+            np.testing.assert_array_equal(gradient(x), np.full(3, factor))
+            assert fg.grad(lambda x: np.sum(op(x)))(x).dtype == x.dtype

@@ -85,6 +85,10 @@ class Elementwise(Primitive):
         self.types: dict[tuple[ArrayType, ...], ArrayType] = {}  # what was asked for lately
         self.linear_in: dict[tuple[bool, ...], bool] = {}
 
+    def stated(self) -> tuple[Any, ...]:
+        value = self.ufunc.function if isinstance(self.ufunc, Pointwise) else self.ufunc
+        return (value, *self.partials)
+
     def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
         found: tuple[bool, ...] = self.flags[mask]
         return found

@@ -43,7 +43,11 @@ class Explicit(Primitive):
         self.multiple, self.linear_in = multiple, tuple(linear_in)
         self.vjp_rule, self.jvp_stated = vjp, jvp
         self._type, self._batch = type_rule, batch
+        self.derived: dict[Any, Any] = {}  # graphs of what is derived from the rules
         self.kept: dict[tuple[int, int], tuple[bool, ...]] = {}  # `saved_flags` for its arguments
+
+    def stated(self) -> tuple[Any, ...]:
+        return (self.impl, self.vjp_rule, self.jvp_stated, self._type, self._batch)
 
     def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
         if self.vjp_rule is None:
@@ -85,14 +89,18 @@ class Explicit(Primitive):
     ) -> Sequence[Array | None]:
         assert self.jvp_stated is not None
         wanted = [i for i, need in enumerate(needs) if need]
+        count = len(y) if self.multiple else 1
 
-        def push(*moved: Array) -> Any:
+        def push(operands: Sequence[Array], moved: Sequence[Array]) -> Any:
             ts: list[Array | None] = [None] * len(xs)
             for i, t in zip(wanted, moved, strict=True):
                 ts[i] = t
-            return self.jvp(y, xs, ts, params)
+            outputs = tuple(operands[:count]) if self.multiple else operands[0]
+            return self.jvp(outputs, operands[count:], ts, params)
 
-        back = algebra.transpose_linear(push, [type_of(xs[i]) for i in wanted], g)
+        operands = (*(y if self.multiple else (y,)), *xs)
+        types = [type_of(xs[i]) for i in wanted]
+        back = self.transposed(("vjp", *wanted), push, operands, types, g, params)
         out: list[Array | None] = [None] * len(xs)
         for i, c in zip(wanted, back, strict=True):
             out[i] = c
@@ -103,23 +111,51 @@ class Explicit(Primitive):
             return self.jvp_stated(y, xs, ts, **params)
         needs = tuple(t is not None for t in ts)
 
-        def pull(*g: Array) -> Any:
-            cts = self.pull(g if self.multiple else g[0], y, xs, needs, params)
+        outputs = y if self.multiple else (y,)
+
+        def pull(operands: Sequence[Array], g: Sequence[Array]) -> Any:
+            count = len(outputs)
+            made, values = tuple(operands[:count]), operands[count:]
+            if self.multiple:
+                cts = self.pull(tuple(g), made, values, needs, params)
+            else:
+                cts = self.pull(g[0], made[0], values, needs, params)
             return tuple(
                 algebra.zeros(type_of(x)) if c is None else c
-                for c, x, need in zip(cts, xs, needs, strict=True)
+                for c, x, need in zip(cts, values, needs, strict=True)
                 if need
             )
 
-        outputs = y if self.multiple else (y,)
         types = [type_of(o) for o in outputs]
         # the pullback is linear in g: its transpose, applied to the tangents, is the jvp
-        pushed = algebra.transpose_linear(
+        pushed = self.transposed(
+            ("jvp", *needs),
             pull,
+            (*outputs, *xs),
             [t if is_inexact(t.dtype) else ArrayType(t.shape, np.dtype(float)) for t in types],
             tuple(t for t in ts if t is not None),
+            params,
         )
         return tuple(pushed) if self.multiple else pushed[0]
+
+    def transposed(
+        self,
+        key: Any,
+        fn: Callable[..., Any],
+        operands: Sequence[Array],
+        types: Sequence[ArrayType],
+        cotangents: Any,
+        params: Params,
+    ) -> Sequence[Array]:
+        """The transpose of a linear function of values of `types`, also given the operands.
+
+        A rule of ours reads nothing but its arguments: its transpose is kept as a graph.
+        """
+        key = (*key, *sorted(params.items())) if self.is_ours else None
+        made: Sequence[Array] = algebra.transposed(
+            fn, operands, types, cotangents, self.derived, key
+        )
+        return made
 
     def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
         return all(i in self.linear_in for i, m in enumerate(mask) if m)

@@ -43,6 +43,9 @@ class Linear(Primitive):
             return self.transpose
         return self.transpose[i] if i < len(self.transpose) else None
 
+    def stated(self) -> tuple[Any, ...]:
+        return (self.impl, self.transpose, self._type, self._batch)
+
     def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
         kept = self.kept.get(count)
         if kept is None:

@@ -31,6 +31,9 @@ class Multilinear(Primitive):
         self._type, self._batch = type_rule, batch
         self.kept: dict[tuple[int, int], tuple[bool, ...]] = {}  # `saved_flags` for its arguments
 
+    def stated(self) -> tuple[Any, ...]:
+        return (self.impl, self.transpose, self._type, self._batch)
+
     def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
         kept = self.kept.get((mask, count))
         if kept is None:
