@@ -116,6 +116,9 @@ UNARY = [
     "+{0}",
     "1 - {0}",
     "xp.where(np.real({0}) > 0.1234567, {0} * {0}, np.sin({0}))",
+    'tr.named("sigmoid")({0})',  # operations of users, which have names of ours
+    'tr.named("multiply")({0})',
+    'tr.named("sum")({0})',
 ]
 BINARY = [
     "{0} + {1}",

@@ -19,6 +19,7 @@ from strategies import backend, derandomized, programs
 import funcgrad as fg
 import funcgrad.numpy as fnp
 from funcgrad import errors
+from funcgrad.extend import elementwise
 from funcgrad.testing import derivative_along
 
 EPS = np.finfo(float).eps
@@ -33,9 +34,19 @@ def run_by_the_interpreter():
         yield
 
 
+def wave(x):
+    return 1.5 * np.sin(x)
+
+
+def wave_named(name):
+    """The function as a primitive of a user's."""
+    return elementwise(wave, lambda _, x: 1.5 * np.cos(x), name=name)
+
+
 class Plain:
     """What the transforms inside a program amount to in plain NumPy."""
 
+    named = staticmethod(lambda name: wave)
     jit = checkpoint = staticmethod(lambda f: f)
     grad = jvp = vjp = hvp = staticmethod(lambda f, closed: closed)
     vmap = staticmethod(lambda f: lambda x: np.stack([f(row) for row in x]))
@@ -44,6 +55,7 @@ class Plain:
 class Traced:
     """The transforms of funcgrad, called as in `Plain`."""
 
+    named = staticmethod({name: wave_named(name) for name in ("sigmoid", "multiply", "sum")}.get)
     jit, checkpoint, vmap = staticmethod(fg.jit), staticmethod(fg.checkpoint), staticmethod(fg.vmap)
     grad = staticmethod(lambda f, closed: fg.grad(f))
     jvp = staticmethod(lambda f, closed: lambda x, t: fg.jvp(f, (x,), (t,))[1])
