@@ -448,6 +448,9 @@ def _visit_other(walk: Walk, x: Any, path: Path) -> None:
         _visit_wrapper(walk, x, path)
     elif has_own_rules(x):
         visit_content(walk, x, path)
+    elif package == "numba" and hasattr(x, "py_func"):  # what was compiled
+        walk.add(cls, path)
+        walk.more(x.py_func, path)
     elif package in _SILENT or isinstance(x, io.IOBase):
         walk.add(id(x), path)
     elif _is_value(cls) or not (isinstance(own, dict) or _slots(cls)):
