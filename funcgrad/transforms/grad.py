@@ -84,6 +84,7 @@ def _evaluated(f: Function, argnums: Any, has_aux: bool, args: Any, kwargs: Any)
     flat: list[tuple[list[Any], tree.TreeDef]] = []
     nodes: list[Node] = []
     new_args, aux = list(args), None
+    node: Node | None
     for k in wanted:
         flat.append(leaves_of(args[k], (f, k), True))
     with Tape() as tape:
