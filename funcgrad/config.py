@@ -106,10 +106,14 @@ class Config:
     cache_size : int
         The least recently used compiled code is deleted beyond this many bytes.
     kernels : bool or "always"
-        Let large arrays go through Numba's kernels in the backward pass of eager mode, where that
-        pays; gradients then differ by a few ulp. With "always" every kernel is compiled when it is
-        first of use, whatever that costs, so that a program has the same bits whenever it runs. At
-        first what ``FUNCGRAD_KERNELS`` says: off, on, or always.
+        Let large arrays go through Numba's kernels in the backward pass of eager mode; gradients
+        then differ by a few ulp from those of NumPy's rules. A kernel whose code is not on disk yet
+        is not waited for: see `build_kernels`. With "always" it is compiled when it is first of
+        use, whatever that costs, so that a program has the same bits also where nothing is on disk.
+        At first what ``FUNCGRAD_KERNELS`` says: off, on, or always.
+    build_kernels : bool
+        Have a process of low priority build the kernels whose code is not on disk yet, while this
+        one goes on. At first false if ``FUNCGRAD_BUILD_KERNELS=off``.
     reused_memory : int
         How many bytes of large results are remembered, to be used again once nobody refers to them.
     captures : "warn", "error" or "ignore"
@@ -149,6 +153,7 @@ class Config:
     )
     cache_size: int = 64 * 1024 * 1024
     kernels: bool | Literal["always"] = field(default_factory=_kernels)
+    build_kernels: bool = field(default_factory=lambda: _switch("FUNCGRAD_BUILD_KERNELS"))
     reused_memory: int = 256 * 1024 * 1024
 
     def __setattr__(self, name: str, value: object) -> None:

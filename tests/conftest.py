@@ -6,6 +6,8 @@ All drawn tests see the same examples in every run, so that a red run can be rep
 By default a part of the suite runs that is complete in kind: every test function, with at most
 `CASES` of its parameters and fewer drawn examples. ``--all`` runs everything, and so does naming a
 file.
+
+No test starts a process that builds kernels, but those that are about it.
 """
 
 import os
@@ -16,6 +18,7 @@ from hypothesis import settings
 
 CASES = 30
 
+os.environ.setdefault("FUNCGRAD_BUILD_KERNELS", "off")
 settings.register_profile("same", derandomize=True)
 settings.register_profile("random", derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))

@@ -19,6 +19,7 @@ from funcgrad.compile.sources import sources
 
 __all__ = [
     "Statistics",
+    "built",
     "first_tier",
     "key_of",
     "library",
@@ -111,6 +112,20 @@ def stored(key: str, symbols: Mapping[str, int]) -> objects.Library | None:
             statistics.disk += 1
             _remember(key, code)
         found = _libraries[place] = objects.load(code, symbols)
+        return found
+
+
+def built(key: str, build: Callable[[], bytes]) -> objects.Library:
+    """The library of this key; `build` gives its code where nobody has built it before."""
+    with lock:
+        found = stored(key, {})
+        if found is None:
+            code = build()
+            statistics.built += 1
+            store.write(key, code)
+            _remember(key, code)
+            found = stored(key, {})
+            assert found is not None
         return found
 
 

@@ -19,7 +19,12 @@ from contextlib import contextmanager, suppress
 
 from funcgrad.config import config
 
-__all__ = ["path", "private_folder", "read", "write"]
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["exists", "listed", "lock", "name_of", "path", "read", "remove", "write"]
 
 FORMAT = 1  # raise it when an old entry must no longer be taken for what is asked
 
@@ -90,34 +95,6 @@ def _check_owner(status: os.stat_result, forbidden: int) -> None:
 
 def _named(name: str, directory: int | None) -> str:
     return name if directory is not None else os.path.join(path(), name)
-
-
-def private_folder(name: str) -> str | None:
-    """A folder beside that of compiled code, for files that others write and read for us.
-
-    None where there can be none, or where somebody else could put files into it: what is read from
-    it is executed.
-    """
-    if not config.cache:
-        return None
-    where = os.path.join(_base(), name)
-    try:
-        os.makedirs(_base(), mode=0o700, exist_ok=True)
-        with suppress(FileExistsError):
-            os.mkdir(where, 0o700)
-        status = os.lstat(where)
-        if not stat.S_ISDIR(status.st_mode):
-            raise _Refused("it is a symbolic link or a file")
-        _check_owner(status, 0o077)
-        above = os.stat(_base())
-        if not above.st_mode & stat.S_ISVTX:  # there nobody else may rename our folder
-            _check_owner(above, 0o022)
-    except OSError:
-        return None
-    except _Refused as refusal:
-        _warn(where, refusal, _UNUSED)
-        return None
-    return where
 
 
 _warned: set[str] = set()
@@ -232,6 +209,56 @@ def _replace(key: str, entry: bytes, directory: int | None) -> None:
         with suppress(OSError):
             os.unlink(_named(temporary, directory), dir_fd=directory)
         raise
+
+
+# --- Names ---------------------------------------------------------------------------------------
+
+
+def name_of(text: str) -> str:
+    """A name for what is kept under `text`."""
+    return hashlib.blake2b(text.encode(), digest_size=24).hexdigest()
+
+
+def exists(key: str) -> bool:
+    """Whether there is something under `key`, whole or not: a quick look."""
+    return config.cache and os.path.lexists(os.path.join(path(), key))
+
+
+def listed(prefix: str) -> list[str]:
+    """The names that begin so."""
+    try:
+        with _directory(create=False) as directory:
+            names = os.listdir(path() if directory is None else directory)
+    except (OSError, _Refused):
+        return []
+    return sorted(name for name in names if name.startswith(prefix))
+
+
+def remove(key: str) -> None:
+    """Let go of what is kept under `key`."""
+    with suppress(OSError, _Refused), _directory(create=False) as directory:
+        os.unlink(_named(key, directory), dir_fd=directory)
+
+
+def lock(name: str) -> int | None:
+    """An open file that is locked until it and its copies in other processes are closed.
+
+    None where another process has the lock, or there is no such thing.
+    """
+    if fcntl is None or not config.cache:
+        return None
+    try:
+        with _directory(create=True) as directory:
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            file = os.open(_named(name, directory), flags, 0o600, dir_fd=directory)
+    except (OSError, _Refused):
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(file)
+        return None
+    return file
 
 
 # --- Size ----------------------------------------------------------------------------------------

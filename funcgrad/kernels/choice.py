@@ -1,118 +1,94 @@
-"""When a kernel is taken instead of the rule in NumPy: where that cannot make a program wait.
+"""When a kernel is taken instead of the rule in NumPy: by the kind of work and its size alone.
 
-Starting Numba takes three quarters of a second, compiling a kernel for new types a quarter, reading
-one from disk some milliseconds. So small arrays stay with NumPy for good, and for large ones a
-kernel is taken once it is loaded; when it lies on disk, the array is very large and Numba is there;
-or when NumPy has spent on the operation what the kernel costs. A program is so never twice as slow
-as with the better choice. The figures come from ``benchmarks/kernels.py``. It imports config and
-`load`.
+Below `FEWEST` elements NumPy's rule is as fast. From there on the kernel is taken, from the first
+call on: its code lies on disk. Where it does not yet, a process of its own builds it meanwhile (see
+`helper`), and NumPy's rule serves until it is there; then the kernel does, for good. It imports
+config, `load` and `helper`.
 """
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Callable
-from time import perf_counter
-from typing import Any
 
-from funcgrad.compile.llvm.target import lock
 from funcgrad.config import config
-from funcgrad.kernels import load
-from funcgrad.kernels.interrupts import later
+from funcgrad.errors import CompilerError
+from funcgrad.kernels import helper, load
+from funcgrad.kernels.native import Code, Kernel, Kinds
 
 __all__ = ["FEWEST", "Entry", "entries", "entry_of", "explain"]
 
 FEWEST = 1 << 15  # elements: below, NumPy is as fast
-LARGE = 1 << 19  # elements from which on a kernel on disk is read at once, where Numba is there
-IMPORT = 0.75  # seconds for Numba
-COMPILE = 0.25  # seconds for a kernel
-READ = 0.01  # seconds for one that lies on disk
 
 
 class Entry:
-    """One kernel for one combination of types, and what is known of its use."""
+    """One kernel for one combination of types, and what is known of its use.
 
-    __slots__ = ("calls", "codes", "failed", "function", "name", "on_disk", "seconds", "types")
+    `codes` are the codes that are loaded, by the form of the call and the kinds of its arguments;
+    `waiting` are those that another process is to build.
+    """
+
+    __slots__ = ("calls", "codes", "failed", "name", "types", "waiting")
 
     def __init__(self, name: str, types: str) -> None:
         self.name, self.types = name, types
-        self.function: Callable[..., None] | None = None
-        self.on_disk: bool | None = None  # None is not looked yet
+        self.codes: dict[tuple[str, Kinds], Code] = {}
+        self.waiting: dict[Kernel, None] = {}
         self.failed = False
         self.calls = 0
-        self.seconds = 0.0  # that NumPy has spent
-        self.codes: dict[Any, Any] = {}  # how threads call it: see `native`
 
-    def taken(self, size: int) -> bool:
-        """Whether the kernel is to be used for arrays of `size` elements; loads it if so."""
-        if self.function is not None:
-            return bool(config.kernels)
+    def taken(self) -> bool:
+        """Whether it pays to prepare arguments: False while the code is being built elsewhere."""
         if self.failed or not config.kernels:
             return False
-        if self.on_disk is None:
-            self.on_disk = load.known(self.key)
-        return (config.kernels == "always" or self._due(size)) and self._load()
-
-    def _due(self, size: int) -> bool:
-        at_once = bool(self.on_disk) and size >= LARGE and "numba" in sys.modules
-        return at_once or self._paid()
-
-    def _paid(self) -> bool:
-        price = READ if self.on_disk else COMPILE
-        if "numba" not in sys.modules:
-            # All kernels need it, so what NumPy spent on any of them counts.
-            return sum(e.seconds for e in entries.values()) >= IMPORT + price
-        return self.seconds >= price
-
-    def _load(self) -> bool:
-        try:
-            with later():
-                self.function = load.dispatcher(self.name)
-        except Exception as error:
-            self._fail(error)
-        return not self.failed
-
-    def run(self, *arguments: Any) -> bool:
-        """Call the kernel; False if that is not possible."""
-        assert self.function is not None
-        if self.calls:
-            self.calls += 1
-            self.function(*arguments)
+        if self.codes or not self.waiting or config.kernels == "always":
             return True
+        return any(map(load.arrived, self.waiting))
+
+    def code(self, form: str, kinds: Kinds) -> Code | None:
+        """The code for such arguments; None if it is not there."""
+        found = self.codes.get((form, kinds))
+        if found is None and not self.failed:
+            found = self._find(Kernel(self.name, form, kinds))
+            if found is not None:
+                self.codes[form, kinds] = found
+        return found
+
+    def _find(self, kernel: Kernel) -> Code | None:
+        if kernel in self.waiting and config.kernels != "always" and not load.arrived(kernel):
+            return None
         try:
-            with later(), lock:  # it is compiled now, or read: no fork meanwhile
-                self.function(*arguments)
-        except Exception as error:
+            found = load.stored(kernel)
+            if found is None and config.kernels == "always":
+                found = load.made(kernel)
+        except CompilerError as error:
             self._fail(error)
-            return False
-        self.calls += 1
-        if not self.on_disk:
-            load.note(self.key)
-        return True
+            return None
+        if found is not None:
+            self.waiting.pop(kernel, None)
+        elif kernel not in self.waiting:
+            self.waiting[kernel] = None
+            helper.ask(kernel)
+        return found
 
     def _fail(self, error: Exception) -> None:
-        self.failed, self.function = True, None
+        self.failed = True
         reason = (str(error).splitlines() or [repr(error)])[0]
         warnings.warn(
-            f"the kernel {self.key} cannot be used, NumPy runs instead: {reason}",
+            f"the kernel {self.name} ({self.types}) cannot be used, NumPy runs instead: {reason}",
             RuntimeWarning,
             stacklevel=2,
         )
 
-    @property
-    def key(self) -> str:
-        return f"{self.name}:{self.types}"
-
-    def spent(self, since: float) -> None:
-        """Note that NumPy did the work from `since` until now."""
-        self.seconds += perf_counter() - since
-
     def __str__(self) -> str:
-        if self.function is not None:
-            return f"{self.name} ({self.types}): numba, {self.calls} calls"
-        why = "it cannot be compiled" if self.failed else "it has not paid yet"
-        return f"{self.name} ({self.types}): NumPy, {self.seconds:.3f} s; {why}"
+        if self.failed:
+            what = "NumPy; it cannot be compiled"
+        elif self.codes:
+            what = f"native code, {self.calls} calls"
+        elif self.waiting:
+            what = f"NumPy; {helper.state()}"
+        else:
+            what = "not needed yet"
+        return f"{self.name} ({self.types}): {what}"
 
 
 entries: dict[tuple[str, str], Entry] = {}

@@ -21,7 +21,7 @@ from funcgrad.kernels.tiles import (
 )
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def convolution_gather(y: Any, w: Any, x: Any, at: Any, step: int, first: int, last: int) -> None:
     """``y[n, g·r, l] = Σ_k w[g, r, k] x[n, g·step + at[k] + l]`` for images `first` to `last`."""
     zero = y.dtype.type(0)
@@ -49,7 +49,7 @@ def convolution_gather(y: Any, w: Any, x: Any, at: Any, step: int, first: int, l
                                at.ctypes.data, count)  # fmt: skip
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def convolution_correlate(
     c: Any, g: Any, x: Any, at: Any, step: int, first: int, last: int
 ) -> None:

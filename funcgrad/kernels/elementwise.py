@@ -7,7 +7,6 @@ It decides nothing about derivatives: kernels are printed from the partials of t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -62,24 +61,16 @@ def pull(
     Where `g` is `owned`, an array of the pass that nobody reads afterwards, one of them may take
     its place: a third less time where memory limits a kernel.
     """
-    entries: list[Entry] = []
-    start = perf_counter()
     if g.dtype in FLOATS:
         arranged, shapes = _arranged(node, g)
         if arranged is not None:
-            places = [_replaced(g, arranged, shapes), None] if owned else [None]
-            for place in dict.fromkeys(places):
-                entries.append(entry_of(_kernel(node), _types(g, arranged, shapes, place)))
-                if entries[-1].taken(g.size):
-                    found = _run(entries[-1], node, g, arranged, shapes, place)
-                    if found is not None:
-                        if place is None and len(entries) > 1:
-                            entries[0].spent(start)
-                        return found, True
-    cotangents = node.prim.vjp(node, g)
-    if entries:
-        entries[0].spent(start)
-    return cotangents, False
+            place = _replaced(g, arranged, shapes) if owned else None
+            entry = entry_of(_kernel(node), _types(g, arranged, shapes, place))
+            if entry.taken():
+                found = _run(entry, node, g, arranged, shapes, place)
+                if found is not None:
+                    return found, True
+    return node.prim.vjp(node, g), False
 
 
 def _replaced(g: ndarray[Any, Any], arranged: Arranged, shapes: Sequence[Any]) -> int | None:
@@ -161,7 +152,7 @@ def _run(
 def execute(entry: Entry, rows: int, columns: int, arguments: list[Any], adds_up: bool) -> bool:
     """Run the kernel: in several threads where its pieces do not add into the same elements."""
     if adds_up:
-        return entry.run(rows, columns, *arguments)
+        return pieces.run(entry, [rows, columns, *arguments])
     along = 1 if rows == 1 else 0
     parts = [
         Cut(x, along) if type(x) is ndarray and x.ndim in (2, 3 - along) else x for x in arguments

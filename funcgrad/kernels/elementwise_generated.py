@@ -29,7 +29,7 @@ sinh = INTRINSICS["sinh"]
 sqrt = INTRINSICS["sqrt"]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def add_backward(rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx: Any, cy: Any) -> None:
     """Backward of `add`."""
     for i in range(rows):
@@ -41,7 +41,7 @@ def add_backward(rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx: An
                 put(cy, g, i, j, d)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def subtract_backward(
     rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx: Any, cy: Any
 ) -> None:
@@ -56,7 +56,7 @@ def subtract_backward(
                 put(cy, g, i, j, t0)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def multiply_backward(
     rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx: Any, cy: Any
 ) -> None:
@@ -74,7 +74,7 @@ def multiply_backward(
                 put(cy, g, i, j, t0)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def divide_backward(
     rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx: Any, cy: Any
 ) -> None:
@@ -96,7 +96,7 @@ def divide_backward(
                 put(cy, g, i, j, t2)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def negative_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `negative`."""
     for i in range(rows):
@@ -106,7 +106,7 @@ def negative_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) 
             put(cx, g, i, j, t0)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def reciprocal_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `reciprocal`."""
     for i in range(rows):
@@ -119,7 +119,7 @@ def reciprocal_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any
             put(cx, g, i, j, t2)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def square_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `square`."""
     real = g.dtype.type
@@ -132,7 +132,7 @@ def square_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) ->
             put(cx, g, i, j, t1)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def power_backward(
     rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx: Any, cy: Any
 ) -> None:
@@ -162,7 +162,7 @@ def power_backward(
                 put(cy, g, i, j, t5)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def sqrt_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `sqrt`."""
     real = g.dtype.type
@@ -175,7 +175,7 @@ def sqrt_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             put(cx, g, i, j, t1)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def cbrt_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `cbrt`."""
     real = g.dtype.type
@@ -189,7 +189,7 @@ def cbrt_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             put(cx, g, i, j, t2)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def absolute_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `absolute`."""
     real = g.dtype.type
@@ -207,7 +207,7 @@ def absolute_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) 
             put(cx, g, i, j, t6)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def maximum_backward(
     rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx: Any, cy: Any
 ) -> None:
@@ -253,7 +253,7 @@ def maximum_backward(
                 put(cy, g, i, j, t13)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def minimum_backward(
     rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx: Any, cy: Any
 ) -> None:
@@ -299,7 +299,7 @@ def minimum_backward(
                 put(cy, g, i, j, t13)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def hypot_backward(
     rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx: Any, cy: Any
 ) -> None:
@@ -327,7 +327,7 @@ def hypot_backward(
                 put(cy, g, i, j, t4)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def fmax_backward(
     rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx: Any, cy: Any
 ) -> None:
@@ -373,7 +373,7 @@ def fmax_backward(
                 put(cy, g, i, j, t13)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def fmin_backward(
     rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx: Any, cy: Any
 ) -> None:
@@ -419,7 +419,7 @@ def fmin_backward(
                 put(cy, g, i, j, t13)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def exp_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `exp`."""
     for i in range(rows):
@@ -430,7 +430,7 @@ def exp_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> No
             put(cx, g, i, j, t0)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def exp2_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `exp2`."""
     real = g.dtype.type
@@ -443,7 +443,7 @@ def exp2_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             put(cx, g, i, j, t1)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def expm1_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `expm1`."""
     real = g.dtype.type
@@ -456,7 +456,7 @@ def expm1_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> 
             put(cx, g, i, j, t1)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def log_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `log`."""
     real = g.dtype.type
@@ -469,7 +469,7 @@ def log_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> No
             put(cx, g, i, j, t1)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def log2_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `log2`."""
     real = g.dtype.type
@@ -482,7 +482,7 @@ def log2_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             put(cx, g, i, j, t1)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def log10_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `log10`."""
     real = g.dtype.type
@@ -495,7 +495,7 @@ def log10_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> 
             put(cx, g, i, j, t1)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def log1p_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `log1p`."""
     real = g.dtype.type
@@ -509,7 +509,7 @@ def log1p_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> 
             put(cx, g, i, j, t2)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def logaddexp_backward(
     rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx: Any, cy: Any
 ) -> None:
@@ -548,7 +548,7 @@ def logaddexp_backward(
                 put(cy, g, i, j, t10)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def sin_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `sin`."""
     for i in range(rows):
@@ -560,7 +560,7 @@ def sin_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> No
             put(cx, g, i, j, t1)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def cos_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `cos`."""
     for i in range(rows):
@@ -573,7 +573,7 @@ def cos_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> No
             put(cx, g, i, j, t2)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def tan_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `tan`."""
     real = g.dtype.type
@@ -587,7 +587,7 @@ def tan_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> No
             put(cx, g, i, j, t2)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def arcsin_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `arcsin`."""
     real = g.dtype.type
@@ -604,7 +604,7 @@ def arcsin_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) ->
             put(cx, g, i, j, t5)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def arccos_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `arccos`."""
     real = g.dtype.type
@@ -621,7 +621,7 @@ def arccos_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) ->
             put(cx, g, i, j, t5)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def arctan_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `arctan`."""
     real = g.dtype.type
@@ -636,7 +636,7 @@ def arctan_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) ->
             put(cx, g, i, j, t3)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def arctan2_backward(
     rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx: Any, cy: Any
 ) -> None:
@@ -670,7 +670,7 @@ def arctan2_backward(
                 put(cy, g, i, j, t8)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def sinh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `sinh`."""
     for i in range(rows):
@@ -682,7 +682,7 @@ def sinh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             put(cx, g, i, j, t1)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def cosh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `cosh`."""
     for i in range(rows):
@@ -694,7 +694,7 @@ def cosh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             put(cx, g, i, j, t1)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def tanh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `tanh`."""
     real = g.dtype.type
@@ -709,7 +709,7 @@ def tanh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             put(cx, g, i, j, t3)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def arcsinh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `arcsinh`."""
     real = g.dtype.type
@@ -725,7 +725,7 @@ def arcsinh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -
             put(cx, g, i, j, t4)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def arccosh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `arccosh`."""
     real = g.dtype.type
@@ -742,7 +742,7 @@ def arccosh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -
             put(cx, g, i, j, t5)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def arctanh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `arctanh`."""
     real = g.dtype.type
@@ -758,7 +758,7 @@ def arctanh_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -
             put(cx, g, i, j, t4)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def error_function_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `error_function`."""
     real = g.dtype.type
@@ -774,7 +774,7 @@ def error_function_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx:
             put(cx, g, i, j, t4)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def expit_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `expit`."""
     real = g.dtype.type
@@ -788,7 +788,7 @@ def expit_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> 
             put(cx, g, i, j, t2)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def relu_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `relu`."""
     real = g.dtype.type
@@ -803,7 +803,7 @@ def relu_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             put(cx, g, i, j, t3)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def silu_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `silu`."""
     real = g.dtype.type
@@ -820,7 +820,7 @@ def silu_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             put(cx, g, i, j, t5)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def gelu_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `gelu`."""
     real = g.dtype.type
@@ -842,7 +842,7 @@ def gelu_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
             put(cx, g, i, j, t10)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def clip_backward(
     rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, w: Any, cx: Any, cy: Any, cw: Any
 ) -> None:
@@ -939,7 +939,7 @@ def clip_backward(
                 put(cw, g, i, j, t18)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def power_2_backward(rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx: Any) -> None:
     """Backward of `power` for the exponent 2."""
     real = g.dtype.type
@@ -952,7 +952,7 @@ def power_2_backward(rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx
             put(cx, g, i, j, t1)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def power_3_backward(rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx: Any) -> None:
     """Backward of `power` for the exponent 3."""
     real = g.dtype.type
@@ -966,7 +966,7 @@ def power_3_backward(rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, cx
             put(cx, g, i, j, t2)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def where_backward(
     rows: int, columns: int, g: Any, z: Any, x: Any, y: Any, w: Any, cy: Any, cw: Any
 ) -> None:

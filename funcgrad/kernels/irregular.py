@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -47,13 +46,11 @@ def _first(name: str, attempt: Attempt, *floats: int) -> Callable[..., Any]:
         if not all(type(xs[k]) is np.ndarray and xs[k].dtype == x.dtype for k in floats):
             return impl(*xs, **params)
         entry = entry_of(name, x.dtype.char)
-        if entry.taken(size):
+        if entry.taken():
             found = attempt(entry, *xs, **params)
             if found is not None:
                 return found
-        start = perf_counter()
         found = impl(*xs, **params)
-        entry.spent(start)
         return found
 
     return kernel
@@ -117,18 +114,14 @@ def _cumprod(entry: Entry, x: Any, axis: int, dtype: Any) -> Any:
 def _cumprod_backward(node: Any, g: Any, owned: bool = False) -> tuple[Sequence[Any], bool]:
     """The cotangent of the factors of a running product; see `BackwardKernel`."""
     y, x = node.saved
-    axis, start = node.params["axis"], perf_counter()
-    entry = None
+    axis = node.params["axis"]
     if g.dtype in FLOATS and type(y) is type(x) is np.ndarray and g.dtype == y.dtype == x.dtype:
         entry = entry_of("cumprod_backward", g.dtype.char)
-        if entry.taken(g.size):
+        if entry.taken():
             c = memory.empty(x.shape, x.dtype)
             if _run(entry, [_lines(v, axis) for v in (g, y, x, c)]):
                 return [c], True
-    found = node.prim.vjp(node, g)
-    if entry is not None:
-        entry.spent(start)
-    return found, False
+    return node.prim.vjp(node, g), False
 
 
 def _running_extremum(entry: Entry, x: Any, axis: int, largest: bool) -> Any:
@@ -158,7 +151,7 @@ def _added(entry: Entry, out: ndarray, at: ndarray, v: ndarray) -> bool:
     """Add `v` at the places `at` of a flat array; False, and anything, if one is outside."""
     outside = np.zeros(1, np.int64)
     flat = [np.ascontiguousarray(at).reshape(-1), _lines(v.reshape(-1), 0).reshape(-1)]
-    return entry.run(out, *flat, outside) and not outside[0]
+    return pieces.run(entry, [out, *flat, outside]) and not outside[0]
 
 
 def _axis_of_lines(shape: tuple[int, ...], indices: Sequence[Any]) -> int | None:
@@ -187,7 +180,7 @@ def _along(name: str, x: Any, axis: int, indices: Sequence[Any], count: int) -> 
     """Run a kernel from `x` to lines of `count` elements, by positions along an axis."""
     at = np.broadcast_to(indices[axis], np.broadcast_shapes(*map(np.shape, indices)))
     entry = entry_of(name, x.dtype.char)
-    if at.dtype != np.intp or not entry.taken(max(x.size, at.size)):
+    if at.dtype != np.intp or not entry.taken():
         return None
     shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
     out, outside = memory.empty(shape, x.dtype), np.zeros(1, np.int64)
@@ -234,7 +227,7 @@ def _scatter_add(entry: Entry, g: Any, *indices: Any, shape: tuple[int, ...]) ->
 
 def _scatter_add_flat(g: ndarray, at: ndarray, shape: tuple[int, ...]) -> Any:
     entry = entry_of("add_at", g.dtype.char)
-    if at.dtype != np.intp or not entry.taken(g.size):
+    if at.dtype != np.intp or not entry.taken():
         return None
     out = memory.zeros(shape, g.dtype)
     return out if _added(entry, out, at, g) else None

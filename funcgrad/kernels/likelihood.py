@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -65,15 +64,11 @@ def _loss(
         classes = dense(target).reshape(extents[0], extents[2])
         each = dense(weight[0]) if weight else None
         entry = entry_of("nll_elements", _letters(values, classes, each))
-        if entry.taken(x.size):
+        if entry.taken():
             found = _elements(entry, values, classes, each, ignore)
             if found is not None:
                 return _reduced(*found, target, reduction, ignore)
-    start = perf_counter()
-    out = impl(x, target, *weight, reduction=reduction, ignore=ignore)
-    if entry is not None:
-        entry.spent(start)
-    return out
+    return impl(x, target, *weight, reduction=reduction, ignore=ignore)
 
 
 def _elements(
@@ -123,13 +118,9 @@ def _scatter(
             with np.errstate(all="ignore"):
                 each = float(g / g.dtype.type(count))
         entry = entry_of("nll_scatter", f"{g.dtype.char}{_letters(each, classes)}")
-        if entry.taken(size):
+        if entry.taken():
             out, wrong = memory.empty(shape, g.dtype), np.zeros(1, np.int64)
             arguments = [FIRST, LAST, each, classes, ignore, out.reshape(extents), wrong]
             if pieces.run(entry, arguments, extents[0], size) and not wrong[0]:
                 return out
-    start = perf_counter()
-    found = impl(g, target, shape=shape, reduction=reduction, ignore=ignore)
-    if entry is not None:
-        entry.spent(start)
-    return found
+    return impl(g, target, shape=shape, reduction=reduction, ignore=ignore)

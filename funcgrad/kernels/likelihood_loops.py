@@ -13,7 +13,7 @@ from numba import njit
 from funcgrad.kernels.access import at
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def nll_elements(
     first: int, last: int, x: Any, target: Any, weight: Any, ignore: int, out: Any, taken: Any,
     wrong: Any,
@@ -36,7 +36,7 @@ def nll_elements(
                 out[i, k] = value
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def nll_scatter(
     first: int, last: int, g: Any, target: Any, ignore: int, out: Any, wrong: Any
 ) -> None:

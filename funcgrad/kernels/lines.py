@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def scatter_add(out: Any, g: Any, at: Any, first: int, last: int, block: int) -> None:
     """``out[at[m], b] += g[m, b]`` in the order of m, for columns in blocks `first` to `last`."""
     begin, stop = first * block, min(last * block, g.shape[1])
@@ -23,7 +23,7 @@ def scatter_add(out: Any, g: Any, at: Any, first: int, last: int, block: int) ->
             row[b] += given[b]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def add_at(out: Any, at: Any, v: Any, outside: Any) -> None:
     """``out[at[m]] += v[m]`` in the order of m; `outside` becomes 1 for a place that is none."""
     size = out.size
@@ -37,7 +37,7 @@ def add_at(out: Any, at: Any, v: Any, outside: Any) -> None:
         out[place] += v[m]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def cumsum(x: Any, out: Any, back: bool, first: int, last: int) -> None:
     """Running sums, from the end if `back`, for the columns `first` to `last`."""
     outer, count, inner = x.shape
@@ -57,7 +57,7 @@ def cumsum(x: Any, out: Any, back: bool, first: int, last: int) -> None:
             before = k
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def cumprod(x: Any, out: Any, first: int, last: int) -> None:
     """Running products for the columns `first` to `last`."""
     outer, count, inner = x.shape
@@ -90,7 +90,7 @@ def cumprod(x: Any, out: Any, first: int, last: int) -> None:
         a += 1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def cumprod_backward(g: Any, y: Any, x: Any, c: Any, first: int, last: int) -> None:
     """Backward of `cumprod`: ``r[k] = g[k] + x[k+1] r[k+1]`` times the product before k."""
     outer, count, inner = x.shape
@@ -114,7 +114,7 @@ def cumprod_backward(g: Any, y: Any, x: Any, c: Any, first: int, last: int) -> N
             c[a, 0, b] = rest[b - first]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def running_extremum(x: Any, sign: Any, place: Any, first: int, last: int) -> None:
     """Where the largest element of `sign` times `x` so far stands, the last of equal ones."""
     outer, count, inner = x.shape
@@ -139,14 +139,14 @@ def running_extremum(x: Any, sign: Any, place: Any, first: int, last: int) -> No
                 place[a, k, b] = k if new else place[a, k - 1, b]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _next(y: Any, f: Any, x: Any) -> Any:
     """``f y + x``; a `y` that is 0 stays 0 whatever it meets."""
     term = f * y
     return x + (y * y if (term != term) & (y == 0) else term)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def recurrence(f: Any, x: Any, out: Any, back: bool, first: int, last: int) -> None:
     """``out[i] = f[i] out[i-1] + x[i]``, from the end if `back`; 0 stays 0 whatever it meets."""
     outer, count, inner = x.shape
@@ -166,7 +166,7 @@ def recurrence(f: Any, x: Any, out: Any, back: bool, first: int, last: int) -> N
             before = k
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def permute(x: Any, order: Any, out: Any, back: bool, first: int, last: int) -> None:
     """``out[i] = x[order[i]]`` along each line, or ``out[order[i]] = x[i]`` if `back`."""
     outer, count, inner = x.shape
@@ -187,7 +187,7 @@ def permute(x: Any, order: Any, out: Any, back: bool, first: int, last: int) -> 
                     out[a, i, b] = x[a, order[a, i, b], b]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def take_along(x: Any, at: Any, out: Any, outside: Any, first: int, last: int) -> None:
     """``out[i] = x[at[i]]`` along each line; `outside` becomes 1 for a place that is none."""
     outer, count, _ = x.shape
@@ -203,7 +203,7 @@ def take_along(x: Any, at: Any, out: Any, outside: Any, first: int, last: int) -
                 out[a, i, b] = x[a, k, b]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def add_along(g: Any, at: Any, out: Any, outside: Any, first: int, last: int) -> None:
     """``out[at[i]] += g[i]`` along each line, of an `out` that is made zero before."""
     outer, count, _ = out.shape
@@ -222,7 +222,30 @@ def add_along(g: Any, at: Any, out: Any, outside: Any, first: int, last: int) ->
                 out[a, k, b] += g[a, i, b]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
+def ascending(x: Any) -> None:
+    """Sort in place, by a heap: it needs no memory, as Numba's `sort` does, from a runtime."""
+    size, k = x.size, x.size // 2
+    while size > 1:
+        if k > 0:
+            k -= 1
+            value = x[k]
+        else:
+            size -= 1
+            value = x[size]
+            x[size] = x[0]
+        hole, child = k, 2 * k + 1
+        while child < size:
+            if child + 1 < size and x[child + 1] > x[child]:
+                child += 1
+            if x[child] <= value:
+                break
+            x[hole] = x[child]
+            hole, child = child, 2 * child + 1
+        x[hole] = value
+
+
+@njit(nogil=True, error_model="numpy")
 def stable_argsort(x: Any, order: Any) -> None:
     """Make stable the permutation that sorts each row of `x`: equal elements keep their order."""
     rows, count = x.shape
@@ -237,5 +260,5 @@ def stable_argsort(x: Any, order: Any) -> None:
                     break
                 end += 1
             if end - start > 1:
-                order[a, start:end].sort()
+                ascending(order[a, start:end])
             start = end

@@ -1,29 +1,27 @@
-"""Brings in Numba and the kernels, with a folder of our own for what Numba compiles.
+"""The code of kernels: found in the store, or built by Numba and kept there.
 
-Numba's cache unpickles what it finds, so it never lies where others can write: it is a private
-folder beside our own cache, or a temporary one. The folder is named after all sources from which
-the machine code comes and which Numba does not look at. Numba is imported inside functions.
+The store's seal covers it, and it is placed as the code of `jit` is, so Numba is not imported where
+it is found. It is known by what it was made of: the kernel, the content of our files, the versions
+and settings of Numba, the processor. Numba is imported inside functions.
 """
 
 from __future__ import annotations
 
-import atexit
 import functools
 import hashlib
 import importlib
-import platform
-import shutil
-import sys
-import tempfile
-from contextlib import suppress
+import os
 from pathlib import Path
 from typing import Any
 
-from funcgrad.compile import store
-from funcgrad.compile.llvm.target import lock
-from funcgrad.compile.numba.stored import folder, stored_in
+from funcgrad.compile import cache, store
+from funcgrad.compile.llvm.target import host, lock
+from funcgrad.compile.sources import digest_of, versions
+from funcgrad.errors import CompilerError
+from funcgrad.kernels.interrupts import later
+from funcgrad.kernels.native import Code, Kernel
 
-__all__ = ["dispatcher", "fingerprint", "known", "note"]
+__all__ = ["arrived", "dispatcher", "fingerprint", "make", "made", "stored"]
 
 MODULES = (
     "convolution_loops",
@@ -37,44 +35,97 @@ MODULES = (
     "segment_loops",
     "updates_generated",
 )
+# What changes the code that Numba makes.
+SETTINGS = ("CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE",
+            "BOUNDSCHECK", "DISABLE_JIT", "LLVM_REFPRUNE_PASS", "DEBUGINFO")  # fmt: skip
 
 
 @functools.cache
 def fingerprint() -> str:
-    """A digest of all from which the kernels are compiled, found without Numba."""
-    from importlib import metadata  # a quarter of what importing funcgrad would take
-
+    """A digest of all from which kernels are built but themselves, found without Numba."""
     here = Path(__file__).parent
     mathematics = here.parent / "compile" / "llvm"
-    files = [*sorted(here.glob("*.py")), here.parent / "compile" / "numba" / "intrinsics.py"]
+    files = [*here.glob("*.py"), here.parent / "compile" / "numba" / "intrinsics.py"]
     files += [mathematics / name for name in ("body.py", "emit.py", "target.py")]
-    files += sorted((mathematics / "mathematics").glob("*.py"))
-    digest = hashlib.blake2b(digest_size=16)
-    for file in files:
-        digest.update(file.read_bytes())
-    for package in ("numba", "llvmlite", "numpy"):
-        with suppress(metadata.PackageNotFoundError):
-            digest.update(metadata.version(package).encode())
-    digest.update(f"{sys.version} {platform.machine()} {platform.processor()}".encode())
-    return digest.hexdigest()
+    files += (mathematics / "mathematics").glob("*.py")
+    settings = [os.environ.get(f"NUMBA_{name}") for name in SETTINGS]
+    parts = (digest_of(map(str, files)), versions("numba", "llvmlite"), settings)
+    return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 
-def _folder() -> str:
-    """Where Numba keeps machine code, made if need be."""
-    found = folder("kernels-1", fingerprint())
-    if found is None:
-        found = tempfile.mkdtemp(prefix="funcgrad-")  # of mode 700
-        atexit.register(shutil.rmtree, found, ignore_errors=True)
-    return found
+def _key(kernel: Kernel) -> str:
+    parts = (store.FORMAT, fingerprint(), host().description, *kernel)
+    return hashlib.blake2b(repr(parts).encode(), digest_size=24).hexdigest()
+
+
+def _refused(key: str) -> str:
+    """The name of the entry that says why a kernel cannot be built."""
+    return f"{key}-refused"
+
+
+def arrived(kernel: Kernel) -> bool:
+    """Whether there is code by now, or word that there will be none: a quick look."""
+    key = _key(kernel)
+    return store.exists(key) or store.exists(_refused(key))
+
+
+def stored(kernel: Kernel) -> Code | None:
+    """The code that was built before, by this process or another one; None if there is none.
+
+    Raises
+    ------
+    CompilerError
+        It was tried before, and cannot be built.
+    """
+    key = _key(kernel)
+    library = cache.stored(key, {})
+    if library is not None:
+        return Code.of(library)
+    reason = store.read(_refused(key))
+    if reason is not None:
+        raise CompilerError(reason.decode())
+    return None
+
+
+def make(kernel: Kernel) -> None:
+    """Build the code of a kernel and keep it, or why it cannot be built."""
+    key = _key(kernel)
+    if not store.exists(key):
+        try:
+            cache.built(key, functools.partial(_build, kernel))
+        except Exception as error:
+            store.write(_refused(key), (str(error) or repr(error)).encode())
+
+
+def made(kernel: Kernel) -> Code:
+    """The code, built here and now.
+
+    Raises
+    ------
+    CompilerError
+        It cannot be built.
+    """
+    try:
+        with later():
+            return Code.of(cache.built(_key(kernel), functools.partial(_build, kernel)))
+    except CompilerError:
+        raise
+    except Exception as error:
+        raise CompilerError(str(error) or repr(error)) from error
+
+
+def _build(kernel: Kernel) -> bytes:
+    from funcgrad.kernels.build import build
+
+    return build(dispatcher(kernel.name), kernel)
 
 
 @functools.cache
 def _kernels() -> dict[str, Any]:
     """All kernels by name. Nothing is compiled yet."""
     found: dict[str, Any] = {}
-    with stored_in(_folder()):  # read while the functions are decorated
-        for name in MODULES:
-            found |= vars(importlib.import_module(f"funcgrad.kernels.{name}"))
+    for name in MODULES:
+        found |= vars(importlib.import_module(f"funcgrad.kernels.{name}"))
     return found
 
 
@@ -82,17 +133,3 @@ def dispatcher(name: str) -> Any:
     """The function of Numba that is called `name`."""
     with lock:
         return _kernels()[name]
-
-
-def _key(kernel: str) -> str:
-    return hashlib.blake2b(f"{fingerprint()} {kernel}".encode(), digest_size=16).hexdigest()
-
-
-def known(kernel: str) -> bool:
-    """Whether `kernel`, a name with types, has been compiled on this machine: a hint."""
-    return store.read(_key(kernel)) is not None
-
-
-def note(kernel: str) -> None:
-    """Remember that `kernel` has been compiled."""
-    store.write(_key(kernel), kernel.encode())

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,43 +121,39 @@ def _value(name: str, impl: Callable[..., Any], *xs: Any, reduction: str, **para
     if type(x) is not ndarray or x.size < FEWEST or not config.kernels:
         return impl(*xs, reduction=reduction, **params)
     flat = _flat(xs)
-    entry = None
     if flat is not None:
         kernel = kernel_name(name, further(name, len(xs), params))
         what = "elements" if reduction == "none" else "total"
         entry = entry_of(f"{kernel}_{what}", flat.letters())
-        if entry.taken(x.size):
+        if entry.taken():
             numbers = [float(params[n]) for n in FORMS[name].numbers]
             if reduction == "none":
                 found = _elements(entry, x, flat, numbers)
             else:
                 found = _total(entry, flat, numbers, reduction == "mean")
-            if not entry.failed:
+            if found is not None:
                 return found
-    start = perf_counter()
-    found = impl(*xs, reduction=reduction, **params)
-    if entry is not None:
-        entry.spent(start)
-    return found
+    return impl(*xs, reduction=reduction, **params)
 
 
 def _elements(
     entry: Entry, x: ndarray[Any, Any], flat: Flat, numbers: list[float]
-) -> ndarray[Any, Any]:
-    """The loss of each element."""
+) -> ndarray[Any, Any] | None:
+    """The loss of each element; None if the kernel cannot be used."""
     out = memory.empty(x.shape, x.dtype, flat.order)
     parts = [Cut(y, 0) for y in flat.arrays]
-    pieces.run(entry, [*parts, *numbers, Cut(flat.vector(out), 0)], x.size, x.size)
-    return out
+    arguments = [*parts, *numbers, Cut(flat.vector(out), 0)]
+    return out if pieces.run(entry, arguments, x.size, x.size) else None
 
 
 def _total(entry: Entry, flat: Flat, numbers: list[float], mean: bool) -> Any:
-    """The sum or the mean of the losses of all elements."""
+    """The sum or the mean of the losses of all elements; None if the kernel cannot be used."""
     x = flat.arrays[0]
     starts = _starts(x.size, PIECE)
     totals = np.zeros(starts.size - 1, x.dtype)
     arguments = [FIRST, LAST, starts, *flat.arrays, *numbers, totals]
-    pieces.run(entry, arguments, totals.size, x.size)
+    if not pieces.run(entry, arguments, totals.size, x.size):
+        return None
     total = _added(totals)
     return total / x.dtype.type(x.size) if mean else total
 
@@ -198,15 +193,11 @@ def _pull(node: Any, g: Any) -> tuple[Sequence[Any], bool]:
             kinds = "".join("f" if w else "-" for w in wanted)
             of = "f" if type(each) is ndarray else "n"
             entry = entry_of(f"{kernel}_backward", f"{flat.letters()}{of}{kinds}")
-            if entry.taken(xs[0].size):
+            if entry.taken():
                 found = _pulled(entry, node, each, flat)
                 if found is not None:
                     return found, True
-    start = perf_counter()
-    cotangents = node.prim.vjp(node, g)
-    if entry is not None:
-        entry.spent(start)
-    return cotangents, False
+    return node.prim.vjp(node, g), False
 
 
 def _each(node: Any, g: Any, flat: Flat) -> Any:

@@ -15,7 +15,7 @@ from numba import njit
 
 from funcgrad.compile.numba.intrinsics import INTRINSICS
 from funcgrad.kernels.access import at
-from funcgrad.kernels.pairwise import pairwise_sum
+from funcgrad.kernels.pairwise import longest, pairwise_sum
 
 # Of the source of the vector mathematics: Numba's cache does not see that an intrinsic has changed,
 # but it sees that this file has.
@@ -26,7 +26,7 @@ log1p = INTRINSICS["log1p"]
 logaddexp = INTRINSICS["logaddexp"]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def squared_error_elements(x: Any, y: Any, out: Any) -> None:
     """The `squared_error` of each element."""
     for j in range(x.size):
@@ -37,10 +37,10 @@ def squared_error_elements(x: Any, y: Any, out: Any) -> None:
         out[j] = t1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def squared_error_total(first: int, last: int, starts: Any, x: Any, y: Any, totals: Any) -> None:
     """Sums of `squared_error` over pieces."""
-    part = np.empty(np.max(np.diff(starts[first : last + 1])), x.dtype)
+    part = np.empty(longest(starts, first, last), x.dtype)
     for k in range(first, last):
         a, b = starts[k], starts[k + 1]
         out = part[: b - a]
@@ -48,7 +48,7 @@ def squared_error_total(first: int, last: int, starts: Any, x: Any, y: Any, tota
         totals[k] = pairwise_sum(out, 0, out.size)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def squared_error_backward(g: Any, x: Any, y: Any, cx: Any, cy: Any) -> None:
     """Backward of `squared_error`."""
     real = x.dtype.type
@@ -69,7 +69,7 @@ def squared_error_backward(g: Any, x: Any, y: Any, cx: Any, cy: Any) -> None:
             cy[j] = t3
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def smooth_l1_loss_elements(x: Any, y: Any, beta: Any, out: Any) -> None:
     """The `smooth_l1_loss` of each element."""
     real = x.dtype.type
@@ -89,12 +89,12 @@ def smooth_l1_loss_elements(x: Any, y: Any, beta: Any, out: Any) -> None:
         out[j] = t8
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def smooth_l1_loss_total(
     first: int, last: int, starts: Any, x: Any, y: Any, beta: Any, totals: Any
 ) -> None:
     """Sums of `smooth_l1_loss` over pieces."""
-    part = np.empty(np.max(np.diff(starts[first : last + 1])), x.dtype)
+    part = np.empty(longest(starts, first, last), x.dtype)
     for k in range(first, last):
         a, b = starts[k], starts[k + 1]
         out = part[: b - a]
@@ -102,7 +102,7 @@ def smooth_l1_loss_total(
         totals[k] = pairwise_sum(out, 0, out.size)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def smooth_l1_loss_backward(g: Any, x: Any, y: Any, beta: Any, cx: Any, cy: Any) -> None:
     """Backward of `smooth_l1_loss`."""
     real = x.dtype.type
@@ -158,7 +158,7 @@ def smooth_l1_loss_backward(g: Any, x: Any, y: Any, beta: Any, cx: Any, cy: Any)
             cy[j] = t20
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def huber_loss_elements(x: Any, y: Any, delta: Any, out: Any) -> None:
     """The `huber_loss` of each element."""
     real = x.dtype.type
@@ -178,12 +178,12 @@ def huber_loss_elements(x: Any, y: Any, delta: Any, out: Any) -> None:
         out[j] = t8
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def huber_loss_total(
     first: int, last: int, starts: Any, x: Any, y: Any, delta: Any, totals: Any
 ) -> None:
     """Sums of `huber_loss` over pieces."""
-    part = np.empty(np.max(np.diff(starts[first : last + 1])), x.dtype)
+    part = np.empty(longest(starts, first, last), x.dtype)
     for k in range(first, last):
         a, b = starts[k], starts[k + 1]
         out = part[: b - a]
@@ -191,7 +191,7 @@ def huber_loss_total(
         totals[k] = pairwise_sum(out, 0, out.size)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def huber_loss_backward(g: Any, x: Any, y: Any, delta: Any, cx: Any, cy: Any) -> None:
     """Backward of `huber_loss`."""
     real = x.dtype.type
@@ -245,7 +245,7 @@ def huber_loss_backward(g: Any, x: Any, y: Any, delta: Any, cx: Any, cy: Any) ->
             cy[j] = t19
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def binary_cross_entropy_elements(x: Any, y: Any, out: Any) -> None:
     """The `binary_cross_entropy` of each element."""
     real = x.dtype.type
@@ -283,12 +283,12 @@ def binary_cross_entropy_elements(x: Any, y: Any, out: Any) -> None:
         out[j] = t27
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def binary_cross_entropy_total(
     first: int, last: int, starts: Any, x: Any, y: Any, totals: Any
 ) -> None:
     """Sums of `binary_cross_entropy` over pieces."""
-    part = np.empty(np.max(np.diff(starts[first : last + 1])), x.dtype)
+    part = np.empty(longest(starts, first, last), x.dtype)
     for k in range(first, last):
         a, b = starts[k], starts[k + 1]
         out = part[: b - a]
@@ -296,7 +296,7 @@ def binary_cross_entropy_total(
         totals[k] = pairwise_sum(out, 0, out.size)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def binary_cross_entropy_backward(g: Any, x: Any, y: Any, cx: Any, cy: Any) -> None:
     """Backward of `binary_cross_entropy`."""
     real = x.dtype.type
@@ -352,7 +352,7 @@ def binary_cross_entropy_backward(g: Any, x: Any, y: Any, cx: Any, cy: Any) -> N
             cy[j] = t17
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def binary_cross_entropy_weight_elements(x: Any, y: Any, weight: Any, out: Any) -> None:
     """The `binary_cross_entropy_weight` of each element."""
     real = x.dtype.type
@@ -392,12 +392,12 @@ def binary_cross_entropy_weight_elements(x: Any, y: Any, weight: Any, out: Any) 
         out[j] = t28
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def binary_cross_entropy_weight_total(
     first: int, last: int, starts: Any, x: Any, y: Any, weight: Any, totals: Any
 ) -> None:
     """Sums of `binary_cross_entropy_weight` over pieces."""
-    part = np.empty(np.max(np.diff(starts[first : last + 1])), x.dtype)
+    part = np.empty(longest(starts, first, last), x.dtype)
     for k in range(first, last):
         a, b = starts[k], starts[k + 1]
         out = part[: b - a]
@@ -405,7 +405,7 @@ def binary_cross_entropy_weight_total(
         totals[k] = pairwise_sum(out, 0, out.size)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def binary_cross_entropy_weight_backward(
     g: Any, x: Any, y: Any, weight: Any, cx: Any, cy: Any
 ) -> None:
@@ -466,7 +466,7 @@ def binary_cross_entropy_weight_backward(
             cy[j] = t18
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def binary_cross_entropy_with_logits_elements(x: Any, y: Any, out: Any) -> None:
     """The `binary_cross_entropy_with_logits` of each element."""
     real = x.dtype.type
@@ -482,12 +482,12 @@ def binary_cross_entropy_with_logits_elements(x: Any, y: Any, out: Any) -> None:
         out[j] = t5
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def binary_cross_entropy_with_logits_total(
     first: int, last: int, starts: Any, x: Any, y: Any, totals: Any
 ) -> None:
     """Sums of `binary_cross_entropy_with_logits` over pieces."""
-    part = np.empty(np.max(np.diff(starts[first : last + 1])), x.dtype)
+    part = np.empty(longest(starts, first, last), x.dtype)
     for k in range(first, last):
         a, b = starts[k], starts[k + 1]
         out = part[: b - a]
@@ -495,7 +495,7 @@ def binary_cross_entropy_with_logits_total(
         totals[k] = pairwise_sum(out, 0, out.size)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def binary_cross_entropy_with_logits_backward(g: Any, x: Any, y: Any, cx: Any, cy: Any) -> None:
     """Backward of `binary_cross_entropy_with_logits`."""
     real = x.dtype.type
@@ -525,7 +525,7 @@ def binary_cross_entropy_with_logits_backward(g: Any, x: Any, y: Any, cx: Any, c
             cy[j] = t1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def binary_cross_entropy_with_logits_weight_elements(x: Any, y: Any, weight: Any, out: Any) -> None:
     """The `binary_cross_entropy_with_logits_weight` of each element."""
     real = x.dtype.type
@@ -543,12 +543,12 @@ def binary_cross_entropy_with_logits_weight_elements(x: Any, y: Any, weight: Any
         out[j] = t6
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def binary_cross_entropy_with_logits_weight_total(
     first: int, last: int, starts: Any, x: Any, y: Any, weight: Any, totals: Any
 ) -> None:
     """Sums of `binary_cross_entropy_with_logits_weight` over pieces."""
-    part = np.empty(np.max(np.diff(starts[first : last + 1])), x.dtype)
+    part = np.empty(longest(starts, first, last), x.dtype)
     for k in range(first, last):
         a, b = starts[k], starts[k + 1]
         out = part[: b - a]
@@ -556,7 +556,7 @@ def binary_cross_entropy_with_logits_weight_total(
         totals[k] = pairwise_sum(out, 0, out.size)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def binary_cross_entropy_with_logits_weight_backward(
     g: Any, x: Any, y: Any, weight: Any, cx: Any, cy: Any
 ) -> None:
@@ -591,7 +591,7 @@ def binary_cross_entropy_with_logits_weight_backward(
             cy[j] = t2
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def binary_cross_entropy_with_logits_pos_weight_elements(
     x: Any, y: Any, pos_weight: Any, out: Any
 ) -> None:
@@ -614,12 +614,12 @@ def binary_cross_entropy_with_logits_pos_weight_elements(
         out[j] = t9
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def binary_cross_entropy_with_logits_pos_weight_total(
     first: int, last: int, starts: Any, x: Any, y: Any, pos_weight: Any, totals: Any
 ) -> None:
     """Sums of `binary_cross_entropy_with_logits_pos_weight` over pieces."""
-    part = np.empty(np.max(np.diff(starts[first : last + 1])), x.dtype)
+    part = np.empty(longest(starts, first, last), x.dtype)
     for k in range(first, last):
         a, b = starts[k], starts[k + 1]
         out = part[: b - a]
@@ -627,7 +627,7 @@ def binary_cross_entropy_with_logits_pos_weight_total(
         totals[k] = pairwise_sum(out, 0, out.size)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def binary_cross_entropy_with_logits_pos_weight_backward(
     g: Any, x: Any, y: Any, pos_weight: Any, cx: Any, cy: Any
 ) -> None:
@@ -673,7 +673,7 @@ def binary_cross_entropy_with_logits_pos_weight_backward(
             cy[j] = t8
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def binary_cross_entropy_with_logits_weight_pos_weight_elements(
     x: Any, y: Any, weight: Any, pos_weight: Any, out: Any
 ) -> None:
@@ -698,12 +698,12 @@ def binary_cross_entropy_with_logits_weight_pos_weight_elements(
         out[j] = t10
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def binary_cross_entropy_with_logits_weight_pos_weight_total(
     first: int, last: int, starts: Any, x: Any, y: Any, weight: Any, pos_weight: Any, totals: Any
 ) -> None:
     """Sums of `binary_cross_entropy_with_logits_weight_pos_weight` over pieces."""
-    part = np.empty(np.max(np.diff(starts[first : last + 1])), x.dtype)
+    part = np.empty(longest(starts, first, last), x.dtype)
     for k in range(first, last):
         a, b = starts[k], starts[k + 1]
         out = part[: b - a]
@@ -713,7 +713,7 @@ def binary_cross_entropy_with_logits_weight_pos_weight_total(
         totals[k] = pairwise_sum(out, 0, out.size)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def binary_cross_entropy_with_logits_weight_pos_weight_backward(
     g: Any, x: Any, y: Any, weight: Any, pos_weight: Any, cx: Any, cy: Any
 ) -> None:
@@ -762,7 +762,7 @@ def binary_cross_entropy_with_logits_weight_pos_weight_backward(
             cy[j] = t9
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def soft_margin_loss_elements(x: Any, y: Any, out: Any) -> None:
     """The `soft_margin_loss` of each element."""
     real = x.dtype.type
@@ -777,10 +777,10 @@ def soft_margin_loss_elements(x: Any, y: Any, out: Any) -> None:
         out[j] = t4
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def soft_margin_loss_total(first: int, last: int, starts: Any, x: Any, y: Any, totals: Any) -> None:
     """Sums of `soft_margin_loss` over pieces."""
-    part = np.empty(np.max(np.diff(starts[first : last + 1])), x.dtype)
+    part = np.empty(longest(starts, first, last), x.dtype)
     for k in range(first, last):
         a, b = starts[k], starts[k + 1]
         out = part[: b - a]
@@ -788,7 +788,7 @@ def soft_margin_loss_total(first: int, last: int, starts: Any, x: Any, y: Any, t
         totals[k] = pairwise_sum(out, 0, out.size)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def soft_margin_loss_backward(g: Any, x: Any, y: Any, cx: Any, cy: Any) -> None:
     """Backward of `soft_margin_loss`."""
     real = x.dtype.type

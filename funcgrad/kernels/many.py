@@ -2,7 +2,7 @@
 
 Calling a kernel costs more than a small parameter takes. So a table holds a row for each piece:
 its arrays, of which the kernel sees one dimension, where the piece begins in them, and its length.
-A few lines of LLVM IR walk down the rows and call the machine code of the kernel, see `native`.
+A few lines of LLVM IR walk down the rows and call the kernel, see `native`.
 Small ones run in the caller's thread, in their order; large ones in all threads, if no two rows
 share memory.
 """
@@ -14,29 +14,23 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.compile.llvm.pool import KERNEL, pool
+from funcgrad.compile.llvm.pool import pool
 from funcgrad.compile.memory import DATA, address_of, known_layout
 from funcgrad.config import config
 from funcgrad.kernels import native, threads
 from funcgrad.kernels.choice import Entry
+from funcgrad.kernels.native import Code, Kinds
 
-__all__ = ["Code", "code_of", "run"]
+__all__ = ["code_of", "run", "text"]
 
 ndarray = np.ndarray
-Code = tuple[native.Code, Any]  # and how it is called in this thread
 
 
 def code_of(entry: Entry, arrays: Sequence[Any], numbers: Sequence[Any]) -> Code | None:
-    """The code for such arguments, compiled if need be; None if there can be none."""
-    kinds = tuple(map(native.kind, (*arrays, *numbers)))
-    key = ("many", kinds)
-    if key not in entry.codes and not known_layout():
-        entry.codes[key] = None
-    if key not in entry.codes:
-        made = native.code_of(entry.function, (*arrays, *numbers), kinds, _text)
-        entry.codes[key] = None if made is None else (made, KERNEL(made.call))
-    found: Code | None = entry.codes[key]
-    return found
+    """The code for such arguments; None if it is not there."""
+    if not known_layout():
+        return None
+    return entry.code("many", tuple(map(native.kind, (*arrays, *numbers))))
 
 
 def run(code: Code, rows: Sequence[Sequence[ndarray[Any, Any]]], numbers: Sequence[Any]) -> None:
@@ -47,8 +41,7 @@ def run(code: Code, rows: Sequence[Sequence[ndarray[Any, Any]]], numbers: Sequen
     MemoryError
         The kernel had no memory for what it keeps.
     """
-    native_code, call = code
-    words = [native_code.kernel, 0]
+    words = [0]
     for x in numbers:
         words += native.words_of(x)
     start, total = len(words), 0
@@ -64,11 +57,11 @@ def run(code: Code, rows: Sequence[Sequence[ndarray[Any, Any]]], numbers: Sequen
         table = _cut(sent[start:].reshape(count, -1), item)
         if _apart(rows):
             sent, count = np.concatenate([sent[:start], table.reshape(-1)]), len(table)
-            pool().run(native_code.call, address_of()(sent), count)
+            pool().run(code.address, address_of()(sent), count)
             count = 0
     if count:
-        call(address_of()(sent), 0, count, 0)
-    if sent[1]:
+        code.call(address_of()(sent), 0, count, 0)
+    if sent[0]:
         raise MemoryError("a kernel had no memory for intermediate values")
 
 
@@ -100,10 +93,10 @@ def _apart(rows: Sequence[Sequence[ndarray[Any, Any]]]) -> bool:
 # ------------------------------------------------------------------------------------ text
 
 TEXT = """\
+declare i32 @"{symbol}"({types})
+
 define void @call(ptr %words, i64 %begin, i64 %end, i64 %thread) {{
 entry:
-  %kernel = load ptr, ptr %words
-  %status.at = getelementptr i64, ptr %words, i64 1
   %result = alloca ptr
   %exception = alloca ptr
 {numbers}
@@ -119,11 +112,11 @@ loop:
 {arrays}
   %length.at = getelementptr i64, ptr %row, i64 {last}
   %length = load i64, ptr %length.at
-  %status = call i32 %kernel({passed})
+  %status = call i32 @"{symbol}"({passed})
   %wrong = icmp ne i32 %status, 0
   br i1 %wrong, label %failed, label %after
 failed:
-  store atomic i64 1, ptr %status.at monotonic, align 8
+  store atomic i64 1, ptr %words monotonic, align 8
   br label %after
 after:
   %next = add i64 %n, 1
@@ -135,12 +128,12 @@ done:
 """
 
 
-def _text(kinds: Sequence[Any]) -> str:
+def text(symbol: str, kinds: Kinds) -> str:
     """The module: ``void call(ptr words, i64 begin, i64 end)`` for rows `begin` to `end`."""
     numbers: list[str] = []
     arrays: list[str] = []
     passed = ["ptr %result", "ptr %exception"]
-    start, count = 2, 0
+    start, count = 1, 0
     for k, x in enumerate(kinds):
         name = f"%a{k}"
         if type(x) is tuple:
@@ -158,12 +151,13 @@ def _text(kinds: Sequence[Any]) -> str:
         elif x is None:
             passed.append("ptr null")
         else:
-            what = native.NUMBERS[x]
             numbers.append(f"  {name}.at = getelementptr i64, ptr %words, i64 {start}")
-            numbers.append(f"  {name} = load {what}, ptr {name}.at")
-            passed.append(f"{what} {name}")
+            numbers.append(f"  {name} = load {x}, ptr {name}.at")
+            passed.append(f"{x} {name}")
             start += 1
+    types = ", ".join(x.split()[0] for x in passed)
     return TEXT.format(
+        symbol=symbol, types=types,
         numbers="\n".join(numbers), arrays="\n".join(arrays), passed=", ".join(passed),
         width=count + 2, start=start, away=count, last=count + 1,
     )  # fmt: skip

@@ -1,23 +1,21 @@
-"""Kernels of Numba as jobs of the compiler's threads, so that no piece waits for the interpreter.
+"""Kernels as native code: what calls one, and what it is called with.
 
-A piece of a large array takes no longer than two threads of Python need to hand the interpreter's
-lock to each other. So a few lines of LLVM IR call the machine code of a kernel: they read the
-arguments from a table of words, cut them to the range of the piece, and pass them on as Numba does
-(an array as its fields, None as an address). That convention and the address of the code are
-private to Numba and used here only; `tests/kernels/test_native.py` will show if they have changed.
-Where a kernel cannot be called so, Python's threads do the work. Numba is not imported here.
+A kernel and a few lines of LLVM IR make up one module, whose object code the store keeps (see
+`load`). The lines read the arguments from a table of words, cut them to the range of a piece, and
+pass them on as Numba does: an array as its fields, None as an address. That convention is private
+to Numba and used here only; `tests/kernels/test_native_threads.py` will show if it has changed. So
+any thread runs a piece, the interpreter's lock is not needed, and neither is Numba.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.compile import cache
-from funcgrad.compile.llvm.pool import NativePool, pool
-from funcgrad.compile.llvm.target import lock
+from funcgrad.compile.llvm.pool import KERNEL, pool
 from funcgrad.compile.memory import address_of
 
 __all__ = [
@@ -27,9 +25,12 @@ __all__ = [
     "NUMBERS",
     "Code",
     "Cut",
-    "code_of",
+    "Form",
+    "Kernel",
+    "Kinds",
     "kind",
     "run",
+    "text",
     "words_of",
 ]
 
@@ -37,7 +38,34 @@ ndarray = np.ndarray
 FIRST, LAST, LENGTH = "first", "last", "length"  # of the piece
 FLAGS = 0x501  # of NumPy: no gaps, aligned, may be written
 NUMBERS: dict[type, str] = {np.float64: "double", float: "double", np.float32: "float",
-                            int: "i64", bool: "i8", np.bool_: "i8"}  # fmt: skip
+                            int: "i64", np.int64: "i64", bool: "i8", np.bool_: "i8"}  # fmt: skip
+Kinds = tuple[Any, ...]
+Form = Callable[[str, Kinds], str]  # writes the module that calls a kernel, given its symbol
+
+
+class Kernel(NamedTuple):
+    """A function of the room, how it is called ("pieces" or "many"), and for which arguments.
+
+    All of it is letters and numbers, so that it can be written down for another process.
+    """
+
+    name: str
+    form: str
+    kinds: Kinds
+
+
+class Code(NamedTuple):
+    """The machine code of a kernel: its address, a function that calls it here, what holds it."""
+
+    address: int
+    call: Any
+    library: Any
+
+    @classmethod
+    def of(cls, library: Any) -> Code:
+        """The code in a library that was built from a module of `text`."""
+        address = library.address("call")
+        return cls(address, KERNEL(address), library)
 
 
 class Cut(NamedTuple):
@@ -47,63 +75,37 @@ class Cut(NamedTuple):
     axis: int
 
 
-class Code(NamedTuple):
-    """The machine code of a kernel for one combination of types, what calls it, what it needs."""
-
-    kernel: int
-    call: int
-    held: tuple[Any, ...]
-
-
 def kind(x: Any) -> Any:
-    """All of an argument that the code which passes it on depends on."""
+    """All of an argument that the code depends on: of an array its dtype, number of axes, flags and
+    the axis that is cut; of a number its type in LLVM; None; or the name of an end of the piece.
+    """
     if type(x) is Cut:
         return (*kind(x.array), x.axis)
     if type(x) is ndarray:
         return (x.dtype.char, x.ndim, x.flags.num & FLAGS)
-    return x if x is None or type(x) is str else type(x)
-
-
-def code_of(
-    function: Any,
-    arguments: Sequence[Any],
-    kinds: Sequence[Any],
-    text: Callable[[Sequence[Any]], str] | None = None,
-) -> Code | None:
-    """The code of a dispatcher for `arguments`, compiled if need be; None if there can be none.
-
-    `text` writes what calls it.
-    """
-    if any(isinstance(k, type) and k not in NUMBERS for k in kinds):
-        return None
-    with lock:
-        if not isinstance(pool(), NativePool):
-            return None
-        types = tuple(map(function.typeof_pyval, arguments))
-        function.compile(types)
-        made = function.overloads[types]
-        try:
-            kernel = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
-            library = cache.library((text or _text)(kinds))
-        except (AttributeError, RuntimeError):
-            return None
-        return Code(kernel, library.address("call"), (function, library))
+    return x if x is None or type(x) is str else NUMBERS[type(x)]
 
 
 def run(code: Code, arguments: Sequence[Any], grain: int, count: int) -> None:
-    """Call the kernel for 0 … `count` in pieces of `grain`, in all threads.
+    """Call the kernel for 0 … `count` in pieces of `grain`, in all threads if there are several.
 
     Raises
     ------
     MemoryError
         The kernel had no memory for what it keeps.
     """
-    words = [code.kernel, 0, grain, count]
+    if not count:
+        return
+    words = [0, grain, count]
     for x in arguments:
         words += words_of(x)
-    table = np.array(words, np.int64)
-    pool().run(code.call, address_of()(table), -(-count // grain))
-    if table[1]:
+    table = array("q", words)
+    chunks = -(-count // grain)
+    if chunks > 1:
+        pool().run(code.address, table.buffer_info()[0], chunks)
+    else:
+        code.call(table.buffer_info()[0], 0, chunks, 0)
+    if table[0]:
         raise MemoryError("a kernel had no memory for intermediate values")
 
 
@@ -126,13 +128,12 @@ def words_of(x: Any) -> tuple[int, ...]:
 
 TEXT = """\
 declare i64 @llvm.smin.i64(i64, i64)
+declare i32 @"{symbol}"({types})
 
 define void @call(ptr %words, i64 %begin, i64 %end, i64 %thread) {{
-  %kernel = load ptr, ptr %words
-  %status.at = getelementptr i64, ptr %words, i64 1
-  %grain.at = getelementptr i64, ptr %words, i64 2
+  %grain.at = getelementptr i64, ptr %words, i64 1
   %grain = load i64, ptr %grain.at
-  %count.at = getelementptr i64, ptr %words, i64 3
+  %count.at = getelementptr i64, ptr %words, i64 2
   %count = load i64, ptr %count.at
   %first = mul i64 %begin, %grain
   %stop = mul i64 %end, %grain
@@ -141,11 +142,11 @@ define void @call(ptr %words, i64 %begin, i64 %end, i64 %thread) {{
   %result = alloca ptr
   %exception = alloca ptr
 {loads}
-  %status = call i32 %kernel({passed})
+  %status = call i32 @"{symbol}"({passed})
   %wrong = icmp ne i32 %status, 0
   br i1 %wrong, label %failed, label %done
 failed:
-  store atomic i64 1, ptr %status.at monotonic, align 8
+  store atomic i64 1, ptr %words monotonic, align 8
   br label %done
 done:
   ret void
@@ -153,11 +154,11 @@ done:
 """
 
 
-def _text(kinds: Sequence[Any]) -> str:
+def text(symbol: str, kinds: Kinds) -> str:
     """The module: ``void call(ptr words, i64 begin, i64 end)`` for pieces `begin` to `end`."""
     loads: list[str] = []
     passed = ["ptr %result", "ptr %exception"]
-    numbers = iter(range(4, 4 + 16 * len(kinds)))
+    numbers = iter(range(3, 3 + 16 * len(kinds)))
 
     def word(name: str, what: str) -> str:
         place = f"{name}.at"
@@ -169,13 +170,14 @@ def _text(kinds: Sequence[Any]) -> str:
         name = f"%a{k}"
         if x is None:
             passed.append("ptr null")
-        elif type(x) is str:
-            passed.append(f"i64 %{x}")
         elif type(x) is tuple:
             passed += _array(name, x, word, loads)
+        elif x in (FIRST, LAST, LENGTH):
+            passed.append(f"i64 %{x}")
         else:
-            passed.append(word(name, NUMBERS[x]))
-    return TEXT.format(loads="\n".join(loads), passed=", ".join(passed))
+            passed.append(word(name, x))
+    types = ", ".join(x.split()[0] for x in passed)
+    return TEXT.format(symbol=symbol, types=types, loads="\n".join(loads), passed=", ".join(passed))
 
 
 def _array(name: str, x: Any, word: Any, loads: list[str]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from funcgrad.kernels.pairwise import DEPTH, row_total
 from funcgrad.kernels.sums import BLOCK, add_exactly, row_squares, row_sum
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def layer_norm_value(first: int, last: int, x: Any, w: Any, b: Any, eps: Any, y: Any) -> None:
     """The rows `first` … `last` of layer norm; `w` and `b` may be None."""
     real = x.dtype.type
@@ -38,7 +38,7 @@ def layer_norm_value(first: int, last: int, x: Any, w: Any, b: Any, eps: Any, y:
 
 
 # Only sums may be taken in another order, so that several run side by side.
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
+@njit(nogil=True, error_model="numpy", fastmath={"reassoc"})
 def _layer_norm_part(x: Any, g: Any, w: Any, mean: Any, inverse: Any, cw: Any, cb: Any) -> Any:
     """Σ h and Σ h n of a part of a row, h = g w; the part is added to `cw` and `cb`."""
     real = x.dtype.type
@@ -55,7 +55,7 @@ def _layer_norm_part(x: Any, g: Any, w: Any, mean: Any, inverse: Any, cw: Any, c
     return plain, along
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def layer_norm_backward(
     first: int, last: int, size: int, g: Any, x: Any, w: Any, eps: Any, cx: Any, cw: Any, cb: Any
 ) -> None:
@@ -105,7 +105,7 @@ def layer_norm_backward(
 # batch norm a group is a channel, of group norm it is some channels of a sample.
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def channels_value(
     first: int, last: int, x: Any, w: Any, b: Any, eps: Any, across: int, along: int, rows: int,
     channels: int, y: Any, means: Any, variances: Any,
@@ -140,7 +140,7 @@ def channels_value(
 
 
 # Only sums may be taken in another order, so that several run side by side.
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
+@njit(nogil=True, error_model="numpy", fastmath={"reassoc"})
 def _channel_part(x: Any, g: Any, scale: Any, mean: Any, inverse: Any) -> Any:
     """Of a part of a row, with h = g scale: Σ h, Σ h n, Σ g, Σ g n."""
     real = x.dtype.type
@@ -155,7 +155,7 @@ def _channel_part(x: Any, g: Any, scale: Any, mean: Any, inverse: Any) -> Any:
     return plain, along, moved, scaled_sum
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def channels_backward(
     first: int, last: int, g: Any, x: Any, w: Any, eps: Any, across: int, along: int, rows: int,
     channels: int, cx: Any, cw: Any, cb: Any,

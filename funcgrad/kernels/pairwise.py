@@ -15,7 +15,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["DEPTH", "pairwise_sum", "row_total"]
+__all__ = ["DEPTH", "longest", "pairwise_sum", "row_total"]
 
 LANES = 8
 BLOCK = 128  # elements that NumPy adds without halving them
@@ -74,7 +74,7 @@ def _repeated(builder: Any, x: Any, vector: Any) -> Any:
 _lanes: Any = intrinsic(_declare)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _block(x: Any, first: int, count: int, middle: Any) -> Any:
     """The sum of at most `BLOCK` elements."""
     real = x.dtype.type
@@ -90,7 +90,7 @@ def _block(x: Any, first: int, count: int, middle: Any) -> Any:
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _walk(x: Any, first: int, count: int, middle: Any, left: Any, right: Any) -> Any:
     """The sum of `count` elements from `first` on, or of their squared distances from `middle`."""
     # Of each half that has been begun: the sum of its left side, once that is known, and how much
@@ -114,13 +114,22 @@ def _walk(x: Any, first: int, count: int, middle: Any, left: Any, right: Any) ->
         right[depth - 1] = 0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
+def longest(starts: Any, first: int, last: int) -> int:
+    """The most elements that a piece has, of those that begin at `starts`."""
+    most = 0
+    for k in range(first, last):
+        most = max(most, starts[k + 1] - starts[k])
+    return most
+
+
+@njit(nogil=True, error_model="numpy")
 def pairwise_sum(x: Any, first: int, count: int) -> Any:
     """The sum of `count` elements of a vector without gaps, from `first` on."""
     return _walk(x, first, count, None, np.empty(DEPTH, x.dtype), np.empty(DEPTH, np.int64))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def row_total(x: Any, middle: Any, left: Any, right: Any) -> Any:
     """``numpy.add.reduce`` of a vector without gaps, or of its squared distances from `middle`.
 

@@ -16,7 +16,7 @@ from funcgrad.kernels.access import at
 from funcgrad.kernels.sums import TILE
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def spread(rows: int, columns: int, g: Any, cx: Any) -> None:
     """Backward of `sum` and `mean`, as an array: `g`, repeated along the reduced axes."""
     for i in range(rows):
@@ -24,7 +24,7 @@ def spread(rows: int, columns: int, g: Any, cx: Any) -> None:
             cx[i, j] = at(g, i, j)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def prod_backward_along(first: int, last: int, g: Any, y: Any, x: Any, extra: Any, cx: Any) -> None:
     """Backward of `prod`: the product of what stands before an element and of what stands after."""
     real = cx.dtype.type
@@ -42,7 +42,7 @@ def prod_backward_along(first: int, last: int, g: Any, y: Any, x: Any, extra: An
                 after *= x[i, p, k, j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def prod_backward_beside(
     first: int, last: int, g: Any, y: Any, x: Any, extra: Any, cx: Any
 ) -> None:

@@ -19,7 +19,7 @@ INFINITY = float("inf")
 
 
 # Only sums may be taken in another order, so that several run side by side.
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
+@njit(nogil=True, error_model="numpy", fastmath={"reassoc"})
 def softmax_part(gr: Any, yr: Any) -> Any:
     real = gr.dtype.type
     s = real(0)
@@ -30,7 +30,7 @@ def softmax_part(gr: Any, yr: Any) -> Any:
     return s
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def softmax_backward_along(
     first: int, last: int, g_: Any, y_: Any, x_: Any, divisor: Any, cx: Any
 ) -> None:
@@ -58,7 +58,7 @@ def softmax_backward_along(
                 out[j] = g * y - y * s
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def softmax_backward_beside(
     first: int, last: int, g_: Any, y_: Any, x_: Any, divisor: Any, cx: Any
 ) -> None:
@@ -99,7 +99,7 @@ def softmax_backward_beside(
 
 
 # Only sums may be taken in another order, so that several run side by side.
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
+@njit(nogil=True, error_model="numpy", fastmath={"reassoc"})
 def log_softmax_part(gr: Any) -> Any:
     real = gr.dtype.type
     s = real(0)
@@ -109,7 +109,7 @@ def log_softmax_part(gr: Any) -> Any:
     return s
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def log_softmax_backward_along(
     first: int, last: int, g_: Any, y_: Any, x_: Any, divisor: Any, cx: Any
 ) -> None:
@@ -136,7 +136,7 @@ def log_softmax_backward_along(
                 out[j] = g - exp(y) * s
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def log_softmax_backward_beside(
     first: int, last: int, g_: Any, y_: Any, x_: Any, divisor: Any, cx: Any
 ) -> None:
@@ -175,7 +175,7 @@ def log_softmax_backward_beside(
 
 
 # Only sums may be taken in another order, so that several run side by side.
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
+@njit(nogil=True, error_model="numpy", fastmath={"reassoc"})
 def logsumexp_part(xr: Any, y: Any) -> Any:
     real = xr.dtype.type
     s = real(0)
@@ -185,7 +185,7 @@ def logsumexp_part(xr: Any, y: Any) -> Any:
     return s
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def logsumexp_backward_along(
     first: int, last: int, g_: Any, y_: Any, x_: Any, divisor: Any, cx: Any
 ) -> None:
@@ -215,7 +215,7 @@ def logsumexp_backward_along(
                 out[j] = g * (s if (x == y) & (abs(y) == real(INFINITY)) else exp(x - y))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def logsumexp_backward_beside(
     first: int, last: int, g_: Any, y_: Any, x_: Any, divisor: Any, cx: Any
 ) -> None:
@@ -268,7 +268,7 @@ def logsumexp_backward_beside(
 
 
 # Only sums may be taken in another order, so that several run side by side.
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
+@njit(nogil=True, error_model="numpy", fastmath={"reassoc"})
 def extremum_part(xr: Any, y: Any) -> Any:
     real = xr.dtype.type
     s = real(0)
@@ -278,7 +278,7 @@ def extremum_part(xr: Any, y: Any) -> Any:
     return s
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def extremum_backward_along(
     first: int, last: int, g_: Any, y_: Any, x_: Any, divisor: Any, cx: Any
 ) -> None:
@@ -306,7 +306,7 @@ def extremum_backward_along(
                 out[j] = s if (x == y) | (x != x) else real(0)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def extremum_backward_beside(
     first: int, last: int, g_: Any, y_: Any, x_: Any, divisor: Any, cx: Any
 ) -> None:
@@ -352,7 +352,7 @@ def extremum_backward_beside(
 
 
 # Only sums may be taken in another order, so that several run side by side.
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
+@njit(nogil=True, error_model="numpy", fastmath={"reassoc"})
 def var_part(xr: Any) -> Any:
     real = xr.dtype.type
     s = real(0)
@@ -362,7 +362,7 @@ def var_part(xr: Any) -> Any:
     return s
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def var_backward_along(
     first: int, last: int, g_: Any, y_: Any, x_: Any, divisor: Any, cx: Any
 ) -> None:
@@ -390,7 +390,7 @@ def var_backward_along(
                 out[j] = g * (real(2) * (x - s) / real(divisor))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def var_backward_beside(
     first: int, last: int, g_: Any, y_: Any, x_: Any, divisor: Any, cx: Any
 ) -> None:
@@ -434,7 +434,7 @@ def var_backward_beside(
 
 
 # Only sums may be taken in another order, so that several run side by side.
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
+@njit(nogil=True, error_model="numpy", fastmath={"reassoc"})
 def std_part(xr: Any) -> Any:
     real = xr.dtype.type
     s = real(0)
@@ -444,7 +444,7 @@ def std_part(xr: Any) -> Any:
     return s
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def std_backward_along(
     first: int, last: int, g_: Any, y_: Any, x_: Any, divisor: Any, cx: Any
 ) -> None:
@@ -473,7 +473,7 @@ def std_backward_along(
                 out[j] = g * (real(0) if y == 0 else (x - s) / y / real(divisor))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def std_backward_beside(
     first: int, last: int, g_: Any, y_: Any, x_: Any, divisor: Any, cx: Any
 ) -> None:
@@ -518,7 +518,7 @@ def std_backward_beside(
         at += size
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def norm_backward_along(
     first: int, last: int, g_: Any, y_: Any, x_: Any, divisor: Any, cx: Any
 ) -> None:
@@ -537,7 +537,7 @@ def norm_backward_along(
                 out[j] = (real(0) if y == 0 else g) * (x / (real(1) if y == 0 else y))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def norm_backward_beside(
     first: int, last: int, g_: Any, y_: Any, x_: Any, divisor: Any, cx: Any
 ) -> None:

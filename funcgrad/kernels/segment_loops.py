@@ -11,7 +11,7 @@ from typing import Any
 from numba import njit
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _place(at: int, size: int, outside: Any) -> int:
     """A place as a position, -1 if it is outside."""
     place = at + size if at < 0 else at
@@ -21,7 +21,7 @@ def _place(at: int, size: int, outside: Any) -> int:
     return place
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def segment_extremum(out: Any, at: Any, v: Any, sign: Any, outside: Any) -> None:
     """The largest of what stands in `out` and what `v` sends there, by `sign` times the value."""
     for m in range(at.size):
@@ -33,7 +33,7 @@ def segment_extremum(out: Any, at: Any, v: Any, sign: Any, outside: Any) -> None
             out[p] = new
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def segment_extremum_backward(
     g: Any, y: Any, v: Any, at: Any, x: Any, each: Any, cv: Any, cx: Any, outside: Any
 ) -> None:
@@ -55,7 +55,7 @@ def segment_extremum_backward(
         cv[m] = each[p] if v[m] == y[p] or v[m] != v[m] else real(0)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def segment_product(out: Any, at: Any, v: Any, outside: Any) -> None:
     """``out[at[m]] *= v[m]`` in the order of m."""
     for m in range(at.size):
@@ -65,7 +65,7 @@ def segment_product(out: Any, at: Any, v: Any, outside: Any) -> None:
         out[p] *= v[m]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def segment_product_backward(
     g: Any, y: Any, v: Any, at: Any, x: Any, each: Any, cv: Any, cx: Any, outside: Any
 ) -> None:

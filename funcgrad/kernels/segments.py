@@ -7,13 +7,12 @@ the order of its elements. It imports NumPy, not Numba.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from funcgrad.core.types import Array
-from funcgrad.kernels import memory
+from funcgrad.kernels import memory, pieces
 from funcgrad.kernels.choice import FEWEST, entry_of
 from funcgrad.kernels.layout import dense
 from funcgrad.ops.segment import SEGMENT
@@ -40,16 +39,13 @@ def _taken(impl: Callable[..., Any], v: Any, at: Any, x: Any, reduce: str) -> An
     if np.size(v) < FEWEST or not _suit(at, v, x) or not x.size:
         return impl(v, at, x, reduce=reduce)
     entry = entry_of("segment_product" if reduce == "prod" else "segment_extremum", v.dtype.char)
-    if entry.taken(v.size):
+    if entry.taken():
         out, outside = memory.empty(x.shape, x.dtype), np.zeros(1, np.int64)
         np.copyto(out, x)
         sign = () if reduce == "prod" else (v.dtype.type(1 if reduce == "max" else -1),)
-        if entry.run(out, *_own(at, v), *sign, outside) and not outside[0]:
+        if pieces.run(entry, [out, *_own(at, v), *sign, outside]) and not outside[0]:
             return out
-    start = perf_counter()
-    found = impl(v, at, x, reduce=reduce)
-    entry.spent(start)
-    return found
+    return impl(v, at, x, reduce=reduce)
 
 
 def _own(*xs: Any) -> list[ndarray[Any, Any]]:
@@ -59,21 +55,18 @@ def _own(*xs: Any) -> list[ndarray[Any, Any]]:
 
 def _pull(node: Any, g: Any) -> tuple[Sequence[Array | None], bool]:
     """The cotangents of the operands of `node`, and whether they are arrays of nobody else."""
-    entry, start = None, perf_counter()
     y, v, at, x = node.saved
     if _suit(at, g, y, v, x) and g.shape == x.shape and x.size:
         name = "product" if node.params["reduce"] == "prod" else "extremum"
         entry = entry_of(f"segment_{name}_backward", g.dtype.char)
-        if entry.taken(v.size):
+        if entry.taken():
             each, cx = np.empty(x.shape, x.dtype), memory.empty(x.shape, x.dtype)
             cv, outside = memory.empty(v.shape, v.dtype), np.zeros(1, np.int64)
-            if entry.run(*_own(g, y, v, at, x), each, cv, cx, outside) and not outside[0]:
+            given = [*_own(g, y, v, at, x), each, cv, cx, outside]
+            if pieces.run(entry, given) and not outside[0]:
                 found = (cv, None, cx)
                 return [c if p is not None else None for c, p in zip(found, node.parents)], True
-    cotangents = node.prim.vjp(node, g)
-    if entry is not None:
-        entry.spent(start)
-    return cotangents, False
+    return node.prim.vjp(node, g), False
 
 
 def install() -> None:

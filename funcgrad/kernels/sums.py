@@ -16,7 +16,7 @@ BLOCK = 1024  # elements of a partial sum
 TILE = 256  # groups that are read side by side
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def add_exactly(x: float, y: float) -> Any:
     """The sum in double precision, and what its rounding lost (Knuth)."""
     total = x + y
@@ -25,7 +25,7 @@ def add_exactly(x: float, y: float) -> Any:
 
 
 # Only sums may be taken in another order, so that several run side by side.
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
+@njit(nogil=True, error_model="numpy", fastmath={"reassoc"})
 def _sum(x: Any) -> Any:
     total = x.dtype.type(0)
     for j in range(x.size):
@@ -33,7 +33,7 @@ def _sum(x: Any) -> Any:
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
+@njit(nogil=True, error_model="numpy", fastmath={"reassoc"})
 def _squares(x: Any, mean: Any) -> Any:
     total = x.dtype.type(0)
     for j in range(x.size):
@@ -42,7 +42,7 @@ def _squares(x: Any, mean: Any) -> Any:
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def row_sum(x: Any) -> Any:
     """The sum of a row, block by block."""
     total = lost = 0.0
@@ -53,7 +53,7 @@ def row_sum(x: Any) -> Any:
     return x.dtype.type(total + lost if lost == lost else total)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def row_squares(x: Any, mean: Any) -> Any:
     """The sum of the squared distances from `mean`."""
     total = lost = 0.0

@@ -7,14 +7,13 @@ the first element on; whether it is worth loading, all parameters of a step deci
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from funcgrad.kernels import many, threads
 from funcgrad.kernels import updates_in_numpy_generated as in_numpy
-from funcgrad.kernels.choice import FEWEST, READ, Entry, entry_of
+from funcgrad.kernels.choice import FEWEST, Entry, entry_of
 
 __all__ = ["Move", "carry_out"]
 
@@ -66,18 +65,16 @@ def _change(
             function(*arrays, *numbers)
         return
     entry = _entry(rule, dtype, writeable, numbers)
-    if _asked(entry, size) and entry.taken(size):
+    if _asked(entry, size) and entry.taken():
         _by_kernel(entry, function, alike, numbers)
         return
-    start = perf_counter()
     for arrays in alike:
         _in_numpy(function, arrays, numbers)
-    entry.spent(start)
 
 
 def _asked(entry: Entry, size: int) -> bool:
     """Whether it is time to ask for the kernel: small steps do not even look for it on disk."""
-    return entry.function is not None or size >= FEWEST or entry.seconds >= READ
+    return bool(entry.codes) or size >= FEWEST
 
 
 def _entry(rule: str, dtype: Any, writeable: bool, numbers: tuple[Any, ...]) -> Entry:
@@ -122,18 +119,15 @@ def _whole(arrays: Arrays) -> Arrays | None:
 def _run(
     entry: Entry, function: Callable[..., None], rows: list[Arrays], numbers: Sequence[Any]
 ) -> None:
-    if rows and not entry.calls and entry.run(*_flat(rows[0]), *numbers):
-        rows = rows[1:]
     if not rows:
         return
-    code = None if entry.failed else many.code_of(entry, _flat(rows[0]), numbers)
+    code = many.code_of(entry, _flat(rows[0]), numbers)
     if code is not None:
         entry.calls += len(rows)
         many.run(code, rows, numbers)
         return
     for arrays in rows:
-        if entry.failed or not entry.run(*_flat(arrays), *numbers):
-            _in_numpy(function, arrays, numbers)
+        _in_numpy(function, arrays, numbers)
 
 
 def _flat(arrays: Arrays) -> list[ndarray[Any, Any]]:

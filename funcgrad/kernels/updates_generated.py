@@ -13,7 +13,7 @@ from typing import Any
 from numba import njit
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def sgd_update(x: Any, g: Any, maximize: Any, shrink: Any, decay: Any, lr: Any) -> None:
     """A step of `sgd`."""
     real = x.dtype.type
@@ -36,7 +36,7 @@ def sgd_update(x: Any, g: Any, maximize: Any, shrink: Any, decay: Any, lr: Any) 
         x[j] = t1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def momentum_first_update(
     x: Any,
     g: Any,
@@ -68,7 +68,7 @@ def momentum_first_update(
         buffer[j] = g_
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def momentum_update(
     x: Any,
     g: Any,
@@ -108,7 +108,7 @@ def momentum_update(
         buffer[j] = t2
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def nesterov_first_update(
     x: Any,
     g: Any,
@@ -144,7 +144,7 @@ def nesterov_first_update(
         buffer[j] = g_
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def nesterov_update(
     x: Any,
     g: Any,
@@ -186,7 +186,7 @@ def nesterov_update(
         buffer[j] = t2
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def asgd_update(
     x: Any,
     g: Any,
@@ -229,7 +229,7 @@ def asgd_update(
         average[j] = t7
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def rprop_update(
     x: Any,
     g: Any,
@@ -292,7 +292,7 @@ def rprop_update(
         size[j] = t14
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def adam_update(
     x: Any,
     g: Any,
@@ -349,7 +349,7 @@ def adam_update(
         square[j] = t6
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def amsgrad_update(
     x: Any,
     g: Any,
@@ -413,7 +413,7 @@ def amsgrad_update(
         most[j] = t10
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def adamax_update(
     x: Any,
     g: Any,
@@ -466,7 +466,7 @@ def adamax_update(
         most[j] = t9
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def nadam_update(
     x: Any,
     g: Any,
@@ -528,7 +528,7 @@ def nadam_update(
         square[j] = t6
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def radam_update(
     x: Any,
     g: Any,
@@ -586,7 +586,7 @@ def radam_update(
         square[j] = t6
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def adadelta_update(
     x: Any,
     g: Any,
@@ -642,7 +642,7 @@ def adadelta_update(
         total[j] = t15
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def adagrad_update(
     x: Any,
     g: Any,
@@ -682,7 +682,7 @@ def adagrad_update(
         total[j] = t1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def rmsprop_update(
     x: Any,
     g: Any,
@@ -728,7 +728,7 @@ def rmsprop_update(
         square[j] = t3
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def rmsprop_centered_update(
     x: Any,
     g: Any,
@@ -782,7 +782,7 @@ def rmsprop_centered_update(
         mean[j] = t6
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def rmsprop_momentum_update(
     x: Any,
     g: Any,
@@ -835,7 +835,7 @@ def rmsprop_momentum_update(
         buffer[j] = t8
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def rmsprop_centered_momentum_update(
     x: Any,
     g: Any,

@@ -55,7 +55,7 @@ DIGEST = "{digest}"
 
 FUNCTION = '''
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 {head}
     """Backward of `{primitive}`{note}."""
 {real}    for i in range(rows):

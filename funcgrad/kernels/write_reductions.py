@@ -93,7 +93,7 @@ INFINITY = float("inf")
 
 PART = """
 # Only sums may be taken in another order, so that several run side by side.
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={{"reassoc"}})
+@njit(nogil=True, error_model="numpy", fastmath={{"reassoc"}})
 def {name}_part({rows}{group}) -> Any:
     real = {some}.dtype.type
     s = real(0)
@@ -104,7 +104,7 @@ def {name}_part({rows}{group}) -> Any:
 """
 
 ALONG = '''
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def {name}_backward_along({parameters}) -> None:
     """Backward of `{name}`{note}."""
     real = cx.dtype.type
@@ -134,7 +134,7 @@ s = real(total + lost if lost == lost else total)
 """
 
 BESIDE = '''
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def {name}_backward_beside({parameters}) -> None:
     """Backward of `{name}` over other than the last axes."""
     real = cx.dtype.type

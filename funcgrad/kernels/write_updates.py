@@ -57,7 +57,7 @@ import numpy as np
 
 LOOP = '''
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def {name}_update({parameters}) -> None:
     """A step of `{name}`."""
     real = x.dtype.type

@@ -18,11 +18,11 @@ _asked = {"mode": False, "warn_only": False}
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Let a program give the same bits whenever it runs.
 
-    Every operation here is deterministic, but one thing depends on time: when a kernel of Numba
-    takes the place of NumPy, which differs by a few ulp. With `mode` every kernel is compiled when
-    it is first of use (``funcgrad.config.kernels = "always"``), which lasts some tenths of a second
-    each where it is not on disk yet. Where kernels are switched off they stay so, and nothing
-    depends on time.
+    Every operation here is deterministic, but one thing depends on what the machine has on disk:
+    whether a kernel of Numba takes the place of NumPy, which differs by a few ulp. With `mode` each
+    kernel that is not there is compiled when it is first of use, which lasts some tenths of a
+    second (``funcgrad.config.kernels = "always"``). Where kernels are switched off they stay so,
+    and nothing depends on that.
 
     Parameters
     ----------

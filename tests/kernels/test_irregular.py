@@ -199,7 +199,7 @@ def test_gradients_take_the_kernels_by_default(name, monkeypatch):
     before = calls(kernel)
     found = fg.grad(lambda x: fnp.sum(f(x) * w))(x)
     assert calls(kernel) > before
-    assert f"{kernel} (d): numba" in fg.kernels.explain()
+    assert f"{kernel} (d): native code" in fg.kernels.explain()
     monkeypatch.setattr(irregular, "FEWEST", 1 << 60)
     np.testing.assert_array_equal(found, fg.grad(lambda x: fnp.sum(f(x) * w))(x))
 

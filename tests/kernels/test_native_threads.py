@@ -6,8 +6,7 @@ import pytest
 
 import funcgrad as fg
 from funcgrad.compile.llvm.pool import PythonPool
-from funcgrad.errors import CompilerError
-from funcgrad.kernels import native, pieces, threads
+from funcgrad.kernels import load, native, pieces, threads
 from funcgrad.kernels.choice import Entry
 from funcgrad.kernels.pieces import FIRST, LAST, LENGTH, Cut
 
@@ -39,33 +38,33 @@ def several(monkeypatch):
     monkeypatch.setattr(fg.config, "threads", 3)
 
 
-def entry(function):
-    made = Entry("every_kind", "")
-    made.function = function
-    return made
+def entry(function, monkeypatch):
+    """An entry of a function that is no kernel of ours."""
+    monkeypatch.setattr(load, "dispatcher", lambda name: function)
+    monkeypatch.setattr(fg.config, "kernels", "always")
+    return Entry(f"{function.__name__} of {__file__}", "")
 
 
 def filled(made, count=101):
     out = np.zeros((count, 4))
-    for _ in range(2):  # the first call compiles
-        assert pieces.run(made, arguments(out), count, count)
+    assert pieces.run(made, arguments(out), count, count)
     return out
 
 
 def test_arguments_arrive_as_from_python(monkeypatch):
-    by_code = entry(every_kind)
-    found = filled(by_code)
-    assert [type(c) for c in by_code.codes.values()] == [native.Code]
+    found = filled(entry(every_kind, monkeypatch))
     monkeypatch.setattr(native, "pool", PythonPool)
-    by_python = entry(every_kind)
-    expected = filled(by_python)
-    assert list(by_python.codes.values()) == [None]
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(found, filled(entry(every_kind, monkeypatch)))
     assert found[-1, 2] == 100 + 1000 * 5  # the last piece is a short one
+    expected = np.zeros((101, 4))
+    ends = {FIRST: 0, LAST: 101, LENGTH: 101}
+    every_kind(*(x.array if type(x) is Cut else ends[x] if type(x) is str else x
+                 for x in arguments(expected)))  # fmt: skip
+    np.testing.assert_array_equal(found[:, 0], expected[:, 0])
 
 
-def test_types_have_code_of_their_own():
-    made = entry(every_kind)
+def test_types_have_code_of_their_own(monkeypatch):
+    made = entry(every_kind, monkeypatch)
     filled(made)
     given = arguments(np.zeros((40, 4)))
     given[7] = np.float32(2.5)
@@ -75,24 +74,41 @@ def test_types_have_code_of_their_own():
 
 
 @numba.njit(nogil=True)
-def without_memory(first, x):
+def with_memory(first, x, out):
+    """A kernel that makes an array, or says that there is no memory."""
     if first > 50:
         raise MemoryError
+    part = np.empty(x.size, x.dtype)
+    for k in range(x.size):
+        part[k] = x[k] + first
+    for k in range(x.size):
+        out[k] = part[x.size - 1 - k]
 
 
-def test_no_memory_is_an_error():
-    made = entry(without_memory)
+def test_a_kernel_makes_arrays_without_numba(monkeypatch):
+    made = entry(with_memory, monkeypatch)
+    x, out = np.arange(100_000.0), np.zeros(100_000)
+    assert pieces.run(made, [0, x, out])
+    np.testing.assert_array_equal(out, x[::-1])
+
+
+def test_no_memory_is_an_error(monkeypatch):
+    made = entry(with_memory, monkeypatch)
     x = np.zeros(100)
-    assert made.run(0, x)
+    assert pieces.run(made, [FIRST, x, x.copy()])
     with pytest.raises(MemoryError, match="intermediate"):
-        pieces.run(made, [FIRST, x], 100, 100)
+        pieces.run(made, [FIRST, x, x.copy()], 100, 100)
 
 
-def test_what_cannot_be_called_so_runs_in_python(monkeypatch):
-    def refuse(text):
-        raise CompilerError("no")
+@numba.njit(nogil=True)
+def with_the_interpreter(x):
+    """What needs Numba's own runtime."""
+    with numba.objmode():
+        print(x)
 
-    monkeypatch.setattr(native.cache, "library", refuse)
-    made = entry(every_kind)
-    assert filled(made)[3, 2] == 3 + 1000 * 16
-    assert list(made.codes.values()) == [None]
+
+def test_what_needs_more_of_numba_than_memory_is_refused(monkeypatch):
+    made = entry(with_the_interpreter, monkeypatch)
+    with pytest.warns(RuntimeWarning, match="cannot be used"):
+        assert not pieces.run(made, [np.zeros(3)])
+    assert made.failed

@@ -27,6 +27,7 @@ def build(
     *,
     optimize: bool = False,
     linked: Sequence[str] = (),
+    finished: Sequence[str] = (),
     target: Target | None = None,
     first_tier: bool = False,
 ) -> bytes:
@@ -34,13 +35,16 @@ def build(
 
     `optimize` runs LLVM's O1 pipeline first: for scalar loop bodies. Vector kernels are printed
     clean, and the pipeline would only double the time to build them. What is linked in becomes
-    internal; it is inlined, and lanes of the same arithmetic are made vectors again. `first_tier`
-    is described in `target.machine`.
+    internal; it is inlined, and lanes of the same arithmetic are made vectors again. Modules that
+    are `finished` went through a pipeline before: of them stays what is needed, as it is.
+    `first_tier` is described in `target.machine`.
     """
     target = host() if target is None else target
-    with lock, _parsed(text, target, linked) as module:
+    with lock, _parsed(text, target, (*linked, *finished)) as module:
         if optimize or linked:
             _optimize(module, target, vectorize=bool(linked))
+        elif finished:
+            _prune(module, target)
         code: bytes = machine(target, first_tier=first_tier).emit_object(module)
         return code
 
@@ -92,6 +96,15 @@ def _optimize(module: Any, target: Target, vectorize: bool = False) -> None:
         builder.getModulePassManager() as passes,
     ):
         passes.run(module, builder)
+
+
+def _prune(module: Any, target: Target) -> None:
+    """Leave out what nothing refers to."""
+    llvm = binding()
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
+    with llvm.create_pipeline_tuning_options() as options:
+        passes.run(module, llvm.create_pass_builder(machine(target), options))
 
 
 _HEADER_LINES = 2

@@ -1,76 +1,74 @@
-"""Folders of our own for what Numba compiles, and functions whose machine code is kept there.
+"""Machine code of Numba's functions, kept in our store.
 
-Numba's cache unpickles what it finds, so it never lies where others can write: it is in a private
-folder beside our own cache, or nowhere. Numba is imported inside functions.
+Numba's own cache reads files without a seal and unpickles what it finds: one bit that flipped gives
+a wrong number or a crash. So functions get a cache here that puts the same content under the seal
+of the store. The class has the methods that a dispatcher calls, which are private to Numba; the
+tests of `.njit` in a second process will show if they have changed. Numba is imported inside
+functions.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
-import os
-import shutil
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import pickle
 from pathlib import Path
 from typing import Any
 
 from funcgrad.compile import store
+from funcgrad.compile.sources import digest_of, versions
 
-__all__ = ["folder", "kept", "stored_in"]
-
-MONTH = 30 * 24 * 3600.0
-
-
-def folder(name: str, digest: str) -> str | None:
-    """A private folder for machine code of the sources with a digest; None if there can be none.
-
-    Those of other digests are let go of when they have not been used for a month.
-    """
-    above = store.private_folder(name)
-    if above is None:
-        return None
-    found = os.path.join(above, digest)
-    os.makedirs(found, mode=0o700, exist_ok=True)
-    with suppress(OSError):
-        os.utime(found)
-        for other in os.scandir(above):
-            if other.stat().st_mtime < time.time() - MONTH:
-                shutil.rmtree(other.path, ignore_errors=True)
-    return found
+__all__ = ["kept"]
 
 
-@contextmanager
-def stored_in(place: str) -> Iterator[None]:
-    """Numba's cache for functions that are decorated meanwhile."""
-    import numba
+class Sealed:
+    """What a dispatcher asks for the code of one function, and gives it to."""
 
-    config: Any = numba.config
-    before = config.CACHE_DIR
-    config.CACHE_DIR = place
-    try:
-        yield
-    finally:
-        config.CACHE_DIR = before
+    cache_path = None
+
+    def __init__(self, function: Any) -> None:
+        self._name = f"{function.__module__}.{function.__qualname__}"
+
+    def _key(self, signature: Any, codegen: Any) -> str:
+        parts = (self._name, str(signature), codegen.magic_tuple(), *_made_of())
+        return store.name_of(repr(parts))
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """The code for a signature; None where there is none."""
+        from numba.core import compiler
+
+        result: Any = compiler.CompileResult
+        target_context.refresh()
+        found = store.read(self._key(signature, target_context.codegen()))
+        if found is None:
+            return None
+        return result._rebuild(target_context, *pickle.loads(found))
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Keep the code for a signature, if it holds no address of this process."""
+        from numba.core import serialize
+
+        dumps: Any = serialize.dumps
+        if not result.library.has_dynamic_globals and not result.lifted:
+            store.write(self._key(signature, result.codegen), dumps(result._reduce()))
+
+    def enable(self) -> None:
+        """There is no other state."""
+
+    def disable(self) -> None:
+        """There is no other state."""
+
+    def flush(self) -> None:
+        """Nothing waits to be written."""
 
 
 @functools.cache
-def _digest() -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
+def _made_of() -> tuple[Any, ...]:
+    files = map(str, Path(__file__).parent.glob("*.py"))
+    return digest_of(files), versions("numba", "llvmlite")
 
 
 @functools.cache
 def kept(function: Any) -> Any:
-    """A function of Numba's whose machine code is on disk from the second process on.
-
-    It has to come from a file: of others, and where there is no folder, nothing is kept.
-    """
-    place = folder("numba-1", _digest())
-    if place is not None:
-        with stored_in(place), suppress(RuntimeError):
-            function.enable_caching()
+    """A function of Numba's whose machine code is on disk from the second process on."""
+    function._cache = Sealed(function)
     return function

@@ -60,7 +60,7 @@ from numba import njit
 
 from funcgrad.compile.numba.intrinsics import INTRINSICS
 from funcgrad.kernels.access import at
-from funcgrad.kernels.pairwise import pairwise_sum
+from funcgrad.kernels.pairwise import longest, pairwise_sum
 
 # Of the source of the vector mathematics: Numba's cache does not see that an intrinsic has changed,
 # but it sees that this file has.
@@ -69,7 +69,7 @@ DIGEST = "{digest}"
 
 FORWARD = '''
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 {elements}
     """The `{name}` of each element."""
 {start}    for j in range(x.size):
@@ -78,10 +78,10 @@ FORWARD = '''
         out[j] = {result}
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 {total}
     """Sums of `{name}` over pieces."""
-    part = np.empty(np.max(np.diff(starts[first : last + 1])), x.dtype)
+    part = np.empty(longest(starts, first, last), x.dtype)
     for k in range(first, last):
         a, b = starts[k], starts[k + 1]
         out = part[: b - a]
@@ -91,7 +91,7 @@ FORWARD = '''
 
 BACKWARD = '''
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 {head}
     """Backward of `{name}`."""
 {start}

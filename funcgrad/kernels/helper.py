@@ -1,0 +1,132 @@
+"""The process that builds the kernels that were asked for, while the one that asked goes on.
+
+Requests lie in the store. One helper of a user at a time works them off, at low priority; it is no
+child of anybody, so nobody waits for it, and it ends when nothing is left to do. Where there is no
+store, or processes cannot be started, kernels are built by `python -m funcgrad.kernels build`, or
+not at all. It imports config, `load` and the store.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from funcgrad.compile import store
+from funcgrad.config import config
+from funcgrad.kernels import load
+from funcgrad.kernels.native import Kernel
+
+__all__ = ["ask", "serve", "state"]
+
+REQUEST = "wanted-"
+LOCK = "helper"
+LINGER = 1.0  # seconds for which a helper waits for more: it has Numba
+SHELL = "/bin/sh"
+_forked = [False]
+_asked: set[str] = set()
+
+
+def _after_fork() -> None:
+    _forked[0] = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _possible() -> bool:
+    """Whether this process starts helpers: none that was forked, or whose Python is another one."""
+    program = os.path.basename(sys.executable or "")
+    return (
+        config.build_kernels
+        and config.cache
+        and not _forked[0]
+        and os.path.exists(SHELL)
+        and program.startswith("python")
+        and not getattr(sys, "frozen", False)
+    )
+
+
+def state() -> str:
+    """What becomes of a kernel that has no code yet."""
+    if _possible():
+        return "another process builds its code"
+    return "its code is not there: run `python -m funcgrad.kernels build`"
+
+
+def ask(kernel: Kernel) -> None:
+    """Have the code of a kernel built by a helper; nothing happens where there can be none."""
+    if not _possible():
+        return
+    text = repr(tuple(kernel))
+    name = REQUEST + store.name_of(text)
+    if name in _asked:
+        return
+    _asked.add(name)
+    store.write(name, text.encode())
+    lock = store.lock(LOCK)
+    if lock is not None:  # or a helper is there, which finds the request
+        try:
+            with suppress(OSError, subprocess.SubprocessError):
+                _start(lock)
+        finally:
+            os.close(lock)  # the helper has it, too
+
+
+def _start(lock: int) -> None:
+    """Start a helper that has the lock, as the child of a shell that ends at once."""
+    package = str(Path(__file__).parents[2])
+    # Its folder is not that of the user, from where Python would import.
+    command = [sys.executable, "-m", "funcgrad.kernels", "serve", str(lock)]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": package,
+        "FUNCGRAD_CACHE_DIR": os.path.dirname(store.path()),
+    }
+    environment.pop("PYTHONSTARTUP", None)
+    subprocess.run(
+        [SHELL, "-c", '"$0" "$@" </dev/null >/dev/null 2>&1 &', *command],
+        cwd=package,
+        env=environment,
+        pass_fds=[lock],
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+        timeout=1.0,
+    )
+
+
+def serve(lock: int | None) -> None:
+    """Build what is asked for until nothing is left; `lock` says that nobody else does.
+
+    The lock is given back before a last look: who asks while it is held starts no helper.
+    """
+    with suppress(OSError):
+        os.nice(19)
+    while lock is not None:
+        _work_off()
+        os.close(lock)
+        lock = store.lock(LOCK) if store.listed(REQUEST) else None
+
+
+def _work_off() -> None:
+    idle_since = time.monotonic()
+    while time.monotonic() < idle_since + LINGER:
+        names = store.listed(REQUEST)
+        for name in names:
+            text = store.read(name)
+            store.remove(name)
+            if text is not None:
+                load.make(Kernel(*ast.literal_eval(text.decode())))
+        if names:
+            idle_since = time.monotonic()
+        else:
+            threading.Event().wait(0.05)

@@ -1,0 +1,152 @@
+"""Kernels between processes: kept under a seal, built by a process apart, taken for good."""
+
+import os
+import random
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+from funcgrad.compile import cache, store
+from funcgrad.kernels import choice, helper, load
+from funcgrad.kernels.choice import entries
+
+PROGRAM = """
+import hashlib, sys, numpy as np, funcgrad as fg
+from funcgrad.kernels.choice import entries
+x = np.linspace(-2, 2, 1 << 16)
+def loss(x):
+    return np.sum(np.tanh(x) * np.exp(-x**2) + np.log1p(x**2))
+g = [fg.grad(loss)(x).tobytes() for _ in range(4)]
+assert g[0] == g[1] == g[2] == g[3]
+fg.config.kernels = False
+np.testing.assert_allclose(np.frombuffer(g[0]), fg.grad(loss)(x), rtol=1e-12, atol=1e-14)
+print(hashlib.sha256(g[0]).hexdigest(), sum(e.calls for e in entries.values()),
+      "numba" in sys.modules)
+"""
+
+
+def run(place, **settings):
+    environment = {"FUNCGRAD_CACHE_DIR": str(place), "FUNCGRAD_BUILD_KERNELS": "off"} | settings
+    made = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        capture_output=True, text=True, check=True, env=os.environ | environment,
+    )  # fmt: skip
+    return (*made.stdout.split(), made.stderr)
+
+
+def files(place):
+    return sorted(p for p in place.rglob("*") if p.is_file())
+
+
+def test_whatever_is_damaged_is_built_again(tmp_path):
+    rng = random.Random(0)
+    bits, *_ = run(tmp_path, FUNCGRAD_KERNELS="always")
+    whole = {p: p.read_bytes() for p in files(tmp_path)}
+    assert len(whole) > 6
+    for damage in ("bit", "end", "nothing", "other"):
+        for p, content in whole.items():
+            spoiled = bytearray(content)
+            if damage == "bit":
+                spoiled[rng.randrange(len(spoiled))] ^= 1 << rng.randrange(8)
+            elif damage == "end":
+                del spoiled[rng.randrange(len(spoiled)) :]
+            elif damage == "nothing":
+                spoiled.clear()
+            else:
+                spoiled[:] = whole[rng.choice([q for q in whole if q != p])]
+            p.write_bytes(spoiled)
+        if damage == "bit":  # nothing is there that may be used: NumPy's rule runs
+            assert run(tmp_path)[1:3] == ("0", "False")
+        found, calls, numba, said = run(tmp_path, FUNCGRAD_KERNELS="always")
+        assert (found, numba) == (bits, "True")
+        assert "RuntimeWarning: compiled code" in said
+        assert run(tmp_path)[:3] == (bits, calls, "False")
+
+
+def test_a_process_apart_builds_what_was_asked_for(tmp_path, monkeypatch):
+    expected, *_ = run(tmp_path / "known", FUNCGRAD_KERNELS="always")
+    place = tmp_path / "asked"
+    _, calls, numba, _ = run(place, FUNCGRAD_BUILD_KERNELS="on")
+    assert (calls, numba) == ("0", "False")  # and it ended, whatever the helper does
+    monkeypatch.setattr(fg.config, "cache_directory", str(place))
+    assert [p for p in files(place) if p.name.startswith(helper.REQUEST)] or len(files(place)) > 5
+    while (lock := store.lock(helper.LOCK)) is None:
+        time.sleep(0.1)  # until the helper has nothing left to do
+    os.close(lock)
+    assert not [p for p in files(place) if p.name.startswith(helper.REQUEST)]
+    found, calls, numba, _ = run(place)
+    assert (found, numba) == (expected, "False")
+    assert int(calls) > 0
+
+
+@pytest.fixture
+def cold(monkeypatch, tmp_path):
+    """Nothing is there yet, and nobody builds."""
+    monkeypatch.setattr(fg.config, "cache_directory", str(tmp_path))
+    monkeypatch.setattr(cache, "_recent", type(cache._recent)())
+    monkeypatch.setattr(cache, "_libraries", type(cache._libraries)())
+    entries.clear()
+    asked = []
+    monkeypatch.setattr(helper, "ask", asked.append)
+    yield asked
+    entries.clear()
+
+
+def test_a_process_takes_a_kernel_once_and_for_all(cold):
+    x = np.linspace(-2, 2, choice.FEWEST)
+    gradient = fg.grad(lambda x: np.sum(np.tanh(x)))
+    by_rule = [gradient(x).tobytes() for _ in range(3)]
+    (kernel,) = cold  # asked for once
+    load.make(kernel)
+    by_kernel = [gradient(x).tobytes() for _ in range(3)]
+    assert len(set(by_rule)) == len(set(by_kernel)) == 1
+    (entry,) = entries.values()
+    assert entry.calls == 3
+    np.testing.assert_allclose(np.frombuffer(by_kernel[0]), 1 - np.tanh(x) ** 2, atol=1e-15)
+
+
+def test_a_kernel_that_cannot_be_built_is_not_asked_for_again(cold, monkeypatch):
+    x = np.linspace(-2, 2, choice.FEWEST)
+    gradient = fg.grad(lambda x: np.sum(np.tanh(x)))
+    gradient(x)
+    (kernel,) = cold
+    monkeypatch.setattr(load, "dispatcher", lambda name: None)
+    load.make(kernel)
+    with pytest.warns(RuntimeWarning, match="cannot be used, NumPy runs instead"):
+        gradient(x)
+    entries.clear()
+    with pytest.warns(RuntimeWarning, match="cannot be used"):
+        gradient(x)
+    assert len(cold) == 1
+
+
+def test_who_does_not_start_a_helper(monkeypatch):
+    monkeypatch.setattr(fg.config, "build_kernels", True)
+    monkeypatch.setattr(fg.config, "cache", True)
+    assert helper._possible()
+    assert "another process" in helper.state()
+    child = os.fork()
+    if not child:
+        os._exit(3 if helper._possible() else 0)
+    assert os.waitpid(child, 0)[1] == 0
+    monkeypatch.setattr(sys, "executable", "/usr/bin/blender")
+    assert not helper._possible()
+    monkeypatch.undo()
+    monkeypatch.setattr(fg.config, "build_kernels", False)
+    assert not helper._possible()
+    assert "python -m funcgrad.kernels build" in helper.state()
+
+
+def test_one_helper_at_a_time(monkeypatch, tmp_path):
+    monkeypatch.setattr(fg.config, "cache_directory", str(tmp_path))
+    first = store.lock("a")
+    assert first is not None
+    assert store.lock("a") is None
+    os.close(first)
+    second = store.lock("a")
+    assert second is not None
+    os.close(second)
