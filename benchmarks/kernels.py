@@ -3,9 +3,8 @@
     python -m benchmarks.kernels            costs, then one backward pass of each operation
     python -m benchmarks elementwise        an elementwise chain against the peers
 
-The constants of `funcgrad/kernels/choice.py` and `threads.py` come from the first. Each cost is
-that of a fresh process; each ratio is the median over interleaved rounds, below 1 where the kernel
-is faster than the rule in NumPy.
+Each cost is that of a fresh process; each ratio is the median over interleaved rounds, below 1
+where the kernel is faster than the rule in NumPy.
 """
 
 from __future__ import annotations
@@ -22,27 +21,27 @@ from typing import Any
 SIZE = 10**6
 ROUNDS = 11
 COST = """
-import time; begin = time.perf_counter()
-import numba, funcgrad.compile.numba.intrinsics
-numba.njit(lambda x: x)(1.0)
-print(time.perf_counter() - begin)
+import sys, time
 import numpy as np
-from funcgrad.kernels import load
+import funcgrad as fg
+from funcgrad.kernels import load, native
 x, y = np.ones((1, 8)), np.ones((1, 1, 1, 8))
 for name, arguments in (
+    ("cos_backward", (1, 8, x, None, x, x.copy())),
     ("sin_backward", (1, 8, x, None, x, x.copy())),
     ("softmax_backward_along", (0, 1, y, y, None, None, y.copy())),
 ):
-    kernel = load.dispatcher(name)
+    kernel = native.Kernel(name, "pieces", tuple(map(native.kind, arguments)))
     begin = time.perf_counter()
-    kernel(*arguments)
+    if load.stored(kernel) is None:
+        load.made(kernel)
     print(time.perf_counter() - begin)
 """
 
 
 def costs() -> None:
-    """Importing Numba, compiling kernels, and reading them from disk: medians of processes."""
-    found: dict[str, list[list[float]]] = {"compiled": [], "read": []}
+    """Building kernels, and reading them from disk, the first one apart: medians of processes."""
+    found: dict[str, list[list[float]]] = {"built": [], "read": []}
     for _ in range(3):
         with tempfile.TemporaryDirectory() as folder:
             environment = os.environ | {"FUNCGRAD_CACHE_DIR": folder}
@@ -52,9 +51,10 @@ def costs() -> None:
                 )
                 times.append([float(t) * 1e3 for t in out.stdout.split()])
     for what, times in found.items():
-        start, one, two = (median(column) for column in zip(*times, strict=True))
+        first, one, two = (median(column) for column in zip(*times, strict=True))
         print(
-            f"Numba {start:.0f} ms; {what}: an elementwise kernel {one:.0f} ms, softmax {two:.0f}"
+            f"{what}: the first one {first:.1f} ms, another elementwise kernel {one:.1f} ms, "
+            f"softmax {two:.1f} ms"
         )
 
 
@@ -75,9 +75,7 @@ def single(threads: int) -> None:
     """One backward pass of each operation: by the kernel and by the rule."""
     import funcgrad as fg
     import funcgrad.torch as torch
-    from funcgrad.kernels import choice
 
-    choice.IMPORT = choice.COMPILE = choice.READ = 0.0
     fg.config.threads = threads
     shape = (SIZE // 1000, 1000)
     factor: Any = None  # of `mul`, whose both operands have a cotangent
@@ -103,7 +101,7 @@ def single(threads: int) -> None:
             def call(
                 kernels: bool, x: Any = x, y: Any = y, one: Any = one, factor: Any = factor
             ) -> None:
-                fg.config.kernels = kernels
+                fg.config.kernels = "always" if kernels else False
                 x.grad = factor.grad = None
                 y.backward(one, retain_graph=True)
 

@@ -11,7 +11,6 @@ import functools
 import hashlib
 import importlib
 import os
-from pathlib import Path
 from typing import Any
 
 from funcgrad.compile import cache, store
@@ -35,6 +34,7 @@ MODULES = (
     "segment_loops",
     "updates_generated",
 )
+SOURCES = ("numba/intrinsics.py", "llvm/body.py", "llvm/emit.py", "llvm/target.py")
 # What changes the code that Numba makes.
 SETTINGS = ("CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE",
             "BOUNDSCHECK", "DISABLE_JIT", "LLVM_REFPRUNE_PASS", "DEBUGINFO")  # fmt: skip
@@ -43,13 +43,13 @@ SETTINGS = ("CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "OPT", "LOOP_VECTORIZE", "
 @functools.cache
 def fingerprint() -> str:
     """A digest of all from which kernels are built but themselves, found without Numba."""
-    here = Path(__file__).parent
-    mathematics = here.parent / "compile" / "llvm"
-    files = [*here.glob("*.py"), here.parent / "compile" / "numba" / "intrinsics.py"]
-    files += [mathematics / name for name in ("body.py", "emit.py", "target.py")]
-    files += (mathematics / "mathematics").glob("*.py")
+    here = os.path.dirname(__file__)
+    compiler = os.path.join(os.path.dirname(here), "compile")
+    files = [os.path.join(compiler, name) for name in SOURCES]
+    for folder in (here, os.path.join(compiler, "llvm", "mathematics")):
+        files += [item.path for item in os.scandir(folder) if item.name.endswith(".py")]
     settings = [os.environ.get(f"NUMBA_{name}") for name in SETTINGS]
-    parts = (digest_of(map(str, files)), versions("numba", "llvmlite"), settings)
+    parts = (digest_of(files), versions("numba", "llvmlite"), settings)
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 

@@ -11,12 +11,14 @@ import pytest
 
 import funcgrad as fg
 from funcgrad.compile import cache, store
-from funcgrad.kernels import choice, helper, load
+from funcgrad.kernels import ahead, choice, helper, load
 from funcgrad.kernels.choice import entries
+from funcgrad.ops.transcendental import tanh
 
 PROGRAM = """
 import hashlib, sys, numpy as np, funcgrad as fg
 from funcgrad.kernels.choice import entries
+from funcgrad.ops.transcendental import tanh
 x = np.linspace(-2, 2, 1 << 16)
 def loss(x):
     return np.sum(np.tanh(x) * np.exp(-x**2) + np.log1p(x**2))
@@ -150,3 +152,21 @@ def test_one_helper_at_a_time(monkeypatch, tmp_path):
     second = store.lock("a")
     assert second is not None
     os.close(second)
+
+
+def test_common_kernels_are_built_ahead(cold, monkeypatch):
+    """What is built ahead is what a program asks for."""
+    monkeypatch.setattr(fg.config, "kernels", True)
+
+    monkeypatch.setattr(ahead, "FLOATS", ahead.FLOATS[:1])
+    monkeypatch.setattr(ahead.elementwise, "primitives", lambda: [tanh.primitive])
+    for part in ("_reductions", "_values", "_updates"):
+        monkeypatch.setattr(ahead, part, lambda: iter(()))
+    assert ahead.build() == 0
+    fg.config.kernels = True
+    entries.clear()
+    x = np.linspace(-2, 2, choice.FEWEST)
+    fg.grad(lambda x: np.sum(np.tanh(x)))(x)
+    fg.grad(lambda x: np.sum(np.tanh(np.tanh(x))))(x)
+    assert not cold
+    assert sum(e.calls for e in entries.values()) == 3
