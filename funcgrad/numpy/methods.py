@@ -250,9 +250,9 @@ def _conj(self: Any) -> Any:
     return arithmetic.conjugate(self) if _kind(self).dtype.kind == "c" else self
 
 
-def _tobytes(self: Any, order: str = "C") -> bytes:
+def _tobytes(self: Any, order: Any = "C") -> bytes:
     """The bytes of the array; an error for a traced value."""
-    made: bytes = np.asarray(_plain(self, ".tobytes()")).tobytes()
+    made: bytes = np.asarray(_plain(self, ".tobytes()")).tobytes(order)
     return made
 
 

@@ -99,6 +99,22 @@ def test_strides_and_flags(transform):
         assert traced == facts
 
 
+@pytest.mark.parametrize("order", "CFA")
+def test_bytes_in_memory_order(order):
+    seen = []
+
+    def f(x):
+        b = fnp.zeros((2, 3), order="F")
+        b[0] = 1.0
+        seen.append(b.tobytes(order))
+        return np.sum(x)
+
+    fg.grad(f)(X)
+    want = np.zeros((2, 3), order="F")
+    want[0] = 1.0
+    assert seen == [want.tobytes(order)]
+
+
 def test_layouts_that_cannot_matter_share_a_graph():
     def f(x):
         y = x.reshape(3, 2).ravel() * x.T.reshape(-1)
