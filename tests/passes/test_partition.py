@@ -86,7 +86,7 @@ def test_functions_products_and_reductions_are_not_computed_again(name):
     assert not dear & {e.prim.name for e in again}
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "native"])
+@pytest.mark.parametrize("backend", ["interpreter", "llvm"])
 @pytest.mark.parametrize("name", CASES)
 def test_gradients_have_the_same_bits(name, backend, monkeypatch):
     monkeypatch.setattr(config, "backend", backend)
