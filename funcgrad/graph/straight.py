@@ -78,7 +78,8 @@ class Straight:
         symbol, function = INFIX.get(e.prim.impl), e.prim.impl
         if quick and isinstance(e.prim, Elementwise) and not e.params:
             function = e.prim.ufunc  # as rules call it: Python's own numbers know no infinity
-            if all(isinstance(a, Literal) or a in self.numbers for a in e.inputs):
+            numbers = all(isinstance(a, Literal) or a in self.numbers for a in e.inputs)
+            if numbers or symbol == "/":  # by 0, a traced Python number raises too
                 symbol = None
         if symbol is not None:
             return f"{args[0]} {symbol} {args[1]}"

@@ -144,3 +144,11 @@ def test_compiled_functions_follow_what_rules_read_and_nothing_else(monkeypatch)
             np.testing.assert_allclose(value(x), factor * np.sum(x * x), rtol=1e-6)
             np.testing.assert_array_equal(gradient(x), np.full(3, factor))
             assert fg.grad(lambda x: np.sum(op(x)))(x).dtype == x.dtype
+
+
+@pytest.mark.parametrize("function", [np.log, np.sqrt, np.cbrt, np.reciprocal])
+def test_a_python_number_at_a_pole_gives_an_infinite_derivative(function):
+    """Python's own division raises; NumPy's, which rules use, does not."""
+    with np.errstate(all="ignore"):
+        assert np.isinf(fg.grad(function)(0.0))
+        assert np.isinf(fg.grad(function)(np.float64(0.0)))
