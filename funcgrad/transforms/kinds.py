@@ -18,7 +18,7 @@ import threading
 import types
 import weakref
 from array import array
-from collections import defaultdict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -178,7 +178,7 @@ def visit_dict(walk: Walk, x: Any, path: Path) -> None:
     """A dictionary, or what looks like one: the order counts."""
     cls = type(x)
     walk.add((cls, len(x)), path)
-    if cls in (dict, defaultdict):
+    if cls in (dict, defaultdict) or (cls is OrderedDict and len(x) < 2):  # no order of its own
         walk.saw(Dict(x, tuple(x), tuple(x.values())), path)
     else:
         _look_at_items(walk, x, _pairs, path)
@@ -250,7 +250,7 @@ def _visit_partial(walk: Walk, x: Any, path: Path) -> None:
     walk.add(type(x), path)
     for part in (x.func, x.args, x.keywords):
         walk.more(part, path)
-    if x.__dict__:
+    if x.__dict__ and type(x).__module__.split(".")[0] != "funcgrad":  # not a transform's name
         walk.more(x.__dict__, path)
 
 
@@ -429,7 +429,7 @@ def _visit_class(walk: Walk, x: type, path: Path) -> None:
 def _hold_bases(walk: Walk, cls: type, path: Path, extra: Collection[str]) -> None:
     """Look at what a class and its bases hold."""
     bases = [b for b in cls.__mro__ if not walk.skips(b)]
-    if bases:
+    if bases and cls.__mro__[1:] != (object,):  # else Python lets nobody change them
         walk.looked(cls, functools.partial(getattr, cls), "__mro__", cls.__mro__, path)
         walk.add(cls.__mro__, path)
     for base in bases:
@@ -513,15 +513,14 @@ def visit_instance(walk: Walk, x: Any, path: Path) -> None:
     walk.saw(Type(x, cls), path)
     own = getattr(x, "__dict__", None)
     whole = any(map(_has_hidden_code, cls.__mro__))
-    extra = _special(x, cls, walk)
     if isinstance(own, dict):
         if isinstance(x, threading.local):
             walk.watched = False  # each thread has another dictionary
-        walk.looked(x, functools.partial(getattr, x), "__dict__", own, path)
-        walk.hold(x, "object", own, path, whole, extra)
+        walk.objects.append((x, own))
+        walk.hold(x, "object", own, path, whole)
     if _slots(cls):
-        walk.hold(x, "slots", _Slots(x, _slots(cls)), path, whole, extra)
-    _hold_bases(walk, cls, path, extra)
+        walk.hold(x, "slots", _Slots(x, _slots(cls)), path, whole)
+    _hold_bases(walk, cls, path, _special(x, cls, walk))
 
 
 def _has_hidden_code(cls: type) -> bool:

@@ -18,17 +18,19 @@ import sys
 import sysconfig
 import types
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from operator import attrgetter, is_
 from typing import Any
 
 import numpy as np
 
-from funcgrad.compile.guards import Dict, Guard, Item, Look
+from funcgrad.compile.guards import ABSENT, Dict, Guard, Item, Look
 from funcgrad.transforms.named import texts
 
 __all__ = ["LIBRARIES", "Path", "Walk", "in_library", "package_of"]
 
 Path = tuple[str, ...]
 MANY = 50_000  # things to look at
+FEW = 8  # names, up to which looking for each in native code beats a call of Python's
 _OWN = ("object", "slots", "class")  # whose attributes are taken as a whole
 
 LIBRARIES = frozenset(sys.stdlib_module_names) - {"__main__"}
@@ -111,6 +113,7 @@ class Walk:
         self.named: set[str] = set()  # those that came up since `names` were looked at
         self.holders: dict[Hashable, Holder] = {}
         self.absent: list[Guard] = []
+        self.objects: list[tuple[Any, dict[str, Any]]] = []  # with their attributes
         self.todo: list[tuple[Any, Path]] = []
         self.next: list[tuple[Any, Path]] = []
 
@@ -264,7 +267,16 @@ class Walk:
 
     def watches(self) -> list[Guard]:
         """All that has to hold for this to be what the function brings along."""
-        return [*self.places.values(), *self.absent]
+        return [*self.places.values(), *self.absent, *self._own_dicts()]
+
+    def _own_dicts(self) -> Iterator[Guard]:
+        """That objects have the very dictionaries that they had: one look for all of many."""
+        if len(self.objects) < 4:
+            for x, own in self.objects:
+                yield Look(functools.partial(getattr, x), "__dict__", own)
+        else:
+            objects, dicts = zip(*self.objects, strict=True)
+            yield Look(_have_dicts(dicts), objects, True)
 
     def _absent(self) -> Iterator[Guard]:
         """That names which were not found are not there, and no others where all were taken."""
@@ -276,7 +288,9 @@ class Walk:
                 yield Look(_has_keys(tuple(holder.own)), holder.own, True)
                 continue
             absent = (self.names | holder.extra) - holder.looked - holder.silent - keys
-            if absent:
+            if isinstance(holder.own, dict) and len(absent) <= FEW:
+                yield from (Item(holder.own, name, ABSENT) for name in absent)
+            elif absent:
                 yield Look(keys.isdisjoint, frozenset(absent), True)
 
 
@@ -294,6 +308,19 @@ def _run_by(held: Any) -> Any:
     if isinstance(held, property):
         return held.fget
     return held.func if isinstance(held, functools.cached_property) else held
+
+
+class _have_dicts:
+    """Whether the attributes of objects lie in these dictionaries."""
+
+    def __init__(self, dicts: tuple[dict[str, Any], ...]) -> None:
+        self.dicts = dicts
+
+    def __call__(self, objects: tuple[Any, ...]) -> bool:
+        return all(map(is_, map(_dict_of, objects), self.dicts))
+
+
+_dict_of = attrgetter("__dict__")
 
 
 class _has_keys:
