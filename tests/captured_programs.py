@@ -16,9 +16,11 @@ import functools
 import operator
 import os
 import sys
+import threading
 import types
 
 import numpy as np
+from scipy.spatial import KDTree
 
 
 class Plain:
@@ -381,6 +383,23 @@ def variable_that_is_set_later():
 def partial_application():
     o = Plain(g=functools.partial(operator.mul, 2.0))
     return (lambda x: o.g(x)), setter(o, "g", functools.partial(operator.mul, 3.0))
+
+
+def search_tree():
+    """An object in C, whose content is in no attribute."""
+    tree = KDTree(np.zeros((5, 2)))
+
+    def change():
+        nonlocal tree
+        tree = KDTree(np.ones((5, 2)))
+
+    return (lambda x: x * float(1.0 + tree.query([0.0, 0.0])[0])), change
+
+
+def thread_local():
+    held = threading.local()
+    held.k = 2.0
+    return (lambda x: x * held.k), setter(held, "k", 3.0)
 
 
 def a_container_in_itself():

@@ -32,7 +32,7 @@ from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import Operand, Tracer, type_of
 from funcgrad.transforms.draws import GENERATORS
 from funcgrad.transforms.named import COMPARISONS, Named, named_by
-from funcgrad.transforms.walk import LIBRARIES, Path, Walk
+from funcgrad.transforms.walk import LIBRARIES, Itself, Path, Walk
 
 __all__ = ["handler", "visit_content", "visit_function", "visit_instance"]
 
@@ -47,6 +47,7 @@ _UNSEEN_OF = {
     "inspect": {"currentframe", "stack", "getouterframes"},
     "gc": {"get_objects", "get_referents", "get_referrers"},
 }
+HEAP_TYPE = 1 << 9  # the flag of classes that Python code makes
 _HARMLESS = (
     types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType,
     types.GetSetDescriptorType, types.MemberDescriptorType, np.ufunc, np.dtype, types.CodeType,
@@ -451,13 +452,31 @@ def _visit_other(walk: Walk, x: Any, path: Path) -> None:
     elif package == "numba" and hasattr(x, "py_func"):  # what was compiled
         walk.add(cls, path)
         walk.more(x.py_func, path)
-    elif package in _SILENT or isinstance(x, io.IOBase):
-        walk.add(id(x), path)
+    elif isinstance(x, io.IOBase) or (package in _SILENT and not isinstance(x, threading.local)):
+        walk.add(Itself(x), path)
     elif _is_value(cls) or not (isinstance(own, dict) or _slots(cls)):
         _visit_opaque(walk, x, path)
     else:
         walk.add(cls, path)
+        if any(map(_hides_content, cls.__mro__)):
+            walk.add(Itself(x), path)
+            if package not in ("numpy", "scipy"):
+                _cannot_see(walk, x, path)
         visit_instance(walk, x, path)
+
+
+def _hides_content(cls: Any) -> bool:
+    """Whether a class is written in C, with content that is in no attribute, as a search tree."""
+    shown = cls.__module__ in ("builtins", "types") or issubclass(cls, threading.local)
+    return not cls.__flags__ & HEAP_TYPE and not shown
+
+
+def _cannot_see(walk: Walk, x: Any, path: Path) -> None:
+    cls = type(x)
+    walk.cannot_see(
+        f"{'.'.join(path) or 'it'} is an object of {cls.__module__}.{cls.__qualname__}, "
+        "whose content Python does not show"
+    )
 
 
 def _is_value(cls: type) -> bool:
@@ -496,11 +515,8 @@ def _visit_opaque(walk: Walk, x: Any, path: Path) -> None:
     elif _hashes_content(cls):
         walk.add((cls, repr(x), x), path)
     else:
-        walk.add(id(x), path)
-        walk.cannot_see(
-            f"{'.'.join(path) or 'it'} is an object of {cls.__module__}.{cls.__qualname__}, "
-            "whose content Python does not show"
-        )
+        walk.add(Itself(x), path)
+        _cannot_see(walk, x, path)
 
 
 def visit_instance(walk: Walk, x: Any, path: Path) -> None:
