@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
+from captured_programs import SEEN, UNSEEN
 from layouts import exact
 
 import funcgrad as fg
@@ -421,6 +422,32 @@ def test_trap_35_memory_layouts_and_scalars(program, order):
     found = fg.vmap(program, in_axes=-1)(xs)
     for k in range(2):
         np.testing.assert_array_equal(found[k], program(exact(xs[..., k])))
+
+
+@pytest.mark.parametrize("transform", [fg.jit, lambda f: fg.jit(fg.value_and_grad(f))])
+def test_trap_36_order_of_dictionaries_and_keywords(transform):
+    def f(d, **given):
+        first, *_ = d.values()
+        name, *_ = given
+        return first * given[name]
+
+    run = transform(f)
+    for d in ({"a": 1.0, "b": 2.0}, {"b": 2.0, "a": 1.0}) * 2:
+        for given in ({"x": 3.0, "y": 5.0}, {"y": 5.0, "x": 3.0}):
+            got = run(d, **given)
+            assert (got[0] if isinstance(got, tuple) else got) == f(d, **given)
+
+
+@pytest.mark.parametrize("make", [*SEEN, *UNSEEN], ids=lambda f: f.__name__)
+def test_trap_37_captures(make):
+    f, change = make()
+    run = fg.jit(f)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", fg.CaptureWarning)
+        run(2.0)
+        change()
+        got = run(2.0)
+    assert caught or got == f(2.0)
 
 
 def test_checkpoint_closes_over_a_traced_value():
