@@ -91,7 +91,7 @@ def main(sizes: tuple[int, ...]) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 4:
+    if sys.argv[1:] and sys.argv[1] in PEERS:
         child(sys.argv[1], int(sys.argv[2]), sys.argv[3])
     else:
         main(tuple(map(int, sys.argv[1:])) or SIZES)
