@@ -86,8 +86,9 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     Notes
     -----
     The gradient is that of a symmetric matrix, spread over both triangles. Where eigenvalues
-    coincide, vectors within their eigenspace are anybody's choice: first derivatives are those of
-    functions that do not depend on it. The same is so for the phases of complex vectors.
+    coincide, nothing determines the vectors: a function that uses them has the gradient NaN, one
+    that uses the values alone an exact one. The phases of complex vectors are LAPACK's choice:
+    derivatives are those of functions that do not depend on it.
 
     Examples
     --------
@@ -116,8 +117,8 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Array:
 
     Notes
     -----
-    Where eigenvalues coincide, derivatives are those of functions that are symmetric in them (a
-    trace, a sum of squares); see `eigh`.
+    Where eigenvalues coincide, first derivatives are those of functions that are symmetric in them
+    (a trace, a sum of squares), and second ones are NaN, since the vectors turn; see `eigh`.
 
     Examples
     --------
@@ -155,8 +156,9 @@ def svd(
     Notes
     -----
     Traced matrices that are not square need ``full_matrices=False``, and ``hermitian=True`` is
-    not supported (use `eigh`). Where singular values coincide, or are 0, first derivatives are
-    those of functions that do not depend on the choice of the vectors.
+    not supported (use `eigh`). Where singular values coincide, or are 0 in a matrix that is
+    not square, nothing determines the vectors: a function that uses them has the gradient NaN,
+    one that uses the values alone an exact one.
 
     Examples
     --------
@@ -186,8 +188,8 @@ def svdvals(x: Any, /) -> Array:
 
     Notes
     -----
-    A value of 0 is at a kink, and its derivative is taken as 0. Where values coincide, derivatives
-    are those of functions that are symmetric in them.
+    A value of 0 is at a kink, and its derivative is taken as 0. Where values coincide, first
+    derivatives are those of functions that are symmetric in them, and second ones are NaN.
 
     Examples
     --------

@@ -9,6 +9,7 @@ spread over both triangles.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -111,20 +112,30 @@ def coincide(gap: Array, w: Array) -> Array:
 
 
 def _inverse(x: Array, none: Array) -> Array:
-    """1 / x, and 0 where `none`."""
-    return where(none, 0.0, divide(1.0, where(none, 1.0, x)))
+    """1 / x, and NaN where `none`."""
+    return where(none, np.nan, divide(1.0, where(none, 1.0, x)))
+
+
+def _apart(gap: Array, w: Array) -> Array:
+    """1 / gap for pairs of eigenvalues `w`: 0 of a value and itself, NaN of two that coincide."""
+    own = np.eye(type_of(w).shape[-1], dtype=bool)
+    return where(own, 0.0, _inverse(gap, logical_or(coincide(gap, w), own)))
 
 
 def _eigh_vjp(g: Any, y: Any, _a: Any, *, uplo: str = "L") -> Any:
     """V (diag gw + F ∘ VᴴgV) Vᴴ, F_ij = 1/(w_j − w_i) (Giles 2008, §3.1), made symmetric.
 
-    Where two eigenvalues are equal (but for rounding) F is 0: functions that do not depend on the
-    choice of the eigenvectors within an eigenspace have exact first derivatives.
+    Where two eigenvalues are equal (but for rounding) the vectors are not determined: what arrives
+    at such a pair has no derivative, and F is NaN.
     """
     (gw, gv), (w, v) = g, y
-    gap = subtract(row(w), column(w))
-    inner = multiply(_inverse(gap, coincide(gap, w)), matmul(adjoint(v), conjugate(gv)))
-    inner = add(inner, multiply(np.eye(type_of(w).shape[-1], dtype=type_of(w).dtype), row(gw)))
+    parts = []
+    if gv is not None:
+        factor = _apart(subtract(row(w), column(w)), w)
+        parts.append(multiply(factor, matmul(adjoint(v), conjugate(gv))))
+    if gw is not None:
+        parts.append(multiply(np.eye(type_of(w).shape[-1], dtype=type_of(w).dtype), row(gw)))
+    inner = functools.reduce(add, parts)
     return conjugate(symmetric(matmul(matmul(v, inner), adjoint(v))))
 
 
@@ -137,6 +148,7 @@ EIGH = explicit(
         ArrayType(a.shape, a.dtype),
     ),
     vjp=(_eigh_vjp,),
+    unread=True,
     multiple=True,
     sample=lambda: [
         Sample((definite(),)),
@@ -202,12 +214,16 @@ def _svd_jvp(y: Any, xs: Any, ts: Any, *, full: bool = False) -> Any:
     own = np.eye(k, dtype=type_of(s).dtype)
     ds = sum_(multiply(real(x), own), -2)
     gap, total = subtract(row(s), column(s)), add(row(s), column(s))
-    same = logical_or(coincide(gap, s), coincide(total, s))
-    f = _inverse(multiply(gap, total), same)
+    eye = own.astype(bool)
+    same = logical_or(logical_or(coincide(gap, s), coincide(total, s)), eye)
+    f = where(eye, 0.0, _inverse(multiply(gap, total), same))
     over = _inverse(s, drop(coincide(column(s), s)))
     right, left = multiply(x, row(s)), multiply(x, column(s))
-    turn = multiply(multiply(0.5, subtract(x, adjoint(x))), multiply(own, row(over)))
-    du = matmul(u, add(multiply(f, add(right, adjoint(right))), turn))
+    turn = multiply(f, add(right, adjoint(right)))
+    if type_of(t).dtype.kind == "c":  # the phase
+        phase = multiply(0.5, subtract(x, adjoint(x)))
+        turn = add(turn, multiply(phase, multiply(own, row(over))))
+    du = matmul(u, turn)
     dv = matmul(v, multiply(f, add(left, adjoint(left))))
     if m > n:
         rest = matmul(t, v)
@@ -244,8 +260,8 @@ def _matrix(a: Any, name: str) -> Array:
 def svd(a: Any, full: bool = False) -> Any:
     """The thin singular value decomposition: u, s and the adjoint of v, as NumPy gives them.
 
-    Where singular values coincide, or are 0, first derivatives are those of functions that do not
-    depend on the choice of the vectors. With `full` NumPy's full decomposition is called; it has
+    The derivative of the values is exact, also where they coincide. That of the vectors is NaN
+    there and at values of 0, where nothing determines them. With `full` NumPy's full decomposition is called; it has
     the same shapes for a square matrix, and is an error for others: nothing determines the
     further vectors.
     """

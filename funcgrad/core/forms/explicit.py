@@ -38,9 +38,11 @@ class Explicit(Primitive):
         batch: Callable[..., Any] | None,
         multiple: bool,
         linear_in: Sequence[int] = (),
+        unread: bool = False,
     ) -> None:
         super().__init__(name, impl)
         self.multiple, self.linear_in = multiple, tuple(linear_in)
+        self.unread = unread or vjp is None
         self.vjp_rule, self.jvp_stated = vjp, jvp
         self._type, self._batch = type_rule, batch
         self.derived: dict[Any, Any] = {}  # graphs of what is derived from the rules
@@ -64,7 +66,7 @@ class Explicit(Primitive):
 
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
         needs = tuple(p is not None for p in node.parents)
-        if self.multiple:
+        if self.multiple and not self.unread:
             g = filled(g, node.outputs)
         xs = node.saved[1:]
         if node.fix is not None:
@@ -177,6 +179,7 @@ def explicit(
     batch: Callable[..., Any] | None = None,
     multiple: bool = False,
     linear_in: Sequence[int] = (),
+    unread: bool = False,
     sample: Samples | None = None,
 ) -> Explicit:
     """Make a primitive from its vjp, its jvp, or both.
@@ -205,6 +208,8 @@ def explicit(
         `impl` returns a tuple of outputs.
     linear_in : sequence of int, optional
         Operands in which it is linear (taken together), as `solve` is in its right-hand side.
+    unread : bool, optional
+        The vjp is given None for an output that nobody has read, instead of zeros.
     sample : callable
         The samples that its tests are made from.
 
@@ -249,6 +254,7 @@ def explicit(
         batch=batch,
         multiple=multiple,
         linear_in=linear_in,
+        unread=unread,
     )
     if signature is not None and batch is None:
         prim._batch = leading_batch(prim, [len(c) for c in cores[0]])
