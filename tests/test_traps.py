@@ -42,6 +42,20 @@ def test_trap_01_masked_lanes_stay_zero(partial, want, transform):
         np.testing.assert_allclose(forward, want)
 
 
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (lambda x: fnp.sqrt(x) ** 2, 0.0),
+        (lambda x: fnp.cos(fnp.arccos(x)), 1.0),
+        (lambda x: fnp.exp(fnp.log(x)), 0.0),
+    ],
+)
+def test_trap_01_the_number_zero_times_infinity_is_nan(f, x):
+    with np.errstate(all="ignore"):
+        for way in (fg.grad(f), fg.jit(fg.grad(f)), fg.grad(fg.jit(f)), fg.jacfwd(f)):
+            assert np.isnan(way(x)) or way(x) == 1.0
+
+
 def test_trap_01_zero_cotangent_keeps_the_second_order():
     assert second(lambda x: fnp.sin(x) * fnp.sin(x))(0.0) == 2.0
 
@@ -125,6 +139,31 @@ def test_trap_12_logaddexp_far_out():
     both = fg.grad(fnp.logaddexp, argnums=(0, 1))(-np.inf, -np.inf)
     assert both == (0.5, 0.5)
     np.testing.assert_allclose(second(lambda x: fnp.logaddexp(x, 0.3))(0.3), 0.25)
+
+
+def test_trap_15_equal_values():
+    def of_vectors(a):
+        return np.sum(np.linalg.eigh(a)[1] ** 3)
+
+    a = np.eye(3)
+    for f in (np.linalg.eigvalsh, np.linalg.svdvals):
+        np.testing.assert_allclose(fg.grad(lambda a, f=f: np.sum(f(a) ** 2))(a), 2 * a, atol=1e-14)
+    assert np.isnan(fg.grad(of_vectors)(a)).any()
+
+
+def test_trap_38_second_order_through_masked_branches():
+    def f(x):
+        return np.sum(np.where(x > 0, np.log(x), x**2))
+
+    x, want = np.array([0.0, 1.0]), [[2.0, 0.0], [0.0, -1.0]]
+    with np.errstate(all="ignore"):
+        for h in (
+            fg.hessian(f),
+            fg.jacrev(fg.grad(f)),
+            fg.jacfwd(fg.grad(f)),
+            fg.jit(fg.hessian(f)),
+        ):
+            np.testing.assert_array_equal(h(x), want)
 
 
 def test_trap_18_repeated_indices():

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.tracer import concrete, type_of, value
+from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.numpy import reductions as red
 from funcgrad.numpy.calls import as_array, numpy_function, refuse
@@ -174,7 +174,7 @@ def nanstd(
     mean: Any = None,
     correction: Any = None,
 ) -> Array:
-    """The standard deviation over some axes of what is not NaN.
+    """The standard deviation over some axes of what is not NaN; its gradient is 0 without spread.
 
     Examples
     --------
@@ -184,9 +184,11 @@ def nanstd(
     >>> fg.grad(fnp.nanstd)(np.array([1.0, np.nan, 3.0]))
     array([-0.5,  0. ,  0.5])
     """
-    return ops.sqrt(
+    found = operand(
         nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     )
+    flat, own = ops.equal(found, 0), type_of(found).dtype.type
+    return ops.where(flat, own(0), ops.sqrt(ops.where(flat, own(1), found)))
 
 
 def _nan_extremum(function: Any, a: Any, axis: Any, keepdims: Any, worst: float) -> Array:

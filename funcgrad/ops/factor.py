@@ -261,9 +261,9 @@ def svd(a: Any, full: bool = False) -> Any:
     """The thin singular value decomposition: u, s and the adjoint of v, as NumPy gives them.
 
     The derivative of the values is exact, also where they coincide. That of the vectors is NaN
-    there and at values of 0, where nothing determines them. With `full` NumPy's full decomposition is called; it has
-    the same shapes for a square matrix, and is an error for others: nothing determines the
-    further vectors.
+    there, and at values of 0 of a matrix that is not square: nothing determines them. With `full`
+    NumPy's full decomposition is called; it has the same shapes for a square matrix, and is an
+    error for others: nothing determines the further vectors.
     """
     a = _matrix(a, "svd")
     m, n = type_of(a).shape[-2:]

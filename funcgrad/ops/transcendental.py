@@ -12,6 +12,7 @@ import numpy as np
 
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Op, elementwise
+from funcgrad.core.tracer import type_of
 from funcgrad.ops.arithmetic import (
     add,
     divide,
@@ -82,9 +83,17 @@ tanh: Op = elementwise(
 arcsinh: Op = elementwise(
     np.arcsinh, lambda _, x: divide(1.0, sqrt(add(square(x), 1.0))), sample=unary()
 )
+
+
+def _arccosh_partial(_: Any, x: Any) -> Any:
+    if type_of(x).dtype.kind == "c":  # the root of the product has the other sign on the left
+        return divide(1.0, multiply(sqrt(subtract(x, 1.0)), sqrt(add(x, 1.0))))
+    return divide(1.0, sqrt(multiply(subtract(x, 1.0), add(x, 1.0))))
+
+
 arccosh: Op = elementwise(
     np.arccosh,
-    lambda _, x: divide(1.0, sqrt(multiply(subtract(x, 1.0), add(x, 1.0)))),
+    _arccosh_partial,
     sample=unary(1.2, 3),
 )
 arctanh: Op = elementwise(

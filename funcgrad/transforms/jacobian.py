@@ -186,7 +186,8 @@ def jacobian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     """The Jacobian of `f`, in the mode that needs fewer passes.
 
     Parameters, result and errors are those of `jacrev`. The mode is decided from the sizes of the
-    arguments and of the output, which `eval_shape` finds without computing.
+    arguments and of the output, which `eval_shape` finds without computing. Of complex arguments it
+    is always that of `jacrev`, since the two differ where a function is not holomorphic.
 
     Examples
     --------
@@ -200,7 +201,10 @@ def jacobian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     @transformed(jacobian, f, argnums)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "jacobian")
-        inputs = sum(type_of(x).size for k in wanted for x in leaves_of(args[k], (f, k))[0])
+        types = [type_of(x) for k in wanted for x in leaves_of(args[k], (f, k))[0]]
+        if any(t.dtype.kind == "c" for t in types):  # the modes differ, the sizes must not decide
+            return jacrev(f, argnums)(*args, **kwargs)
+        inputs = sum(t.size for t in types)
         try:
             out = eval_shape(functools.partial(f, **kwargs), *args)
         except Exception:  # a Python branch on a value: reverse mode works all the same

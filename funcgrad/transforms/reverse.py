@@ -89,7 +89,7 @@ def within(
     if not traced and not any(isinstance(g, Tracer) for _, g in roots):
         try:
             found = pulled(order, roots, leaves, True)
-        except OpaqueRule:
+        except (OpaqueRule, ZeroDivisionError):  # Python's numbers know no infinity
             return _pull_marked(order, roots, leaves)
         if not _to_repeat(found, order):
             return found

@@ -39,7 +39,6 @@ from funcgrad.ops.arithmetic.compare import (
     not_equal,
     right_shift,
     rint,
-    sign,
     signbit,
     trunc,
 )
@@ -56,6 +55,7 @@ from funcgrad.ops.arithmetic.extrema import (
     minimum,
     remainder,
     share,
+    sign,
 )
 from funcgrad.ops.arithmetic.power import (
     cbrt,

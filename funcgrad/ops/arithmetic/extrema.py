@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.forms import Op, elementwise, selecting
-from funcgrad.core.tracer import type_of
+from funcgrad.core.forms import UFUNCS, Op, elementwise, selecting
+from funcgrad.core.tracer import Tracer, operand, type_of
 from funcgrad.ops.arithmetic.basic import divide, multiply, negative
 from funcgrad.ops.arithmetic.compare import (
     equal,
@@ -20,10 +20,10 @@ from funcgrad.ops.arithmetic.compare import (
     isnan,
     logical_and,
     logical_or,
-    sign,
     trunc,
 )
-from funcgrad.ops.arithmetic.select import conjugate, where
+from funcgrad.ops.arithmetic.compare import sign as sign_of_real
+from funcgrad.ops.arithmetic.select import conjugate, from_parts, imag, real, where
 from funcgrad.ops.samples import binary, unary
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "minimum",
     "remainder",
     "share",
+    "sign",
 ]
 
 
@@ -67,7 +68,7 @@ maximum, minimum, fmax, fmin = map(_extremum, (np.maximum, np.minimum, np.fmax, 
 def _absolute_partial(y: Any, x: Any) -> Any:
     if type_of(x).dtype.kind == "c":  # |z| is real: dz enters through Re(conj(z)/|z| dz)
         return where(equal(y, 0), 0.0, divide(conjugate(x), where(equal(y, 0), 1.0, y)))
-    return sign(x)
+    return sign_of_real(x)
 
 
 absolute: Op = elementwise(
@@ -77,7 +78,9 @@ absolute: Op = elementwise(
     cost=1,
     sample=unary(0.1, 2, kinks=(0.0,), complex_=True),
 )
-fabs: Op = elementwise(np.fabs, lambda _, x: sign(x), cost=1, sample=unary(0.1, 2, kinks=(0.0,)))
+fabs: Op = elementwise(
+    np.fabs, lambda _, x: sign_of_real(x), cost=1, sample=unary(0.1, 2, kinks=(0.0,))
+)
 remainder: Op = elementwise(
     np.remainder,
     1,
@@ -89,7 +92,11 @@ fmod: Op = elementwise(
     np.fmod, 1, lambda _, x, y: negative(trunc(divide(x, y))), sample=binary(0.6, 0.9, 0.4, 0.5)
 )
 copysign: Op = elementwise(
-    np.copysign, lambda y, x, _: multiply(sign(x), sign(y)), 0, cost=1, sample=binary(0.1, 2)
+    np.copysign,
+    lambda y, x, _: multiply(sign_of_real(x), sign_of_real(y)),
+    0,
+    cost=1,
+    sample=binary(0.1, 2),
 )
 heaviside: Op = elementwise(
     np.heaviside,
@@ -104,3 +111,17 @@ hypot: Op = elementwise(
     lambda z, _, y: where(equal(z, 0), 0.0, divide(y, where(equal(z, 0), 1.0, z))),
     sample=binary(kinks=((0.0, 0.0),)),
 )
+
+
+def sign(x: Any, /) -> Any:
+    """The sign of a real number, which is locally constant; of a complex one z / |z|, 0 at 0."""
+    x = operand(x)
+    if not isinstance(x, Tracer) or type_of(x).dtype.kind != "c":
+        return sign_of_real(x)
+    size = absolute(x)
+    size = where(equal(size, 0), 1.0, size)
+    return from_parts(divide(real(x), size), divide(imag(x), size))
+
+
+sign.primitive = sign_of_real.primitive  # type: ignore[attr-defined]
+UFUNCS[np.sign] = sign

@@ -1,0 +1,93 @@
+"""Derivatives at branch cuts, kinks and equal values: right, or NaN, never a wrong 0."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import funcgrad as fg
+
+jax.config.update("jax_enable_x64", True)
+POINTS = [-1.5 + 0.3j, -1.5 - 0.3j, 0.2 + 0.1j, 2.0 - 1.0j, -0.2 + 2.0j]
+EYE = np.eye(2)
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with np.errstate(all="ignore"):
+        yield
+
+
+@pytest.mark.parametrize("z", POINTS)
+def test_arccosh_is_differentiated_on_its_own_branch(z):
+    got = fg.grad(lambda x: np.real(np.arccosh(x)))(z)
+    want = jax.grad(lambda x: jnp.real(jnp.log(x + jnp.sqrt(x + 1) * jnp.sqrt(x - 1))))(z)
+    np.testing.assert_allclose(got, want, 1e-12)
+    slope = (np.arccosh(z + 1e-6) - np.arccosh(z - 1e-6)).real / 2e-6
+    np.testing.assert_allclose(got.real, slope, 1e-6)
+
+
+@pytest.mark.parametrize("part", ["real", "imag"])
+@pytest.mark.parametrize("z", POINTS)
+def test_the_sign_of_a_complex_number_is_no_constant(z, part):
+    value, got = fg.value_and_grad(lambda x: getattr(np, part)(np.sign(x)))(z)
+    assert value == getattr(np, part)(np.sign(z))
+    want = jax.grad(lambda x: getattr(jnp, part)(x / jnp.abs(x)))(z)
+    np.testing.assert_allclose(got, want, 1e-12, 1e-14)
+    assert fg.grad(np.sign)(2.0) == 0.0
+
+
+def test_the_mode_of_a_complex_jacobian_does_not_depend_on_sizes():
+    z = np.array([1.0 + 2.0j, 3.0 - 1.0j])
+    got = fg.jacobian(lambda z: np.abs(z) ** 2)(z)
+    np.testing.assert_array_equal(got, fg.jacrev(lambda z: np.abs(z) ** 2)(z))
+    total = fg.jacobian(lambda z: np.sum(np.abs(z) ** 2))(z)
+    np.testing.assert_allclose(np.sum(got, 0), total)
+
+
+def test_the_deviation_of_equal_numbers():
+    np.testing.assert_array_equal(fg.grad(np.nanstd)(np.ones(3)), np.zeros(3))
+    np.testing.assert_allclose(fg.grad(np.nanstd)(np.array([1.0, np.nan, 3.0])), [-0.5, 0.0, 0.5])
+    assert fg.value_and_grad(np.nanstd)(np.ones(3))[0] == 0.0
+
+
+VALUES = {
+    "eigvalsh": lambda a: np.sum(np.linalg.eigvalsh(a) ** 2),
+    "eigh": lambda a: np.sum(np.linalg.eigh(a)[0] ** 2),
+    "svdvals": lambda a: np.sum(np.linalg.svdvals(a) ** 2),
+    "svd": lambda a: np.sum(np.linalg.svd(a)[1] ** 2),
+}
+VECTORS = {
+    "eigh": lambda a: np.sum(np.linalg.eigh(a)[1] ** 3),
+    "of values and vectors": lambda a: _power_of(a)[0, 1],
+    "left": lambda a: np.sum(np.linalg.svd(a)[0] ** 3),
+    "right": lambda a: np.sum(np.linalg.svd(a)[2] ** 3),
+}
+
+
+def _power_of(a):
+    w, v = np.linalg.eigh(a)
+    return (v * w**2) @ v.T
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_that_coincide_are_exact(name):
+    for way in (fg.grad, fg.jacfwd, lambda f: fg.jit(fg.grad(f))):
+        np.testing.assert_allclose(way(VALUES[name])(EYE), 2 * EYE, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_vectors_of_values_that_coincide_have_no_derivative(name):
+    for way in (fg.grad, fg.jacfwd, lambda f: fg.jit(fg.grad(f))):
+        assert np.isnan(way(VECTORS[name])(EYE)).any()
+    assert np.isfinite(fg.grad(VECTORS[name])(np.array([[1.0, 0.3], [0.3, 2.0]]))).all()
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_second_derivatives_where_values_coincide_are_nan_and_never_wrong(name):
+    exact = fg.hessian(lambda a: np.sum(a * a))(EYE)
+    got = fg.hessian(VALUES[name])(EYE)
+    there = np.isfinite(got)
+    np.testing.assert_allclose(got[there], exact[there], atol=1e-12)
+    apart = fg.hessian(VALUES[name])(np.array([[1.0, 0.3], [0.3, 2.0]]))
+    assert np.isfinite(apart).all()
