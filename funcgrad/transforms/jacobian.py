@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
+from funcgrad.core.algebra import algebra
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.ops.arithmetic import not_equal
@@ -46,6 +47,8 @@ def _basis(kind: ArrayType) -> Any:
 def _alone(seeds: Presence, t: Any, types: Sequence[ArrayType], i: int) -> list[Any]:
     """`t` of the basis of leaf `i`: only one element of all leaves is there."""
     t = operand(t)
+    if sum(k.size for k in types) == 1:
+        return [t if j == i else algebra.zeros(k) for j, k in enumerate(types)]
     return [
         seeds.part(t, not_equal(t, 0)) if j == i else seeds.nothing(k) for j, k in enumerate(types)
     ]
