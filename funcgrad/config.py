@@ -34,7 +34,7 @@ def _usable_cores() -> int:
     return max(cores, 1)
 
 
-_VARIABLES: set[str] = set()  # the names of all environment variables that are read here
+_VARIABLES = {"FUNCGRAD_TESTS"}  # the environment variables that are read here, and by our tests
 
 
 def _variable(name: str) -> str:

@@ -10,6 +10,8 @@ given together with what it amounts to in plain NumPy).
 from __future__ import annotations
 
 import contextlib
+import copy
+import dataclasses
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -60,6 +62,13 @@ class Var(NamedTuple):
     raw: bool = False
 
 
+@dataclasses.dataclass
+class Held:
+    """Something that a copy has to go into."""
+
+    content: Any
+
+
 class Program:
     """Source text with marks: ``$(…)`` is a value that rounding may have touched."""
 
@@ -76,6 +85,7 @@ class Program:
     def function(self, xp: Any, tr: Any, dtype: Any, note: Any = None) -> Any:
         """The program as a function; `note` sees every computed value and may replace it."""
         space = {"np": np, "xp": xp, "tr": tr, "dtype": dtype, "note": note}
+        space |= {"copy": copy, "dataclasses": dataclasses, "Held": Held}
         exec(compile(self.source("note" if note else ""), "<program>", "exec"), space)
         return space["program"]
 
@@ -156,6 +166,11 @@ COPIES = [
     "{0}.cumsum(0) - {0}.cumsum(0) + {0}",
     "np.append({0}, [])[:].reshape({0}.shape)",
     "xp.broadcast_to({0}, {0}.shape).copy()",
+    "copy.copy({0})",
+    "copy.deepcopy({0})",
+    "copy.deepcopy([{0}, {0}])[1]",
+    "dataclasses.replace(Held({0})).content.copy()",
+    "dataclasses.asdict(Held([{0}]))['content'][0]",
 ]
 # other names of the same memory, or of a part of it
 ALIASES = [
@@ -338,8 +353,11 @@ class Writer:
                 (f"xp.asarray(np.array({both}))", (2, *v.shape)),
             ]
         )
-        self.double |= "np.array(" in form
         self.computed(form, shape)
+        if "np.array(" in form:
+            self.double = True
+            # of untraced values it is NumPy's own array, which takes no traced one
+            self.vars[-1] = self.vars[-1]._replace(writable=False)
 
     def alias(self) -> None:
         v = self.some(lambda v: v.shape and not v.scalar)

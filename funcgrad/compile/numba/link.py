@@ -3,7 +3,7 @@
 A program whose shapes are known when Numba compiles goes into Numba's own module as text, with its
 kernels, so that LLVM can inline it into the caller. One for shapes that turn up later is linked by
 our loader and called by its address. Linking a module of IR into Numba's code is private to Numba
-and done here and in `intrinsics` only; `tests/numba` will show if it no longer works.
+and done here and in `intrinsics` only; `private` asks whether it works.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from funcgrad.compile.llvm.objects import link
 from funcgrad.compile.llvm.printer import foreign_of, print_kernel
 from funcgrad.compile.llvm.target import vector_width
 from funcgrad.compile.memory import address_of
+from funcgrad.compile.numba import private
 from funcgrad.compile.numba.intrinsics import Width
 from funcgrad.compile.numba.program import NativeProgram
+from funcgrad.errors import NativeCodeError
 
 __all__ = ["Loaded", "library_of", "load"]
 
@@ -61,6 +63,11 @@ section "llvm.metadata"
 
 def library_of(codegen: Any, program: NativeProgram) -> Any:
     """The program with its kernels as a library of Numba's code generator."""
+    if not private.is_known():
+        raise NativeCodeError(
+            "this version of Numba does not pass arguments as those do that funcgrad knows; "
+            "install one of the versions that its metadata name"
+        )
     module = llvm.parse_assembly(_text(program, _width(codegen)))
     foreign = foreign_of(program.kernels)
     link(module, [llvm.parse_assembly(f.module) for f in foreign])

@@ -21,6 +21,7 @@ from numba.np import numpy_support
 
 from funcgrad.compile.foreign import FOREIGN, Foreign
 from funcgrad.compile.llvm.frame import ELEMENTS
+from funcgrad.compile.numba import private
 from funcgrad.compile.scalars import NATIVE
 
 __all__ = ["Compiled", "compiled", "ufunc_of"]
@@ -78,6 +79,8 @@ def _foreign(
 ) -> Foreign | None:
     """The module of a compiled function with an entry of our convention."""
     kinds = [NATIVE.get(d, "bool") for d in (*dtypes, result)]
+    if not private.is_known():
+        return None
     if "bool" in kinds:  # complex, small integers; of truth values Numba's form is its own
         return None
     elements = [ELEMENTS[k] for k in kinds]
