@@ -119,7 +119,8 @@ class Image:
             slots = _fill(image, {k: addresses[k] for k in wanted}, table, self._start)
             for r in relocations:
                 _relocate(image, r, places[r.section], self._start, addresses, slots)
-            ctypes.memmove(self._start, (ctypes.c_char * self._size).from_buffer(image), self._size)
+            # A ctypes array would be of a new class for every size, which only the collector frees.
+            ctypes.memmove(self._start, bytes(image), self._size)
             _make_executable(self._start, writable)
         except BaseException:
             self.close()

@@ -30,6 +30,7 @@ __all__ = ["KERNEL", "NativePool", "Pool", "PythonPool", "pool", "share", "start
 KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 STACK = 4 << 20  # bytes of a thread of ours, whatever the system or a limit says; untouched, free
 JOB = 256  # bytes of a job of the native pool
+_Job = ctypes.c_char * JOB  # once: from Python 3.13 on each such class is a new one
 Work = Callable[[int], None]
 
 
@@ -174,7 +175,7 @@ class NativePool:
     def share(self, work: Work, pieces: int) -> None:
         """See `Pool.share`."""
         shared = _Shared(lambda piece, thread: work(piece), pieces)
-        memory, helper, end = (ctypes.c_char * JOB)(), KERNEL(shared.help), self._end
+        memory, helper, end = _Job(), KERNEL(shared.help), self._end
         try:
             self._begin(memory, helper, min(config.threads, pieces) - 1)
             shared.take(0)

@@ -82,7 +82,7 @@ class Table:
 def missing(number: int, address: int) -> int:
     """Called by native code for extents that it has no node of; gives the address of the node."""
     table = _tables[number]
-    words = iter((ctypes.c_int64 * sum(table.ranks)).from_address(address))
+    words = iter(memoryview(ctypes.string_at(address, 8 * sum(table.ranks))).cast("q"))
     return table.add(tuple(tuple(next(words) for _ in range(n)) for n in table.ranks))
 
 
