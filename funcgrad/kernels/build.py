@@ -14,6 +14,7 @@ from numba import from_dtype, types
 
 from funcgrad.compile.llvm import objects
 from funcgrad.compile.llvm.target import host, lock
+from funcgrad.compile.numba import private
 from funcgrad.errors import CompilerError
 from funcgrad.kernels import many, native
 from funcgrad.kernels.native import FIRST, LAST, LENGTH, Kernel
@@ -78,6 +79,8 @@ def build(function: Any, kernel: Kernel) -> bytes:
     CompilerError
         Numba is another one than we know, or the kernel needs something of it.
     """
+    if not private.is_known():
+        raise CompilerError("this Numba passes arguments otherwise than those that are known")
     signature = tuple(map(_type, kernel.kinds))
     with lock:
         function.compile(signature)

@@ -6,9 +6,9 @@ import pytest
 
 import funcgrad as fg
 from funcgrad.compile.numba import private, scalars
-from funcgrad.errors import NativeCodeError
+from funcgrad.errors import CompilerError, NativeCodeError
 from funcgrad.extend import from_numba
-from funcgrad.kernels import native
+from funcgrad.kernels import build
 
 
 def test_the_numba_at_hand_is_known():
@@ -51,14 +51,9 @@ def test_functions_of_numba_are_called_by_numpy():
 
 
 @pytest.mark.usefixtures("another")
-def test_kernels_run_without_our_threads():
-    @numba.njit
-    def doubled(x, out):
-        for k in range(len(x)):
-            out[k] = 2.0 * x[k]
-
-    arguments = (np.ones(3), np.empty(3))
-    assert native.code_of(doubled, arguments, [native.kind(a) for a in arguments]) is None
+def test_kernels_are_not_built():
+    with pytest.raises(CompilerError, match="passes arguments otherwise"):
+        build.build(None, None)
 
 
 @pytest.mark.usefixtures("another")

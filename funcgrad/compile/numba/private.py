@@ -1,8 +1,8 @@
 """Whether the Numba at hand is one whose code can be called as we call it.
 
-How Numba passes arguments to the machine code of a function is private to it. We rely on it where a
-kernel is a job of our threads (`kernels.native`), where a compiled function becomes a part of our
-kernels (`scalars`), and where our code goes into Numba's own (`link`). The versions in
+How Numba passes arguments to the machine code of a function is private to it. We rely on it where
+kernels are built (`kernels.build`), where a compiled function becomes a part of our kernels
+(`scalars`), and where our code goes into Numba's own (`link`). The versions in
 `pyproject.toml` are those for which the tests hold; of another one this asks Numba itself, and each
 of the three does without where the answer is not the known one. Numba is imported when asked.
 """
