@@ -2,7 +2,7 @@
 
 The directory belongs to the user alone; whatever in it is not exactly what we wrote is reported
 and not returned. Entries are replaced at once or not at all, so any number of processes may use it.
-Where nothing can be stored, everything works without. It imports config.
+Where nothing can be stored, everything works without, and it is said once. It imports config.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class _Refused(Exception):
 
 def _base() -> str:
     if config.cache_directory is not None:
-        return os.path.abspath(os.path.expanduser(config.cache_directory))
+        chosen = os.path.expanduser(config.cache_directory)
+        return _NOWHERE if chosen.startswith("~") else os.path.abspath(chosen)
     home = os.path.expanduser("~")
     if os.name == "nt":
         user = os.environ.get("LOCALAPPDATA", os.path.join(home, "AppData", "Local"))
@@ -45,7 +46,11 @@ def _base() -> str:
         user = os.environ.get("XDG_CACHE_HOME", "")
         if not os.path.isabs(user):  # the standard wants such a value ignored
             user = os.path.join(home, ".cache")
-    return os.path.join(user, "funcgrad")
+    return os.path.join(user, "funcgrad") if os.path.isabs(user) else _NOWHERE
+
+
+# Where nothing can be: of a user without a home, whose "~" would be a folder of that name.
+_NOWHERE = os.path.join(os.devnull, "there is no home directory")
 
 
 def path() -> str:
@@ -64,7 +69,7 @@ def _directory(*, create: bool) -> Iterator[int | None]:
     """The open directory; OSError if there is none, _Refused if it is not ours alone."""
     where = path()
     if create:
-        os.makedirs(os.path.dirname(where), exist_ok=True)
+        os.makedirs(os.path.dirname(where), mode=0o700, exist_ok=True)
         with suppress(FileExistsError):
             os.mkdir(where, 0o700)
     if not _AT:
@@ -106,6 +111,19 @@ def _warn(where: str, why: object, what: str) -> None:
         _warned.add(where)
         warnings.warn(
             f"compiled code in {where} is not used: {why}. {what}", RuntimeWarning, stacklevel=2
+        )
+
+
+def _unkept(where: str, error: OSError) -> None:
+    """One warning for each directory; everything works without."""
+    if where not in _warned:
+        _warned.add(where)
+        warnings.warn(
+            f"compiled code cannot be kept in {where}: {error.strerror or error}. The next process "
+            "has to compile it anew; name another folder in FUNCGRAD_CACHE_DIR, or set "
+            "FUNCGRAD_CACHE=off",
+            RuntimeWarning,
+            stacklevel=2,
         )
 
 
@@ -184,8 +202,10 @@ def write(key: str, code: bytes) -> None:
             entry = _sealed(key, code)
             _replace(key, entry, directory)
             _account(len(entry), directory)
-    except OSError:
-        pass  # no home, a read-only or a full disk
+    except IsADirectoryError:
+        pass  # somebody has put one there, which was said when it was read
+    except OSError as error:  # no home, a read-only or a full disk
+        _unkept(path(), error)
     except _Refused as refusal:
         _warn(path(), refusal, _UNUSED)
 
