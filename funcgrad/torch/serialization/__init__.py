@@ -6,10 +6,13 @@ as raw bytes, as PyTorch has it since version 1.6.
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
+import struct
 import sys
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -99,21 +102,31 @@ def load(
     Raises
     ------
     pickle.UnpicklingError
-        What is no plain data: the name that is not allowed is told.
+        What is no plain data (the name that is not allowed is told), or is damaged, or would take
+        far more memory than the file.
     RuntimeError
         A file of another format, or tensors of another device without `map_location`.
+    OSError
+        There is no such file, or it cannot be read.
     """
     if map_location is not None and not callable(map_location):
         check_device(map_location if not isinstance(map_location, dict) else None)
     try:
         archive = zipfile.ZipFile(f)
-    except zipfile.BadZipFile as error:
+    except DAMAGE as error:
         raise RuntimeError(
             "torch.load: the file is no ZIP archive; files that PyTorch wrote before version 1.6 "
             "cannot be read: load and save it with a newer PyTorch"
         ) from error
     with archive:
         return _Archive(archive, map_location is not None).read()
+
+
+# What `zipfile` raises for an archive that somebody, or something, has changed.
+DAMAGE = (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, EOFError, KeyError,
+          RuntimeError, struct.error, zlib.error)  # fmt: skip
+RATIO = 64  # times its size, to which a file may unpack; PyTorch's files are not compressed
+SMALL = 64 << 20  # bytes to which any file may unpack
 
 
 class _Archive:
@@ -126,13 +139,46 @@ class _Archive:
             raise RuntimeError("torch.load: the archive has no data.pkl: it holds no tensors")
         self.root = names[0].removesuffix("data.pkl")
         self.storages: dict[str, tuple[UntypedStorage, Any]] = {}
-        order = f"{self.root}byteorder"
-        self.order = "little"
-        if order in archive.namelist():
-            self.order = archive.read(order).decode()
+        # What is left to be unpacked: parts of an archive may be compressed, or lie on each other.
+        packed = sum(part.compress_size for part in archive.infolist())
+        self.left = max(SMALL, RATIO * min(packed, _size(archive)))
+        self.order = self.part("byteorder", 16).decode("ascii", "replace") or "little"
+        if self.order not in ("little", "big"):
+            raise pickle.UnpicklingError(f"the file is damaged: its byte order is {self.order!r}")
 
     def read(self) -> Any:
-        return Reader(self.archive.read(f"{self.root}data.pkl"), self.storage).read()
+        return Reader(self.part("data.pkl"), self.storage).read()
+
+    def part(self, name: str, size: int | None = None) -> bytes:
+        """The content of a file of the archive; `size` is the most that it may have, or has."""
+        name = f"{self.root}{name}"
+        try:
+            found = self.archive.getinfo(name)
+        except KeyError:
+            if name.endswith("byteorder"):  # PyTorch has it since 2.1
+                return b""
+            raise pickle.UnpicklingError(f"the file is damaged: {name} is missing") from None
+        if size is not None and found.file_size > size:
+            raise pickle.UnpicklingError(
+                f"the file is damaged: {name} has {found.file_size} bytes instead of {size}"
+            )
+        if found.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise pickle.UnpicklingError(f"{name} is compressed in a way that is not supported")
+        self.left -= found.file_size
+        if self.left < 0:
+            raise pickle.UnpicklingError(
+                f"torch.load: {name} would unpack to {found.file_size} bytes, and the file to more "
+                f"than {RATIO} times its size. torch.save does not compress: if you trust the "
+                "file, unzip it and zip it again without compression (zip -0)"
+            )
+        try:
+            return self.archive.read(found)
+        except (*DAMAGE, OSError) as error:
+            if (
+                isinstance(error, OSError) and error.errno != errno.EINVAL
+            ):  # a place before it begins
+                raise
+            raise pickle.UnpicklingError(f"the file is damaged: {name}: {error}") from error
 
     def storage(self, kind: StorageType, number: str, location: str, size: int) -> Any:
         """The storage of a number, with the dtype of its elements."""
@@ -143,7 +189,7 @@ class _Archive:
                 "to the CPU."
             )
         if number not in self.storages:
-            raw = self.archive.read(f"{self.root}data/{number}")
+            raw = self.part(f"data/{number}", size * kind.dtype.itemsize)
             if len(raw) != size * kind.dtype.itemsize:
                 raise pickle.UnpicklingError(
                     f"storage {number} has {len(raw)} bytes instead of {size * kind.dtype.itemsize}"
@@ -157,3 +203,11 @@ class _Archive:
         if found[1] is not kind.dtype:
             raise pickle.UnpicklingError(f"storage {number} is used with two dtypes")
         return found
+
+
+def _size(archive: zipfile.ZipFile) -> int:
+    """The size of the file of an archive."""
+    file: Any = archive.fp
+    file.seek(0, os.SEEK_END)
+    found: int = file.tell()
+    return found

@@ -64,7 +64,12 @@ NAMES: dict[str, Any] = {
     **{f"torch.{name}": found for name, found in STORAGES.items()},
     **{f"torch.{name}": found for name, found in DTYPES.items()},
 }
+# What a damaged pickle makes the instructions raise, and what they call.
+DAMAGE = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, struct.error,
+          RecursionError, AssertionError, BufferError)  # fmt: skip
+DEEPEST = 50  # tuples in tuples as a key: Python takes the hash of one by recursion
 CALLABLE = (OrderedDict, Counter, set, complex, _tensor, _parameter, _from_type, Size)
+HASHING = (OrderedDict, Counter, set)
 MARK = object()
 
 
@@ -84,6 +89,7 @@ class Reader:
         self.load_storage = load_storage
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
+        self.left = 1_000_000 + 16 * len(data)  # elements that may be copied from one to another
 
     def read(self) -> Any:
         """The object."""
@@ -96,8 +102,29 @@ class Reader:
                 if action is None:
                     raise _unsupported(f"the pickle instruction {code!r}")
                 action(self)
-        except (IndexError, KeyError, ValueError, struct.error, UnicodeDecodeError) as error:
+        except DAMAGE as error:
             raise pickle.UnpicklingError(f"the pickle is damaged: {error!r}") from error
+
+    def copied(self, x: Any) -> Any:
+        """A container whose elements go into another one: few bytes could ask for that often."""
+        if isinstance(x, (list, tuple, dict, set)):
+            self.left -= len(x)
+            if self.left < 0:
+                raise pickle.UnpicklingError(
+                    "the pickle would take far more memory than it has bytes"
+                )
+        return x
+
+    def key(self, x: Any) -> Any:
+        """What may be a key or an element of a set: nothing that is deep."""
+        waiting = [(x, 0)]
+        while waiting:
+            part, depth = waiting.pop()
+            if isinstance(part, tuple):
+                if depth == DEEPEST:
+                    raise pickle.UnpicklingError("the pickle has a key of too many tuples")
+                waiting += [(p, depth + 1) for p in self.copied(part)]
+        return x
 
     # -- input
 
@@ -142,23 +169,24 @@ class Reader:
     def call(self) -> None:
         args, function = self.stack.pop(), self.stack.pop()
         if not any(function is f for f in CALLABLE) or not isinstance(args, tuple):
-            raise _unsupported(f"a call of {function!r}")
-        try:
-            self.stack.append(function(*args))
-        except (TypeError, ValueError, AttributeError) as error:
-            raise pickle.UnpicklingError(f"the pickle is damaged: {error}") from error
+            raise _unsupported(f"a call of {getattr(function, '__name__', type(function))}")
+        for a in args:
+            if isinstance(self.copied(a), (list, tuple)) and function in HASHING:
+                for part in a:
+                    self.key(part)
+        self.stack.append(function(*args))
 
     def build(self) -> None:
         state = self.stack.pop()
         target = self.stack[-1]
         if type(target) not in (OrderedDict, Tensor, Parameter) or not isinstance(state, dict):
             raise _unsupported(f"BUILD of {type(target).__name__}")
-        target.__dict__.update(state)
+        target.__dict__.update(self.copied(state))
 
     def persistent(self) -> None:
         what, kind, number, location, size = self.stack.pop()
         if what != "storage" or not isinstance(kind, StorageType):
-            raise _unsupported(f"a persistent object {what!r}")
+            raise _unsupported("a persistent object that is no storage")
         self.stack.append(self.load_storage(kind, number, location, size))
 
     def append(self, values: list[Any]) -> None:
@@ -170,9 +198,7 @@ class Reader:
         if type(self.stack[-1]) not in (dict, OrderedDict, Counter):
             raise _unsupported(f"SETITEM of {type(self.stack[-1]).__name__}")
         for k, v in zip(values[::2], values[1::2], strict=True):
-            dict.__setitem__(self.stack[-1], k, v) if type(self.stack[-1]) is dict else self.stack[
-                -1
-            ].__setitem__(k, v)
+            self.stack[-1][self.key(k)] = v
 
     def push(self, x: Any) -> None:
         self.stack.append(x)
@@ -195,7 +221,7 @@ class Reader:
     def add_items(self, values: list[Any]) -> None:
         if type(self.stack[-1]) is not set:
             raise _unsupported(f"ADDITEMS to {type(self.stack[-1]).__name__}")
-        self.stack[-1].update(values)
+        self.stack[-1].update(map(self.key, values))
 
 
 CODES: dict[bytes, Callable[[Any], Any]] = {
