@@ -18,7 +18,7 @@ from funcgrad.torch.saved import check_saved
 from funcgrad.torch.task import GraphTask
 from funcgrad.torch.ties import fill
 from funcgrad.torch.versions import FREED, writes
-from funcgrad.transforms.arguments import own
+from funcgrad.transforms.results import own
 from funcgrad.transforms.reverse import pulled
 
 __all__ = ["Edge", "conjugated", "run"]

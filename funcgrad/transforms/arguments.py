@@ -24,7 +24,6 @@ from funcgrad.errors import (
     TreeError,
     located,
 )
-from funcgrad.kernels.spread import written_out
 
 __all__ = [
     "check_matches",
@@ -35,7 +34,6 @@ __all__ = [
     "lower",
     "name_of",
     "no_tangent",
-    "own",
     "positions",
     "present",
     "rebuild",
@@ -173,32 +171,6 @@ def rebuild(definition: tree.TreeDef, leaves: Sequence[Any]) -> Any:
 def present(x: Any) -> Any:
     """One result as the user shall see it."""
     return x.owner.present(x) if isinstance(x, Tracer) else x
-
-
-def own(found: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
-    """Results that the caller may change: no views, no array twice, none that was passed in."""
-    seen: set[int] | None = None
-    out = []
-    for c in found:
-        if type(c) is np.ndarray:
-            if seen is None:
-                both = (x for g in given for x in (g, getattr(g, "base", None)))
-                seen = {id(x) for x in both if x is not None}
-            c = _whole(c)
-            if c.base is not None or not c.flags.writeable or id(c) in seen:
-                c = written_out(c)
-            c = c if c.ndim else c[()]
-            seen.add(id(c))
-        out.append(c)
-    return out
-
-
-def _whole(c: Any) -> Any:
-    """The array that `c` shows as it is, turned there and back; else `c`."""
-    x = c.base
-    if type(x) is np.ndarray and x.strides == c.strides and x.shape == c.shape:
-        return x if x.dtype is c.dtype else c
-    return c
 
 
 def check_scalar(out: Any, f: Any, transform: str) -> ArrayType:

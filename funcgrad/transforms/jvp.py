@@ -13,10 +13,17 @@ from funcgrad.transforms.arguments import (
     leaves_of,
     lower,
     name_of,
-    own,
 )
 from funcgrad.transforms.forward import DualTracer, Forward
-from funcgrad.transforms.results import apart, handed_back, lowered, with_aux, zero_tangent
+from funcgrad.transforms.results import (
+    apart,
+    handed_back,
+    lowered,
+    own,
+    untraced,
+    with_aux,
+    zero_tangent,
+)
 
 __all__ = ["jvp"]
 
@@ -74,7 +81,7 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
             aux = lowered(aux, trace)
         outputs, out_definition = leaves_of(out, f"the output of {name_of(f)}")
         moved = [trace.tangent(o) for o in outputs]
-        values = apart([lower(o, trace) for o in outputs], leaves)
+        values = apart([lower(o, trace) for o in outputs], [*leaves, *untraced(outputs)])
     moved = own(
         [zero_tangent(v) if t is None else t for v, t in zip(values, moved, strict=True)],
         [*ts, *values],

@@ -14,10 +14,10 @@ from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.graph.build import stage
 from funcgrad.ops.arithmetic import cast
-from funcgrad.transforms.arguments import check_matches, leaves_of, no_tangent, own
+from funcgrad.transforms.arguments import check_matches, leaves_of, no_tangent
 from funcgrad.transforms.call import call_graph
 from funcgrad.transforms.jvp import jvp
-from funcgrad.transforms.results import handed_back
+from funcgrad.transforms.results import handed_back, own
 
 __all__ = ["linearize"]
 

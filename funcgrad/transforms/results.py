@@ -1,5 +1,12 @@
 """What a transform hands back: arrays of the caller's own, which another transform can trace into.
 
+One policy says what may share memory. What a transform computes (the results of `jit` and `vmap`;
+values, gradients, cotangents, tangents and Jacobians of `grad`, `vjp`, `jvp`, `linearize` and what
+is made of them) shares it with no argument, no captured array and no other result, and may be
+written: `own` and `apart` see to that, and `unshared` where the compiler knows which results they
+are. What is handed through (``aux``, the results of `checkpoint`, custom rules, control flow and
+`stop_gradient` where nothing is traced) is what the function returned, as if it had been called.
+
 Inside another transform the results are boxes, as what a creation function makes: the program may
 write traced values into them. What shares memory with an argument stays NumPy's, so that a write
 is either seen by all its names or refused.
@@ -16,14 +23,17 @@ from funcgrad import tree
 from funcgrad.core.storage import Box, boxed
 from funcgrad.core.tracer import Trace, running, type_of
 from funcgrad.core.types import is_inexact
-from funcgrad.transforms.arguments import lower, name_of, no_tangent, own, present, rebuild
+from funcgrad.kernels.spread import written_out
+from funcgrad.transforms.arguments import lower, name_of, no_tangent, present, rebuild
 
 __all__ = [
     "apart",
     "as_trees",
     "handed_back",
     "lowered",
+    "own",
     "unshared",
+    "untraced",
     "with_aux",
     "zero_tangent",
 ]
@@ -45,9 +55,47 @@ def _shares(x: Any, given: Sequence[Any]) -> bool:
     )
 
 
+def own(found: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
+    """Derivatives that the caller may change, in C order where they are copied."""
+    owned = _apart(found, given, written_out)
+    return [x[()] if type(x) is ndarray and not x.ndim else x for x in owned]
+
+
 def apart(found: Sequence[Any], given: Sequence[Any]) -> list[Any]:
-    """Results in memory of their own, in the layout that they have."""
-    return [x.copy("K") if _shares(x, given) or _is_view(x) else x for x in found]
+    """Values that the caller may change, in the layout that they have."""
+    return _apart(found, given, lambda x: x.copy("K"))
+
+
+def _apart(
+    found: Sequence[Any], given: Sequence[Any], copied: Callable[[ndarray[Any, Any]], Any]
+) -> list[Any]:
+    """Results, of which arrays are no views, none twice, and none among those that are `given`."""
+    seen: set[int] | None = None
+    out = []
+    for x in found:
+        if type(x) is ndarray:
+            if seen is None:
+                both = (y for g in given for y in (g, getattr(g, "base", None)))
+                seen = {id(y) for y in both if y is not None}
+            x = _whole(x)
+            if x.base is not None or not x.flags.writeable or id(x) in seen:
+                x = copied(x)
+            seen.add(id(x))
+        out.append(x)
+    return out
+
+
+def _whole(x: ndarray[Any, Any]) -> ndarray[Any, Any]:
+    """The array that `x` shows as it is, turned there and back; else `x`."""
+    whole = x.base
+    if type(whole) is ndarray and whole.strides == x.strides and whole.shape == x.shape:
+        return whole if whole.dtype is x.dtype else x
+    return x
+
+
+def untraced(outputs: Sequence[Any]) -> list[Any]:
+    """What a function returned without computing it: arrays that it captured."""
+    return [x for x in outputs if type(x) is ndarray]
 
 
 def unshared(found: Sequence[Any], which: Sequence[int]) -> list[Any]:
@@ -57,10 +105,6 @@ def unshared(found: Sequence[Any], which: Sequence[int]) -> list[Any]:
         if type(results[k]) is ndarray:
             results[k] = results[k].copy()
     return results
-
-
-def _is_view(x: Any) -> bool:
-    return type(x) is ndarray and (x.base is not None or not x.flags.writeable)
 
 
 def as_trees(found: Sequence[Any], flat: Sequence[Any]) -> tuple[Any, ...]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from funcgrad import tree
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import ArrayType, is_inexact
@@ -16,9 +14,8 @@ from funcgrad.transforms.arguments import (
     leaves_of,
     lower,
     name_of,
-    own,
 )
-from funcgrad.transforms.results import as_trees, handed_back, lowered, with_aux
+from funcgrad.transforms.results import apart, as_trees, handed_back, lowered, own, with_aux
 from funcgrad.transforms.reverse import Tape, backward, node_of, verify
 
 __all__ = ["vjp"]
@@ -76,7 +73,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         roots = [node_of(o, tape) for o in outputs]
         # own buffers: what is saved for `pull` must not change with what is returned
         lows = [lower(o, tape) for o in outputs]
-        values = [x.copy("K") if type(x) is np.ndarray else x for x in lows]
+        values = apart(lows, lows)
     types = [type_of(v) for v in values]
     traced = any(isinstance(v, Tracer) for v in values)
     primal_types = [([_no_value(x) for x in leaves], d) for leaves, d in flat]

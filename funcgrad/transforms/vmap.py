@@ -18,7 +18,7 @@ from funcgrad.transforms.arguments import integer, is_integer, leaves_of, lower,
 from funcgrad.transforms.batch import Batch
 from funcgrad.transforms.captures import sources_of
 from funcgrad.transforms.draws import SharedDraws
-from funcgrad.transforms.results import apart, handed_back
+from funcgrad.transforms.results import apart, handed_back, untraced
 from funcgrad.transforms.transformed import transformed
 
 __all__ = ["vmap"]
@@ -97,7 +97,7 @@ def vmap(
                     "numbers of their own, or draw outside and map over the numbers"
                 )
             )
-        return handed_back(made, apart(results, leaves))
+        return handed_back(made, results)
 
     return wrapped
 
@@ -123,7 +123,7 @@ class _Call(NamedTuple):
             results = [
                 _finish(o, axis, trace, self.f) for o, axis in zip(outputs, wanted, strict=True)
             ]
-        return definition, results
+        return definition, apart(results, [*self.leaves, *untraced(outputs)])
 
     def one_by_one(self, size: int) -> tuple[tree.TreeDef, list[Array]]:
         """The same with a call for each example."""
