@@ -84,6 +84,37 @@ def test_a_program_that_waits_for_its_children_does_not_wait_for_it(tmp_path):
     assert run(body, tmp_path) == "no children\n"
 
 
+def test_pipes_are_closed_once(tmp_path):
+    """Else the second time might close a file of somebody else."""
+    body = """
+        import gc
+        def files():
+            return len(os.listdir("/proc/self/fd"))
+        def again(k):
+            return fg.jit(lambda x: np.sin(x) * k)(0.5)
+        before = files()
+        child = os.fork()
+        if child == 0:
+            gc.collect()
+            held = [open(os.devnull) for _ in range(9)]
+            tiering._in_child()
+            gc.collect()
+            assert files() == before - 2 + 9
+            [os.fstat(file.fileno()) for file in held]
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        tiering._work.lose()
+        tiering.settle()
+        del process
+        gc.collect()
+        assert files() == before - 2, (files(), before)
+        print("closed")
+    """
+    if sys.platform != "linux":
+        pytest.skip("looks at the files of Linux")
+    assert run(body, tmp_path) == "closed\n"
+
+
 def test_a_handler_that_compiles_meanwhile(tmp_path):
     body = """
         import signal

@@ -41,6 +41,8 @@ class Emission:
         There can be no such process here.
     """
 
+    _ask = _answer = -1
+
     def __init__(self) -> None:
         spec = find_spec("llvmlite")
         python, spawn = sys.executable or "", getattr(os, "posix_spawn", None)
@@ -58,13 +60,12 @@ class Emission:
             command = [python, "-I", "-S", "-B", os.path.abspath(__file__), folder]
             self._begun: int | None = spawn(python, command, os.environ, file_actions=place)
         except BaseException:
-            self.close()
-            os.close(self._answer)
+            self.forget()
             raise
         finally:
             os.close(wanted)
             os.close(given)
-        self._answers = os.fdopen(self._answer, "rb")
+        self._answers = os.fdopen(self._answer, "rb", closefd=False)
 
     def object_code(self, text: str, processor: Processor, version: str) -> bytes:
         """The object code of a module that LLVM takes, of an LLVM of this `version`.
@@ -99,9 +100,17 @@ class Emission:
             os.close(ask)
 
     def forget(self) -> None:
-        """In the child of a fork, whose parent has the process."""
+        """Close the pipes: nobody waits for an answer.
+
+        So does the child of a fork, whose parent has the process; a thread that is gone may have
+        had the file of the answers in its hands.
+        """
         self.close()
-        os.close(self._answer)  # the file of it may be in the hands of a thread that is gone
+        answer, self._answer = self._answer, -1
+        if answer >= 0:
+            os.close(answer)
+
+    __del__ = forget
 
 
 # ------------------------------------------------------------------ what runs in the other process
