@@ -18,6 +18,7 @@ from benchmarks.facade import PROBES as FACADE
 from benchmarks.facade_losses import PROBES as FACADE_LOSSES
 from benchmarks.facade_normalisations import PROBES as FACADE_NORMALISATIONS
 from benchmarks.facade_operations import PROBES as FACADE_OPERATIONS
+from benchmarks.leaving import PROBES as LEAVING
 from benchmarks.measure import Result, run
 from benchmarks.optimizers import PROBES as OPTIMIZERS
 from benchmarks.peers import LOADERS, load
@@ -29,6 +30,7 @@ PROBES = {
     **EAGER,
     **COMPILED,
     **COLD,
+    **LEAVING,
     **FACADE,
     **FACADE_OPERATIONS,
     **FACADE_LOSSES,

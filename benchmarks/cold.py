@@ -2,7 +2,7 @@
 
 A workload is called first in a process that has compiled something else and has nothing on disk:
 what that takes beyond a later call is the time to compile; `well` is when the good code is in use
-that follows in another thread. Then in a second one that finds what the
+that follows from another process. Then in a second one that finds what the
 first one kept (`jax` with its persistent cache); there JAX has computed something before, for us it
 is the first call. Imports are not counted: ours of llvmlite, JAX's of itself. The peak is what the
 process needs beyond what it had before the first call, arguments made; `process` is all of it.
@@ -94,7 +94,7 @@ def child(name: str, peer: str, warmed: bool) -> dict[str, float]:
 
 
 def settle(peer: str) -> None:
-    """Wait for code that is made in another thread; we do that, JAX does not."""
+    """Wait for code that is made in another process; we do that, JAX does not."""
     if peer == "funcgrad":
         from funcgrad.compile.llvm import tiering
 
