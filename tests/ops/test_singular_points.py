@@ -1,13 +1,11 @@
 """Derivatives at branch cuts, kinks and equal values: right, or NaN, never a wrong 0."""
 
-import jax
-import jax.numpy as jnp
+import mpmath
 import numpy as np
 import pytest
 
 import funcgrad as fg
 
-jax.config.update("jax_enable_x64", True)
 POINTS = [-1.5 + 0.3j, -1.5 - 0.3j, 0.2 + 0.1j, 2.0 - 1.0j, -0.2 + 2.0j]
 EYE = np.eye(2)
 
@@ -18,10 +16,18 @@ def quiet():
         yield
 
 
+def _slope(f, z):
+    """∂f/∂x - i ∂f/∂y of a real function, with 30 digits."""
+    with mpmath.workdps(30):
+        along_x = mpmath.diff(lambda x: f(mpmath.mpc(x, z.imag)), z.real)
+        along_y = mpmath.diff(lambda y: f(mpmath.mpc(z.real, y)), z.imag)
+        return complex(along_x, -along_y)
+
+
 @pytest.mark.parametrize("z", POINTS)
 def test_arccosh_is_differentiated_on_its_own_branch(z):
     got = fg.grad(lambda x: np.real(np.arccosh(x)))(z)
-    want = jax.grad(lambda x: jnp.real(jnp.log(x + jnp.sqrt(x + 1) * jnp.sqrt(x - 1))))(z)
+    want = _slope(lambda z: mpmath.acosh(z).real, z)
     np.testing.assert_allclose(got, want, 1e-12)
     slope = (np.arccosh(z + 1e-6) - np.arccosh(z - 1e-6)).real / 2e-6
     np.testing.assert_allclose(got.real, slope, 1e-6)
@@ -32,7 +38,7 @@ def test_arccosh_is_differentiated_on_its_own_branch(z):
 def test_the_sign_of_a_complex_number_is_no_constant(z, part):
     value, got = fg.value_and_grad(lambda x: getattr(np, part)(np.sign(x)))(z)
     assert value == getattr(np, part)(np.sign(z))
-    want = jax.grad(lambda x: getattr(jnp, part)(x / jnp.abs(x)))(z)
+    want = _slope(lambda z: getattr(mpmath.sign(z), part), z)
     np.testing.assert_allclose(got, want, 1e-12, 1e-14)
     assert fg.grad(np.sign)(2.0) == 0.0
 
