@@ -20,7 +20,7 @@ class Algebra:
     negative: Any  # negative(x)
     log: Any  # log(x)
     scale: Any  # scale(g, d): g * d in the dtype of g
-    conform: Any  # conform(c, type): sum over broadcast axes, then cast, to `type`
+    unbroadcast: Any  # unbroadcast(c, type): sum over broadcast axes, then cast, to `type`
     broadcast: Any  # broadcast(x, shape, dtype)
     zero_dim: Any  # zero_dim(x): a scalar as an array without axes
     zeros: Any  # zeros(type)

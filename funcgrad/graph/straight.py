@@ -2,7 +2,7 @@
 
 What `interpret` does with a look at each operand is written down once, for programs that are too
 small for a kernel. The values are those of the operations themselves, bit for bit. The quick form
-is for inputs of which some may be Python's numbers (see `transforms.hot`).
+is for inputs of which some may be Python's numbers (see `transforms.recorders`).
 """
 
 from __future__ import annotations

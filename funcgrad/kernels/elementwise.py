@@ -165,5 +165,5 @@ def _fitted(c: Any, shape: Any, whole: tuple[int, ...], kind: Any) -> Any:
     if c is None or c.shape == shape:
         return c
     if c.shape == whole:
-        return algebra.conform(c, kind)
+        return algebra.unbroadcast(c, kind)
     return c.reshape(shape)

@@ -18,7 +18,7 @@ from funcgrad.kernels import pieces
 from funcgrad.kernels.choice import FEWEST, Entry, entry_of
 from funcgrad.kernels.layout import layout_of
 from funcgrad.kernels.pieces import FIRST, LAST
-from funcgrad.ops.graded import MAX, MIN, PROD, STD, VAR
+from funcgrad.ops.nonlinear_reductions import MAX, MIN, PROD, STD, VAR
 from funcgrad.ops.norms import NORM
 from funcgrad.ops.softmax import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
 

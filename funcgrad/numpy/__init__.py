@@ -51,7 +51,7 @@ from funcgrad.numpy.indexing import (
     nonzero, piecewise, ravel_multi_index, select, take, take_along_axis, tril_indices,
     tril_indices_from, triu_indices, triu_indices_from, unravel_index, where,
 )
-from funcgrad.numpy.info import (
+from funcgrad.numpy.metadata import (
     astype, bartlett, blackman, bool_, can_cast, common_type, complex64, complex128, dtype, e,
     errstate, euler_gamma, finfo, float16, float32, float64, hamming, hanning, iinfo, inf, int8,
     int16, int32, int64, intp, iscomplexobj, isdtype, isrealobj, isscalar, issubdtype, iterable,
@@ -61,12 +61,12 @@ from funcgrad.numpy.info import (
 from funcgrad.numpy.joining import (
     append, block, column_stack, concat, concatenate, dstack, hstack, stack, vstack,
 )
-from funcgrad.numpy.moving import diag, diagflat, pad, roll, tril, triu
+from funcgrad.numpy.rearranging import diag, diagflat, pad, roll, tril, triu
 from funcgrad.numpy.nans import (
     nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmedian, nanmin, nanprod,
     nanstd, nansum, nanvar,
 )
-from funcgrad.numpy.parts import imag, real
+from funcgrad.numpy.complex_parts import imag, real
 from funcgrad.numpy.pointwise import (
     allclose, angle, around, array_equal, array_equiv, clip, fix, i0, isclose, iscomplex, isneginf,
     isposinf, isreal, nan_to_num, real_if_close, round, sinc,

@@ -19,7 +19,7 @@ from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import user_line
 from funcgrad.numpy.calls import as_array, numpy_function
-from funcgrad.numpy.moving import roll
+from funcgrad.numpy.rearranging import roll
 from funcgrad.ops.arithmetic import conjugate
 from funcgrad.ops.fft import OTHER_NORM, dft, irdft, rdft
 

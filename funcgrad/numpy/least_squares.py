@@ -23,9 +23,9 @@ from funcgrad.ops.arithmetic import (
 )
 from funcgrad.ops.constant import any as any_of
 from funcgrad.ops.constant import count_nonzero
-from funcgrad.ops.graded import max as largest
 from funcgrad.ops.index import getitem
 from funcgrad.ops.matrices import as_float, column, drop
+from funcgrad.ops.nonlinear_reductions import max as largest
 
 __all__ = [
     "QRResult",

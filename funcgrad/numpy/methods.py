@@ -26,9 +26,9 @@ from funcgrad.errors import (
 )
 from funcgrad.numpy import (
     axes,
+    complex_parts,
     creation,
     indexing,
-    parts,
     pointwise,
     products,
     reductions,
@@ -87,8 +87,8 @@ ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "flags": _flags,
     "T": _transposed,
     "mT": _mt,
-    "real": parts.real,
-    "imag": parts.imag,
+    "real": complex_parts.real,
+    "imag": complex_parts.imag,
     "flat": lambda self: Flat(self),
 }
 

@@ -13,7 +13,7 @@ from funcgrad.numpy.calls import as_array, numpy_function, refuse
 from funcgrad.numpy.quantiles import one_axis
 from funcgrad.numpy.reductions import given, take_slice
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops import constant, cumulative, graded, index, sums
+from funcgrad.ops import constant, cumulative, index, nonlinear_reductions, sums
 from funcgrad.ops import shape as shapes
 from funcgrad.ops import sort as sorting
 
@@ -223,7 +223,7 @@ def nanmax(
     array([0., 0., 1.])
     """
     refuse("nanmax", initial=given(initial), where=given(where))
-    return _nan_extremum(graded.max, a, axis, keepdims, -np.inf)
+    return _nan_extremum(nonlinear_reductions.max, a, axis, keepdims, -np.inf)
 
 
 @numpy_function(np.nanmin)
@@ -246,7 +246,7 @@ def nanmin(
     array([1., 0., 0.])
     """
     refuse("nanmin", initial=given(initial), where=given(where))
-    return _nan_extremum(graded.min, a, axis, keepdims, np.inf)
+    return _nan_extremum(nonlinear_reductions.min, a, axis, keepdims, np.inf)
 
 
 @numpy_function(np.nanmedian)

@@ -11,8 +11,8 @@ from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import located
 from funcgrad.numpy.calls import as_array, as_zero_dim, numpy_function, order_of, refuse
+from funcgrad.numpy.complex_parts import real
 from funcgrad.numpy.creation import asarray
-from funcgrad.numpy.parts import real
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import bessel, pointwise, transcendental
 from funcgrad.ops import shape as shapes

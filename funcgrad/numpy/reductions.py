@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad.core.types import Array
 from funcgrad.numpy.calls import ABSENT, as_array, numpy_function, refuse
 from funcgrad.numpy.ufuncs import METHODS
-from funcgrad.ops import arithmetic, constant, graded, index, sums
+from funcgrad.ops import arithmetic, constant, index, nonlinear_reductions, sums
 
 __all__ = [
     "all",
@@ -78,7 +78,9 @@ def prod(
     >>> fg.grad(fnp.prod)(np.array([2.0, 0.0, 3.0]))
     array([0., 6., 0.])
     """
-    return graded.prod(as_array(a), axis, bool(keepdims), dtype, where, given(initial))
+    return nonlinear_reductions.prod(
+        as_array(a), axis, bool(keepdims), dtype, where, given(initial)
+    )
 
 
 @numpy_function(np.mean)
@@ -128,7 +130,9 @@ def var(
     array([-1.,  1.])
     """
     refuse("var", mean=given(mean))
-    return graded.var(as_array(a), axis, _freedom(ddof, correction), bool(keepdims), dtype, where)
+    return nonlinear_reductions.var(
+        as_array(a), axis, _freedom(ddof, correction), bool(keepdims), dtype, where
+    )
 
 
 @numpy_function(np.std)
@@ -157,7 +161,9 @@ def std(
     array([0., 0.])
     """
     refuse("std", mean=given(mean))
-    return graded.std(as_array(a), axis, _freedom(ddof, correction), bool(keepdims), dtype, where)
+    return nonlinear_reductions.std(
+        as_array(a), axis, _freedom(ddof, correction), bool(keepdims), dtype, where
+    )
 
 
 def _freedom(ddof: float, correction: Any) -> float:
@@ -187,7 +193,7 @@ def max(
     >>> fg.grad(fnp.max)(np.array([1.0, 3.0, 3.0]))
     array([0. , 0.5, 0.5])
     """
-    return graded.max(as_array(a), axis, bool(keepdims), where, given(initial))
+    return nonlinear_reductions.max(as_array(a), axis, bool(keepdims), where, given(initial))
 
 
 @numpy_function(np.min, np.amin)
@@ -209,7 +215,7 @@ def min(
     >>> fg.grad(fnp.min)(np.array([1.0, 3.0, 1.0]))
     array([0.5, 0. , 0.5])
     """
-    return graded.min(as_array(a), axis, bool(keepdims), where, given(initial))
+    return nonlinear_reductions.min(as_array(a), axis, bool(keepdims), where, given(initial))
 
 
 amax, amin = max, min

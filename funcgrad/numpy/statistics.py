@@ -132,8 +132,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     >>> fg.vmap(lambda x: fnp.corrcoef(x, np.array([0.0, 1.0]))[0, 1])(np.array([[1.0, 3.0]]))
     array([1.])
     """
-    from funcgrad.numpy.moving import diag
     from funcgrad.numpy.pointwise import clip
+    from funcgrad.numpy.rearranging import diag
 
     c = cov(x, y, rowvar, dtype=dtype)
     if type_of(operand(c)).ndim == 0:

@@ -59,7 +59,7 @@ def _type(x: ArrayType, a: ArrayType, b: ArrayType, *, beta: Any, alpha: Any) ->
 
 
 def _pull_x(g: Any, _y: Any, _x: Any, _a: Any, _b: Any, *, beta: Any, alpha: Any) -> Array:
-    return algebra.zeros(_x) if beta == 0 else algebra.conform(_scaled(g, beta), _x)
+    return algebra.zeros(_x) if beta == 0 else algebra.unbroadcast(_scaled(g, beta), _x)
 
 
 def _pull_a(g: Any, _y: Any, _x: Any, _a: Any, b: Any, *, beta: Any, alpha: Any) -> Array:
@@ -71,7 +71,7 @@ def _pull_b(g: Any, _y: Any, _x: Any, a: Any, _b: Any, *, beta: Any, alpha: Any)
     if len(_b.shape) != 2 or type_of(a).ndim != 2:
         return matmul_right(wide, a, _b)
     # most often `b` is a transposed weight, whose own cotangent so lies in C order
-    return algebra.conform(swap_last(matmul(swap_last(wide), a)), _b)
+    return algebra.unbroadcast(swap_last(matmul(swap_last(wide), a)), _b)
 
 
 def _push(y: Any, xs: Sequence[Any], ts: Sequence[Any], *, beta: Any, alpha: Any) -> Array:

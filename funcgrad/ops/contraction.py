@@ -45,7 +45,7 @@ def _contract_x(g: Array, x: ArrayType, y: Array, axes: Axes) -> Array:
     over = tuple(range(len(mine), len(mine) + len(others)))
     c = bind(TENSORDOT, (g, y), {"axes": (over, others)})
     places = [*mine, *(left[right.index(b)] for b in sorted(right))]
-    return algebra.conform(_sent_to(c, places), x)
+    return algebra.unbroadcast(_sent_to(c, places), x)
 
 
 def _contract_y(g: Array, x: Array, y: ArrayType, axes: Axes) -> Array:
@@ -53,7 +53,7 @@ def _contract_y(g: Array, x: Array, y: ArrayType, axes: Axes) -> Array:
     mine, others = _free(y.ndim, right), _free(type_of(x).ndim, left)
     c = bind(TENSORDOT, (x, g), {"axes": (others, tuple(range(len(others))))})
     places = [*(right[left.index(a)] for a in sorted(left)), *mine]
-    return algebra.conform(_sent_to(c, places), y)
+    return algebra.unbroadcast(_sent_to(c, places), y)
 
 
 def _contract_lanes(size: int, x: Array, y: Array, axes: Axes) -> Array:
@@ -121,7 +121,7 @@ def _dot_x(g: Array, x: ArrayType, y: Array) -> Array:
         c = multiply(g, y) if ranks[0] == 1 else _outer(g, y)
     else:
         c = bind(DOT, (y, g) if ranks[0] == 1 else (g, swap_last(y)))
-    return algebra.conform(c, x)
+    return algebra.unbroadcast(c, x)
 
 
 def _dot_y(g: Array, x: Array, y: ArrayType) -> Array:
@@ -132,7 +132,7 @@ def _dot_y(g: Array, x: Array, y: ArrayType) -> Array:
         c = multiply(g, x) if ranks[1] == 1 else _outer(x, g)
     else:
         c = bind(DOT, (swap_last(x), g))
-    return algebra.conform(c, y)
+    return algebra.unbroadcast(c, y)
 
 
 DOT = _contraction(
@@ -188,8 +188,8 @@ DOT_SCALAR: Multilinear = multilinear(
     "dot_scalar",
     np.dot,
     (
-        lambda g, x, y: algebra.conform(multiply(g, y), x),
-        lambda g, x, y: algebra.conform(multiply(g, x), y),
+        lambda g, x, y: algebra.unbroadcast(multiply(g, y), x),
+        lambda g, x, y: algebra.unbroadcast(multiply(g, x), y),
     ),
     _scaled_type,
     lambda size, xs, batched, params: multiply(*align(xs, batched)),
@@ -207,8 +207,8 @@ VDOT: Multilinear = multilinear(
     "vdot",
     np.vdot,
     (
-        lambda g, x, y: algebra.conform(conjugate(multiply(g, y)), x),
-        lambda g, x, y: algebra.conform(multiply(g, conjugate(x)), y),
+        lambda g, x, y: algebra.unbroadcast(conjugate(multiply(g, y)), x),
+        lambda g, x, y: algebra.unbroadcast(multiply(g, conjugate(x)), y),
     ),
     lambda x, y: ArrayType((), common_dtype(x, y)),
     lambda size, xs, batched, params: DOT.batch(size, (conjugate(xs[0]), xs[1]), batched, params),

@@ -130,8 +130,8 @@ def _third(a: Array, x: Array, y: Array) -> Array:
 
 def _cofactors_along_vjp(g: Any, _: Any, a: Any, x: Any, *, needs: Any) -> Any:
     return (
-        algebra.conform(_third(a, x, g), type_of(a)) if needs[0] else None,
-        algebra.conform(bind(COFACTORS_ALONG, (a, g)), type_of(x)) if needs[1] else None,
+        algebra.unbroadcast(_third(a, x, g), type_of(a)) if needs[0] else None,
+        algebra.unbroadcast(bind(COFACTORS_ALONG, (a, g)), type_of(x)) if needs[1] else None,
     )
 
 

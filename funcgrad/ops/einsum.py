@@ -92,8 +92,8 @@ def _einsum_cotangent(
     shape = tuple(there_extents.get(k, 1) for k in unique)
     full = broadcast_to(reshape(c, shape), tuple(extents[k] for k in unique))
     if unique == own:
-        return algebra.conform(full, kind)
-    return algebra.conform(_on_diagonal(full, unique, own, extents), kind)
+        return algebra.unbroadcast(full, kind)
+    return algebra.unbroadcast(_on_diagonal(full, unique, own, extents), kind)
 
 
 def _on_diagonal(x: Array, unique: str, own: str, extents: dict[str, int]) -> Array:

@@ -32,7 +32,6 @@ from funcgrad.ops.arithmetic import (
     subtract,
     where,
 )
-from funcgrad.ops.graded import max as max_
 from funcgrad.ops.matrices import (
     adjoint,
     as_float,
@@ -47,6 +46,7 @@ from funcgrad.ops.matrices import (
     square,
     symmetric,
 )
+from funcgrad.ops.nonlinear_reductions import max as max_
 from funcgrad.ops.product import matmul
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import swap_last

@@ -70,11 +70,11 @@ def layer_norm_pull(
     """Ba, Kiros, Hinton 2016: of h = g w the mean and the part along the result are taken away."""
     out: list[Array | None] = [None, None, None]
     if needs[2]:
-        out[2] = algebra.conform(g, type_of(b)) if moved else algebra.zeros(type_of(b))
+        out[2] = algebra.unbroadcast(g, type_of(b)) if moved else algebra.zeros(type_of(b))
     n, inverse = _normal(x, axes, eps) if needs[0] or (needs[1] and scaled) else (None, None)
     if needs[1]:
         kind = type_of(w)
-        out[1] = algebra.conform(scale(g, n), kind) if scaled else algebra.zeros(kind)
+        out[1] = algebra.unbroadcast(scale(g, n), kind) if scaled else algebra.zeros(kind)
     if needs[0]:
         out[0] = multiply(_across(scale(g, w) if scaled else g, n, axes), inverse)
     return out

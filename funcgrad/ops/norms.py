@@ -31,9 +31,9 @@ from funcgrad.ops.arithmetic import (
     where,
 )
 from funcgrad.ops.factor import SVD, coincide
-from funcgrad.ops.graded import max as max_
-from funcgrad.ops.graded import min as min_
 from funcgrad.ops.matrices import as_float, column, drop, real_dtype, row
+from funcgrad.ops.nonlinear_reductions import max as max_
+from funcgrad.ops.nonlinear_reductions import min as min_
 from funcgrad.ops.product import matmul
 from funcgrad.ops.reduction import normalize_axes, spread
 from funcgrad.ops.samples import draw

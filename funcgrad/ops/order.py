@@ -16,7 +16,7 @@ from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import cast, divide, equal, isnan, logical_and, logical_or
 from funcgrad.ops.constant import constant
-from funcgrad.ops.graded import graded
+from funcgrad.ops.nonlinear_reductions import graded
 from funcgrad.ops.reduction import Axes
 from funcgrad.ops.samples import draw
 from funcgrad.ops.sums import sum as sum_

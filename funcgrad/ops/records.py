@@ -43,10 +43,10 @@ from funcgrad.ops.cumulative import CUMPROD, CUMSUM, RECURRENCE
 from funcgrad.ops.determinant import COFACTORS, DET, SLOGDET
 from funcgrad.ops.einsum import EINSUM
 from funcgrad.ops.factor import CHOLESKY, EIGH, EIGVALSH, SVD, SVDVALS
-from funcgrad.ops.graded import MAX, MIN, PROD, STD, VAR
 from funcgrad.ops.index import GATHER, GETITEM, PLACE, SCATTER_ADD
 from funcgrad.ops.likelihood import NLL_LOSS, NLL_SCATTER
 from funcgrad.ops.losses import SQUARED_ERROR
+from funcgrad.ops.nonlinear_reductions import MAX, MIN, PROD, STD, VAR
 from funcgrad.ops.normalization import LAYER_NORM
 from funcgrad.ops.norms import NORM
 from funcgrad.ops.product import MATMUL

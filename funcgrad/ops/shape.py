@@ -199,7 +199,7 @@ SCALARS = frozenset((np.float32, np.float64))
 BROADCAST: Linear = linear(
     "broadcast",
     _broadcast,
-    lambda g, x, *, shape: conform(g, x),
+    lambda g, x, *, shape: unbroadcast(g, x),
     _broadcast_type,
     _broadcast_batch,
     sample=lambda: [
@@ -236,7 +236,7 @@ def _broadcast_as(x: Array, shape: tuple[int, ...], dtype: Any) -> Array:
     return broadcast_to(cast(x, dtype), shape)
 
 
-def conform(c: Array, kind: ArrayType) -> Array:
+def unbroadcast(c: Array, kind: ArrayType) -> Array:
     """A cotangent summed over the axes along which its operand of type `kind` was broadcast."""
     shape, dtype, weak = type_of(c)
     if shape == kind.shape and dtype is kind.dtype and not weak:
@@ -340,7 +340,7 @@ def stack(xs: Sequence[Array], axis: int = 0) -> Array:
     return concatenate([algebra.getitem(cast(x, dtype), place) for x in xs], axis)
 
 
-algebra.conform, algebra.broadcast, algebra.zeros = conform, _broadcast_as, zeros
+algebra.unbroadcast, algebra.broadcast, algebra.zeros = unbroadcast, _broadcast_as, zeros
 algebra.reshape, algebra.stack = reshape, stack
 algebra.renewed, algebra.copied, algebra.zero_dim = renewed, copied, zero_dim
 

@@ -28,8 +28,8 @@ from funcgrad.ops.arithmetic import (
     subtract,
     where,
 )
-from funcgrad.ops.graded import graded
 from funcgrad.ops.matrices import as_float
+from funcgrad.ops.nonlinear_reductions import graded
 from funcgrad.ops.reduction import Axes, Axis, normalize_axes, standard_samples
 from funcgrad.ops.samples import draw
 from funcgrad.ops.sums import sum as sum_

@@ -47,12 +47,12 @@ def _solve_jvp(x: Any, xs: Any, ts: Any) -> Any:
 
 
 def _solve_b(g: Any, _x: Any, a: Any, b: Any) -> Any:
-    return algebra.conform(bind(SOLVE, (swap_last(a), g)), type_of(b))
+    return algebra.unbroadcast(bind(SOLVE, (swap_last(a), g)), type_of(b))
 
 
 def _solve_a(g: Any, x: Any, a: Any, _b: Any) -> Any:
     gb = bind(SOLVE, (swap_last(a), g))
-    return algebra.conform(negative(matmul(gb, swap_last(x))), type_of(a))
+    return algebra.unbroadcast(negative(matmul(gb, swap_last(x))), type_of(a))
 
 
 SOLVE = explicit(

@@ -36,7 +36,7 @@ from funcgrad.ops.reduction import (
     with_samples,
 )
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import broadcast_to, conform, reshape
+from funcgrad.ops.shape import broadcast_to, reshape, unbroadcast
 
 __all__ = ["counted", "mean", "sum", "wide"]
 
@@ -101,7 +101,7 @@ SUM_FROM = linear(
     _sum_from,
     (
         lambda g, x, start, *mask, **params: _sum_transpose(g, x, *mask, **params),
-        lambda g, x, start, *mask, **params: conform(g, start),
+        lambda g, x, start, *mask, **params: unbroadcast(g, start),
     ),
     lambda x, start, *mask, **params: reduced(np.sum)(x, **params),
     _sum_from_batch,

@@ -21,7 +21,7 @@ from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Atom, Equation, Graph
 from funcgrad.ops import affine, channels, likelihood, losses, normalization, records
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops.graded import MAX, MIN, PROD
+from funcgrad.ops.nonlinear_reductions import MAX, MIN, PROD
 from funcgrad.ops.reduction import extent
 from funcgrad.ops.shape import broadcast_to, reshape
 from funcgrad.ops.sums import SUM

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
-from funcgrad.ops.graded import MAX, MIN, PROD
+from funcgrad.ops.nonlinear_reductions import MAX, MIN, PROD
 from funcgrad.ops.product import MATMUL
 from funcgrad.ops.shape import BROADCAST, RESHAPE, TRANSPOSE
 from funcgrad.ops.sums import SUM

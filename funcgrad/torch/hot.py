@@ -1,6 +1,6 @@
 """The hot paths of tensors: elementwise operations on small floating point tensors.
 
-As on the core's tapes (`transforms.hot`), what ``x * y`` does is written out once for each
+As on the core's tapes (`transforms.recorders`), what ``x * y`` does is written out once for each
 operation and each set of operands that require grad, and nothing is decided while it runs. It
 serves tensors of one kind (a floating dtype and a small shape, see `RootTape.kind_of`) and Python
 numbers, while operations are recorded; everything else takes the general path, which gives the
@@ -21,8 +21,8 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import GradNode
 from funcgrad.torch.root import RootTracer
-from funcgrad.transforms.hot import quick_pull
 from funcgrad.transforms.node import new, seq
+from funcgrad.transforms.recorders import quick_pull
 
 __all__ = ["binary", "bookkeeping", "suits", "unary"]
 

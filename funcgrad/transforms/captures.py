@@ -20,9 +20,9 @@ from funcgrad.config import config
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.errors import CaptureError, CaptureWarning, located
+from funcgrad.transforms.captured_kinds import handler
 from funcgrad.transforms.checksum import checksum
 from funcgrad.transforms.guard import is_frozen
-from funcgrad.transforms.kinds import handler
 from funcgrad.transforms.walk import Path, Walk, package_of
 
 __all__ = ["Captures", "announce", "capture", "content", "sources_of", "watches_of"]

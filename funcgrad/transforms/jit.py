@@ -21,11 +21,11 @@ from funcgrad.transforms import native
 from funcgrad.transforms.arguments import leaves_of, name_of, positions
 from funcgrad.transforms.call import call_graph, residuals
 from funcgrad.transforms.captures import Captures, announce, capture
-from funcgrad.transforms.draws import Draws, warn
-from funcgrad.transforms.quick import Quick, layouts_of
+from funcgrad.transforms.fast_path import Quick, layouts_of
+from funcgrad.transforms.random_draws import Draws, warn
 from funcgrad.transforms.report import Report
 from funcgrad.transforms.results import handed_back, own, unshared
-from funcgrad.transforms.sizes import SizeChanged, Sizes, numbers_after, sizes_of
+from funcgrad.transforms.selection_sizes import SizeChanged, Sizes, numbers_after, sizes_of
 from funcgrad.transforms.static import Donated, Static, exact_structure, objects, typed
 from funcgrad.transforms.transformed import named
 

@@ -16,7 +16,6 @@ from funcgrad.core.tracer import EMPTY, Trace, Tracer, bind, type_of
 from funcgrad.core.types import Array, is_inexact
 from funcgrad.kernels.forward import apply
 from funcgrad.transforms.guard import Watches, small_copy, watch
-from funcgrad.transforms.hot import FLOAT64, recorder
 from funcgrad.transforms.node import (
     IN_PLACE_FROM,
     Node,
@@ -27,6 +26,7 @@ from funcgrad.transforms.node import (
     pick_node,
     seq,
 )
+from funcgrad.transforms.recorders import FLOAT64, recorder
 
 __all__ = ["Tape"]
 

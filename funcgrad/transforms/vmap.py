@@ -17,7 +17,7 @@ from funcgrad.ops.shape import broadcast_to, moveaxis, stack
 from funcgrad.transforms.arguments import integer, is_integer, leaves_of, lower, name_of
 from funcgrad.transforms.batch import Batch
 from funcgrad.transforms.captures import sources_of
-from funcgrad.transforms.draws import SharedDraws
+from funcgrad.transforms.random_draws import SharedDraws
 from funcgrad.transforms.results import apart, handed_back, untraced
 from funcgrad.transforms.transformed import transformed
 

@@ -2,9 +2,9 @@
 
 It goes through closure cells, defaults, globals and imports that code names, containers, and of
 objects, classes and modules through the attributes that any code on the way names
-(`transforms.named`). All attributes of an object are taken where some code puts names together
-while it runs, and where the class, or one of its bases, belongs to a library whose code is not
-read. What was found gives a key, and places to look at again (`compile.guards`). What cannot be
+(`transforms.named_in_code`). All attributes of an object are taken where some code puts names
+together while it runs, and where the class, or one of its bases, belongs to a library whose code is
+not read. What was found gives a key, and places to look at again (`compile.guards`). What cannot be
 followed is noted in `unseen`; nothing else is out of sight but what a library keeps in its own
 globals and classes, files, and the clock.
 
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.compile.guards import ABSENT, Dict, Guard, Item, Look
-from funcgrad.transforms.named import texts
+from funcgrad.transforms.named_in_code import texts
 
 __all__ = ["LIBRARIES", "Itself", "Path", "Walk", "in_library", "package_of"]
 
@@ -215,7 +215,7 @@ class Walk:
 
     @staticmethod
     def handler(cls: type) -> Callable[[Any, Any, Path], None]:
-        """What visits the instances of a class (`transforms.kinds`)."""
+        """What visits the instances of a class (`transforms.captured_kinds`)."""
         raise NotImplementedError
 
     def plain(self, x: Any, path: Path) -> None:

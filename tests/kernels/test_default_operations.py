@@ -10,7 +10,7 @@ from funcgrad.kernels import explain
 from funcgrad.kernels.choice import entries
 from funcgrad.ops import activation, softmax
 from funcgrad.ops.error import erf
-from funcgrad.ops.graded import prod
+from funcgrad.ops.nonlinear_reductions import prod
 
 SHAPE = (1000, 1000)
 ROW = np.linspace(0.5, 1.5, SHAPE[1])

@@ -9,7 +9,7 @@ import funcgrad as fg
 from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.errors import NotDifferentiableError
 from funcgrad.extend import elementwise
-from funcgrad.transforms.hot import quick_pull
+from funcgrad.transforms.recorders import quick_pull
 
 FACTOR = 2.0
 X = np.array([0.5, 1.5, -2.0])

@@ -122,7 +122,7 @@ class Elementwise(Primitive):
                 continue
             c = _times(g, d, saved)
             out.append(
-                c if fix is None or c is None or fix[i] is None else algebra.conform(c, fix[i])
+                c if fix is None or c is None or fix[i] is None else algebra.unbroadcast(c, fix[i])
             )
         return out
 

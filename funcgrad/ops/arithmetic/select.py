@@ -91,8 +91,8 @@ WHERE: Linear = linear(
     _where,
     (
         None,
-        lambda g, c, x, y: algebra.conform(where(c, g, 0.0), x),
-        lambda g, c, x, y: algebra.conform(where(c, 0.0, g), y),
+        lambda g, c, x, y: algebra.unbroadcast(where(c, g, 0.0), x),
+        lambda g, c, x, y: algebra.unbroadcast(where(c, 0.0, g), y),
     ),
     _where_type,
     _where_batch,
@@ -237,8 +237,8 @@ COMPLEX: Linear = linear(
     "complex",
     _from_parts,
     (
-        lambda g, re, im: algebra.conform(cast(g, re.dtype), re),
-        lambda g, re, im: algebra.conform(cast(multiply(1j, g), im.dtype), im),
+        lambda g, re, im: algebra.unbroadcast(cast(g, re.dtype), re),
+        lambda g, re, im: algebra.unbroadcast(cast(multiply(1j, g), im.dtype), im),
     ),
     _from_parts_type,
     _from_parts_batch,

@@ -213,7 +213,7 @@ def _cotangent(roles: str, k: int) -> Callable[..., Any]:
         given = {roles[2]: g, other: operands[1 - k]}
         prim = {"x": CONVOLUTION_INPUT, "w": CONVOLUTION_FILTER, "y": CONVOLUTION_RESULT}[role]
         found = bind(prim, [given[r] for r in MADE_OF[role]], {"window": window, "groups": groups})
-        return algebra.conform(found, operands[k])
+        return algebra.unbroadcast(found, operands[k])
 
     return rule
 

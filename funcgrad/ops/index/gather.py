@@ -12,7 +12,7 @@ from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import broadcast_to, conform, every_lane
+from funcgrad.ops.shape import broadcast_to, every_lane, unbroadcast
 
 __all__ = ["GATHER", "SCATTER_ADD", "gather", "scatter_add", "take_along_axis"]
 
@@ -84,7 +84,7 @@ def _scatter_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
 SCATTER_ADD: Linear = linear(
     "scatter_add",
     _scatter_add,
-    (lambda g, x, *indices, shape: conform(bind(GATHER, (g, *indices)), x),),
+    (lambda g, x, *indices, shape: unbroadcast(bind(GATHER, (g, *indices)), x),),
     lambda g, *indices, shape: ArrayType(shape, g.dtype),
     _scatter_batch,
     sample=lambda: [

@@ -20,9 +20,9 @@ from funcgrad.numpy.calls import as_array, numpy_function
 from funcgrad.ops import softmax as soft
 from funcgrad.ops.arithmetic import absolute, divide, equal, isfinite, sign, subtract, where
 from funcgrad.ops.constant import STOP_GRADIENT
-from funcgrad.ops.graded import graded
-from funcgrad.ops.graded import max as largest
 from funcgrad.ops.matrices import as_float
+from funcgrad.ops.nonlinear_reductions import graded
+from funcgrad.ops.nonlinear_reductions import max as largest
 from funcgrad.ops.reduction import Axis, normalize_axes
 from funcgrad.ops.shape import reshape
 from funcgrad.ops.sums import sum as total

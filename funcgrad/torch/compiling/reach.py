@@ -25,9 +25,9 @@ from funcgrad.torch.dtypes import dtype
 from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.operations.generator import Generator
 from funcgrad.torch.root import RootTracer
-from funcgrad.transforms import kinds
+from funcgrad.transforms import captured_kinds
 from funcgrad.transforms.captures import Captures
-from funcgrad.transforms.draws import GENERATORS
+from funcgrad.transforms.random_draws import GENERATORS
 from funcgrad.transforms.walk import Path, package_of
 
 __all__ = ["PLAIN", "Reached", "gradient_of", "kind_of", "name_of", "reach"]
@@ -176,7 +176,7 @@ def kind_of(x: Tensor) -> tuple[Any, ...]:
 def _visit_dict(found: Reached, x: Any, path: Path) -> None:
     """A dictionary; the learning rate of a group of parameters goes in as a number."""
     if "params" not in x or type(x.get(RATE)) not in (float, int):
-        kinds.visit_dict(found, x, path)
+        captured_kinds.visit_dict(found, x, path)
         return
     found.add((type(x), *x), path)
     found.rates.append(x)
@@ -202,7 +202,7 @@ def _visit_other(found: Reached, x: Any, path: Path) -> None:
     elif is_schedule(x):
         _visit_schedule(found, x, path)
     else:
-        kinds.handler(object)(found, x, path)
+        captured_kinds.handler(object)(found, x, path)
 
 
 def _visit_schedule(found: Reached, x: Any, path: Path) -> None:
@@ -233,5 +233,5 @@ def _handler(cls: type) -> Callable[[Any, Any, Path], None]:
     for classes, visit in HANDLERS:
         if issubclass(cls, classes):
             return visit
-    usual = kinds.handler(cls)
-    return _visit_other if usual is kinds.handler(object) else usual
+    usual = captured_kinds.handler(cls)
+    return _visit_other if usual is captured_kinds.handler(object) else usual

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.types import Array
-from funcgrad.ops import constant, graded, order
+from funcgrad.ops import constant, nonlinear_reductions, order
 from funcgrad.torch import return_types
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
@@ -108,8 +108,8 @@ def _extremum(name: str, reduce: Any, position: Any, elementwise: Any) -> Any:
     return function
 
 
-max = _extremum("max", graded.max, constant.argmax, choosing.maximum)
-min = _extremum("min", graded.min, constant.argmin, choosing.minimum)
+max = _extremum("max", nonlinear_reductions.max, constant.argmax, choosing.maximum)
+min = _extremum("min", nonlinear_reductions.min, constant.argmin, choosing.minimum)
 
 
 def _shared(name: str, reduce: Any) -> Any:
@@ -139,12 +139,12 @@ def _shared(name: str, reduce: Any) -> Any:
     return function
 
 
-amax = _shared("amax", graded.max)
-amin = _shared("amin", graded.min)
+amax = _shared("amax", nonlinear_reductions.max)
+amin = _shared("amin", nonlinear_reductions.min)
 
 
 def _both(x: Array, axes: Any, keepdim: bool) -> tuple[Array, Array]:
-    return graded.min(x, axes, keepdim), graded.max(x, axes, keepdim)
+    return nonlinear_reductions.min(x, axes, keepdim), nonlinear_reductions.max(x, axes, keepdim)
 
 
 AMINMAX = Composite("aminmax", _both, multiple=True)

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from funcgrad.core.types import Array
-from funcgrad.ops import graded, sums
+from funcgrad.ops import nonlinear_reductions, sums
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import (
@@ -90,9 +90,9 @@ def _moment(name: str, core: Any, node: Any) -> Any:
     return function
 
 
-var = _moment("var", graded.var, named("VarBackward0", "", "self"))
+var = _moment("var", nonlinear_reductions.var, named("VarBackward0", "", "self"))
 var.__doc__ = "The variance over dimensions, divided by the number of elements less `correction`."
-std = _moment("std", graded.std, named("StdBackward0", "result", "self"))
+std = _moment("std", nonlinear_reductions.std, named("StdBackward0", "result", "self"))
 std.__doc__ = "The standard deviation over dimensions; its gradient is 0 where there is no spread."
 
 
@@ -120,5 +120,5 @@ def _pair(name: str, core: Any, node: Any) -> Any:
     return function
 
 
-var_mean = _pair("var_mean", graded.var, named("VarMeanBackward0", "", "self"))
-std_mean = _pair("std_mean", graded.std, named("StdMeanBackward0", "result0", "self"))
+var_mean = _pair("var_mean", nonlinear_reductions.var, named("VarMeanBackward0", "", "self"))
+std_mean = _pair("std_mean", nonlinear_reductions.std, named("StdMeanBackward0", "result0", "self"))

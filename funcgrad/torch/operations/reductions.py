@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
-from funcgrad.ops import constant, graded, sums
+from funcgrad.ops import constant, nonlinear_reductions, sums
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
@@ -112,7 +112,7 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     check_flag("prod", "keepdim", 2, keepdim)
     x = accumulator(content(input, "prod"), dtype)
     axes = axes_of(dim, len(shape_of(x)))
-    found = computed(graded.prod, x, axis=axes, keepdims=keepdim)
+    found = computed(nonlinear_reductions.prod, x, axis=axes, keepdims=keepdim)
     result = boxed(found, PROD if dim is None else PROD_ALONG)
     return result if out is None else into(out, result, "prod")
 
