@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.forms import Explicit, explicit
+from funcgrad.core.layout import ordered, standard
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
@@ -74,6 +75,20 @@ QR: Explicit = explicit(
         Sample((regular().astype(np.float32),)),
     ],
 )
+
+
+class _Triangle:
+    """How NumPy cuts the triangle out of a copy of the operand."""
+
+    impl = staticmethod(np.triu)
+
+
+def _qr_lies(prim: Any, ask: Any, types: Any, params: Any, out: Any) -> tuple[Any, Any]:
+    q, r = out
+    return standard(q), ordered(_Triangle, ask, types, {}, r)
+
+
+QR.lies = _qr_lies
 
 # -------------------------------------------------------------------------- pseudoinverse
 

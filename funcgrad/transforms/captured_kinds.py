@@ -30,6 +30,7 @@ from funcgrad.core.classes import has_own_rules
 from funcgrad.core.forms.elementwise import Pointwise
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import Operand, Tracer, type_of
+from funcgrad.graph.ir import Graph
 from funcgrad.transforms.named_in_code import COMPARISONS, Named, named_by
 from funcgrad.transforms.random_draws import GENERATORS
 from funcgrad.transforms.walk import LIBRARIES, Itself, Path, Walk
@@ -488,6 +489,20 @@ def _hashes_content(cls: Any) -> bool:
     return cls.__hash__ is not None and cls.__hash__ is not object.__hash__
 
 
+def _is_hashable(x: Any) -> bool:
+    """Whether `x` keeps what its class promises, as functions of ctypes do not."""
+    try:
+        hash(x)
+    except TypeError:
+        return False
+    return True
+
+
+def _visit_graph(walk: Walk, x: Any, path: Path) -> None:
+    """A staged program, as in what `linearize` returns: it never changes."""
+    walk.add(Itself(x), path)
+
+
 def _visit_wrapper(walk: Walk, x: Any, path: Path) -> None:
     """A jitted function, a custom rule, a function with a cache."""
     walk.add(type(x), path)
@@ -512,7 +527,7 @@ def _visit_opaque(walk: Walk, x: Any, path: Path) -> None:
     elif cls is slice:
         walk.add(cls, path)
         walk.more((x.start, x.stop, x.step), path)
-    elif _hashes_content(cls):
+    elif _hashes_content(cls) and _is_hashable(x):
         walk.add((cls, repr(x), x), path)
     else:
         walk.add(Itself(x), path)
@@ -623,6 +638,7 @@ HANDLERS: tuple[tuple[Any, Callable[[Any, Any, Path], None]], ...] = (
     ((int, float, complex, str, bytes), _visit_number),
     (Operand, _visit_operand),
     (Primitive, _visit_record),
+    (Graph, _visit_graph),
     (Pointwise, _visit_pointwise),
     (type(functools.lru_cache(lambda: None)), _visit_wrapper),
     (functools.partial, _visit_partial),

@@ -273,3 +273,12 @@ def test_tables_and_tensors_of_others_are_taken_as_arrays_alone():
     before = fg.jit(f)(1.0)
     sees_the_change(f, lambda: layer.weight.data.add_(1.0))
     assert f(1.0) == pytest.approx(before + 2.0, rel=1e-5)
+
+
+def test_a_staged_program_is_taken_as_it_is():
+    """Once its push has run, `linearize` holds compiled code, in objects without a hash."""
+    x = np.array([0.5, 1.5])
+    push = fg.linearize(lambda y: y**3, x)[1]
+    push(x)
+    np.testing.assert_array_equal(fg.jit(push)(x), push(x))
+    assert len(capture(push, ()).key) < 30
