@@ -5,11 +5,13 @@ import random
 import subprocess
 import sys
 
-CODE = """
-import sys, numpy as np, funcgrad as fg, numba
-from numba.core import compiler
-f = fg.jit(lambda a, b: np.linalg.solve(a, b)).njit
-a, b = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([1.0, 2.0])
+import numba
+import pytest
+
+from funcgrad.compile.numba import stored
+
+COUNTING = """
+import numpy as np, funcgrad as fg
 from funcgrad.compile.numba import stored
 loaded = []
 load = stored.Sealed.load_overload
@@ -18,13 +20,26 @@ def counted(self, *given):
     loaded.append(found is not None)
     return found
 stored.Sealed.load_overload = counted
+"""
+SOLVING = """
+f = fg.jit(lambda a, b: np.linalg.solve(a, b)).njit
+a, b = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([1.0, 2.0])
 print(f(a, b).tobytes().hex(), sum(loaded))
+"""
+ELEMENTS = """
+x, n = np.array([-1.0, 2.0, -0.7, 5.0]), np.arange(-4, 4)
+for f, a in [
+    (lambda x: x % 0.3, x), (lambda x: np.fmod(x, 0.3), x), (lambda x: x // 0.3, x),
+    (lambda n: np.fmod(n, 3), n), (lambda n: n & 3, n), (lambda n: n | 3, n),
+]:
+    np.testing.assert_array_equal(fg.jit(f).njit(a), f(a))
+print("equal", sum(loaded))
 """
 
 
-def run(place):
+def run(place, code=SOLVING):
     out = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", CODE],
+        [sys.executable, "-W", "ignore", "-c", COUNTING + code],
         capture_output=True, text=True, check=True,
         env=os.environ | {"FUNCGRAD_CACHE_DIR": str(place)},
     )  # fmt: skip
@@ -45,3 +60,22 @@ def test_a_second_process_finds_them_and_a_damaged_one_is_made_again(tmp_path):
         p.write_bytes(content)
     assert run(tmp_path) == (bits, 0)
     assert run(tmp_path) == (bits, 1)
+
+
+def test_functions_written_for_operations_are_not_taken_for_each_other(tmp_path):
+    """Neither in the process that makes them nor in the next."""
+    assert run(tmp_path, ELEMENTS) == ("equal", 0)
+    assert run(tmp_path, ELEMENTS) == ("equal", 6)
+
+
+def test_a_name_that_does_not_tell_whose_code_it_is_keeps_nothing():
+    def made(**given):
+        exec("def alike(x):\n    return x", given)
+        return numba.njit(given["alike"])
+
+    with pytest.raises(ValueError, match="alike does not tell whose code"):
+        stored.kept(made())
+    first = stored.kept(made(__name__="test_njit_stored"))
+    assert stored.kept(first) is first
+    with pytest.raises(ValueError, match=r"test_njit_stored\.alike does not tell"):
+        stored.kept(made(__name__="test_njit_stored"))

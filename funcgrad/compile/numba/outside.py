@@ -207,16 +207,18 @@ def _convolve(e: Equation) -> Form | None:
 def _ufunc(prim: Primitive, floats: bool, count: int) -> Any:
     """A ufunc of NumPy, element by element, by Numba."""
     names = [f"x{k}" for k in range(count)]
-    text = f"def apply({', '.join(names)}, y):\n    for i in range(y.size):\n"
+    name = f"{prim.name}_of_{'floats' if floats else 'integers'}"
+    text = f"def {name}({', '.join(names)}, y):\n    for i in range(y.size):\n"
     text += f"        y[i] = ufunc({', '.join(f'{x}[i]' for x in names)})\n    return 0\n"
     # Numba's are not NumPy's for infinities and for negative integers
     own: dict[Any, Any] = {
         (records.FLOOR_DIVIDE, True): lines.floor_divide,
         (records.FMOD, False): lines.integer_fmod,
     }
-    given = {"ufunc": own.get((prim, floats)) or prim.ufunc}  # type: ignore[attr-defined]
+    given: dict[str, Any] = {"__name__": __name__}  # by both names it is found in the store
+    given["ufunc"] = own.get((prim, floats)) or prim.ufunc  # type: ignore[attr-defined]
     exec(text, given)
-    return numba.njit(nogil=True, error_model="numpy")(given["apply"])
+    return numba.njit(nogil=True, error_model="numpy")(given[name])
 
 
 def _elements(e: Equation) -> Form | None:

@@ -26,10 +26,10 @@ class Sealed:
     cache_path = None
 
     def __init__(self, function: Any) -> None:
-        self._name = f"{function.__module__}.{function.__qualname__}"
+        self.name = f"{function.__module__}.{function.__qualname__}"
 
     def _key(self, signature: Any, codegen: Any) -> str:
-        parts = (self._name, str(signature), codegen.magic_tuple(), *_made_of())
+        parts = (self.name, str(signature), codegen.magic_tuple(), *_made_of())
         return store.name_of(repr(parts))
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
@@ -69,6 +69,16 @@ def _made_of() -> tuple[Any, ...]:
 
 @functools.cache
 def kept(function: Any) -> Any:
-    """A function of Numba's whose machine code is on disk from the second process on."""
-    function._cache = Sealed(function)
+    """A function of Numba's whose machine code is on disk from the second process on.
+
+    The code is found by the function's module and name, so functions made from text need both:
+    the module's in their ``__name__``, from which Numba restores them, and a name of their own.
+    """
+    found = Sealed(function)
+    if function.__module__ is None or _names.setdefault(found.name, function) is not function:
+        raise ValueError(f"{found.name} does not tell whose code this is: give it another name")
+    function._cache = found
     return function
+
+
+_names: dict[str, Any] = {}
