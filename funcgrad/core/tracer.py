@@ -60,6 +60,7 @@ class Running(threading.local):
     """How many transforms run in this thread: read by creation functions, never by dispatch."""
 
     count = 0
+    hiding = 0  # how many of them have values that nobody can look at to the end
 
 
 running = Running()
@@ -145,6 +146,7 @@ class Trace:
     located: ClassVar[bool] = True  # whether errors tell where it began
     has_numbers: ClassVar[bool] = True  # whether `value` tells the number of its tracers
     stages: ClassVar[bool] = False  # whether its tracers stand for values of a graph
+    hides: ClassVar[bool] = True  # whether what will become of its values is not seen at once
 
     def __init__(self) -> None:
         self.level = next(serial)
@@ -159,10 +161,12 @@ class Trace:
 
     def __enter__(self) -> Self:
         running.count += 1
+        running.hiding += self.hides
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         running.count -= 1
+        running.hiding -= self.hides
         self.closed = True
         if error is not None:
             self._explain(error)

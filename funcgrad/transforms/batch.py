@@ -84,6 +84,7 @@ class Batch(Trace):
     __slots__ = ("size",)
     what: ClassVar[str] = "a vmap"
     has_numbers: ClassVar[bool] = False
+    hides: ClassVar[bool] = False
 
     def __init__(self, size: int) -> None:
         super().__init__()

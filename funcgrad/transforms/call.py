@@ -238,7 +238,7 @@ class Call(HigherOrder):
         xs, ts = trace.split_marked(args)
         mask = tuple(t is not None for t in ts)
         made, has = tangent_graph(graph, mask)
-        given = (trace.presence.whole(t) for t in ts if t is not None)
+        given = (trace.whole(t) for t in ts if t is not None)
         results = call_graph(made, *xs, *given)
         count = len(graph.outputs)
         moved = iter(results[count:])

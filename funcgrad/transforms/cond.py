@@ -94,7 +94,7 @@ class Cond(HigherOrder):
         branches = _branches(params)
         (condition, *xs), (_, *ts) = trace.split_marked(args)
         made, has = _pushed(branches, tuple(t is not None for t in ts))
-        given = [condition, *xs, *(trace.presence.whole(t) for t in ts if t is not None)]
+        given = [condition, *xs, *(trace.whole(t) for t in ts if t is not None)]
         results = bind(self, given, _params(made))
         count = len(branches[0].outputs)
         moved = iter(results[count:])

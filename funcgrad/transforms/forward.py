@@ -14,6 +14,7 @@ import numpy as np
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Trace, Tracer, bind, plain, type_of
 from funcgrad.core.types import Array, is_inexact
+from funcgrad.transforms.optimism import settled
 from funcgrad.transforms.presence import Presence
 
 __all__ = ["DualTracer", "Forward"]
@@ -36,12 +37,15 @@ class DualTracer(Tracer):
 class Forward(Trace):
     """The trace of forward mode."""
 
-    __slots__ = ("presence",)
+    __slots__ = ("marked", "presence", "spoiled")
     what: ClassVar[str] = "a jvp"
+    hides: ClassVar[bool] = False
 
-    def __init__(self) -> None:
+    def __init__(self, marked: bool = True) -> None:
         super().__init__()
         self.presence = Presence()  # of the tangents
+        self.marked = marked  # whether it follows which elements of them are there
+        self.spoiled = False  # whether a NaN that may come of not following was given away
 
     def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         if self.closed:
@@ -51,7 +55,13 @@ class Forward(Trace):
     def split(self, args: Sequence[Array]) -> tuple[list[Array], list[Array | None]]:
         """Values one level down, and tangents with None for zero; absent elements are zeros."""
         xs, ts = self.split_marked(args)
+        if not self.marked and not all(t is None or settled(t) for t in ts):
+            self.spoiled = True
         return xs, [self.presence.dense(t) for t in ts]
+
+    def whole(self, t: Array) -> Array:
+        """A tangent, as an operation takes it that may leave elements absent."""
+        return self.presence.whole(t) if self.marked else t
 
     def split_marked(self, args: Sequence[Array]) -> tuple[list[Array], list[Array | None]]:
         """Values one level down, and tangents, of which elements may be absent."""
@@ -72,7 +82,7 @@ class Forward(Trace):
         y = bind(prim, xs, params)
         if not prim.differentiable:
             return y
-        if prim.chooses or any(map(self.presence.mine, ts)):
+        if self.marked and (prim.chooses or any(map(self.presence.mine, ts))):
             ts = [None if t is None else self.presence.whole(t) for t in ts]
         with np.errstate(all="ignore"):
             t = prim.jvp(y, xs, ts, params)
@@ -85,7 +95,7 @@ class Forward(Trace):
         """`y` with the tangent `t`; `y` itself where there is none."""
         if t is None or not is_inexact(type_of(y).dtype):
             return y
-        return DualTracer(y, self, self.presence.lower(t))
+        return DualTracer(y, self, self.presence.lower(t) if self.marked else t)
 
     def tangent(self, x: Any) -> Array | None:
         """The tangent of a result one level down, None where there is none."""

@@ -19,6 +19,7 @@ from funcgrad.transforms.arguments import (
 )
 from funcgrad.transforms.jvp import jvp
 from funcgrad.transforms.node import Node, TapeTracer
+from funcgrad.transforms.optimism import seen
 from funcgrad.transforms.results import as_trees, lowered, with_aux
 from funcgrad.transforms.reverse import Tape, backward, node_of, verify
 from funcgrad.transforms.transformed import transformed
@@ -107,7 +108,8 @@ def _evaluated(f: Function, argnums: Any, has_aux: bool, args: Any, kwargs: Any)
     if node is None:
         found = [None] * len(nodes)
     else:
-        found = backward([(node, _one(kind.dtype))], nodes, traced=traced)
+        hidden = traced and not seen(value)
+        found = backward([(node, _one(kind.dtype))], nodes, traced, hidden)
     gradient = as_trees(found, flat)
     return value, aux, gradient if isinstance(argnums, (tuple, list)) else gradient[0]
 

@@ -16,7 +16,8 @@ from funcgrad.ops.arithmetic import not_equal
 from funcgrad.ops.shape import moveaxis, reshape
 from funcgrad.transforms.abstract import eval_shape
 from funcgrad.transforms.arguments import leaves_of, select
-from funcgrad.transforms.jvp import jvp
+from funcgrad.transforms.jvp import moved_along
+from funcgrad.transforms.optimism import optimistic
 from funcgrad.transforms.presence import Presence
 from funcgrad.transforms.results import handed_back
 from funcgrad.transforms.transformed import transformed
@@ -44,10 +45,10 @@ def _basis(kind: ArrayType) -> Any:
     return np.eye(kind.size, dtype=kind.dtype).reshape(kind.size, *kind.shape)
 
 
-def _alone(seeds: Presence, t: Any, types: Sequence[ArrayType], i: int) -> list[Any]:
+def _alone(seeds: Presence | None, t: Any, types: Sequence[ArrayType], i: int) -> list[Any]:
     """`t` of the basis of leaf `i`: only one element of all leaves is there."""
     t = operand(t)
-    if sum(k.size for k in types) == 1:
+    if seeds is None or sum(k.size for k in types) == 1:
         return [t if j == i else algebra.zeros(k) for j, k in enumerate(types)]
     return [
         seeds.part(t, not_equal(t, 0)) if j == i else seeds.nothing(k) for j, k in enumerate(types)
@@ -99,8 +100,8 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
         outputs, definition = tree.flatten(out)
         types = [type_of(o) for o in outputs]
         rows = []
-        for i, kind in enumerate(types):
-            rows.append(_rows(pull, definition, types, i, kind))
+        for i in range(len(types)):
+            rows.append(_rows(pull, definition, outputs, types, i))
         picked = rows if isinstance(argnums, (tuple, list)) else [r[0] for r in rows]
         return _whole(tree.unflatten(definition, picked))
 
@@ -112,26 +113,34 @@ def _whole(jacobian: Any) -> Any:
     return handed_back(definition, found)
 
 
-def _rows(pull: Function, definition: Any, types: Sequence[ArrayType], i: int, kind: Any) -> Any:
+def _rows(
+    pull: Function, definition: Any, outputs: Sequence[Any], types: Sequence[ArrayType], i: int
+) -> Any:
     """The Jacobian of output `i`."""
+    kind = types[i]
 
-    def one(ct: Any) -> Any:
+    def one(marked: bool, ct: Any) -> Any:
         seeds = Presence()
-        found = pull(tree.unflatten(definition, _alone(seeds, ct, types, i)))
+        found = pull(tree.unflatten(definition, _alone(seeds if marked else None, ct, types, i)))
         return tree.map(seeds.dense, found)
+
+    def mapped(marked: bool) -> tuple[Any, list[Any]]:
+        found = vmap(functools.partial(one, marked), randomness="same")(_basis(kind))
+        return found, tree.leaves(found)
 
     def rows(c: Any) -> Any:
         c = operand(c)
         return reshape(c, kind.shape + type_of(c).shape[1:])
 
-    return tree.map(rows, vmap(one, randomness="same")(_basis(kind)))
+    return tree.map(rows, optimistic(mapped, outputs))
 
 
 def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     """The Jacobian of `f` in forward mode: one mapped pass for each input.
 
     Parameters, result and errors are those of `jacrev`. It pays where the argument has fewer
-    elements than the output.
+    elements than the output. `f` is called a second time where the Jacobian has a NaN, to follow
+    which elements a `where` or an index did not take.
 
     Examples
     --------
@@ -152,12 +161,15 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
         ]
         definition = tree.structure(chosen)
         g = _partial(f, args, wanted, kwargs)
-        columns = [
-            vmap(functools.partial(_column, g, chosen, definition, types, i), randomness="same")(
-                _basis(kind)
-            )
-            for i, kind in enumerate(types)
-        ]
+
+        def mapped(marked: bool) -> tuple[list[Any], list[Any]]:
+            columns = []
+            for i, kind in enumerate(types):
+                column = functools.partial(_column, g, chosen, definition, types, i, marked)
+                columns.append(vmap(column, randomness="same")(_basis(kind)))
+            return columns, tree.leaves(columns)
+
+        columns = optimistic(mapped, tree.leaves(chosen))
         flat = [tree.flatten(c) for c in columns]
         out_definition = flat[0][1]
         rows = []
@@ -171,11 +183,18 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
 
 
 def _column(
-    g: Function, chosen: Any, definition: Any, types: Sequence[ArrayType], i: int, t: Any
+    g: Function,
+    chosen: Any,
+    definition: Any,
+    types: Sequence[ArrayType],
+    i: int,
+    marked: bool,
+    t: Any,
 ) -> Any:
     seeds = Presence()
-    ts = _alone(seeds, t, types, i)
-    return tree.map(seeds.dense, jvp(g, chosen, tree.unflatten(definition, ts))[1])
+    ts = _alone(seeds if marked else None, t, types, i)
+    moved = moved_along(g, chosen, tree.unflatten(definition, ts), marked)
+    return tree.map(seeds.dense, moved)
 
 
 def _as_rows(columns: Any, kind: ArrayType) -> Any:

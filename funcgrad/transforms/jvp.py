@@ -7,6 +7,7 @@ from typing import Any
 
 from funcgrad import tree
 from funcgrad.core.tracer import type_of
+from funcgrad.core.types import ArrayType
 from funcgrad.ops.arithmetic import cast
 from funcgrad.transforms.arguments import (
     check_matches,
@@ -15,6 +16,7 @@ from funcgrad.transforms.arguments import (
     name_of,
 )
 from funcgrad.transforms.forward import DualTracer, Forward
+from funcgrad.transforms.optimism import MarksNeededError, optimistic
 from funcgrad.transforms.results import (
     apart,
     handed_back,
@@ -25,7 +27,7 @@ from funcgrad.transforms.results import (
     zero_tangent,
 )
 
-__all__ = ["jvp"]
+__all__ = ["jvp", "moved_along"]
 
 Function = Callable[..., Any]
 
@@ -55,7 +57,8 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
     Notes
     -----
     Forward mode: the cost is about twice that of `f`, for each direction. No intermediate value is
-    kept.
+    kept. Where the tangent has a NaN, `f` is called a second time, to follow which elements a
+    `where` or an index did not take; what it then returns is the result.
 
     Examples
     --------
@@ -64,13 +67,47 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
     >>> fg.jvp(np.sin, (0.0,), (2.0,))
     (np.float64(0.0), np.float64(2.0))
     """
+    given = _checked(primals, tangents)
+    looked_at = [t for t in (*given[0], *given[3]) if t is not None]
+    return optimistic(lambda marked: _moved(f, given, has_aux, marked), looked_at)
+
+
+def moved_along(f: Function, primals: Any, tangents: Any, marked: bool) -> Any:
+    """The tangent of `jvp`, which follows which elements are there only if `marked`."""
+    return _moved(f, _checked(primals, tangents), False, marked)[0][1]
+
+
+Given = tuple[list[Any], tree.TreeDef, list[ArrayType], Sequence[Any]]
+
+
+def _checked(primals: Any, tangents: Any) -> Given:
+    """The leaves of the primals, their tree and types, and the tangents."""
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError("jvp takes primals and tangents as tuples, one item for each argument")
     leaves, definition = leaves_of(tuple(primals), "the primals")
     types = [type_of(x) for x in leaves]
     ts = check_matches(tuple(tangents), definition, types, "the tangent")
+    return leaves, definition, types, ts
+
+
+def _moved(f: Function, given: Given, has_aux: bool, marked: bool) -> tuple[Any, list[Any]]:
+    """The result of `jvp`, and the leaves of its tangent."""
+    trace = Forward(marked)
+    try:
+        found = _run(f, given, has_aux, trace)
+    except Exception:
+        if trace.spoiled:
+            raise MarksNeededError from None
+        raise
+    if trace.spoiled:
+        raise MarksNeededError
+    return found
+
+
+def _run(f: Function, given: Given, has_aux: bool, trace: Forward) -> tuple[Any, list[Any]]:
+    leaves, definition, types, ts = given
     aux = None
-    with Forward() as trace:
+    with trace:
         duals = [
             x if t is None else DualTracer(x, trace, cast(t, kind.dtype))
             for x, t, kind in zip(leaves, ts, types, strict=True)
@@ -82,9 +119,10 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
         outputs, out_definition = leaves_of(out, f"the output of {name_of(f)}")
         moved = [trace.tangent(o) for o in outputs]
         values = apart([lower(o, trace) for o in outputs], [*leaves, *untraced(outputs)])
+    derivatives = [t for t in moved if t is not None]
     moved = own(
         [zero_tangent(v) if t is None else t for v, t in zip(values, moved, strict=True)],
         [*ts, *values],
     )
     result = (handed_back(out_definition, values), handed_back(out_definition, moved))
-    return (*result, aux) if has_aux else result
+    return ((*result, aux) if has_aux else result), derivatives

@@ -175,10 +175,11 @@ class Presence(Trace):
             mask = where(condition, one, two)
         else:
             mask = None if one and two else condition if one else logical_not(condition)
-        kinds = [type_of(a) for a in branches]
-        if two is False and kinds[1].weak and kinds[0].dtype.kind != "b":
-            shape = broadcast_shapes(*(type_of(a).shape for a in args))
-            return PartTracer(broadcast_to(branches[0].value, shape), self, mask, False)
+        for branch, other in ((branches[0], two), (branches[1], one)):
+            if other is False:  # zeros where nothing is there need not be chosen
+                whole = prim.type_rule([type_of(a) for a in args], params)
+                if whole.dtype == type_of(branch).dtype and not type_of(branch).weak:
+                    return PartTracer(broadcast_to(branch.value, whole.shape), self, mask, False)
         y = bind(prim, self.values(args), params)
         clean = all(not self.mine(a) or a.clean for a in branches)
         return PartTracer(y, self, mask, clean)

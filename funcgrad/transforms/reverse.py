@@ -30,6 +30,7 @@ from funcgrad.transforms.node import (
     dense,
     leaf_node,
 )
+from funcgrad.transforms.optimism import SMALL, has_nan, seen, settled
 from funcgrad.transforms.presence import Presence
 from funcgrad.transforms.presence_pass import pull_marked
 from funcgrad.transforms.tape import PLAIN, Tape
@@ -68,6 +69,7 @@ def backward(
     roots: Sequence[tuple[Node, Array]],
     leaves: Sequence[Node],
     traced: bool = True,
+    hidden: bool = True,
 ) -> list[Array | None]:
     """The cotangents of `leaves`, given those of `roots`; None where it is zero.
 
@@ -75,14 +77,14 @@ def backward(
     in the place of one times an infinite partial is NaN. A NaN survives every linear operation
     that does not drop it, so a result without one is right; otherwise, and where a rule runs code
     of the user, the pass is repeated and follows which elements are there. So does every pass
-    that is `traced`: over values that are, or from cotangents that are.
+    over values that are `traced` by what hides their numbers, or from such cotangents.
     """
     with np.errstate(all="ignore"):
-        return within(roots, leaves, traced)
+        return within(roots, leaves, traced, hidden)
 
 
 def within(
-    roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node], traced: bool
+    roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node], traced: bool, hidden: bool = True
 ) -> list[Array | None]:
     """`backward` as a part of a pass in which NumPy does not warn."""
     order = reachable([node for node, _ in roots])
@@ -93,7 +95,15 @@ def within(
             return _pull_marked(order, roots, leaves)
         if not _to_repeat(found, order):
             return found
+    elif not (traced and hidden) and all(seen(g) for _, g in roots) and not _opaque(order):
+        found = pulled(order, roots, leaves, False)
+        if all(c is None or settled(c) for c in found):
+            return found
     return _pull_marked(order, roots, leaves)
+
+
+def _opaque(order: Sequence[Node]) -> bool:
+    return any(node.prim is not None and node.prim.opaque for node in order)
 
 
 def bare(roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node]) -> list[Array | None]:
@@ -110,22 +120,9 @@ def _to_repeat(found: Sequence[Any], order: Sequence[Node]) -> bool:
                 quick = any(node.quick for node in order)
             if not quick:
                 continue
-        if c is not None and _has_nan(c):
+        if c is not None and has_nan(c):
             return True
     return False
-
-
-SMALL = 4096  # up to here one product tells whether there is a NaN sooner than two passes
-
-
-def _has_nan(c: Any) -> bool:
-    if type(c) is ndarray:
-        if c.size <= SMALL:
-            total = c.dot(c) if c.ndim == 1 else np.vdot(c, c)
-            return bool(total != total)
-        total = np.add.reduce(c, None)  # a NaN, or infinities of both signs, make it NaN
-        return bool(total != total) and bool(np.isnan(c).any())
-    return not isinstance(c, Tracer) and bool(c != c)
 
 
 def pulled(

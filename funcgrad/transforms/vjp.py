@@ -15,6 +15,7 @@ from funcgrad.transforms.arguments import (
     lower,
     name_of,
 )
+from funcgrad.transforms.optimism import seen
 from funcgrad.transforms.results import apart, as_trees, handed_back, lowered, own, with_aux
 from funcgrad.transforms.reverse import Tape, backward, node_of, verify
 
@@ -76,6 +77,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         values = apart(lows, lows)
     types = [type_of(v) for v in values]
     traced = any(isinstance(v, Tracer) for v in values)
+    hidden = traced and not all(map(seen, values))
     primal_types = [([_no_value(x) for x in leaves], d) for leaves, d in flat]
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
@@ -87,7 +89,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
             if root is not None and c is not None
         ]
         wanted = [n for n in nodes if n is not None]
-        found = iter(own(backward(pairs, wanted, traced), [c for _, c in pairs]))
+        found = iter(own(backward(pairs, wanted, traced, hidden), [c for _, c in pairs]))
         return as_trees([None if n is None else next(found) for n in nodes], primal_types)
 
     result = (handed_back(definition, values), pull)

@@ -1,0 +1,71 @@
+"""Derivatives that are tried without marks of what is absent, and made again with them on NaN.
+
+Without marks, a 0 in the place of an absent element is multiplied by partials, and by an infinite
+one it is NaN. A NaN survives every linear operation that does not drop it, so that results
+without one are right; this needs results that can be looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from funcgrad.core.tracer import Tracer, operand, running
+from funcgrad.transforms.batch import BatchTracer
+
+__all__ = ["SMALL", "MarksNeededError", "has_nan", "optimistic", "seen", "settled"]
+
+T = TypeVar("T")
+SMALL = 4096  # up to here one product tells whether there is a NaN sooner than two passes
+
+
+class MarksNeededError(Exception):
+    """A rule that runs code of the user was given a NaN, which may stand for an absent element."""
+
+
+def optimistic(run: Callable[[bool], tuple[T, Iterable[Any]]], given: Iterable[Any]) -> T:
+    """What ``run(marked)`` finds, without marks where the derivatives beside it have no NaN.
+
+    They are followed from the start where one of the operands `given` is traced by what hides its
+    numbers, or such a transform runs: the derivative may depend on values of it that are captured.
+    """
+    if not running.hiding and all(map(seen, given)):
+        try:
+            found, derivatives = run(False)
+        except MarksNeededError:
+            pass
+        else:
+            if all(map(settled, derivatives)):
+                return found
+    return run(True)[0]
+
+
+def seen(x: Any) -> bool:
+    """Whether all numbers of `x` are there to be looked at, those of its tangents included."""
+    return all(not isinstance(part, Tracer) for part in _numbers(x))
+
+
+def settled(x: Any) -> bool:
+    """Whether all numbers of `x` can be looked at, and none is NaN."""
+    return all(not isinstance(part, Tracer) and not has_nan(part) for part in _numbers(x))
+
+
+def _numbers(x: Any) -> Iterable[Any]:
+    """The arrays of which `x` is made: one level down through vmap and forward mode."""
+    x = operand(x)
+    if isinstance(x, BatchTracer):
+        return _numbers(x.value)
+    tangent = getattr(x, "tangent", None) if isinstance(x, Tracer) else None
+    return (x,) if tangent is None else (*_numbers(x.value), *_numbers(tangent))
+
+
+def has_nan(c: Any) -> bool:
+    if type(c) is np.ndarray:
+        if c.size <= SMALL:
+            total = c.dot(c) if c.ndim == 1 else np.vdot(c, c)
+            return bool(total != total)
+        total = np.add.reduce(c, None)  # a NaN, or infinities of both signs, make it NaN
+        return bool(total != total) and bool(np.isnan(c).any())
+    return not isinstance(c, Tracer) and bool(c != c)
