@@ -489,6 +489,17 @@ def test_trap_37_captures(make):
     assert caught or got == f(2.0)
 
 
+@pytest.mark.parametrize("point", [(0.0, 1.0), (2.0, 0.0), (0.0, 2.0)])
+def test_trap_38_mixed_derivatives_of_powers_at_zero(point):
+    def power(v):
+        return v[0] ** v[1]
+
+    for second in (fg.hessian(power), fg.jit(fg.hessian(power)), fg.jacrev(fg.jacfwd(power))):
+        got = second(np.array(point))
+        want = [0.0, point[0] ** (point[1] - 1.0)][point != (0.0, 2.0)]
+        assert got[0, 1] == got[1, 0] == want
+
+
 def test_checkpoint_closes_over_a_traced_value():
     got = fg.grad(lambda w: fg.checkpoint(lambda y: fnp.sin(y * w))(w * 1.0))(0.7)
     np.testing.assert_allclose(got, np.cos(0.49) * 1.4)

@@ -35,6 +35,7 @@ from funcgrad.ops.arithmetic import (
     sqrt,
     subtract,
 )
+from funcgrad.ops.arithmetic.power import power_log, power_slope
 from funcgrad.ops.channels import BATCH_NORM, GROUP_NORM
 from funcgrad.ops.constant import ALL, ANY, ARGMAX, ARGMIN, STOP_GRADIENT
 from funcgrad.ops.contraction import DOT, INNER, TENSORDOT
@@ -113,6 +114,8 @@ __all__ = [
     "PERMUTE",
     "PLACE",
     "POWER",
+    "POWER_LOG",
+    "POWER_SLOPE",
     "PROD",
     "RECIPROCAL",
     "RECURRENCE",
@@ -163,6 +166,7 @@ MULTIPLY = _record(multiply)
 NEGATIVE = _record(negative)
 NOT_EQUAL = _record(not_equal)
 POWER = _record(power)
+POWER_LOG, POWER_SLOPE = _record(power_log), _record(power_slope)
 RECIPROCAL = _record(reciprocal)
 REMAINDER = _record(remainder)
 SQRT = _record(sqrt)

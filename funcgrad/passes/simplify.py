@@ -283,6 +283,14 @@ def _stop_gradient(r: Rewriter, e: Equation) -> Found:
     return e.inputs
 
 
+@_of(records.POWER_LOG)
+@_of(records.POWER_SLOPE)
+def _stated(r: Rewriter, e: Equation) -> Found:
+    """So have those that are stated beside a value."""
+    value = e.inputs[0]
+    return (value,) if value.type == e.outputs[0].type else None
+
+
 @_of(records.CAST)
 def _cast(r: Rewriter, e: Equation) -> Found:
     (x,) = e.inputs

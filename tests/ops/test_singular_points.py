@@ -97,3 +97,56 @@ def test_second_derivatives_where_values_coincide_are_nan_and_never_wrong(name):
     np.testing.assert_allclose(got[there], exact[there], atol=1e-12)
     apart = fg.hessian(VALUES[name])(np.array([[1.0, 0.3], [0.3, 2.0]]))
     assert np.isfinite(apart).all()
+
+
+def power(v):
+    return v[0] ** v[1]
+
+
+SECOND = {
+    "forward over reverse": fg.hessian,
+    "reverse over reverse": lambda f: fg.jacrev(fg.jacrev(f)),
+    "reverse over forward": lambda f: fg.jacrev(fg.jacfwd(f)),
+    "forward over forward": lambda f: fg.jacfwd(fg.jacfwd(f)),
+    "jit": lambda f: fg.jit(fg.hessian(f)),
+    "second order of jit": lambda f: fg.hessian(fg.jit(f)),
+    "vmap": lambda f: lambda v: fg.vmap(fg.hessian(f))(v[None])[0],
+}
+
+
+@pytest.mark.parametrize("way", SECOND)
+@pytest.mark.parametrize(
+    ("point", "want"),
+    [
+        ((0.0, 1.0), [[0.0, 1.0], [1.0, 0.0]]),
+        ((0.0, 2.0), [[2.0, 0.0], [0.0, 0.0]]),
+        ((2.0, 0.0), [[0.0, 0.5], [0.5, np.log(2.0) ** 2]]),
+        ((2.0, 1.0), [[0.0, 1 + np.log(2.0)], [1 + np.log(2.0), 2 * np.log(2.0) ** 2]]),
+    ],
+)
+def test_the_hessian_of_a_power_is_symmetric_where_base_or_exponent_is_zero(way, point, want):
+    got = SECOND[way](power)(np.array(point))
+    np.testing.assert_allclose(got, want, 1e-14)
+    assert got[0, 1] == got[1, 0]
+
+
+@pytest.mark.parametrize("way", SECOND)
+def test_second_derivatives_of_powers_around_0_and_1(way):
+    second, rng = SECOND[way](power), np.random.default_rng(7)
+    choices = [0.0, 1e-3, 0.5, 1.0, 1.0 + 1e-3, 2.0]
+    for x in choices:
+        for p in (*choices, -1.0, rng.uniform(-2.0, 2.0)):
+            got = second(np.array([x, p]))
+            np.testing.assert_array_equal(got[0, 1], got[1, 0])
+            if x == 0:
+                continue
+            z, log = mpmath.mpf(x) ** mpmath.mpf(p), mpmath.log(x)
+            mixed = (1 + p * log) * z / x
+            want = [[p * (p - 1) * z / x**2, mixed], [mixed, z * log**2]]
+            scale = float((1 + abs(p * log)) * z / x)  # 1 and p·log x may cancel
+            np.testing.assert_allclose(got, np.array(want, float), 1e-12, 1e-14 * scale)
+
+
+def test_a_power_of_zero_falls_without_bound_in_a_negative_exponent():
+    assert fg.grad(lambda p: np.sum(np.zeros(1) ** p))(-1.0) == -np.inf
+    np.testing.assert_array_equal(fg.grad(power)(np.array([0.0, 0.5])), [np.inf, 0.0])
