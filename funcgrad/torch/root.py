@@ -117,10 +117,9 @@ class RootTape(Tape):
     """The tape of tensors: level 0, never closed, the same for all threads."""
 
     what: ClassVar[str] = "a Tensor"
-    marks: ClassVar[bool] = False  # 0 times infinity is NaN, as in PyTorch
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(marks=False)  # 0 times infinity is NaN, as in PyTorch
         self.level = 0
         self.kinds: dict[Any, object] = {}
 

@@ -26,7 +26,7 @@ from funcgrad.transforms.arguments import lower
 from funcgrad.transforms.batch import Batch, BatchTracer, whole
 from funcgrad.transforms.forward import DualTracer, Forward
 from funcgrad.transforms.presence import Presence
-from funcgrad.transforms.reverse import Tape, backward, bare
+from funcgrad.transforms.reverse import Tape, backward
 
 __all__ = [
     "CALL",
@@ -49,7 +49,7 @@ def reverse_graphs(graph: Graph, mask: tuple[bool, ...], marks: bool = True) -> 
     """
     key = ("reverse", mask, marks)
     if key not in graph.derived:
-        graph.derived[key] = _cut(graph, mask, backward if marks else bare)
+        graph.derived[key] = _cut(graph, mask, marks)
     found: Partition = graph.derived[key]
     return found.forward, found.backward
 
@@ -63,11 +63,11 @@ def residuals(graph: Graph) -> list[str]:
     ]
 
 
-def _cut(graph: Graph, mask: tuple[bool, ...], backward: Any) -> Partition:
+def _cut(graph: Graph, mask: tuple[bool, ...], marks: bool) -> Partition:
     with Stage() as trace:
         inputs = [trace.input(v.type) for v in graph.inputs]
         variables = [t.variable for t in inputs]
-        with Tape() as tape:
+        with Tape(marks=marks) as tape:
             leaves = [tape.input(x) if m else x for x, m in zip(inputs, mask, strict=True)]
             outs = evaluate(graph, *leaves)
             ends = [o.node if isinstance(o, Tracer) and o.owner is tape else None for o in outs]
@@ -79,7 +79,7 @@ def _cut(graph: Graph, mask: tuple[bool, ...], backward: Any) -> Partition:
         found = [
             algebra.zeros(kind) if c is None else c
             for c, kind in zip(
-                backward(roots, wanted),
+                backward(roots, wanted, marks=marks),
                 [v.type for v, m in zip(graph.inputs, mask, strict=True) if m],
                 strict=True,
             )

@@ -25,7 +25,7 @@ from funcgrad.transforms.reverse import Tape, backward, node_of, verify
 from funcgrad.transforms.transformed import transformed
 from funcgrad.tree import LEAF
 
-__all__ = ["grad", "hvp", "value_and_grad"]
+__all__ = ["evaluated", "grad", "hvp", "value_and_grad"]
 
 Function = Callable[..., Any]
 
@@ -73,14 +73,19 @@ def value_and_grad(
 
     @transformed(value_and_grad, f, argnums, has_aux)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        value, aux, gradient = _evaluated(f, argnums, has_aux, args, kwargs)
+        value, aux, gradient = evaluated(f, argnums, has_aux, args, kwargs)
         return ((value, aux), gradient) if has_aux else (value, gradient)
 
     return wrapped
 
 
-def _evaluated(f: Function, argnums: Any, has_aux: bool, args: Any, kwargs: Any) -> Any:
-    """The value of `f`, what it returned besides, and the gradient."""
+def evaluated(
+    f: Function, argnums: Any, has_aux: bool, args: Any, kwargs: Any, marks: bool = True
+) -> Any:
+    """The value of `f`, what it returned besides, and the gradient.
+
+    Without `marks` the backward pass does not follow which elements are there.
+    """
     wanted = select(argnums, args, f, "grad")
     flat: list[tuple[list[Any], tree.TreeDef]] = []
     nodes: list[Node] = []
@@ -88,7 +93,7 @@ def _evaluated(f: Function, argnums: Any, has_aux: bool, args: Any, kwargs: Any)
     node: Node | None
     for k in wanted:
         flat.append(leaves_of(args[k], (f, k), True))
-    with Tape() as tape:
+    with Tape(marks=marks) as tape:
         for k, (leaves, definition) in zip(wanted, flat, strict=True):
             inputs = tape.inputs(leaves, nodes)
             new_args[k] = inputs[0] if definition is LEAF else tree.unflatten(definition, inputs)
@@ -109,7 +114,7 @@ def _evaluated(f: Function, argnums: Any, has_aux: bool, args: Any, kwargs: Any)
         found = [None] * len(nodes)
     else:
         hidden = traced and not seen(value)
-        found = backward([(node, _one(kind.dtype))], nodes, traced, hidden)
+        found = backward([(node, _one(kind.dtype))], nodes, traced, hidden, marks)
     gradient = as_trees(found, flat)
     return value, aux, gradient if isinstance(argnums, (tuple, list)) else gradient[0]
 
@@ -154,7 +159,7 @@ def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -
 
     @transformed(grad, f, argnums, has_aux)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        _, aux, gradient = _evaluated(f, argnums, has_aux, args, kwargs)
+        _, aux, gradient = evaluated(f, argnums, has_aux, args, kwargs)
         return (gradient, aux) if has_aux else gradient
 
     return wrapped

@@ -6,6 +6,7 @@ of their creation and hands each its cotangent. `None` stands for zero throughou
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -38,7 +39,6 @@ from funcgrad.transforms.tape import PLAIN, Tape
 __all__ = [
     "Tape",
     "backward",
-    "bare",
     "node_of",
     "pulled",
     "transpose_linear",
@@ -70,8 +70,11 @@ def backward(
     leaves: Sequence[Node],
     traced: bool = True,
     hidden: bool = True,
+    marks: bool = True,
 ) -> list[Array | None]:
     """The cotangents of `leaves`, given those of `roots`; None where it is zero.
+
+    Without `marks` 0 times infinity is NaN everywhere, as it is in PyTorch.
 
     Raw cotangents take the quick rules first, which know nothing of absent elements, so that a 0
     in the place of one times an infinite partial is NaN. A NaN survives every linear operation
@@ -80,7 +83,7 @@ def backward(
     over values that are `traced` by what hides their numbers, or from such cotangents.
     """
     with np.errstate(all="ignore"):
-        return within(roots, leaves, traced, hidden)
+        return within(roots, leaves, traced, hidden) if marks else bare(roots, leaves, traced)
 
 
 def within(
@@ -106,9 +109,15 @@ def _opaque(order: Sequence[Node]) -> bool:
     return any(node.prim is not None and node.prim.opaque for node in order)
 
 
-def bare(roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node]) -> list[Array | None]:
-    """`backward` in which 0 times infinity is NaN everywhere, as it is in PyTorch."""
-    return pulled(reachable([node for node, _ in roots]), roots, leaves, False)
+def bare(
+    roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node], traced: bool
+) -> list[Array | None]:
+    """`within` without following which elements are there."""
+    order = reachable([node for node, _ in roots])
+    if not traced and not any(isinstance(g, Tracer) for _, g in roots):
+        with contextlib.suppress(OpaqueRule, ZeroDivisionError):
+            return pulled(order, roots, leaves, True)
+    return pulled(order, roots, leaves, False)
 
 
 def _to_repeat(found: Sequence[Any], order: Sequence[Node]) -> bool:

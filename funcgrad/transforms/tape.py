@@ -38,12 +38,12 @@ PLAIN = frozenset((ndarray, float, float64, np.float32))
 class Tape(Trace):
     """The trace of reverse mode."""
 
-    __slots__ = ("kinds", "linear", "watches")
+    __slots__ = ("kinds", "linear", "marks", "watches")
     what: ClassVar[str] = "a gradient"
-    marks: ClassVar[bool] = True  # whether its backward pass follows which elements are there
 
-    def __init__(self, linear: bool = False) -> None:
+    def __init__(self, linear: bool = False, marks: bool = True) -> None:
         super().__init__()
+        self.marks = marks  # whether its backward pass follows which elements are there
         self.linear = linear  # to be transposed: graphs are taken apart, so that nodes tell
         self.watches: Watches = {}
         self.kinds: dict[tuple[int, ...], object] = {(): None}  # a 0-d array becomes a scalar

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad import tree
@@ -19,7 +19,7 @@ from funcgrad.transforms.optimism import seen
 from funcgrad.transforms.results import apart, as_trees, handed_back, lowered, own, with_aux
 from funcgrad.transforms.reverse import Tape, backward, node_of, verify
 
-__all__ = ["vjp"]
+__all__ = ["pullback", "vjp"]
 
 Function = Callable[..., Any]
 
@@ -57,9 +57,14 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     >>> pull(np.ones(2))
     (array([2., 4.]),)
     """
+    return pullback(f, primals, has_aux)
+
+
+def pullback(f: Function, primals: Sequence[Any], has_aux: bool, marks: bool = True) -> Any:
+    """`vjp`; without `marks` its backward passes do not follow which elements are there."""
     flat = [leaves_of(p, (f, k)) for k, p in enumerate(primals)]
     aux = None
-    with Tape() as tape:
+    with Tape(marks=marks) as tape:
         inputs = [
             [tape.input(x) if is_inexact(type_of(x).dtype) else x for x in leaves]
             for leaves, _ in flat
@@ -89,7 +94,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
             if root is not None and c is not None
         ]
         wanted = [n for n in nodes if n is not None]
-        found = iter(own(backward(pairs, wanted, traced, hidden), [c for _, c in pairs]))
+        found = iter(own(backward(pairs, wanted, traced, hidden, marks), [c for _, c in pairs]))
         return as_trees([None if n is None else next(found) for n in nodes], primal_types)
 
     result = (handed_back(definition, values), pull)

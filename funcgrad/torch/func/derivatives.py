@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad.errors import CotangentError
-from funcgrad.torch._tensor import Tensor
+from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.duals import check_tangent
 from funcgrad.torch.func.arguments import (
     Argnums,
@@ -22,6 +22,8 @@ from funcgrad.torch.func.arguments import (
     tensor_leaves,
 )
 from funcgrad.transforms import api as core
+from funcgrad.transforms.grad import evaluated
+from funcgrad.transforms.vjp import pullback
 
 __all__ = ["grad", "grad_and_value", "jvp", "linearize", "vjp"]
 
@@ -75,7 +77,6 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         picked = chosen(args, argnums)
         differentiable(picked)
-        aux: list[Any] = []
 
         def scalar(*moving: Any) -> Any:
             out = func(*replaced(args, argnums, moving), **kwargs)
@@ -84,14 +85,11 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
                 return _scalar(out), extra
             return _scalar(out)
 
-        both = core.value_and_grad(recording(scalar), tuple(range(len(picked))), has_aux)
-        value, gradient = both(*picked)
-        if has_aux:
-            value, extra = value
-            aux.append(extra)
-        gradient = conjugated_tree(gradient)
+        wanted = tuple(range(len(picked)))
+        value, aux, gradient = evaluated(recording(scalar), wanted, has_aux, picked, {}, False)
+        value, gradient = box(value), conjugated_tree(gradient)
         result = gradient[0] if isinstance(argnums, int) else gradient
-        return finished((result, (value, aux[0]) if has_aux else value))
+        return finished((result, (value, aux) if has_aux else value))
 
     return wrapped
 
@@ -155,7 +153,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
         _check_outputs(out)
         return (out, aux) if has_aux else out
 
-    found = core.vjp(recording(checked), *primals, has_aux=has_aux)
+    found = pullback(recording(checked), primals, has_aux, marks=False)
     out, pull = found[:2]
     structure = structure_of(out)
 
