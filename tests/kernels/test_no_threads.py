@@ -58,8 +58,11 @@ def limit():
 LOWEST = """
 def limit():
     import _thread
-    def refuse(*unused): raise RuntimeError("can't start new thread")
-    _thread.start_new_thread = threading._start_new_thread = refuse
+    def refuse(*unused, **named): raise RuntimeError("can't start new thread")
+    for module in (_thread, threading):
+        for name in dir(module):
+            if name.removeprefix("_") in ("start_new_thread", "start_new", "start_joinable_thread"):
+                setattr(module, name, refuse)  # the last is that of Python 3.13 and later
 """
 
 
