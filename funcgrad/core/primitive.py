@@ -104,8 +104,6 @@ class Primitive:
     in_pieces : bool
         Whether its function of one operand is ours, made of ufuncs and of the operand's dtype, so
         that it may be computed piece by piece.
-    lies : callable
-        How its results lie in memory: a rule of `core.layout`.
     cost : int
         What an element that is read or computed takes, in additions. That of a function of
         mathematics, which is what is thought of one that is not known, is 15.
@@ -122,7 +120,7 @@ class Primitive:
     fills = in_pieces = False
     cost = 1
     scalar: Any = None
-    lies: Lies = staticmethod(fresh)
+    lies: Lies = staticmethod(fresh)  #: how its results lie in memory: a rule of `core.layout`
     chooses = False  # whether its derivative may leave elements absent that were not taken
     gaps = False  # whether its result has zeros in places to which it moves nothing
 
