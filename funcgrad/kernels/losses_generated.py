@@ -116,46 +116,44 @@ def smooth_l1_loss_backward(g: Any, x: Any, y: Any, beta: Any, cx: Any, cy: Any)
             t1 = abs(t0)
             t2 = t1 < beta_
             t3 = not t2
-            t4 = real(0.0) if t2 else g_
-            t5 = real(1.0) / beta_
-            t6 = g_ * t5
-            t7 = t6 * real(0.5)
-            t8 = t7 * t0
-            t9 = t8 + t8
-            t10 = t0 > real(0.0)
-            t11 = t0 < real(0.0)
-            t12 = real(-1.0) if t11 else real(0.0)
-            t13 = real(1.0) if t10 else t12
-            t14 = t0 != t0
-            t15 = t0 if t14 else t13
-            t16 = t4 * t15
-            t17 = t9 if t2 else real(0.0)
-            t18 = t16 if t3 else real(0.0)
-            t19 = t17 + t18
-            cx[j] = t19
+            t4 = real(1.0) / beta_
+            t5 = g_ * t4
+            t6 = t5 * real(0.5)
+            t7 = t6 * t0
+            t8 = t7 + t7
+            t9 = t0 > real(0.0)
+            t10 = t0 < real(0.0)
+            t11 = real(-1.0) if t10 else real(0.0)
+            t12 = real(1.0) if t9 else t11
+            t13 = t0 != t0
+            t14 = t0 if t13 else t12
+            t15 = g_ * t14
+            t16 = t8 if t2 else real(0.0)
+            t17 = t15 if t3 else real(0.0)
+            t18 = t16 + t17
+            cx[j] = t18
         if cy is not None:
             t0 = x_ - y_
             t1 = abs(t0)
             t2 = t1 < beta_
             t3 = not t2
-            t4 = real(0.0) if t2 else g_
-            t5 = real(1.0) / beta_
-            t6 = g_ * t5
-            t7 = t6 * real(0.5)
-            t8 = t7 * t0
-            t9 = t8 + t8
-            t10 = t0 > real(0.0)
-            t11 = t0 < real(0.0)
-            t12 = real(-1.0) if t11 else real(0.0)
-            t13 = real(1.0) if t10 else t12
-            t14 = t0 != t0
-            t15 = t0 if t14 else t13
-            t16 = t4 * t15
-            t17 = t9 if t2 else real(0.0)
-            t18 = t16 if t3 else real(0.0)
-            t19 = t17 + t18
-            t20 = -t19
-            cy[j] = t20
+            t4 = real(1.0) / beta_
+            t5 = g_ * t4
+            t6 = t5 * real(0.5)
+            t7 = t6 * t0
+            t8 = t7 + t7
+            t9 = t0 > real(0.0)
+            t10 = t0 < real(0.0)
+            t11 = real(-1.0) if t10 else real(0.0)
+            t12 = real(1.0) if t9 else t11
+            t13 = t0 != t0
+            t14 = t0 if t13 else t12
+            t15 = g_ * t14
+            t16 = t8 if t2 else real(0.0)
+            t17 = t15 if t3 else real(0.0)
+            t18 = t16 + t17
+            t19 = -t18
+            cy[j] = t19
 
 
 @njit(nogil=True, error_model="numpy")
@@ -205,44 +203,42 @@ def huber_loss_backward(g: Any, x: Any, y: Any, delta: Any, cx: Any, cy: Any) ->
             t1 = abs(t0)
             t2 = t1 < delta_
             t3 = not t2
-            t4 = real(0.0) if t2 else g_
-            t5 = t4 * delta_
-            t6 = g_ * real(0.5)
-            t7 = t6 * t0
-            t8 = t7 + t7
-            t9 = t0 > real(0.0)
-            t10 = t0 < real(0.0)
-            t11 = real(-1.0) if t10 else real(0.0)
-            t12 = real(1.0) if t9 else t11
-            t13 = t0 != t0
-            t14 = t0 if t13 else t12
-            t15 = t5 * t14
-            t16 = t8 if t2 else real(0.0)
-            t17 = t15 if t3 else real(0.0)
-            t18 = t16 + t17
-            cx[j] = t18
+            t4 = g_ * delta_
+            t5 = g_ * real(0.5)
+            t6 = t5 * t0
+            t7 = t6 + t6
+            t8 = t0 > real(0.0)
+            t9 = t0 < real(0.0)
+            t10 = real(-1.0) if t9 else real(0.0)
+            t11 = real(1.0) if t8 else t10
+            t12 = t0 != t0
+            t13 = t0 if t12 else t11
+            t14 = t4 * t13
+            t15 = t7 if t2 else real(0.0)
+            t16 = t14 if t3 else real(0.0)
+            t17 = t15 + t16
+            cx[j] = t17
         if cy is not None:
             t0 = x_ - y_
             t1 = abs(t0)
             t2 = t1 < delta_
             t3 = not t2
-            t4 = real(0.0) if t2 else g_
-            t5 = t4 * delta_
-            t6 = g_ * real(0.5)
-            t7 = t6 * t0
-            t8 = t7 + t7
-            t9 = t0 > real(0.0)
-            t10 = t0 < real(0.0)
-            t11 = real(-1.0) if t10 else real(0.0)
-            t12 = real(1.0) if t9 else t11
-            t13 = t0 != t0
-            t14 = t0 if t13 else t12
-            t15 = t5 * t14
-            t16 = t8 if t2 else real(0.0)
-            t17 = t15 if t3 else real(0.0)
-            t18 = t16 + t17
-            t19 = -t18
-            cy[j] = t19
+            t4 = g_ * delta_
+            t5 = g_ * real(0.5)
+            t6 = t5 * t0
+            t7 = t6 + t6
+            t8 = t0 > real(0.0)
+            t9 = t0 < real(0.0)
+            t10 = real(-1.0) if t9 else real(0.0)
+            t11 = real(1.0) if t8 else t10
+            t12 = t0 != t0
+            t13 = t0 if t12 else t11
+            t14 = t4 * t13
+            t15 = t7 if t2 else real(0.0)
+            t16 = t14 if t3 else real(0.0)
+            t17 = t15 + t16
+            t18 = -t17
+            cy[j] = t18
 
 
 @njit(nogil=True, error_model="numpy")
@@ -274,13 +270,21 @@ def binary_cross_entropy_elements(x: Any, y: Any, out: Any) -> None:
         t19 = t18 * real(0.5)
         t20 = t19 / real(9.999999960041972e-13)
         t21 = t2 - t0
-        t22 = t20 - t20
-        t23 = y_ - y_
-        t24 = t23 * t21
-        t25 = t22 + t24
-        t26 = t16 + t25
-        t27 = t26 if t9 else t6
-        out[j] = t27
+        t22 = t21 < real(3.4028234663852886e+38)
+        t23 = t21 != t21
+        t24 = t22 | t23
+        t25 = t21 if t24 else real(3.4028234663852886e+38)
+        t26 = t25 > real(-3.4028234663852886e+38)
+        t27 = t25 != t25
+        t28 = t26 | t27
+        t29 = t25 if t28 else real(-3.4028234663852886e+38)
+        t30 = t20 - t20
+        t31 = y_ - y_
+        t32 = t31 * t29
+        t33 = t30 + t32
+        t34 = t16 + t33
+        t35 = t34 if t9 else t6
+        out[j] = t35
 
 
 @njit(nogil=True, error_model="numpy")
@@ -311,25 +315,24 @@ def binary_cross_entropy_backward(g: Any, x: Any, y: Any, cx: Any, cy: Any) -> N
             t3 = t2 < real(9.999999960041972e-13)
             t4 = x_ - y_
             t5 = not t3
-            t6 = real(0.0) if t3 else g_
-            t7 = g_ * real(1000000003995.8029)
-            t8 = t7 * real(0.5)
-            t9 = t8 * t4
-            t10 = t9 + t9
-            t11 = -t6
-            t12 = t11 * y_
-            t13 = t6 * t0
-            t14 = real(1.0) / t1
-            t15 = t13 * t14
-            t16 = -t15
-            t17 = t10 if t3 else real(0.0)
-            t18 = t16 if t5 else real(0.0)
-            t19 = t17 + t18
-            t20 = real(1.0) / x_
-            t21 = t12 * t20
-            t22 = t21 if t5 else real(0.0)
-            t23 = t19 + t22
-            cx[j] = t23
+            t6 = g_ * real(1000000003995.8029)
+            t7 = t6 * real(0.5)
+            t8 = t7 * t4
+            t9 = t8 + t8
+            t10 = -g_
+            t11 = t10 * y_
+            t12 = g_ * t0
+            t13 = real(1.0) / t1
+            t14 = t12 * t13
+            t15 = -t14
+            t16 = t9 if t3 else real(0.0)
+            t17 = t15 if t5 else real(0.0)
+            t18 = t16 + t17
+            t19 = real(1.0) / x_
+            t20 = t11 * t19
+            t21 = t20 if t5 else real(0.0)
+            t22 = t18 + t21
+            cx[j] = t22
         if cy is not None:
             t0 = log(x_)
             t1 = -x_
@@ -338,18 +341,25 @@ def binary_cross_entropy_backward(g: Any, x: Any, y: Any, cx: Any, cy: Any) -> N
             t4 = t3 * x_
             t5 = t4 < real(9.999999960041972e-13)
             t6 = t2 - t0
-            t7 = not t5
-            t8 = real(0.0) if t5 else g_
-            t9 = g_ * t6
-            t10 = -t8
-            t11 = t10 * t0
-            t12 = t9 if t5 else real(0.0)
-            t13 = t11 if t7 else real(0.0)
-            t14 = t12 + t13
-            t15 = t8 * t2
-            t16 = t15 if t7 else real(0.0)
-            t17 = t14 + t16
-            cy[j] = t17
+            t7 = t6 < real(3.4028234663852886e+38)
+            t8 = t6 != t6
+            t9 = t7 | t8
+            t10 = t6 if t9 else real(3.4028234663852886e+38)
+            t11 = t10 > real(-3.4028234663852886e+38)
+            t12 = t10 != t10
+            t13 = t11 | t12
+            t14 = t10 if t13 else real(-3.4028234663852886e+38)
+            t15 = not t5
+            t16 = g_ * t14
+            t17 = -g_
+            t18 = t17 * t0
+            t19 = t16 if t5 else real(0.0)
+            t20 = t18 if t15 else real(0.0)
+            t21 = t19 + t20
+            t22 = g_ * t2
+            t23 = t22 if t15 else real(0.0)
+            t24 = t21 + t23
+            cy[j] = t24
 
 
 @njit(nogil=True, error_model="numpy")
@@ -382,14 +392,22 @@ def binary_cross_entropy_weight_elements(x: Any, y: Any, weight: Any, out: Any) 
         t19 = t18 * real(0.5)
         t20 = t19 / real(9.999999960041972e-13)
         t21 = t2 - t0
-        t22 = t20 - t20
-        t23 = y_ - y_
-        t24 = t23 * t21
-        t25 = t22 + t24
-        t26 = t16 + t25
-        t27 = t26 if t9 else t6
-        t28 = t27 * weight_
-        out[j] = t28
+        t22 = t21 < real(3.4028234663852886e+38)
+        t23 = t21 != t21
+        t24 = t22 | t23
+        t25 = t21 if t24 else real(3.4028234663852886e+38)
+        t26 = t25 > real(-3.4028234663852886e+38)
+        t27 = t25 != t25
+        t28 = t26 | t27
+        t29 = t25 if t28 else real(-3.4028234663852886e+38)
+        t30 = t20 - t20
+        t31 = y_ - y_
+        t32 = t31 * t29
+        t33 = t30 + t32
+        t34 = t16 + t33
+        t35 = t34 if t9 else t6
+        t36 = t35 * weight_
+        out[j] = t36
 
 
 @njit(nogil=True, error_model="numpy")
@@ -424,25 +442,24 @@ def binary_cross_entropy_weight_backward(
             t4 = x_ - y_
             t5 = g_ * weight_
             t6 = not t3
-            t7 = real(0.0) if t3 else t5
-            t8 = t5 * real(1000000003995.8029)
-            t9 = t8 * real(0.5)
-            t10 = t9 * t4
-            t11 = t10 + t10
-            t12 = -t7
-            t13 = t12 * y_
-            t14 = t7 * t0
-            t15 = real(1.0) / t1
-            t16 = t14 * t15
-            t17 = -t16
-            t18 = t11 if t3 else real(0.0)
-            t19 = t17 if t6 else real(0.0)
-            t20 = t18 + t19
-            t21 = real(1.0) / x_
-            t22 = t13 * t21
-            t23 = t22 if t6 else real(0.0)
-            t24 = t20 + t23
-            cx[j] = t24
+            t7 = t5 * real(1000000003995.8029)
+            t8 = t7 * real(0.5)
+            t9 = t8 * t4
+            t10 = t9 + t9
+            t11 = -t5
+            t12 = t11 * y_
+            t13 = t5 * t0
+            t14 = real(1.0) / t1
+            t15 = t13 * t14
+            t16 = -t15
+            t17 = t10 if t3 else real(0.0)
+            t18 = t16 if t6 else real(0.0)
+            t19 = t17 + t18
+            t20 = real(1.0) / x_
+            t21 = t12 * t20
+            t22 = t21 if t6 else real(0.0)
+            t23 = t19 + t22
+            cx[j] = t23
         if cy is not None:
             t0 = log(x_)
             t1 = -x_
@@ -451,19 +468,26 @@ def binary_cross_entropy_weight_backward(
             t4 = t3 * x_
             t5 = t4 < real(9.999999960041972e-13)
             t6 = t2 - t0
-            t7 = g_ * weight_
-            t8 = not t5
-            t9 = real(0.0) if t5 else t7
-            t10 = t7 * t6
-            t11 = -t9
-            t12 = t11 * t0
-            t13 = t10 if t5 else real(0.0)
-            t14 = t12 if t8 else real(0.0)
-            t15 = t13 + t14
-            t16 = t9 * t2
-            t17 = t16 if t8 else real(0.0)
-            t18 = t15 + t17
-            cy[j] = t18
+            t7 = t6 < real(3.4028234663852886e+38)
+            t8 = t6 != t6
+            t9 = t7 | t8
+            t10 = t6 if t9 else real(3.4028234663852886e+38)
+            t11 = t10 > real(-3.4028234663852886e+38)
+            t12 = t10 != t10
+            t13 = t11 | t12
+            t14 = t10 if t13 else real(-3.4028234663852886e+38)
+            t15 = g_ * weight_
+            t16 = not t5
+            t17 = t15 * t14
+            t18 = -t15
+            t19 = t18 * t0
+            t20 = t17 if t5 else real(0.0)
+            t21 = t19 if t16 else real(0.0)
+            t22 = t20 + t21
+            t23 = t15 * t2
+            t24 = t23 if t16 else real(0.0)
+            t25 = t22 + t24
+            cy[j] = t25
 
 
 @njit(nogil=True, error_model="numpy")

@@ -21,6 +21,7 @@ from funcgrad.torch.staged import bounded
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "soft_margin_loss"]
 
 LIMIT = -100.0  # of the logarithms, as PyTorch has it
+STEEP = float(np.finfo(np.float32).max)  # the derivative by a target where it is infinite
 NEARLY = float(
     np.float32(1e-12)
 )  # below this p(1 - p) the derivative is cut off, as PyTorch has it
@@ -35,7 +36,8 @@ def _binary_entropy(p: Array, y: Array, *weight: Array, reduction: str) -> Array
     # terms whose values are taken away, or zero
     away = a.subtract(p, constant(y))
     parabola = a.divide(a.multiply(a.multiply(away, away), 0.5), NEARLY)
-    slope = constant(a.subtract(log_q, log_p))
+    # 0 times an infinite slope would be no value
+    slope = constant(a.maximum(a.minimum(a.subtract(log_q, log_p), STEEP), -STEEP))
     moved = a.add(
         a.subtract(parabola, constant(parabola)), a.scale(a.subtract(y, constant(y)), slope)
     )
