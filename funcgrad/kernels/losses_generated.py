@@ -24,6 +24,7 @@ exp = INTRINSICS["exp"]
 log = INTRINSICS["log"]
 log1p = INTRINSICS["log1p"]
 logaddexp = INTRINSICS["logaddexp"]
+sqrt = INTRINSICS["sqrt"]
 
 
 @njit(nogil=True, error_model="numpy")
@@ -270,21 +271,26 @@ def binary_cross_entropy_elements(x: Any, y: Any, out: Any) -> None:
         t19 = t18 * real(0.5)
         t20 = t19 / real(9.999999960041972e-13)
         t21 = t2 - t0
-        t22 = t21 < real(3.4028234663852886e+38)
-        t23 = t21 != t21
-        t24 = t22 | t23
-        t25 = t21 if t24 else real(3.4028234663852886e+38)
-        t26 = t25 > real(-3.4028234663852886e+38)
-        t27 = t25 != t25
-        t28 = t26 | t27
-        t29 = t25 if t28 else real(-3.4028234663852886e+38)
-        t30 = t20 - t20
-        t31 = y_ - y_
-        t32 = t31 * t29
-        t33 = t30 + t32
-        t34 = t16 + t33
-        t35 = t34 if t9 else t6
-        out[j] = t35
+        t22 = t20 - t20
+        t23 = y_ - y_
+        t24 = abs(t21)
+        t25 = t24 == real(float("inf"))
+        t26 = t21 > real(0.0)
+        t27 = t21 < real(0.0)
+        t28 = real(-1.0) if t27 else real(0.0)
+        t29 = real(1.0) if t26 else t28
+        t30 = t21 != t21
+        t31 = t21 if t30 else t29
+        t32 = t23 if t25 else real(1.0)
+        t33 = sqrt(t32)
+        t34 = t31 * t33
+        t35 = real(0.0) if t25 else t21
+        t36 = t23 * t35
+        t37 = t34 if t25 else t36
+        t38 = t22 + t37
+        t39 = t16 + t38
+        t40 = t39 if t9 else t6
+        out[j] = t40
 
 
 @njit(nogil=True, error_model="numpy")
@@ -341,25 +347,40 @@ def binary_cross_entropy_backward(g: Any, x: Any, y: Any, cx: Any, cy: Any) -> N
             t4 = t3 * x_
             t5 = t4 < real(9.999999960041972e-13)
             t6 = t2 - t0
-            t7 = t6 < real(3.4028234663852886e+38)
-            t8 = t6 != t6
-            t9 = t7 | t8
-            t10 = t6 if t9 else real(3.4028234663852886e+38)
-            t11 = t10 > real(-3.4028234663852886e+38)
-            t12 = t10 != t10
-            t13 = t11 | t12
-            t14 = t10 if t13 else real(-3.4028234663852886e+38)
-            t15 = not t5
-            t16 = g_ * t14
-            t17 = -g_
-            t18 = t17 * t0
-            t19 = t16 if t5 else real(0.0)
-            t20 = t18 if t15 else real(0.0)
-            t21 = t19 + t20
-            t22 = g_ * t2
-            t23 = t22 if t15 else real(0.0)
-            t24 = t21 + t23
-            cy[j] = t24
+            t7 = y_ - y_
+            t8 = abs(t6)
+            t9 = t8 == real(float("inf"))
+            t10 = t6 > real(0.0)
+            t11 = t6 < real(0.0)
+            t12 = real(-1.0) if t11 else real(0.0)
+            t13 = real(1.0) if t10 else t12
+            t14 = t6 != t6
+            t15 = t6 if t14 else t13
+            t16 = t7 if t9 else real(1.0)
+            t17 = sqrt(t16)
+            t18 = real(0.0) if t9 else t6
+            t19 = not t5
+            t20 = t5 if t9 else False
+            t21 = g_ if t9 else real(0.0)
+            t22 = False if t9 else t5
+            t23 = real(0.0) if t9 else g_
+            t24 = t23 * t18
+            t25 = t21 * t15
+            t26 = real(0.5) / t17
+            t27 = t25 * t26
+            t28 = t20 if t9 else False
+            t29 = t27 if t9 else real(0.0)
+            t30 = t24 if t22 else real(0.0)
+            t31 = t29 if t28 else real(0.0)
+            t32 = t30 + t31
+            t33 = -g_
+            t34 = t33 * t0
+            t35 = t34 if t19 else real(0.0)
+            t36 = t32 + t35
+            t37 = g_ * t2
+            t38 = t37 if t19 else real(0.0)
+            t39 = t36 + t38
+            cy[j] = t39
 
 
 @njit(nogil=True, error_model="numpy")
@@ -392,22 +413,27 @@ def binary_cross_entropy_weight_elements(x: Any, y: Any, weight: Any, out: Any) 
         t19 = t18 * real(0.5)
         t20 = t19 / real(9.999999960041972e-13)
         t21 = t2 - t0
-        t22 = t21 < real(3.4028234663852886e+38)
-        t23 = t21 != t21
-        t24 = t22 | t23
-        t25 = t21 if t24 else real(3.4028234663852886e+38)
-        t26 = t25 > real(-3.4028234663852886e+38)
-        t27 = t25 != t25
-        t28 = t26 | t27
-        t29 = t25 if t28 else real(-3.4028234663852886e+38)
-        t30 = t20 - t20
-        t31 = y_ - y_
-        t32 = t31 * t29
-        t33 = t30 + t32
-        t34 = t16 + t33
-        t35 = t34 if t9 else t6
-        t36 = t35 * weight_
-        out[j] = t36
+        t22 = t20 - t20
+        t23 = y_ - y_
+        t24 = abs(t21)
+        t25 = t24 == real(float("inf"))
+        t26 = t21 > real(0.0)
+        t27 = t21 < real(0.0)
+        t28 = real(-1.0) if t27 else real(0.0)
+        t29 = real(1.0) if t26 else t28
+        t30 = t21 != t21
+        t31 = t21 if t30 else t29
+        t32 = t23 if t25 else real(1.0)
+        t33 = sqrt(t32)
+        t34 = t31 * t33
+        t35 = real(0.0) if t25 else t21
+        t36 = t23 * t35
+        t37 = t34 if t25 else t36
+        t38 = t22 + t37
+        t39 = t16 + t38
+        t40 = t39 if t9 else t6
+        t41 = t40 * weight_
+        out[j] = t41
 
 
 @njit(nogil=True, error_model="numpy")
@@ -468,26 +494,41 @@ def binary_cross_entropy_weight_backward(
             t4 = t3 * x_
             t5 = t4 < real(9.999999960041972e-13)
             t6 = t2 - t0
-            t7 = t6 < real(3.4028234663852886e+38)
-            t8 = t6 != t6
-            t9 = t7 | t8
-            t10 = t6 if t9 else real(3.4028234663852886e+38)
-            t11 = t10 > real(-3.4028234663852886e+38)
-            t12 = t10 != t10
-            t13 = t11 | t12
-            t14 = t10 if t13 else real(-3.4028234663852886e+38)
-            t15 = g_ * weight_
-            t16 = not t5
-            t17 = t15 * t14
-            t18 = -t15
-            t19 = t18 * t0
-            t20 = t17 if t5 else real(0.0)
-            t21 = t19 if t16 else real(0.0)
-            t22 = t20 + t21
-            t23 = t15 * t2
-            t24 = t23 if t16 else real(0.0)
-            t25 = t22 + t24
-            cy[j] = t25
+            t7 = y_ - y_
+            t8 = abs(t6)
+            t9 = t8 == real(float("inf"))
+            t10 = t6 > real(0.0)
+            t11 = t6 < real(0.0)
+            t12 = real(-1.0) if t11 else real(0.0)
+            t13 = real(1.0) if t10 else t12
+            t14 = t6 != t6
+            t15 = t6 if t14 else t13
+            t16 = t7 if t9 else real(1.0)
+            t17 = sqrt(t16)
+            t18 = real(0.0) if t9 else t6
+            t19 = g_ * weight_
+            t20 = not t5
+            t21 = t5 if t9 else False
+            t22 = t19 if t9 else real(0.0)
+            t23 = False if t9 else t5
+            t24 = real(0.0) if t9 else t19
+            t25 = t24 * t18
+            t26 = t22 * t15
+            t27 = real(0.5) / t17
+            t28 = t26 * t27
+            t29 = t21 if t9 else False
+            t30 = t28 if t9 else real(0.0)
+            t31 = t25 if t23 else real(0.0)
+            t32 = t30 if t29 else real(0.0)
+            t33 = t31 + t32
+            t34 = -t19
+            t35 = t34 * t0
+            t36 = t35 if t20 else real(0.0)
+            t37 = t33 + t36
+            t38 = t19 * t2
+            t39 = t38 if t20 else real(0.0)
+            t40 = t37 + t39
+            cy[j] = t40
 
 
 @njit(nogil=True, error_model="numpy")

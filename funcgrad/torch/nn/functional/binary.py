@@ -21,7 +21,6 @@ from funcgrad.torch.staged import bounded
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "soft_margin_loss"]
 
 LIMIT = -100.0  # of the logarithms, as PyTorch has it
-STEEP = float(np.finfo(np.float32).max)  # the derivative by a target where it is infinite
 NEARLY = float(
     np.float32(1e-12)
 )  # below this p(1 - p) the derivative is cut off, as PyTorch has it
@@ -36,15 +35,19 @@ def _binary_entropy(p: Array, y: Array, *weight: Array, reduction: str) -> Array
     # terms whose values are taken away, or zero
     away = a.subtract(p, constant(y))
     parabola = a.divide(a.multiply(a.multiply(away, away), 0.5), NEARLY)
-    # 0 times an infinite slope would be no value
-    slope = constant(a.maximum(a.minimum(a.subtract(log_q, log_p), STEEP), -STEEP))
-    moved = a.add(
-        a.subtract(parabola, constant(parabola)), a.scale(a.subtract(y, constant(y)), slope)
-    )
+    slope = constant(a.subtract(log_q, log_p))
+    moved = a.add(a.subtract(parabola, constant(parabola)), _sloping(y, slope))
     loss = a.where(sharp, a.add(constant(limited), moved), loss)
     if weight:
         loss = a.multiply(loss, weight[0])
     return reduced(loss, reduction)
+
+
+def _sloping(y: Array, slope: Array) -> Array:
+    """Zero, with the derivative `slope` by `y`, also where that is infinite: as a root has at 0."""
+    away, steep = a.subtract(y, constant(y)), a.isinf(slope)
+    root = a.multiply(a.sign(slope), a.sqrt(a.where(steep, away, 1.0)))
+    return a.where(steep, root, a.multiply(away, a.where(steep, 0.0, slope)))
 
 
 def _entropy(y: Array, log_p: Array, log_q: Array) -> Array:
