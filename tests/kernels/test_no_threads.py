@@ -1,5 +1,6 @@
 """Where no thread can be made the caller does the work: the same bits, nothing piles up."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -97,15 +98,13 @@ def test_no_call_waits_for_the_pool_to_be_compiled(monkeypatch):
     monkeypatch.setattr(pools, "known", lambda: False)
     monkeypatch.delitem(sys.modules, "llvmlite", raising=False)
     monkeypatch.setattr("funcgrad.compile.llvm.tiering.later", jobs.append)
-    pools._pool.cache_clear()
-    try:
-        who = set()
-        for _ in range(2):
-            pools.share(lambda k: who.add(threading.get_ident()), 9)
-        assert who == {threading.get_ident()} and len(jobs) == 1
-    finally:
-        monkeypatch.undo()
-        pool()
+    # The pool of this process stays: another one would start in the memory of its threads.
+    monkeypatch.setattr(pools, "_pool", functools.cache(pools._pool.__wrapped__))
+    who = set()
+    for _ in range(2):
+        pools.share(lambda k: who.add(threading.get_ident()), 9)
+    assert who == {threading.get_ident()} and len(jobs) == 1
+    assert pools._pool.cache_info().currsize == 0
 
 
 @pytest.mark.parametrize("make", [pool, PythonPool])
