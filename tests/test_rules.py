@@ -38,7 +38,8 @@ def own_primitives():
     return {
         n: p
         for n, p in PRIMITIVES.items()
-        if n not in INTERNAL
+        if p.is_ours
+        and n not in INTERNAL
         and p.form
         not in ("primitive", "composite", "higher_order")  # they have no rule of their own
         and not n.startswith("test_")

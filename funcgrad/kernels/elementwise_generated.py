@@ -154,12 +154,14 @@ def power_backward(
                 put(cx, g, i, j, t5)
             if cy is not None:
                 t0 = x_ == real(0.0)
-                t1 = real(1.0) if t0 else x_
-                t2 = log(t1)
-                t3 = z_ * t2
-                t4 = real(0.0) if t0 else t3
-                t5 = d * t4
-                put(cy, g, i, j, t5)
+                t1 = y_ >= real(0.0)
+                t2 = t0 & t1
+                t3 = real(1.0) if t2 else x_
+                t4 = log(t3)
+                t5 = z_ * t4
+                t6 = real(0.0) if t2 else t5
+                t7 = d * t6
+                put(cy, g, i, j, t7)
 
 
 @njit(nogil=True, error_model="numpy")

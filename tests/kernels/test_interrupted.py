@@ -132,6 +132,7 @@ def test_a_handler_draws_random_numbers():
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
 def test_a_handler_calls_compiled_functions_while_one_is_compiled():
     body = """
+        import funcgrad.compile.llvm.backend  # Python cannot import it within its own import
         f = fg.jit(fg.grad(loss))
         expected = f(x).tobytes()
         def handler(*_):
