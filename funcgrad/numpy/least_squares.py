@@ -147,7 +147,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, ...]:
     residuals : array of shape (k,), or empty where the rank is below n or m <= n
     rank : int
     s : array
-        The singular values of `a`.
+        The singular values of `a`; of a traced `a` those of `svdvals`, maybe with other last bits.
 
     Notes
     -----
