@@ -131,13 +131,19 @@ class _Keys(tuple[Any, ...]):
     order: tuple[Any, ...]
 
 
+_NO_KEYS = _Keys()
+_NO_KEYS.order = ()
+
+
 def _rebuild_dict(keys: Sequence[Any], values: Sequence[Any]) -> dict[Any, Any]:
     found = dict(zip(keys, values, strict=True))
     order = getattr(keys, "order", keys)
     return found if order == keys else {k: found[k] for k in order}
 
 
-def _take_dict(d: dict[Any, Any]) -> tuple[list[Any], tuple[Any, ...]]:
+def _take_dict(d: dict[Any, Any]) -> tuple[Sequence[Any], tuple[Any, ...]]:
+    if not d:
+        return (), _NO_KEYS
     keys = _Keys(_sorted_keys(d))
     keys.order = tuple(d)
     return [d[k] for k in keys], keys
@@ -192,14 +198,17 @@ def _rebuild_dataclass(cls: type, names: Sequence[str], values: Sequence[Any]) -
 
 
 def _walk(x: Any, out: list[Any]) -> TreeDef:
-    handler = _registry.get(type(x), _UNKNOWN)
+    cls = type(x)
+    if cls is tuple or cls is list:  # the hot case: arguments and results
+        return TreeDef(cls, None, tuple([_walk(c, out) for c in x]))
+    handler = _registry.get(cls, _UNKNOWN)
     if handler is _UNKNOWN:
         handler = _handler(x)
     if handler is None:
         out.append(x)
         return LEAF
     children, meta = handler.flatten(x)
-    return TreeDef(type(x), meta, tuple([_walk(c, out) for c in children]))
+    return TreeDef(cls, meta, tuple([_walk(c, out) for c in children]))
 
 
 def paths(definition: TreeDef) -> list[str]:

@@ -12,7 +12,7 @@ from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.build import Stage, finish
 from funcgrad.graph.ir import Graph
-from funcgrad.transforms.arguments import leaves_of, name_of
+from funcgrad.transforms.arguments import leaves_of
 from funcgrad.transforms.transformed import transformed
 
 __all__ = ["ShapeDtypeStruct", "eval_shape", "make_graph"]
@@ -67,9 +67,7 @@ def _staged_call(f: Function, args: Any, kwargs: Any) -> tuple[Graph, tree.TreeD
         ]
         variables = [t.variable for t in inputs]
         new_args, new_kwargs = tree.unflatten(definition, inputs)
-        outputs, out_definition = leaves_of(
-            f(*new_args, **new_kwargs), f"the output of {name_of(f)}"
-        )
+        outputs, out_definition = leaves_of(f(*new_args, **new_kwargs), ("the output", f))
         out.append(out_definition)
         graph, _ = finish(trace, variables, outputs)
     return graph, out[0]

@@ -51,16 +51,17 @@ def name_of(f: Any) -> str:
     return str(getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or repr(f))
 
 
+# How errors call a tree: a text, of which function, or the number of which function's argument.
+What = str | tuple[str, Function] | tuple[int, Function]
 PLAIN = (np.ndarray, float, np.float64)  # leaves, if they hold floats
 
 
 def leaves_of(
-    value: Any, what: str | tuple[Function, int], differentiable: bool = False
+    value: Any, what: What, differentiable: bool = False
 ) -> tuple[list[Array], tree.TreeDef]:
     """The leaves of a tree as operands; an error names the path of a leaf that is no array.
 
-    With `differentiable`, every leaf has to be floating point or complex. Errors begin with `what`:
-    a text, or a function and the number of its argument.
+    With `differentiable`, every leaf has to be floating point or complex. Errors begin with `what`.
     """
     kind = type(value)
     if kind in PLAIN and (kind is not np.ndarray or value.dtype.kind == "f"):
@@ -91,9 +92,13 @@ def leaves_of(
     return out, definition
 
 
-def _path(what: str | tuple[Function, int], definition: tree.TreeDef, k: int) -> str:
+def _path(what: What, definition: tree.TreeDef, k: int) -> str:
     """How an error names leaf `k` of a tree."""
-    begin = what if isinstance(what, str) else f"argument {what[1]} of {name_of(what[0])}"
+    if isinstance(what, str):
+        begin = what
+    else:
+        which, f = what
+        begin = f"{which if isinstance(which, str) else f'argument {which}'} of {name_of(f)}"
     return f"{begin}{tree.paths(definition)[k]}"
 
 

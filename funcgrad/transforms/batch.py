@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from funcgrad.core.layout import (
     computed,
     derive,
@@ -23,6 +25,9 @@ from funcgrad.transforms.arguments import lower
 
 __all__ = ["Batch", "BatchTracer", "whole"]
 
+ndarray = np.ndarray
+_new = tuple.__new__
+
 
 class BatchTracer(Tracer):
     """One example out of `trace.size`; `value` holds all of them along axis 0.
@@ -38,8 +43,11 @@ class BatchTracer(Tracer):
 
     @property
     def type(self) -> ArrayType:
-        whole = type_of(self.value)
-        return ArrayType(whole.shape[1:], whole.dtype)
+        whole = self.value
+        if type(whole) is ndarray:  # the hot case, spared the type of all examples
+            return _new(ArrayType, (whole.shape[1:], whole.dtype, False))
+        kind = type_of(whole)
+        return ArrayType(kind.shape[1:], kind.dtype)
 
     def assign(self, new: Tracer) -> None:
         self.value = new.value
@@ -104,8 +112,12 @@ class Batch(Trace):
         """Apply the batching rule: the default action."""
         xs, batched = self.split(args)
         y = prim.batch(self.size, xs, batched, params)
-        found = self.results(prim, args, params, y if prim.multiple else (y,))
-        return found if prim.multiple else found[0]
+        if prim.multiple:
+            return self.results(prim, args, params, y)
+        lies = prim.lies  # the common cases, without a list of one
+        if lies is fresh or (lies in DENSE and not any([_lies(a) for a in args])):
+            return BatchTracer(plain(y), self)
+        return self.results(prim, args, params, (y,))[0]
 
     def results(
         self, prim: Primitive, args: Sequence[Array], params: Params, outputs: Sequence[Any]
@@ -174,6 +186,10 @@ DENSE = (computed, kept, ordered)  # rules that give arrays in C order if the op
 
 def _lies(a: Array) -> bool:
     """Whether an operand may lie otherwise than a new array does."""
-    if isinstance(a, BatchTracer):
-        return hasattr(a, "laid")
-    return isinstance(a, Tracer) or not is_standard(a)
+    while isinstance(a, Tracer):
+        if isinstance(a, BatchTracer):
+            return hasattr(a, "laid")
+        if a.owner.stages:
+            return True
+        a = a.value
+    return type(a) is ndarray and not is_standard(a)

@@ -14,7 +14,7 @@ from funcgrad.core.types import Array, is_inexact
 from funcgrad.graph.build import Stage, stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.layouts import through
-from funcgrad.transforms.arguments import leaves_of, lower, name_of
+from funcgrad.transforms.arguments import leaves_of, lower
 from funcgrad.transforms.call import batched_graph, tangent_graph
 from funcgrad.transforms.results import handed_back
 from funcgrad.transforms.reverse import Tape, backward
@@ -137,14 +137,12 @@ def checkpoint(f: Function) -> Function:
 
     @transformed(checkpoint, f)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        leaves, definition = leaves_of((args, kwargs), f"the arguments of {name_of(f)}")
+        leaves, definition = leaves_of((args, kwargs), ("the arguments", f))
         out: list[tree.TreeDef] = []
 
         def flat(*xs: Any) -> list[Any]:
             new_args, new_kwargs = tree.unflatten(definition, xs)
-            outputs, out_definition = leaves_of(
-                f(*new_args, **new_kwargs), f"the output of {name_of(f)}"
-            )
+            outputs, out_definition = leaves_of(f(*new_args, **new_kwargs), ("the output", f))
             out.append(out_definition)
             return outputs
 

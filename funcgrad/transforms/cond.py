@@ -308,7 +308,7 @@ def _branch(
     out: list[tree.TreeDef] = []
 
     def flat(*xs: Any) -> list[Any]:
-        outputs, made = leaves_of(f(*tree.unflatten(definition, xs)), f"the output of {name_of(f)}")
+        outputs, made = leaves_of(f(*tree.unflatten(definition, xs)), ("the output", f))
         out.append(made)
         return outputs
 

@@ -134,9 +134,7 @@ class custom_vjp(_Custom):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = self._arguments(args, kwargs)
-        leaves, definition = leaves_of(
-            tuple(given.dynamic), f"the arguments of {name_of(self.fun)}"
-        )
+        leaves, definition = leaves_of(tuple(given.dynamic), ("the arguments", self.fun))
         box: dict[str, Any] = {}
         rule = self._rule(given, definition, box)
         outs = bind(CUSTOM_VJP, leaves, {"rule": rule})
@@ -264,9 +262,7 @@ class custom_jvp(_Custom):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = self._arguments(args, kwargs)
-        leaves, definition = leaves_of(
-            tuple(given.dynamic), f"the arguments of {name_of(self.fun)}"
-        )
+        leaves, definition = leaves_of(tuple(given.dynamic), ("the arguments", self.fun))
         box: dict[str, Any] = {}
         outs = bind(CUSTOM_JVP, leaves, {"rule": self._rule(given, definition, box)})
         return handed_back(box["out"], outs, leaves)

@@ -92,7 +92,7 @@ def evaluated(
     new_args, aux = list(args), None
     node: Node | None
     for k in wanted:
-        flat.append(leaves_of(args[k], (f, k), True))
+        flat.append(leaves_of(args[k], (k, f), True))
     with Tape(marks=marks) as tape:
         for k, (leaves, definition) in zip(wanted, flat, strict=True):
             inputs = tape.inputs(leaves, nodes)

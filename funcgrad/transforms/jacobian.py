@@ -22,7 +22,7 @@ from funcgrad.transforms.presence import Presence
 from funcgrad.transforms.results import handed_back
 from funcgrad.transforms.transformed import transformed
 from funcgrad.transforms.vjp import vjp
-from funcgrad.transforms.vmap import vmap
+from funcgrad.transforms.vmap import over_rows
 
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
 
@@ -43,6 +43,13 @@ def _partial(f: Function, args: Sequence[Any], wanted: Sequence[int], kwargs: An
 
 def _basis(kind: ArrayType) -> Any:
     return np.eye(kind.size, dtype=kind.dtype).reshape(kind.size, *kind.shape)
+
+
+def _over_basis(one: Function, kind: ArrayType) -> Any:
+    """``one(element)`` for the elements of the basis of `kind`, along axis 0; a number has one."""
+    if not kind.shape:
+        return one(kind.dtype.type(1))
+    return over_rows(one, _basis(kind))
 
 
 def _alone(seeds: Presence | None, t: Any, types: Sequence[ArrayType], i: int) -> list[Any]:
@@ -95,7 +102,7 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
         wanted = select(argnums, args, f, "jacrev")
         chosen = [args[k] for k in wanted]
         for k, x in zip(wanted, chosen, strict=True):
-            leaves_of(x, (f, k), differentiable=True)
+            leaves_of(x, (k, f), differentiable=True)
         out, pull = vjp(_partial(f, args, wanted, kwargs), *chosen)
         outputs, definition = tree.flatten(out)
         types = [type_of(o) for o in outputs]
@@ -125,14 +132,15 @@ def _rows(
         return tree.map(seeds.dense, found)
 
     def mapped(marked: bool) -> tuple[Any, list[Any]]:
-        found = vmap(functools.partial(one, marked), randomness="same")(_basis(kind))
+        found = _over_basis(functools.partial(one, marked), kind)
         return found, tree.leaves(found)
 
     def rows(c: Any) -> Any:
         c = operand(c)
         return reshape(c, kind.shape + type_of(c).shape[1:])
 
-    return tree.map(rows, optimistic(mapped, outputs))
+    found = optimistic(mapped, outputs)
+    return tree.map(rows, found) if kind.shape else found
 
 
 def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
@@ -157,7 +165,7 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
         types = [
             type_of(leaf)
             for k, x in zip(wanted, chosen, strict=True)
-            for leaf in leaves_of(x, (f, k), differentiable=True)[0]
+            for leaf in leaves_of(x, (k, f), differentiable=True)[0]
         ]
         definition = tree.structure(chosen)
         g = _partial(f, args, wanted, kwargs)
@@ -166,7 +174,7 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
             columns = []
             for i, kind in enumerate(types):
                 column = functools.partial(_column, g, chosen, definition, types, i, marked)
-                columns.append(vmap(column, randomness="same")(_basis(kind)))
+                columns.append(_over_basis(column, kind))
             return columns, tree.leaves(columns)
 
         columns = optimistic(mapped, tree.leaves(chosen))
@@ -199,6 +207,8 @@ def _column(
 
 def _as_rows(columns: Any, kind: ArrayType) -> Any:
     """Columns along axis 0 made the trailing axes of the argument."""
+    if not kind.shape:
+        return columns
     columns = operand(columns)
     last = moveaxis(columns, 0, type_of(columns).ndim - 1)
     return reshape(last, type_of(last).shape[:-1] + kind.shape)
@@ -223,7 +233,7 @@ def jacobian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     @transformed(jacobian, f, argnums)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "jacobian")
-        types = [type_of(x) for k in wanted for x in leaves_of(args[k], (f, k))[0]]
+        types = [type_of(x) for k in wanted for x in leaves_of(args[k], (k, f))[0]]
         if any(t.dtype.kind == "c" for t in types):  # the modes differ, the sizes must not decide
             return jacrev(f, argnums)(*args, **kwargs)
         inputs = sum(t.size for t in types)

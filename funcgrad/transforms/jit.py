@@ -287,7 +287,7 @@ class Jitted:
         """What to run; `sizes` are the first numbers of elements that its masks have to select."""
         kwargs = self.static.named(kwargs)
         static, dynamic, named = self.static.divide(args, kwargs)
-        leaves, definition = leaves_of((dynamic, named), f"the arguments of {name_of(self.fun)}")
+        leaves, definition = leaves_of((dynamic, named), ("the arguments", self.fun))
         types = [type_of(x) for x in leaves]
         captures = capture(self.fun, objects(static))
         asked: tuple[int, ...] = ()

@@ -13,7 +13,6 @@ from funcgrad.transforms.arguments import (
     check_matches,
     leaves_of,
     lower,
-    name_of,
 )
 from funcgrad.transforms.forward import DualTracer, Forward
 from funcgrad.transforms.optimism import MarksNeededError, optimistic
@@ -116,7 +115,7 @@ def _run(f: Function, given: Given, has_aux: bool, trace: Forward) -> tuple[Any,
         if has_aux:
             out, aux = with_aux(out, f)
             aux = lowered(aux, trace)
-        outputs, out_definition = leaves_of(out, f"the output of {name_of(f)}")
+        outputs, out_definition = leaves_of(out, ("the output", f))
         moved = [trace.tangent(o) for o in outputs]
         values = apart([lower(o, trace) for o in outputs], [*leaves, *untraced(outputs)])
     derivatives = [t for t in moved if t is not None]

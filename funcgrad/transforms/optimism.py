@@ -44,21 +44,33 @@ def optimistic(run: Callable[[bool], tuple[T, Iterable[Any]]], given: Iterable[A
 
 def seen(x: Any) -> bool:
     """Whether all numbers of `x` are there to be looked at, those of its tangents included."""
-    return all(not isinstance(part, Tracer) for part in _numbers(x))
+    return _holds(x, _is_there)
 
 
 def settled(x: Any) -> bool:
     """Whether all numbers of `x` can be looked at, and none is NaN."""
-    return all(not isinstance(part, Tracer) and not has_nan(part) for part in _numbers(x))
+    return _holds(x, _is_number)
 
 
-def _numbers(x: Any) -> Iterable[Any]:
-    """The arrays of which `x` is made: one level down through vmap and forward mode."""
+def _holds(x: Any, test: Callable[[Any], bool]) -> bool:
+    """Whether the arrays that `x` is made of, through vmap and forward mode, all pass `test`."""
+    if type(x) is np.ndarray and x.dtype.char != "O":
+        return test(x)
     x = operand(x)
+    if not isinstance(x, Tracer):
+        return test(x)
     if isinstance(x, BatchTracer):
-        return _numbers(x.value)
-    tangent = getattr(x, "tangent", None) if isinstance(x, Tracer) else None
-    return (x,) if tangent is None else (*_numbers(x.value), *_numbers(tangent))
+        return _holds(x.value, test)
+    tangent = getattr(x, "tangent", None)
+    return tangent is not None and _holds(x.value, test) and _holds(tangent, test)
+
+
+def _is_there(c: Any) -> bool:
+    return True
+
+
+def _is_number(c: Any) -> bool:
+    return not has_nan(c)
 
 
 def has_nan(c: Any) -> bool:

@@ -13,7 +13,6 @@ from funcgrad.transforms.arguments import (
     check_matches,
     leaves_of,
     lower,
-    name_of,
 )
 from funcgrad.transforms.optimism import seen
 from funcgrad.transforms.results import apart, as_trees, handed_back, lowered, own, with_aux
@@ -62,7 +61,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 def pullback(f: Function, primals: Sequence[Any], has_aux: bool, marks: bool = True) -> Any:
     """`vjp`; without `marks` its backward passes do not follow which elements are there."""
-    flat = [leaves_of(p, (f, k)) for k, p in enumerate(primals)]
+    flat = [leaves_of(p, (k, f)) for k, p in enumerate(primals)]
     aux = None
     with Tape(marks=marks) as tape:
         inputs = [
@@ -75,7 +74,7 @@ def pullback(f: Function, primals: Sequence[Any], has_aux: bool, marks: bool = T
         if has_aux:
             out, aux = with_aux(out, f)
             aux = lowered(aux, tape)
-        outputs, definition = leaves_of(out, f"the output of {name_of(f)}")
+        outputs, definition = leaves_of(out, ("the output", f))
         roots = [node_of(o, tape) for o in outputs]
         # own buffers: what is saved for `pull` must not change with what is returned
         lows = [lower(o, tape) for o in outputs]

@@ -21,7 +21,7 @@ from funcgrad.transforms.random_draws import SharedDraws
 from funcgrad.transforms.results import apart, handed_back, untraced
 from funcgrad.transforms.transformed import transformed
 
-__all__ = ["vmap"]
+__all__ = ["over_rows", "vmap"]
 
 Function = Callable[..., Any]
 
@@ -77,7 +77,7 @@ def vmap(
 
     @transformed(vmap, f, in_axes, out_axes, axis_size, randomness)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        leaves, definition = leaves_of((args, kwargs), f"the arguments of {name_of(f)}")
+        leaves, definition = leaves_of((args, kwargs), ("the arguments", f))
         axes = _input_axes(in_axes, args, kwargs)
         size = _common_size(leaves, axes, axis_size, f)
         call = _Call(f, leaves, definition, axes, out_axes)
@@ -100,6 +100,12 @@ def vmap(
         return handed_back(made, results)
 
     return wrapped
+
+
+def over_rows(f: Function, rows: Array) -> Any:
+    """What ``vmap(f, randomness="same")(rows)`` gives, for callers inside of transforms."""
+    leaves, definition = tree.flatten(((rows,), {}))
+    return handed_back(*_Call(f, leaves, definition, (0,), 0).mapped(type_of(rows).shape[0]))
 
 
 _RANDOMNESS = ("error", "same", "different")
@@ -147,7 +153,7 @@ class _Call(NamedTuple):
         ]
         args, kwargs = tree.unflatten(self.definition, given)
         out = self.f(*args, **kwargs)
-        outputs, definition = leaves_of(out, f"the output of {name_of(self.f)}")
+        outputs, definition = leaves_of(out, ("the output", self.f))
         return outputs, definition, _prefix(self.out_axes, out, "out_axes")
 
 

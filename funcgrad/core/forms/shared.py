@@ -48,6 +48,8 @@ def align(
     cores = core_ranks or (0,) * len(xs)
     extra = [len(s) - b - c for s, b, c in zip(shapes, batched, cores, strict=True)]
     lead = max(extra)
+    if min(extra) == lead:  # the hot case
+        return list(xs)
     aligned = []
     for x, s, b, e in zip(xs, shapes, batched, extra, strict=True):
         if b and e < lead:
