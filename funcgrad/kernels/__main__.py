@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 
-from funcgrad.kernels import ahead, helper
+from funcgrad.kernels import ahead
 
 USAGE = "usage: python -m funcgrad.kernels build"
 
@@ -20,9 +20,6 @@ def main(arguments: list[str]) -> int:
     match arguments:
         case ["build"]:
             return ahead.build()
-        case ["serve", lock]:
-            helper.serve(int(lock))
-            return 0
     print(USAGE, file=sys.stderr)
     return 2
 

@@ -1,7 +1,7 @@
 """The process that builds the kernels that were asked for, while the one that asked goes on.
 
-Requests lie in the store. One helper of a user at a time works them off, at low priority; it is no
-child of anybody, so nobody waits for it, and it ends when nothing is left to do. Where there is no
+Requests lie in the store. One helper of a user at a time works them off, at low priority, and
+ends when nothing is left to do. Where there is no
 store, or processes cannot be started, kernels are built by `python -m funcgrad.kernels build`, or
 not at all. It imports config, `load` and the store.
 """
@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import ast
 import os
-import subprocess
-import sys
 import threading
 import time
 from contextlib import suppress
 from pathlib import Path
 
-from funcgrad.compile import store
+from funcgrad.compile import detached, store
 from funcgrad.config import config
 from funcgrad.kernels import load
 from funcgrad.kernels.native import Kernel
@@ -27,7 +25,7 @@ __all__ = ["ask", "serve", "state"]
 REQUEST = "wanted-"
 LOCK = "helper"
 LINGER = 1.0  # seconds for which a helper waits for more: it has Numba
-SHELL = "/bin/sh"
+GIVEN = 3  # the file of the lock in the helper
 _forked = [False]
 _asked: set[str] = set()
 
@@ -41,16 +39,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def _possible() -> bool:
-    """Whether this process starts helpers: none that was forked, or whose Python is another one."""
-    program = os.path.basename(sys.executable or "")
-    return (
-        config.build_kernels
-        and config.cache
-        and not _forked[0]
-        and os.path.exists(SHELL)
-        and program.startswith("python")
-        and not getattr(sys, "frozen", False)
-    )
+    """Whether this process starts helpers: none that was forked."""
+    return config.build_kernels and config.cache and not _forked[0] and detached.possible()
 
 
 def state() -> str:
@@ -73,35 +63,18 @@ def ask(kernel: Kernel) -> None:
     lock = store.lock(LOCK)
     if lock is not None:  # or a helper is there, which finds the request
         try:
-            with suppress(OSError, subprocess.SubprocessError):
+            with suppress(OSError):
                 _start(lock)
         finally:
             os.close(lock)  # the helper has it, too
 
 
 def _start(lock: int) -> None:
-    """Start a helper that has the lock, as the child of a shell that ends at once."""
+    """Start a helper that has the lock; its folder is not the user's, where Python would import."""
     package = str(Path(__file__).parents[2])
-    # Its folder is not that of the user, from where Python would import.
-    command = [sys.executable, "-m", "funcgrad.kernels", "serve", str(lock)]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": package,
-        "FUNCGRAD_CACHE_DIR": os.path.dirname(store.path()),
-    }
-    environment.pop("PYTHONSTARTUP", None)
-    subprocess.run(
-        [SHELL, "-c", '"$0" "$@" </dev/null >/dev/null 2>&1 &', *command],
-        cwd=package,
-        env=environment,
-        pass_fds=[lock],
-        start_new_session=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        check=False,
-        timeout=1.0,
-    )
+    program = f"import sys; sys.path[0] = {package!r}; import {__name__} as h; h.serve({GIVEN})"
+    environment = {**os.environ, "FUNCGRAD_CACHE_DIR": os.path.dirname(store.path())}
+    detached.Shell(["-c", program], {GIVEN: lock}, environment).reap()
 
 
 def serve(lock: int | None) -> None:
@@ -109,8 +82,8 @@ def serve(lock: int | None) -> None:
 
     The lock is given back before a last look: who asks while it is held starts no helper.
     """
-    with suppress(OSError):
-        os.nice(19)
+    os.setsid()
+    os.nice(19)
     while lock is not None:
         _work_off()
         os.close(lock)

@@ -13,12 +13,13 @@ import marshal
 import os
 import sys
 import threading
-from contextlib import suppress
 from importlib.util import find_spec
 from queue import SimpleQueue
 from typing import Any
 
 __all__ = ["Emission", "target_machine"]
+
+REQUESTS = 3  # the file from which the process reads
 
 Processor = tuple[str, str, str, str]  # triple, CPU, features and code model, as LLVM names them
 
@@ -44,21 +45,17 @@ class Emission:
     _ask = _answer = -1
 
     def __init__(self) -> None:
+        from funcgrad.compile.detached import Shell, possible
+
         spec = find_spec("llvmlite")
-        python, spawn = sys.executable or "", getattr(os, "posix_spawn", None)
-        frozen = getattr(sys, "frozen", False) or not os.path.isfile(__file__)
-        if spec is None or not spec.origin or spawn is None or frozen:
-            raise OSError("there is no file to run")
-        if not os.path.basename(python).startswith(("python", "pypy")):
-            raise OSError(f"{python!r} embeds Python and is not known to run a file")
+        if spec is None or not spec.origin or not possible() or not os.path.isfile(__file__):
+            raise OSError("there is no file to run, or no Python that is known to run it")
         folder = os.path.dirname(os.path.dirname(spec.origin))
         wanted, self._ask = os.pipe()
         self._answer, given = os.pipe()
         try:
-            place = [(os.POSIX_SPAWN_DUP2, wanted, 0), (os.POSIX_SPAWN_DUP2, given, 1),
-                     (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)]  # fmt: skip
-            command = [python, "-I", "-S", "-B", os.path.abspath(__file__), folder]
-            self._begun: int | None = spawn(python, command, os.environ, file_actions=place)
+            command = ["-I", "-S", "-B", os.path.abspath(__file__), folder]
+            self._shell = Shell(command, {1: given, REQUESTS: wanted})
         except BaseException:
             self.forget()
             raise
@@ -77,7 +74,7 @@ class Emission:
         RuntimeError
             What LLVM said.
         """
-        self._reap()
+        self._shell.reap()
         request = marshal.dumps((text, processor, version))
         while request:
             request = request[os.write(self._ask, request) :]
@@ -85,13 +82,6 @@ class Emission:
         if problem:
             raise RuntimeError(problem)
         return bytes(code)
-
-    def _reap(self) -> None:
-        """Take leave of the process that began it, which ends at once."""
-        begun, self._begun = self._begun, None
-        if begun is not None:
-            with suppress(ChildProcessError):  # the program waits for all of its children itself
-                os.waitpid(begun, 0)
 
     def close(self) -> None:
         """Leave the process alone: it ends. An answer that is waited for is an EOFError."""
@@ -117,8 +107,6 @@ class Emission:
 
 
 def _serve(folder: str) -> None:
-    if os.fork():
-        os._exit(0)  # for this one its parent waits
     os.setsid()  # Ctrl-C is not meant for it
     requests: SimpleQueue[Any] = SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
@@ -145,9 +133,10 @@ def _serve(folder: str) -> None:
 
 def _listen(requests: SimpleQueue[Any]) -> None:
     """Hand requests on, and end the process when there can be no more."""
+    asked = os.fdopen(REQUESTS, "rb")
     try:
         while True:
-            requests.put(marshal.load(sys.stdin.buffer))
+            requests.put(marshal.load(asked))
     finally:
         os._exit(0)
 
