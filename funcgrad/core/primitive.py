@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from funcgrad.core.layout import Lies, fresh
+from funcgrad.core.layout import Lies, fresh, moved
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import NotDifferentiableError, located
 
@@ -95,8 +95,6 @@ class Primitive:
     aligned : bool
         Whether an element of the result is made of those elements of the operands that
         broadcasting puts in its place, and of nothing else.
-    view : bool
-        Whether it only shows elements of its operand in another order or shape.
     commutes : bool
         Whether its two operands may change places.
     fills : bool
@@ -116,7 +114,7 @@ class Primitive:
     differentiable = True
     checks = False  # whether it runs in a graph even if nobody reads its result, for its error
     opaque = False  # whether its vjp runs code of the user, which may look at the cotangent
-    aligned = view = commutes = False
+    aligned = commutes = False
     fills = in_pieces = False
     cost = 1
     scalar: Any = None
@@ -137,6 +135,11 @@ class Primitive:
         self.recorders: list[Any] = []  # what a tape has written for it, by the traced operands
         if known is None or not known.is_ours:
             PRIMITIVES[name] = self
+
+    @property
+    def view(self) -> bool:
+        """Whether it only shows elements of its operand in another order or shape."""
+        return self.lies is moved
 
     @property
     def is_ours(self) -> bool:

@@ -56,7 +56,6 @@ RESHAPE: Linear = linear(
     ],
     moves="adds",
 )
-RESHAPE.view = True
 
 
 def reshape(x: Array, shape: Sequence[int]) -> Array:
@@ -120,7 +119,6 @@ TRANSPOSE: Linear = linear(
     ],
     moves="adds",
 )
-TRANSPOSE.view = True
 
 
 def line_of(x: Any, axis: int | None) -> tuple[Array, int]:
@@ -209,7 +207,6 @@ BROADCAST: Linear = linear(
     ],
     moves="adds",
 )
-BROADCAST.view = True
 
 
 def broadcast_to(x: Array, shape: Sequence[int]) -> Array:
@@ -280,7 +277,6 @@ FLIP: Linear = linear(
     sample=lambda: [Sample((draw((2, 3)),), {"axes": (1,)})],
     moves="adds",
 )
-FLIP.view = True
 
 
 def flip(x: Array, axes: Sequence[int]) -> Array:

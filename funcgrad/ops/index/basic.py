@@ -80,7 +80,6 @@ PLACE: Linear = linear(
     sample=lambda: [Sample((draw((2,)),), {"shape": (4,), "index": ((1, 3, None),)})],
     moves="places",
 )
-GETITEM.view = True
 
 
 def place(g: Array, kind: ArrayType, index: Slice) -> Array:
