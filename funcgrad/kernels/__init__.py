@@ -6,7 +6,7 @@ file or in what it imports brings in Numba: kernels are loaded where that pays (
 
 from __future__ import annotations
 
-from funcgrad.kernels import (
+from funcgrad.kernels import (  # noqa: F401 (they put themselves in front of the primitives)
     channels,
     convolution,
     elementwise,
@@ -18,16 +18,5 @@ from funcgrad.kernels import (
     segments,
 )
 from funcgrad.kernels.choice import FEWEST, explain
-from funcgrad.ops.losses import SQUARED_ERROR
 
 __all__ = ["FEWEST", "explain"]
-
-channels.install()
-convolution.install()
-elementwise.install()
-irregular.install()
-likelihood.install()
-losses.install(SQUARED_ERROR)
-normalization.install()
-rows.install()
-segments.install()

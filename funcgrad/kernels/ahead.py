@@ -18,7 +18,7 @@ import numpy as np
 from funcgrad.config import config
 from funcgrad.core.types import type_of_raw
 from funcgrad.kernels import elementwise, rows
-from funcgrad.kernels.choice import FEWEST, entries
+from funcgrad.kernels.choice import FEWEST, FLOATS, entries
 from funcgrad.kernels.update_rules import RULES, arrays_of, numbers_of
 from funcgrad.kernels.updates import Move, carry_out
 from funcgrad.ops.arithmetic import WHERE
@@ -28,7 +28,6 @@ from funcgrad.ops.normalization import LAYER_NORM
 __all__ = ["build"]
 
 SHAPE = (2, FEWEST)
-FLOATS: tuple[Any, ...] = (np.dtype(np.float64), np.dtype(np.float32))
 Work = tuple[str, Callable[[], Any]]
 
 

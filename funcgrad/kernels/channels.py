@@ -16,12 +16,10 @@ import numpy as np
 
 from funcgrad.kernels import memory, pieces
 from funcgrad.kernels.choice import entry_of
-from funcgrad.kernels.layout import dense
-from funcgrad.kernels.normalization import letters, ready, vector
+from funcgrad.kernels.layout import dense, letters
+from funcgrad.kernels.normalization import ready, vector
 from funcgrad.kernels.pieces import FIRST, LAST
 from funcgrad.ops.channels import BATCH_NORM, GROUP_NORM
-
-__all__ = ["install"]
 
 SHORTEST = 4  # elements of a row: NumPy is as good for shorter ones
 
@@ -122,9 +120,7 @@ def _added(node: Any, rows: Rows, sums: Sequence[Any], wanted: Sequence[bool]) -
     return out
 
 
-def install() -> None:
-    """Put the kernels in front of the values and the rules of the primitives."""
-    BATCH_NORM.take_kernel(functools.partial(_value, True))
-    GROUP_NORM.take_kernel(functools.partial(_value, False))
-    for prim in (BATCH_NORM, GROUP_NORM):
-        prim.take_backward_kernel(_pull, of_operand=True)
+BATCH_NORM.take_kernel(functools.partial(_value, True))
+GROUP_NORM.take_kernel(functools.partial(_value, False))
+for prim in (BATCH_NORM, GROUP_NORM):
+    prim.take_backward_kernel(_pull, of_operand=True)

@@ -9,14 +9,18 @@ config, `load` and `helper`.
 from __future__ import annotations
 
 import warnings
+from typing import Any
+
+import numpy as np
 
 from funcgrad.config import config
 from funcgrad.errors import CompilerError
 from funcgrad.kernels import helper, load
 from funcgrad.kernels.native import Code, Kernel, Kinds
 
-__all__ = ["FEWEST", "Entry", "entries", "entry_of", "explain"]
+__all__ = ["FEWEST", "FLOATS", "Entry", "entries", "entry_of", "explain"]
 
+FLOATS: tuple[Any, ...] = (np.dtype(np.float64), np.dtype(np.float32))  # of kernels
 FEWEST = 1 << 15  # elements: below, NumPy is as fast
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from funcgrad.config import config
 from funcgrad.kernels import memory, pieces, threads
-from funcgrad.kernels.choice import entry_of
+from funcgrad.kernels.choice import FLOATS, entry_of
 from funcgrad.kernels.layout import dense
 from funcgrad.kernels.pieces import FIRST, LAST
 from funcgrad.kernels.planes import Planes, planes_of
@@ -28,10 +28,9 @@ from funcgrad.ops.convolution import (
     Window,
 )
 
-__all__ = ["filters", "images", "install", "results"]
+__all__ = ["filters", "images", "results"]
 
 ndarray = np.ndarray[Any, Any]
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 GATHER, CORRELATE = "convolution_gather", "convolution_correlate"
 PER_ELEMENT = 16  # products that cost what an element of an elementwise operation does
 LEAST = 1 << 19  # products: below, arranging the arrays takes as long
@@ -149,9 +148,7 @@ def _run(name: str, arguments: tuple[Any, ...], count: int, products: int) -> bo
     return pieces.run(entry, [*arguments, FIRST, LAST], count, products // PER_ELEMENT)
 
 
-def install() -> None:
-    """Put the kernels in front of the values of the contractions."""
-    CONVOLUTION.take_kernel(_shared)
-    CONVOLUTION_RESULT.take_kernel(_first(GATHER, results, checked=False))
-    CONVOLUTION_INPUT.take_kernel(_first(GATHER, images, checked=True))
-    CONVOLUTION_FILTER.take_kernel(_first(CORRELATE, filters, checked=True))
+CONVOLUTION.take_kernel(_shared)
+CONVOLUTION_RESULT.take_kernel(_first(GATHER, results, checked=False))
+CONVOLUTION_INPUT.take_kernel(_first(GATHER, images, checked=True))
+CONVOLUTION_FILTER.take_kernel(_first(CORRELATE, filters, checked=True))

@@ -15,17 +15,17 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.types import Array
 from funcgrad.kernels import memory, pieces
-from funcgrad.kernels.choice import Entry, entry_of
+from funcgrad.kernels.choice import FLOATS, Entry, entry_of
 from funcgrad.kernels.operands import Arranged, arrange
 from funcgrad.kernels.pieces import LENGTH, Cut
 from funcgrad.ops import activation, arithmetic, pointwise, transcendental
 from funcgrad.ops.arithmetic.power import ufunc_power
 from funcgrad.ops.error import erf
+from funcgrad.ops.records import ADD, POWER, SUBTRACT, WHERE
 
-__all__ = ["FLOATS", "execute", "install", "primitives", "pull"]
+__all__ = ["FLOATS", "execute", "primitives", "pull"]
 
 ndarray = np.ndarray
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def primitives() -> list[Primitive]:
@@ -43,14 +43,8 @@ def primitives() -> list[Primitive]:
     return [op.primitive for op in ops]
 
 
-def install() -> None:
-    """Put the kernels in front of the rules of the primitives."""
-    power: Any = ufunc_power
-    for prim in (*primitives(), arithmetic.WHERE, power.primitive):
-        prim.take_backward_kernel(pull)
-
-
-SAME = frozenset(("add", "subtract"))  # the cotangent goes on as it is
+POWERS: tuple[Primitive, ...] = (POWER, ufunc_power.primitive)  # type: ignore[attr-defined]
+SAME = frozenset((ADD, SUBTRACT))  # the cotangent goes on as it is
 
 
 def pull(
@@ -83,13 +77,12 @@ def _replaced(g: ndarray[Any, Any], arranged: Arranged, shapes: Sequence[Any]) -
 
 
 def _kernel(node: Any) -> str:
-    name: str = node.prim.name
-    if name in ("power", "ufunc_power"):
+    if node.prim in POWERS:
         exponent = node.saved[2]
         if type(exponent) in (int, float) and exponent in (2, 3) and node.parents[1] is None:
             return f"power_{int(exponent)}_backward"
         return "power_backward"
-    return f"{name}_backward"
+    return f"{node.prim.name}_backward"
 
 
 def _arranged(node: Any, g: Any) -> tuple[Arranged | None, list[Any]]:
@@ -102,9 +95,9 @@ def _arranged(node: Any, g: Any) -> tuple[Arranged | None, list[Any]]:
         if p is not None and t.dtype is not g.dtype:
             return None, []
         shapes.append(None if p is None else t.shape)
-    if node.prim.name in SAME and all(s is None or s == g.shape for s in shapes):
+    if node.prim in SAME and all(s is None or s == g.shape for s in shapes):
         return None, []  # nothing to compute, or the sign only
-    masks = (1,) if node.prim.name == "where" else ()
+    masks = (1,) if node.prim is WHERE else ()
     return arrange(g, node.saved, shapes, masks), shapes
 
 
@@ -140,7 +133,7 @@ def _run(
         c if c is None or k in rows_of else (c.T if order == "F" else c).reshape(rows, columns)
         for k, c in enumerate(outs)
     ]  # fmt: skip
-    if node.prim.name == "where":
+    if node.prim is WHERE:
         seen = seen[1:]
     elif entry.name.startswith("power_") and entry.name != "power_backward":
         seen = seen[:1]
@@ -167,3 +160,7 @@ def _fitted(c: Any, shape: Any, whole: tuple[int, ...], kind: Any) -> Any:
     if c.shape == whole:
         return algebra.unbroadcast(c, kind)
     return c.reshape(shape)
+
+
+for _prim in (*primitives(), WHERE, POWERS[1]):
+    _prim.take_backward_kernel(pull)

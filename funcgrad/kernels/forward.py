@@ -14,13 +14,12 @@ import numpy as np
 
 from funcgrad.config import config
 from funcgrad.kernels import memory, threads
-from funcgrad.kernels.choice import FEWEST
+from funcgrad.kernels.choice import FEWEST, FLOATS
 from funcgrad.ops.records import ADD
 
 __all__ = ["add", "add_to", "apply"]
 
 ndarray = np.ndarray
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 CHEAP = 1  # addition: as fast as memory gives it out, which threads help only with more of it
 BLOCK = 1 << 14  # elements of which such a function is computed at a time
 

@@ -15,17 +15,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad.kernels import memory, pieces, threads
-from funcgrad.kernels.choice import FEWEST, Entry, entry_of
+from funcgrad.kernels.choice import FEWEST, FLOATS, Entry, entry_of
 from funcgrad.kernels.pieces import FIRST, LAST, Cut
 from funcgrad.ops.cumulative import CUMPROD, CUMSUM, RECURRENCE
 from funcgrad.ops.index import ADD_AT, GATHER, SCATTER_ADD
 from funcgrad.ops.order import RUNNING_EXTREMUM
 from funcgrad.ops.sort import ARGSORT, PERMUTE
 
-__all__ = ["install"]
-
 ndarray = np.ndarray[Any, Any]
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 Attempt = Callable[..., Any]
 
 
@@ -280,15 +277,13 @@ def _argsort(entry: Entry, x: Any, axis: int, kind: Any) -> Any:
     return np.ascontiguousarray(np.moveaxis(moved, last, axis))
 
 
-def install() -> None:
-    """Put the kernels in front of the values of their primitives."""
-    GATHER.take_kernel(_first("take_along", _gather))
-    SCATTER_ADD.take_kernel(_first("scatter_add", _scatter_add))
-    ADD_AT.take_kernel(_first("add_at", _add_at, 2))
-    CUMSUM.take_kernel(_first("cumsum", _cumsum))
-    CUMPROD.take_kernel(_first("cumprod", _cumprod))
-    CUMPROD.take_backward_kernel(_cumprod_backward)
-    RUNNING_EXTREMUM.take_kernel(_first("running_extremum", _running_extremum))
-    RECURRENCE.take_kernel(_first("recurrence", _recurrence, 1))
-    PERMUTE.take_kernel(_first("permute", _permute))
-    ARGSORT.take_kernel(_first("stable_argsort", _argsort))
+GATHER.take_kernel(_first("take_along", _gather))
+SCATTER_ADD.take_kernel(_first("scatter_add", _scatter_add))
+ADD_AT.take_kernel(_first("add_at", _add_at, 2))
+CUMSUM.take_kernel(_first("cumsum", _cumsum))
+CUMPROD.take_kernel(_first("cumprod", _cumprod))
+CUMPROD.take_backward_kernel(_cumprod_backward)
+RUNNING_EXTREMUM.take_kernel(_first("running_extremum", _running_extremum))
+RECURRENCE.take_kernel(_first("recurrence", _recurrence, 1))
+PERMUTE.take_kernel(_first("permute", _permute))
+ARGSORT.take_kernel(_first("stable_argsort", _argsort))

@@ -16,7 +16,7 @@ import numpy as np
 
 from funcgrad.kernels import memory
 
-__all__ = ["Layout", "dense", "layout_of"]
+__all__ = ["Layout", "dense", "layout_of", "letters"]
 
 ndarray = np.ndarray
 
@@ -96,3 +96,12 @@ def dense(x: Any) -> ndarray[Any, Any]:
         found = memory.empty(found.shape, found.dtype)
         np.copyto(found, x)
     return found
+
+
+def letters(dtype: np.dtype[Any], arguments: Sequence[Any]) -> str:
+    """The dtype, and for each argument: f is there, F read-only, - is not."""
+    kinds = "".join(
+        "-" if a is None else "f" if type(a) is not ndarray or a.flags.writeable else "F"
+        for a in arguments
+    )
+    return f"{dtype.char} {kinds}"

@@ -14,22 +14,13 @@ import numpy as np
 
 from funcgrad.config import config
 from funcgrad.kernels import memory, pieces
-from funcgrad.kernels.choice import FEWEST, Entry, entry_of
+from funcgrad.kernels.choice import FEWEST, FLOATS, Entry, entry_of
 from funcgrad.kernels.layout import dense
 from funcgrad.kernels.pieces import FIRST, LAST
 from funcgrad.ops.likelihood import NLL_LOSS, NLL_SCATTER
 
-__all__ = ["install"]
-
 ndarray = np.ndarray
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 CLASSES = (np.dtype(np.int64), np.dtype(np.uint8))
-
-
-def install() -> None:
-    """Put the kernels in front of the values of their primitives."""
-    NLL_LOSS.take_kernel(_loss)
-    NLL_SCATTER.take_kernel(_scatter)
 
 
 def _extents(shape: tuple[int, ...]) -> tuple[int, int, int]:
@@ -124,3 +115,7 @@ def _scatter(
             if pieces.run(entry, arguments, extents[0], size) and not wrong[0]:
                 return out
     return impl(g, target, shape=shape, reduction=reduction, ignore=ignore)
+
+
+NLL_LOSS.take_kernel(_loss)
+NLL_SCATTER.take_kernel(_scatter)

@@ -15,52 +15,42 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad.config import config
-from funcgrad.core.primitive import Params
+from funcgrad.core.primitive import Params, Primitive
 from funcgrad.kernels import memory, pieces
-from funcgrad.kernels.choice import FEWEST, Entry, entry_of
+from funcgrad.kernels.choice import FEWEST, FLOATS, Entry, entry_of
 from funcgrad.kernels.layout import dense
 from funcgrad.kernels.pieces import FIRST, LAST, Cut
 from funcgrad.kernels.spread import written_out
+from funcgrad.ops.losses import SQUARED_ERROR
 
-__all__ = ["FORMS", "Form", "further", "install", "kernel_name"]
+__all__ = ["LOSSES", "Loss", "install"]
 
 ndarray = np.ndarray
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 PIECE = 1 << 13  # elements whose losses are added up while they lie in the cache
 
 
-class Form(NamedTuple):
-    """The parameters of a loss that are numbers, and its operands beyond the first two."""
+class Loss(NamedTuple):
+    """What kernels of a loss are called, its parameters that are numbers, and its operands beyond
+    the first two.
+    """
 
+    name: str
     numbers: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
 
-
-# by the name of the primitive
-FORMS: dict[str, Form] = {
-    "squared_error": Form(),
-    "torch.smooth_l1_loss": Form(("beta",)),
-    "torch.huber_loss": Form(("delta",)),
-    "torch.binary_cross_entropy": Form(more=("weight",)),
-    "torch.binary_cross_entropy_with_logits": Form(more=("weight", "pos_weight")),
-    "torch.soft_margin_loss": Form(),
-}
+    def kernel(self, xs: Sequence[Any], params: Params) -> str:
+        """The name of the kernels for these operands, up to their ends."""
+        more = self.more if params.get("weighted", True) else self.more[1:]
+        return "_".join((self.name, *more[: len(xs) - 2]))
 
 
-def further(primitive: str, count: int, params: Params) -> tuple[str, ...]:
-    """The names of the operands beyond the first two, of `count` in all."""
-    more = FORMS[primitive].more
-    return (more if params.get("weighted", True) else more[1:])[: count - 2]
+LOSSES: dict[Primitive, Loss] = {}
 
 
-def kernel_name(primitive: str, more: Sequence[str] = ()) -> str:
-    """What the kernels of a primitive are called, up to their ends."""
-    return "_".join((primitive.removeprefix("torch."), *more))
-
-
-def install(prim: Any) -> None:
+def install(prim: Primitive, loss: Loss) -> None:
     """Put the kernels of a primitive in front of its value and its rule."""
-    prim.take_kernel(functools.partial(_value, prim.name))
+    LOSSES[prim] = loss
+    prim.take_kernel(functools.partial(_value, loss))
     prim.take_backward_kernel(_pull, of_operand=True)
 
 
@@ -116,17 +106,16 @@ def _steady(x: ndarray[Any, Any]) -> bool:
 # ----------------------------------------------------------------------------------------- value
 
 
-def _value(name: str, impl: Callable[..., Any], *xs: Any, reduction: str, **params: Any) -> Any:
+def _value(loss: Loss, impl: Callable[..., Any], *xs: Any, reduction: str, **params: Any) -> Any:
     x = xs[0]
     if type(x) is not ndarray or x.size < FEWEST or not config.kernels:
         return impl(*xs, reduction=reduction, **params)
     flat = _flat(xs)
     if flat is not None:
-        kernel = kernel_name(name, further(name, len(xs), params))
         what = "elements" if reduction == "none" else "total"
-        entry = entry_of(f"{kernel}_{what}", flat.letters())
+        entry = entry_of(f"{loss.kernel(xs, params)}_{what}", flat.letters())
         if entry.taken():
-            numbers = [float(params[n]) for n in FORMS[name].numbers]
+            numbers = [float(params[n]) for n in loss.numbers]
             if reduction == "none":
                 found = _elements(entry, x, flat, numbers)
             else:
@@ -188,8 +177,7 @@ def _pull(node: Any, g: Any) -> tuple[Sequence[Any], bool]:
         flat = None if any(wanted[2:]) else _flat(xs)
         if flat is not None and g.dtype == xs[0].dtype:
             each = _each(node, g, flat)
-            name = node.prim.name
-            kernel = kernel_name(name, further(name, len(xs), node.params))
+            kernel = LOSSES[node.prim].kernel(xs, node.params)
             kinds = "".join("f" if w else "-" for w in wanted)
             of = "f" if type(each) is ndarray else "n"
             entry = entry_of(f"{kernel}_backward", f"{flat.letters()}{of}{kinds}")
@@ -210,9 +198,12 @@ def _each(node: Any, g: Any, flat: Flat) -> Any:
 
 def _pulled(entry: Entry, node: Any, each: Any, flat: Flat) -> list[Any] | None:
     x = node.saved[1]
-    numbers = [float(node.params[n]) for n in FORMS[node.prim.name].numbers]
+    numbers = [float(node.params[n]) for n in LOSSES[node.prim].numbers]
     outs = [None if p is None else memory.empty(x.shape, x.dtype, flat.order) for p in node.parents]
     parts = [Cut(y, 0) if type(y) is ndarray else y for y in (each, *flat.arrays)]
     targets = [None if c is None else Cut(flat.vector(c), 0) for c in outs[:2]]
     done = pieces.run(entry, [*parts, *numbers, *targets], x.size, x.size)
     return outs if done else None
+
+
+install(SQUARED_ERROR, Loss("squared_error"))

@@ -18,19 +18,16 @@ from funcgrad.compile.llvm.pool import pool
 from funcgrad.compile.memory import DATA, address_of, known_layout
 from funcgrad.config import config
 from funcgrad.kernels import native, threads
-from funcgrad.kernels.choice import Entry
 from funcgrad.kernels.native import Code, Kinds
 
-__all__ = ["code_of", "run", "text"]
+__all__ = ["kinds_of", "run", "text"]
 
 ndarray = np.ndarray
 
 
-def code_of(entry: Entry, arrays: Sequence[Any], numbers: Sequence[Any]) -> Code | None:
-    """The code for such arguments; None if it is not there."""
-    if not known_layout():
-        return None
-    return entry.code("many", tuple(map(native.kind, (*arrays, *numbers))))
+def kinds_of(arrays: Sequence[Any], numbers: Sequence[Any]) -> Kinds | None:
+    """For which arguments the code has to be; None where they cannot be handed over."""
+    return tuple(map(native.kind, (*arrays, *numbers))) if known_layout() else None
 
 
 def run(code: Code, rows: Sequence[Sequence[ndarray[Any, Any]]], numbers: Sequence[Any]) -> None:

@@ -15,25 +15,13 @@ import numpy as np
 
 from funcgrad.config import config
 from funcgrad.kernels import memory, pieces
-from funcgrad.kernels.choice import FEWEST, entry_of
-from funcgrad.kernels.layout import dense
+from funcgrad.kernels.choice import FEWEST, FLOATS, entry_of
+from funcgrad.kernels.layout import dense, letters
 from funcgrad.kernels.pieces import FIRST, LAST
 from funcgrad.kernels.threads import grain
 from funcgrad.ops.normalization import LAYER_NORM
 
-__all__ = ["install"]
-
 ndarray = np.ndarray
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-
-
-def letters(dtype: np.dtype[Any], arguments: Sequence[Any]) -> str:
-    """The dtype, and for each argument: f is there, F read-only, - is not."""
-    kinds = "".join(
-        "-" if a is None else "f" if type(a) is not ndarray or a.flags.writeable else "F"
-        for a in arguments
-    )
-    return f"{dtype.char} {kinds}"
 
 
 def ready(x: Any) -> bool:
@@ -121,7 +109,5 @@ def _added(node: Any, sums: Sequence[Any], wanted: Sequence[bool]) -> list[Any]:
     return out
 
 
-def install() -> None:
-    """Put the kernels in front of the value and the rule of the primitive."""
-    LAYER_NORM.take_kernel(_value)
-    LAYER_NORM.take_backward_kernel(_pull, of_operand=True)
+LAYER_NORM.take_kernel(_value)
+LAYER_NORM.take_backward_kernel(_pull, of_operand=True)

@@ -15,17 +15,14 @@ from funcgrad.config import config
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.types import Array
 from funcgrad.kernels import pieces
-from funcgrad.kernels.choice import FEWEST, Entry, entry_of
-from funcgrad.kernels.layout import layout_of
+from funcgrad.kernels.choice import FEWEST, FLOATS, Entry, entry_of
+from funcgrad.kernels.layout import layout_of, letters
 from funcgrad.kernels.pieces import FIRST, LAST
 from funcgrad.ops.nonlinear_reductions import MAX, MIN, PROD, STD, VAR
 from funcgrad.ops.norms import NORM
 from funcgrad.ops.softmax import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
 
-__all__ = ["install"]
-
 ndarray = np.ndarray
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 KERNELS: dict[Primitive, str] = {
     SOFTMAX: "softmax_backward",
     LOG_SOFTMAX: "log_softmax_backward",
@@ -98,16 +95,7 @@ def _prepared(node: Any, g: Any) -> Work | None:
     out = layout.empty(kind.shape, kind.dtype)
     arguments = [*given, divisor, layout.view(out, True)]
     kernel = f"{KERNELS[prim]}_{'along' if len(layout.whole) == 4 else 'beside'}"
-    return Work(kernel, _letters(kind.dtype, arguments), arguments, [out], layout.groups)
-
-
-def _letters(dtype: np.dtype[Any], arguments: Sequence[Any]) -> str:
-    """The dtype, and for each argument: f is there, F read-only, - is not."""
-    kinds = "".join(
-        "-" if a is None else "f" if type(a) is not ndarray or a.flags.writeable else "F"
-        for a in arguments
-    )
-    return f"{dtype.char} {kinds}"
+    return Work(kernel, letters(kind.dtype, arguments), arguments, [out], layout.groups)
 
 
 def _run(entry: Entry, node: Any, work: Work) -> list[Any] | None:
@@ -116,7 +104,5 @@ def _run(entry: Entry, node: Any, work: Work) -> list[Any] | None:
     return [c if p is not None else None for c, p in zip(work.out, node.parents, strict=True)]
 
 
-def install() -> None:
-    """Put the kernels in front of the rules of the primitives."""
-    for prim in KERNELS:
-        prim.take_backward_kernel(_pull, of_operand=True)
+for prim in KERNELS:
+    prim.take_backward_kernel(_pull, of_operand=True)

@@ -13,14 +13,11 @@ import numpy as np
 
 from funcgrad.core.types import Array
 from funcgrad.kernels import memory, pieces
-from funcgrad.kernels.choice import FEWEST, entry_of
+from funcgrad.kernels.choice import FEWEST, FLOATS, entry_of
 from funcgrad.kernels.layout import dense
 from funcgrad.ops.segment import SEGMENT
 
-__all__ = ["install"]
-
 ndarray = np.ndarray
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def _suit(at: Any, *floats: Any) -> bool:
@@ -69,7 +66,5 @@ def _pull(node: Any, g: Any) -> tuple[Sequence[Array | None], bool]:
     return node.prim.vjp(node, g), False
 
 
-def install() -> None:
-    """Put the kernels in front of the values and the rule."""
-    SEGMENT.take_kernel(_taken)
-    SEGMENT.take_backward_kernel(_pull, of_operand=True)
+SEGMENT.take_kernel(_taken)
+SEGMENT.take_backward_kernel(_pull, of_operand=True)

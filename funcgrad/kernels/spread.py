@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.kernels import memory
-from funcgrad.kernels.choice import FEWEST, entry_of
-from funcgrad.kernels.elementwise import FLOATS, execute
+from funcgrad.kernels.choice import FEWEST, FLOATS, entry_of
+from funcgrad.kernels.elementwise import execute
 from funcgrad.kernels.operands import arrange
 
 __all__ = ["written_out"]

@@ -13,13 +13,12 @@ import numpy as np
 
 from funcgrad.kernels import many, threads
 from funcgrad.kernels import updates_in_numpy_generated as in_numpy
-from funcgrad.kernels.choice import FEWEST, Entry, entry_of
+from funcgrad.kernels.choice import FEWEST, FLOATS, Entry, entry_of
 
 __all__ = ["Move", "carry_out"]
 
 ndarray = np.ndarray
 Arrays = tuple[Any, ...]
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 C_ORDER, F_ORDER, READABLE, WRITEABLE = 1, 2, 0x100, 0x500  # flags of NumPy; both are aligned
 
 
@@ -121,7 +120,8 @@ def _run(
 ) -> None:
     if not rows:
         return
-    code = many.code_of(entry, _flat(rows[0]), numbers)
+    kinds = many.kinds_of(_flat(rows[0]), numbers)
+    code = None if kinds is None else entry.code("many", kinds)
     if code is not None:
         entry.calls += len(rows)
         many.run(code, rows, numbers)

@@ -20,6 +20,7 @@ from funcgrad.core.types import ArrayType
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.kernels.update_rules import OPTIONS, RULES, arrays_of, numbers_of, prepared
+from funcgrad.ops.records import MAXIMUM, MINIMUM, WHERE
 
 __all__ = ["NUMBA", "NUMPY", "in_numba", "in_numpy"]
 
@@ -150,6 +151,11 @@ def in_numba() -> str:
 # --------------------------------------------------------------------------------------- NumPy
 
 
+def _function(prim: Any) -> str:
+    """NumPy's function that has the value of a record."""
+    return "where" if prim is WHERE else str(prim.ufunc.__name__)
+
+
 class _Sequence:
     """Prints a graph as calls of ufuncs, each into an array that is free by then.
 
@@ -177,9 +183,9 @@ class _Sequence:
         needed = {self.names[a] for f in rest for a in f.inputs if a in self.names}
         self.free += [n for n in self.scratch if n in operands and n not in needed | set(self.free)]
         (result,) = e.outputs
-        call = f"np.{e.prim.name}({', '.join(operands)}"
+        call = f"np.{_function(e.prim)}({', '.join(operands)}"
         target = self.targets.get(result)
-        alone = e.prim.name == "where" or result.type != ELEMENT  # no place for it can be given
+        alone = e.prim is WHERE or result.type != ELEMENT  # no place for it can be given
         if target is None and (alone or not self.free):
             target = self.names[result] = f"t{self.made}"
             self.made += 1
@@ -191,7 +197,7 @@ class _Sequence:
         self.names[result] = self.free.pop() if target is None else target
         if alone:
             return f"np.copyto({self.names[result]}, {call}))"
-        by_name = "out=" if e.prim.name in ("maximum", "minimum") else ""  # NumPy 2.4 warns else
+        by_name = "out=" if e.prim in (MAXIMUM, MINIMUM) else ""  # NumPy 2.4 warns else
         return f"{call}, {by_name}{self.names[result]})"
 
 

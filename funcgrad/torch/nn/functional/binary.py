@@ -55,7 +55,7 @@ def _entropy(y: Array, log_p: Array, log_q: Array) -> Array:
 
 
 BCE = Composite("binary_cross_entropy", widened(_binary_entropy))
-losses.install(BCE)
+losses.install(BCE, losses.Loss("binary_cross_entropy", more=("weight",)))
 BCE_NODE = named("BinaryCrossEntropyBackward0", "", "self", "target", "weight", shown=(0, 1))
 
 
@@ -109,7 +109,10 @@ def _binary_entropy_of_logits(
 
 
 BCE_LOGITS = Composite("binary_cross_entropy_with_logits", widened(_binary_entropy_of_logits))
-losses.install(BCE_LOGITS)
+losses.install(
+    BCE_LOGITS,
+    losses.Loss("binary_cross_entropy_with_logits", more=("weight", "pos_weight")),
+)
 BCE_LOGITS_NODE = named("BinaryCrossEntropyWithLogitsBackward0", "", "self", "target", shown=(0, 1))
 
 
@@ -156,7 +159,7 @@ def _soft_margin(x: Array, y: Array, reduction: str) -> Array:
 
 
 SOFT_MARGIN = Composite("soft_margin_loss", widened(_soft_margin))
-losses.install(SOFT_MARGIN)
+losses.install(SOFT_MARGIN, losses.Loss("soft_margin_loss"))
 SOFT_MARGIN_NODE = named("SoftMarginLossBackward0", "", "self", "target", shown=(0,))
 
 

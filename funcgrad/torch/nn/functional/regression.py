@@ -164,8 +164,8 @@ def _huber(x: Array, y: Array, reduction: str, delta: float) -> Array:
 
 
 HUBER = Composite("huber_loss", widened(_huber))
-losses.install(SMOOTH_L1)
-losses.install(HUBER)
+losses.install(SMOOTH_L1, losses.Loss("smooth_l1_loss", ("beta",)))
+losses.install(HUBER, losses.Loss("huber_loss", ("delta",)))
 
 
 @remembered

@@ -19,10 +19,11 @@ import numpy as np
 from funcgrad import kernels
 from funcgrad.compile.numba.intrinsics import DIGEST
 from funcgrad.compile.numba.printer import print_graph
+from funcgrad.core.primitive import Primitive
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.build import stage
-from funcgrad.kernels.losses import FORMS, kernel_name
-from funcgrad.ops.losses import squared_error
+from funcgrad.kernels.losses import LOSSES
+from funcgrad.ops.losses import SQUARED_ERROR, squared_error
 from funcgrad.passes.pipeline import optimize
 from funcgrad.torch.nn.functional import binary, regression
 from funcgrad.transforms.api import vjp
@@ -30,11 +31,10 @@ from funcgrad.transforms.api import vjp
 __all__ = ["PATH", "text"]
 
 PATH = Path(kernels.__file__).with_name("losses_generated.py")
-# by the name of the primitive: the function
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "squared_error": squared_error,
+FUNCTIONS: dict[Primitive, Callable[..., Any]] = {
+    SQUARED_ERROR: squared_error,
     **{
-        prim.name: prim.plain
+        prim: prim.plain
         for prim in (
             *(regression.SMOOTH_L1, regression.HUBER),
             *(binary.BCE, binary.BCE_LOGITS, binary.SOFT_MARGIN),
@@ -102,13 +102,13 @@ BACKWARD = '''
 '''
 
 
-def _variants() -> Iterator[tuple[str, tuple[str, ...]]]:
+def _variants() -> Iterator[tuple[Primitive, tuple[str, ...]]]:
     """Primitives, each with every choice of its further operands."""
-    for name in FUNCTIONS:
-        more = FORMS[name].more
+    for prim in FUNCTIONS:
+        more = LOSSES[prim].more
         for count in range(len(more) + 1):
             for chosen in combinations(more, count):
-                yield name, chosen
+                yield prim, chosen
 
 
 def _head(name: str, parameters: Sequence[str]) -> str:
@@ -125,19 +125,19 @@ def _call(name: str, arguments: Sequence[str]) -> str:
     return line if len(line) <= 100 else f"{space}{name}(\n{space}    {given}\n{space})"
 
 
-def _functions(primitive: str, more: tuple[str, ...]) -> tuple[str, set[str]]:
+def _functions(prim: Primitive, more: tuple[str, ...]) -> tuple[str, set[str]]:
     """The text of the kernels of a loss, and the functions of mathematics in them."""
-    numbers = FORMS[primitive].numbers
-    operands = ("x", "y", *more)
-    name = kernel_name(primitive, more)
+    loss = LOSSES[prim]
+    numbers, operands = loss.numbers, ("x", "y", *more)
+    name = "_".join((loss.name, *more))
     params: dict[str, Any] = {"reduction": "none"}
-    if len(FORMS[primitive].more) > 1:
+    if len(loss.more) > 1:
         params["weighted"] = "weight" in more
 
     def element(*xs: Any) -> Any:
         """The loss of each element, of the operands and the numbers."""
         given = dict(zip(numbers, xs[len(operands) :], strict=True))
-        return FUNCTIONS[primitive](*xs[: len(operands)], **params, **given)
+        return FUNCTIONS[prim](*xs[: len(operands)], **params, **given)
 
     types = [*[ELEMENT] * len(operands), *[NUMBER] * len(numbers)]
     names = [f"{p}_" for p in (*operands, *numbers)]
