@@ -44,10 +44,12 @@ __all__ = [
     "rfftn",
 ]
 
+Points = int | None
+Norm = str | None
 OneAxis = Callable[[Any, int, Any, Any], Array]
 
 
-def _norm(norm: str | None) -> str:
+def _norm(norm: Norm) -> str:
     if norm is None:
         return "backward"
     if norm not in OTHER_NORM:
@@ -94,9 +96,7 @@ def _real_inverse(a: Any, n: Any, axis: Any, norm: Any) -> Array:
 
 
 @numpy_function(np.fft.fft)
-def fft(
-    a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None
-) -> Array:
+def fft(a: Any, n: Points = None, axis: int = -1, norm: Norm = None, out: Any = None) -> Array:
     """The discrete Fourier transform along one axis.
 
     Examples
@@ -110,9 +110,7 @@ def fft(
 
 
 @numpy_function(np.fft.ifft)
-def ifft(
-    a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None
-) -> Array:
+def ifft(a: Any, n: Points = None, axis: int = -1, norm: Norm = None, out: Any = None) -> Array:
     """The inverse of `fft`.
 
     Examples
@@ -126,9 +124,7 @@ def ifft(
 
 
 @numpy_function(np.fft.rfft)
-def rfft(
-    a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None
-) -> Array:
+def rfft(a: Any, n: Points = None, axis: int = -1, norm: Norm = None, out: Any = None) -> Array:
     """The discrete Fourier transform of real numbers: the half that is not a mirror image.
 
     Examples
@@ -142,9 +138,7 @@ def rfft(
 
 
 @numpy_function(np.fft.irfft)
-def irfft(
-    a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None
-) -> Array:
+def irfft(a: Any, n: Points = None, axis: int = -1, norm: Norm = None, out: Any = None) -> Array:
     """The inverse of `rfft`; `n` elements, an even number of them if it is not given.
 
     Examples
@@ -158,9 +152,7 @@ def irfft(
 
 
 @numpy_function(np.fft.hfft)
-def hfft(
-    a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None
-) -> Array:
+def hfft(a: Any, n: Points = None, axis: int = -1, norm: Norm = None, out: Any = None) -> Array:
     """The transform of a signal whose second half is the conjugate mirror image of the first.
 
     Examples
@@ -176,9 +168,7 @@ def hfft(
 
 
 @numpy_function(np.fft.ihfft)
-def ihfft(
-    a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None
-) -> Array:
+def ihfft(a: Any, n: Points = None, axis: int = -1, norm: Norm = None, out: Any = None) -> Array:
     """The inverse of `hfft`.
 
     Examples
@@ -246,9 +236,7 @@ def _real_each_inverse(a: Any, s: Any, axes: Any, norm: Any, name: str) -> Array
 
 
 @numpy_function(np.fft.fftn)
-def fftn(
-    a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None
-) -> Array:
+def fftn(a: Any, s: Any = None, axes: Any = None, norm: Norm = None, out: Any = None) -> Array:
     """The discrete Fourier transform along several axes, all of them by default.
 
     Examples
@@ -263,9 +251,7 @@ def fftn(
 
 
 @numpy_function(np.fft.ifftn)
-def ifftn(
-    a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None
-) -> Array:
+def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Norm = None, out: Any = None) -> Array:
     """The inverse of `fftn`.
 
     Examples
@@ -280,9 +266,7 @@ def ifftn(
 
 
 @numpy_function(np.fft.fft2)
-def fft2(
-    a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None
-) -> Array:
+def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Norm = None, out: Any = None) -> Array:
     """The discrete Fourier transform along two axes.
 
     Examples
@@ -297,9 +281,7 @@ def fft2(
 
 
 @numpy_function(np.fft.ifft2)
-def ifft2(
-    a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None
-) -> Array:
+def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Norm = None, out: Any = None) -> Array:
     """The inverse of `fft2`.
 
     Examples
@@ -314,9 +296,7 @@ def ifft2(
 
 
 @numpy_function(np.fft.rfftn)
-def rfftn(
-    a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None
-) -> Array:
+def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Norm = None, out: Any = None) -> Array:
     """The transform of a real array along several axes; the last one of them is halved.
 
     Examples
@@ -331,9 +311,7 @@ def rfftn(
 
 
 @numpy_function(np.fft.rfft2)
-def rfft2(
-    a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None
-) -> Array:
+def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Norm = None, out: Any = None) -> Array:
     """The transform of a real array along two axes; the last one of them is halved.
 
     Examples
@@ -348,9 +326,7 @@ def rfft2(
 
 
 @numpy_function(np.fft.irfftn)
-def irfftn(
-    a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None
-) -> Array:
+def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Norm = None, out: Any = None) -> Array:
     """The inverse of `rfftn`.
 
     Examples
@@ -366,7 +342,7 @@ def irfftn(
 
 @numpy_function(np.fft.irfft2)
 def irfft2(
-    a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None
+    a: Any, s: Any = None, axes: Any = (-2, -1), norm: Norm = None, out: Any = None
 ) -> Array:
     """The inverse of `rfft2`.
 
