@@ -13,11 +13,13 @@ from funcgrad.core.tracer import value
 from funcgrad.errors import CaptureWarning
 from funcgrad.transforms.api import (
     ShapeDtypeStruct,
+    associative_scan,
     checkpoint,
     cond,
     custom_jvp,
     custom_vjp,
     eval_shape,
+    fori_loop,
     grad,
     hessian,
     hvp,
@@ -28,16 +30,21 @@ from funcgrad.transforms.api import (
     jvp,
     linearize,
     make_graph,
+    map,
+    scan,
     stop_gradient,
+    switch,
     value_and_grad,
     vjp,
     vmap,
+    while_loop,
 )
 
 __version__ = "0.1.0"
 __all__ = [
     "CaptureWarning",
     "ShapeDtypeStruct",
+    "associative_scan",
     "checkpoint",
     "cond",
     "config",
@@ -45,6 +52,7 @@ __all__ = [
     "custom_vjp",
     "errors",
     "eval_shape",
+    "fori_loop",
     "grad",
     "hessian",
     "hvp",
@@ -55,13 +63,17 @@ __all__ = [
     "jvp",
     "linearize",
     "make_graph",
+    "map",
     "numpy",
+    "scan",
     "stop_gradient",
+    "switch",
     "tree",
     "value",
     "value_and_grad",
     "vjp",
     "vmap",
+    "while_loop",
 ]
 
 

@@ -28,6 +28,8 @@ __all__ = [
     "InputTypeError",
     "LaterTransformError",
     "LeakedTracerError",
+    "LoopLimitError",
+    "LoopTypeError",
     "MutatedCaptureError",
     "NativeCodeError",
     "NonScalarOutputError",
@@ -120,6 +122,14 @@ class LaterTransformError(FuncgradError, RuntimeError):
 
 class BatchSizeError(FuncgradError, ValueError):
     """The mapped axes of `vmap` are missing or differ in size."""
+
+
+class LoopLimitError(FuncgradError, RuntimeError):
+    """A `while_loop` would run more than its `max_steps`."""
+
+
+class LoopTypeError(FuncgradError, TypeError, ValueError):
+    """The carry of a loop changes its type between steps, or a condition is no scalar bool."""
 
 
 class RandomnessError(FuncgradError, RuntimeError):

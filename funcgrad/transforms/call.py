@@ -35,6 +35,7 @@ __all__ = [
     "call_graph",
     "joined_marks",
     "marked_graph",
+    "marks_of",
     "residuals",
     "reverse_graphs",
     "split_marks",

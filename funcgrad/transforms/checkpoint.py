@@ -15,7 +15,13 @@ from funcgrad.graph.build import Stage, stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.layouts import through
 from funcgrad.transforms.arguments import leaves_of, lower
-from funcgrad.transforms.call import batched_graph, tangent_graph
+from funcgrad.transforms.call import (
+    batched_graph,
+    joined_marks,
+    marked_graph,
+    split_marks,
+    tangent_graph,
+)
 from funcgrad.transforms.results import handed_back
 from funcgrad.transforms.reverse import Tape, backward
 from funcgrad.transforms.transformed import transformed
@@ -105,6 +111,11 @@ class Checkpoint(HigherOrder):
         made = batched_graph(params["graph"], trace.size, tuple(batched))
         found: Any = trace.results(self, args, params, bind(self, xs, {"graph": made}))
         return found
+
+    def mark(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        xs, marks = split_marks(trace, args)
+        made, has = marked_graph(params["graph"], marks)
+        return joined_marks(trace, bind(self, xs, {"graph": made}), has)
 
 
 CHECKPOINT = Checkpoint("checkpoint", lambda *xs, graph: evaluate(graph, *xs))

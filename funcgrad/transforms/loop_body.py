@@ -1,0 +1,140 @@
+"""What loops make of the functions that they are given: leaves in, leaves out, types that stay.
+
+Traced values over which a body closes are adopted as constants of the loop; what depends on these
+alone is computed once, before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from funcgrad import tree
+from funcgrad.core.tracer import Tracer, type_of
+from funcgrad.core.types import Array, ArrayType, promote
+from funcgrad.errors import LoopTypeError, located
+from funcgrad.graph.build import stage
+from funcgrad.graph.interpret import evaluate
+from funcgrad.graph.ir import Graph, Var
+from funcgrad.ops.arithmetic import cast
+from funcgrad.ops.index import GATHER
+from funcgrad.transforms.arguments import leaves_of, name_of
+
+__all__ = ["Body", "as_type", "invariant", "traced", "types_of"]
+
+Function = Callable[..., Any]
+TRIALS = 4  # times that a body is traced until the types of its carries stay
+
+
+def types_of(leaves: Sequence[Array]) -> list[ArrayType]:
+    return [type_of(x) for x in leaves]
+
+
+class Body:
+    """A function of a loop: leaves in, leaves out, and what it closes over."""
+
+    def __init__(self, f: Function, what: str, carry: tree.TreeDef) -> None:
+        self.f, self.what, self.carry = f, what, carry
+        self.rows: tree.TreeDef | None = None
+
+    def next(self, found: Any) -> list[Array]:
+        """The leaves of the next carry, which has the tree of the first."""
+        leaves, definition = leaves_of(found, f"the carry that {name_of(self.f)} returns")
+        if definition != self.carry:
+            raise LoopTypeError(
+                located(
+                    f"{self.what}: {name_of(self.f)} is given a carry of the tree {self.carry} and "
+                    f"returns one of the tree {definition}; return the same tree"
+                )
+            )
+        return leaves
+
+    def check(self, before: Sequence[ArrayType], after: Sequence[ArrayType]) -> None:
+        """Raise unless a carry of `after` can take the place of one of `before`."""
+        for k, (x, y) in enumerate(zip(before, after, strict=True)):
+            if not _fits(x, y):
+                raise LoopTypeError(
+                    located(
+                        f"{self.what}: the carry{tree.paths(self.carry)[k]} has type {x}, and "
+                        f"{name_of(self.f)} returns {y} for it; a carry has one type in all steps: "
+                        "cast or broadcast the initial value, or what the function returns"
+                    )
+                )
+
+
+def _fits(before: ArrayType, after: ArrayType) -> bool:
+    """Whether a first carry, a Python number perhaps, can become the type of the next."""
+    if before.shape != after.shape:
+        return False
+    return before.dtype == after.dtype or (promote(before, after) == after.dtype and before.weak)
+
+
+def traced(
+    body: Body, flat: Function, types: list[ArrayType], kinds: Sequence[ArrayType]
+) -> tuple[Graph, list[Tracer], list[ArrayType]]:
+    """The graph (captured, carries, xs) → (carries, ys), what it captured, the types of carries."""
+    count = len(types)
+    given = [ArrayType(t.shape, t.dtype) for t in types]
+    for _ in range(TRIALS):
+        graph, adopted = stage(flat, [*given, *kinds])
+        after = [o.type for o in graph.outputs[:count]]
+        strong = [
+            ArrayType(x.shape, promote(x, y) if y.weak else y.dtype)
+            for x, y in zip(given, after, strict=True)
+            if x.shape == y.shape
+        ]
+        body.check(types, after if len(strong) < count else strong)
+        if strong == given:
+            break
+        given = strong
+    else:
+        body.check([ArrayType(t.shape, t.dtype) for t in types], after)
+    own = count + len(kinds)
+    whole = Graph(
+        (*graph.inputs[own:], *graph.inputs[:own]), graph.equations, graph.outputs, graph.constants
+    )
+    return _strong_outputs(whole, given), adopted, given
+
+
+def _strong_outputs(graph: Graph, types: Sequence[ArrayType]) -> Graph:
+    """The graph with outputs that have the types of the carries, and none of which is weak."""
+    wanted = [*types, *(ArrayType(o.type.shape, o.type.dtype) for o in graph.outputs[len(types) :])]
+    if all(isinstance(o, Var) and o.type == t for o, t in zip(graph.outputs, wanted, strict=True)):
+        return graph
+
+    def run(*xs: Array) -> list[Array]:
+        found = evaluate(graph, *xs)
+        return [as_type(o, t) for o, t in zip(found, wanted, strict=True)]
+
+    return stage(run, [v.type for v in graph.inputs])[0]
+
+
+def as_type(x: Array, kind: ArrayType) -> Array:
+    return x if type_of(x) == kind else cast(x, kind.dtype)
+
+
+def invariant(graph: Graph, captured: Sequence[Array]) -> tuple[Graph, list[Array]]:
+    """The body without what is the same in every step, and its constants, these among them.
+
+    What may raise stays: a loop of no steps raises nothing.
+    """
+    known = {*graph.inputs[: len(captured)], *(v for v, _ in graph.constants)}
+    constant = set(known)
+    early, late = [], []
+    for e in graph.equations:
+        same = all(a in known for a in e.inputs if isinstance(a, Var))
+        if same and not e.scope and e.prim is not GATHER and not e.prim.checks:
+            early.append(e)
+            known.update(e.outputs)
+        else:
+            late.append(e)
+    if not early:
+        return graph, list(captured)
+    read = {a for e in late for a in e.inputs} | set(graph.outputs)
+    made = tuple(v for e in early for v in e.outputs if v in read)
+    before = Graph(graph.inputs[: len(captured)], tuple(early), made, graph.constants)
+    held = tuple(v for v in graph.inputs[: len(captured)] if v in read)
+    values = [x for v, x in zip(graph.inputs, captured, strict=False) if v in read]
+    left = tuple((v, a) for v, a in graph.constants if v in read and v in constant)
+    inputs = (*held, *made, *graph.inputs[len(captured) :])
+    return Graph(inputs, tuple(late), graph.outputs, left), [*values, *evaluate(before, *captured)]

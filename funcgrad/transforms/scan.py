@@ -1,0 +1,230 @@
+"""`scan`: a loop with a carry over the rows of arrays, one operation under `jit`.
+
+With numbers at hand it is a Python loop, and costs what the loop written out costs. Where a value
+is staged the body is traced once and becomes an operation (`transforms/loop.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from funcgrad import tree
+from funcgrad.core.algebra import algebra
+from funcgrad.core.tracer import staged, type_of
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.errors import LoopTypeError, located
+from funcgrad.ops.shape import concatenate
+from funcgrad.transforms.arguments import integer, leaves_of, name_of
+from funcgrad.transforms.checkpoint import checkpoint as checkpointed
+from funcgrad.transforms.loop import Loop
+from funcgrad.transforms.loop_body import Body, as_type, invariant, traced
+from funcgrad.transforms.results import handed_back
+
+__all__ = ["joined", "length_of", "scan", "staged_scan"]
+
+Function = Callable[..., Any]
+
+
+def scan(
+    f: Function,
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    *,
+    checkpoint: bool | int = False,
+) -> Any:
+    """Run ``carry, y = f(carry, x)`` for each `x` along the first axes of `xs`.
+
+    Parameters
+    ----------
+    f : callable
+        A function of a carry and one row of each array in `xs`, which returns the next carry, with
+        the same tree, shapes and dtypes, and what is stacked (a tree of arrays, or None). It may
+        close over traced values; gradients reach them.
+    init : tree of arrays
+        The first carry.
+    xs : tree of arrays, shape (length, ...), or None
+    length : int, optional
+        The number of steps; it is needed where `xs` is None.
+    reverse : bool
+        Go from the last row to the first. Row `i` of the result still belongs to row `i` of `xs`.
+    unroll : int or bool
+        Accepted for JAX's sake: compiled loops choose for themselves.
+    checkpoint : bool or int
+        Keep the carry only every so many steps for the backward pass, √length where it is True,
+        and compute what lies between again: the memory of a gradient is that of some √length steps.
+
+    Returns
+    -------
+    carry, ys
+        The last carry, and the stacked results, of shape (length, ...). All derivatives, `vmap` and
+        `jit` go through; under `jit` the loop is one native loop where its body allows it.
+
+    Raises
+    ------
+    LoopTypeError
+        The carry changes its tree, shape or dtype between steps.
+    ValueError
+        The arrays in `xs` differ in length, or there is none and no `length`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> total, sums = fg.scan(lambda c, x: (c + x, c + x), 0.0, np.array([1.0, 2.0, 3.0]))
+    >>> sums
+    array([1., 3., 6.])
+    >>> fg.grad(lambda a: fg.scan(lambda c, x: (c * a, None), 1.0, length=3)[0])(2.0)
+    np.float64(12.0)
+    """
+    state, carry = leaves_of(init, "the carry of scan")
+    rows, definition = leaves_of(xs, "the xs of scan")
+    steps = length_of(rows, definition, length)
+    body = Body(f, "scan", carry)
+    if checkpoint is not False and steps > 1:
+        return _in_segments(f, init, rows, definition, steps, reverse, checkpoint)
+    if steps and not any(map(staged, [*state, *rows])):
+        found = _python_scan(body, init, rows, definition, steps, reverse)
+        if found is not None:
+            return found
+    return staged_scan(body, state, rows, definition, steps, reverse)
+
+
+def length_of(rows: Sequence[Array], definition: tree.TreeDef, length: int | None) -> int:
+    """The number of steps."""
+    paths = tree.paths(definition)
+    found: list[tuple[str, int]] = []
+    for x, path in zip(rows, paths, strict=True):
+        shape = type_of(x).shape
+        if not shape:
+            raise ValueError(
+                located(f"scan: xs{path} is a number, which has no rows to go through")
+            )
+        found.append((f"xs{path}", shape[0]))
+    if length is not None:
+        found.append(("length", integer(length, "scan: length must be an integer")))
+    if not found:
+        raise ValueError(located("scan: without xs it takes length=, the number of steps"))
+    if len({n for _, n in found}) > 1:
+        told = ", ".join(f"{n} for {name}" for name, n in found)
+        raise ValueError(located(f"scan: the numbers of steps differ: {told}"))
+    if found[0][1] < 0:
+        raise ValueError(located(f"scan: length is {found[0][1]}, which is negative"))
+    return found[0][1]
+
+
+def _python_scan(
+    body: Body, init: Any, rows: Sequence[Array], definition: tree.TreeDef, n: int, reverse: bool
+) -> Any:
+    """The loop in Python; None where its first step gives values of a graph."""
+    carry, types = init, [type_of(x) for x in leaves_of(init, "")[0]]
+    order = range(n - 1, -1, -1) if reverse else range(n)
+    ys: list[Any] = []
+    for done, i in enumerate(order):
+        found = body.f(carry, tree.unflatten(definition, [x[i] for x in rows]))
+        carry, y = _pair(body, found)
+        leaves = body.next(carry)
+        after = list(map(type_of, leaves))
+        if after != types:
+            body.check(types, after)
+            types = after
+        outputs, made = leaves_of(y, f"what {name_of(body.f)} returns besides the carry")
+        if not done and any(map(staged, [*leaves, *outputs])):
+            return None
+        if body.rows is not None and made != body.rows:
+            raise LoopTypeError(
+                located(
+                    f"scan: {name_of(body.f)} returns the trees {body.rows} and {made} to stack"
+                )
+            )
+        body.rows = made
+        ys.append(outputs)
+    if reverse:
+        ys.reverse()
+    assert body.rows is not None
+    stacked = [algebra.stack([y[k] for y in ys]) for k in range(body.rows.size)]
+    return carry, handed_back(body.rows, stacked)
+
+
+def _pair(body: Body, found: Any) -> tuple[Any, Any]:
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
+        raise TypeError(
+            located(
+                f"{body.what}: {name_of(body.f)} has to return a pair (carry, y), not {found!r}"
+            )
+        )
+    return found[0], found[1]
+
+
+def staged_scan(
+    body: Body,
+    state: Sequence[Array],
+    rows: Sequence[Array],
+    definition: tree.TreeDef,
+    n: int,
+    reverse: bool,
+) -> Any:
+    kinds = [ArrayType(t.shape[1:], t.dtype) for t in map(type_of, rows)]
+
+    def flat(*given: Any) -> list[Any]:
+        carry = tree.unflatten(body.carry, given[: len(state)])
+        found = body.f(carry, tree.unflatten(definition, given[len(state) :]))
+        carry, y = _pair(body, found)
+        outputs, body.rows = leaves_of(y, f"what {name_of(body.f)} returns besides the carry")
+        return [*body.next(carry), *outputs]
+
+    graph, captured, types = traced(body, flat, list(map(type_of, state)), kinds)
+    graph, constants = invariant(graph, captured)
+    first = [as_type(x, t) for x, t in zip(state, types, strict=True)]
+    loop = Loop(graph, None, len(constants), len(first), n, reverse)
+    operands = [*constants, *first, *rows]
+    found = loop.bind(operands)
+    assert body.rows is not None
+    return (
+        handed_back(body.carry, found[: len(first)], operands),
+        handed_back(body.rows, found[len(first) :], operands),
+    )
+
+
+def _in_segments(
+    f: Function,
+    init: Any,
+    rows: Sequence[Array],
+    definition: tree.TreeDef,
+    n: int,
+    reverse: bool,
+    every: bool | int,
+) -> Any:
+    """A scan over segments, of each of which only the carry is kept."""
+    size = (
+        math.isqrt(n) if every is True else integer(every, "scan: checkpoint is True or a number")
+    )
+    if size < 1:
+        raise ValueError(
+            located(f"scan: checkpoint is {size}; a carry is kept every so many steps")
+        )
+    count = n // size
+    start = n - count * size if reverse else 0  # the rest comes last
+    stop = start + count * size
+    many = [algebra.reshape(x[start:stop], (count, size, *type_of(x).shape[1:])) for x in rows]
+
+    @checkpointed
+    def segment(carry: Any, xs: Any) -> Any:
+        return scan(f, carry, tree.unflatten(definition, xs), size, reverse)
+
+    carry, ys = scan(segment, init, many, count, reverse)
+    most = tree.map(lambda y: algebra.reshape(y, (count * size, *type_of(y).shape[2:])), ys)
+    if count * size == n:
+        return carry, most
+    rest = [x[:start] if reverse else x[stop:] for x in rows]
+    carry, last = scan(f, carry, tree.unflatten(definition, rest), n - count * size, reverse)
+    one, other = (last, most) if reverse else (most, last)
+    return carry, tree.map(joined, one, other)
+
+
+def joined(a: Array, b: Array) -> Array:
+    return concatenate([a, b], 0)

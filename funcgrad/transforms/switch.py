@@ -1,0 +1,69 @@
+"""`switch`: one of several functions, chosen by a number that need not be known while traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from funcgrad.core.tracer import concrete, operand, type_of, value
+from funcgrad.errors import located
+from funcgrad.ops.arithmetic import less
+from funcgrad.transforms.cond import cond
+
+__all__ = ["switch"]
+
+Function = Callable[..., Any]
+
+
+def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
+    """``branches[index](*operands)``, with an index that may be traced.
+
+    Parameters
+    ----------
+    index : int scalar
+        Below 0 it counts as 0, beyond the last branch as the last one.
+    branches : sequence of callable
+        Functions of the operands, with the same trees, shapes and dtypes of results where the index
+        is traced (see `cond`).
+    *operands
+        Trees of arrays.
+
+    Returns
+    -------
+    tree
+        What the chosen function returns; the others contribute exactly 0 to its gradient.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> f = fg.jit(lambda k, x: fg.switch(k, [np.sin, np.cos, np.square], x))
+    >>> fg.grad(f, argnums=1)(2, 3.0)
+    np.float64(6.0)
+    """
+    branches = list(branches)
+    if not branches:
+        raise ValueError(located("switch takes one branch at least"))
+    chosen = operand(index)
+    kind = type_of(chosen)
+    if kind.shape or kind.dtype.kind not in "iu":
+        raise TypeError(located(f"switch: the index has type {kind}; it has to be one integer"))
+    if concrete(chosen):
+        return branches[min(max(int(value(chosen)), 0), len(branches) - 1)](*operands)
+    return _halves(chosen, branches, 0)(*operands)
+
+
+def _halves(index: Any, branches: Sequence[Function], first: int) -> Function:
+    """The function that asks on which side of the middle the index lies."""
+    if len(branches) == 1:
+        return branches[0]
+    middle = len(branches) // 2
+    one, other = (
+        _halves(index, branches[:middle], first),
+        _halves(index, branches[middle:], first + middle),
+    )
+
+    def chosen(*operands: Any) -> Any:
+        return cond(less(index, first + middle), one, other, *operands)
+
+    return chosen

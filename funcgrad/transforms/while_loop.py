@@ -1,0 +1,201 @@
+"""`while_loop` and `fori_loop`: loops whose steps may depend on what is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad import tree
+from funcgrad.core.tracer import concrete, operand, staged, type_of, value
+from funcgrad.core.types import Array
+from funcgrad.errors import LoopLimitError, LoopTypeError, located
+from funcgrad.graph.build import stage
+from funcgrad.graph.ir import Graph, Var
+from funcgrad.ops.arithmetic import add, cast, less
+from funcgrad.transforms.arguments import integer, leaves_of, name_of
+from funcgrad.transforms.loop import INTEGER, Loop
+from funcgrad.transforms.loop_body import Body, as_type, invariant, traced, types_of
+from funcgrad.transforms.results import handed_back
+from funcgrad.transforms.scan import staged_scan
+
+__all__ = ["fori_loop", "while_loop"]
+
+Function = Callable[..., Any]
+
+
+def fori_loop(
+    lower: Any, upper: Any, body_fun: Function, init_val: Any, *, unroll: int | bool | None = None
+) -> Any:
+    """``for i in range(lower, upper): val = body_fun(i, val)``.
+
+    Parameters
+    ----------
+    lower, upper : int
+        The bounds. They may be traced.
+    body_fun : callable
+        A function of the index and the value, which returns the next value, with the same tree,
+        shapes and dtypes. It may close over traced values; gradients reach them.
+    init_val : tree of arrays
+    unroll : int or bool
+        Accepted for JAX's sake.
+
+    Returns
+    -------
+    tree
+        The last value. All derivatives go through, reverse mode also where a bound is traced.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> fg.grad(lambda x: fg.fori_loop(0, 4, lambda i, v: v * x + i, 1.0))(2.0)
+    np.float64(44.0)
+    """
+    bounds = [operand(b) for b in (lower, upper)]
+    for b in bounds:
+        kind = type_of(b)
+        if kind.shape or kind.dtype.kind not in "iu":
+            raise TypeError(located(f"fori_loop: a bound has type {kind}; bounds are integers"))
+    if not all(concrete(b) for b in bounds):
+        _, found = while_loop(
+            lambda c: less(c[0], bounds[1]),
+            lambda c: (add(c[0], 1), body_fun(c[0], c[1])),
+            (cast(bounds[0], INTEGER.dtype), init_val),
+        )
+        return found
+    first, last = (int(value(b)) for b in bounds)
+    count = max(last - first, 0)
+
+    def step(carry: Any, i: Any) -> Any:
+        return body_fun(i, carry), None
+
+    state, definition = leaves_of(init_val, "the initial value of fori_loop")
+    body = Body(body_fun, "fori_loop", definition)
+    val = init_val
+    types = list(types_of(state))
+    for done, i in enumerate(range(first, last)):
+        if not done and any(map(staged, state)):
+            break
+        val = body_fun(i, val)
+        leaves = body.next(val)
+        after = list(types_of(leaves))
+        if after != types:
+            body.check(types, after)
+            types = after
+        if not done and any(map(staged, leaves)):
+            break
+    else:
+        return val
+    body.f, flat_step = body_fun, Body(step, "fori_loop", definition)
+    indices = np.arange(first, first + count)
+    carry, _ = staged_scan(flat_step, state, [indices], tree.LEAF, count, False)
+    return carry
+
+
+def while_loop(
+    cond_fun: Function, body_fun: Function, init_val: Any, *, max_steps: int | None = None
+) -> Any:
+    """``while cond_fun(val): val = body_fun(val)``.
+
+    Parameters
+    ----------
+    cond_fun : callable
+        A function of the value that returns a bool, a scalar.
+    body_fun : callable
+        A function of the value that returns the next one, with the same tree, shapes and dtypes.
+        Both may close over traced values; gradients reach what `body_fun` closes over.
+    init_val : tree of arrays
+    max_steps : int, optional
+        The most steps that are to be run. Reverse mode under `jit` then keeps the values of all
+        steps; without it, it keeps them in segments and computes them again (up to 2²⁴ steps).
+
+    Returns
+    -------
+    tree
+        The first value for which `cond_fun` does not hold. All derivatives go through, reverse mode
+        too. Under `vmap` each example runs its own steps; those that have ended change no more.
+
+    Raises
+    ------
+    LoopTypeError
+        The value changes its tree, shape or dtype, or `cond_fun` returns no scalar bool.
+    LoopLimitError
+        The condition still holds after `max_steps`.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> root = lambda a: fg.while_loop(lambda x: abs(x * x - a) > 1e-12,
+    ...                                lambda x: 0.5 * (x + a / x), a)
+    >>> round(float(fg.grad(root)(4.0)), 9)
+    0.25
+    """
+    if max_steps is not None:
+        max_steps = integer(max_steps, "while_loop: max_steps must be an integer")
+    state, definition = leaves_of(init_val, "the initial value of while_loop")
+    body = Body(body_fun, "while_loop", definition)
+    val, done, types = init_val, 0, types_of(state)
+    leaves = state
+    while not any(map(staged, leaves)):
+        held = _predicate(cond_fun, val)
+        if not concrete(held):
+            break
+        if not value(held):
+            return val
+        if done == max_steps:
+            raise LoopLimitError(
+                located(
+                    f"while_loop has run {max_steps} steps, its max_steps, and {name_of(cond_fun)} "
+                    "still holds"
+                )
+            )
+        val = body_fun(val)
+        leaves = body.next(val)
+        after = types_of(leaves)
+        if after != types:
+            body.check(types, after)
+            types = after
+        done += 1
+    return _staged_while(body, cond_fun, state, max_steps)
+
+
+def _predicate(cond_fun: Function, val: Any) -> Any:
+    held = operand(cond_fun(val))
+    kind = type_of(held)
+    if kind.shape or kind.dtype.kind != "b":
+        raise LoopTypeError(
+            located(
+                f"while_loop: {name_of(cond_fun)} returns a value of type {kind}; a condition is a "
+                "single bool"
+            )
+        )
+    return held
+
+
+def _staged_while(
+    body: Body, cond_fun: Function, state: Sequence[Array], max_steps: int | None
+) -> Any:
+    def flat(*given: Any) -> list[Any]:
+        return body.next(body.f(tree.unflatten(body.carry, given)))
+
+    graph, captured, types = traced(body, flat, types_of(state), [])
+    graph, constants = invariant(graph, captured)
+    test, more = stage(lambda *xs: [_predicate(cond_fun, tree.unflatten(body.carry, xs))], types)
+    count = len(types)
+    before = len(constants)
+    inputs = tuple(Var(v.type, -1 - k) for k, v in enumerate(graph.inputs[:before]))
+    own = (*inputs, *test.inputs[count:], *test.inputs[:count])
+    condition = Graph(own, test.equations, test.outputs, test.constants)
+    unread = tuple(Var(v.type, -1 - k) for k, v in enumerate(test.inputs[count:]))
+    whole = Graph(
+        (*graph.inputs[:before], *unread, *graph.inputs[before:]),
+        graph.equations,
+        graph.outputs,
+        graph.constants,
+    )
+    operands = [*constants, *more, *(as_type(x, t) for x, t in zip(state, types, strict=True))]
+    strict = max_steps is not None
+    loop = Loop(whole, condition, before + len(more), count, max_steps, strict=strict)
+    found = loop.bind(operands)
+    return handed_back(body.carry, found[:count], operands)
