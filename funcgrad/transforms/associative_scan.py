@@ -70,7 +70,7 @@ def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int 
             )
             for xs in (a, b)
         )
-        found, made = leaves_of(fn(*both), f"the result of {name_of(fn)}")
+        found, made = leaves_of(fn(*both), ("the output", fn))
         if made != definition:
             raise TypeError(
                 located(

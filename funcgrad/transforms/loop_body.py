@@ -39,7 +39,7 @@ class Body:
 
     def next(self, found: Any) -> list[Array]:
         """The leaves of the next carry, which has the tree of the first."""
-        leaves, definition = leaves_of(found, f"the carry that {name_of(self.f)} returns")
+        leaves, definition = leaves_of(found, ("the new carry", self.f))
         if definition != self.carry:
             raise LoopTypeError(
                 located(

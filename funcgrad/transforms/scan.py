@@ -132,7 +132,7 @@ def _python_scan(
         if after != types:
             body.check(types, after)
             types = after
-        outputs, made = leaves_of(y, f"what {name_of(body.f)} returns besides the carry")
+        outputs, made = leaves_of(y, ("what is stacked", body.f))
         if not done and any(map(staged, [*leaves, *outputs])):
             return None
         if body.rows is not None and made != body.rows:
@@ -174,7 +174,7 @@ def staged_scan(
         carry = tree.unflatten(body.carry, given[: len(state)])
         found = body.f(carry, tree.unflatten(definition, given[len(state) :]))
         carry, y = _pair(body, found)
-        outputs, body.rows = leaves_of(y, f"what {name_of(body.f)} returns besides the carry")
+        outputs, body.rows = leaves_of(y, ("what is stacked", body.f))
         return [*body.next(carry), *outputs]
 
     graph, captured, types = traced(body, flat, list(map(type_of, state)), kinds)
