@@ -35,6 +35,14 @@ PROBES = 64  # arrays that are looked at before a new one is made
 # Without the interpreter's lock a count says nothing.
 COUNTED = getattr(sys, "_is_gil_enabled", lambda: True)()
 
+KEPT = 1 << 23  # bytes
+
+# The GNU C library gives the end of its heap back to the system as soon as 128 KiB of it are free,
+# so that a gradient of 10⁴ numbers pays for each of its pages at each call, which is more than half
+# of its time. By the library's own rule (mallopt(3), the dynamic M_MMAP_THRESHOLD) it keeps twice
+# the largest array that the program has let go of, which nothing is written into here.
+np.empty(KEPT, np.uint8)
+
 Key = tuple[tuple[int, ...], Any, str]
 Known = deque[ndarray[Any, Any]]  # of one shape; on the right what was handed out last
 _arrays: OrderedDict[Key, Known] = OrderedDict()

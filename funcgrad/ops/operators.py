@@ -340,6 +340,22 @@ COMPARE: dict[str, Any] = {
 }
 
 
+def with_squares(power: Any) -> Any:
+    """`power`, in which ``x**2`` of a real array is the square that NumPy computes for it.
+
+    Its derivative is one product, where that of a power has to look for zeros.
+    """
+
+    def operator(self: Any, other: Any) -> Any:
+        if (type(other) is int or type(other) is float) and other == 2:
+            kind = self.type
+            if kind.shape and kind.dtype.kind == "f":
+                return a.square(self)
+        return power(self, other)
+
+    return operator
+
+
 BITS: dict[str, Any] = {
     "and": a.bitwise_and,
     "or": a.bitwise_or,
@@ -360,6 +376,7 @@ def install() -> None:
         setattr(ArrayOperand, f"__i{name}__", _inplace(forward, name))
         setattr(Tracer, f"__{name}__", _traced_binary(prim, False, forward))
         setattr(Tracer, f"__r{name}__", _traced_binary(prim, True, backward))
+    setattr(Tracer, "__pow__", with_squares(getattr(Tracer, "__pow__")))  # noqa: B009, B010
     for name, op in COMPARE.items():
         setattr(ArrayOperand, f"__{name}__", _binary(op.primitive))
     for name, op in BITS.items():

@@ -23,7 +23,7 @@ from funcgrad.errors import NotDifferentiableError
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Graph
 from funcgrad.graph.straight import INFIX, Straight
-from funcgrad.ops.operators import BINARY
+from funcgrad.ops.operators import BINARY, with_squares
 from funcgrad.transforms.node import Node, TapeTracer, new, seq
 
 __all__ = ["Record", "install", "quick_pull", "recorder"]
@@ -203,6 +203,7 @@ def install() -> None:
         prim = op.primitive
         for text, make in ((f"__{name}__", _operator), (f"__r{name}__", _swapped)):
             setattr(TapeTracer, text, make(prim, getattr(TapeTracer, text)))
+    setattr(TapeTracer, "__pow__", with_squares(getattr(TapeTracer, "__pow__")))  # noqa: B009, B010
 
 
 install()

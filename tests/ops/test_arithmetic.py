@@ -53,3 +53,31 @@ def test_clip_is_the_minimum_of_a_maximum(x, lo, hi, want):
     three = [0, 1, 2]
     composed = lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi)
     assert fg.grad(np.clip, three)(x, lo, hi) == want == fg.grad(composed, three)(x, lo, hi)
+
+
+@pytest.mark.parametrize("two", [2, 2.0, np.float64(2.0), np.array(2.0), np.int64(2)])
+@pytest.mark.parametrize("kind", ["f2", "f4", "f8", "c8", "c16", "i4", ">f8"])
+@pytest.mark.parametrize("shape", [(), (1,), (7, 3), (0,)])
+def test_a_square_has_the_bits_of_numpys_power(two, kind, shape):
+    random = np.random.default_rng(0)
+    x = (random.normal(size=shape) * 3).astype(kind)
+    if kind.startswith("c"):
+        x = (x + 1j * random.normal(size=shape)).astype(kind)
+    want = x**two
+    for given in (x, x[()]):
+        seen = []
+        mapped = fg.vmap(lambda v: v**two)(np.stack([given]))
+        fg.vjp(lambda v, seen=seen: seen.append(fg.value(v**two)) or v, given)
+        np.testing.assert_array_equal(seen[0], want)
+        assert seen[0].dtype == want.dtype
+        compiled = fg.jit(lambda v: v**two)(given)
+        for others in (mapped[0], compiled):  # NumPy itself rounds by the place in the array
+            np.testing.assert_array_almost_equal_nulp(np.abs(others), np.abs(want), 4)
+
+
+def test_the_square_of_an_array_has_every_derivative_at_zero():
+    x = np.array([0.0, -0.0, 3.0])
+    np.testing.assert_array_equal(fg.grad(lambda v: np.sum(v**2))(x), 2 * x)
+    np.testing.assert_array_equal(fg.hessian(lambda v: np.sum(v**2))(x), 2 * np.eye(3))
+    third = fg.jacfwd(fg.hessian(lambda v: np.sum(v**2)))(x)
+    np.testing.assert_array_equal(third, np.zeros((3, 3, 3)))
