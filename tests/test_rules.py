@@ -22,6 +22,8 @@ import funcgrad.ops.normal
 import funcgrad.ops.normalization
 import funcgrad.ops.order
 import funcgrad.ops.softmax
+import funcgrad.scipy.fft
+import funcgrad.scipy.signal
 import funcgrad.scipy.special
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import is_inexact

@@ -23,7 +23,7 @@ from funcgrad.ops.index import getitem
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import concatenate
 
-__all__ = ["OTHER_NORM", "dft", "irdft", "rdft"]
+__all__ = ["OTHER_NORM", "dft", "fitted", "irdft", "rdft", "weighted"]
 
 OTHER_NORM = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
@@ -47,7 +47,7 @@ def _shift(name: str) -> Callable[..., Any]:
     return batch
 
 
-def _fitted(c: Array, kind: ArrayType, axis: int) -> Array:
+def fitted(c: Array, kind: ArrayType, axis: int) -> Array:
     """The cotangent of an operand that was cut, or filled up with zeros, before its transform."""
     have, want = type_of(c).shape[axis], kind.shape[axis]
     lead = (slice(None),) * axis
@@ -85,7 +85,7 @@ def _dft(x: Any, n: int, axis: int, norm: Any, inverse: bool) -> Any:
 DFT: Linear = linear(
     "dft",
     _dft,
-    lambda g, x, *, axis, **params: _fitted(dft(g, axis=axis, **params), x, axis),
+    lambda g, x, *, axis, **params: fitted(dft(g, axis=axis, **params), x, axis),
     lambda x, *, n, axis, norm, inverse: _type(x, n, axis, np.fft.fft),
     _shift("dft"),
     sample=lambda: _samples(inverse=False) + _samples(inverse=True)[::3],
@@ -100,7 +100,7 @@ def dft(x: Array, n: int, axis: int, norm: str, inverse: bool = False) -> Array:
 # ------------------------------------------------------------------------------- real operand
 
 
-def _weighted(c: Array, n: int, axis: int, between: float) -> Array:
+def weighted(c: Array, n: int, axis: int, between: float) -> Array:
     """The half of a symmetric spectrum, with the elements that stand for two times `between`.
 
     These are all but the first one and, where `n` is even, the one in the middle.
@@ -114,8 +114,8 @@ def _weighted(c: Array, n: int, axis: int, between: float) -> Array:
 
 
 def _rdft_transpose(g: Array, x: ArrayType, *, n: int, axis: int, norm: str) -> Array:
-    half = _weighted(conjugate(g), n, axis, 0.5)
-    return _fitted(irdft(half, n, axis, OTHER_NORM[norm]), x, axis)
+    half = weighted(conjugate(g), n, axis, 0.5)
+    return fitted(irdft(half, n, axis, OTHER_NORM[norm]), x, axis)
 
 
 RDFT: Linear = linear(
@@ -134,8 +134,8 @@ def rdft(x: Array, n: int, axis: int, norm: str) -> Array:
 
 
 def _irdft_transpose(g: Array, x: ArrayType, *, n: int, axis: int, norm: str) -> Array:
-    c = _weighted(conjugate(rdft(g, n, axis, OTHER_NORM[norm])), n, axis, 2.0)
-    return _fitted(c, x, axis)
+    c = weighted(conjugate(rdft(g, n, axis, OTHER_NORM[norm])), n, axis, 2.0)
+    return fitted(c, x, axis)
 
 
 IRDFT: Linear = linear(

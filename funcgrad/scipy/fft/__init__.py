@@ -1,0 +1,29 @@
+"""``funcgrad.scipy.fft``: SciPy's Fourier, cosine and sine transforms for plain and traced arrays.
+
+Every name, signature and value is SciPy's; with nothing traced SciPy's own function is called. All
+are linear over the real numbers, so derivatives exist to every order and in every transform.
+
+Examples
+--------
+>>> import numpy as np
+>>> import funcgrad as fg
+>>> from funcgrad.scipy.fft import dct
+>>> fg.grad(lambda x: np.sum(dct(x, norm="ortho") ** 2))(np.array([1.0, 2.0, 3.0]))
+array([2., 4., 6.])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy.fft import fftfreq, fftshift, ifftshift, next_fast_len, rfftfreq
+
+from funcgrad.scipy.fft.functions import NAMES
+
+globals().update(NAMES)
+
+__all__ = ["fftfreq", "fftshift", "ifftshift", "next_fast_len", "rfftfreq", *NAMES]
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(f"funcgrad.scipy.fft has no {name!r}")

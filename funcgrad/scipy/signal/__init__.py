@@ -1,0 +1,85 @@
+"""``funcgrad.scipy.signal``: convolutions, filters and spectra for plain and traced arrays.
+
+Every name, signature and value is SciPy's; with nothing traced SciPy's own function is called.
+Signals, coefficients of filters, their states and windows are differentiable.
+
+Examples
+--------
+>>> import numpy as np
+>>> import funcgrad as fg
+>>> from funcgrad.scipy.signal import lfilter
+>>> noise = np.array([1.0, -1.0, 1.0, 1.0])
+>>> fg.grad(lambda p: np.sum(lfilter([1.0 - p], [1.0, -p], noise) ** 2))(0.5)
+np.float64(-3.4375)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy.signal import windows
+from scipy.signal.windows import get_window
+
+from funcgrad.scipy.signal.convolution import (
+    convolve,
+    convolve2d,
+    correlate,
+    correlate2d,
+    fftconvolve,
+    oaconvolve,
+)
+from funcgrad.scipy.signal.filters import (
+    filtfilt,
+    lfilter,
+    lfilter_zi,
+    sosfilt,
+    sosfilt_zi,
+    sosfiltfilt,
+)
+from funcgrad.scipy.signal.spectra import (
+    coherence,
+    csd,
+    detrend,
+    istft,
+    periodogram,
+    spectrogram,
+    stft,
+    welch,
+)
+from funcgrad.scipy.signal.transforms import freqz, hilbert, resample, savgol_filter
+
+__all__ = [
+    "coherence",
+    "convolve",
+    "convolve2d",
+    "correlate",
+    "correlate2d",
+    "csd",
+    "detrend",
+    "fftconvolve",
+    "filtfilt",
+    "freqz",
+    "get_window",
+    "hilbert",
+    "istft",
+    "lfilter",
+    "lfilter_zi",
+    "oaconvolve",
+    "periodogram",
+    "resample",
+    "savgol_filter",
+    "sosfilt",
+    "sosfilt_zi",
+    "sosfiltfilt",
+    "spectrogram",
+    "stft",
+    "welch",
+    "windows",
+]
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(
+        f"funcgrad.scipy.signal has no {name!r}: either SciPy has none, or funcgrad has no "
+        "derivative of it"
+    )

@@ -1,0 +1,119 @@
+"""Functions that SciPy computes and that have the derivatives of a composition of ours.
+
+SciPy's own code is not differentiable, and its bits are not those of the same mathematics written
+in other operations. Here the value is SciPy's, and both modes, of all orders, are those of the
+composition, which is run again where a derivative is asked for. Under `jit` the composition is the
+program, so that it becomes native code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from funcgrad.core.forms import Explicit, each_lane
+from funcgrad.core.primitive import Params, Samples
+from funcgrad.core.tracer import bind
+from funcgrad.core.types import Array, ArrayType
+from funcgrad.transforms.abstract import ShapeDtypeStruct, eval_shape
+from funcgrad.transforms.jvp import jvp
+from funcgrad.transforms.vjp import vjp
+
+__all__ = ["Valued", "valued"]
+
+
+class Valued(Explicit):
+    """A record whose rules are those of `composed`, a function of the operands and parameters."""
+
+    form = "explicit"
+
+    def __init__(
+        self,
+        name: str,
+        impl: Callable[..., Any],
+        composed: Callable[..., Any],
+        multiple: bool,
+        linear_in: Sequence[int],
+        leading: bool,
+    ) -> None:
+        self.composed, self.leading = composed, leading
+        super().__init__(
+            name,
+            impl,
+            type_rule=self._types,
+            vjp=self._pull,
+            jvp=self._push,
+            batch=self._spread,
+            multiple=multiple,
+            linear_in=linear_in,
+        )
+
+    def stated(self) -> tuple[Any, ...]:
+        return (self.impl, self.composed)
+
+    def stage(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        """The composition takes the place of the record in a graph."""
+        return self.composed(*args, **params)
+
+    def _types(self, *kinds: ArrayType, **params: Any) -> Any:
+        given = (ShapeDtypeStruct(k.shape, k.dtype) for k in kinds)
+        made = eval_shape(lambda *xs: self.composed(*xs, **params), *given)
+        types = tuple(ArrayType(m.shape, m.dtype) for m in (made if self.multiple else (made,)))
+        return types if self.multiple else types[0]
+
+    def _of(self, xs: Sequence[Array], moving: Sequence[int], params: Params) -> Any:
+        """The composition as a function of the operands `moving`."""
+
+        def f(*moved: Array) -> Any:
+            operands = list(xs)
+            for i, x in zip(moving, moved, strict=True):
+                operands[i] = x
+            return self.composed(*operands, **params)
+
+        return f
+
+    def _pull(self, g: Any, _y: Any, *xs: Array, needs: Any, **params: Any) -> list[Array | None]:
+        moving = [i for i, need in enumerate(needs) if need]
+        _, pull = vjp(self._of(xs, moving, params), *(xs[i] for i in moving))
+        found: list[Array | None] = [None] * len(xs)
+        for i, c in zip(moving, pull(tuple(g) if self.multiple else g), strict=True):
+            found[i] = c
+        return found
+
+    def _push(self, _y: Any, xs: Any, ts: Any, **params: Any) -> Any:
+        moving = [i for i, t in enumerate(ts) if t is not None]
+        given = tuple(xs[i] for i in moving), tuple(ts[i] for i in moving)
+        return jvp(self._of(xs, moving, params), *given)[1]
+
+    def _spread(
+        self, size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params
+    ) -> Any:
+        if not (self.leading and size and all(batched)):
+            return each_lane(self, size, xs, batched, params)
+        return bind(self, xs, params)
+
+
+def valued(
+    name: str,
+    impl: Callable[..., Any],
+    composed: Callable[..., Any],
+    sample: Samples,
+    *,
+    multiple: bool = False,
+    linear_in: Sequence[int] = (),
+    leading: bool = False,
+) -> Valued:
+    """Make a primitive with the value of `impl` and the derivatives of `composed`.
+
+    Parameters
+    ----------
+    name, impl, multiple, linear_in, sample
+        As in `explicit`; `impl` calls SciPy.
+    composed : callable
+        ``composed(*operands, **params)``, the same function in funcgrad operations.
+    leading : bool, optional
+        Both take any leading axes, where all operands have them.
+    """
+    prim = Valued(name, impl, composed, multiple, linear_in, leading)
+    prim.sample = sample
+    return prim
