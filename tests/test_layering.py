@@ -21,8 +21,9 @@ ORDER = [
     {"kernels"},
     {"transforms"},
     {"numpy"},
-    {"scipy", "lax", "nn", "random", "optim", "optimize", "torch", "testing", "debug", "compat",
+    {"scipy", "lax", "nn", "random", "optim", "optimize", "torch", "testing", "debug",
      "extend"},
+    {"compat"},
     {"distributed"},
 ]  # fmt: skip
 RANK = {room: k for k, rooms in enumerate(ORDER) for room in rooms}
@@ -61,7 +62,7 @@ def test_rooms_import_downwards(path):
 def test_runtime_imports_are_declared():
     allowed = {"numpy", "numba", "llvmlite", "funcgrad"} | set(sys.stdlib_module_names)
     for path in FILES:
-        extras = {"scipy"} if path.relative_to(PACKAGE).parts[0] == "scipy" else set()
+        extras = {"scipy"} if path.relative_to(PACKAGE).parts[0] in ("scipy", "compat") else set()
         for name in imports(path):
             assert name.split(".")[0] in allowed | extras, f"{path} imports {name}"
 

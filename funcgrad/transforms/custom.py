@@ -30,6 +30,8 @@ Function = Callable[..., Any]
 class _Custom:
     """Shared by both: binding of arguments, static positions, flattening."""
 
+    single = False  # whether `vmap` hands the function one example at a time
+
     def __init__(self, fun: Function, nondiff_argnums: int | Sequence[int] = ()) -> None:
         functools.update_wrapper(cast(Any, self), fun, updated=())
         self.fun = fun
@@ -102,8 +104,9 @@ class custom_vjp(_Custom):
     -----
     ``defvjp(fwd, bwd)``: ``fwd(*args)`` returns ``(output, residuals)``, and ``bwd(*nondiff,
     residuals, cotangent)`` a tuple with one cotangent (or None for zero) for each other argument.
-    Forward mode is derived by transposing `bwd`, which has to be linear in the cotangent. Arguments
-    that can be given by name only are constants: `fwd` gets them, and they must not be traced.
+    Forward mode is derived by transposing `bwd`, which has to be linear in the cotangent, unless
+    ``defvjp(fwd, bwd, jvp)`` states its rule too. Arguments that can be given by name only are
+    constants: `fwd` gets them, and they must not be traced.
 
     Raises
     ------
@@ -127,10 +130,11 @@ class custom_vjp(_Custom):
 
     fwd: Function | None = None
     bwd: Function | None = None
+    jvp: Function | None = None
 
-    def defvjp(self, fwd: Function, bwd: Function) -> None:
-        """State the rule."""
-        self.fwd, self.bwd = fwd, bwd
+    def defvjp(self, fwd: Function, bwd: Function, jvp: Function | None = None) -> None:
+        """State the rule; with `jvp`, as `custom_jvp` takes it, that of forward mode as well."""
+        self.fwd, self.bwd, self.jvp = fwd, bwd, jvp
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = self._arguments(args, kwargs)
@@ -167,7 +171,8 @@ class custom_vjp(_Custom):
             found = _numbered(found, len(given.dynamic), f"the backward rule of {name}")
             return _flat_cotangents(found, definition, box["types"], name)
 
-        return VjpRule(name, flat_fun, flat_fwd, flat_bwd)
+        jvp = self.jvp and _flat_jvp(self.jvp, given, definition, box, name)
+        return VjpRule(name, flat_fun, flat_fwd, flat_bwd, jvp, self.single)
 
 
 def _content(x: Any) -> Any:
@@ -277,19 +282,24 @@ class custom_jvp(_Custom):
             leaves, box["out"] = leaves_of(out, f"the output of {name}")
             return leaves
 
-        def flat_jvp(xs: Sequence[Any], ts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-            primals, tangents = (tuple(tree.unflatten(definition, v)) for v in (xs, ts))
-            found = jvp(*given.static, primals, tangents, **given.named)
-            pair = _numbered(found, 2, f"the jvp rule of {name}")
-            leaves, box["out"] = leaves_of(pair[0], f"the output of {name}")
-            moved, got = leaves_of(pair[1], f"the tangent of {name}")
-            if got != box["out"]:
-                raise CustomRuleError(
-                    located(f"the jvp rule of {name} returned a tangent of tree {got}")
-                )
-            what = f"the jvp rule of {name}"
-            return leaves, [
-                _checked(t, type_of(o), what) for o, t in zip(leaves, moved, strict=True)
-            ]
+        flat_jvp = _flat_jvp(jvp, given, definition, box, name)
+        return JvpRule(name, flat_fun, flat_jvp, self.single)
 
-        return JvpRule(name, flat_fun, flat_jvp)
+
+def _flat_jvp(
+    jvp: Function, given: Arguments, definition: Any, box: dict[str, Any], name: str
+) -> Function:
+    def flat_jvp(xs: Sequence[Any], ts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        primals, tangents = (tuple(tree.unflatten(definition, v)) for v in (xs, ts))
+        found = jvp(*given.static, primals, tangents, **given.named)
+        pair = _numbered(found, 2, f"the jvp rule of {name}")
+        leaves, box["out"] = leaves_of(pair[0], f"the output of {name}")
+        moved, got = leaves_of(pair[1], f"the tangent of {name}")
+        if got != box["out"]:
+            raise CustomRuleError(
+                located(f"the jvp rule of {name} returned a tangent of tree {got}")
+            )
+        what = f"the jvp rule of {name}"
+        return leaves, [_checked(t, type_of(o), what) for o, t in zip(leaves, moved, strict=True)]
+
+    return flat_jvp

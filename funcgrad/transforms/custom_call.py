@@ -14,7 +14,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.core.algebra import algebra
-from funcgrad.core.forms import HigherOrder, filled
+from funcgrad.core.forms import HigherOrder, each_lane, filled
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, ArrayType
@@ -38,6 +38,8 @@ class VjpRule(NamedTuple):
     fun: Function  # fun(*xs) -> outputs
     fwd: Function  # fwd(*xs) -> (outputs, residuals)
     bwd: Function  # bwd(residuals, cotangents of the outputs) -> cotangents of xs, None for zero
+    jvp: Function | None = None  # as of `JvpRule`, where forward mode is stated as well
+    single: bool = False  # whether `vmap` hands it one example at a time
 
 
 class JvpRule(NamedTuple):
@@ -46,6 +48,7 @@ class JvpRule(NamedTuple):
     name: str
     fun: Function
     jvp: Function
+    single: bool = False
 
 
 def _refuse_captured(outputs: Sequence[Any], trace: Any, name: str) -> None:
@@ -102,7 +105,12 @@ def _batched_vjp(rule: VjpRule, size: int, batched: Sequence[bool]) -> VjpRule:
                 out.append(c if b or c is None else sum_(c, (0,)))
             return out
 
-    return VjpRule(rule.name, fun, fwd, bwd)
+    jvp = None if rule.jvp is None else _batched_jvp(_forward(rule), size, batched).jvp
+    return VjpRule(rule.name, fun, fwd, bwd, jvp)
+
+
+def _forward(rule: Any) -> JvpRule:
+    return JvpRule(rule.name, rule.fun, rule.jvp)
 
 
 def _batched_jvp(rule: JvpRule, size: int, batched: Sequence[bool]) -> JvpRule:
@@ -116,6 +124,13 @@ def _batched_jvp(rule: JvpRule, size: int, batched: Sequence[bool]) -> JvpRule:
             return [whole(o, trace) for o in outs], [whole(t, trace) for t in moved]
 
     return JvpRule(rule.name, fun, jvp)
+
+
+def _one_by_one(
+    prim: Primitive, trace: Batch, xs: Sequence[Any], batched: Sequence[bool], params: Params
+) -> Any:
+    outs = each_lane(prim, trace.size, xs, batched, params)
+    return tuple(BatchTracer(o, trace) for o in outs)
 
 
 # ------------------------------------------------------------------------------ primitives
@@ -157,6 +172,8 @@ class CustomVjp(HigherOrder):
 
     def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         rule = params["rule"]
+        if rule.jvp is not None:
+            return CUSTOM_JVP.forward(trace, args, {"rule": _forward(rule)})
         xs, ts = trace.split(args)
         outs, residuals = rule.fwd(*xs)
         _refuse_captured(outs, trace, rule.name)
@@ -174,6 +191,8 @@ class CustomVjp(HigherOrder):
 
     def map(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         xs, batched = trace.split(args)
+        if params["rule"].single:
+            return _one_by_one(self, trace, xs, batched, params)
         outs = bind(self, xs, {"rule": _batched_vjp(params["rule"], trace.size, batched)})
         return tuple(BatchTracer(o, trace) for o in outs)
 
@@ -227,6 +246,8 @@ class CustomJvp(HigherOrder):
 
     def map(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         xs, batched = trace.split(args)
+        if params["rule"].single:
+            return _one_by_one(self, trace, xs, batched, params)
         # a tangent may be mapped where its primal is not
         xs = every_lane(trace.size, xs, batched)
         rule = _batched_jvp(params["rule"], trace.size, [True] * len(xs))

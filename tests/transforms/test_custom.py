@@ -217,3 +217,24 @@ def test_a_residual_that_is_a_captured_array_and_changes(size):
     for wrap in (fg.grad, lambda f: fg.grad(fg.jit(f))):
         np.testing.assert_array_equal(wrap(f)(x), w)
     np.testing.assert_array_equal(jitted(x), w)
+
+
+def test_forward_mode_may_be_stated_beside_reverse_mode():
+    @fg.custom_vjp
+    def f(x, k):
+        return np.sin(x) * k
+
+    f.defvjp(
+        lambda x, k: (f(x, k), (x, k)),
+        lambda r, g: (g * np.array([float(c) for c in r[0]]), None),  # nothing to transpose
+        lambda xs, ts: (f(*xs), 10.0 * ts[0]),
+    )
+    x, t = np.array([1.0, 2.0]), np.array([0.5, 0.25])
+    np.testing.assert_array_equal(fg.jvp(f, (x, 3.0), (t, 0.0))[1], 10.0 * t)
+    np.testing.assert_array_equal(fg.vjp(lambda x: f(x, 3.0), x)[1](t)[0], t * x)
+    pushed = fg.vmap(lambda t: fg.jvp(f, (x, 3.0), (t, 0.0))[1])(np.stack([t, 2 * t]))
+    np.testing.assert_array_equal(pushed, 10.0 * np.stack([t, 2 * t]))
+    rows = fg.vmap(lambda x, t: fg.jvp(f, (x, 3.0), (t, 0.0))[1])(
+        np.stack([x, x]), np.stack([t, t])
+    )
+    np.testing.assert_array_equal(rows, 10.0 * np.stack([t, t]))

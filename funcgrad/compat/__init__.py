@@ -1,0 +1,4 @@
+"""Other libraries' interfaces over funcgrad, for programs that were written for them.
+
+``funcgrad.compat.autograd`` is HIPS autograd's. Each is imported when it is asked for.
+"""

@@ -1,0 +1,5 @@
+"""The multivariate normal distribution."""
+
+from funcgrad.compat.autograd.names import names_of
+
+__getattr__ = names_of("funcgrad.scipy.stats", "scipy.stats", within="multivariate_normal")
