@@ -57,7 +57,7 @@ def native_call(
         Of numbers of inputs of the graph, one for each argument.
     names : tuple of str
         The keywords of the last arguments.
-    captured : sequence of arrays
+    captured : sequence of arrays and numbers
         The last inputs of the graph, which are the same in every call.
     result : TreeDef
         The structure of the result.
@@ -251,6 +251,8 @@ def readable(variables: Sequence[Var], captured: Sequence[Any]) -> list[np.ndarr
 
 def _readable(v: Var, x: Any) -> np.ndarray[Any, Any]:
     """A captured array as kernels read it: itself, or a copy, which stays right as it does."""
+    if not isinstance(x, np.ndarray):
+        x = np.array(x, v.type.dtype)
     if type(x) is not np.ndarray or x.dtype != v.type.dtype or x.shape != v.type.shape:
         raise _NoProgram
     return x if x.flags.c_contiguous and x.flags.aligned else x.copy("C")

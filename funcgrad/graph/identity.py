@@ -7,6 +7,7 @@ array, has none.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from hashlib import blake2b
 from typing import Any
 
@@ -14,9 +15,9 @@ import numpy as np
 
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.build import distinct
-from funcgrad.graph.ir import Atom, Graph, Literal, Var
+from funcgrad.graph.ir import Equation, Graph, Literal, Var
 
-__all__ = ["identity"]
+__all__ = ["Itself", "Writer", "bits_of", "identity"]
 
 
 LARGEST = 1 << 20  # bytes of an array: to read more takes longer than it is worth
@@ -30,44 +31,121 @@ def identity(graph: Graph) -> str | None:
     """The digest, or None if the graph has none."""
     key = "identity"
     if key not in graph.derived:
+        found = Writer().key(graph)
+        digest = blake2b(repr(found).encode(), digest_size=24)
+        graph.derived[key] = None if found is None else digest.hexdigest()
+    known: str | None = graph.derived[key]
+    return known
+
+
+class Itself:
+    """In a key: this very object, which it keeps, so that no other one gets its identity."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __hash__(self) -> int:
+        return id(self.x)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Itself and other.x is self.x
+
+
+class Writer:
+    """Writes a graph as nested tuples that say all of it."""
+
+    def key(self, graph: Graph) -> Hashable:
+        """The tuples of a graph; None if it holds something whose value we cannot tell."""
         try:
-            text = repr(_graph(graph))
+            return self.graph(graph)
         except _Unknown:
-            graph.derived[key] = None
-        else:
-            graph.derived[key] = blake2b(text.encode(), digest_size=24).hexdigest()
-    found: str | None = graph.derived[key]
-    return found
+            return None
 
+    def graph(self, graph: Graph) -> Hashable:
+        numbers: dict[Var, int] = {}
+        scopes: dict[int, int] = {}  # their numbers mean nothing but that they differ
 
-def _graph(graph: Graph) -> tuple[Any, ...]:
-    numbers: dict[Var, int] = {}
-    scopes: dict[int, int] = {}  # their numbers mean nothing but that they differ
+        def define(v: Var) -> Hashable:
+            numbers[v] = len(numbers)
+            return _type(v.type)
 
-    def define(v: Var) -> tuple[Any, ...]:
-        numbers[v] = len(numbers)
-        return _type(v.type)
+        inputs = tuple(map(define, graph.inputs))
+        constants = tuple((define(v), self.constant(v, x)) for v, x in graph.constants)
+        equations = []
+        for e in graph.equations:
+            params = tuple((k, self.value(p)) for k, p in e.params.items()) if e.params else ()
+            operands = tuple(
+                self.literal(a, e) if isinstance(a, Literal) else numbers[a] for a in e.inputs
+            )
+            made = tuple(map(define, e.outputs))
+            scope = scopes.setdefault(e.scope, len(scopes)) if e.scope else None
+            equations.append((self.primitive(e), operands, params, made, scope))
+        outputs = tuple(
+            self.literal(a) if isinstance(a, Literal) else numbers[a] for a in graph.outputs
+        )
+        return inputs, constants, tuple(equations), outputs
 
-    def read(a: Atom) -> Any:
-        if isinstance(a, Literal):
-            return ("number", _type(a.type), _value(a.value))
-        return numbers[a]
-
-    inputs = tuple(map(define, graph.inputs))
-    constants = tuple((define(v), _value(x)) for v, x in graph.constants)
-    equations = []
-    for e in graph.equations:
+    def primitive(self, e: Equation) -> Hashable:
         if not e.prim.is_ours:
             raise _Unknown
-        params = tuple((k, _value(p)) for k, p in e.params.items()) if e.params else ()
-        operands = tuple(map(read, e.inputs))
-        made = tuple(map(define, e.outputs))
-        scope = scopes.setdefault(e.scope, len(scopes)) if e.scope else None
-        equations.append((e.prim.name, operands, params, made, scope))
-    return inputs, constants, tuple(equations), tuple(map(read, graph.outputs))
+        return e.prim.name
+
+    def literal(self, a: Literal, e: Equation | None = None) -> Hashable:
+        """A number that is an operand of an equation, or an output."""
+        return "number", _type(a.type), self.value(a.value)
+
+    def constant(self, v: Var, x: Any) -> Hashable:
+        return self.value(x)
+
+    def value(self, x: Any) -> Hashable:
+        """A parameter or a constant, as something whose `repr` says all of it."""
+        kind = type(x)
+        if kind in _PLAIN:
+            found: Hashable = x
+        elif kind in (float, complex):
+            found = bits_of(x)
+        elif kind is slice:
+            found = ("slice", *map(self.value, (x.start, x.stop, x.step)))
+        elif isinstance(x, tuple):
+            found = (kind.__module__, kind.__qualname__, *map(self.value, x))
+        elif kind in (list, dict):
+            found = (kind.__name__, *map(self.value, x.items() if kind is dict else x))
+        elif isinstance(x, np.generic) or kind is np.ndarray:
+            found = _array(x)
+        elif isinstance(x, np.dtype):
+            found = ("dtype", _dtype(x))
+        elif isinstance(x, type) and (x.__module__ == "builtins" or issubclass(x, np.generic)):
+            found = ("type", x.__module__, x.__qualname__)
+        elif kind is Graph:
+            found = ("graph", self.graph(x))
+        else:
+            found = self.other(x)
+        return found
+
+    def other(self, x: Any) -> Hashable:
+        raise _Unknown
 
 
-def _type(kind: ArrayType) -> tuple[Any, ...]:
+def bits_of(x: Any) -> Hashable:
+    """A number, so that equal ones have equal bits: -0 is not 0, and a NaN is a NaN."""
+    if isinstance(x, float) and type(x) is float:
+        return "float", x.hex()
+    if type(x) is complex:
+        return "complex", x.real.hex(), x.imag.hex()
+    return (type(x), x.tobytes()) if isinstance(x, np.generic) else (type(x), x)
+
+
+def _array(x: Any) -> Hashable:
+    own = distinct(np.asarray(x))
+    if own.nbytes > LARGEST:
+        raise _Unknown
+    content = blake2b(own.tobytes(), digest_size=24).hexdigest()
+    return type(x).__name__, _dtype(x.dtype), x.shape, own.shape, content
+
+
+def _type(kind: ArrayType) -> Hashable:
     return kind.shape, _dtype(kind.dtype), kind.weak
 
 
@@ -78,33 +156,3 @@ def _dtype(dtype: np.dtype[Any]) -> str:
 
 
 _PLAIN = (int, bool, str, bytes, type(None), type(Ellipsis))
-
-
-def _value(x: Any) -> Any:
-    """The value of a parameter or a constant, as something whose `repr` says all of it."""
-    kind = type(x)
-    if kind in _PLAIN:
-        return x
-    if kind is float:
-        return ("float", x.hex())
-    if kind is complex:
-        return ("complex", x.real.hex(), x.imag.hex())
-    if kind is slice:
-        return ("slice", _value(x.start), _value(x.stop), _value(x.step))
-    if isinstance(x, tuple):
-        return (kind.__module__, kind.__qualname__, *map(_value, x))
-    if kind in (list, dict):
-        return (kind.__name__, *map(_value, x.items() if kind is dict else x))
-    if isinstance(x, np.generic) or kind is np.ndarray:
-        own = distinct(np.asarray(x))
-        if own.nbytes > LARGEST:
-            raise _Unknown
-        content = blake2b(own.tobytes(), digest_size=24).hexdigest()
-        return (kind.__name__, _dtype(x.dtype), x.shape, own.shape, content)
-    if isinstance(x, np.dtype):
-        return ("dtype", _dtype(x))
-    if isinstance(x, type) and (x.__module__ == "builtins" or issubclass(x, np.generic)):
-        return ("type", x.__module__, x.__qualname__)
-    if kind is Graph:
-        return ("graph", _graph(x))
-    raise _Unknown

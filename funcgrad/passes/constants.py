@@ -25,16 +25,18 @@ def uniform(array: Any) -> Any:
     array = distinct(np.asarray(array))
     if array.size == 0 or array.dtype.hasobject:
         return None
-    first = array.reshape(-1)[:1].copy()
+    flat = array.ravel("K")
+    first = flat[0]
     if array.size == 1:
-        return first[0]
-    flat = np.ascontiguousarray(array).reshape(-1)
+        return first
+    if flat[1].tobytes() != first.tobytes():
+        return None  # nearly always, and nothing was read
     bits = (
         flat.view(f"V{flat.itemsize}")
         if flat.itemsize not in (1, 2, 4, 8)
         else flat.view(f"u{flat.itemsize}")
     )
-    return first[0] if bool((bits == bits[0]).all()) else None
+    return first if bool((bits == bits[0]).all()) else None
 
 
 def constants(graph: Graph) -> Graph:

@@ -30,10 +30,11 @@ from funcgrad.core.classes import has_own_rules
 from funcgrad.core.forms.elementwise import Pointwise
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import Operand, Tracer, type_of
+from funcgrad.graph.identity import Itself
 from funcgrad.graph.ir import Graph
 from funcgrad.transforms.named_in_code import COMPARISONS, Named, named_by
 from funcgrad.transforms.random_draws import GENERATORS
-from funcgrad.transforms.walk import LIBRARIES, Itself, Path, Walk
+from funcgrad.transforms.walk import LIBRARIES, Path, Walk
 
 __all__ = ["handler", "visit_content", "visit_function", "visit_instance"]
 

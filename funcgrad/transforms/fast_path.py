@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.compile.execute import guard_check, native_entry, native_program
+from funcgrad.compile.execute import Kept, guard_check, native_entry, native_program
 from funcgrad.compile.guards import Guard, Item, Same
 from funcgrad.config import config
 from funcgrad.core.layout import key_of
@@ -29,6 +29,7 @@ __all__ = ["Quick", "kind_of", "layouts_of"]
 _SCALARS = (float, int, complex, bool, np.float64, np.float32, np.int64, np.bool_)
 SCALARS = frozenset(_SCALARS)
 LIMIT = 256
+PATIENCE = 3
 ndarray = np.ndarray
 
 
@@ -113,6 +114,8 @@ class Quick:
         self.static = static
         self.entries: dict[Hashable, Entry] = {}
         self.asked: dict[Hashable, tuple[int, ...]] = {}  # whose layout makes a difference
+        # what was brought along when an entry was stale, and how many times one was
+        self.changed: dict[Hashable, tuple[Any, int]] = {}
         self.call: Callable[..., Any] = _nothing
         self.native: Any = None
         self.native_unchanged: Callable[[], bool] | None = None
@@ -153,9 +156,12 @@ class Quick:
         key = self.key(args, kwargs, leaves)
         if key is None or not captures.watched or captures.traced:
             return
+        if key in self.entries and self.changes_often(key, run, captures):
+            return
         if len(self.entries) >= LIMIT:
             self.entries.clear()
             self.asked.clear()
+            self.changed.clear()
         native = True
         if asked:
             self.asked[key] = asked = tuple(sorted({*asked, *self.asked.get(key, ())}))
@@ -177,6 +183,18 @@ class Quick:
             self.native, self.native_unchanged = native_entry(watches), unchanged
         self.native.add(program)
         self.call = self.native.call
+
+    def changes_often(self, key: Hashable, run: Any, captures: Captures) -> bool:
+        """Whether what is brought along is other than when an entry was found stale before.
+
+        It may change at each call, and an entry takes as long as a trace. A program from disk has
+        no other way to run, so that it is compiled where this goes on.
+        """
+        before, times = self.changed.get(key, (None, 0))
+        if before == captures.key:
+            return False
+        self.changed[key] = captures.key, times + 1
+        return type(run) is not Kept or times > PATIENCE
 
     def arguments(self, args: Any, kwargs: Any) -> list[Any]:
         """The arguments with numbers for leaves, those by keyword at the end as they were given."""

@@ -17,6 +17,7 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
 from funcgrad.graph.build import Stage, finish, holds
 from funcgrad.graph.ir import Graph, Var
+from funcgrad.passes.templates import Templates
 from funcgrad.transforms import native
 from funcgrad.transforms.arguments import leaves_of, name_of, positions
 from funcgrad.transforms.call import call_graph, residuals
@@ -36,18 +37,24 @@ CACHE_SIZE = 256
 
 
 class Staged(NamedTuple):
-    """A graph, which captured arrays it takes after the arguments, and the tree of its output.
+    """A graph, what it takes after the arguments, and the tree of its output.
 
-    `asked` are the arguments whose layout in memory has made a difference.
+    That are adopted values, the `captured` arrays of these numbers, and `numbers` that are another
+    time another one. `asked` are the arguments whose layout in memory has made a difference.
     """
 
     graph: Graph
     captured: tuple[int, ...]
+    numbers: tuple[Any, ...]
     adopted: tuple[Any, ...]
     out: tree.TreeDef
     reusable: bool
     sizes: Sizes
     asked: tuple[int, ...]
+
+    def held(self, captures: Captures) -> tuple[Any, ...]:
+        """The operands behind arguments and adopted values."""
+        return (*(captures.arrays[i] for i in self.captured), *self.numbers)
 
 
 def _stage(
@@ -56,8 +63,12 @@ def _stage(
     leaves: Sequence[Array | None],
     captures: Captures,
     name: str,
+    templates: Templates | None = None,
 ) -> Staged:
-    """Stage a flat function; captured arrays become inputs unless they changed meanwhile."""
+    """Stage a flat function; captured arrays become inputs unless they changed meanwhile.
+
+    With `templates` the graph may be one that was staged before.
+    """
     definition: list[tree.TreeDef] = []
     with Stage() as trace:
         inputs = [trace.input(t, x) for t, x in zip(types, leaves, strict=True)]
@@ -86,8 +97,12 @@ def _stage(
     whole = Graph(
         (*graph.inputs, *(v for v, _ in moved)), graph.equations, graph.outputs, tuple(fixed)
     )
+    sizes = sizes_of(whole)
+    numbers: tuple[Any, ...] = ()
+    if templates is not None and not sizes:
+        whole, numbers = templates.fit(whole)
     used = tuple(i for _, i in moved)
-    return Staged(whole, used, tuple(adopted), definition[0], reusable, sizes_of(whole), asked)
+    return Staged(whole, used, numbers, tuple(adopted), definition[0], reusable, sizes, asked)
 
 
 def stage_flat(
@@ -109,6 +124,7 @@ class Jitted:
         # Keys may run code of the user, so no lock is held: each step is one of a dictionary's.
         # A key without layouts leads to the positions of those that make a difference.
         self.cache: dict[Hashable, Any] = {}
+        self.templates = Templates()
         self.quick = Quick(self.static)
         self.tracings = Report()
         self.last: list[Jitted | None] = [None]  # the method of the object that was used last
@@ -127,6 +143,7 @@ class Jitted:
             method = types.MethodType(self.fun, instance)
             last = Jitted(method, self.static.bound(method), self.donated.bound(method))
             last.cache, last.tracings = self.cache, self.tracings
+            last.templates = self.templates
             self.last[0] = last
         return last
 
@@ -161,8 +178,8 @@ class Jitted:
         if quick is not None and not staged.sizes and not _traced(leaves):
             donated = self.donated.leaves(args, kwargs, self.static)
             if staged.reusable:
-                run = kept_or_compiled(staged.graph, donated, len(staged.captured))
-                held = tuple(captures.arrays[i] for i in staged.captured)
+                held = staged.held(captures)
+                run = kept_or_compiled(staged.graph, donated, len(held))
                 quick.add(args, kwargs, run, captures, held, staged.out, staged.asked)
             else:
                 run = executable(staged.graph, donated)
@@ -182,8 +199,7 @@ class Jitted:
     def _run(
         self, leaves: Sequence[Array], captures: Captures, staged: Staged, run: Any = None
     ) -> Any:
-        held = (captures.arrays[i] for i in staged.captured)
-        operands = [*leaves, *staged.adopted, *held]
+        operands = [*leaves, *staged.adopted, *staged.held(captures)]
         found: Sequence[Any] = (
             call_graph(staged.graph, *operands) if run is None else run(*operands)
         )
@@ -312,7 +328,7 @@ class Jitted:
         self.tracings.unseen.update(captures.unseen)
         announce(f"jit of {name_of(self.fun)}", captures.unseen, self.tracings.said)
         draws = Draws(captures.generators)
-        staged = _stage(flat, types, leaves, captures, name_of(self.fun))
+        staged = _stage(flat, types, leaves, captures, name_of(self.fun), self.templates)
         if draws.happened():
             warn(name_of(self.fun))
             staged = staged._replace(reusable=False)

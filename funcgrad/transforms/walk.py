@@ -26,7 +26,7 @@ import numpy as np
 from funcgrad.compile.guards import ABSENT, Dict, Guard, Item, Look
 from funcgrad.transforms.named_in_code import texts
 
-__all__ = ["LIBRARIES", "Itself", "Path", "Walk", "in_library", "package_of"]
+__all__ = ["LIBRARIES", "Path", "Walk", "in_library", "package_of"]
 
 Path = tuple[str, ...]
 MANY = 50_000  # things to look at
@@ -62,21 +62,6 @@ def _lies_outside(module: types.ModuleType) -> bool:
     paths = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
     marks = ("site-packages", "dist-packages")  # also those of a user, a distribution, an outer one
     return any(p.startswith(_INSTALLED) or any(m in p for m in marks) for p in paths)
-
-
-class Itself:
-    """In a key: this very object, which it keeps, so that no other one gets its identity."""
-
-    __slots__ = ("x",)
-
-    def __init__(self, x: Any) -> None:
-        self.x = x
-
-    def __hash__(self) -> int:
-        return id(self.x)
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Itself and other.x is self.x
 
 
 class Holder:

@@ -91,6 +91,36 @@ def test_a_cache_that_cannot_be_written(tmp_path):
     assert len(list((place / f"objects-{store.FORMAT}").iterdir())) == count
 
 
+def test_functions_for_numba_without_a_place_for_their_code(tmp_path):
+    """A file system that is mounted read-only: `.njit` compiles in memory, and says it once."""
+    body = """
+        import errno, numba
+        real, mkdir = os.open, os.mkdir
+        def refuse(*_, **__): raise OSError(errno.EROFS, "Read-only file system")
+        def open_(path, flags, *args, **named):
+            if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+                refuse()
+            return real(path, flags, *args, **named)
+        os.open, os.utime, os.mkdir = open_, refuse, refuse
+        a, b = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([1.0, 2.0])
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            for k in range(2):  # one that calls a function of Numba's, and one of ours alone
+                f = fg.jit(lambda a, b: np.linalg.solve(a, b) * (k + 1)).njit
+                g = fg.jit(fg.grad(lambda x: np.sum(np.sin(x) ** 2) * (k + 1))).njit
+                outer = numba.njit(lambda a, b: f(a, b) + g(b))
+                want = (np.linalg.solve(a, b) + np.sin(2 * b)) * (k + 1)
+                np.testing.assert_allclose(outer(a, b), want, rtol=1e-12)
+        said = [str(w.message) for w in said if w.category is RuntimeWarning]
+        (text,) = said
+        assert "Read-only" in text, text
+        assert os.listdir(os.environ["FUNCGRAD_CACHE_DIR"]) == []
+        print("done")
+    """
+    (tmp_path / "cache").mkdir(mode=0o700)
+    run(body, tmp_path, FUNCGRAD_CACHE_DIR=str(tmp_path / "cache"))
+
+
 def test_a_folder_in_which_another_user_cannot_make_one(tmp_path):
     body = """
         compute_first = fg.jit(np.sin)(0.0)

@@ -1,11 +1,15 @@
 """The facade's `compile` sees every change of what a step reaches, or runs it eagerly."""
 
+import types
 import warnings
 
+import numpy as np
 import pytest
 from captured_programs import SEEN, UNSEEN
 
 import funcgrad.torch as torch
+from funcgrad.compile import execute as execution
+from funcgrad.config import config
 
 
 def check(make):
@@ -32,3 +36,28 @@ def test_what_cannot_be_followed_runs_eagerly(make):
     with pytest.warns(UserWarning, match=r"calls (eval|globals)\(\)"):
         run = check(make)
     assert run.calls == 0
+
+
+def test_a_number_and_an_array_that_change_at_each_call_are_compiled_twice_at_most(monkeypatch):
+    seen = []
+    real = execution.compile_graph
+    monkeypatch.setattr(config, "cache", False)
+    monkeypatch.setattr(execution, "compile_graph", lambda *a: (seen.append(a), real(*a))[1])
+    o = types.SimpleNamespace(k=1.1, a=np.cos(np.arange(3.0)))
+    weight = [torch.ones(3, dtype=torch.float64, requires_grad=True) for _ in range(2)]
+
+    def step(w, x):
+        loss = ((w * x).tanh() * o.k + torch.tensor(o.a)).sum()
+        loss.backward()
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+            w.grad.zero_()
+        return loss.detach()
+
+    run = torch.compile(step)
+    x = torch.linspace(0.5, 2.5, 3, dtype=torch.float64)
+    for _ in range(8):
+        found, want = run(weight[0], x), step(weight[1], x)
+        assert torch.allclose(found, want, 1e-12) and torch.allclose(*weight, 1e-12)
+        o.k, o.a = o.k + 0.31, o.a * 1.5
+    assert len(seen) <= 3, run.report()  # with the first call, which makes gradients

@@ -8,15 +8,16 @@ which gives the key of a cache. Where nothing can be compiled the function runs 
 from __future__ import annotations
 
 import functools
-import threading
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any
 
 from funcgrad.core.tracer import running
+from funcgrad.passes.templates import Templates
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.compiling.claims import claimed, others_trace
 from funcgrad.torch.compiling.memory import Apart
 from funcgrad.torch.compiling.program import EagerCall, Program
 from funcgrad.torch.compiling.reach import PLAIN, Reached, gradient_of, kind_of, name_of, reach
@@ -31,8 +32,6 @@ __all__ = ["Compiled"]
 PROGRAMS = 64  # kept for a function
 GLANCES = 8  # kept for a function: one for each model and optimizer that it is used with
 FAILURES = 8  # traces without a program, one after the other, after which no more are made
-
-_tracing = threading.RLock()  # the tensors of a step hold other memory meanwhile
 
 
 class Glance:
@@ -117,6 +116,7 @@ class Compiled:
         functools.update_wrapper(self, function, updated=())
         self.function, self.fullgraph = function, fullgraph
         self.programs: OrderedDict[Hashable, tuple[Program | str, Reached]] = OrderedDict()
+        self.templates = Templates()
         self.glances: list[Glance] = []
         self.failures = 0
         self.reasons: Counter[str] = Counter()
@@ -133,7 +133,7 @@ class Compiled:
         if special:
             return self._eagerly("a mode of autograd holds that looks at every step", args, kwargs)
         state = _state()
-        for k, glance in enumerate(self.glances):
+        for k, glance in enumerate(() if others_trace() else self.glances):
             tensors = glance.tensors(args, kwargs, state)
             if tensors is not None:
                 if k:
@@ -145,36 +145,43 @@ class Compiled:
 
     def _look(self, args: Any, kwargs: Any, state: Any) -> Any:
         """A call that is like none of the last ones."""
-        reached = reach(self.function, args, kwargs)
-        key = (tuple(reached.key), state)
-        known = self.programs.get(key)
-        if known is None:
-            program, later = self._traced(reached, args, kwargs)
-            self.failures = self.failures + 1 if isinstance(program, str) else 0
-            if later:
-                return self._eagerly(str(program), args, kwargs, quiet=self.failures < 3)
-            self.programs[key] = program, reached
-            while len(self.programs) > PROGRAMS:
-                self.programs.popitem(last=False)
-        else:
-            program = known[0]
-            self.programs.move_to_end(key)
+        with claimed(lambda: reach(self.function, args, kwargs)) as reached:
+            program, later = self._program(reached, args, kwargs, state)
+        if later:
+            return self._eagerly(str(program), args, kwargs, quiet=self.failures < 3)
         glance = Glance(reached, program, args, kwargs, state)
         self.glances = [glance, *self.glances[: GLANCES - 1]]
         return self._run(glance, reached.tensors, args, kwargs)
 
-    def _traced(self, reached: Reached, args: Any, kwargs: Any) -> tuple[Program | str, bool]:
+    def _program(
+        self, reached: Reached, args: Any, kwargs: Any, state: Any
+    ) -> tuple[Program | str, bool]:
         """The program of a call, or why there is none and whether another call may have one."""
+        key = (tuple(reached.key), state)
+        known = self.programs.get(key)
+        if known is not None:
+            self.programs.move_to_end(key)
+            return known[0], False
+        program, later = self._traced(reached, args, kwargs)
+        self.failures = self.failures + 1 if isinstance(program, str) else 0
+        if not later:
+            self.programs[key] = program, reached
+            while len(self.programs) > PROGRAMS:
+                self.programs.popitem(last=False)
+        return program, later
+
+    def _traced(self, reached: Reached, args: Any, kwargs: Any) -> tuple[Program | str, bool]:
+        """The program of a trace, or why there is none and whether another call may have one."""
         if reached.reasons:
             return "; ".join(reached.reasons), False
         try:
-            with _tracing, warnings.catch_warnings(record=True) as caught:
+            with warnings.catch_warnings(record=True) as caught:
                 program = trace(self.function, args, kwargs, reached)
         except CannotCompile as problem:
             return str(problem), problem.later
         if caught:
             return f"the call warns: {caught[0].message}", False
-        program.prepare()
+        program.prepare(self.templates)
         return program, False
 
     def _run(self, glance: Glance, tensors: Any, args: Any, kwargs: Any) -> Any:

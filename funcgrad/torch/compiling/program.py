@@ -15,6 +15,7 @@ import numpy as np
 from funcgrad.compile.execute import executable, execute
 from funcgrad.config import config
 from funcgrad.graph.ir import Graph
+from funcgrad.passes.templates import Templates
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.compiling.reach import Reached
 from funcgrad.torch.compiling.schedules import RATE, Moment, Undo
@@ -102,14 +103,16 @@ class Program:
         self.result: Any = None
         self.watched: tuple[Any, ...] = ()
         self.apart: set[int] | None = None  # outputs that need a copy: they share memory
+        self.numbers: tuple[Any, ...] = ()  # the last inputs of the graph
 
     @property
     def live(self) -> bool:
         """Whether backward can go on through the results."""
         return any(m.node == "live" for m in self.made)
 
-    def prepare(self) -> None:
-        """Compile the graph."""
+    def prepare(self, templates: Templates) -> None:
+        """Compile the graph, or one like it."""
+        self.graph, self.numbers = templates.fit(self.graph)
         if config.backend != "interpreter":
             executable(self.graph)
 
@@ -143,6 +146,7 @@ class Program:
             *(tensors[k]._t.value for k in self.places),
             *rates,
             *(x for x, used in drawn if used),
+            *self.numbers,
         ]
         try:
             outputs, live = self._outputs(tensors, leaves)

@@ -1,0 +1,275 @@
+"""Captures that change at each call: traced again, but compiled once, and never stale.
+
+The oracle is the plain function, and, to the bit, the same function jitted anew.
+"""
+
+import random
+import types
+
+import numpy as np
+import pytest
+from amount import examples
+
+import funcgrad as fg
+from funcgrad.compile import execute as execution
+from funcgrad.config import config
+from funcgrad.lax import cond
+from funcgrad.transforms.captures import COPIED
+
+X = np.linspace(-1.0, 2.0, 7)
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """How many graphs were compiled; programs on disk would hide it."""
+    monkeypatch.setattr(config, "cache", False)
+    seen = []
+    real = execution.compile_graph
+    monkeypatch.setattr(execution, "compile_graph", lambda *a: (seen.append(a), real(*a))[1])
+    return seen
+
+
+def array_in_a_cell():
+    w = np.arange(7.0)
+
+    def change(k):
+        nonlocal w
+        w = w + k
+
+    return lambda x: np.sum(np.tanh(x * w)), change
+
+
+def array_written_in_place():
+    w = np.arange(7.0)
+    return lambda x: np.sum(np.tanh(x * w)), lambda k: w.__setitem__(1, k + 0.5)
+
+
+def large_array():
+    w = np.full(COPIED, 0.125)
+    return lambda x: np.sum(x) * w[7], lambda k: w.__setitem__(7, k + 0.25)
+
+
+def view_of_an_array():
+    whole = np.arange(14.0).reshape(7, 2)
+    column = whole[:, 1]
+    return lambda x: np.sum(x * column), lambda k: whole.__setitem__((3, 1), k + 0.5)
+
+
+def array_of_which_another_is_made():
+    w = np.arange(7.0)
+    return lambda x: np.sum(x * np.exp(-w)), lambda k: w.__setitem__(1, k + 0.5)
+
+
+def number_in_a_cell():
+    k = 1.1
+
+    def change(n):
+        nonlocal k
+        k = 1.1 + n
+
+    return lambda x: np.sum(np.tanh(x * k) * np.exp(-k * x)), change
+
+
+def attributes():
+    o = types.SimpleNamespace(k=1.1, w=np.arange(7.0), n=11)
+
+    def change(n):
+        o.k, o.w, o.n = o.k + 0.31, o.w * 1.5, o.n + 1
+
+    return lambda x: np.sum(np.tanh(x * o.w * o.k) * o.n), change
+
+
+def numpy_number():
+    o = types.SimpleNamespace(k=np.float32(1.3))
+    return lambda x: np.sum(x * o.k), lambda n: setattr(o, "k", np.float32(1.3 + n))
+
+
+def exponent():
+    o = types.SimpleNamespace(k=5.5)
+    return lambda x: np.sum(np.abs(x) ** o.k), lambda n: setattr(o, "k", 5.5 + n)
+
+
+def parameters_in_a_list():
+    held = [(np.cos(np.arange(49.0)).reshape(7, 7), np.arange(7.0)) for _ in range(3)]
+
+    def net(x):
+        for w, b in held:
+            x = np.tanh(x @ w + b)
+        return np.sum(x)
+
+    def change(n):
+        for k, (w, b) in enumerate(held):
+            held[k] = w + 0.125, b - 0.5
+
+    return net, change
+
+
+PLACES = (
+    array_in_a_cell, array_written_in_place, large_array, view_of_an_array, attributes, exponent,
+    array_of_which_another_is_made, number_in_a_cell, numpy_number, parameters_in_a_list,
+)  # fmt: skip
+
+
+def bits(tree):
+    return [np.asarray(x).tobytes() for x in fg.tree.leaves(tree)]
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, fg.value_and_grad], ids=["value", "gradient"])
+@pytest.mark.parametrize("make", PLACES)
+def test_what_changes_at_each_call_is_compiled_twice_at_most(make, transform, compiled):
+    f, change = make()
+    f = transform(f)
+    jitted = fg.jit(f)
+    for n in range(12):
+        found = jitted(X)
+        for one, other in zip(fg.tree.leaves(found), fg.tree.leaves(f(X)), strict=True):
+            np.testing.assert_allclose(one, other, 1e-12, 1e-12)
+        assert len(compiled) <= 2
+        assert bits(found) == bits(jitted(X)) == bits(jitted(X))
+        if n % 4 == 3:
+            own = len(compiled)
+            assert bits(fg.jit(lambda x: f(x))(X)) == bits(found)
+            del compiled[own:]
+        change(n + 1.0)
+
+
+def test_numbers_by_which_passes_go_are_a_program_of_their_own():
+    """What `simplify` makes of x**2 or x*1 does not serve x**2.5, nor the other way round."""
+    o = types.SimpleNamespace(k=5.5)
+    f = fg.jit(fg.grad(lambda x: np.sum(np.abs(x) ** o.k * o.k)))
+    for k in (5.5, 6.5, 2.0, 7.5, 1.0, 0.0, 3.0, -0.0, np.inf, 2.5, -1.0, 0.5, 5, 2, 7, 8, 2.0):
+        o.k = k
+        assert bits(f(X)) == bits(fg.jit(fg.grad(lambda x: np.sum(np.abs(x) ** o.k * o.k)))(X))
+
+
+def test_two_numbers_that_were_alike_may_part():
+    o = types.SimpleNamespace(a=1.5, b=1.5)
+    f = fg.jit(lambda x: np.sum(x * o.a + o.b))
+    for a, b in ((1.5, 1.5), (2.5, 2.5), (3.5, 3.5), (3.5, 4.5), (6.5, 6.5), (1.5, 8.5)):
+        o.a, o.b = a, b
+        np.testing.assert_allclose(f(X), np.sum(X * a + b), 1e-14)
+
+
+def test_an_integer_that_does_not_fit_is_refused_as_numpy_does():
+    o = types.SimpleNamespace(k=11)
+    small = np.arange(4, dtype=np.int8)
+    f = fg.jit(lambda x: x + o.k)
+    for k in (11, 12, 13):
+        o.k = k
+        np.testing.assert_array_equal(f(small), small + k)
+    o.k = 300
+    with pytest.raises(OverflowError):
+        f(small)
+
+
+def test_weights_that_begin_as_one_number_are_folded_only_while_they_are():
+    held = [np.full((7, 7), 0.25), np.zeros(7)]
+    f = fg.value_and_grad(lambda x: np.sum(np.tanh(x @ held[0] + held[1])))
+    jitted = fg.jit(f)
+    for n in range(6):
+        assert bits(jitted(X)) == bits(fg.jit(lambda x: f(x))(X))
+        np.testing.assert_allclose(jitted(X)[1], f(X)[1], 1e-12, 1e-14)
+        held[n % 2] = held[n % 2] + (0.3 if n < 3 else X)
+
+
+def test_a_branch_on_what_has_changed_is_taken_anew(compiled):
+    w, o = np.arange(7.0), types.SimpleNamespace(k=1.5)
+
+    def f(x):
+        y = x * w if w[0] > 0 else x + w
+        return np.sum(y * o.k if o.k > 2.0 else y - o.k)
+
+    jitted = fg.jit(f)
+    for n in range(16):
+        w[0], o.k = (-1.0) ** n, 1.25 + n % 3
+        np.testing.assert_allclose(jitted(X), f(X), 1e-13)
+    assert len(compiled) <= 8  # the four ways through it
+
+
+def test_derivatives_of_the_outside_serve_what_comes_later(monkeypatch):
+    """`grad` of a jitted function cuts its graph once, whatever number it closes over."""
+    from funcgrad.transforms import call
+
+    seen = []
+    real = call._cut
+    monkeypatch.setattr(call, "_cut", lambda *a: (seen.append(a), real(*a))[1])
+    o = types.SimpleNamespace(k=1.5)
+    g = fg.grad(fg.jit(lambda x: np.sum(np.sin(x * o.k))))
+    for n in range(8):
+        o.k = 1.5 + n
+        np.testing.assert_allclose(g(X), o.k * np.cos(X * o.k), 1e-13)
+    assert len(seen) <= 2
+
+
+def test_results_that_are_a_captured_number_or_array_are_the_callers_own():
+    o = types.SimpleNamespace(w=np.arange(3.0), k=1.5)
+    f = fg.jit(lambda x: (fg.numpy.exp(o.w), o.k, x * o.k))
+    for _ in range(5):
+        o.w, o.k = o.w + 1.0, o.k + 1.0
+        first = f(X)
+        first[0][:] = 9.0
+        np.testing.assert_allclose(f(X)[0], np.exp(o.w), 1e-14)
+        assert f(X)[1] == o.k
+
+
+# ------------------------------------------------------------------------- random programs
+
+
+def random_program(draw):
+    """A function of arrays, views and numbers in an object, by operations drawn at random."""
+    whole = np.array([draw.uniform(0.2, 2.0) for _ in range(14)]).reshape(7, 2)
+    o = types.SimpleNamespace(
+        w=np.array([draw.uniform(0.2, 2.0) for _ in range(7)]), k=draw.uniform(0.2, 2.0),
+        n=draw.randint(2, 9), view=whole[:, 1], s=np.float64(draw.uniform(0.2, 2.0)),
+    )  # fmt: skip
+    steps = draw.choices(
+        [
+            lambda y: y * o.k, lambda y: y + o.w, lambda y: np.sin(y) * o.view, lambda y: y - o.n,
+            lambda y: y / (o.k + 3.0), lambda y: np.tanh(y) ** o.n, lambda y: y * np.exp(-o.w),
+            lambda y: np.where(o.w > 1.0, y, o.k), lambda y: np.maximum(y, o.k),
+            lambda y: y if o.k > 1.0 else -y, lambda y: y[::-1] if o.w[0] > 1.0 else y,
+            lambda y: np.clip(y, -o.k, o.k), lambda y: np.abs(y) ** o.k, lambda y: y * o.s,
+            lambda y: cond(o.s > 1.0, lambda v: v * o.k, lambda v: v - o.k, y),
+            lambda y: cond(np.sum(y) > 1.0, lambda v: v * o.k, lambda v: v - o.w, y),
+            lambda y: y * fg.vmap(lambda v: v * o.k)(o.w), lambda y: np.sum(y) * o.view,
+            lambda y: fg.checkpoint(lambda v: np.cos(v * o.k))(y),
+        ],
+        k=draw.randint(2, 5),
+    )  # fmt: skip
+
+    def f(x):
+        for step in steps:
+            x = step(x)
+        return np.sum(x)
+
+    special = [0.0, 1.0, 2.0, 3.0, 0.5, 1.0, -1.0]
+    some = lambda: draw.choice([draw.choice(special), draw.uniform(0.2, 2.0)])
+    return f, [
+        lambda: setattr(o, "k", some()),
+        lambda: setattr(o, "n", draw.randint(0, 9)),
+        lambda: setattr(o, "s", np.float64(some())),
+        lambda: setattr(o, "w", o.w * draw.uniform(0.5, 1.5)),
+        lambda: o.w.__setitem__(draw.randrange(7), some()),
+        lambda: whole.__setitem__((draw.randrange(7), 1), some()),
+        lambda: setattr(o, "view", whole[:, draw.randrange(2)]),
+        lambda: setattr(o, "k", draw.choice([np.float64, np.float32, float])(o.k)),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(examples(160)))
+def test_random_programs_with_captures_that_change(seed):
+    draw = random.Random(seed)
+    f, changes = random_program(draw)
+    plain = draw.choice([lambda f: f, fg.grad, fg.value_and_grad])(f)
+    wraps = [fg.jit(plain)] if draw.random() < 0.7 else [fg.jit(plain), fg.jit(fg.jit(plain))]
+    for _ in range(8):
+        with np.errstate(all="ignore"):
+            want = plain(X)
+            for jitted in wraps:
+                for _ in range(draw.randint(1, 3)):
+                    found = jitted(X)
+                    for one, other in zip(*map(fg.tree.leaves, (found, want)), strict=True):
+                        np.testing.assert_allclose(one, other, 1e-9, 1e-9)
+                        assert np.asarray(one).dtype == np.asarray(other).dtype
+        for _ in range(draw.randint(1, 2)):
+            draw.choice(changes)()
