@@ -172,7 +172,12 @@ class Program:
             "power": lambda np_, v: v[k] ** 2,
             "constant": lambda np_, v: v[k] + constant,
             "complex": lambda np_, v: v[k] + 1j * v[k],
-            "checkpoint": lambda np_, v: through(np_, lambda y: y.T * 2.0, v[k]),
+            "checkpoint": lambda np_, v: through(np_, fg.checkpoint, lambda y: y.T * 2.0, v[k]),
+            "custom rule": lambda np_, v: through(np_, custom, lambda y: y.T * 2.0, v[k]),
+            "cond": lambda np_, v: through(np_, chosen, lambda y: y.T * 2.0, v[k]),
+            "jit": lambda np_, v: v[k].copy("C") if np_ is np else fg.jit(lambda y: y)(v[k]),
+            "stop_gradient": lambda np_, v: through(np_, stopped, lambda y: y, v[k]),
+            "diagonal": lambda np_, v: np_.einsum(v[k][None], [0, ...], [..., 0])[..., 0],
             "squares": lambda np_, v: np_.einsum("...i,...i->...i", v[k], v[k]),
         }
         constant = laid_out(rng, a.shape)
@@ -328,9 +333,25 @@ def exact(x):
     return made
 
 
-def through(namespace, f, x):
-    """`f` of `x`, recomputed in the backward pass."""
-    return f(x) if namespace is np else fg.checkpoint(f)(x)
+def through(namespace, made, f, x):
+    """`f` of `x`, in plain NumPy as it is, else made another function."""
+    return f(x) if namespace is np else made(f)(x)
+
+
+def custom(f):
+    """`f` with a rule of its own."""
+    made = fg.custom_vjp(f)
+    made.defvjp(lambda x: (f(x), None), lambda _, g: (g.T * 2.0,))
+    return made
+
+
+def chosen(f):
+    """`f` where the condition, which is traced, holds."""
+    return lambda x: fg.cond(abs(x.ravel()[0]) < 1e9, f, lambda y: -f(y), x)
+
+
+def stopped(f):
+    return fg.stop_gradient
 
 
 def facts_of(x):

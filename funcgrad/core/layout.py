@@ -7,7 +7,8 @@ behind it, that array is its stand-in. Of an abstract one the stand-in is derive
 operands, by the rule that the record of the operation names:
 
 - `fresh`: the result is a new array in C order, whatever the operands are (products, gathers);
-- `moved`: the operation gives views, so it is applied to the stand-in of its operand;
+- `moved`: the operation gives views, so it is applied to the stand-in of its operand; `reshaped` is
+  that of those which leave C order as it is;
 - `ordered`: a new array whose axes lie as those of the operands do, as NumPy's reductions give; the
   operation is applied to small arrays that lie in memory in the same order. `computed` is that of
   ufuncs, which give scalars instead of arrays without axes, `kept` that of a changed copy, and
@@ -43,6 +44,7 @@ __all__ = [
     "one_example",
     "ordered",
     "outwards",
+    "reshaped",
     "standard",
 ]
 
@@ -181,6 +183,11 @@ def _scalar(kind: ArrayType) -> Any:
 
 def moved(prim: Any, ask: Ask, types: Sequence[ArrayType], params: Any, out: Any) -> Any:
     """What the operation, which gives views, makes of the stand-in."""
+    return prim.impl(ask(0), **params)
+
+
+def reshaped(prim: Any, ask: Ask, types: Sequence[ArrayType], params: Any, out: Any) -> Any:
+    """As `moved`; what is in C order stays so."""
     return prim.impl(ask(0), **params)
 
 

@@ -7,10 +7,12 @@ after every exception. The operators of traced values are installed by `ops.oper
 
 from __future__ import annotations
 
+import functools
 import re
 import threading
 from collections.abc import Sequence
 from itertools import count
+from types import MemberDescriptorType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -47,7 +49,9 @@ __all__ = [
     "operand",
     "plain",
     "running",
+    "sealed",
     "staged",
+    "twin",
     "type_of",
     "value",
 ]
@@ -360,6 +364,22 @@ def staged(x: Any) -> bool:
     return False
 
 
+def twin(t: Tracer) -> Any:
+    """Another tracer with the value of `t`: writes into one of them do not change the other."""
+    kind: Any = type(t)
+    made = kind.__new__(kind)
+    for name in _slots(kind):
+        if hasattr(t, name):
+            setattr(made, name, getattr(t, name))
+    return made
+
+
+@functools.cache
+def _slots(kind: type) -> tuple[str, ...]:
+    names = (n for c in kind.__mro__ for n in getattr(c, "__slots__", ()) if n != "__weakref__")
+    return tuple(n for n in names if isinstance(getattr(kind, n), MemberDescriptorType))
+
+
 def is_scalar(x: Any) -> bool:
     """Whether `x` is a scalar, which nothing can be written into, and no array without axes."""
     return not type_of(operand(x)).shape and not isinstance(layout(x), np.ndarray)
@@ -413,7 +433,8 @@ def value(x: Any) -> Any:
     Returns
     -------
     array
-        The concrete value. It carries no gradient: what is computed from it is a constant.
+        The concrete value. It carries no gradient: what is computed from it is a constant. An array
+        behind a traced value cannot be written into, because derivatives are computed from it.
 
     Raises
     ------
@@ -438,4 +459,13 @@ def value(x: Any) -> Any:
                     )
                 )
             x = x.value
+            if type(x) is np.ndarray:
+                return sealed(x)
+    return x
+
+
+def sealed(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """`x` for code of the user, which must not write into it: others read it later."""
+    x = x.view()
+    x.flags.writeable = False
     return x

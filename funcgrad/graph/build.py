@@ -15,7 +15,7 @@ import numpy as np
 
 from funcgrad.core.layout import standard
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Trace, Tracer, bind, layout, look, operand, type_of
+from funcgrad.core.tracer import Trace, Tracer, bind, layout, look, operand, twin, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import AbstractValueError, located, user_line
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
@@ -107,8 +107,7 @@ class Stage(Trace):
         return layout(t.laid) if hasattr(t, "laid") else self.layouts.of(t.variable, self._source)
 
     def place(self, t: Tracer) -> Any:
-        assert isinstance(t, StageTracer)
-        return StageTracer(t.variable, self)
+        return twin(t)
 
     def _source(self, v: Var) -> Any:
         """The stand-in of an input, or of what the function brings along."""

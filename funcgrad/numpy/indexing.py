@@ -113,7 +113,7 @@ def argwhere(a: Any) -> Any:
     at = as_array(a)
     if not type_of(at).ndim:
         return np.argwhere(known(at, "argwhere()"))
-    return shapes.stack(index.positions(at, "an array"), 1)
+    return shapes.transpose(shapes.stack(index.positions(at, "an array")), (1, 0))
 
 
 @numpy_function(np.take)

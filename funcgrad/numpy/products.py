@@ -132,9 +132,10 @@ def einsum(
     array([2., 4.])
     """
     refuse("einsum", dtype=dtype)
-    spec = einsums.view_spec(*operands)
-    if spec is not None:
-        return shown(operands[1], lambda x: einsums.einsum_letters(spec, (x,)))
+    shows = einsums.view_spec(*operands)
+    if shows is not None:
+        spec, base = shows
+        return shown(base, lambda x: einsums.einsum_letters(spec, (x,)))
     return einsums.einsum(*operands, optimize=optimize)
 
 

@@ -141,21 +141,31 @@ def einsum_letters(spec: str, xs: Sequence[Array], optimize: Any = False) -> Arr
 
 def einsum(*operands: Any, optimize: Any = False) -> Array:
     """NumPy's `einsum`: a string and operands, or operands with lists of axes."""
+    spec, xs = _parsed(operands)
+    return einsum_letters(spec, xs, optimize if not isinstance(optimize, list) else tuple(optimize))
+
+
+def view_spec(*operands: Any) -> tuple[str, Any] | None:
+    """The specification and the operand, if it is one of which no axis is summed.
+
+    NumPy gives a view of it.
+    """
+    if len(operands) > 3:
+        return None
+    spec, xs = _parsed(operands)
+    if len(xs) > 1:
+        return None
+    (term,), out = _split(spec)
+    return (spec, operands[isinstance(operands[0], str)]) if set(term) == set(out) else None
+
+
+def _parsed(operands: Sequence[Any]) -> tuple[str, list[Array]]:
+    """The specification with letters for all axes, and the operands."""
     if isinstance(operands[0], str):
         spec, xs = operands[0].replace(" ", ""), [operand(x) for x in operands[1:]]
     else:
         spec, xs = _from_sublists(operands)
-    spec = _explicit(spec, [type_of(x).ndim for x in xs])
-    return einsum_letters(spec, xs, optimize if not isinstance(optimize, list) else tuple(optimize))
-
-
-def view_spec(*operands: Any) -> str | None:
-    """The specification for one operand of which no axis is summed: NumPy gives a view of it."""
-    if len(operands) != 2 or not isinstance(operands[0], str):
-        return None
-    spec = _explicit(operands[0].replace(" ", ""), [type_of(operand(operands[1])).ndim])
-    (term,), out = _split(spec)
-    return spec if set(term) == set(out) else None
+    return _explicit(spec, [type_of(x).ndim for x in xs]), xs
 
 
 def _from_sublists(operands: Sequence[Any]) -> tuple[str, list[Array]]:

@@ -15,7 +15,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Linear, linear
-from funcgrad.core.layout import moved, ordered, outwards
+from funcgrad.core.layout import moved, ordered, outwards, reshaped
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import Tracer, bind, concrete, layout, operand, staged, type_of, value
 from funcgrad.core.types import Array, ArrayType, broadcast_shapes
@@ -340,6 +340,7 @@ algebra.unbroadcast, algebra.broadcast, algebra.zeros = unbroadcast, _broadcast_
 algebra.reshape, algebra.stack = reshape, stack
 algebra.renewed, algebra.copied, algebra.zero_dim = renewed, copied, zero_dim
 
-for _prim in (RESHAPE, TRANSPOSE, BROADCAST, FLIP):
+for _prim in (TRANSPOSE, BROADCAST, FLIP):
     _prim.lies = moved
+RESHAPE.lies = reshaped
 CONCATENATE.lies = ordered

@@ -8,17 +8,20 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from funcgrad.core.layout import (
+    Lies,
     computed,
     derive,
     fresh,
     is_standard,
     kept,
+    new_memory,
     one_example,
     ordered,
+    reshaped,
     standard,
 )
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Trace, Tracer, layout, operand, plain, staged, type_of
+from funcgrad.core.tracer import Trace, Tracer, layout, operand, plain, staged, twin, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.shape import every_lane
 from funcgrad.transforms.arguments import lower
@@ -63,13 +66,17 @@ class Whole:
 
 
 class Derived:
-    """How a result lies, to be derived from how the operands do when somebody asks."""
+    """How a result lies, to be derived from how the operands do when somebody asks.
 
-    __slots__ = ("args", "kind", "params", "prim")
+    Of the operands no values are kept.
+    """
+
+    __slots__ = ("args", "kind", "params", "prim", "types")
 
     def __init__(self, prim: Primitive, params: Params, args: Sequence[Array], kind: Any) -> None:
         self.prim, self.params, self.kind = prim, params, kind
-        self.args = [a.owner.place(a) if isinstance(a, Tracer) else a for a in args]
+        self.types = list(map(type_of, args))
+        self.args = list(map(_memory, args, self.types))
 
 
 class Output(NamedTuple):
@@ -77,6 +84,15 @@ class Output(NamedTuple):
 
     source: Derived
     which: int
+
+
+def _memory(a: Array, kind: ArrayType) -> Any:
+    """What tells how an operand lies."""
+    if isinstance(a, BatchTracer):
+        return getattr(a, "laid", kind)
+    if staged(a):
+        return a.owner.place(a)
+    return kind if is_standard(a) else new_memory(layout(a))
 
 
 def whole(x: Array, trace: Batch) -> Array:
@@ -114,28 +130,20 @@ class Batch(Trace):
         y = prim.batch(self.size, xs, batched, params)
         if prim.multiple:
             return self.results(prim, args, params, y)
-        lies = prim.lies  # the common cases, without a list of one
-        if lies is fresh or (lies in DENSE and not any([_lies(a) for a in args])):
-            return BatchTracer(plain(y), self)
-        return self.results(prim, args, params, (y,))[0]
+        made = BatchTracer(plain(y), self)
+        if not _is_standard(prim.lies, args, made):
+            made.laid = Derived(prim, params, args, made.type)
+        return made
 
     def results(
         self, prim: Primitive, args: Sequence[Array], params: Params, outputs: Sequence[Any]
     ) -> tuple[BatchTracer, ...]:
-        """The examples of results, whose first axes run over the examples."""
+        """The examples of several results, whose first axes run over the examples."""
         made = tuple(BatchTracer(plain(o), self) for o in outputs)
-        if prim.lies is fresh or (prim.lies in DENSE and not any(map(_lies, args))):
-            return made
-        kinds: Any = [t.type for t in made] if prim.multiple else made[0].type
-        if any(map(staged, args)):  # looked at if somebody asks
-            how = Derived(prim, params, args, kinds)
+        if not _is_standard(prim.lies, args, made[0]):
+            how = Derived(prim, params, args, [t.type for t in made])
             for k, t in enumerate(made):
-                t.laid = Output(how, k) if prim.multiple else how
-            return made
-        found = prim.lies(prim, lambda k: layout(args[k]), list(map(type_of, args)), params, kinds)
-        for t, x in zip(made, found if prim.multiple else (found,), strict=True):
-            if not is_standard(x):
-                t.laid = x
+                t.laid = Output(how, k)
         return made
 
     def argument(self, x: Array) -> BatchTracer:
@@ -159,11 +167,11 @@ class Batch(Trace):
 
         def ask(i: int) -> Any:
             a = how.args[i]
-            laid = getattr(a, "laid", None) if isinstance(a, Tracer) and a.owner is self else None
-            return of(laid) if isinstance(laid, HOW) else layout(a)
+            if isinstance(a, HOW):
+                return of(a)
+            return standard(a) if isinstance(a, ArrayType) else layout(a)
 
-        types = list(map(type_of, how.args))
-        return {how: how.prim.lies(how.prim, ask, types, how.params, how.kind)}
+        return {how: how.prim.lies(how.prim, ask, how.types, how.params, how.kind)}
 
     def layout(self, t: Tracer) -> Any:
         laid = getattr(t, "laid", None)
@@ -174,14 +182,20 @@ class Batch(Trace):
         return standard(t.type) if laid is None else laid
 
     def place(self, t: Tracer) -> Any:
-        twin = BatchTracer(t.value, self)
-        if hasattr(t, "laid"):
-            twin.laid = t.laid
-        return twin
+        return twin(t)
 
 
 HOW = (Whole, Derived, Output)
-DENSE = (computed, kept, ordered)  # rules that give arrays in C order if the operands are
+DENSE = (computed, kept, ordered, reshaped)  # rules that give C order if the operands have it
+
+
+def _is_standard(lies: Lies, args: Sequence[Array], made: BatchTracer) -> bool:
+    """Whether a result is in C order, or a scalar, which is the case for most and costs nothing."""
+    if lies is fresh or (lies is computed and type_of(made.value).ndim < 3):
+        return True
+    if lies not in DENSE or any([_lies(a) for a in args]):
+        return False
+    return lies is not reshaped or type_of(made.value).ndim > 1  # else an array without axes
 
 
 def _lies(a: Array) -> bool:

@@ -21,6 +21,7 @@ from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.graph.build import Stage, finish, stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
+from funcgrad.ops.shape import copied
 from funcgrad.passes.partition import Partition, partition
 from funcgrad.transforms.arguments import lower
 from funcgrad.transforms.batch import Batch, BatchTracer, whole
@@ -259,7 +260,11 @@ class Call(HigherOrder):
         return joined_marks(trace, call_graph(made, *xs), has)
 
     def stage(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
-        return evaluate(params["graph"], *args)  # inlined, so that what is around it fuses
+        # inlined, so that what is around it fuses; results of jit are in C order
+        return [
+            copied(o, "C") if isinstance(o, Tracer) and type_of(o).shape else o
+            for o in evaluate(params["graph"], *args)
+        ]
 
 
 CALL = Call("call", lambda *xs, graph: execute(graph, *xs))

@@ -22,7 +22,7 @@ from funcgrad.transforms.call import (
     split_marks,
     tangent_graph,
 )
-from funcgrad.transforms.results import handed_back
+from funcgrad.transforms.results import apart, handed_back
 from funcgrad.transforms.reverse import Tape, backward
 from funcgrad.transforms.transformed import transformed
 
@@ -159,6 +159,7 @@ def checkpoint(f: Function) -> Function:
 
         graph, adopted = stage(flat, [type_of(x) for x in leaves], leaves)
         given = [*leaves, *adopted]
-        return handed_back(out[0], bind(CHECKPOINT, given, {"graph": graph}), given)
+        found = bind(CHECKPOINT, given, {"graph": graph})
+        return handed_back(out[0], apart(found, [*given, *(a for _, a in graph.constants)]))
 
     return wrapped

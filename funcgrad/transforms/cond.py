@@ -16,6 +16,7 @@ from funcgrad import tree
 from funcgrad.compile.execute import execute
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import HigherOrder, filled
+from funcgrad.core.layout import Ask, key_of, standard
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, concrete, operand, type_of, value
 from funcgrad.core.types import Array, ArrayType, is_inexact, promote
@@ -23,10 +24,10 @@ from funcgrad.errors import located
 from funcgrad.graph.build import stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
+from funcgrad.graph.layouts import through
 from funcgrad.ops.arithmetic import cast, where
 from funcgrad.ops.shape import reshape
 from funcgrad.transforms.arguments import leaves_of, name_of
-from funcgrad.transforms.batch import BatchTracer
 from funcgrad.transforms.call import (
     Marks,
     batched_graph,
@@ -68,7 +69,21 @@ class CondPullback(Primitive):
 
 
 class Cond(HigherOrder):
-    """The condition, and the operands of both branches."""
+    """The condition, and the operands of both branches.
+
+    What both branches lay out alike lies so; where they differ, the result is in C order.
+    """
+
+    @staticmethod
+    def lies(prim: Any, ask: Ask, types: Sequence[ArrayType], params: Any, out: Any) -> Any:
+        one, other = (
+            through(prim, lambda k: ask(k + 1), types[1:], {"graph": graph}, out)
+            for graph in _branches(params)
+        )
+        return tuple(
+            a if key_of(a) == key_of(b) else standard(kind)
+            for a, b, kind in zip(one, other, out, strict=True)
+        )
 
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
         return tuple(o.type for o in params["true"].outputs)
@@ -119,7 +134,8 @@ class Cond(HigherOrder):
             found = [_chosen(condition, a, b) for a, b in pairs]
         else:
             found = bind(self, [condition, *xs], _params((one, other)))
-        return tuple(BatchTracer(o, trace) for o in found)
+        made: Any = trace.results(self, args, params, found)
+        return made
 
 
 def _chosen(condition: Array, a: Array, b: Array) -> Array:

@@ -15,12 +15,13 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.core.algebra import algebra
-from funcgrad.core.tracer import Operand, bind, operand, type_of
+from funcgrad.core.tracer import Operand, Tracer, bind, operand, running, twin, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.errors import CustomRuleError, OperandError, located
 from funcgrad.transforms.arguments import leaves_of, name_of, positions, within
 from funcgrad.transforms.custom_call import CUSTOM_JVP, CUSTOM_VJP, JvpRule, VjpRule
-from funcgrad.transforms.results import handed_back
+from funcgrad.transforms.guard import Watches, small_copy, verify, watch
+from funcgrad.transforms.results import apart, handed_back
 
 __all__ = ["custom_jvp", "custom_vjp"]
 
@@ -79,6 +80,38 @@ class Arguments(NamedTuple):
         for k, s in sorted(zip(self.places, self.static, strict=True), key=lambda p: p[0]):
             merged.insert(k, s)
         return merged
+
+
+class _Lent:
+    """Lends arrays that derivatives are computed from to a rule, which may write into them.
+
+    The rule gets copies, of large arrays the arrays themselves: a write into one is an error.
+    Where nothing is traced, the function of the user is called as it is.
+    """
+
+    def __init__(self, traced: bool = True) -> None:
+        self.traced = traced
+        self.watches: Watches = {}
+
+    def __enter__(self) -> Function:
+        return self._lend
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if kind is None:
+            verify(self.watches)
+
+    def _lend(self, xs: Sequence[Any]) -> list[Any]:
+        return list(map(self._one, xs)) if self.traced else list(xs)
+
+    def _one(self, x: Any) -> Any:
+        if isinstance(x, Tracer):
+            return twin(x)
+        if type(x) is not np.ndarray:
+            return x
+        copy = small_copy(x)
+        if copy is None:
+            watch(self.watches, x)
+        return x if copy is None else copy
 
 
 def _numbered(given: Any, count: int, what: str) -> Sequence[Any]:
@@ -142,7 +175,7 @@ class custom_vjp(_Custom):
         box: dict[str, Any] = {}
         rule = self._rule(given, definition, box)
         outs = bind(CUSTOM_VJP, leaves, {"rule": rule})
-        return handed_back(box["out"], outs, leaves)
+        return handed_back(box["out"], apart(outs, leaves))
 
     def _rule(self, given: Arguments, definition: Any, box: dict[str, Any]) -> VjpRule:
         name, fwd, bwd = name_of(self.fun), self.fwd, self.bwd
@@ -154,11 +187,14 @@ class custom_vjp(_Custom):
             return leaves
 
         def flat_fun(*xs: Any) -> list[Any]:
-            merged = given.merged(tree.unflatten(definition, xs))
-            return flat(self.fun(*merged, **given.named))
+            with _Lent(bool(running.count)) as lend:
+                merged = given.merged(tree.unflatten(definition, lend(xs)))
+                return flat(self.fun(*merged, **given.named))
 
         def flat_fwd(*xs: Any) -> tuple[list[Any], Any]:
-            pair = fwd(*given.merged(tree.unflatten(definition, xs)), **given.named)
+            with _Lent() as lend:
+                merged = given.merged(tree.unflatten(definition, lend(xs)))
+                pair = fwd(*merged, **given.named)
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise CustomRuleError(
                     located(f"the forward rule of {name} has to return (output, residuals)")
@@ -167,7 +203,10 @@ class custom_vjp(_Custom):
             return flat(pair[0]), tree.map(_content, pair[1])
 
         def flat_bwd(residuals: Any, cts: Sequence[Any]) -> list[Any]:
-            found = bwd(*given.static, residuals, tree.unflatten(box["out"], cts))
+            leaves, kept = tree.flatten(residuals)
+            with _Lent() as lend:
+                residuals = tree.unflatten(kept, lend(leaves))
+                found = bwd(*given.static, residuals, tree.unflatten(box["out"], lend(cts)))
             found = _numbered(found, len(given.dynamic), f"the backward rule of {name}")
             return _flat_cotangents(found, definition, box["types"], name)
 
@@ -270,7 +309,7 @@ class custom_jvp(_Custom):
         leaves, definition = leaves_of(tuple(given.dynamic), ("the arguments", self.fun))
         box: dict[str, Any] = {}
         outs = bind(CUSTOM_JVP, leaves, {"rule": self._rule(given, definition, box)})
-        return handed_back(box["out"], outs, leaves)
+        return handed_back(box["out"], apart(outs, leaves))
 
     def _rule(self, given: Arguments, definition: Any, box: dict[str, Any]) -> JvpRule:
         name, jvp = name_of(self.fun), self.rule
@@ -278,7 +317,9 @@ class custom_jvp(_Custom):
             raise CustomRuleError(located(f"{name} has no rule yet; call defjvp(jvp) first"))
 
         def flat_fun(*xs: Any) -> list[Any]:
-            out = self.fun(*given.merged(tree.unflatten(definition, xs)), **given.named)
+            with _Lent(bool(running.count)) as lend:
+                merged = given.merged(tree.unflatten(definition, lend(xs)))
+                out = self.fun(*merged, **given.named)
             leaves, box["out"] = leaves_of(out, f"the output of {name}")
             return leaves
 
@@ -290,8 +331,9 @@ def _flat_jvp(
     jvp: Function, given: Arguments, definition: Any, box: dict[str, Any], name: str
 ) -> Function:
     def flat_jvp(xs: Sequence[Any], ts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        primals, tangents = (tuple(tree.unflatten(definition, v)) for v in (xs, ts))
-        found = jvp(*given.static, primals, tangents, **given.named)
+        with _Lent() as lend:
+            primals, tangents = (tuple(tree.unflatten(definition, lend(v))) for v in (xs, ts))
+            found = jvp(*given.static, primals, tangents, **given.named)
         pair = _numbered(found, 2, f"the jvp rule of {name}")
         leaves, box["out"] = leaves_of(pair[0], f"the output of {name}")
         moved, got = leaves_of(pair[1], f"the tangent of {name}")

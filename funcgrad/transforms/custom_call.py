@@ -15,11 +15,13 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import HigherOrder, each_lane, filled
+from funcgrad.core.layout import Ask
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import CustomRuleError, located
 from funcgrad.graph.build import stage
+from funcgrad.graph.layouts import through
 from funcgrad.ops.shape import every_lane
 from funcgrad.ops.sums import sum as sum_
 from funcgrad.transforms.arguments import lower
@@ -136,6 +138,12 @@ def _one_by_one(
 # ------------------------------------------------------------------------------ primitives
 
 
+def _lies(prim: Any, ask: Ask, types: Sequence[ArrayType], params: Any, out: Any) -> Any:
+    """As the body lays its results out, which is traced for it where somebody asks."""
+    graph, _ = stage(params["rule"].fun, types)
+    return through(prim, ask, types, {"graph": graph}, out)
+
+
 class Pullback(Primitive):
     """What a node of a custom vjp holds: the residuals, and the rule in its parameters."""
 
@@ -159,6 +167,8 @@ def _kept(residual: Any, trace: Any) -> Any:
 
 class CustomVjp(HigherOrder):
     """A call of a function with a custom vjp."""
+
+    lies = staticmethod(_lies)
 
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
         return _output_types(params["rule"].fun, types, params["rule"].name)
@@ -194,7 +204,8 @@ class CustomVjp(HigherOrder):
         if params["rule"].single:
             return _one_by_one(self, trace, xs, batched, params)
         outs = bind(self, xs, {"rule": _batched_vjp(params["rule"], trace.size, batched)})
-        return tuple(BatchTracer(o, trace) for o in outs)
+        made: Any = trace.results(self, args, params, outs)
+        return made
 
 
 class PushedBack(Primitive):
@@ -227,6 +238,8 @@ PUSHED_BACK = PushedBack("custom_jvp_pullback", lambda *_: ())
 class CustomJvp(HigherOrder):
     """A call of a function with a custom jvp."""
 
+    lies = staticmethod(_lies)
+
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
         return _output_types(params["rule"].fun, types, params["rule"].name)
 
@@ -251,7 +264,8 @@ class CustomJvp(HigherOrder):
         # a tangent may be mapped where its primal is not
         xs = every_lane(trace.size, xs, batched)
         rule = _batched_jvp(params["rule"], trace.size, [True] * len(xs))
-        return tuple(BatchTracer(o, trace) for o in bind(self, xs, {"rule": rule}))
+        made: Any = trace.results(self, args, params, bind(self, xs, {"rule": rule}))
+        return made
 
 
 CUSTOM_VJP = CustomVjp("custom_vjp", lambda *xs, rule: tuple(rule.fun(*xs)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.core.tracer import Tracer
+from funcgrad.core.tracer import Tracer, twin
 from funcgrad.transforms.arguments import (
     check_scalar,
     leaves_of,
@@ -107,7 +107,7 @@ def evaluated(
         else:
             node, value = node_of(out, tape), lower(out, tape)
         traced = isinstance(value, Tracer)
-        value = present(value) if traced else value
+        value = present(twin(value)) if traced else value
     if tape.watches:
         verify(tape.watches)
     if node is None:

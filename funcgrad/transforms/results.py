@@ -4,12 +4,13 @@ One policy says what may share memory. What a transform computes (the results of
 values, gradients, cotangents, tangents and Jacobians of `grad`, `vjp`, `jvp`, `linearize` and what
 is made of them) shares it with no argument, no captured array and no other result, and may be
 written: `own` and `apart` see to that, and `unshared` where the compiler knows which results they
-are. What is handed through (``aux``, the results of `checkpoint`, custom rules, control flow and
-`stop_gradient` where nothing is traced) is what the function returned, as if it had been called.
+are. The results of `checkpoint` and custom rules share it with no argument. What is handed through
+(``aux``, and the results of control flow where nothing is traced) is what the function returned, as
+if it had been called; `stop_gradient` gives views.
 
 Inside another transform the results are boxes, as what a creation function makes: the program may
-write traced values into them. What shares memory with an argument stays NumPy's, so that a write
-is either seen by all its names or refused.
+write traced values into them; traced ones are tracers of their own. What shares memory with an
+argument stays NumPy's, so that a write is either seen by all its names or refused.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.core.storage import Box, boxed
-from funcgrad.core.tracer import Trace, running, type_of
+from funcgrad.core.tracer import Trace, Tracer, running, twin, type_of
 from funcgrad.core.types import is_inexact
 from funcgrad.kernels.spread import written_out
 from funcgrad.transforms.arguments import lower, name_of, no_tangent, present, rebuild
@@ -45,8 +46,15 @@ ndarray = np.ndarray
 def handed_back(definition: tree.TreeDef, found: Sequence[Any], given: Sequence[Any] = ()) -> Any:
     """The tree of the results `found`, computed from the operands `given`."""
     if running.count:
-        found = [x if _shares(x, given) else boxed(x) for x in found]
+        found = [_apart_from(x, given) for x in found]
     return rebuild(definition, found)
+
+
+def _apart_from(x: Any, given: Sequence[Any]) -> Any:
+    """A result as the program that is traced may write into it."""
+    if isinstance(x, Tracer):
+        return twin(x)
+    return x if _shares(x, given) else boxed(x)
 
 
 def _shares(x: Any, given: Sequence[Any]) -> bool:
@@ -133,15 +141,20 @@ def with_aux(out: Any, f: Function) -> tuple[Any, Any]:
     return out[0], out[1]
 
 
-def lowered(aux: Any, trace: Trace) -> Any:
-    """The tree `aux` one level down. An array of an outer transform stays the box that it is."""
+def lowered(aux: Any, trace: Trace, kept: bool = False) -> Any:
+    """The tree `aux` one level down. An array of an outer transform stays the box that it is.
+
+    Where the values of the trace are `kept` for later, arrays are copies of them.
+    """
 
     def one(x: Any) -> Any:
-        low = present(lower(x, trace))
+        low = lower(x, trace)
+        if kept and type(low) is ndarray and low is not x:
+            low = low.copy("K")
         if running.count == 1:  # the transform itself, and no other
-            return low
+            return present(low)
         if isinstance(x, Box) and x.content() is low:
             return x
-        return low if low is x else boxed(low)
+        return present(low if low is x else twin(low) if isinstance(low, Tracer) else boxed(low))
 
     return tree.map(one, aux)

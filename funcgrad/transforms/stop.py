@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from funcgrad.core.tracer import bind
+import numpy as np
+
+from funcgrad import tree
+from funcgrad.core.storage import view
+from funcgrad.core.tracer import Operand, bind, is_scalar, sealed
+from funcgrad.core.types import Array
 from funcgrad.ops.constant import STOP_GRADIENT
-from funcgrad.transforms.arguments import leaves_of, rebuild
+from funcgrad.transforms.arguments import leaves_of, present
 
 __all__ = ["stop_gradient"]
 
@@ -18,11 +23,28 @@ def stop_gradient(x: Any) -> Any:
     ----------
     x : tree of arrays
 
+    Returns
+    -------
+    tree of arrays
+        Views of the arrays: a write into one of them is seen by the other.
+
     Examples
     --------
     >>> import funcgrad as fg
     >>> fg.grad(lambda x: x * fg.stop_gradient(x))(3.0)
     np.float64(3.0)
     """
-    leaves, definition = leaves_of(x, "the argument of stop_gradient")
-    return rebuild(definition, [bind(STOP_GRADIENT, (leaf,)) for leaf in leaves])
+    leaves_of(x, "the argument of stop_gradient")
+    return tree.map(_stopped, x)
+
+
+def _stopped(x: Any) -> Any:
+    if isinstance(x, Operand) and not is_scalar(x):
+        return view(x, _constant)
+    (leaf,), _ = leaves_of(x, "the argument of stop_gradient")
+    return present(_constant(leaf))
+
+
+def _constant(x: Array) -> Any:
+    made = bind(STOP_GRADIENT, (x,))
+    return sealed(made) if isinstance(x, Operand) and type(made) is np.ndarray else made

@@ -73,7 +73,7 @@ def pullback(f: Function, primals: Sequence[Any], has_aux: bool, marks: bool = T
         out = f(*args)
         if has_aux:
             out, aux = with_aux(out, f)
-            aux = lowered(aux, tape)
+            aux = lowered(aux, tape, kept=True)
         outputs, definition = leaves_of(out, ("the output", f))
         roots = [node_of(o, tape) for o in outputs]
         # own buffers: what is saved for `pull` must not change with what is returned

@@ -8,9 +8,9 @@ import funcgrad as fg
 import funcgrad.numpy as fnp
 from funcgrad.core.tracer import Operand, is_scalar
 
+# of these `jit` takes the number of elements from the arguments at hand
+SELECTIONS = {"nonzero", "flatnonzero", "argwhere", "extract", "where 1"}
 LAYOUTS = ("C", "F", "turned", "gaps", "reversed")
-# indices, which nobody writes into: NumPy's are columns of one table
-COLUMNS = {"nonzero", "argwhere"}
 
 
 def laid_out(a, how):
@@ -53,15 +53,18 @@ def twice(a):
 TRANSFORMS = {
     "eager": fg.vjp,
     "staged": lambda f, *args: fg.make_graph(f)(*args),
+    "compiled": lambda f, *args: fg.jit(f)(*args),
     "mapped": mapped,
 }
 
 
-@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("transform", ["eager", "staged", "mapped"])
 @pytest.mark.parametrize("case", [c for c in CASES if "fnp-only" not in c.flags], ids=str)
 def test_memory_of_results(case, transform):
-    if transform != "eager" and ("concrete" in case.flags or case.name in COLUMNS):
-        pytest.skip("needs values, or gives columns of a table")
+    if "concrete" in case.flags and transform == "staged" and case.name in SELECTIONS:
+        transform = "compiled"
+    if transform not in ("eager", "compiled") and "concrete" in case.flags:
+        pytest.skip("needs values")
     flat = all(np.ndim(a) < 2 for a in case.args)
     for how in LAYOUTS[:1] if flat else LAYOUTS:
         args = [laid_out(a, how) for a in case.args]

@@ -210,3 +210,66 @@ def test_each_example_of_a_vector_is_a_scalar():
     for g in (fg.vmap(f), fg.jit(fg.vmap(f))):
         for a, k in zip(g(xs), (1.0, 2.0, 3.0), strict=True):
             np.testing.assert_array_equal(a, k * xs)
+
+
+def custom_vjp(f):
+    made = fg.custom_vjp(f)
+    made.defvjp(lambda x: (f(x), None), lambda _, g: (g.T * 2.0,))
+    return made
+
+
+def custom_jvp(f):
+    made = fg.custom_jvp(f)
+    made.defjvp(lambda xs, ts: (f(*xs), ts[0].T * 2.0))
+    return made
+
+
+def both_branches(f):
+    return lambda x: fg.cond(np.sum(x) > 0, f, lambda y: f(y) * 3.0, x)
+
+
+def mapped(f):
+    return lambda x: fg.vmap(f)(x[None])[0]
+
+
+@pytest.mark.parametrize("around", [eager, fg.jit, mapped, lambda f: fg.jit(mapped(f))])
+@pytest.mark.parametrize("made", [custom_vjp, custom_jvp, both_branches, fg.checkpoint, fg.jit])
+def test_results_lie_as_their_body_lays_them_out(made, around):
+    """Those of `jit` in C order, in which it hands them back where nothing is traced."""
+
+    def f(x):
+        seen.append(x.strides)
+        y = made(lambda y: y.T * 2.0)(x)
+        seen.append(y.strides)
+        t = y.ravel()
+        t *= 2.0
+        return y
+
+    seen = []
+    want = f(X)
+    np.testing.assert_array_equal(around(f)(X), want)
+    assert seen[2:] == seen[:2]
+
+
+def test_branches_that_differ_give_c_order():
+    def f(x):
+        y = fg.cond(x[0, 0] < 1.0, lambda y: y.T * 2.0, lambda y: y.T.copy("C"), x)
+        return y.strides
+
+    graphs = []
+    fg.jit(lambda x: (graphs.append(f(x)), x)[1])(X)
+    assert graphs == [(16, 8)]
+    assert f(X) == (8, 24)
+
+
+@pytest.mark.parametrize("around", [eager, fg.jit, mapped])
+def test_einsum_by_lists_of_axes_is_a_view(around):
+    def f(x):
+        y = x * 1.0
+        diagonal = np.einsum(y, [0, 0], [0])
+        diagonal[...] = 9.0
+        np.einsum(y, [0, 1], [1, 0])[0, 1] = 7.0
+        return y
+
+    square = np.arange(9.0).reshape(3, 3)
+    np.testing.assert_array_equal(around(f)(square), f(square))

@@ -31,17 +31,18 @@ class SizeChanged(Exception):
 
 
 def _nonzero(x: Any, size: int, mark: Any) -> Any:
-    rows = np.array(np.nonzero(x))
-    if rows.shape[1] != size:
-        raise SizeChanged(mark, rows.shape[1])
-    return rows
+    columns = np.nonzero(x)
+    found = len(columns[0])
+    if found != size:
+        raise SizeChanged(mark, found)
+    return np.stack(columns, 1)
 
 
 NONZERO: Linear = linear(
     "nonzero",
     _nonzero,
     (None,),
-    lambda x, *, size, mark: ArrayType((x.ndim, size), np.dtype(np.intp)),
+    lambda x, *, size, mark: ArrayType((size, x.ndim), np.dtype(np.intp)),
     lambda size, xs, batched, params: each_lane(NONZERO, size, xs, batched, params),
     sample=lambda: [
         Sample((np.array([True, False, True]),), {"size": 2, "mark": -1}),
@@ -67,5 +68,5 @@ def positions(x: Any, what: str) -> tuple[Array, ...]:
         "unknown number of elements; use where(mask, x, other) instead",
     )
     numbers = {"size": len(np.nonzero(seen)[0]), "mark": x.payload}
-    rows = bind(NONZERO, (x,), numbers)
-    return tuple(getitem(rows, (k,)) for k in range(type_of(x).ndim))
+    table = bind(NONZERO, (x,), numbers)
+    return tuple(getitem(table, (slice(None), k)) for k in range(type_of(x).ndim))
