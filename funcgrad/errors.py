@@ -21,6 +21,7 @@ __all__ = [
     "CaptureError",
     "CaptureWarning",
     "CompilerError",
+    "ConvergenceError",
     "CotangentError",
     "CustomRuleError",
     "FuncgradError",
@@ -122,6 +123,10 @@ class LaterTransformError(FuncgradError, RuntimeError):
 
 class BatchSizeError(FuncgradError, ValueError):
     """The mapped axes of `vmap` are missing or differ in size."""
+
+
+class ConvergenceError(FuncgradError, RuntimeError):
+    """An iteration that a derivative needs has not come to its tolerance."""
 
 
 class LoopLimitError(FuncgradError, RuntimeError):

@@ -11,6 +11,7 @@ import funcgrad.numpy as fnp
 from funcgrad import errors
 from funcgrad.graph.check import check
 from funcgrad.graph.ir import Graph
+from funcgrad.scipy.sparse.linalg import gmres
 
 X = np.ones(3)
 
@@ -149,6 +150,9 @@ EVERY = {
     "BatchSizeError": (lambda: fg.vmap(np.add)(np.ones(2), np.ones(3)), ValueError,
         "vmap of add: the mapped axes have different sizes [2, 3]"),
     "CaptureError": (capture_what_is_out_of_sight, RuntimeError, "calls eval(); if that changes"),
+    "ConvergenceError": (lambda: fg.grad(lambda b: gmres(np.triu(np.ones((3, 3))), b, rtol=0.0,
+        atol=0.0, maxiter=1, restart=1)[0][0])(X), RuntimeError,
+        "needs one with the transpose of the matrix, which has not converged (info=1); give a"),
     "LoopLimitError": (lambda: fg.while_loop(lambda x: x > 0, np.sqrt, 2.0, max_steps=3),
         RuntimeError, "while_loop has run 3 steps, its max_steps, and"),
     "LoopTypeError": (lambda: fg.scan(lambda c, _: (c[None], None), X, length=2),

@@ -24,6 +24,7 @@ import funcgrad.ops.order
 import funcgrad.ops.softmax
 import funcgrad.scipy.fft
 import funcgrad.scipy.signal
+import funcgrad.scipy.sparse
 import funcgrad.scipy.special
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import is_inexact

@@ -9,6 +9,7 @@ import pytest
 import funcgrad as fg
 import funcgrad.scipy.fft
 import funcgrad.scipy.signal
+import funcgrad.scipy.sparse
 from funcgrad.core.tracer import bind
 from funcgrad.extend import PRIMITIVES
 from funcgrad.scipy.valued import Valued
@@ -57,6 +58,8 @@ def test_cotangents_and_tangents_under_vmap(name):
         for k in range(3):
             want = push(*(t[k] for t in ts))
             for mine, theirs in zip(fg.tree.leaves(moved), fg.tree.leaves(want), strict=True):
+                if theirs.dtype.kind == "V":  # the tangent of an integer
+                    continue
                 np.testing.assert_allclose(mine[k], theirs, rtol=1e-5, atol=1e-6)
 
 

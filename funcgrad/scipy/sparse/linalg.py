@@ -1,0 +1,170 @@
+"""``funcgrad.scipy.sparse.linalg``: solutions of sparse equations, differentiated implicitly.
+
+Matrices are those of `funcgrad.scipy.sparse`, SciPy's, or dense arrays. The derivative of a
+solution costs one more with the transpose, by the same method and to the same tolerance.
+
+Examples
+--------
+>>> import numpy as np
+>>> import funcgrad as fg
+>>> from funcgrad.scipy.sparse import diags_array
+>>> from funcgrad.scipy.sparse.linalg import spsolve
+>>> def middle(conductance):
+...     a = diags_array([-1.0, 2.0 * conductance, -1.0], offsets=[-1, 0, 1], shape=(3, 3))
+...     return spsolve(a, np.ones(3))[1]
+>>> fg.grad(middle)(1.0)
+np.float64(-7.0)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spl
+
+from funcgrad.core.tracer import operand, type_of
+from funcgrad.core.types import Array
+from funcgrad.errors import UnsupportedCallError, located
+from funcgrad.numpy.calls import as_array, known
+from funcgrad.ops.arithmetic import cast
+from funcgrad.scipy.sparse.arrays import SparseArray, as_sparse
+from funcgrad.scipy.sparse.records import Fixed, solve, solve_iteratively
+
+__all__ = ["bicg", "bicgstab", "cg", "cgs", "gmres", "lgmres", "minres", "spsolve"]
+
+
+def _floating(b: Any) -> Array:
+    b = as_array(b)
+    return b if type_of(b).dtype.kind in "fc" else cast(b, float)
+
+
+def _squared(a: Any, b: Array) -> None:
+    rows, columns = a.shape
+    if rows != columns:
+        raise ValueError(located(f"matrix must be square (has shape {(rows, columns)})"))
+    if type_of(b).shape[:1] != (rows,):
+        raise ValueError(
+            located(f"matrix - rhs dimension mismatch ({a.shape} - {type_of(b).shape[0]})")
+        )
+
+
+def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = True) -> Array:
+    """The solution x of ``A x = b`` for a sparse matrix, by a factorisation.
+
+    Parameters
+    ----------
+    A : SparseArray or scipy.sparse matrix of shape (n, n)
+        Its values are differentiable.
+    b : array of shape (n,) or (n, k)
+    permc_spec, use_umfpack
+        As in SciPy.
+
+    Raises
+    ------
+    ValueError
+        The matrix is not square, or has another number of rows than `b`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad.scipy.sparse import csr_array
+    >>> from funcgrad.scipy.sparse.linalg import spsolve
+    >>> a = lambda d: csr_array((d, [0, 1], [0, 1, 2]), shape=(2, 2))
+    >>> fg.grad(lambda d: spsolve(a(d), np.ones(2))[1])(np.array([1.0, 2.0]))
+    array([-0.  , -0.25])
+    """
+    if sp.issparse(b):
+        raise UnsupportedCallError(located("spsolve: a sparse right-hand side is not supported"))
+    a, b = as_sparse(A), _floating(b)
+    _squared(a, b)
+    return solve(operand(a.data), b, a.pattern, permc_spec)
+
+
+def _iterated(method: str, A: Any, b: Any, **options: Any) -> tuple[Array, Any]:
+    if options.pop("callback", None) is not None:
+        raise UnsupportedCallError(
+            located(f"{method}: callback= is not supported on traced values")
+        )
+    if isinstance(A, spl.LinearOperator):
+        raise UnsupportedCallError(
+            located(
+                f"{method}: a LinearOperator hides what its values are made of; give a sparse "
+                "matrix of funcgrad.scipy.sparse, or a dense array"
+            )
+        )
+    b = _floating(b)
+    if sp.issparse(A) or isinstance(A, SparseArray):
+        a = as_sparse(A)
+        data, pattern = operand(a.data), a.pattern
+        _squared(a, b)
+    else:
+        data, pattern = _floating(A), None
+        _squared(type_of(data), b)
+    options = {k: v for k, v in options.items() if v is not None}
+    for name in ("x0", "M"):
+        if name in options:
+            options[name] = Fixed(_held(options[name], name))
+    x, info = solve_iteratively(data, b, pattern, method, options)
+    return x, info
+
+
+def _held(given: Any, name: str) -> Any:
+    if sp.issparse(given) or isinstance(given, spl.LinearOperator):
+        return given
+    return np.asarray(known(given, f"the {name} of an iteration"))
+
+
+_DOC = """The solution x of ``A x = b`` by SciPy's `{name}`, and whether it was found.
+
+Parameters
+----------
+A : SparseArray, scipy.sparse matrix, or array of shape (n, n)
+    Its values are differentiable.{symmetric}
+b : array of shape (n,)
+x0, M : optional
+    The start and the preconditioner; they are constants.
+**options
+    Those of SciPy: `rtol`, `atol`, `maxiter` and others.
+
+Returns
+-------
+x : array of shape (n,)
+info : int
+    0 if the iteration came to its tolerance.
+
+Notes
+-----
+The derivative is that of the exact solution, from one more iteration with the transpose: it is as
+exact as `rtol` and `atol` say.
+
+Examples
+--------
+>>> import numpy as np
+>>> import funcgrad as fg
+>>> from funcgrad.scipy.sparse.linalg import {name}
+>>> a = np.array([[2.0, 1.0], [1.0, 3.0]])
+>>> fg.grad(lambda b: {name}(a, b, rtol=1e-12)[0][0])(np.ones(2)).round(9)
+array([ 0.6, -0.2])
+"""
+
+
+def _define(name: str, symmetric: bool = False) -> Any:
+    def run(A: Any, b: Any, x0: Any = None, **options: Any) -> tuple[Array, Any]:
+        return _iterated(name, A, b, x0=x0, **options)
+
+    run.__name__ = run.__qualname__ = name
+    note = " It is symmetric (Hermitian), and so is what its derivative means." if symmetric else ""
+    run.__doc__ = _DOC.format(name=name, symmetric=note)
+    return run
+
+
+bicg = _define("bicg")
+bicgstab = _define("bicgstab")
+cg = _define("cg", symmetric=True)
+cgs = _define("cgs")
+gmres = _define("gmres")
+lgmres = _define("lgmres")
+minres = _define("minres", symmetric=True)

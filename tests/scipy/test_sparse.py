@@ -1,0 +1,179 @@
+"""Sparse matrices of traced values: SciPy's bits, dense matrices as the oracle, and errors."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.linalg as spl
+
+import funcgrad as fg
+import funcgrad.scipy.sparse as ours
+import funcgrad.scipy.sparse.linalg as solvers
+from funcgrad.errors import UnsupportedCallError
+from funcgrad.testing import check_grads
+
+RNG = np.random.default_rng(11)
+N = 6
+DENSE = np.where(RNG.uniform(size=(N, N)) < 0.4, RNG.normal(size=(N, N)), 0.0) + 5 * np.eye(N)
+SPD = DENSE @ DENSE.T
+MATRIX, SYMMETRIC = sp.csr_array(DENSE), sp.csr_array(SPD)
+X, B = RNG.normal(size=N), RNG.normal(size=(N, 3))
+
+
+def traced(matrix):
+    """The function from values to a sparse matrix of the same pattern."""
+    return lambda data: ours.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def filled(matrix, data):
+    """The same matrix as a dense array, by operations that have derivatives of their own."""
+    out = fg.numpy.zeros(matrix.shape)
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    out[rows, matrix.indices] = data
+    return out
+
+
+A = traced(MATRIX)
+
+
+@pytest.mark.parametrize("x", [X, B], ids=["vector", "matrix"])
+def test_products_have_scipys_bits_and_dense_derivatives(x):
+    data = MATRIX.data
+    for f, want in (
+        (lambda d, x: A(d) @ x, MATRIX @ x),
+        (lambda d, x: A(d).T @ x, MATRIX.T.tocsr() @ x),
+        (lambda d, x: np.swapaxes(x, 0, -1) @ A(d), x.T @ MATRIX),
+    ):
+        np.testing.assert_array_equal(fg.vjp(f, data, x)[0], want)
+        np.testing.assert_allclose(fg.jit(f)(data, x), want)
+        check_grads(f, (data, x), order=2)
+    loss = lambda d, x: np.sum((A(d) @ x) ** 3)
+    dense = lambda d, x: np.sum((filled(MATRIX, d) @ x) ** 3)
+    for i in (0, 1):
+        np.testing.assert_allclose(fg.grad(loss, i)(data, x), fg.grad(dense, i)(data, x))
+        np.testing.assert_allclose(
+            fg.hessian(loss, i)(data, x), fg.hessian(dense, i)(data, x), atol=1e-9
+        )
+
+
+def test_scipys_own_matrix_as_a_constant():
+    a = ours.as_sparse(MATRIX)
+    np.testing.assert_allclose(fg.grad(lambda x: np.sum(a @ x))(X), MATRIX.T @ np.ones(N))
+
+
+def test_forms_of_arguments():
+    coo = MATRIX.tocoo()
+    csc = MATRIX.tocsc()
+    turned = np.argsort(RNG.uniform(size=coo.nnz))
+    places = (coo.row[turned], coo.col[turned])
+    many = (np.tile(coo.row, 2), np.tile(coo.col, 2))
+    for make, data, scale in (
+        (lambda d: ours.coo_array((d, places), shape=(N, N)), coo.data[turned], 1),
+        (lambda d: ours.csr_array((d, places), shape=(N, N)), coo.data[turned], 1),
+        (lambda d: ours.coo_array((d, many)), np.tile(coo.data, 2), 2),
+        (lambda d: ours.csc_array((d, csc.indices, csc.indptr), shape=(N, N)), csc.data, 1),
+        (lambda d: ours.as_sparse(MATRIX)._with(d), MATRIX.data, 1),
+    ):
+        np.testing.assert_allclose(make(data).toarray(), scale * DENSE)
+        check_grads(lambda d, make=make: make(d) @ X, (data,), order=1)
+    bands = [RNG.normal(size=N - 1), RNG.normal(size=N), RNG.normal(size=N - 2)]
+    want = sp.diags_array(bands, offsets=[-1, 0, 2]).toarray()
+    np.testing.assert_array_equal(ours.diags_array(bands, offsets=[-1, 0, 2]).toarray(), want)
+    check_grads(lambda *b: ours.diags_array(list(b), offsets=[-1, 0, 2]) @ X, tuple(bands))
+
+
+def test_what_matrices_can():
+    data, other = MATRIX.data, sp.csr_array(np.eye(N)[::-1])
+    cases = {
+        "sum": (lambda a: a.sum(), DENSE.sum()),
+        "rows": (lambda a: a.sum(1), DENSE.sum(1)),
+        "columns": (lambda a: a.sum(0), DENSE.sum(0)),
+        "diagonal": (lambda a: a.diagonal(), DENSE.diagonal()),
+        "scaled": (lambda a: (2.0 * a / 3.0).toarray(), 2.0 * DENSE / 3.0),
+        "multiplied": (lambda a: a.multiply(X).toarray(), DENSE * X),
+        "added": (lambda a: (a + other).toarray(), DENSE + other.toarray()),
+        "subtracted": (lambda a: (a - a).toarray(), 0 * DENSE),
+        "dense": (lambda a: a + np.ones((N, N)), DENSE + 1),
+        "powers": (lambda a: (-a).power(2).toarray(), DENSE**2),
+        "elements": (lambda a: a.multiply(a).T.toarray(), (DENSE * DENSE).T),
+    }
+    for f, want in cases.values():
+        np.testing.assert_allclose(f(A(data)), want, atol=1e-14)
+        check_grads(lambda d, f=f: f(A(d)), (data,), order=1)
+
+
+def test_a_sparse_matrix_is_a_tree():
+    slope = fg.grad(lambda a: np.sum((a @ X) ** 2))(A(MATRIX.data))
+    assert isinstance(slope, ours.SparseArray)
+    np.testing.assert_allclose(
+        slope.toarray(), 2 * np.outer(MATRIX @ X, X) * (DENSE != 0), atol=1e-12
+    )
+    np.testing.assert_allclose(fg.jit(lambda a: a @ X)(A(MATRIX.data)), MATRIX @ X)
+
+
+@pytest.mark.parametrize("b", [X, B], ids=["vector", "matrix"])
+def test_spsolve(b):
+    f = lambda d, b: solvers.spsolve(A(d), b)
+    np.testing.assert_array_equal(fg.vjp(f, MATRIX.data, b)[0], spl.spsolve(MATRIX.tocsc(), b))
+    dense = lambda d, b: np.linalg.solve(filled(MATRIX, d), b)
+    for i in (0, 1):
+        np.testing.assert_allclose(
+            fg.jacobian(f, i)(MATRIX.data, b), fg.jacobian(dense, i)(MATRIX.data, b), atol=1e-12
+        )
+        np.testing.assert_allclose(
+            fg.jacfwd(f, i)(MATRIX.data, b), fg.jacrev(f, i)(MATRIX.data, b), atol=1e-12
+        )
+    stacked = np.stack([b, 2 * b])
+    np.testing.assert_allclose(
+        fg.vmap(lambda b: f(MATRIX.data, b))(stacked), [f(MATRIX.data, r) for r in stacked]
+    )
+
+
+@pytest.mark.parametrize("name", ["bicg", "bicgstab", "cg", "cgs", "gmres", "lgmres", "minres"])
+def test_iterations(name):
+    symmetric = name in ("cg", "minres")
+    matrix = SYMMETRIC if symmetric else MATRIX
+    exact = {"rtol": 1e-13, **({} if name == "minres" else {"atol": 0.0})}
+    run, a = getattr(solvers, name), traced(matrix)
+    twist = sp.csr_array(np.where(matrix.toarray() != 0, 1.0, 0.0)).data
+
+    def f(s, b):  # symmetric matrices stay so
+        return run(a(matrix.data + s * twist), b, **exact)[0]
+
+    want, info = getattr(spl, name)(matrix, X, **exact)
+    got, got_info = fg.vjp(lambda d, b: run(a(d), b, **exact), matrix.data, X)[0]
+    np.testing.assert_array_equal(got, want)
+    assert int(got_info) == info == 0
+    check_grads(f, (0.1, X), order=2, rtol=1e-5, atol=1e-6)
+    dense = lambda s, b: np.linalg.solve(filled(matrix, matrix.data + s * twist), b)
+    np.testing.assert_allclose(
+        fg.grad(lambda s: f(s, X)[0])(0.1), fg.grad(lambda s: dense(s, X)[0])(0.1), rtol=1e-8
+    )
+    of_dense = lambda m: run(m, X, **exact)[0]
+    np.testing.assert_allclose(of_dense(matrix.toarray()), want, rtol=1e-9)
+    assert fg.jacobian(of_dense)(matrix.toarray()).shape == (N, N, N)
+
+
+def test_starts_and_preconditioners_are_constants():
+    jacobi = sp.diags_array(1 / SPD.diagonal())
+    f = lambda b: solvers.cg(SYMMETRIC, b, x0=np.ones(N), M=jacobi, rtol=1e-13, atol=0.0)[0]
+    np.testing.assert_allclose(fg.jacobian(f)(X), np.linalg.inv(SPD), rtol=1e-8, atol=1e-10)
+
+
+def test_errors():
+    a = A(MATRIX.data)
+    with pytest.raises(ValueError, match="dimension mismatch"):
+        a @ np.ones(N + 1)
+    with pytest.raises(ValueError, match="rhs dimension mismatch"):
+        solvers.spsolve(a, np.ones(N + 1))
+    with pytest.raises(ValueError, match="must be square"):
+        solvers.spsolve(sp.csr_array(np.ones((2, 3))), np.ones(2))
+    with pytest.raises(ValueError, match="Diagonal length"):
+        ours.diags_array([np.ones(2), np.ones(5)], offsets=[0, 1])
+    with pytest.raises(ValueError):
+        ours.csr_array((np.ones(3), [0, 1], [0, 1, 2]))
+    with pytest.raises(UnsupportedCallError, match="product of two sparse"):
+        a @ a
+    with pytest.raises(UnsupportedCallError, match="LinearOperator hides"):
+        fg.vjp(lambda b: solvers.cg(spl.aslinearoperator(SYMMETRIC), b)[0], X)
+    with pytest.raises(UnsupportedCallError, match="made of its parts"):
+        ours.csr_array(DENSE)
