@@ -18,6 +18,7 @@ import numpy as np
 __all__ = [
     "ABSENT",
     "Array",
+    "Attribute",
     "Cell",
     "Dict",
     "Function",
@@ -34,17 +35,20 @@ ABSENT: Any = object()
 
 
 class Item(NamedTuple):
-    """A dictionary holds this under a name."""
+    """A dictionary holds this under a name. That of a class is not to be written into."""
 
     holder: dict[Any, Any]
     name: str
     value: Any
+    of_class: bool = False
 
     def holds(self) -> bool:
         found: bool = self.holder.get(self.name, ABSENT) is self.value
         return found
 
     def put_back(self) -> bool:
+        if self.of_class:
+            return False
         if self.value is ABSENT:
             self.holder.pop(self.name)
         else:
@@ -95,6 +99,28 @@ class Type(NamedTuple):
 
     def holds(self) -> bool:
         return type(self.object) is self.type
+
+
+class Attribute(NamedTuple):
+    """An object gives this very thing for an attribute. An exception counts as a change."""
+
+    object: Any
+    name: str
+    value: Any
+
+    def holds(self) -> bool:
+        try:
+            found: bool = getattr(self.object, self.name) is self.value
+        except Exception:
+            return False
+        return found
+
+    def put_back(self) -> bool:
+        try:
+            setattr(self.object, self.name, self.value)
+        except (AttributeError, TypeError):
+            return False
+        return True
 
 
 class List(NamedTuple):
@@ -191,4 +217,4 @@ class Same(NamedTuple):
     value: Any
 
 
-Guard: TypeAlias = Item | Cell | Function | Type | List | Dict | Array | Look
+Guard: TypeAlias = Item | Cell | Function | Type | Attribute | List | Dict | Array | Look

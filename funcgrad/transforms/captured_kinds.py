@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import functools
+import gc
 import importlib.util
 import io
 import operator
@@ -19,13 +20,13 @@ import types
 import weakref
 from array import array
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.compile.guards import ABSENT, Cell, Dict, Function, Item, List, Type
+from funcgrad.compile.guards import ABSENT, Attribute, Cell, Dict, Function, Item, List, Type
 from funcgrad.core.classes import has_own_rules
 from funcgrad.core.forms.elementwise import Pointwise
 from funcgrad.core.primitive import Primitive
@@ -34,7 +35,7 @@ from funcgrad.graph.identity import Itself
 from funcgrad.graph.ir import Graph
 from funcgrad.transforms.named_in_code import COMPARISONS, Named, named_by
 from funcgrad.transforms.random_draws import GENERATORS
-from funcgrad.transforms.walk import LIBRARIES, Path, Walk
+from funcgrad.transforms.walk import LIBRARIES, Path, Slots, Walk
 
 __all__ = ["handler", "visit_content", "visit_function", "visit_instance"]
 
@@ -433,10 +434,16 @@ def _hold_bases(walk: Walk, cls: type, path: Path, extra: Collection[str]) -> No
     """Look at what a class and its bases hold."""
     bases = [b for b in cls.__mro__ if not walk.skips(b)]
     if bases and cls.__mro__[1:] != (object,):  # else Python lets nobody change them
-        walk.looked(cls, functools.partial(getattr, cls), "__mro__", cls.__mro__, path)
+        walk.saw(Attribute(cls, "__mro__", cls.__mro__), path)
         walk.add(cls.__mro__, path)
     for base in bases:
-        walk.hold(base, "class", vars(base), path, extra=extra)
+        walk.hold(base, "class", _dict_of(base), path, extra=extra)
+
+
+def _dict_of(cls: type) -> dict[str, Any]:
+    """The dictionary behind what `vars` shows of a class, which native code can read."""
+    found: dict[str, Any] = gc.get_referents(vars(cls))[0]
+    return found
 
 
 def _is_ours_or_python(cls: type) -> bool:
@@ -551,7 +558,7 @@ def visit_instance(walk: Walk, x: Any, path: Path) -> None:
         walk.objects.append((x, own))
         walk.hold(x, "object", own, path, whole)
     if _slots(cls):
-        walk.hold(x, "slots", _Slots(x, _slots(cls)), path, whole)
+        walk.hold(x, "slots", Slots(x, _slots(cls)), path, whole)
     _hold_bases(walk, cls, path, _special(x, cls, walk))
 
 
@@ -569,30 +576,6 @@ def _slots(cls: type) -> tuple[str, ...]:
         for name, held in vars(base).items()
         if isinstance(held, types.MemberDescriptorType)
     )
-
-
-class _Slots(Mapping[str, Any]):
-    """The slots of an object that are filled."""
-
-    def __init__(self, x: Any, names: tuple[str, ...]) -> None:
-        self.x, self.names = x, names
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self.names:
-            raise KeyError(name)
-        try:
-            return getattr(self.x, name)
-        except AttributeError:
-            raise KeyError(name) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name in self.names if hasattr(self.x, name))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def put(self, name: str, value: Any) -> None:
-        setattr(self.x, name, value)
 
 
 def _special(x: Any, cls: type, walk: Walk) -> set[str]:

@@ -127,24 +127,26 @@ class Jitted:
         self.templates = Templates()
         self.quick = Quick(self.static)
         self.tracings = Report()
-        self.last: list[Jitted | None] = [None]  # the method of the object that was used last
+        # the object of which a method was used last, and that
+        self.last: tuple[Any, Jitted | None] = None, None
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """The method of an object: what the object holds is looked at as captures are.
 
         An object that is a tree of arrays is an argument.
         """
+        before, last = self.last
+        if before is instance and last is not None:
+            return last
         if instance is None or isinstance(self.fun, staticmethod):
             return self
         if tree.is_container(instance) or isinstance(instance, Operand):
             return functools.partial(self, instance)
-        (last,) = self.last
-        if last is None or getattr(last.fun, "__self__", None) is not instance:
-            method = types.MethodType(self.fun, instance)
-            last = Jitted(method, self.static.bound(method), self.donated.bound(method))
-            last.cache, last.tracings = self.cache, self.tracings
-            last.templates = self.templates
-            self.last[0] = last
+        method = types.MethodType(self.fun, instance)
+        last = Jitted(method, self.static.bound(method), self.donated.bound(method))
+        last.cache, last.tracings = self.cache, self.tracings
+        last.templates = self.templates
+        self.last = instance, last
         return last
 
     def __reduce__(self) -> Any:

@@ -18,15 +18,14 @@ import sys
 import sysconfig
 import types
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from operator import attrgetter, is_
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from funcgrad.compile.guards import ABSENT, Dict, Guard, Item, Look
+from funcgrad.compile.guards import ABSENT, Attribute, Dict, Guard, Item, Look
 from funcgrad.transforms.named_in_code import texts
 
-__all__ = ["LIBRARIES", "Path", "Walk", "in_library", "package_of"]
+__all__ = ["LIBRARIES", "Path", "Slots", "Walk", "in_library", "package_of"]
 
 Path = tuple[str, ...]
 MANY = 50_000  # things to look at
@@ -64,10 +63,34 @@ def _lies_outside(module: types.ModuleType) -> bool:
     return any(p.startswith(_INSTALLED) or any(m in p for m in marks) for p in paths)
 
 
+class Slots(Mapping[str, Any]):
+    """The slots of an object that are filled."""
+
+    def __init__(self, x: Any, names: tuple[str, ...]) -> None:
+        self.x, self.names = x, names
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.names:
+            raise KeyError(name)
+        try:
+            return getattr(self.x, name)
+        except AttributeError:
+            raise KeyError(name) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self.names if hasattr(self.x, name))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+Own: TypeAlias = "dict[str, Any] | Slots"
+
+
 class Holder:
     """Something with attributes, and those of them that were looked at."""
 
-    def __init__(self, own: Mapping[str, Any], path: Path, kind: str, whole: bool = False) -> None:
+    def __init__(self, own: Own, path: Path, kind: str, whole: bool = False) -> None:
         self.own, self.path, self.kind, self.whole = own, path, kind, whole
         self.looked: set[str] = set()
         self.extra: set[str] = set()  # names that count here alone
@@ -131,7 +154,7 @@ class Walk:
     def saw(self, place: Guard, path: Path) -> None:
         """Note what a place holds, once for each place."""
         where: Hashable = type(place), id(place[0])
-        if isinstance(place, Item):
+        if isinstance(place, (Item, Attribute)):
             where = (where, place.name)
         self.places[where], self.place_paths[where] = place, path
 
@@ -229,7 +252,7 @@ class Walk:
     # ---------------------------------------------------------------------- attributes
 
     def hold(
-        self, x: Any, kind: str, own: Mapping[str, Any], path: Path, whole: bool = False,
+        self, x: Any, kind: str, own: Own, path: Path, whole: bool = False,
         extra: Iterable[str] = (), silent: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
         """Look at the attributes of `x` in `own` that are named, now and later."""
@@ -257,10 +280,10 @@ class Walk:
     def _attribute(self, holder: Holder, name: str, path: Path) -> None:
         own = holder.own
         held = own[name]
-        if not isinstance(own, dict):  # of a class, or slots
-            self.looked(own, own.get, name, held, path, getattr(own, "put", None))
+        if isinstance(own, Slots):
+            self.saw(Attribute(own.x, name, held), path)
         elif not holder.whole or holder.kind != "object":
-            self.saw(Item(own, name, held), path)
+            self.saw(Item(own, name, held, holder.kind == "class"), path)
         self.add(name, path)
         if not isinstance(held, (types.MemberDescriptorType, types.GetSetDescriptorType)):
             self.more(_run_by(held), path)
@@ -270,13 +293,8 @@ class Walk:
         return [*self.places.values(), *self.absent, *self._own_dicts()]
 
     def _own_dicts(self) -> Iterator[Guard]:
-        """That objects have the very dictionaries that they had: one look for all of many."""
-        if len(self.objects) < 4:
-            for x, own in self.objects:
-                yield Look(functools.partial(getattr, x), "__dict__", own)
-        else:
-            objects, dicts = zip(*self.objects, strict=True)
-            yield Look(_have_dicts(dicts), objects, True)
+        """That objects have the very dictionaries that they had."""
+        return (Attribute(x, "__dict__", own) for x, own in self.objects)
 
     def _absent(self) -> Iterator[Guard]:
         """That names which were not found are not there, and no others where all were taken."""
@@ -288,9 +306,14 @@ class Walk:
                 yield Look(_has_keys(tuple(holder.own)), holder.own, True)
                 continue
             absent = (self.names | holder.extra) - holder.looked - holder.silent - keys
-            if isinstance(holder.own, dict) and len(absent) <= FEW:
-                yield from (Item(holder.own, name, ABSENT) for name in absent)
-            elif absent:
+            if not absent:
+                continue
+            if isinstance(holder.own, dict) and holder.kind == "function" and not holder.own:
+                yield Dict(holder.own, (), ())  # one look for all of them
+            elif isinstance(holder.own, dict) and len(absent) <= FEW:
+                of_class = holder.kind == "class"
+                yield from (Item(holder.own, name, ABSENT, of_class) for name in absent)
+            else:
                 yield Look(keys.isdisjoint, frozenset(absent), True)
 
 
@@ -308,19 +331,6 @@ def _run_by(held: Any) -> Any:
     if isinstance(held, property):
         return held.fget
     return held.func if isinstance(held, functools.cached_property) else held
-
-
-class _have_dicts:
-    """Whether the attributes of objects lie in these dictionaries."""
-
-    def __init__(self, dicts: tuple[dict[str, Any], ...]) -> None:
-        self.dicts = dicts
-
-    def __call__(self, objects: tuple[Any, ...]) -> bool:
-        return all(map(is_, map(_dict_of, objects), self.dicts))
-
-
-_dict_of = attrgetter("__dict__")
 
 
 class _has_keys:

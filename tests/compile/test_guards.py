@@ -6,7 +6,18 @@ import sys
 import numpy as np
 import pytest
 
-from funcgrad.compile.guards import ABSENT, Array, Cell, Dict, Function, Item, List, Look, Type
+from funcgrad.compile.guards import (
+    ABSENT,
+    Array,
+    Attribute,
+    Cell,
+    Dict,
+    Function,
+    Item,
+    List,
+    Look,
+    Type,
+)
 from funcgrad.compile.llvm.entry import guard_check, native
 
 
@@ -105,6 +116,31 @@ def class_of_an_object():
     return Type(x, first), [lambda: setattr(x, "__class__", second)]
 
 
+def attribute_of_an_object():
+    x = type("T", (), {})()
+    x.a = ONE
+    return Attribute(x, "a", ONE), [lambda: setattr(x, "a", TWO), lambda: delattr(x, "a")]
+
+
+def dictionary_of_an_object():
+    x = type("T", (), {})()
+    own = x.__dict__
+    return Attribute(x, "__dict__", own), [lambda: setattr(x, "__dict__", dict(own))]
+
+
+def bases_of_a_class():
+    first, second = (type(name, (), {}) for name in "ab")
+    cls = type("T", (first, second), {})
+    change = lambda: setattr(cls, "__bases__", (second, first))
+    return Attribute(cls, "__mro__", cls.__mro__), [change]
+
+
+def slot():
+    x = type("T", (), {"__slots__": ("a",)})()
+    x.a = ONE
+    return Attribute(x, "a", ONE), [lambda: setattr(x, "a", TWO), lambda: delattr(x, "a")]
+
+
 def lists():
     x = [ONE, TWO]
     return List(x, (ONE, TWO)), [
@@ -176,6 +212,7 @@ def look():
 CASES = [
     *(items, absent, nothing_is_something, cell, empty_cell, function, bare_function),
     *(class_of_an_object, lists, dicts, array, zeros, no_axes, frozen, look),
+    *(attribute_of_an_object, dictionary_of_an_object, bases_of_a_class, slot),
 ]
 
 

@@ -61,3 +61,23 @@ def test_a_number_and_an_array_that_change_at_each_call_are_compiled_twice_at_mo
         assert torch.allclose(found, want, 1e-12) and torch.allclose(*weight, 1e-12)
         o.k, o.a = o.k + 0.31, o.a * 1.5
     assert len(seen) <= 3, run.report()  # with the first call, which makes gradients
+
+
+def test_a_step_that_counts_in_its_class_sees_its_own_count():
+    """The dictionary of a class is looked at, and never written behind Python's back."""
+
+    class Counted:
+        steps = 0
+
+        def step(self, x):
+            type(self).steps += 1
+            return x * float(self.steps)
+
+    x, counted = torch.tensor([2.0, 3.0]), Counted()
+    run = torch.compile(counted.step)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(6):
+            found = run(x)
+            assert torch.equal(found, x * float(counted.steps))
+            assert counted.steps == Counted.steps == vars(Counted)["steps"]

@@ -45,6 +45,8 @@ class _Encoder(Memory):
             return [kind, id(x.function), id(x.code), defaults, named]
         if isinstance(x, kinds.Type):
             return [kind, id(x.object), id(x.type)]
+        if isinstance(x, kinds.Attribute):
+            return [kind, id(x.object), id(x.name), id(x.value)]
         if isinstance(x, kinds.List):
             return [kind, id(x.list), len(x.items), self.ids(x.items)]
         if isinstance(x, kinds.Dict):

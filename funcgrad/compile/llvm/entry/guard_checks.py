@@ -1,6 +1,7 @@
 """Guards as LLVM IR: whether places in Python's memory still hold what they held.
 
-It answers false without an exception. A `look` runs code of Python; nothing else does.
+It answers false without an exception. A `look`, or an attribute, may run code of Python; nothing
+else does.
 """
 
 __all__ = ["TEXT"]
@@ -135,6 +136,7 @@ entry:
     i64 {guard.list}, label %list
     i64 {guard.dict}, label %dict
     i64 {guard.array}, label %array
+    i64 {guard.attribute}, label %attribute
   ]
 item:  ; null for a name that is not there
   %found = call ptr @PyDict_GetItemWithError(ptr %x, ptr %a)
@@ -159,6 +161,11 @@ type:
   %class = read ptr type %x
   %type.good = icmp eq ptr %class, %a
   br label %answer
+attribute:
+  %given = call ptr @PyObject_GetAttr(ptr %x, ptr %a)
+  %given.good = icmp eq ptr %given, %b
+  %without = icmp eq ptr %given, null
+  br i1 %without, label %clear, label %drop
 list:
   %list.good = call i1 @is.list(ptr %x, ptr %guard)
   br label %answer
@@ -174,8 +181,8 @@ look:
   %raised = icmp eq ptr %seen, null
   br i1 %raised, label %clear, label %drop
 drop:
-  %owned = phi ptr [ %inside, %cell ], [ %seen, %look ]
-  %drop.good = phi i1 [ %cell.good, %cell ], [ %look.good, %look ]
+  %owned = phi ptr [ %inside, %cell ], [ %given, %attribute ], [ %seen, %look ]
+  %drop.good = phi i1 [ %cell.good, %cell ], [ %given.good, %attribute ], [ %look.good, %look ]
   call void @Py_DecRef(ptr %owned)
   br label %answer
 answer:

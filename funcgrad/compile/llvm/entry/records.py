@@ -54,6 +54,7 @@ BUILD = {
 }  # fmt: skip
 GUARD = {
     "item": 0, "cell": 1, "function": 2, "type": 3, "list": 4, "dict": 5, "array": 6, "look": 7,
+    "attribute": 8,
 }  # fmt: skip
 
 C_ORDER, F_ORDER, ALIGNED, WRITEABLE = 1, 2, 0x100, 0x400  # flags of NumPy's arrays
