@@ -58,8 +58,11 @@ def library(
     library. See `objects.build` and `objects.load`.
     """
     target = host() if target is None else target
-    key = key_of(text, optimize, linked, target)
-    return _library(key, lambda: text, optimize, linked, symbols or {}, target)
+    return built(
+        key_of(text, optimize, linked, target),
+        lambda: objects.build(text, optimize=optimize, linked=linked, target=target),
+        symbols,
+    )
 
 
 def written(
@@ -72,34 +75,27 @@ def written(
     target, own = host(), sources()
     parts = (own, sys.version, *about)
     key = key_of(write() if own is None else repr(parts), optimize, (), target)
-    return _library(key, write, optimize, (), symbols, target)
+    return built(key, lambda: objects.build(write(), optimize=optimize, target=target), symbols)
 
 
-def _library(
-    key: str,
-    write: Callable[[], str],
-    optimize: bool,
-    linked: Sequence[str],
-    symbols: Mapping[str, int],
-    target: Target,
+def built(
+    key: str, build: Callable[[], bytes], symbols: Mapping[str, int] | None = None
 ) -> objects.Library:
-    place = (key, *sorted(symbols.items()))
+    """The library of this key; `build` gives its code where nobody has built it before."""
     with lock:
-        found = _libraries.get(place)
+        found = stored(key, symbols)
         if found is None:
-            found = objects.load(_object_code(key, write, optimize, linked, target), symbols)
-            _libraries[place] = found
-        else:
-            statistics.memory += 1
+            code = build()
+            statistics.built += 1
+            store.write(key, code)
+            found = _placed(key, code, symbols)
         return found
 
 
-def stored(key: str, symbols: Mapping[str, int]) -> objects.Library | None:
+def stored(key: str, symbols: Mapping[str, int] | None = None) -> objects.Library | None:
     """The library of this key, if its code was built before and is still there."""
-    place = (key, *sorted(symbols.items()))
     with lock:
-        found = _libraries.get(place)
-        if found is not None:
+        if (found := _libraries.get(_place(key, symbols))) is not None:
             statistics.memory += 1
             return found
         code = _recent.get(key)
@@ -110,23 +106,17 @@ def stored(key: str, symbols: Mapping[str, int]) -> objects.Library | None:
             if code is None:
                 return None
             statistics.disk += 1
-            _remember(key, code)
-        found = _libraries[place] = objects.load(code, symbols)
-        return found
+        return _placed(key, code, symbols)
 
 
-def built(key: str, build: Callable[[], bytes]) -> objects.Library:
-    """The library of this key; `build` gives its code where nobody has built it before."""
-    with lock:
-        found = stored(key, {})
-        if found is None:
-            code = build()
-            statistics.built += 1
-            store.write(key, code)
-            _remember(key, code)
-            found = stored(key, {})
-            assert found is not None
-        return found
+def _place(key: str, symbols: Mapping[str, int] | None) -> tuple[object, ...]:
+    return (key, *sorted((symbols or {}).items()))
+
+
+def _placed(key: str, code: bytes, symbols: Mapping[str, int] | None) -> objects.Library:
+    _remember(key, code)
+    found = _libraries[_place(key, symbols)] = objects.load(code, symbols)
+    return found
 
 
 def first_tier(text: str, symbols: Mapping[str, int], target: Target) -> objects.Library:
@@ -156,27 +146,9 @@ def key_of(text: str, optimize: bool, linked: Sequence[str], target: Target) -> 
     return hashlib.blake2b(parts.encode(), digest_size=24).hexdigest()
 
 
-def _object_code(
-    key: str, write: Callable[[], str], optimize: bool, linked: Sequence[str], target: Target
-) -> bytes:
-    code = _recent.get(key)
-    if code is not None:
-        statistics.memory += 1
-        _recent.move_to_end(key)
-        return code
-    code = store.read(key)
-    if code is not None:
-        statistics.disk += 1
-    else:
-        code = objects.build(write(), optimize=optimize, linked=linked, target=target)
-        statistics.built += 1
-        store.write(key, code)
-    _remember(key, code)
-    return code
-
-
 def _remember(key: str, code: bytes) -> None:
     _recent[key] = code
+    _recent.move_to_end(key)
     total = sum(map(len, _recent.values()))
     while total > _RECENT_BYTES:
         total -= len(_recent.popitem(last=False)[1])

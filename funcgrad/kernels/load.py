@@ -78,7 +78,7 @@ def stored(kernel: Kernel) -> Code | None:
         It was tried before, and cannot be built.
     """
     key = _key(kernel)
-    library = cache.stored(key, {})
+    library = cache.stored(key)
     if library is not None:
         return Code.of(library)
     reason = store.read(_refused(key))
