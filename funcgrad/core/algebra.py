@@ -29,7 +29,6 @@ class Algebra:
     renewed: Any  # renewed(x): another traced value with the elements of x
     copied: Any  # copied(x, order): the same, in memory as NumPy's copy gives it
     pick: Any  # pick(x, positions): elements of the flat array
-    element: Any  # element(x, position): one of them
     getitem: Any  # getitem(x, index): x[index] for a basic index
     sum: Any  # sum(x, axes)
     scatter: Any  # scatter(type, index, g): a cotangent that is zero but at a basic index

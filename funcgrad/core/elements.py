@@ -65,7 +65,8 @@ class Element(ArrayOperand):
     def content(self) -> Array:
         source = self.elements.read()
         if self.found is None:
-            self.found = algebra.element(source, self.place)
+            place = np.unravel_index(self.place, source.type.shape)
+            self.found = algebra.getitem(source, tuple(map(int, place)))
         return self.found
 
 

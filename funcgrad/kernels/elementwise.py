@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.types import Array
 from funcgrad.kernels import memory, pieces
@@ -22,6 +21,7 @@ from funcgrad.ops import activation, arithmetic, pointwise, transcendental
 from funcgrad.ops.arithmetic.power import ufunc_power
 from funcgrad.ops.error import erf
 from funcgrad.ops.records import ADD, POWER, SUBTRACT, WHERE
+from funcgrad.ops.shape import unbroadcast
 
 __all__ = ["FLOATS", "execute", "primitives", "pull"]
 
@@ -158,7 +158,7 @@ def _fitted(c: Any, shape: Any, whole: tuple[int, ...], kind: Any) -> Any:
     if c is None or c.shape == shape:
         return c
     if c.shape == whole:
-        return algebra.unbroadcast(c, kind)
+        return unbroadcast(c, kind)
     return c.reshape(shape)
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Explicit, align, explicit
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, operand, type_of
@@ -19,7 +18,7 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import add, multiply
 from funcgrad.ops.product import MATMUL, matmul, matmul_left, matmul_right
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import swap_last
+from funcgrad.ops.shape import broadcast_as, swap_last, unbroadcast, zeros
 
 __all__ = ["ADDMM", "addmm", "combined", "composed"]
 
@@ -36,7 +35,7 @@ def combined(x: Array, product: Array, beta: Any, alpha: Any) -> Array:
     kinds = type_of(x), type_of(scaled)  # a NaN of `x` does not count
     shape = np.broadcast_shapes(*(kind.shape for kind in kinds))
     dtype = np.result_type(*(kind.dtype for kind in kinds))
-    return add(algebra.broadcast(scaled, shape, dtype), dtype.type(0))
+    return add(broadcast_as(scaled, shape, dtype), dtype.type(0))
 
 
 def composed(x: Array, a: Array, b: Array, *, beta: Any, alpha: Any) -> Array:
@@ -59,7 +58,7 @@ def _type(x: ArrayType, a: ArrayType, b: ArrayType, *, beta: Any, alpha: Any) ->
 
 
 def _pull_x(g: Any, _y: Any, _x: Any, _a: Any, _b: Any, *, beta: Any, alpha: Any) -> Array:
-    return algebra.zeros(_x) if beta == 0 else algebra.unbroadcast(_scaled(g, beta), _x)
+    return zeros(_x) if beta == 0 else unbroadcast(_scaled(g, beta), _x)
 
 
 def _pull_a(g: Any, _y: Any, _x: Any, _a: Any, b: Any, *, beta: Any, alpha: Any) -> Array:
@@ -71,7 +70,7 @@ def _pull_b(g: Any, _y: Any, _x: Any, a: Any, _b: Any, *, beta: Any, alpha: Any)
     if len(_b.shape) != 2 or type_of(a).ndim != 2:
         return matmul_right(wide, a, _b)
     # most often `b` is a transposed weight, whose own cotangent so lies in C order
-    return algebra.unbroadcast(swap_last(matmul(swap_last(wide), a)), _b)
+    return unbroadcast(swap_last(matmul(swap_last(wide), a)), _b)
 
 
 def _push(y: Any, xs: Sequence[Any], ts: Sequence[Any], *, beta: Any, alpha: Any) -> Array:
@@ -80,11 +79,11 @@ def _push(y: Any, xs: Sequence[Any], ts: Sequence[Any], *, beta: Any, alpha: Any
     terms += [_scaled(matmul(ts[1], xs[2]), alpha)] if ts[1] is not None else []
     terms += [_scaled(matmul(xs[1], ts[2]), alpha)] if ts[2] is not None else []
     if not terms:
-        return algebra.zeros(kind)
+        return zeros(kind)
     total = terms[0]
     for term in terms[1:]:
         total = add(total, term)
-    return algebra.broadcast(total, kind.shape, kind.dtype)
+    return broadcast_as(total, kind.shape, kind.dtype)
 
 
 def _batch(size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Explicit, align, explicit
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, type_of
@@ -22,7 +21,7 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import add, multiply, reciprocal, sqrt, subtract
 from funcgrad.ops.normalization import layer_norm_pull
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import reshape, transpose
+from funcgrad.ops.shape import broadcast_as, reshape, transpose
 from funcgrad.ops.sums import mean
 
 __all__ = ["BATCH_NORM", "GROUP_NORM", "batch_norm", "group_norm"]
@@ -149,7 +148,7 @@ def _batch_norm_batch(
     """The lanes become channels."""
     x, w, b = xs
     if not batched[0]:
-        x = algebra.broadcast(x, (size, *type_of(x).shape), type_of(x).dtype)
+        x = broadcast_as(x, (size, *type_of(x).shape), type_of(x).dtype)
     shape = type_of(x).shape
     rank = len(shape) - 1
     order = (1, 0, *range(2, rank + 1))
@@ -265,7 +264,7 @@ def _group_norm_batch(
     """The lanes become samples."""
     x, w, b = xs
     if not batched[0]:
-        x = algebra.broadcast(x, (size, *type_of(x).shape), type_of(x).dtype)
+        x = broadcast_as(x, (size, *type_of(x).shape), type_of(x).dtype)
     shape = type_of(x).shape
     flat = reshape(x, (size * shape[1], *shape[2:]))
     if not (batched[1] or batched[2]):

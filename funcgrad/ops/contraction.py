@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Multilinear, align, multilinear
 from funcgrad.core.layout import never_scalar
 from funcgrad.core.primitive import Params, Sample
@@ -24,7 +23,15 @@ from funcgrad.errors import located
 from funcgrad.ops.arithmetic import cast, conjugate, multiply
 from funcgrad.ops.product import as_column, as_row, common_dtype, matmul, pairs
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import flat, lies_in_c_order, moveaxis, reshape, swap_last, transpose
+from funcgrad.ops.shape import (
+    flat,
+    lies_in_c_order,
+    moveaxis,
+    reshape,
+    swap_last,
+    transpose,
+    unbroadcast,
+)
 
 Axes = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -45,7 +52,7 @@ def _contract_x(g: Array, x: ArrayType, y: Array, axes: Axes) -> Array:
     over = tuple(range(len(mine), len(mine) + len(others)))
     c = bind(TENSORDOT, (g, y), {"axes": (over, others)})
     places = [*mine, *(left[right.index(b)] for b in sorted(right))]
-    return algebra.unbroadcast(_sent_to(c, places), x)
+    return unbroadcast(_sent_to(c, places), x)
 
 
 def _contract_y(g: Array, x: Array, y: ArrayType, axes: Axes) -> Array:
@@ -53,7 +60,7 @@ def _contract_y(g: Array, x: Array, y: ArrayType, axes: Axes) -> Array:
     mine, others = _free(y.ndim, right), _free(type_of(x).ndim, left)
     c = bind(TENSORDOT, (x, g), {"axes": (others, tuple(range(len(others))))})
     places = [*(right[left.index(a)] for a in sorted(left)), *mine]
-    return algebra.unbroadcast(_sent_to(c, places), y)
+    return unbroadcast(_sent_to(c, places), y)
 
 
 def _contract_lanes(size: int, x: Array, y: Array, axes: Axes) -> Array:
@@ -121,7 +128,7 @@ def _dot_x(g: Array, x: ArrayType, y: Array) -> Array:
         c = multiply(g, y) if ranks[0] == 1 else _outer(g, y)
     else:
         c = bind(DOT, (y, g) if ranks[0] == 1 else (g, swap_last(y)))
-    return algebra.unbroadcast(c, x)
+    return unbroadcast(c, x)
 
 
 def _dot_y(g: Array, x: Array, y: ArrayType) -> Array:
@@ -132,7 +139,7 @@ def _dot_y(g: Array, x: Array, y: ArrayType) -> Array:
         c = multiply(g, x) if ranks[1] == 1 else _outer(x, g)
     else:
         c = bind(DOT, (swap_last(x), g))
-    return algebra.unbroadcast(c, y)
+    return unbroadcast(c, y)
 
 
 DOT = _contraction(
@@ -188,8 +195,8 @@ DOT_SCALAR: Multilinear = multilinear(
     "dot_scalar",
     np.dot,
     (
-        lambda g, x, y: algebra.unbroadcast(multiply(g, y), x),
-        lambda g, x, y: algebra.unbroadcast(multiply(g, x), y),
+        lambda g, x, y: unbroadcast(multiply(g, y), x),
+        lambda g, x, y: unbroadcast(multiply(g, x), y),
     ),
     _scaled_type,
     lambda size, xs, batched, params: multiply(*align(xs, batched)),
@@ -207,8 +214,8 @@ VDOT: Multilinear = multilinear(
     "vdot",
     np.vdot,
     (
-        lambda g, x, y: algebra.unbroadcast(conjugate(multiply(g, y)), x),
-        lambda g, x, y: algebra.unbroadcast(multiply(g, conjugate(x)), y),
+        lambda g, x, y: unbroadcast(conjugate(multiply(g, y)), x),
+        lambda g, x, y: unbroadcast(multiply(g, conjugate(x)), y),
     ),
     lambda x, y: ArrayType((), common_dtype(x, y)),
     lambda size, xs, batched, params: DOT.batch(size, (conjugate(xs[0]), xs[1]), batched, params),

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import explicit
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
@@ -21,7 +20,7 @@ from funcgrad.ops.index import gather
 from funcgrad.ops.matrices import column, complex_, real_dtype, regular, square
 from funcgrad.ops.product import matmul
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import broadcast_to, swap_last, transpose
+from funcgrad.ops.shape import broadcast_to, swap_last, transpose, unbroadcast
 from funcgrad.ops.solve import inv
 from funcgrad.ops.sums import sum as sum_
 
@@ -130,8 +129,8 @@ def _third(a: Array, x: Array, y: Array) -> Array:
 
 def _cofactors_along_vjp(g: Any, _: Any, a: Any, x: Any, *, needs: Any) -> Any:
     return (
-        algebra.unbroadcast(_third(a, x, g), type_of(a)) if needs[0] else None,
-        algebra.unbroadcast(bind(COFACTORS_ALONG, (a, g)), type_of(x)) if needs[1] else None,
+        unbroadcast(_third(a, x, g), type_of(a)) if needs[0] else None,
+        unbroadcast(bind(COFACTORS_ALONG, (a, g)), type_of(x)) if needs[1] else None,
     )
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Multilinear
 from funcgrad.core.layout import ordered
 from funcgrad.core.primitive import Params, Sample
@@ -22,7 +21,7 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
 from funcgrad.ops.index import scatter_add
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import broadcast_to, reshape
+from funcgrad.ops.shape import broadcast_to, reshape, unbroadcast
 
 
 def _letters(used: str, count: int) -> str:
@@ -92,8 +91,8 @@ def _einsum_cotangent(
     shape = tuple(there_extents.get(k, 1) for k in unique)
     full = broadcast_to(reshape(c, shape), tuple(extents[k] for k in unique))
     if unique == own:
-        return algebra.unbroadcast(full, kind)
-    return algebra.unbroadcast(_on_diagonal(full, unique, own, extents), kind)
+        return unbroadcast(full, kind)
+    return unbroadcast(_on_diagonal(full, unique, own, extents), kind)
 
 
 def _on_diagonal(x: Array, unique: str, own: str, extents: dict[str, int]) -> Array:

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Explicit, align, explicit
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import add, multiply, reciprocal, scale, sqrt, subtract
 from funcgrad.ops.samples import draw
+from funcgrad.ops.shape import broadcast_as, unbroadcast, zeros
 from funcgrad.ops.sums import mean
 
 __all__ = ["LAYER_NORM", "layer_norm", "layer_norm_pull"]
@@ -70,11 +70,11 @@ def layer_norm_pull(
     """Ba, Kiros, Hinton 2016: of h = g w the mean and the part along the result are taken away."""
     out: list[Array | None] = [None, None, None]
     if needs[2]:
-        out[2] = algebra.unbroadcast(g, type_of(b)) if moved else algebra.zeros(type_of(b))
+        out[2] = unbroadcast(g, type_of(b)) if moved else zeros(type_of(b))
     n, inverse = _normal(x, axes, eps) if needs[0] or (needs[1] and scaled) else (None, None)
     if needs[1]:
         kind = type_of(w)
-        out[1] = algebra.unbroadcast(scale(g, n), kind) if scaled else algebra.zeros(kind)
+        out[1] = unbroadcast(scale(g, n), kind) if scaled else zeros(kind)
     if needs[0]:
         out[0] = multiply(_across(scale(g, w) if scaled else g, n, axes), inverse)
     return out
@@ -100,7 +100,7 @@ def _batch(size: int, xs: Sequence[Array], batched: Sequence[bool], params: Para
     if params["moved"]:
         y = add(*align((y, b), (lanes, batched[2])))
         lanes = lanes or batched[2]
-    return y if lanes else algebra.broadcast(y, (size, *type_of(y).shape), type_of(y).dtype)
+    return y if lanes else broadcast_as(y, (size, *type_of(y).shape), type_of(y).dtype)
 
 
 def _samples() -> list[Sample]:

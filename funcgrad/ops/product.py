@@ -14,7 +14,7 @@ from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import reshape, swap_last
+from funcgrad.ops.shape import reshape, swap_last, unbroadcast
 
 ndarray = np.ndarray
 LARGE = 1 << 13  # elements of a product: below it fits into memory that the C library keeps
@@ -52,8 +52,8 @@ def matmul_left(g: Array, x: ArrayType, y: Array) -> Array:
     wide = _full_cotangent(g, x.ndim, type_of(y).ndim)
     c = matmul(wide, swap_last(as_column(y)))
     if x.ndim == 1:
-        return reshape(algebra.unbroadcast(c, ArrayType((1, *x.shape), x.dtype)), x.shape)
-    return algebra.unbroadcast(c, x)
+        return reshape(unbroadcast(c, ArrayType((1, *x.shape), x.dtype)), x.shape)
+    return unbroadcast(c, x)
 
 
 def matmul_right(g: Array, x: Array, y: ArrayType) -> Array:
@@ -61,8 +61,8 @@ def matmul_right(g: Array, x: Array, y: ArrayType) -> Array:
     wide = _full_cotangent(g, type_of(x).ndim, y.ndim)
     c = matmul(swap_last(as_row(x)), wide)
     if y.ndim == 1:
-        return reshape(algebra.unbroadcast(c, ArrayType((*y.shape, 1), y.dtype)), y.shape)
-    return algebra.unbroadcast(c, y)
+        return reshape(unbroadcast(c, ArrayType((*y.shape, 1), y.dtype)), y.shape)
+    return unbroadcast(c, y)
 
 
 def _matmul_type(x: ArrayType, y: ArrayType) -> ArrayType:

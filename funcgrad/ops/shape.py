@@ -228,7 +228,7 @@ def zero_dim(x: Array) -> Array:
     return bind(BROADCAST, (x,), {"shape": ()})
 
 
-def _broadcast_as(x: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+def broadcast_as(x: Array, shape: tuple[int, ...], dtype: Any) -> Array:
     """`x` with exactly this shape and dtype, and not weak."""
     return broadcast_to(cast(x, dtype), shape)
 
@@ -336,7 +336,7 @@ def stack(xs: Sequence[Array], axis: int = 0) -> Array:
     return concatenate([algebra.getitem(cast(x, dtype), place) for x in xs], axis)
 
 
-algebra.unbroadcast, algebra.broadcast, algebra.zeros = unbroadcast, _broadcast_as, zeros
+algebra.unbroadcast, algebra.broadcast, algebra.zeros = unbroadcast, broadcast_as, zeros
 algebra.reshape, algebra.stack = reshape, stack
 algebra.renewed, algebra.copied, algebra.zero_dim = renewed, copied, zero_dim
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import explicit
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, operand, type_of
@@ -21,7 +20,7 @@ from funcgrad.ops.arithmetic import add, negative
 from funcgrad.ops.matrices import as_float, column, complex_, drop, regular, square
 from funcgrad.ops.product import matmul
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import broadcast_to, swap_last
+from funcgrad.ops.shape import broadcast_to, swap_last, unbroadcast
 
 __all__ = ["SOLVE", "inv", "matrix_power", "solve"]
 
@@ -47,12 +46,12 @@ def _solve_jvp(x: Any, xs: Any, ts: Any) -> Any:
 
 
 def _solve_b(g: Any, _x: Any, a: Any, b: Any) -> Any:
-    return algebra.unbroadcast(bind(SOLVE, (swap_last(a), g)), type_of(b))
+    return unbroadcast(bind(SOLVE, (swap_last(a), g)), type_of(b))
 
 
 def _solve_a(g: Any, x: Any, a: Any, _b: Any) -> Any:
     gb = bind(SOLVE, (swap_last(a), g))
-    return algebra.unbroadcast(negative(matmul(gb, swap_last(x))), type_of(a))
+    return unbroadcast(negative(matmul(gb, swap_last(x))), type_of(a))
 
 
 SOLVE = explicit(

@@ -78,15 +78,7 @@ class _Components:
         self.unsigned: set[int] = set()
 
     def run(self) -> Graph:
-        for e in self.graph.equations:
-            self.r.here = e
-            if not self.take(e):
-                for a in e.inputs:
-                    self.whole(a)
-                self.r.keep(e)
-        for o in self.graph.outputs:
-            self.whole(o)
-        return self.r.finish()
+        return self.r.rewritten(self.take, self.whole)
 
     def take(self, e: Equation) -> bool:
         """Do an equation on numbers; False if it is left to be done on arrays."""

@@ -87,15 +87,7 @@ class _Turn:
         self.turned: dict[Var, Atom] = {}
 
     def run(self) -> Graph:
-        for e in self.graph.equations:
-            self.r.here = e
-            if not self.turn(e):
-                for a in e.inputs:
-                    self.whole(a)
-                self.r.keep(e)
-        for o in self.graph.outputs:
-            self.whole(o)
-        return self.r.finish()
+        return self.r.rewritten(self.turn, self.whole)
 
     def turn(self, e: Equation) -> bool:
         """Write the transpose of a result; False if the equation stays as it is."""

@@ -101,6 +101,21 @@ class Rewriter:
             local.update(zip(e.outputs, made, strict=True))
         return [read(a) for a in graph.outputs]
 
+    def rewritten(self, take: Callable[[Equation], bool], whole: Callable[[Atom], object]) -> Graph:
+        """The graph of which `take` writes some equations in a form of its own.
+
+        The others, for which it says False, are kept, on operands that are made `whole` again.
+        """
+        for e in self.graph.equations:
+            self.here = e
+            if not take(e):
+                for a in e.inputs:
+                    whole(a)
+                self.keep(e)
+        for o in self.graph.outputs:
+            whole(o)
+        return self.finish()
+
     def finish(self) -> Graph:
         outputs = tuple(map(self.read, self.graph.outputs))
         return Graph(self.graph.inputs, tuple(self.equations), outputs, tuple(self.constants))

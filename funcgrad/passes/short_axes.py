@@ -142,15 +142,7 @@ class _Split:
         self.parts: dict[Var, list[Atom]] = {}
 
     def run(self) -> Graph:
-        for e in self.graph.equations:
-            self.r.here = e
-            if not self.split(e):
-                for a in e.inputs:
-                    self.whole(a)
-                self.r.keep(e)
-        for o in self.graph.outputs:
-            self.whole(o)
-        return self.r.finish()
+        return self.r.rewritten(self.split, self.whole)
 
     def split(self, e: Equation) -> bool:
         """Write an equation out; False if it stays as it is."""

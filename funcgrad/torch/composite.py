@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
+from funcgrad.ops.shape import zeros
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import edge_of
 from funcgrad.torch.root import ROOT, RootTracer
@@ -79,7 +79,7 @@ class Composite(Primitive):
         moving = [i for i, t in enumerate(ts) if t is not None]
         if self.linear:
             last = len(xs) - self.fixed
-            full = [algebra.zeros(type_of(x)) if t is None else t
+            full = [zeros(type_of(x)) if t is None else t
                     for x, t in zip(xs[:last], ts, strict=False)]  # fmt: skip
             return self.impl(*full, *xs[last:], **params)
 
@@ -119,7 +119,7 @@ class Composite(Primitive):
         if not self.linear:
             return inside(self.impl, held, node.params, wanted)[1].pull(cts, wanted, len(held))
         cts = tuple(
-            algebra.zeros(t) if c is None else c
+            zeros(t) if c is None else c
             for c, t in zip(cts, node.outputs if self.multiple else (None,), strict=True)
         )
         filled = [np.zeros(t.shape, t.dtype) if x is None else x

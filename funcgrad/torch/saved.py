@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.ops.shape import zeros
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.modes import modes, no_grad
@@ -233,9 +233,7 @@ class Again(Primitive):
                 full[i] = x
             return bind(prim, full, params)
 
-        cts = tuple(
-            algebra.zeros(t) if c is None else c for c, t in zip(g, node.outputs, strict=True)
-        )
+        cts = tuple(zeros(t) if c is None else c for c, t in zip(g, node.outputs, strict=True))
         xs = [ROOT.tracer(args[i].value, node.parents[i]) for i in wanted]
         back = map(operand, vjp(moved, *xs)[1](cts))
         return [None if p is None else next(back) for p in node.parents]

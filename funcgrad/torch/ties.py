@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array, ArrayType
+from funcgrad.ops.shape import zeros
 from funcgrad.torch.nodes import edge_of, node_class, output_types
 from funcgrad.torch.root import ROOT, RootTracer
 
@@ -90,7 +90,7 @@ def _tie(c: Array, node: Any, operands: Sequence[int], kind: Any) -> Any:
 def zeros_pulled(node: Any, pulled: Sequence[Any]) -> list[Any]:
     """The cotangents of the operands of a tie where user code may look at them."""
     return [
-        algebra.zeros(kind) if c is None and p is not None else c
+        zeros(kind) if c is None and p is not None else c
         for c, p, kind in zip(pulled, node.parents, node.fix, strict=True)
     ]
 
@@ -106,4 +106,4 @@ def fill(order: Sequence[Any], ends: Sequence[Any], found: list[Any]) -> None:
     for k, (end, c) in enumerate(zip(ends, found, strict=True)):
         if c is None and end is not None and end in reached:
             node, output = edge_of(end)
-            found[k] = algebra.zeros(output_types(node)[output])
+            found[k] = zeros(output_types(node)[output])

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from funcgrad.compile.execute import execute
-from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import HigherOrder, filled
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, type_of
@@ -21,7 +20,7 @@ from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.graph.build import Stage, finish, stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
-from funcgrad.ops.shape import copied
+from funcgrad.ops.shape import copied, zeros
 from funcgrad.passes.partition import Partition, partition
 from funcgrad.transforms.arguments import lower
 from funcgrad.transforms.batch import Batch, BatchTracer, whole
@@ -79,7 +78,7 @@ def _cut(graph: Graph, mask: tuple[bool, ...], marks: bool) -> Partition:
         roots = [(n, c) for n, c in zip(ends, cts, strict=True) if n is not None]
         wanted = [x.node for x in leaves if isinstance(x, Tracer) and x.owner is tape]
         found = [
-            algebra.zeros(kind) if c is None else c
+            zeros(kind) if c is None else c
             for c, kind in zip(
                 backward(roots, wanted, marks=marks),
                 [v.type for v, m in zip(graph.inputs, mask, strict=True) if m],

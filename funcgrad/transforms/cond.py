@@ -14,7 +14,6 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.compile.execute import execute
-from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import HigherOrder, filled
 from funcgrad.core.layout import Ask, key_of, standard
 from funcgrad.core.primitive import Params, Primitive
@@ -26,7 +25,7 @@ from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
 from funcgrad.graph.layouts import through
 from funcgrad.ops.arithmetic import cast, where
-from funcgrad.ops.shape import reshape
+from funcgrad.ops.shape import reshape, zeros
 from funcgrad.transforms.arguments import leaves_of, name_of
 from funcgrad.transforms.call import (
     Marks,
@@ -200,7 +199,7 @@ def _pushed(branches: Branches, mask: tuple[bool, ...]) -> tuple[Branches, tuple
             found = evaluate(graph, *xs)
             moved = iter(found[count:])
             tangents = [
-                next(moved) if mine else algebra.zeros(_strong(o.type))
+                next(moved) if mine else zeros(_strong(o.type))
                 for o, mine, wanted in zip(graph.outputs, own, has, strict=False)
                 if wanted
             ]

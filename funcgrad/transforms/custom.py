@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.core.algebra import algebra
 from funcgrad.core.tracer import Operand, Tracer, bind, operand, running, twin, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.errors import CustomRuleError, OperandError, located
+from funcgrad.ops.shape import broadcast_as
 from funcgrad.transforms.arguments import leaves_of, name_of, positions, within
 from funcgrad.transforms.custom_call import CUSTOM_JVP, CUSTOM_VJP, JvpRule, VjpRule
 from funcgrad.transforms.guard import Watches, small_copy, verify, watch
@@ -256,7 +256,7 @@ def _checked(c: Any, kind: ArrayType, what: str) -> Array:
         )
     if isinstance(c, np.ndarray):
         c = c.copy()  # a residual may be returned as it is; what we add into must be ours
-    return algebra.broadcast(c, kind.shape, kind.dtype)
+    return broadcast_as(c, kind.shape, kind.dtype)
 
 
 class custom_jvp(_Custom):

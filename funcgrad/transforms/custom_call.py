@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import HigherOrder, each_lane, filled
 from funcgrad.core.layout import Ask
 from funcgrad.core.primitive import Params, Primitive
@@ -22,7 +21,7 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import CustomRuleError, located
 from funcgrad.graph.build import stage
 from funcgrad.graph.layouts import through
-from funcgrad.ops.shape import every_lane
+from funcgrad.ops.shape import every_lane, zeros
 from funcgrad.ops.sums import sum as sum_
 from funcgrad.transforms.arguments import lower
 from funcgrad.transforms.batch import Batch, BatchTracer, whole
@@ -192,9 +191,7 @@ class CustomVjp(HigherOrder):
 
         def pull(*cts: Any) -> tuple[Any, ...]:
             found = rule.bwd(residuals, cts)
-            return tuple(
-                algebra.zeros(type_of(xs[i])) if found[i] is None else found[i] for i in moving
-            )
+            return tuple(zeros(type_of(xs[i])) if found[i] is None else found[i] for i in moving)
 
         moved = transpose_linear(pull, types, tuple(ts[i] for i in moving))
         return tuple(trace.dual(o, t) for o, t in zip(outs, moved, strict=True))
@@ -219,7 +216,7 @@ class PushedBack(Primitive):
         used = [k for k, c in enumerate(g) if c is not None]
 
         def push(*moved: Any) -> tuple[Any, ...]:
-            ts = [algebra.zeros(type_of(x)) for x in xs]
+            ts = [zeros(type_of(x)) for x in xs]
             for i, t in zip(wanted, moved, strict=True):
                 ts[i] = t
             tangents = rule.jvp(xs, ts)[1]
@@ -252,7 +249,7 @@ class CustomJvp(HigherOrder):
 
     def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         xs, ts = trace.split(args)
-        given = [algebra.zeros(type_of(x)) if t is None else t for x, t in zip(xs, ts, strict=True)]
+        given = [zeros(type_of(x)) if t is None else t for x, t in zip(xs, ts, strict=True)]
         outs, moved = params["rule"].jvp(xs, given)
         _refuse_captured(outs, trace, params["rule"].name)
         return tuple(trace.dual(o, t) for o, t in zip(outs, moved, strict=True))

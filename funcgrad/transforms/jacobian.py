@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.core.algebra import algebra
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.ops.arithmetic import not_equal
-from funcgrad.ops.shape import moveaxis, reshape
+from funcgrad.ops.shape import moveaxis, reshape, zeros
 from funcgrad.transforms.abstract import eval_shape
 from funcgrad.transforms.arguments import leaves_of, select
 from funcgrad.transforms.jvp import moved_along
@@ -56,7 +55,7 @@ def _alone(seeds: Presence | None, t: Any, types: Sequence[ArrayType], i: int) -
     """`t` of the basis of leaf `i`: only one element of all leaves is there."""
     t = operand(t)
     if seeds is None or sum(k.size for k in types) == 1:
-        return [t if j == i else algebra.zeros(k) for j, k in enumerate(types)]
+        return [t if j == i else zeros(k) for j, k in enumerate(types)]
     return [
         seeds.part(t, not_equal(t, 0)) if j == i else seeds.nothing(k) for j, k in enumerate(types)
     ]

@@ -17,12 +17,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Trace, Tracer, bind, plain, type_of
 from funcgrad.core.types import Array, ArrayType, broadcast_shapes
 from funcgrad.ops.arithmetic import logical_not, logical_or, not_equal, where
-from funcgrad.ops.shape import broadcast_to
+from funcgrad.ops.shape import broadcast_to, zeros
 
 __all__ = ["PartTracer", "Presence"]
 
@@ -109,7 +108,7 @@ class Presence(Trace):
         return PartTracer(x, self, mask, True)
 
     def nothing(self, kind: ArrayType) -> Array:
-        return self.part(algebra.zeros(kind), np.zeros(kind.shape, bool))
+        return self.part(zeros(kind), np.zeros(kind.shape, bool))
 
     def lower(self, x: Any) -> Any:
         """What need not be followed further: the value where every element is there."""

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import EMPTY
 from funcgrad.core.types import ArrayType
@@ -23,6 +22,7 @@ from funcgrad.errors import NotDifferentiableError
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Graph
 from funcgrad.graph.straight import INFIX, Straight
+from funcgrad.ops.arithmetic import scale
 from funcgrad.ops.operators import BINARY, with_squares
 from funcgrad.transforms.node import Node, TapeTracer, new, seq
 
@@ -153,7 +153,7 @@ def _product(prim: Any, i: int) -> Graph | None:
     """
     types = [ArrayType((2,), FLOAT64)] * (2 + prim.ufunc.nin)
     try:
-        graph, _ = stage(lambda g, *values: (algebra.scale(g, prim.partials[i](*values)),), types)
+        graph, _ = stage(lambda g, *values: (scale(g, prim.partials[i](*values)),), types)
     except NotDifferentiableError:
         return None
     plain = not graph.constants and all(e.prim.aligned for e in graph.equations)

@@ -20,6 +20,7 @@ from funcgrad.errors import AbstractValueError, NotDifferentiableError, located
 from funcgrad.graph.build import StageTracer, stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
+from funcgrad.ops.shape import zeros
 from funcgrad.transforms.guard import verify
 from funcgrad.transforms.node import (
     PICK,
@@ -196,8 +197,8 @@ def transpose_linear(
     linear in what is traced. With `known` this is not looked at: the function is one of ours.
     """
     with Tape(linear=True) as tape:
-        zeros = map(algebra.zeros, types)  # ours: nobody changes them, so they are not watched
-        inputs = [tape.tracer(x, leaf_node(type_of(x))) for x in zeros]
+        start = map(zeros, types)  # ours: nobody changes them, so they are not watched
+        inputs = [tape.tracer(x, leaf_node(type_of(x))) for x in start]
         out = fn(*inputs)
     outputs = [plain(o) for o in (out if isinstance(out, (tuple, list)) else (out,))]
     given = cotangents if isinstance(cotangents, (tuple, list)) else (cotangents,)
@@ -212,7 +213,7 @@ def transpose_linear(
             _check_zero(o)
     traced = any(isinstance(o.value, Tracer) for o in outputs if isinstance(o, Tracer))
     found = backward(roots, [x.node for x in inputs], traced)
-    return [algebra.zeros(t) if c is None else c for c, t in zip(found, types, strict=True)]
+    return [zeros(t) if c is None else c for c, t in zip(found, types, strict=True)]
 
 
 def _check_linear(roots: Sequence[Node]) -> None:

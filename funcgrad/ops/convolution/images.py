@@ -16,14 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Multilinear, each_lane, multilinear
 from funcgrad.core.primitive import PRIMITIVES, Params, Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.convolution.window import Window
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import reshape, transpose
+from funcgrad.ops.shape import reshape, transpose, unbroadcast
 
 __all__ = [
     "CONVOLUTION",
@@ -213,7 +212,7 @@ def _cotangent(roles: str, k: int) -> Callable[..., Any]:
         given = {roles[2]: g, other: operands[1 - k]}
         prim = {"x": CONVOLUTION_INPUT, "w": CONVOLUTION_FILTER, "y": CONVOLUTION_RESULT}[role]
         found = bind(prim, [given[r] for r in MADE_OF[role]], {"window": window, "groups": groups})
-        return algebra.unbroadcast(found, operands[k])
+        return unbroadcast(found, operands[k])
 
     return rule
 

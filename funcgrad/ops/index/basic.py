@@ -10,7 +10,7 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Linear, linear
 from funcgrad.core.layout import moved
 from funcgrad.core.primitive import Sample
-from funcgrad.core.tracer import Tracer, bind, type_of
+from funcgrad.core.tracer import Tracer, bind
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.samples import draw
 
@@ -89,13 +89,6 @@ def place(g: Array, kind: ArrayType, index: Slice) -> Array:
     return algebra.scatter(kind, decode(index), g)
 
 
-def element(x: Array, position: int) -> Array:
-    """The element at a position of the flat array."""
-    place = np.unravel_index(position, type_of(x).shape)
-    return getitem(x, tuple(int(k) for k in place))
-
-
-algebra.element = element
 algebra.getitem = getitem
 
 GETITEM.lies = moved

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.types import Array
 from funcgrad.ops import channels as ops
 from funcgrad.ops.arithmetic import add, cast, multiply, reciprocal, sqrt, subtract
-from funcgrad.ops.shape import reshape
+from funcgrad.ops.shape import broadcast_as, reshape
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
@@ -57,7 +56,7 @@ def _by_known(
         x, w, b, mean, var = (cast(z, SINGLE) for z in (x, w, b, mean, var))
     shape = (-1, *(1,) * (len(shape_of(x)) - 2))
     count = shape_of(mean)
-    column: Any = lambda z: reshape(algebra.broadcast(z, count, dtype_of(x)), (*count, *shape[1:]))
+    column: Any = lambda z: reshape(broadcast_as(z, count, dtype_of(x)), (*count, *shape[1:]))
     inverse = reciprocal(sqrt(add(var, eps)))
     factor = multiply(inverse, w) if scaled else inverse
     y = multiply(subtract(x, column(mean)), column(factor))
