@@ -3,6 +3,9 @@
 Values have the bits of the primitives in NumPy, so every operation is NumPy's, in its order, and
 sums come from `pairwise`. Of cotangents sums may be added otherwise: by `sums`, which loses nothing
 in long rows. It imports Numba.
+
+They state again what the rules say, because a printed chain of operations goes through memory for
+each: of NumPy's time a value takes 0.2 to 0.35 and both passes 0.1 to 0.25 (10⁶ elements).
 """
 
 from __future__ import annotations
