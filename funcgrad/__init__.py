@@ -11,6 +11,7 @@ from funcgrad import errors, numpy, tree
 from funcgrad.config import config
 from funcgrad.core.tracer import value
 from funcgrad.errors import CaptureWarning
+from funcgrad.scipy import dispatch as _scipy
 from funcgrad.transforms.api import (
     ShapeDtypeStruct,
     associative_scan,
@@ -39,6 +40,8 @@ from funcgrad.transforms.api import (
     vmap,
     while_loop,
 )
+
+_scipy.install()
 
 __version__ = "0.1.0"
 __all__ = [

@@ -167,12 +167,14 @@ class SourceLine(NamedTuple):
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(numpy.__file__)) + os.sep
 _FUNCTOOLS = functools.__file__  # of our cached properties
-# Numba traces our functions while it compiles; it is not imported to be asked where it lies.
-_NUMBA = os.path.join(os.path.dirname(_NUMPY.rstrip(os.sep)), "numba") + os.sep
+# SciPy calls our functions, and Numba traces them while it compiles; neither is imported to be
+# asked where it lies.
+_BESIDE = os.path.dirname(_NUMPY.rstrip(os.sep))
+_SCIPY, _NUMBA = (os.path.join(_BESIDE, name) + os.sep for name in ("scipy", "numba"))
 
 
 def user_line() -> SourceLine:
-    """The innermost line of the call stack that is not funcgrad's, NumPy's or Numba's.
+    """The innermost line of the call stack that is not funcgrad's, NumPy's, SciPy's or Numba's.
 
     Examples
     --------
@@ -217,7 +219,7 @@ def line_at(place: Place) -> SourceLine:
 _WRITTEN = ("<funcgrad", "<program of graph", "<__array_function__")
 
 
-_OURS = (_PACKAGE, _NUMPY, _NUMBA, _FUNCTOOLS, *_WRITTEN)
+_OURS = (_PACKAGE, _NUMPY, _SCIPY, _NUMBA, _FUNCTOOLS, *_WRITTEN)
 _known: dict[str, bool] = {}  # files, of which a program has so many: asked for every equation
 
 
@@ -228,3 +230,23 @@ def _is_ours(filename: str) -> bool:
 def located(what: str) -> str:
     """`what` with the user's line appended: the form of every message that names a place."""
     return f"{what}\n  at {user_line()}"
+
+
+def failed_in_scipy(error: BaseException) -> str:
+    """The name of the function of SciPy in which, or in NumPy below it, `error` was raised, or "".
+
+    An error of what SciPy calls back is another thing.
+    """
+    name, trace = "", error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename.startswith(_SCIPY):
+            module = trace.tb_frame.f_globals.get("__name__", "scipy")
+            public = ".".join(p for p in module.split(".") if not p.startswith("_"))
+            # what is defined within a function is a decorator's
+            if "<locals>" not in code.co_qualname:
+                name = name or f"{public}.{code.co_name}"
+        elif not _is_ours(code.co_filename):
+            name = ""
+        trace = trace.tb_next
+    return name

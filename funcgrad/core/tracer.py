@@ -30,6 +30,7 @@ from funcgrad.errors import (
     SourceLine,
     UnhashableTracerError,
     UnsupportedCallError,
+    failed_in_scipy,
     line_at,
     located,
     user_place,
@@ -184,6 +185,13 @@ class Trace:
             raise behind
         if self.objects is None or isinstance(error, FuncgradError):
             return
+        theirs = failed_in_scipy(error)
+        if theirs:
+            raise UnsupportedCallError(
+                f"{theirs} cannot compute with an array of objects ({error}); if funcgrad.scipy "
+                "has this function, take it from there, or import funcgrad before it is imported "
+                f"from SciPy; {self.about_objects()}"
+            ) from error
         if isinstance(error, (TypeError, AttributeError)) and _OF_OBJECTS.search(str(error)):
             raise UnsupportedCallError(
                 f"NumPy cannot compute with an array of objects ({error}); {self.about_objects()}"

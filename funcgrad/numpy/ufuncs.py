@@ -67,8 +67,11 @@ COMPOSED: dict[np.ufunc, Callable[..., Any]] = {
 METHODS: dict[tuple[np.ufunc, str], Callable[..., Any]] = {}
 """(ufunc, "reduce" or "accumulate") -> function of the namespace; `reductions` fills it."""
 
-LIBRARIES = {"scipy.special": "funcgrad.scipy.special"}
-"""Modules with ufuncs of their own -> those with our rules, imported when such a ufunc is met."""
+LIBRARIES = {
+    f"scipy.{name}": f"funcgrad.scipy.{name}"
+    for name in ("fft", "integrate", "linalg", "signal", "special")
+}
+"""Modules of other libraries -> those with our rules, imported when a traced value meets them."""
 
 _HARMLESS = {"casting": "same_kind", "order": "K", "subok": True}
 _OUTER = "outer"

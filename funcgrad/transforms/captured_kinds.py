@@ -288,11 +288,12 @@ def visit_function(walk: Walk, f: types.FunctionType, path: Path) -> None:
     Of the functions of libraries code and cells count, and of the program's objects what their
     code names (not so ours, which only calls them).
     """
+    if _is_ours(f):
+        walk.add(Itself(f) if f.__closure__ else f.__code__, path)  # decorators share their code
+        return
     walk.add(f.__code__, path)
     if f is os.getenv:
         walk.more(os.environ, path)
-    if _is_ours(f):
-        return
     home = str(f.__globals__.get("__name__"))
     library = walk.library(home)
     if not library:

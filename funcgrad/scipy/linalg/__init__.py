@@ -1,0 +1,55 @@
+"""``funcgrad.scipy.linalg``: SciPy's linear algebra for plain and traced arrays.
+
+Every name, signature and value is SciPy's, and matrices stand in the last two axes. SciPy's own
+functions, called on traced values (``scipy.linalg.expm(a)``), come here.
+
+Examples
+--------
+>>> import numpy as np
+>>> import scipy.linalg
+>>> import funcgrad as fg
+>>> turn = np.array([[0.0, -1.0], [1.0, 0.0]])
+>>> fg.grad(lambda t: scipy.linalg.expm(t * turn)[0, 0])(np.pi / 2)  # minus the sine
+np.float64(-1.0)
+"""
+
+from funcgrad.scipy.linalg.equations import (
+    solve_continuous_are,
+    solve_continuous_lyapunov,
+    solve_discrete_are,
+    solve_discrete_lyapunov,
+    solve_sylvester,
+)
+from funcgrad.scipy.linalg.matrix_functions import (
+    coshm,
+    cosm,
+    expm,
+    logm,
+    sinhm,
+    sinm,
+    sqrtm,
+    tanhm,
+    tanm,
+)
+from funcgrad.scipy.linalg.solvers import cho_solve, lu_solve, solve, solve_triangular
+
+__all__ = [
+    "cho_solve",
+    "coshm",
+    "cosm",
+    "expm",
+    "logm",
+    "lu_solve",
+    "sinhm",
+    "sinm",
+    "solve",
+    "solve_continuous_are",
+    "solve_continuous_lyapunov",
+    "solve_discrete_are",
+    "solve_discrete_lyapunov",
+    "solve_sylvester",
+    "solve_triangular",
+    "sqrtm",
+    "tanhm",
+    "tanm",
+]

@@ -1,0 +1,95 @@
+"""What the functions of `scipy.linalg` share: how SciPy is called, and how its results lie.
+
+Values are those of SciPy's own functions. Where SciPy loops over a stack of matrices, so does the
+record, by calling it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.layout import in_order, standard
+from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.types import Array
+from funcgrad.errors import located
+from funcgrad.ops.arithmetic import cast
+from funcgrad.ops.matrices import as_float
+from funcgrad.ops.shape import broadcast_to, every_lane
+
+__all__ = ["as_lapack", "lapack_lies", "stacked", "square_matrix"]
+
+_NARROW = {"e": np.float32, "g": np.float64, "G": np.complex128}
+
+
+def as_lapack(x: Any) -> Array:
+    """`x` in one of the four dtypes of LAPACK, as SciPy converts it."""
+    x = as_float(operand(x))
+    narrow = _NARROW.get(type_of(x).dtype.char)
+    return x if narrow is None else cast(x, narrow)
+
+
+def square_matrix(x: Any, name: str, convert: Callable[[Any], Array] = as_lapack) -> Array:
+    """`x` as `as_lapack` gives it; an error in SciPy's class where it is not square."""
+    x = convert(x)
+    shape = type_of(x).shape
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ValueError(located(f"{name}: the matrix has to be square, it has the shape {shape}"))
+    return x
+
+
+def stacked(function: Callable[..., Any], like: int = -1) -> Callable[..., Any]:
+    """`function` of matrices as one of stacks of them, which broadcast.
+
+    The result has the shape of the operand `like`.
+    """
+
+    def of_stacks(*given: Any, **params: Any) -> Any:
+        lead = np.broadcast_shapes(*(x.shape[:-2] for x in given))
+        if not lead:
+            return function(*given, **params)
+        whole = [np.broadcast_to(x, lead + x.shape[-2:]) for x in given]
+        if 0 in lead:
+            return np.empty(whole[like].shape, np.result_type(*whole))
+        made = [function(*(x[at] for x in whole), **params) for at in np.ndindex(lead)]
+        return np.stack(made).reshape(*lead, *made[0].shape)
+
+    return of_stacks
+
+
+def by_lanes(record: Any, size: int, xs: Any, batched: Any, params: Any) -> Any:
+    """The batching of a record whose rules want the same leading axes of all operands."""
+    return bind(record, every_lane(size, xs, batched), params)
+
+
+def same_stacks(*xs: Array) -> list[Array]:
+    """Matrices of one dtype, broadcast to the same leading axes."""
+    dtype = np.result_type(*(type_of(x).dtype for x in xs))
+    lead = np.broadcast_shapes(*(type_of(x).shape[:-2] for x in xs))
+    return [broadcast_to(cast(x, dtype), (*lead, *type_of(x).shape[-2:])) for x in xs]
+
+
+def lapack_lies(prim: Any, ask: Any, types: Any, params: Any, out: Any) -> Any:
+    """As SciPy lays out what it computes of diagonal matrices; stacks in C order."""
+    outs = out if prim.multiple else (out,)
+    if any(len(t.shape) > 2 for t in types):
+        found = tuple(map(standard, outs))
+        return found if prim.multiple else found[0]
+    given = (
+        np.asarray(_harmless(t.shape, t.dtype), order="F" if ask(k).flags.fnc else "C")
+        for k, t in enumerate(types)
+    )
+    made = prim.impl(*given, **params)
+    made = made if prim.multiple else (made,)
+    found = tuple(
+        in_order(t.shape, t.dtype, m) if len(t.shape) == 2 else standard(t)
+        for t, m in zip(outs, made, strict=True)
+    )
+    return found if prim.multiple else found[0]
+
+
+def _harmless(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Half an identity, which every factorisation and equation takes."""
+    return (0.5 * np.eye(shape[0], shape[1])).astype(dtype)
