@@ -21,7 +21,7 @@ from funcgrad.errors import user_line
 from funcgrad.numpy.calls import as_array, numpy_function
 from funcgrad.numpy.rearranging import roll
 from funcgrad.ops.arithmetic import conjugate
-from funcgrad.ops.fft import OTHER_NORM, dft, irdft, rdft
+from funcgrad.ops.fft import NUMPY, OTHER_NORM
 
 __all__ = [
     "fft",
@@ -72,24 +72,30 @@ def _axis(x: Array, axis: Any) -> int:
     return int(normalize_axis_index(axis, type_of(x).ndim))
 
 
+def _along(run: Any, x: Array, points: int, axis: Any, norm: Any, **more: Any) -> Array:
+    place = (_axis(x, axis),)
+    found: Array = run(x, shape=(points,), axes=place, norm=_norm(norm), **more)
+    return found
+
+
 def _forward(a: Any, n: Any, axis: Any, norm: Any) -> Array:
     x = as_array(a)
-    return dft(x, _points(n, _extent(x, axis)), _axis(x, axis), _norm(norm))
+    return _along(NUMPY.dft, x, _points(n, _extent(x, axis)), axis, norm, inverse=False)
 
 
 def _inverse(a: Any, n: Any, axis: Any, norm: Any) -> Array:
     x = as_array(a)
-    return dft(x, _points(n, _extent(x, axis)), _axis(x, axis), _norm(norm), inverse=True)
+    return _along(NUMPY.dft, x, _points(n, _extent(x, axis)), axis, norm, inverse=True)
 
 
 def _real_forward(a: Any, n: Any, axis: Any, norm: Any) -> Array:
     x = as_array(a)
-    return rdft(x, _points(n, _extent(x, axis)), _axis(x, axis), _norm(norm))
+    return _along(NUMPY.rdft, x, _points(n, _extent(x, axis)), axis, norm)
 
 
 def _real_inverse(a: Any, n: Any, axis: Any, norm: Any) -> Array:
     x = as_array(a)
-    return irdft(x, _points(n, 2 * (_extent(x, axis) - 1)), _axis(x, axis), _norm(norm))
+    return _along(NUMPY.irdft, x, _points(n, 2 * (_extent(x, axis) - 1)), axis, norm)
 
 
 # ------------------------------------------------------------------------------- one axis

@@ -14,7 +14,7 @@ from funcgrad.core.types import Array
 from funcgrad.numpy.calls import as_array, numpy_function
 from funcgrad.ops.arithmetic import cast, conjugate, from_parts, imag, real
 from funcgrad.ops.fft import OTHER_NORM
-from funcgrad.scipy.fft.transforms import dftn, irdftn, rdftn, waves
+from funcgrad.scipy.fft.transforms import SCIPY, waves
 
 __all__ = ["NAMES"]
 
@@ -89,9 +89,14 @@ def _is_real(x: Array) -> bool:
 Transform = Callable[[Array, list[int], list[int], Any], Array]
 
 
+def _of(run: Any, x: Array, shape: list[int], axes: list[int], norm: str, **more: Any) -> Array:
+    found: Array = run(x, shape=tuple(shape), axes=tuple(axes), norm=norm, **more)
+    return found
+
+
 def _complex(inverse: bool) -> Transform:
     def run(x: Array, shape: list[int], axes: list[int], norm: Any) -> Array:
-        return dftn(x, tuple(shape), tuple(axes), _norm(norm, True), inverse)
+        return _of(SCIPY.dft, x, shape, axes, _norm(norm, True), inverse=inverse)
 
     return run
 
@@ -100,7 +105,7 @@ def _of_real(forward: bool) -> Transform:
     def run(x: Array, shape: list[int], axes: list[int], norm: Any) -> Array:
         if not _is_real(x):
             raise TypeError("x must be a real sequence")
-        out = rdftn(x, tuple(shape), tuple(axes), _norm(norm, forward))
+        out = _of(SCIPY.rdft, x, shape, axes, _norm(norm, forward))
         return out if forward else conjugate(out)
 
     return run
@@ -109,7 +114,7 @@ def _of_real(forward: bool) -> Transform:
 def _to_real(forward: bool) -> Transform:
     def run(x: Array, shape: list[int], axes: list[int], norm: Any) -> Array:
         x = conjugate(x) if forward else x
-        return irdftn(x, tuple(shape), tuple(axes), _norm(norm, not forward))
+        return _of(SCIPY.irdft, x, shape, axes, _norm(norm, not forward))
 
     return run
 
