@@ -45,7 +45,7 @@ def accumulated(op: str) -> Callable[[Nest, Equation], bool]:
 
 
 def recurrence(nest: Nest, e: Equation) -> bool:
-    """s[i] = a[i] s[i-1] + b[i] along an axis; an exact zero stays zero past inf and NaN."""
+    """s[i] = a[i] s[i-1] + b[i] along an axis."""
     (out,) = e.outputs
     a, b = (nest.view(x) for x in e.inputs)
     if any(x.type.dtype != out.type.dtype or x.type.shape != out.type.shape for x in e.inputs):
@@ -57,7 +57,7 @@ def recurrence(nest: Nest, e: Equation) -> bool:
     along = For(nest.fresh("i"), length, "sequential")
     body.append(along)
     indices.insert(axis, along.index)
-    later, last, term, total, zero, found = (nest.fresh("v") for _ in range(6))
+    later, last, term, total, found = (nest.fresh("v") for _ in range(5))
     start = nest.read(b, indices, along.body)
     factor = nest.read(a, indices, along.body)
     address = nest.at(into, indices, "output")
@@ -67,8 +67,7 @@ def recurrence(nest: Nest, e: Equation) -> bool:
         Load(last, dtype, before, later),
         Let(term, dtype, "mul", (factor, last)),
         Let(total, dtype, "add", (term, start)),
-        Let(zero, "bool", "eq", (last, Const(0.0, dtype))),
-        Let(found, dtype, "select", (zero, start, total)),
+        Let(found, dtype, "select", (later, total, start)),
         Store(address, found, dtype),
     ]
     return True

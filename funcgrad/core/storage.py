@@ -285,6 +285,8 @@ def write(x: Operand, new: Array) -> None:
         x.write(new)
         return
     assert isinstance(x, Tracer)
+    if not isinstance(new, Tracer) or new.owner.level < x.owner.level:
+        new = splice.index_set(x, ..., new)  # a constant of its trace, as `x //= y` writes
     if new.owner is not x.owner:
         raise _later(new)
     x.stay()

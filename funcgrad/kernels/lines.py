@@ -100,7 +100,7 @@ def cumprod_backward(g: Any, y: Any, x: Any, c: Any, first: int, last: int) -> N
             r = g[a, count - 1, 0]
             for k in range(count - 1, 0, -1):
                 c[a, k, 0] = r * y[a, k - 1, 0]
-                r = _next(r, x[a, k, 0], g[a, k - 1, 0])
+                r = g[a, k - 1, 0] + r * x[a, k, 0]
             c[a, 0, 0] = r
             continue
         for b in range(first, last):
@@ -109,7 +109,7 @@ def cumprod_backward(g: Any, y: Any, x: Any, c: Any, first: int, last: int) -> N
             for b in range(first, last):
                 r = rest[b - first]
                 c[a, k, b] = r * y[a, k - 1, b]
-                rest[b - first] = _next(r, x[a, k, b], g[a, k - 1, b])
+                rest[b - first] = g[a, k - 1, b] + r * x[a, k, b]
         for b in range(first, last):
             c[a, 0, b] = rest[b - first]
 
@@ -140,15 +140,8 @@ def running_extremum(x: Any, sign: Any, place: Any, first: int, last: int) -> No
 
 
 @njit(nogil=True, error_model="numpy")
-def _next(y: Any, f: Any, x: Any) -> Any:
-    """``f y + x``; a `y` that is 0 stays 0 whatever it meets."""
-    term = f * y
-    return x + (y * y if (term != term) & (y == 0) else term)
-
-
-@njit(nogil=True, error_model="numpy")
 def recurrence(f: Any, x: Any, out: Any, back: bool, first: int, last: int) -> None:
-    """``out[i] = f[i] out[i-1] + x[i]``, from the end if `back`; 0 stays 0 whatever it meets."""
+    """``out[i] = f[i] out[i-1] + x[i]``, from the end if `back`."""
     outer, count, inner = x.shape
     for a in range(outer):
         before = count - 1 if back else 0
@@ -158,11 +151,11 @@ def recurrence(f: Any, x: Any, out: Any, back: bool, first: int, last: int) -> N
         for i in range(1, count):
             k = count - 1 - i if back else i
             if inner == 1:
-                y = _next(y, f[a, k, 0], x[a, k, 0])
+                y = x[a, k, 0] + f[a, k, 0] * y
                 out[a, k, 0] = y
             else:
                 for b in range(first, last):
-                    out[a, k, b] = _next(out[a, before, b], f[a, k, b], x[a, k, b])
+                    out[a, k, b] = x[a, k, b] + f[a, k, b] * out[a, before, b]
             before = k
 
 

@@ -17,7 +17,7 @@ from funcgrad.core.layout import ordered
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.ops.arithmetic import add, cast, scale
+from funcgrad.ops.arithmetic import add, cast, greater, scale, where
 from funcgrad.ops.index import getitem
 from funcgrad.ops.reduction import dtype_of_result
 from funcgrad.ops.samples import draw
@@ -85,27 +85,13 @@ def _recurrence(a: Any, b: Any, axis: int) -> Any:
     a, b = np.moveaxis(a, axis, 0), np.moveaxis(b, axis, 0)
     out = np.array(b)
     lines = out.size // max(len(out), 1)
-    if lines < _FEW_LINES and out.dtype.char in "fdFD":
-        _run_lines(a, out)
-    else:
-        _run_rows(a, out, False)
-        if _has_nan(out):  # an exact zero stays zero past inf and NaN
-            out[...] = b
-            _run_rows(a, out, True)
-    return np.moveaxis(out, 0, axis)
-
-
-def _has_nan(x: Any) -> bool:
-    flat = x.ravel()
-    total = flat.dot(flat)  # squares do not cancel: the sum is NaN only if an element is
-    return bool(total != total)
-
-
-def _run_rows(a: Any, out: Any, masked: bool) -> None:
     with np.errstate(all="ignore"):
-        for i in range(1, len(out)):
-            term = a[i] * out[i - 1]
-            out[i] += np.where(out[i - 1] == 0, 0, term) if masked else term
+        if lines < _FEW_LINES and out.dtype.char in "fdFD":
+            _run_lines(a, out)
+        else:
+            for i in range(1, len(out)):
+                out[i] += a[i] * out[i - 1]
+    return np.moveaxis(out, 0, axis)
 
 
 def _run_lines(a: Any, out: Any) -> None:
@@ -113,10 +99,8 @@ def _run_lines(a: Any, out: Any) -> None:
         at = (slice(None), *line)
         numbers, factors = out[at].tolist(), a[at].tolist()
         for i in range(1, len(numbers)):
-            if numbers[i - 1] != 0:
-                numbers[i] += factors[i] * numbers[i - 1]
-        with np.errstate(all="ignore"):
-            out[at] = numbers
+            numbers[i] += factors[i] * numbers[i - 1]
+        out[at] = numbers
 
 
 class Recurrence(Explicit):
@@ -124,6 +108,15 @@ class Recurrence(Explicit):
 
     def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
         return not mask[0]
+
+    def mark(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        """An element is there from the first one on that is there in `b`."""
+        (a, b), axis = args, params["axis"]
+        if trace.mine(a) or not trace.mine(b) or b.mask is None:
+            return trace.plainly(self, args, params)
+        reached = greater(cumsum(cast(trace.mask_of(b), np.dtype(np.intp)), axis), 0)
+        factors = where(before(reached, axis, False), a, 0.0)  # absent times anything is absent
+        return trace.part(bind(self, (factors, trace.dense(b)), params), reached)
 
 
 def _recurrence_vjp(g: Any, s: Any, a: Any, _b: Any, *, needs: Any, axis: int) -> list[Any]:
@@ -181,7 +174,7 @@ RECURRENCE.sample = _recurrence_samples
 
 
 def recurrence(a: Array, b: Array, axis: int) -> Array:
-    """s[i] = a[i] s[i-1] + b[i] along `axis`, from s = 0; a zero stays zero past infinite `a`."""
+    """s[i] = a[i] s[i-1] + b[i] along `axis`, from s[0] = b[0]."""
     dtype = np.result_type(type_of(a).dtype, type_of(b).dtype)
     return bind(RECURRENCE, (cast(a, dtype), cast(b, dtype)), {"axis": axis})
 
