@@ -72,7 +72,7 @@ def _moved(
     with np.errstate(all="ignore"):
         if isinstance(prim, Composite) or type(prim).forward is Primitive.forward:
             return prim.jvp(made, args, ts, params)
-        with Forward() as trace:  # an operation over functions states its own action
+        with Forward(marks=False) as trace:  # an operation over functions states its own action
             duals = [
                 a if t is None else DualTracer(a, trace, t) for a, t in zip(args, ts, strict=True)
             ]

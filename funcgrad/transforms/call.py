@@ -31,6 +31,7 @@ from funcgrad.transforms.reverse import Tape, backward
 __all__ = [
     "CALL",
     "Marks",
+    "bare_tangent_graph",
     "batched_graph",
     "call_graph",
     "joined_marks",
@@ -95,16 +96,21 @@ def _strong(kind: ArrayType) -> ArrayType:
     return ArrayType(kind.shape, kind.dtype)
 
 
-def tangent_graph(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, tuple[bool, ...]]:
-    """(inputs and tangents of `mask` → outputs and tangents), and which outputs have one."""
-    key = ("tangent", mask)
+def tangent_graph(
+    graph: Graph, mask: tuple[bool, ...], marks: bool = True
+) -> tuple[Graph, tuple[bool, ...]]:
+    """(inputs and tangents of `mask` → outputs and tangents), and which outputs have one.
+
+    Without `marks` it does not follow which elements of the tangents are there.
+    """
+    key = ("tangent", mask, marks)
     if key not in graph.derived:
         moving = [v.type for v, m in zip(graph.inputs, mask, strict=True) if m]
         has: list[bool] = []
 
         def push(*args: Array) -> list[Array]:
             xs, ts = args[: len(mask)], iter(args[len(mask) :])
-            with Forward() as trace:
+            with Forward(marks=marks) as trace:
                 duals = [
                     DualTracer(x, trace, next(ts)) if m else x
                     for x, m in zip(xs, mask, strict=True)
@@ -121,6 +127,11 @@ def tangent_graph(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, tuple[bo
         graph.derived[key] = made, tuple(has)
     found: tuple[Graph, tuple[bool, ...]] = graph.derived[key]
     return found
+
+
+def bare_tangent_graph(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, tuple[bool, ...]]:
+    """`tangent_graph` without marks."""
+    return tangent_graph(graph, mask, False)
 
 
 def batched_graph(graph: Graph, size: int, mask: tuple[bool, ...]) -> Graph:
@@ -238,7 +249,7 @@ class Call(HigherOrder):
         graph = params["graph"]
         xs, ts = trace.split_marked(args)
         mask = tuple(t is not None for t in ts)
-        made, has = tangent_graph(graph, mask)
+        made, has = tangent_graph(graph, mask, trace.marks)
         given = (trace.whole(t) for t in ts if t is not None)
         results = call_graph(made, *xs, *given)
         count = len(graph.outputs)

@@ -36,7 +36,8 @@ class Recompute(Primitive):
     """The node of a checkpointed call: it has the operands, and runs the graph again."""
 
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
-        with _Scope([*node.saved, *(c for c in g if c is not None)]), Tape() as tape:
+        marks = node.params["marks"]
+        with _Scope([*node.saved, *(c for c in g if c is not None)]), Tape(marks=marks) as tape:
             inputs = [
                 tape.input(x) if p is not None else x
                 for x, p in zip(node.saved, node.parents, strict=True)
@@ -49,7 +50,7 @@ class Recompute(Primitive):
             ]
             leaves = [x.node for x, p in zip(inputs, node.parents, strict=True) if p is not None]
             traced = any(isinstance(x, Tracer) for x in node.saved)
-            found = iter(backward(roots, leaves, traced))
+            found = iter(backward(roots, leaves, traced, marks=marks))
             for o in outs:
                 lower(o, tape)
         return [None if p is None else next(found) for p in node.parents]
@@ -92,11 +93,14 @@ class Checkpoint(HigherOrder):
             n if is_inexact(type_of(x).dtype) else None for n, x in zip(nodes, xs, strict=True)
         )
         kept = [x if n is not None else trace.keep(x) for x, n in zip(xs, nodes, strict=True)]
-        return trace.record_multiple(RECOMPUTE, moving, params, kept, outs)
+        return trace.record_multiple(
+            RECOMPUTE, moving, {**params, "marks": trace.marks}, kept, outs
+        )
 
     def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         xs, ts = trace.split(args)
-        made, has = tangent_graph(params["graph"], tuple(t is not None for t in ts))
+        moving = tuple(t is not None for t in ts)
+        made, has = tangent_graph(params["graph"], moving, trace.marks)
         given = (*xs, *(t for t in ts if t is not None))
         results = bind(self, given, {"graph": made})
         outputs = len(params["graph"].outputs)

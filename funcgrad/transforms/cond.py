@@ -107,7 +107,7 @@ class Cond(HigherOrder):
     def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         branches = _branches(params)
         (condition, *xs), (_, *ts) = trace.split_marked(args)
-        made, has = _pushed(branches, tuple(t is not None for t in ts))
+        made, has = _pushed(branches, tuple(t is not None for t in ts), trace.marks)
         given = [condition, *xs, *(trace.whole(t) for t in ts if t is not None)]
         results = bind(self, given, _params(made))
         count = len(branches[0].outputs)
@@ -188,9 +188,11 @@ def _nothing(kind: ArrayType) -> Any:
     return np.zeros(kind.shape, kind.dtype)[()]
 
 
-def _pushed(branches: Branches, mask: tuple[bool, ...]) -> tuple[Branches, tuple[bool, ...]]:
+def _pushed(
+    branches: Branches, mask: tuple[bool, ...], marks: bool
+) -> tuple[Branches, tuple[bool, ...]]:
     """The branches with tangents of those outputs that have one in either, and which these are."""
-    pushed = [tangent_graph(g, mask) for g in branches]
+    pushed = [tangent_graph(g, mask, marks) for g in branches]
     has = tuple(a or b for a, b in zip(pushed[0][1], pushed[1][1], strict=True))
     count = len(has)
 

@@ -37,14 +37,15 @@ class DualTracer(Tracer):
 class Forward(Trace):
     """The trace of forward mode."""
 
-    __slots__ = ("marked", "presence", "spoiled")
+    __slots__ = ("marked", "marks", "presence", "spoiled")
     what: ClassVar[str] = "a jvp"
     hides: ClassVar[bool] = False
 
-    def __init__(self, marked: bool = True) -> None:
+    def __init__(self, marked: bool = True, marks: bool = True) -> None:
         super().__init__()
         self.presence = Presence()  # of the tangents
-        self.marked = marked  # whether it follows which elements of them are there
+        self.marks = marks  # whether 0 times infinity is 0 of elements that are absent
+        self.marked = marked and marks  # whether it follows which elements of them are there
         self.spoiled = False  # whether a NaN that may come of not following was given away
 
     def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
@@ -55,7 +56,7 @@ class Forward(Trace):
     def split(self, args: Sequence[Array]) -> tuple[list[Array], list[Array | None]]:
         """Values one level down, and tangents with None for zero; absent elements are zeros."""
         xs, ts = self.split_marked(args)
-        if not self.marked and not all(t is None or settled(t) for t in ts):
+        if self.marks and not self.marked and not all(t is None or settled(t) for t in ts):
             self.spoiled = True
         return xs, [self.presence.dense(t) for t in ts]
 

@@ -26,7 +26,7 @@ from funcgrad.transforms.results import (
     zero_tangent,
 )
 
-__all__ = ["jvp", "moved_along"]
+__all__ = ["jvp", "moved_along", "pushforward"]
 
 Function = Callable[..., Any]
 
@@ -66,7 +66,16 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
     >>> fg.jvp(np.sin, (0.0,), (2.0,))
     (np.float64(0.0), np.float64(2.0))
     """
+    return pushforward(f, primals, tangents, has_aux)
+
+
+def pushforward(
+    f: Function, primals: Any, tangents: Any, has_aux: bool = False, marks: bool = True
+) -> Any:
+    """`jvp`; without `marks` it does not follow which elements are there."""
     given = _checked(primals, tangents)
+    if not marks:
+        return _run(f, given, has_aux, Forward(marks=False))[0]
     looked_at = [t for t in (*given[0], *given[3]) if t is not None]
     return optimistic(lambda marked: _moved(f, given, has_aux, marked), looked_at)
 

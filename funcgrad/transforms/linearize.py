@@ -6,7 +6,7 @@ primals alone is computed there and then, so the graph holds the linear part and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad import tree
@@ -16,7 +16,7 @@ from funcgrad.graph.build import stage
 from funcgrad.ops.arithmetic import cast
 from funcgrad.transforms.arguments import check_matches, leaves_of, no_tangent
 from funcgrad.transforms.call import call_graph
-from funcgrad.transforms.jvp import jvp
+from funcgrad.transforms.jvp import pushforward
 from funcgrad.transforms.results import handed_back, own
 
 __all__ = ["linearize"]
@@ -53,6 +53,11 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Function]:
     >>> push(1.0), push(0.5)
     (np.float64(6.0), np.float64(3.0))
     """
+    return linearized(f, primals)
+
+
+def linearized(f: Function, primals: Sequence[Any], marks: bool = True) -> tuple[Any, Function]:
+    """`linearize`; without `marks` it does not follow which elements are there."""
     leaves, definition = leaves_of(tuple(primals), "the primals")
     types = [type_of(x) for x in leaves]
     moving = [i for i, t in enumerate(types) if is_inexact(t.dtype)]
@@ -62,7 +67,7 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Function]:
         given = [no_tangent(t) for t in types]
         for i, t in zip(moving, ts, strict=True):
             given[i] = t
-        out, moved = jvp(f, primals, tree.unflatten(definition, given))
+        out, moved = pushforward(f, tuple(primals), tree.unflatten(definition, given), marks=marks)
         outputs.append(out)
         return [t for t, o in zip(*map(tree.leaves, (moved, out)), strict=True) if _moves(o)]
 

@@ -35,7 +35,13 @@ from funcgrad.ops.nonlinear_reductions import max as largest
 from funcgrad.ops.shape import moveaxis, reshape
 from funcgrad.transforms.arguments import lower
 from funcgrad.transforms.batch import Batch, BatchTracer, whole
-from funcgrad.transforms.call import marked_graph, marks_of, reverse_graphs, tangent_graph
+from funcgrad.transforms.call import (
+    bare_tangent_graph,
+    marked_graph,
+    marks_of,
+    reverse_graphs,
+    tangent_graph,
+)
 from funcgrad.transforms.checkpoint import CHECKPOINT
 
 __all__ = ["LOOP", "Loop", "staged_graph"]
@@ -203,7 +209,8 @@ class LoopPrimitive(HigherOrder):
         xs, ts = trace.split_marked(args)
         first = int(p.counted)
         marks = [t is not None for t in ts[first:]]
-        loop = _beside(p, marks, tangent_graph, lambda t: t, _no_tangent)
+        make = tangent_graph if trace.marks else bare_tangent_graph
+        loop = _beside(p, marks, make, lambda t: t, _no_tangent)
 
         def tangent(k: int) -> Array:
             t = ts[first + k]

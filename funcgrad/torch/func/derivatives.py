@@ -21,8 +21,9 @@ from funcgrad.torch.func.arguments import (
     structure_of,
     tensor_leaves,
 )
-from funcgrad.transforms import api as core
 from funcgrad.transforms.grad import evaluated
+from funcgrad.transforms.jvp import pushforward
+from funcgrad.transforms.linearize import linearized
 from funcgrad.transforms.vjp import pullback
 
 __all__ = ["grad", "grad_and_value", "jvp", "linearize", "vjp"]
@@ -249,7 +250,7 @@ def jvp(
         return (out, aux) if has_aux else out
 
     try:
-        found = core.jvp(recording(checked), primals, tangents, has_aux)
+        found = pushforward(recording(checked), primals, tangents, has_aux, marks=False)
     except CotangentError as error:
         raise RuntimeError(str(error)) from error
     return tuple(map(finished, found))
@@ -276,7 +277,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
     >>> push(torch.tensor(1.0)), push(torch.tensor(0.5))
     (tensor(6.), tensor(3.))
     """
-    out, push = core.linearize(recording(func), *primals)
+    out, push = linearized(recording(func), primals, marks=False)
     structure = structure_of(primals)
     types = [(x.shape, x.dtype) for x in tensor_leaves(primals)]
 
