@@ -17,10 +17,14 @@ Examples
 np.float64(1.0)
 """
 
-from __future__ import annotations
+import numpy
 
+import funcgrad.numpy.complex_results
+import funcgrad.numpy.ufunc_methods
+import funcgrad.numpy.windows
 import funcgrad.ops.operators  # noqa: F401
 from funcgrad.numpy import dispatch, fft, linalg, methods
+from funcgrad.numpy.names import complete, strip
 
 # The names in full, for type checkers; grouped as in the modules, many to a line.
 # isort: off
@@ -29,27 +33,32 @@ from funcgrad.numpy.axes import (
     diagonal, flip, fliplr, flipud, matrix_transpose, moveaxis, permute_dims, rollaxis, rot90,
     swapaxes, transpose,
 )
-from funcgrad.numpy.calculus import diff, ediff1d, gradient, interp, polyval, trapezoid, unwrap
+from funcgrad.numpy.polynomials import (
+    poly, polyadd, polyder, polydiv, polyfit, polyint, polymul, polysub, roots,
+)
+from funcgrad.numpy.calculus import (
+    diff, ediff1d, gradient, interp, polyval, trapezoid, unwrap,
+)
 from funcgrad.numpy.creation import (
-    array, asanyarray, asarray, ascontiguousarray, copy, empty, empty_like, eye, full,
-    full_like, identity, ones, ones_like, tri, zeros, zeros_like,
+    array, asanyarray, asarray, ascontiguousarray, copy, empty, empty_like, eye, full, full_like,
+    identity, ones, ones_like, tri, zeros, zeros_like,
 )
 from funcgrad.numpy.elementwise import (
     abs, absolute, acos, acosh, add, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh,
-    asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_invert, bitwise_left_shift, bitwise_not,
-    bitwise_or, bitwise_right_shift, bitwise_xor, cbrt, ceil, conj, conjugate, copysign, cos, cosh,
-    deg2rad, degrees, divide, divmod, equal, exp, exp2, expm1, fabs, float_power, floor,
-    floor_divide, fmax, fmin, fmod, frexp, gcd, greater, greater_equal, heaviside, hypot, invert,
-    isfinite, isinf, isnan, lcm, ldexp, left_shift, less, less_equal, log, log1p, log2, log10,
-    logaddexp, logaddexp2, logical_and, logical_not, logical_or, logical_xor, matmul, maximum,
-    minimum, mod, modf, multiply, negative, nextafter, not_equal, positive, pow, power, rad2deg,
-    radians, reciprocal, remainder, right_shift, rint, sign, signbit, sin, sinh, spacing, sqrt,
-    square, subtract, tan, tanh, true_divide, trunc,
+    asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_count, bitwise_invert, bitwise_left_shift,
+    bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor, cbrt, ceil, conj, conjugate,
+    copysign, cos, cosh, deg2rad, degrees, divide, divmod, equal, exp, exp2, expm1, fabs,
+    float_power, floor, floor_divide, fmax, fmin, fmod, frexp, gcd, greater, greater_equal,
+    heaviside, hypot, invert, isfinite, isinf, isnan, lcm, ldexp, left_shift, less, less_equal, log,
+    log1p, log2, log10, logaddexp, logaddexp2, logical_and, logical_not, logical_or, logical_xor,
+    matmul, maximum, minimum, mod, modf, multiply, negative, nextafter, not_equal, positive, pow,
+    power, rad2deg, radians, reciprocal, remainder, right_shift, rint, sign, signbit, sin, sinh,
+    spacing, sqrt, square, subtract, tan, tanh, true_divide, trunc,
 )
 from funcgrad.numpy.indexing import (
-    argwhere, choose, compress, diag_indices, diag_indices_from, extract, flatnonzero, ix_,
-    nonzero, piecewise, ravel_multi_index, select, take, take_along_axis, tril_indices,
-    tril_indices_from, triu_indices, triu_indices_from, unravel_index, where,
+    argwhere, choose, compress, diag_indices, diag_indices_from, extract, flatnonzero, ix_, nonzero,
+    piecewise, ravel_multi_index, select, take, take_along_axis, tril_indices, tril_indices_from,
+    triu_indices, triu_indices_from, unravel_index, where,
 )
 from funcgrad.numpy.metadata import (
     astype, bartlett, blackman, bool_, can_cast, common_type, complex64, complex128, dtype, e,
@@ -63,8 +72,8 @@ from funcgrad.numpy.joining import (
 )
 from funcgrad.numpy.rearranging import diag, diagflat, pad, roll, tril, triu
 from funcgrad.numpy.nans import (
-    nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmedian, nanmin, nanprod,
-    nanstd, nansum, nanvar,
+    nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmedian, nanmin, nanpercentile,
+    nanprod, nanquantile, nanstd, nansum, nanvar,
 )
 from funcgrad.numpy.complex_parts import imag, real
 from funcgrad.numpy.pointwise import (
@@ -75,10 +84,11 @@ from funcgrad.numpy.products import (
     convolve, correlate, cross, dot, einsum, inner, kron, outer, tensordot, trace, vdot, vecdot,
 )
 from funcgrad.numpy.quantiles import median, percentile, quantile
-from funcgrad.numpy.ranges import arange, geomspace, indices, linspace, logspace, meshgrid, vander
+from funcgrad.numpy.ranges import (
+    arange, geomspace, indices, linspace, logspace, meshgrid, vander,
+)
 from funcgrad.numpy.reductions import (
-    all, amax, amin, any, argmax, argmin, count_nonzero, max, mean, min, prod, ptp, std, sum,
-    var,
+    all, amax, amin, any, argmax, argmin, count_nonzero, max, mean, min, prod, ptp, std, sum, var,
 )
 from funcgrad.numpy.repeating import delete, insert, repeat, resize, tile
 from funcgrad.numpy.reshaping import (
@@ -86,9 +96,14 @@ from funcgrad.numpy.reshaping import (
     expand_dims, ravel, reshape, squeeze,
 )
 from funcgrad.numpy.running import cumprod, cumsum, cumulative_prod, cumulative_sum
-from funcgrad.numpy.sets import isin, unique
+from funcgrad.numpy.functional import apply_along_axis, apply_over_axes, vectorize
+from funcgrad.numpy.histograms import histogram, histogram2d, histogram_bin_edges, histogramdd
+from funcgrad.numpy.sets import (
+    intersect1d, isin, setdiff1d, setxor1d, trim_zeros, union1d, unique, unique_all, unique_counts,
+    unique_inverse, unique_values,
+)
 from funcgrad.numpy.sorting import (
-    argpartition, argsort, digitize, partition, searchsorted, sort, sort_complex,
+    argpartition, argsort, digitize, lexsort, partition, searchsorted, sort, sort_complex,
 )
 from funcgrad.numpy.splitting import array_split, dsplit, hsplit, split, unstack, vsplit
 from funcgrad.numpy.statistics import average, bincount, corrcoef, cov
@@ -96,49 +111,57 @@ from funcgrad.numpy.writing import copyto, fill_diagonal, place, put, put_along_
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any",
-    "append", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
-    "argmax", "argmin", "argpartition", "argsort", "argwhere", "around", "array", "array_equal",
-    "array_equiv", "array_split", "asanyarray", "asarray", "ascontiguousarray", "asin", "asinh",
-    "astype", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d", "average",
-    "bartlett", "bincount", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_not",
-    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman", "block", "bool_",
-    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "can_cast", "cbrt", "ceil", "choose",
-    "clip", "column_stack", "common_type", "complex128", "complex64", "compress", "concat",
-    "concatenate", "conj", "conjugate", "convolve", "copy", "copysign", "copyto", "corrcoef",
-    "correlate", "cos", "cosh", "count_nonzero", "cov", "cross", "cumprod", "cumsum",
-    "cumulative_prod", "cumulative_sum", "deg2rad", "degrees", "delete", "diag", "diag_indices",
-    "diag_indices_from", "diagflat", "diagonal", "diff", "digitize", "divide", "divmod", "dot",
-    "dsplit", "dstack", "dtype", "e", "ediff1d", "einsum", "empty", "empty_like", "equal",
-    "errstate", "euler_gamma", "exp", "exp2", "expand_dims", "expm1", "extract", "eye", "fabs",
-    "fft", "fill_diagonal", "finfo", "fix", "flatnonzero", "flip", "fliplr", "flipud", "float16",
-    "float32", "float64", "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "frexp",
-    "full", "full_like", "gcd", "geomspace", "gradient", "greater", "greater_equal", "hamming",
-    "hanning", "heaviside", "hsplit", "hstack", "hypot", "i0", "identity", "iinfo", "imag",
-    "indices", "inf", "inner", "insert", "int16", "int32", "int64", "int8", "interp", "intp",
-    "invert", "isclose", "iscomplex", "iscomplexobj", "isdtype", "isfinite", "isin", "isinf",
-    "isnan", "isneginf", "isposinf", "isreal", "isrealobj", "isscalar", "issubdtype", "iterable",
-    "ix_", "kaiser", "kron", "lcm", "ldexp", "left_shift", "less", "less_equal", "linalg",
-    "linspace", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "logspace", "matmul", "matrix_transpose", "max",
-    "maximum", "mean", "median", "meshgrid", "min", "min_scalar_type", "minimum", "mod", "modf",
-    "moveaxis", "multiply", "nan", "nan_to_num", "nanargmax", "nanargmin", "nancumprod",
-    "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod", "nanstd", "nansum",
-    "nanvar", "ndarray", "ndim", "negative", "newaxis", "nextafter", "nonzero", "not_equal", "ones",
+    "append", "apply_along_axis", "apply_over_axes", "arange", "arccos", "arccosh", "arcsin",
+    "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argpartition", "argsort",
+    "argwhere", "around", "array", "array_equal", "array_equiv", "array_split", "asanyarray",
+    "asarray", "ascontiguousarray", "asin", "asinh", "astype", "atan", "atan2", "atanh",
+    "atleast_1d", "atleast_2d", "atleast_3d", "average", "bartlett", "bincount", "bitwise_and",
+    "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
+    "bitwise_right_shift", "bitwise_xor", "blackman", "block", "bool_", "broadcast_arrays",
+    "broadcast_shapes", "broadcast_to", "can_cast", "cbrt", "ceil", "choose", "clip",
+    "column_stack", "common_type", "complex128", "complex64", "compress", "concat", "concatenate",
+    "conj", "conjugate", "convolve", "copy", "copysign", "copyto", "corrcoef", "correlate", "cos",
+    "cosh", "count_nonzero", "cov", "cross", "cumprod", "cumsum", "cumulative_prod",
+    "cumulative_sum", "deg2rad", "degrees", "delete", "diag", "diag_indices", "diag_indices_from",
+    "diagflat", "diagonal", "diff", "digitize", "divide", "divmod", "dot", "dsplit", "dstack",
+    "dtype", "e", "ediff1d", "einsum", "empty", "empty_like", "equal", "errstate", "euler_gamma",
+    "exp", "exp2", "expand_dims", "expm1", "extract", "eye", "fabs", "fft", "fill_diagonal",
+    "finfo", "fix", "flatnonzero", "flip", "fliplr", "flipud", "float16", "float32", "float64",
+    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "frexp", "full", "full_like",
+    "gcd", "geomspace", "gradient", "greater", "greater_equal", "hamming", "hanning", "heaviside",
+    "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "hsplit", "hstack", "hypot",
+    "i0", "identity", "iinfo", "imag", "indices", "inf", "inner", "insert", "int16", "int32",
+    "int64", "int8", "interp", "intersect1d", "intp", "invert", "isclose", "iscomplex",
+    "iscomplexobj", "isdtype", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf",
+    "isreal", "isrealobj", "isscalar", "issubdtype", "iterable", "ix_", "kaiser", "kron", "lcm",
+    "ldexp", "left_shift", "less", "less_equal", "lexsort", "linalg", "linspace", "log", "log10",
+    "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "logspace", "matmul", "matrix_transpose", "max", "maximum", "mean", "median",
+    "meshgrid", "min", "min_scalar_type", "minimum", "mod", "modf", "moveaxis", "multiply", "nan",
+    "nan_to_num", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean",
+    "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar",
+    "ndarray", "ndim", "negative", "newaxis", "nextafter", "nonzero", "not_equal", "ones",
     "ones_like", "outer", "pad", "partition", "percentile", "permute_dims", "pi", "piecewise",
-    "place", "polyval", "positive", "pow", "power", "printoptions", "prod", "promote_types", "ptp",
-    "put", "put_along_axis", "putmask", "quantile", "rad2deg", "radians", "ravel",
-    "ravel_multi_index", "real", "real_if_close", "reciprocal", "remainder", "repeat", "reshape",
-    "resize", "result_type", "right_shift", "rint", "roll", "rollaxis", "rot90", "round",
-    "searchsorted", "select", "set_printoptions", "shape", "sign", "signbit", "sin", "sinc", "sinh",
-    "size", "sort", "sort_complex", "spacing", "split", "sqrt", "square", "squeeze", "stack", "std",
-    "subtract", "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile",
-    "trace", "transpose", "trapezoid", "tri", "tril", "tril_indices", "tril_indices_from", "triu",
-    "triu_indices", "triu_indices_from", "true_divide", "trunc", "uint16", "uint32", "uint64",
-    "uint8", "unique", "unravel_index", "unstack", "unwrap", "vander", "var", "vdot", "vecdot",
-    "vsplit", "vstack", "where", "zeros", "zeros_like",
+    "place", "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub",
+    "polyval", "positive", "pow", "power", "printoptions", "prod", "promote_types", "ptp", "put",
+    "put_along_axis", "putmask", "quantile", "rad2deg", "radians", "ravel", "ravel_multi_index",
+    "real", "real_if_close", "reciprocal", "remainder", "repeat", "reshape", "resize",
+    "result_type", "right_shift", "rint", "roll", "rollaxis", "roots", "rot90", "round",
+    "searchsorted", "select", "set_printoptions", "setdiff1d", "setxor1d", "shape", "sign",
+    "signbit", "sin", "sinc", "sinh", "size", "sort", "sort_complex", "spacing", "split", "sqrt",
+    "square", "squeeze", "stack", "std", "subtract", "sum", "swapaxes", "take", "take_along_axis",
+    "tan", "tanh", "tensordot", "tile", "trace", "transpose", "trapezoid", "tri", "tril",
+    "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices", "triu_indices_from",
+    "true_divide", "trunc", "uint16", "uint32", "uint64", "uint8", "union1d", "unique",
+    "unique_all", "unique_counts", "unique_inverse", "unique_values", "unravel_index", "unstack",
+    "unwrap", "vander", "var", "vdot", "vecdot", "vectorize", "vsplit", "vstack", "where", "zeros",
+    "zeros_like",
 ]
 # fmt: on
 # isort: on
 
 methods.install()
 dispatch.install()
+
+__getattr__, __dir__ = complete(__name__, numpy, later=("polynomial",))
+strip(globals(), numpy)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from funcgrad.core.tracer import operand, type_of
+from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import located
-from funcgrad.numpy.calls import ABSENT, as_array, memory_of, numpy_function, refuse
+from funcgrad.numpy.calls import ABSENT, as_array, memory_of, numpy_function
 from funcgrad.numpy.reductions import take_slice
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import cumulative, index, sums
@@ -120,7 +120,9 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
 
 @numpy_function(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """Central differences inside and one-sided differences at the ends; spacings are scalars.
+    """Central differences inside and one-sided differences at the ends.
+
+    Differentiable in the spacings, numbers or coordinates, too.
 
     Examples
     --------
@@ -135,15 +137,67 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     axes = tuple(range(rank)) if axis is None else normalize_axis_tuple(axis, rank)
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
-    if any(type_of(operand(h)).ndim for h in varargs):
-        refuse("gradient", varargs="array")
     if len(varargs) not in (0, 1, len(axes)):
         raise TypeError("invalid number of arguments")
     steps = list(varargs) if len(varargs) == len(axes) else [*(varargs or (1.0,))] * len(axes)
     if type_of(x).dtype.kind in "biu":
         x = ops.cast(x, float)
-    found = [_gradient(x, k, operand(h), edge_order) for k, h in zip(axes, steps, strict=True)]
+    found = [
+        _gradient(x, k, _spacing(h, type_of(x).shape[k]), edge_order)
+        for k, h in zip(axes, steps, strict=True)
+    ]
     return found[0] if len(axes) == 1 else tuple(found)
+
+
+def _spacing(h: Any, extent: int) -> Array:
+    """A number, or the differences of coordinates: one number where they are known to be equal."""
+    h = operand(h)
+    if not type_of(h).ndim:
+        return h
+    if type_of(h).ndim != 1:
+        raise ValueError("distances must be either scalars or 1d")
+    if type_of(h).shape[0] != extent:
+        raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+    if type_of(h).dtype.kind in "biu":
+        h = ops.cast(h, float)
+    d = diff(h)
+    even = concrete(d) and bool(np.all(value(d) == value(d)[0]))
+    return index.getitem(d, (0,)) if even else d
+
+
+def _uneven(d: Array, edge_order: int, axis: int, rank: int) -> Any:
+    """The weights of three neighbours: inside, and at either end, for uneven spacings."""
+    shape = (1,) * axis + (-1,) + (1,) * (rank - axis - 1)
+
+    def weights(lo: Any, hi: Any) -> tuple[Any, ...]:
+        one, two = (
+            shapes.reshape(v, tuple(type_of(v).size if n < 0 else n for n in shape))
+            for v in (index.getitem(d, (lo,)), index.getitem(d, (hi,)))
+        )
+        both = ops.add(one, two)
+        return one, two, ops.multiply(one, both), ops.multiply(two, both), ops.multiply(one, two)
+
+    one, two, first, last, inner = weights(slice(None, -1), slice(1, None))
+    inside = (
+        ops.divide(ops.negative(two), first),
+        ops.divide(ops.subtract(two, one), inner),
+        ops.divide(one, last),
+    )
+    if edge_order == 1:
+        return inside, None, None
+    one, two, first, last, inner = weights(slice(0, 1), slice(1, 2))
+    start = (
+        ops.divide(ops.negative(ops.add(ops.multiply(2.0, one), two)), first),
+        ops.divide(ops.add(one, two), inner),
+        ops.divide(ops.negative(one), last),
+    )
+    one, two, first, last, inner = weights(slice(-2, -1), slice(-1, None))
+    end = (
+        ops.divide(two, first),
+        ops.divide(ops.negative(ops.add(two, one)), inner),
+        ops.divide(ops.add(ops.multiply(2.0, two), one), last),
+    )
+    return inside, start, end
 
 
 def _gradient(x: Array, axis: int, h: Any, edge_order: int) -> Array:
@@ -156,19 +210,28 @@ def _gradient(x: Array, axis: int, h: Any, edge_order: int) -> Array:
     def at(lo: int | None, hi: int | None) -> Array:
         return take_slice(x, axis, slice(lo, hi))
 
-    inside = ops.divide(ops.subtract(at(2, None), at(None, -2)), ops.multiply(2.0, h))
-    if edge_order == 1:
-        first = ops.divide(ops.subtract(at(1, 2), at(0, 1)), h)
-        last = ops.divide(ops.subtract(at(-1, None), at(-2, -1)), h)
+    h0 = hn = h
+    if type_of(h).ndim:
+        inner, start, end = _uneven(h, edge_order, axis, type_of(x).ndim)
+        inside = _three([at(None, -2), at(1, -1), at(2, None)], inner)
+        h0, hn = index.getitem(h, (0,)), index.getitem(h, (-1,))
     else:
-        first = _three([at(0, 1), at(1, 2), at(2, 3)], (-1.5, 2.0, -0.5), h)
-        last = _three([at(-3, -2), at(-2, -1), at(-1, None)], (0.5, -2.0, 1.5), h)
+        inside = ops.divide(ops.subtract(at(2, None), at(None, -2)), ops.multiply(2.0, h))
+        start, end = (
+            [ops.divide(w, h) for w in ws] for ws in ((-1.5, 2.0, -0.5), (0.5, -2.0, 1.5))
+        )
+    if edge_order == 1:
+        first = ops.divide(ops.subtract(at(1, 2), at(0, 1)), h0)
+        last = ops.divide(ops.subtract(at(-1, None), at(-2, -1)), hn)
+    else:
+        first = _three([at(0, 1), at(1, 2), at(2, 3)], start)
+        last = _three([at(-3, -2), at(-2, -1), at(-1, None)], end)
     dtype = type_of(x).dtype
     return shapes.concatenate([ops.cast(p, dtype) for p in (first, inside, last)], axis)
 
 
-def _three(parts: Any, weights: Any, h: Any) -> Array:
-    a, b, c = (ops.multiply(ops.divide(w, h), p) for w, p in zip(weights, parts, strict=True))
+def _three(parts: Any, weights: Any) -> Array:
+    a, b, c = (ops.multiply(w, p) for w, p in zip(weights, parts, strict=True))
     return ops.add(ops.add(a, b), c)
 
 
@@ -187,9 +250,11 @@ def interp(
     >>> fg.grad(lambda x: fnp.interp(x, [0.0, 1.0, 2.0], [0.0, 3.0, 4.0]))(0.5)
     np.float64(3.0)
     """
-    refuse("interp", period=period)
     at, nodes, values = (as_array(v) for v in (x, xp, fp))
     at, nodes = ops.cast(at, float), ops.cast(nodes, float)
+    if period is not None:
+        at, nodes, values = _wound(at, nodes, values, period)
+        left = right = None
     values = ops.cast(values, complex if type_of(values).dtype.kind == "c" else float)
     count = type_of(nodes).shape[0]
     if count != type_of(values).shape[0]:
@@ -212,6 +277,24 @@ def interp(
     out = ops.where(ops.greater(at, top), high, out)
     out = ops.where(ops.less(at, bottom), low, out)
     return ops.where(ops.isnan(at), at, out)
+
+
+def _wound(at: Array, nodes: Array, values: Array, period: Any) -> tuple[Array, Array, Array]:
+    """Points and nodes within a period from 0, with a node on either side, as NumPy has them."""
+    if type_of(nodes).ndim != 1 or type_of(values).ndim != 1:
+        raise ValueError("Data points must be 1-D sequences")
+    if concrete(operand(period)) and value(operand(period)) == 0:
+        raise ValueError("period must be a non-zero value")
+    period = ops.absolute(operand(period))
+    at, nodes = ops.remainder(at, period), ops.remainder(nodes, period)
+    order = sorting.argsort(nodes, -1, None)
+    nodes, values = index.gather(nodes, order), index.gather(values, order)
+    first, last = (slice(None, 1),), (slice(-1, None),)
+    before = ops.subtract(index.getitem(nodes, last), period)
+    after = ops.add(index.getitem(nodes, first), period)
+    ends = index.getitem(values, last), index.getitem(values, first)
+    nodes = shapes.concatenate([before, nodes, after], 0)
+    return at, nodes, shapes.concatenate([ends[0], values, ends[1]], 0)
 
 
 @numpy_function(np.polyval)

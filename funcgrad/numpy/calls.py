@@ -111,7 +111,9 @@ def unbox(x: Any) -> Any:
     return x
 
 
-def numpy_function(*plain: Any, views: bool = False, creates: bool = False) -> Callable[[F], F]:
+def numpy_function(
+    *plain: Any, views: bool = False, creates: bool = False, calls: bool = False
+) -> Callable[[F], F]:
     """Make a function of the namespace from its definition for traced operands.
 
     Parameters
@@ -123,6 +125,8 @@ def numpy_function(*plain: Any, views: bool = False, creates: bool = False) -> C
         The result may be a view of the operand: boxes are handed to the definition too.
     creates : bool, optional
         The result is a fresh array that the program may write into.
+    calls : bool, optional
+        It calls a function of the user, which may give traced values for operands that are not.
     """
 
     def decorate(define: F) -> F:
@@ -141,18 +145,18 @@ def numpy_function(*plain: Any, views: bool = False, creates: bool = False) -> C
                 found = max(found, state(a))
             for a in kwargs.values():
                 found = max(found, state(a))
-            if found == RAW:
+            if found == RAW and not (calls and running.count):
                 made = run(*args, **kwargs)
                 if creates:
                     return new_array(made)
                 return made if views else owned(made, args)
             if kwargs.get("out") is not None or (len(args) > out_at and args[out_at] is not None):
                 return _with_out(call, args, kwargs, out_at, name)
-            if found == BOXED and not views:
+            if found == BOXED and not views and not calls:
                 return boxed(run(*map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()}))
             try:
                 made = define(*args, **kwargs)
-                if found == BOXED:
+                if found != TRACED:
                     return owned(made, map(unbox, args))
                 return made if views else _apart(made, args)
             except (IndexError, ValueError) as error:

@@ -12,7 +12,6 @@ from funcgrad.numpy.ufuncs import Ufunc
 
 _EXTREMUM = "Two equal operands share the derivative equally."
 _ORIGIN = "The derivative at the origin is 0."
-_PLAIN = "No rule: an error on traced values."
 
 add = Ufunc(np.add, "Derivative: 1 and 1.")
 subtract = Ufunc(np.subtract, "Derivative: 1 and -1.")
@@ -103,9 +102,12 @@ signbit = Ufunc(np.signbit)
 
 gcd = Ufunc(np.gcd)
 lcm = Ufunc(np.lcm)
-nextafter = Ufunc(np.nextafter, _PLAIN)
-spacing = Ufunc(np.spacing, _PLAIN)
-frexp = Ufunc(np.frexp, _PLAIN)
-ldexp = Ufunc(np.ldexp, _PLAIN)
+bitwise_count = Ufunc(np.bitwise_count)
+nextafter = Ufunc(np.nextafter, "Derivative: 1 and 0.")
+spacing = Ufunc(np.spacing)
+frexp = Ufunc(
+    np.frexp, "Derivative: 2⁻ᵉ of the mantissa, e the exponent, which is locally constant."
+)
+ldexp = Ufunc(np.ldexp, "Derivative: 2ⁿ by x; n is an integer.")
 
 __all__ = [name for name, made in list(globals().items()) if isinstance(made, Ufunc)]

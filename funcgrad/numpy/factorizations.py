@@ -6,9 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, numpy_function, refuse
-from funcgrad.ops import factor
+from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.ops import arithmetic as ops
+from funcgrad.ops import factor, index
+from funcgrad.ops.matrices import adjoint, row
+from funcgrad.ops.shape import broadcast_to
+from funcgrad.ops.sort import argsort, sort
 
 __all__ = [
     "EighResult",
@@ -151,14 +156,13 @@ def svd(
     Raises
     ------
     UnsupportedCallError
-        Of traced values with ``hermitian=True``, or full matrices of one that is not square.
+        Of traced values, full matrices of one that is not square.
 
     Notes
     -----
-    Traced matrices that are not square need ``full_matrices=False``, and ``hermitian=True`` is
-    not supported (use `eigh`). Where singular values coincide, or are 0 in a matrix that is
-    not square, nothing determines the vectors: a function that uses them has the gradient NaN,
-    one that uses the values alone an exact one.
+    Traced matrices that are not square need ``full_matrices=False``. Where singular values
+    coincide, or are 0 in a matrix that is not square, nothing determines the vectors: a function
+    that uses them has the gradient NaN, one that uses the values alone an exact one.
 
     Examples
     --------
@@ -168,10 +172,25 @@ def svd(
     array([[1., 0.],
            [0., 0.]])
     """
-    refuse("linalg.svd", hermitian=hermitian or None)
+    if hermitian:
+        return _of_hermitian(as_array(a), compute_uv)
     if not compute_uv:
         return factor.svdvals(as_array(a))
     return SVDResult(*factor.svd(as_array(a), bool(full_matrices)))
+
+
+def _of_hermitian(a: Array, compute_uv: bool) -> Any:
+    """By the eigenvalues, whose signs go into the right vectors, as in NumPy."""
+    if not compute_uv:
+        s = sort(ops.absolute(factor.eigvalsh(a)), -1)
+        return index.getitem(s, (Ellipsis, slice(None, None, -1)))
+    w, u = factor.eigh(a)
+    last = type_of(w).ndim - 1
+    s = ops.absolute(w)
+    order = index.getitem(argsort(s, -1, None), (Ellipsis, slice(None, None, -1)))
+    sign, s = (index.take_along_axis(x, order, last) for x in (ops.sign(w), s))
+    u = index.take_along_axis(u, broadcast_to(row(order), type_of(u).shape), last + 1)
+    return SVDResult(u, s, adjoint(ops.multiply(u, row(sign))))
 
 
 @numpy_function(np.linalg.svdvals)

@@ -19,6 +19,7 @@ from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import user_line
 from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.names import complete
 from funcgrad.numpy.rearranging import roll
 from funcgrad.ops.arithmetic import conjugate
 from funcgrad.ops.fft import NUMPY, OTHER_NORM
@@ -401,3 +402,6 @@ def ifftshift(x: Any, axes: Any = None) -> Array:
     array([0., 1., 0.])
     """
     return _shifted(as_array(x), axes, -1)
+
+
+__getattr__, __dir__ = complete(__name__, np.fft)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array, promote
+from funcgrad.errors import AbstractValueError
 from funcgrad.numpy.calls import as_array, as_zero_dim, known, numpy_function
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import index
@@ -248,7 +249,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 @numpy_function(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
-    """Each function applied to the elements where its condition holds; see `nonzero`.
+    """Each function applied to the elements where its condition holds.
+
+    Where the conditions are not known (`vmap`) it is applied to all elements, and chosen from.
 
     Examples
     --------
@@ -272,11 +275,16 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
     out: Any = np.zeros(shape, type_of(at).dtype)
     for condition, function in zip(conditions, funclist, strict=True):
-        chosen = index.read(at, condition)
+        try:
+            chosen = index.read(at, condition)
+        except AbstractValueError:
+            value = function(at, *args, **kw) if callable(function) else function
+            out = ops.where(condition, ops.cast(operand(value), type_of(at).dtype), out)
+            continue
         if not type_of(chosen).size:
             continue
         value = function
-        if isinstance(function, Callable):  # type: ignore[arg-type]
+        if callable(function):
             value = function(chosen, *args, **kw)
         out = index.index_set(out, condition, operand(value))
     return out

@@ -13,6 +13,7 @@ from funcgrad.numpy.calls import ABSENT, as_array, known, numpy_function, refuse
 from funcgrad.numpy.norms import norm
 from funcgrad.ops import factor, least_squares, shape, solve
 from funcgrad.ops.arithmetic import (
+    absolute,
     divide,
     greater,
     isnan,
@@ -116,7 +117,6 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = ABSE
     array([[-0.25],
            [ 0.  ]])
     """
-    refuse("linalg.pinv", hermitian=hermitian or None)
     x = _matrices(a, "pinv")
     if rcond is not None and rtol is not ABSENT:
         raise ValueError("`rtol` and `rcond` can't be both set.")
@@ -127,7 +127,8 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = ABSE
     cutoff = known(rcond, "the cutoff of numpy.linalg.pinv")
     if np.ndim(cutoff):
         refuse("linalg.pinv", rcond=cutoff)
-    return bind(least_squares.PINV, (x,), {"rcond": float(cutoff)})
+    params = {"rcond": float(cutoff), **({"hermitian": True} if hermitian else {})}
+    return bind(least_squares.PINV, (x,), params)
 
 
 @numpy_function(np.linalg.lstsq)
@@ -177,7 +178,12 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, ...]:
     params = {"rcond": float(cutoff), "full": bool(full)}
     solution, residuals = bind(least_squares.LSTSQ, (x, column(y) if vector else y), params)
     s = factor.svdvals(x)
-    return drop(solution) if vector else solution, residuals, n if rank is None else rank, s
+    return (
+        drop(solution) if vector else solution,
+        residuals,
+        np.int32(n) if rank is None else rank,
+        s,
+    )
 
 
 def _rank(a: Array, cutoff: float, dtype: Any) -> Any:
@@ -236,13 +242,12 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     array([[2., 0.],
            [0., 0.]])
     """
-    refuse("linalg.matrix_rank", hermitian=hermitian or None)
     if rtol is not None and tol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
     a = as_float(as_array(A))
     if type_of(a).ndim < 2:
         return where(any_of(a != 0), 1, 0)
-    s = factor.svdvals(a)
+    s = absolute(factor.eigvalsh(a)) if hermitian else factor.svdvals(a)
     if tol is None:
         each = max(type_of(a).shape[-2:]) * np.finfo(type_of(s).dtype).eps if rtol is None else rtol
         tol = multiply(largest(s, -1, keepdims=True), _with_axis(each))

@@ -2,9 +2,8 @@
 
 Matrices stand in the last two axes, all others are a stack of them; ``(…, n, n)`` below. Results
 have NumPy's shapes and dtypes (integers become float64, single precision stays), and what NumPy
-refuses is refused with the same class of error. Derivatives exist to every order and in every
-transform. What is not here (eig, eigvals) works on plain arrays through NumPy and is a
-named error on traced values.
+refuses is refused with the same class of error. Derivatives exist to every order
+and in every transform.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from funcgrad.numpy.axes import diagonal as diagonal_of
 from funcgrad.numpy.axes import matrix_transpose
 from funcgrad.numpy.calls import FUNCTIONS, as_array, numpy_function
 from funcgrad.numpy.chains import matrix_power, multi_dot
+from funcgrad.numpy.eigen import EigResult, eig, eigvals
 from funcgrad.numpy.elementwise import matmul
 from funcgrad.numpy.factorizations import (
     EighResult,
@@ -40,11 +40,13 @@ from funcgrad.numpy.least_squares import (
     tensorinv,
     tensorsolve,
 )
+from funcgrad.numpy.names import complete
 from funcgrad.numpy.norms import matrix_norm, norm, vector_norm
 from funcgrad.ops import determinant
 from funcgrad.ops import solve as solving
 
 __all__ = [
+    "EigResult",
     "EighResult",
     "LinAlgError",
     "QRResult",
@@ -55,7 +57,9 @@ __all__ = [
     "cross",
     "det",
     "diagonal",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "inv",
     "lstsq",
@@ -324,3 +328,6 @@ def outer(x1: Any, x2: Any, /) -> Array:
     if any(type_of(as_array(v)).ndim != 1 for v in (x1, x2)):
         raise ValueError("Input arrays must be one-dimensional")
     return products.outer(x1, x2)
+
+
+__getattr__, __dir__ = complete(__name__, np.linalg)

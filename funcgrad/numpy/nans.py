@@ -10,7 +10,7 @@ from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.numpy import reductions as red
 from funcgrad.numpy.calls import as_array, numpy_function, refuse
-from funcgrad.numpy.quantiles import one_axis
+from funcgrad.numpy.quantiles import one_axis, quantile_of
 from funcgrad.numpy.reductions import given, take_slice
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import constant, cumulative, index, nonlinear_reductions, sums
@@ -26,7 +26,9 @@ __all__ = [
     "nanmean",
     "nanmedian",
     "nanmin",
+    "nanpercentile",
     "nanprod",
+    "nanquantile",
     "nanstd",
     "nansum",
     "nanvar",
@@ -273,6 +275,64 @@ def nanmedian(
     odd = ops.equal(ops.remainder(shapes.reshape(count, type_of(low).shape), 2), 1)
     found = ops.where(odd, low, ops.divide(ops.add(low, high), 2.0))
     return shapes.reshape(found, kept) if given(keepdims) else found
+
+
+@numpy_function(np.nanquantile)
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+    interpolation: Any = None,
+) -> Array:
+    """The q-th quantile over some axes of what is not NaN, differentiable by `a` and `q`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.nanquantile(x, 0.75))(np.array([0.0, np.nan, 1.0, 3.0]))
+    array([0. , 0. , 0.5, 0.5])
+    """
+    refuse("nanquantile", interpolation=interpolation)
+    keep, x = bool(given(keepdims)), as_array(a)
+    skip = type_of(x).dtype.kind == "f"
+    return quantile_of("nanquantile", x, operand(q), axis, method, keep, weights, skip)
+
+
+@numpy_function(np.nanpercentile)
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+    interpolation: Any = None,
+) -> Array:
+    """The q-th percentile over some axes of what is not NaN, differentiable by `a` and `q`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.nanpercentile(x, 75.0))(np.array([0.0, np.nan, 1.0, 3.0]))
+    array([0. , 0. , 0.5, 0.5])
+    """
+    refuse("nanpercentile", interpolation=interpolation)
+    keep, x = bool(given(keepdims)), as_array(a)
+    skip = type_of(x).dtype.kind == "f"
+    return quantile_of("nanpercentile", x, operand(q), axis, method, keep, weights, skip)
 
 
 def _nan_position(function: Any, a: Any, axis: Any, keepdims: Any, worst: float) -> Array:

@@ -162,7 +162,7 @@ vecdot = numpy_function(np.vecdot)(vecdot)
 COMPOSED[np.vecdot] = vecdot
 if hasattr(np, "matvec"):
     COMPOSED[np.matvec] = lambda x, v: _drop(product.matmul(x, _column(v)), -1)
-    # no rule for vecmat: matmul and dot sum in another order than it does
+    COMPOSED[np.vecmat] = lambda v, x: product.vecmat(ops.conjugate(as_array(v)), as_array(x))
 
 
 def _column(v: Any) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 from funcgrad.core.storage import new_array, view
 from funcgrad.core.tracer import Operand, operand, type_of
 from funcgrad.core.types import Array, promote
+from funcgrad.numpy.borrowed import program
 from funcgrad.numpy.calls import ABSENT, as_array, numpy_function, refuse
 from funcgrad.numpy.creation import array, extents_of, known_integers
 from funcgrad.numpy.running import cumprod
@@ -147,16 +148,16 @@ def geomspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Array:
-    """Numbers in geometric progression; not supported for traced ends (use `logspace`).
+    """Numbers in geometric progression; `start` and `stop` may be traced.
 
     Examples
     --------
+    >>> import funcgrad as fg
     >>> import funcgrad.numpy as fnp
-    >>> fnp.geomspace(1.0, 4.0, 3)
-    array([1., 2., 4.])
+    >>> fg.grad(lambda stop: fnp.geomspace(1.0, stop, 3)[1])(4.0)
+    np.float64(0.25)
     """
-    refuse("geomspace", start="traced value")
-    raise AssertionError
+    return program(np.geomspace)(start, stop, num, endpoint, dtype, axis)
 
 
 @numpy_function(np.meshgrid, views=True)

@@ -9,8 +9,8 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array
-from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.axes import diagonal
+from funcgrad.numpy.borrowed import program
 from funcgrad.numpy.calls import as_array, memory_of, numpy_function, order_of, state
 from funcgrad.numpy.reshaping import shape_of
 from funcgrad.ops import arithmetic, index
@@ -65,8 +65,7 @@ _MOVES = ("edge", "reflect", "symmetric", "wrap")
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
     """`array` with elements added at its ends.
 
-    The modes "constant", "edge", "reflect", "symmetric", "wrap" and "empty" can be
-    differentiated.
+    Every mode can be differentiated, also by `constant_values` and `end_values`.
 
     Examples
     --------
@@ -78,15 +77,10 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
     """
     x = as_array(array)
     shape, size = type_of(x).shape, type_of(x).size
-    if mode in ("constant", "empty"):
-        if state(kwargs.get("constant_values")):
-            raise _not_supported("constant_values=<traced>")
+    if mode in ("constant", "empty") and not state(kwargs.get("constant_values")):
         return _framed(x, order_of(array), pad_width, mode, kwargs)
     if mode not in _MOVES or kwargs.get("reflect_type", "even") != "even":
-        if callable(mode) or mode in ("linear_ramp", "maximum", "mean", "median", "minimum"):
-            raise _not_supported(f"mode={mode!r}")
-        if mode in _MOVES:
-            raise _not_supported(f"reflect_type={kwargs['reflect_type']!r}")
+        return program(np.pad)(array, pad_width, mode, **kwargs)
     positions = np.pad(np.arange(size).reshape(shape), pad_width, mode, **kwargs)
     found = index.gather(ops.reshape(x, (size,)), positions)
     return ops.lying_as(found, np.empty_like(positions, order=order_of(array)))
@@ -98,10 +92,6 @@ def _framed(x: Array, order: Any, pad_width: Any, mode: Any, kwargs: dict[str, A
     frame = pad_plain(np.zeros(shape, type_of(x).dtype, order), pad_width, mode, **kwargs)
     inside = np.pad(np.arange(1, type_of(x).size + 1).reshape(shape), pad_width, "constant")
     return index.set_positions(frame, np.flatnonzero(inside), ops.reshape(x, (type_of(x).size,)))
-
-
-def _not_supported(what: str) -> UnsupportedCallError:
-    return UnsupportedCallError(located(f"numpy.pad: {what} is not supported on traced values"))
 
 
 # --------------------------------------------------------------------- triangles, diagonals

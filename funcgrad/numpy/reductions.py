@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
+from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.numpy.calls import ABSENT, as_array, numpy_function, refuse
 from funcgrad.numpy.ufuncs import METHODS
 from funcgrad.ops import arithmetic, constant, index, nonlinear_reductions, sums
+from funcgrad.ops import shape as shapes
 
 __all__ = [
     "all",
@@ -330,3 +333,19 @@ METHODS.update(
 def take_slice(x: Array, axis: int, part: Any) -> Array:
     """``x[:, …, part]`` with `part` at `axis`."""
     return index.getitem(x, (slice(None),) * axis + (part,))
+
+
+def weights_like(w: Array, shape: tuple[int, ...], axis: Any) -> Array:
+    """The weights in the rank of the array, as NumPy reads them."""
+    if type_of(w).shape == shape:
+        return w
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    axes = normalize_axis_tuple(axis, len(shape))
+    if type_of(w).shape != tuple(shape[k] for k in axes):
+        raise ValueError(
+            "Shape of weights must be consistent with shape of a along specified axis."
+        )
+    order = np.argsort(axes).tolist()
+    w = shapes.transpose(w, order)
+    return shapes.reshape(w, tuple(n if k in axes else 1 for k, n in enumerate(shape)))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.numpy.calls import as_array, known, numpy_function, refuse
-from funcgrad.ops import arithmetic
+from funcgrad.ops import arithmetic, index
 from funcgrad.ops import shape as shapes
 from funcgrad.ops import sort as sorting
 
@@ -17,6 +18,7 @@ __all__ = [
     "argpartition",
     "argsort",
     "digitize",
+    "lexsort",
     "partition",
     "searchsorted",
     "sort",
@@ -30,13 +32,14 @@ def sort(
 ) -> Array:
     """A sorted copy; its derivative follows the permutation.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> import funcgrad.numpy as fnp
-    >>> fg.grad(lambda x: fnp.sort(x)[0])(np.array([3.0, 1.0, 2.0]))
-    array([0., 1., 0.])
+        Examples
+        --------
+        >>> import numpy as np
+    from numpy.lib.array_utils import normalize_axis_index
+        >>> import funcgrad as fg
+        >>> import funcgrad.numpy as fnp
+        >>> fg.grad(lambda x: fnp.sort(x)[0])(np.array([3.0, 1.0, 2.0]))
+        array([0., 1., 0.])
     """
     refuse("sort", order=order)
     return sorting.sort(as_array(a), axis, "stable" if stable else kind)
@@ -48,16 +51,45 @@ def argsort(
 ) -> Array:
     """The permutation that sorts.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> import funcgrad.numpy as fnp
-    >>> fg.vmap(fnp.argsort)(np.array([[3.0, 1.0, 2.0]]))
-    array([[1, 2, 0]])
+        Examples
+        --------
+        >>> import numpy as np
+    from numpy.lib.array_utils import normalize_axis_index
+        >>> import funcgrad as fg
+        >>> import funcgrad.numpy as fnp
+        >>> fg.vmap(fnp.argsort)(np.array([[3.0, 1.0, 2.0]]))
+        array([[1, 2, 0]])
     """
     refuse("argsort", order=order)
     return sorting.argsort(as_array(a), axis, "stable" if stable else kind)
+
+
+@numpy_function(np.lexsort)
+def lexsort(keys: Any, axis: int = -1) -> Array:
+    """The permutation that sorts by several keys, the last one first; locally constant.
+
+        Examples
+        --------
+        >>> import numpy as np
+    from numpy.lib.array_utils import normalize_axis_index
+        >>> import funcgrad as fg
+        >>> first = lambda x: x[np.lexsort((x, [1, 0, 0]))[0]]
+        >>> fg.grad(first)(np.array([1.0, 3.0, 2.0]))
+        array([0., 0., 1.])
+    """
+    parts = list(keys) if isinstance(keys, (tuple, list)) else list(as_array(keys))
+    order: Any = None
+    for key in map(as_array, parts):
+        key = key if type_of(key).ndim else shapes.reshape(key, (1,))
+        at = normalize_axis_index(axis, type_of(key).ndim)
+        if order is None:
+            order = sorting.argsort(key, at)
+        else:
+            again = sorting.argsort(index.take_along_axis(key, order, at), at)
+            order = index.take_along_axis(order, again, at)
+    if order is None:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    return order
 
 
 @numpy_function(np.partition)
@@ -66,13 +98,14 @@ def partition(
 ) -> Array:
     """A copy in which the elements `kth` stand where sorting would put them.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> import funcgrad.numpy as fnp
-    >>> fg.grad(lambda x: fnp.partition(x, 1)[1])(np.array([3.0, 1.0, 2.0]))
-    array([0., 0., 1.])
+        Examples
+        --------
+        >>> import numpy as np
+    from numpy.lib.array_utils import normalize_axis_index
+        >>> import funcgrad as fg
+        >>> import funcgrad.numpy as fnp
+        >>> fg.grad(lambda x: fnp.partition(x, 1)[1])(np.array([3.0, 1.0, 2.0]))
+        array([0., 0., 1.])
     """
     refuse("partition", order=order)
     return sorting.partition(as_array(a), known(kth, "a partition"), axis)
@@ -84,13 +117,14 @@ def argpartition(
 ) -> Array:
     """The permutation that partitions.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> import funcgrad.numpy as fnp
-    >>> fg.grad(lambda x: x[fnp.argpartition(x, 0)[0]])(np.array([3.0, 1.0]))
-    array([0., 1.])
+        Examples
+        --------
+        >>> import numpy as np
+    from numpy.lib.array_utils import normalize_axis_index
+        >>> import funcgrad as fg
+        >>> import funcgrad.numpy as fnp
+        >>> fg.grad(lambda x: x[fnp.argpartition(x, 0)[0]])(np.array([3.0, 1.0]))
+        array([0., 1.])
     """
     refuse("argpartition", order=order)
     return sorting.argpartition(as_array(a), known(kth, "a partition"), axis)
@@ -100,12 +134,13 @@ def argpartition(
 def sort_complex(a: Any) -> Array:
     """A sorted copy, as complex numbers.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad.numpy as fnp
-    >>> fnp.sort_complex(np.array([3.0, 1.0]))
-    array([1.+0.j, 3.+0.j])
+        Examples
+        --------
+        >>> import numpy as np
+    from numpy.lib.array_utils import normalize_axis_index
+        >>> import funcgrad.numpy as fnp
+        >>> fnp.sort_complex(np.array([3.0, 1.0]))
+        array([1.+0.j, 3.+0.j])
     """
     x = as_array(a)
     return arithmetic.cast(sort(x), np.result_type(type_of(x).dtype, np.complex64))
@@ -115,13 +150,14 @@ def sort_complex(a: Any) -> Array:
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Array:
     """Where the elements of `v` would go in the sorted vector `a`; locally constant.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> import funcgrad.numpy as fnp
-    >>> fg.vmap(lambda v: fnp.searchsorted(np.array([0.0, 1.0, 2.0]), v))(np.array([0.5, 1.5]))
-    array([1, 2])
+        Examples
+        --------
+        >>> import numpy as np
+    from numpy.lib.array_utils import normalize_axis_index
+        >>> import funcgrad as fg
+        >>> import funcgrad.numpy as fnp
+        >>> fg.vmap(lambda v: fnp.searchsorted(np.array([0.0, 1.0, 2.0]), v))(np.array([0.5, 1.5]))
+        array([1, 2])
     """
     return sorting.searchsorted(as_array(a), as_array(v), side, sorter)
 
@@ -130,12 +166,13 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Arra
 def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     """The bin that each element falls into; the order of the bins has to be known.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad.numpy as fnp
-    >>> fnp.digitize(np.array([0.5, 1.5]), [0.0, 1.0, 2.0])
-    array([1, 2])
+        Examples
+        --------
+        >>> import numpy as np
+    from numpy.lib.array_utils import normalize_axis_index
+        >>> import funcgrad.numpy as fnp
+        >>> fnp.digitize(np.array([0.5, 1.5]), [0.0, 1.0, 2.0])
+        array([1, 2])
     """
     edges = as_array(bins)
     known_edges = known(edges, "digitize()")

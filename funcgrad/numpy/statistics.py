@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
 
 from funcgrad.core.tracer import Tracer, concrete, operand, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, numpy_function, refuse
-from funcgrad.numpy.reductions import given
+from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.reductions import given, weights_like
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops import contraction, sums
+from funcgrad.ops import contraction, index, sums
 from funcgrad.ops import shape as shapes
 
 __all__ = ["average", "bincount", "corrcoef", "cov"]
@@ -39,7 +38,7 @@ def average(
         out = sums.mean(x, axis, keep)
         total: Any = type_of(out).dtype.type(type_of(x).size / max(type_of(out).size, 1))
     else:
-        w = _weights(as_array(weights), shape, axis)
+        w = weights_like(as_array(weights), shape, axis)
         dtype = np.result_type(type_of(x).dtype, type_of(w).dtype)
         if type_of(x).dtype.kind in "biu":
             dtype = np.result_type(dtype, "f8")
@@ -51,22 +50,6 @@ def average(
     if not returned:
         return out
     return out, shapes.broadcast_to(total, type_of(out).shape)
-
-
-def _weights(w: Array, shape: tuple[int, ...], axis: Any) -> Array:
-    """The weights in the rank of the array, as NumPy reads them."""
-    if type_of(w).shape == shape:
-        return w
-    if axis is None:
-        raise TypeError("Axis must be specified when shapes of a and weights differ.")
-    axes = normalize_axis_tuple(axis, len(shape))
-    if type_of(w).shape != tuple(shape[k] for k in axes):
-        raise ValueError(
-            "Shape of weights must be consistent with shape of a along specified axis."
-        )
-    order = np.argsort(axes).tolist()
-    w = shapes.transpose(w, order)
-    return shapes.reshape(w, tuple(n if k in axes else 1 for k, n in enumerate(shape)))
 
 
 # ------------------------------------------------------------------------------ covariance
@@ -84,7 +67,7 @@ def cov(
     *,
     dtype: Any = None,
 ) -> Array:
-    """The covariance matrix of variables in rows.
+    """The covariance matrix of variables in rows, differentiable in the `aweights` too.
 
     Examples
     --------
@@ -94,19 +77,57 @@ def cov(
     >>> fg.grad(lambda x: fnp.cov(x, np.array([0.0, 1.0]))[0, 1])(np.array([1.0, 3.0]))
     array([-0.5,  0.5])
     """
-    refuse("cov", fweights=fweights, aweights=aweights)
     x = _variables(m, rowvar, dtype)
     if y is not None:
         x = shapes.concatenate([x, _variables(y, rowvar, dtype)], 0)
     if ddof is None:
         ddof = 0 if bias else 1
-    count = type_of(x).shape[1]
-    center = sums.mean(x, 1, True)
-    x = ops.subtract(x, center)
-    c = contraction.dot(x, ops.conjugate(shapes.swap_last(x)))
-    c = ops.multiply(c, np.true_divide(1, max(count - ddof, 0)))
+    w = _weights(fweights, aweights, type_of(x).shape[1])
+    center, total = average(x, 1, w, True) if w is not None else (sums.mean(x, 1), None)
+    x = ops.subtract(x, shapes.reshape(center, (type_of(x).shape[0], 1)))
+    right = shapes.swap_last(x if w is None else ops.multiply(x, w))
+    c = contraction.dot(x, ops.conjugate(right))
+    if w is None:
+        factor: Any = max(type_of(x).shape[1] - ddof, 0)
+    else:
+        factor = _freedom(index.getitem(total, (0,)), w, ddof, aweights)
+    c = ops.multiply(c, ops.divide(1, factor) if w is not None else np.true_divide(1, factor))
     shape = type_of(c).shape
     return shapes.reshape(c, tuple(n for n in shape if n != 1))
+
+
+def _weights(fweights: Any, aweights: Any, count: int) -> Array | None:
+    """The product of the weights that are given, checked as NumPy checks them."""
+    w: Any = None
+    if fweights is not None:
+        w = ops.cast(as_array(fweights), float)
+        if concrete(w) and not np.all(value(w) == np.around(value(w))):
+            raise TypeError("fweights must be integer")
+    if aweights is not None:
+        a = ops.cast(as_array(aweights), float)
+        w = a if w is None else ops.multiply(w, a)
+    for name, given_ in (("fweights", fweights), ("aweights", aweights)):
+        if given_ is None:
+            continue
+        kind = type_of(as_array(given_))
+        if kind.ndim > 1:
+            raise RuntimeError(f"cannot handle multidimensional {name}")
+        if kind.shape[0] != count:
+            raise RuntimeError(f"incompatible numbers of samples and {name}")
+        if concrete(operand(given_)) and np.any(value(operand(given_)) < 0):
+            raise ValueError(f"{name} cannot be negative")
+    return w
+
+
+def _freedom(total: Array, w: Array, ddof: Any, aweights: Any) -> Array:
+    """What a weighted sum of squares is divided by."""
+    if ddof == 0:
+        return total
+    if aweights is None:
+        return ops.subtract(total, ddof)
+    squares = sums.sum(ops.multiply(w, operand(aweights)))
+    left = ops.subtract(total, ops.divide(ops.multiply(ddof, squares), total))
+    return ops.maximum(left, 0.0)
 
 
 def _variables(m: Any, rowvar: bool, dtype: Any) -> Array:

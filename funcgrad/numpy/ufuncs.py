@@ -6,6 +6,7 @@ name of the namespace. The rules are those of the forms; what has none is a name
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from collections.abc import Callable, Sequence
@@ -33,6 +34,7 @@ from funcgrad.numpy.calls import (
 from funcgrad.numpy.scatter import REDUCTIONS, add_at, reduce_at, update_at
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import (
+    pointwise,
     product,
     transcendental,  # noqa: F401 (fills UFUNCS)
 )
@@ -56,10 +58,19 @@ def _modf(x: Any) -> tuple[Any, Any]:
     return a.where(endless, a.copysign(0.0, x), fraction), a.trunc(x)
 
 
+def _frexp(x: Any) -> tuple[Any, Any]:
+    x = operand(x)
+    if type_of(x).dtype.kind != "f":
+        x = a.cast(x, np.frexp.resolve_dtypes((type_of(x).dtype, None, None))[1])
+    exponent = pointwise.exponent(x)
+    return pointwise.ldexp(x, a.negative(exponent)), exponent
+
+
 COMPOSED: dict[np.ufunc, Callable[..., Any]] = {
     np.matmul: product.matmul,
     np.divmod: _divmod,
     np.modf: _modf,
+    np.frexp: _frexp,
     np.conjugate: lambda x: bind(a.CONJUGATE, (as_array(x),)),
 }
 """Ufuncs made of several operations."""
@@ -111,21 +122,34 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], keywords: An
         return _deliver(ufunc, _apply(ufunc, inputs, keywords, outs), outs)
     if method == _OUTER:
         return _deliver(ufunc, _outer(ufunc, inputs, keywords, outs), outs)
-    function = METHODS.get((ufunc, method))
-    if function is None:
-        raise UnsupportedCallError(
-            located(f"np.{ufunc.__name__}.{method} is not supported on traced values")
-        )
+    function = _method_of(ufunc, method)
     defaults = {"axis": 0}
     if method == "reduce" and keywords.get("dtype") is None:
         keywords.pop("dtype", None)
     return _deliver(ufunc, function(*inputs, **_bound(method, inputs, defaults, keywords)), outs)
 
 
+def _method_of(ufunc: np.ufunc, method: str) -> Callable[..., Any]:
+    """The function for a method: one of the namespace, or the loop that NumPy carries out."""
+    from funcgrad.numpy import ufunc_methods as loops  # it stands on reductions
+
+    if (ufunc, method) in METHODS:
+        return METHODS[ufunc, method]
+    rule = rule_of(ufunc)
+    if rule is None or ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
+        raise UnsupportedCallError(
+            located(f"np.{ufunc.__name__}.{method} is not supported on traced values")
+        )
+    if method == "reduceat":
+        return functools.partial(loops.reduced_at, ufunc, _method_of(ufunc, "reduce"))
+    loop = loops.reduced if method == "reduce" else loops.accumulated
+    return functools.partial(loop, ufunc, rule)
+
+
 def _bound(method: str, inputs: Sequence[Any], defaults: Any, keywords: Any) -> dict[str, Any]:
     """`axis` is 0 for a method of a ufunc where a reduction of the namespace has None."""
     given = dict(keywords)
-    if len(inputs) < 2 and "axis" not in given:
+    if len(inputs) < (3 if method == "reduceat" else 2) and "axis" not in given:
         given.update(defaults)
     return given
 
@@ -304,6 +328,6 @@ class Ufunc:
         """Update `target` in place at `indices`, once for each repeat."""
         self._method("at", (target, indices, *values), {})
 
-    def reduceat(self, array: Any, indices: Any, **keywords: Any) -> Any:
-        """NumPy's `reduceat`; not supported on traced values."""
-        return self._method("reduceat", (array, indices), keywords)
+    def reduceat(self, array: Any, indices: Any, *inputs: Any, **keywords: Any) -> Any:
+        """Reduce the run of elements from each index to the next one; the indices are constants."""
+        return self._method("reduceat", (array, indices, *inputs), keywords)

@@ -18,7 +18,7 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import add, conjugate, imag, multiply, negative, real, subtract
 from funcgrad.ops.index import getitem
-from funcgrad.ops.matrices import adjoint, complex_, real_dtype, regular
+from funcgrad.ops.matrices import adjoint, complex_, definite, real_dtype, regular
 from funcgrad.ops.product import matmul
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import swap_last
@@ -98,14 +98,23 @@ def _outside(p: Array, a: Array, x: Array) -> Array:
     return subtract(x, matmul(p, matmul(a, x)))
 
 
-def _pinv_jvp(p: Any, xs: Any, ts: Any, *, rcond: float) -> Any:
-    """Golub and Pereyra 1973, equation 4.12."""
+def _pinv_jvp(p: Any, xs: Any, ts: Any, *, rcond: float, hermitian: bool = False) -> Any:
+    """Golub and Pereyra 1973, equation 4.12; of a Hermitian matrix one triangle is read."""
     (a,), (t,) = xs, ts
+    if hermitian:
+        a, t = _from_lower(a), _from_lower(t)
     back = adjoint(t)
     inside = negative(matmul(matmul(p, t), p))
     rows = matmul(p, matmul(adjoint(p), back))
     rows = subtract(rows, matmul(matmul(rows, a), p))
     return add(add(inside, rows), _outside(p, a, matmul(matmul(back, adjoint(p)), p)))
+
+
+def _from_lower(x: Array) -> Array:
+    """The Hermitian matrix of which NumPy reads the lower triangle."""
+    n, dtype = type_of(x).shape[-1], real_dtype(type_of(x).dtype)
+    below = multiply(x, np.tril(np.ones((n, n), dtype), -1))
+    return add(add(below, adjoint(below)), real(multiply(x, np.eye(n, dtype=dtype))))
 
 
 def _full(m: int, n: int) -> Any:
@@ -114,7 +123,7 @@ def _full(m: int, n: int) -> Any:
 
 PINV: Explicit = explicit(
     "pinv",
-    lambda a, rcond: np.linalg.pinv(a, rcond),
+    lambda a, rcond, hermitian=False: np.linalg.pinv(a, rcond, hermitian),
     signature="(m,n)->(n,m)",
     jvp=_pinv_jvp,
     sample=lambda: [
@@ -122,6 +131,7 @@ PINV: Explicit = explicit(
         Sample((_full(2, 3),), {"rcond": 1e-15}),
         Sample((complex_(_full(3, 2)),), {"rcond": 1e-15}),
         Sample((regular(2),), {"rcond": 1e-15}),
+        Sample((definite(),), {"rcond": 1e-15, "hermitian": True}),
         Sample((_full(3, 2).astype(np.float32),), {"rcond": 1e-7}),
     ],
 )

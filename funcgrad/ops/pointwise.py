@@ -1,4 +1,4 @@
-"""Elementwise operations that NumPy computes by a function instead of a ufunc: clip and sinc.
+"""Elementwise operations that NumPy computes by a function instead of a ufunc, and parts of floats.
 
 Subgradients: at a bound of `clip` the value and the bound have ½ each.
 """
@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.forms import Op, elementwise, selecting
+from funcgrad.core.forms.elementwise import Pointwise
 from funcgrad.core.primitive import Sample
+from funcgrad.core.tracer import type_of
 from funcgrad.ops.arithmetic import (
     absolute,
     add,
+    cast,
     divide,
     less,
     maximum,
@@ -27,7 +30,7 @@ from funcgrad.ops.arithmetic import (
 from funcgrad.ops.samples import draw
 from funcgrad.ops.transcendental import cos
 
-__all__ = ["clip", "nextafter", "sinc"]
+__all__ = ["clip", "exponent", "ldexp", "nextafter", "sinc"]
 
 
 def _shares(y: Any, x: Any, lo: Any, hi: Any) -> tuple[Any, Any]:
@@ -98,4 +101,33 @@ nextafter: Op = elementwise(  # x and one unit in its last place
     1,
     0,
     sample=lambda: [Sample((draw((3,)), draw((3,), seed=1)))],
+)
+
+
+# ------------------------------------------------------------------- mantissa and exponent
+
+
+def _power_of_two(_: Any, x: Any, n: Any) -> Any:
+    return ldexp(np.ones((), type_of(x).dtype), cast(n, np.intp))
+
+
+def _ldexp_samples() -> list[Sample]:
+    return [
+        Sample((draw((3,)), np.array([2, -1, 0]))),
+        Sample((1e-9 * draw((2, 2)), np.array([[-3], [30]]))),
+        Sample((draw((2, 3)).astype(np.float32), np.array([1, 2, -40], np.int32))),
+    ]
+
+
+ldexp: Op = elementwise(np.ldexp, _power_of_two, 0, cost=4, sample=_ldexp_samples)
+
+
+def _exponent(x: Any) -> Any:
+    return np.frexp(x)[1]
+
+
+exponent: Op = elementwise(  # what np.frexp gives second
+    Pointwise(_exponent, 1),
+    name="exponent",
+    sample=lambda: [Sample((draw((3,)),)), Sample((draw((2, 2)).astype(np.float32),))],
 )

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.algebra import algebra
-from funcgrad.core.forms import multilinear
+from funcgrad.core.forms import explicit, multilinear
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
+from funcgrad.ops.matrices import column, row
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import reshape, swap_last, unbroadcast
+from funcgrad.ops.shape import broadcast_to, reshape, swap_last, unbroadcast
 
 ndarray = np.ndarray
 LARGE = 1 << 13  # elements of a product: below it fits into memory that the C library keeps
@@ -144,6 +145,33 @@ MATMUL = multilinear(
         ((0, 3), (3, 2)),
     ),
 )
+
+
+def _vecmat(v: Any, m: Any) -> Any:
+    if not hasattr(np, "vecmat"):  # NumPy 2.0 and 2.1
+        return np.matmul(v[..., None, :], m)[..., 0, :]
+    return np.vecmat(np.conjugate(v), m)  # it conjugates
+
+
+# NumPy adds up the terms of `vecmat` in another order than those of `matmul`.
+VECMAT = explicit(
+    "vecmat",
+    _vecmat,
+    signature="(n),(n,k)->(k)",
+    type_rule=lambda v, m: ArrayType((*v.shape[:-1], m.shape[-1]), common_dtype(v, m)),
+    vjp=(
+        lambda g, _, _v, m: reshape(matmul(row(g), swap_last(m)), _v.shape),
+        lambda g, _, v, _m: matmul(column(v), row(g)),
+    ),
+    sample=lambda: pairs(((3,), (3, 2)), ((2, 3), (2, 3, 2))),
+)
+
+
+def vecmat(v: Array, m: Array) -> Array:
+    """Vectors times matrices, the vectors not conjugated; leading axes broadcast."""
+    (*lead, n), (*others, _, k) = type_of(v).shape, type_of(m).shape
+    whole = np.broadcast_shapes(tuple(lead), tuple(others))
+    return bind(VECMAT, (broadcast_to(v, (*whole, n)), broadcast_to(m, (*whole, n, k))))
 
 
 def matmul(x: Any, y: Any) -> Array:

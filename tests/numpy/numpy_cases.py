@@ -1,8 +1,9 @@
 """One line per case: a call written once for a namespace `m` (NumPy or funcgrad.numpy).
 
 Case(name, call, operands): all operands are traced. Flags tell what a case cannot do:
-"concrete" needs values (no vmap, no jit), "flat" has no derivative or a kink at the operands,
-"np-only"/"fnp-only" exists in one of the two ways of calling.
+"concrete" needs values (no vmap, no jit), "complex" has complex results where they are not known,
+"flat" has no derivative or a kink at the operands, "np-only"/"fnp-only" exists in one of the two
+ways of calling.
 """
 
 from __future__ import annotations
@@ -503,3 +504,184 @@ case(".flat", lambda m, x: x.flat[3:5], A)
 case(".size", lambda m, x: x * (x.size + x.ndim + x.shape[0] + x.itemsize + x.nbytes + len(x)), A)
 case("shape", lambda m, x: x * m.shape(x)[1] * m.ndim(x) * m.size(x, 0), A)
 case("result_type", lambda m, x: x.astype(m.result_type(x, np.float64)), F)
+
+# ------------------------------------------------------------------------- eigenvalues
+
+NEAR = np.diag([1.0, 3.0, 6.0]) + rng(30).uniform(-0.3, 0.3, (3, 3))
+TURNING = np.array([[1.0, -2.0, 0.3], [2.0, 1.5, 0.1], [0.2, -0.4, 4.0]])  # a pair of conjugates
+case("eigvals", lambda m, a: m.linalg.eigvals(a), NEAR, flags="complex")
+case("eigvals turning", lambda m, a: m.linalg.eigvals(a), TURNING)
+case("eigvals many", lambda m, a: m.linalg.eigvals(a), np.stack([TURNING, 2 * TURNING]))
+case("eigvals complex", lambda m, a, b: m.linalg.eigvals(a + 1j * b), NEAR, S)
+case("eig values", lambda m, a: m.linalg.eig(a)[0], NEAR, flags="complex")
+case("eig turning", lambda m, a: m.linalg.eig(a).eigenvectors, TURNING)
+case("eig complex", lambda m, a, b: m.linalg.eig(a + 1j * b).eigenvectors, NEAR, S)
+case("eig squares", lambda m, a: m.linalg.eig(a)[1] ** 2, NEAR, flags="complex")
+case("pinv hermitian", lambda m, a: m.linalg.pinv(a, hermitian=True), S, flags="symmetric")
+case(
+    "svd hermitian",
+    lambda m, a: m.linalg.svd(a - 2 * np.eye(3), hermitian=True),
+    S,
+    flags="symmetric",
+)
+case(
+    "svd hermitian values",
+    lambda m, a: m.linalg.svd(a, compute_uv=False, hermitian=True),
+    S,
+    flags="symmetric",
+)
+case(
+    "matrix_rank hermitian",
+    lambda m, a: a * m.linalg.matrix_rank(a, hermitian=True),
+    S,
+    flags="symmetric",
+)
+
+# ------------------------------------------------------------------------ parts of floats
+
+case("frexp", lambda m, x: m.frexp(x), A)
+case("frexp f32", lambda m, x: m.frexp(x), F)
+case(
+    "frexp special",
+    lambda m, x: m.frexp(x),
+    np.array([0.0, -0.0, np.inf, np.nan, 5e-324]),
+    flags="flat",
+)
+case("ldexp", lambda m, x: m.ldexp(x, np.array([3, -2, 0, 7])), A)
+case("ldexp f32", lambda m, x: m.ldexp(x, 3), F)
+case("spacing", lambda m, x: m.spacing(x), A)
+case("vecmat", lambda m, x, y: np.vecmat(x, y), A[:, :3], np.stack([M, S, M]))
+case("vecmat complex", lambda m, x, y: np.vecmat(x + 2j * x, y), V[:3], A)
+case("vecmat lead", lambda m, x, y: np.vecmat(x, y), V[:3], np.stack([M, S]))
+
+# -------------------------------------------------------------------- methods of ufuncs
+
+for _name in names("logaddexp hypot logaddexp2"):
+    case(f"{_name}.reduce", lambda m, x, n=_name: getattr(m, n).reduce(x), B)
+    case(f"{_name}.reduce axes", lambda m, x, n=_name: getattr(m, n).reduce(x, axis=(0, 2)), T)
+    case(f"{_name}.accumulate", lambda m, x, n=_name: getattr(m, n).accumulate(x, axis=1), B)
+    case(f"{_name}.reduceat", lambda m, x, n=_name: getattr(m, n).reduceat(x, [0, 2], axis=0), B)
+for _name in names("subtract divide"):
+    case(f"{_name}.reduce", lambda m, x, n=_name: getattr(m, n).reduce(x, axis=1), B)
+    case(f"{_name}.accumulate", lambda m, x, n=_name: getattr(m, n).accumulate(x), B)
+case("hypot.reduce where", lambda m, x: m.hypot.reduce(x, where=MASK, initial=1.5, axis=1), A)
+case("logaddexp.reduce keepdims", lambda m, x: m.logaddexp.reduce(x, axis=1, keepdims=True), F)
+case("fmax.reduce", lambda m, x: m.fmax.reduce(x, axis=(0, 1)), A)
+case("maximum.accumulate", lambda m, x: m.maximum.accumulate(x), LONG[:30])
+case("minimum.accumulate", lambda m, x: m.minimum.accumulate(x, axis=1), A)
+case("logical_xor.reduce", lambda m, x: m.logical_xor.reduce(x > 0), A)
+case("add.reduceat", lambda m, x: m.add.reduceat(x, [0, 500, 30, 30]), LONG)
+case("add.reduceat axis", lambda m, x: m.add.reduceat(x, [2, 0], 1), T)
+case("add.reduceat f32", lambda m, x: m.add.reduceat(x, [0, 2]), F)
+case("multiply.reduceat", lambda m, x: m.multiply.reduceat(x, [0, 1, 3], axis=1), A)
+case("maximum.reduceat", lambda m, x: m.maximum.reduceat(x, [0, 2]), A)
+
+# ------------------------------------------------------------------------- polynomials
+
+case("poly", lambda m, x: m.poly(x), V)
+case("poly matrix", lambda m, a: m.poly(a), S, flags="complex")
+case("roots", lambda m, p: m.roots(p), np.array([1.0, -6.1, 11.3, -6.2]), flags="complex")
+case("roots complex", lambda m, p: m.roots(p), np.array([1.5, 0.3, 2.0, 0.7]))
+case("polyint", lambda m, p: m.polyint(p, 2, [1.0, 2.0]), V)
+case("polyder", lambda m, p: m.polyder(p, 2), V)
+case("polyadd", lambda m, p, q: m.polyadd(p, q), V, W[:3])
+case("polysub", lambda m, p, q: m.polysub(p, q), W[:3], V)
+case("polymul", lambda m, p, q: m.polymul(p, q), V, W[:3])
+case("polydiv", lambda m, p, q: m.polydiv(p, q), V, W[:3])
+case("polyfit", lambda m, x, y: m.polyfit(x, y, 2), np.sort(W), V)
+case("polyfit weights", lambda m, y, w: m.polyfit(np.arange(5.0), y, 1, w=w), V, W)
+case("polyfit cov", lambda m, y: m.polyfit(np.arange(5.0), y, 1, cov=True), V)
+case("polyfit many", lambda m, y: m.polyfit(np.arange(3.0), y, 1), A)
+
+# --------------------------------------------------------------------- lines and windows
+
+case("apply_along_axis", lambda m, x: m.apply_along_axis(lambda v: v[0] * v.sum(), 1, x), T)
+case("apply_along_axis line", lambda m, x: m.apply_along_axis(lambda v: v * v[0], 0, x), T)
+case("apply_over_axes", lambda m, x: m.apply_over_axes(m.sum, x, [0, -1]), T)
+case("vectorize", lambda m, x, y: m.vectorize(lambda a, b: a * b + a)(x, y), A, B[0])
+_windows = np.lib.stride_tricks.sliding_window_view
+case("sliding windows", lambda m, x: _windows(x, 3), V)
+case("sliding windows 2", lambda m, x: _windows(x, (2, 3)), A)
+case("sliding windows axis", lambda m, x: _windows(x, (2, 2), axis=(1, 1)), A)
+case("piecewise staged", lambda m, x: m.piecewise(x, [x < 0, x > 1], [lambda v: -v, 3.0, m.sin]), V)
+case("lexsort", lambda m, x, y: m.lexsort((m.round(x), y, m.round(y))), A, B)
+for _mode in names("mean median maximum minimum"):
+    case(f"pad {_mode}", lambda m, x, k=_mode: m.pad(x, ((1, 2), (0, 3)), k), A)
+    case(f"pad {_mode} length", lambda m, x, k=_mode: m.pad(x, 1, k, stat_length=2), A)
+case("pad ramp", lambda m, x, v: m.pad(x, ((2, 0), (1, 3)), "linear_ramp", end_values=v), A, 0.3)
+case("pad traced", lambda m, x, v: m.pad(x, ((2, 0), (1, 3)), constant_values=v), A, 0.3)
+for _mode in names("reflect symmetric"):
+    case(f"pad {_mode} odd", lambda m, x, k=_mode: m.pad(x, (2, 7), k, reflect_type="odd"), V)
+case("geomspace", lambda m, a, b: m.geomspace(a, b, 6), 0.3, 2.7)
+case("geomspace arrays", lambda m, a, b: m.geomspace(a, b, 4, False, axis=1), W, B[0, 0])
+case("geomspace negative", lambda m, a: m.geomspace(a, -2.0, 4), -0.3)
+case("gradient places", lambda m, x, at: m.gradient(x, at), V, np.cumsum(W))
+case("gradient places 2", lambda m, x: m.gradient(x, np.array([0.0, 1, 3, 4]), axis=1), A)
+case("interp period", lambda m, x, y: m.interp(x, [0.1, 2.2, 1.3], y, period=3.0), A, V[:3])
+case("cov aweights", lambda m, x, w: m.cov(x, aweights=w), A, B[0])
+case("cov fweights", lambda m, x, w: m.cov(x, fweights=[1, 2, 0, 1], aweights=w), A, B[0])
+case("cov ddof", lambda m, x, w: m.cov(x, aweights=w, ddof=0), A, B[0])
+for _method in names("inverted_cdf averaged_inverted_cdf closest_observation"):
+    case(f"quantile {_method}", lambda m, x, k=_method: m.quantile(x, 0.3, method=k), A)
+    case(
+        f"quantile axis {_method}",
+        lambda m, x, k=_method: m.quantile(x, [0.0, 0.4, 0.5, 1.0], axis=1, method=k),
+        A,
+    )
+case(
+    "quantile weights",
+    lambda m, x, w: m.quantile(x, [0.2, 0.7], axis=1, weights=w, method="inverted_cdf"),
+    A,
+    B,
+)
+case(
+    "quantile weights line",
+    lambda m, x: m.quantile(x, 0.4, axis=0, weights=[1.0, 0.0, 2.0], method="inverted_cdf"),
+    A,
+)
+for _method in names("linear hazen lower inverted_cdf midpoint"):
+    case(
+        f"nanquantile {_method}",
+        lambda m, x, k=_method: m.nanquantile(x, [0.1, 0.8], axis=1, method=k),
+        NANS,
+        flags="flat",
+    )
+    case(f"nanquantile full {_method}", lambda m, x, k=_method: m.nanquantile(x, 0.3, method=k), A)
+case("nanquantile q", lambda m, q: m.nanquantile(NANS, q, axis=0), np.array([0.31, 0.77]))
+case(
+    "nanpercentile",
+    lambda m, x: m.nanpercentile(x, 30, axis=(0, 1), keepdims=True),
+    NANS,
+    flags="flat",
+)
+case("nanpercentile f32", lambda m, x: m.nanpercentile(x, 30, axis=0), F)
+
+# -------------------------------------------------------------------- sets and histograms
+
+for _name in names("union1d intersect1d setdiff1d setxor1d"):
+    case(_name, lambda m, x, n=_name: getattr(m, n)(x, A[0]), A, flags="concrete flat")
+    case(f"{_name} smooth", lambda m, x, n=_name: getattr(m, n)(x, [9.0]), A, flags="concrete")
+for _name in names("unique_values unique_counts unique_inverse unique_all"):
+    if hasattr(np, _name):
+        case(_name, lambda m, x, n=_name: getattr(m, n)(x), A, flags="concrete")
+case("unique axis", lambda m, x: m.unique(x, axis=1), A, flags="concrete")
+case(
+    "trim_zeros",
+    lambda m, x: m.trim_zeros(x),
+    np.array([0.0, 0, 1.5, 0, 2, 0]),
+    flags="concrete flat",
+)
+case("histogram", lambda m, w: m.histogram(V, 3, weights=w), W)
+case("histogram edges", lambda m, x: m.histogram(x, 4), V)
+case("histogram density", lambda m, x: m.histogram(x, 4, density=True), V)
+case("histogram range", lambda m, w: m.histogram(V, 5, (-1, 1), weights=w, density=True), W)
+case("histogram bins", lambda m, w: m.histogram(V, [-2.0, 0.0, 0.5, 2.0], weights=w), W)
+case("histogram rule", lambda m, x: m.histogram(x, "sturges"), V, flags="concrete")
+case("histogram2d", lambda m, w: m.histogram2d(V, W, 3, weights=w), W)
+case("histogramdd", lambda m, w: m.histogramdd(T.reshape(8, 3), (2, 3, 2), weights=w), LONG[:8])
+case(
+    "histogramdd density",
+    lambda m, w: m.histogramdd(T.reshape(8, 3), 2, weights=w, density=True),
+    np.abs(LONG[:8]),
+)
+case("histogram_bin_edges", lambda m, x: m.histogram_bin_edges(x, 5), V)

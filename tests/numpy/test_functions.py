@@ -36,6 +36,12 @@ def plain(case: Case, *args: Any) -> list[Any]:
         return outputs(case.call(np, *args))
 
 
+def unknown(case: Case, y: Any) -> Any:
+    """The result where the values are not known."""
+    y = np.asarray(y)
+    return y.astype(np.result_type(y, np.complex64)) if "complex" in case.flags else y
+
+
 def ways() -> list[Any]:
     found = []
     for c in CASES:
@@ -137,7 +143,7 @@ def test_vmap_is_the_loop(case: Case) -> None:
         found = outputs(vmap(lambda *a: case.call(np, *a))(*rows))
         each = [plain(case, *(r[i] for r in rows)) for i in range(3)]
     for k, out in enumerate(found):
-        wanted = np.stack([np.asarray(e[k]) for e in each])
+        wanted = np.stack([unknown(case, e[k]) for e in each])
         single = wanted.dtype in (np.float32, np.complex64)
         assert np.shape(out) == wanted.shape
         np.testing.assert_allclose(
@@ -154,7 +160,7 @@ def test_jit_gives_the_same_bits(case: Case, monkeypatch: pytest.MonkeyPatch) ->
         warnings.simplefilter("ignore")
         found = outputs(jit(lambda *a: case.call(np, *a))(*case.args))
     for a, b in zip(found, plain(case, *case.args), strict=True):
-        same_bits(a, b)
+        same_bits(a, unknown(case, b))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +171,7 @@ def test_native_code_gives_the_same_values(case: Case) -> None:
         warnings.simplefilter("ignore")
         found = outputs(jit(lambda *a: case.call(np, *a))(*case.args))
     for a, b in zip(found, plain(case, *case.args), strict=True):
-        a, b = np.asarray(a), np.asarray(b)
+        a, b = np.asarray(a), unknown(case, b)
         assert a.dtype == b.dtype and a.shape == b.shape
         if b.dtype.kind not in "fc":
             np.testing.assert_array_equal(a, b)

@@ -40,6 +40,7 @@ from funcgrad.ops.arithmetic.compare import (
     right_shift,
     rint,
     signbit,
+    spacing,
     trunc,
 )
 from funcgrad.ops.arithmetic.extrema import (
@@ -141,6 +142,7 @@ __all__ = [
     "share",
     "sign",
     "signbit",
+    "spacing",
     "sqrt",
     "square",
     "subtract",

@@ -41,6 +41,7 @@ __all__ = [
     "rint",
     "sign",
     "signbit",
+    "spacing",
     "trunc",
 ]
 
@@ -84,6 +85,7 @@ isnan: Op = _cheap(np.isnan, sample=unary())
 isinf: Op = _cheap(np.isinf, sample=unary())
 isfinite: Op = _cheap(np.isfinite, sample=unary())
 signbit: Op = _cheap(np.signbit, sample=unary())
+spacing: Op = elementwise(np.spacing, sample=unary(0.1, 2))
 sign: Op = elementwise(np.sign, cost=3, sample=unary(0.1, 2))
 floor: Op = _cheap(np.floor, sample=unary(0.1, 0.9))
 ceil: Op = _cheap(np.ceil, sample=unary(0.1, 0.9))

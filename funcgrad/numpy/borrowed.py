@@ -1,0 +1,128 @@
+"""Programs of NumPy's that are written in Python, run with our functions for the names they use.
+
+Polynomials are such programs: of each of their functions NumPy has one statement, over `asarray`,
+products and sums. We take that statement, of the NumPy at hand, so there is none of ours to differ
+from it. What a program asks about values (is the last coefficient 0?) it asks of the values at
+hand; where these are not known, under `jit` and `vmap`, the answer is that nothing is special.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import inspect
+import sys
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.tracer import Operand, concrete, operand, value
+from funcgrad.numpy.calls import FUNCTIONS
+
+__all__ = ["borrow", "program"]
+
+
+class _Arrays(type):
+    """What `isinstance(x, ndarray)` asks: traced arrays are arrays."""
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, (np.ndarray, Operand))
+
+
+class ndarray(metaclass=_Arrays):
+    """Stands for `numpy.ndarray` in the programs."""
+
+
+class _Linalg:
+    """`numpy.linalg` with our functions."""
+
+    def __getattr__(self, name: str) -> Any:
+        return _ours(getattr(np.linalg, name))
+
+
+class _Namespace:
+    """`numpy`, or a module of its own with the same names and more, with our functions."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    ndarray = ndarray
+    linalg = _Linalg()
+
+    def __getattr__(self, name: str) -> Any:
+        known: Any = sys.modules["funcgrad.numpy"] if hasattr(np, name) else self._module
+        return getattr(known, name)
+
+    def allclose(self, a: Any, b: Any, *args: Any, **keywords: Any) -> Any:
+        """False where it is not known."""
+        known = concrete(operand(a)) and concrete(operand(b))
+        return FUNCTIONS[np.allclose](a, b, *args, **keywords) if known else False
+
+    def any(self, a: Any, *args: Any, **keywords: Any) -> Any:
+        return _any(a, *args, **keywords)
+
+
+def _any(a: Any, axis: Any = None, *args: Any, **keywords: Any) -> Any:
+    """Whether anything holds: what a check asks for, and False where it is not known."""
+    if axis is None and not concrete(operand(a)):
+        return False
+    return FUNCTIONS[np.any](a, axis, *args, **keywords)
+
+
+NAMESPACES = ("numpy", "numpy._core.numeric")
+
+
+def _ours(thing: Any) -> Any:
+    """What stands for something of NumPy's."""
+    if isinstance(thing, ModuleType):
+        return _Namespace(thing) if thing.__name__ in NAMESPACES else thing
+    if thing is np.any:
+        return _any
+    try:
+        return FUNCTIONS.get(thing, thing)
+    except TypeError:  # no hash
+        return thing
+
+
+def _trimseq(seq: Any) -> Any:
+    """`seq` without the zeros at its end; as it is where these are not known."""
+    values = operand(seq)
+    if not len(seq) or not concrete(values):
+        return seq
+    last = np.flatnonzero(np.asarray(value(values)) != 0)
+    return seq[: int(last[-1]) + 1] if last.size else seq[:1]
+
+
+def borrow(space: dict[str, Any], source: str) -> dict[str, FunctionType]:
+    """Define in `space`, the names of a module of ours, what the module `source` of NumPy defines.
+
+    Returns its functions; in `space` itself those of ours stand for them where we have one.
+    Relative imports of the source are relative to our module.
+    """
+    spec = importlib.util.find_spec(source)
+    assert spec is not None
+    loader: Any = spec.loader
+    exec(loader.get_code(source), space)
+    programs: dict[str, FunctionType] = {}
+    for name, thing in list(space.items()):
+        made = inspect.unwrap(thing) if callable(thing) else thing
+        if isinstance(made, FunctionType) and made.__globals__ is space:
+            programs[name] = space[name] = made
+            thing = getattr(sys.modules[source], name, None)
+        if _ours(thing) is not thing:
+            space[name] = _ours(thing)
+    if "trimseq" in space:
+        space["trimseq"] = programs["trimseq"] = _trimseq  # type: ignore[assignment]
+    return programs
+
+
+@functools.cache
+def _programs_of(source: str) -> dict[str, FunctionType]:
+    return borrow({"__name__": source, "__package__": source.rpartition(".")[0]}, source)
+
+
+def program(function: Any) -> Any:
+    """The program of a function of NumPy, over our functions."""
+    made = inspect.unwrap(function)
+    return _programs_of(made.__globals__["__name__"])[made.__name__]

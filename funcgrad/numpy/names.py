@@ -1,0 +1,41 @@
+"""The names of a namespace of ours: exactly NumPy's, with NumPy's own objects for the rest."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+__all__ = ["complete", "strip"]
+
+
+def _public(module: ModuleType) -> list[str]:
+    return [name for name in dir(module) if not name.startswith("_")]
+
+
+def strip(space: dict[str, Any], theirs: ModuleType) -> None:
+    """Take the names out of a namespace that NumPy does not have: modules, and what it imported."""
+    for name in [n for n in space if not n.startswith("_") and not hasattr(theirs, n)]:
+        del space[name]
+
+
+def complete(
+    ours: str, theirs: ModuleType, later: tuple[str, ...] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a namespace `ours` that stands for the module `theirs`.
+
+    Parameters
+    ----------
+    later : tuple of str
+        Submodules of ours that are imported on first use.
+    """
+
+    def __getattr__(name: str) -> Any:
+        if name in later:
+            return importlib.import_module(f"{ours}.{name}")
+        if not name.startswith("_") and hasattr(theirs, name):
+            return getattr(theirs, name)
+        raise AttributeError(f"module {ours!r} has no attribute {name!r}")
+
+    return __getattr__, lambda: _public(theirs)

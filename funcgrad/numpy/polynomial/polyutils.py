@@ -1,0 +1,5 @@
+"""``numpy.polynomial.polyutils`` for plain and traced values; see `funcgrad.numpy.borrowed`."""
+
+from funcgrad.numpy.borrowed import borrow
+
+borrow(globals(), "numpy.polynomial.polyutils")
