@@ -6,6 +6,7 @@ threads may run an executable at once.
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 import traceback
@@ -21,6 +22,7 @@ from funcgrad.compile.dots import dots
 from funcgrad.compile.eligible import moves, reduces
 from funcgrad.compile.gemm import gemm
 from funcgrad.compile.host import write_program
+from funcgrad.compile.loop_kernel import NotNative, loop_kernel
 from funcgrad.compile.loops import show
 from funcgrad.compile.lower import Lowered, lower
 from funcgrad.compile.places import Places
@@ -43,12 +45,16 @@ _numbers = itertools.count(1)
 def compile_graph(graph: Graph, backend: Backend, donated: Collection[int] = ()) -> Executable:
     """The executable of a graph; it may write results into the inputs of the `donated` numbers."""
     with _uncollected():
-        small = optimize(graph)
+        return Executable(graph, plan_of(graph, backend), backend, donated)
 
-        def elementwise(e: Equation) -> bool:
-            return moves(e) or resolve(e, backend.functions) is not None
 
-        return Executable(graph, fuse(small, elementwise, reduces), backend, donated)
+def plan_of(graph: Graph, backend: Backend) -> Plan:
+    """The graph optimised and fused."""
+
+    def elementwise(e: Equation) -> bool:
+        return moves(e) or resolve(e, backend.functions) is not None
+
+    return fuse(optimize(graph), elementwise, reduces)
 
 
 @contextmanager
@@ -112,16 +118,29 @@ class Executable:
         for step in self.plan.steps:
             if isinstance(step, Region):
                 low: Lowered | None = lower(self.plan, step, self.backend.functions, f"k{k}")
+            elif step.prim.loops:
+                low = self.loop(step, f"k{k}")
             else:
-                low = self.product(step, f"k{k}")
+                low = self.named(self.product(self.plan, step, f"k{k}"), f"k{k}")
             if low is not None:
                 yield id(step), low
                 k += 1
 
-    def product(self, e: Equation, name: str) -> Lowered | None:
+    def loop(self, e: Equation, name: str) -> Lowered | None:
+        """The kernel of a loop whose body has a native form; otherwise a note says why not."""
+        make = functools.partial(plan_of, backend=self.backend)
+        try:
+            return loop_kernel(self.plan, e, self.backend, name, make, self.product)
+        except NotNative as why:
+            self.plan.notes.append(f"the loop of {e.source} runs step by step in Python: {why}")
+            return None
+
+    def product(self, plan: Plan, e: Equation, name: str) -> Lowered | None:
         """The kernel of a matrix product that BLAS does not do better."""
-        p = product_of(self.plan, e)
-        low = None if p is None else dots(p, name) or gemm(p, self.backend.vector_bytes, name)
+        p = product_of(plan, e)
+        return None if p is None else dots(p, name) or gemm(p, self.backend.vector_bytes, name)
+
+    def named(self, low: Lowered | None, name: str) -> Lowered | None:
         if low is not None:  # products of the same kind share their code
             low.kernel.name = ""
             low.kernel.name = self.products.setdefault(show(low.kernel), name)

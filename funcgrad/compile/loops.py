@@ -114,20 +114,24 @@ class Require(NamedTuple):
 class Carry(NamedTuple):
     """What a loop hands on: it starts from the identity of `op` and holds the result afterwards.
 
-    "compensated" adds with a second sum of what rounding lost, for sums of sums.
+    "compensated" adds with a second sum of what rounding lost, for sums of sums. "next" takes the
+    place of what was before, and begins with `start`.
     """
 
     name: str
     dtype: str
     op: str
+    start: Operand | None = None
 
 
 @dataclass
 class For:
-    """`index` from 0 to `count`; `kind` is "chunks", "vector", "sequential" or "blocks".
+    """`index` from 0 to `count`; `kind` is "chunks", "vector", "sequential", "blocks" or "steps".
 
     Blocks are those of a loop over a row. Where there is but one, its carries are handed on as they
-    are, so that short rows pay nothing for what long ones need.
+    are, so that short rows pay nothing for what long ones need. Steps have carries that are handed
+    from one to the next, and end before `count` where the value `condition`, which `test` computes
+    at the start of each, does not hold. Afterwards `index` is the number of steps that were run.
     """
 
     index: str
@@ -137,6 +141,8 @@ class For:
     carries: list[Carry] = field(default_factory=list)
     # how many iterations at a time are best, for which local buffers have room; 0: as they are
     lanes: int = 0
+    test: list[Any] = field(default_factory=list)
+    condition: Operand | None = None
 
 
 class Buffer(NamedTuple):
@@ -166,6 +172,7 @@ def statements(body: Sequence[Any]) -> list[Any]:
     for s in body:
         found.append(s)
         if isinstance(s, For):
+            found += statements(s.test)
             found += statements(s.body)
     return found
 
@@ -219,6 +226,8 @@ FUNCTIONS: dict[str, Any] = {
     "min": np.minimum,
     "max": np.maximum,
     "copy": lambda x: x,
+    "next": lambda _, x: x,
+    "multiply_add": lambda x, y, z: x * y + z,
     "compensated": np.add,
 }
 
@@ -266,11 +275,16 @@ class _Run:
 
     def loop(self, s: For, indices: range) -> None:
         for c in s.carries:
-            self.values[c.name] = identity(c.op, c.dtype)
+            start = identity(c.op, c.dtype) if c.start is None else self.read(c.start)
+            self.values[c.name] = start
             self.ops[c.name] = c.op
         for i in indices:
             self.values[s.index] = np.int64(i)
+            self.block(s.test)
+            if s.condition is not None and not self.read(s.condition):
+                return
             self.block(s.body)
+        self.values[s.index] = np.int64(len(indices))
 
     ops: dict[str, str] = {}  # noqa: RUF012 (names of carries are unique in a kernel)
 
@@ -325,17 +339,28 @@ def show(kernel: Kernel) -> str:
 def _lines(body: Sequence[Any], indent: str, lines: list[str]) -> None:
     for s in body:
         if isinstance(s, For):
-            carries = "".join(f", {c.name}: {c.dtype} by {c.op}" for c in s.carries)
-            lines.append(f"{indent}{s.kind} {s.index} < {s.count}{carries} {{")
+            carries = "".join(f", {c.name}: {c.dtype} by {_of_carry(c)}" for c in s.carries)
+            while_ = "" if s.condition is None else f" while {_operand(s.condition)}"
+            lines.append(f"{indent}{s.kind} {s.index} < {s.count}{while_}{carries} {{")
+            if s.test:
+                _lines(s.test, indent + "  ", lines)
+                lines.append(f"{indent}  ----")
             _lines(s.body, indent + "  ", lines)
             lines.append(indent + "}")
         else:
             lines.append(indent + _text(s))
 
 
+def _of_carry(c: Carry) -> str:
+    return c.op if c.start is None else f"{c.op} from {_operand(c.start)}"
+
+
+def _operand(x: Any) -> str:
+    return repr(x.value) if isinstance(x, Const) else str(x)
+
+
 def _text(s: Any) -> str:
-    def operand(x: Any) -> str:
-        return repr(x.value) if isinstance(x, Const) else str(x)
+    operand = _operand
 
     def at(a: Address) -> str:
         terms = [i if k == 1 else f"{i}*{k}" for i, k in a.terms]

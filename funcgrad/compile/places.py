@@ -97,7 +97,7 @@ class Places:
     def writes(self, step: Region | Equation) -> list[Var]:
         if isinstance(step, Region):
             return [v for e in step.equations for v in e.outputs if v in self.plan.escaping]
-        return list(step.outputs) if takes_out(step) else []
+        return list(step.outputs) if id(step) in self.lowered or takes_out(step) else []
 
     def _share(self) -> tuple[dict[Memory, int], int]:
         """Where in the block all intermediate memory begins, and its size."""

@@ -50,7 +50,16 @@ def expand(graph: Graph) -> Graph:
             return None
         return r.inline(small, e.inputs)
 
-    return rewrite(graph, rule)
+    return rewrite(_unwrapped(graph), rule)
+
+
+def _unwrapped(graph: Graph) -> Graph:
+    """What is computed again was staged in a scope of its own, so wrappers have done their work."""
+    while any(e.prim.wraps for e in graph.equations):
+        graph = rewrite(
+            graph, lambda r, e: r.inline(e.params["graph"], e.inputs) if e.prim.wraps else None
+        )
+    return graph
 
 
 def _reduce(prim: Any, x: Array, axes: Any, keepdims: bool, **params: Any) -> Array:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
+from funcgrad.core.tracer import type_of
 from funcgrad.graph.ir import Equation, Graph, Literal, Var
 from funcgrad.passes.region import Labels, Region
-from funcgrad.passes.views import View
+from funcgrad.passes.views import View, whole
 
 __all__ = ["Plan"]
 
@@ -44,3 +46,10 @@ class Plan:
     uniform: dict[Var, Literal] = field(default_factory=dict)
     escaping: set[Var] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+
+    def constant(self, array: Any) -> Var:
+        """An array that the program holds, as a variable that lies in memory."""
+        v = Var(type_of(array), min((w.id for w, _ in self.graph.constants), default=0) - 1)
+        self.graph.constants = (*self.graph.constants, (v, array))
+        self.views[v] = whole(v)
+        return v

@@ -83,6 +83,7 @@ class Checkpoint(HigherOrder):
     """A graph whose intermediate values are not kept."""
 
     lies = staticmethod(through)
+    wraps = True
 
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         if trace.linear:

@@ -25,10 +25,11 @@ from funcgrad.core.forms import HigherOrder, filled
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import bind, concrete, type_of, value
 from funcgrad.core.types import Array, ArrayType, is_inexact
-from funcgrad.errors import LoopLimitError, NotDifferentiableError, located
+from funcgrad.errors import GraphError, LoopLimitError, NotDifferentiableError, located
 from funcgrad.graph.build import stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph, Literal, Var
+from funcgrad.graph.loop import Loop
 from funcgrad.ops import constant
 from funcgrad.ops.arithmetic import add, cast, less, where
 from funcgrad.ops.nonlinear_reductions import max as largest
@@ -44,66 +45,17 @@ from funcgrad.transforms.call import (
 )
 from funcgrad.transforms.checkpoint import CHECKPOINT
 
-__all__ = ["LOOP", "Loop", "staged_graph"]
+__all__ = ["INTEGER", "LOOP", "run_loop", "staged_graph"]
 
 SEGMENT = 256  # steps of the innermost loop where nobody knows how many there are
 LEVELS = 3  # loops in loops: 256 ** 3 steps at the most
 INTEGER = ArrayType((), np.dtype(np.int64))
 
 
-class Loop(NamedTuple):
-    """The parameters of a loop.
-
-    Attributes
-    ----------
-    body : Graph
-        (constants, carries, rows of the xs) → (carries, rows of the ys).
-    condition : Graph or None
-        (constants, carries) → whether to go on.
-    consts, carries : int
-    length : int or None
-        The number of steps, or the most of them; None where nobody knows, which takes a condition.
-    reverse : bool
-        From the last row to the first.
-    counted : bool
-        Whether the first operand is the number of steps.
-    strict : bool
-        Whether it is an error if the condition still holds after `length` steps.
-    """
-
-    body: Graph
-    condition: Graph | None
-    consts: int
-    carries: int
-    length: int | None
-    reverse: bool = False
-    counted: bool = False
-    strict: bool = False
-
-    @property
-    def params(self) -> Params:
-        return self._asdict()
-
-    def bind(self, operands: Sequence[Array]) -> tuple[Array, ...]:
-        """The final carries, the ys, and where there is a condition the number of steps."""
-        made: tuple[Array, ...] = bind(LOOP, operands, self.params)
-        return made
-
-    def parts(self, operands: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
-        """Of the operands, or what belongs to each: the count, constants, carries and xs."""
-        first = int(self.counted)
-        second = first + self.consts
-        third = second + self.carries
-        return (
-            list(operands[:first]),
-            list(operands[first:second]),
-            list(operands[second:third]),
-            list(operands[third:]),
-        )
-
-    def stopped(self, found: Sequence[Array], counts: Sequence[Array]) -> list[Array]:
-        """The number of steps that were run, where it is not `length`."""
-        return [found[-1]] if self.condition is not None else list(counts)
+def run_loop(p: Loop, operands: Sequence[Array]) -> tuple[Array, ...]:
+    """The final carries, the ys, and where there is a condition the number of steps."""
+    made: tuple[Array, ...] = bind(LOOP, operands, p.params)
+    return made
 
 
 def staged_graph(run: Callable[..., Sequence[Array]], types: Sequence[ArrayType]) -> Graph:
@@ -157,6 +109,18 @@ def _holds(condition: Graph, constants: Sequence[Any], state: Sequence[Any]) -> 
     return bool(execute(condition, *constants, *state)[0])
 
 
+def _check(p: Loop, types: Sequence[ArrayType]) -> None:
+    """Raise unless a loop takes operands of these types, and hands on what it takes."""
+    _, *given, xs = p.parts(types)
+    wanted = [(v.type.shape, v.type.dtype) for v in p.body.inputs]
+    rows = [ArrayType(x.shape[1:], x.dtype) for x in xs]
+    if wanted != [(t.shape, t.dtype) for t in (*given[0], *given[1], *rows)]:
+        raise GraphError("the operands of a loop are not those of its body")
+    carried = wanted[p.consts : p.consts + p.carries]
+    if carried != [(t.shape, t.dtype) for t in _types(p.body.outputs[: p.carries])]:
+        raise GraphError("a loop gives carries of other types than it takes")
+
+
 class LoopPullback(Primitive):
     """The node of a loop: the loop that goes back, and its operands but for the cotangents."""
 
@@ -171,8 +135,11 @@ class LoopPullback(Primitive):
 class LoopPrimitive(HigherOrder):
     """A count where the loop is counted, then constants, initial carries, and xs."""
 
+    loops = True
+
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
         p = Loop(**params)
+        _check(p, types)
         outputs = _types(p.body.outputs)
         rows = [ArrayType((p.length or 0, *t.shape), t.dtype) for t in outputs[p.carries :]]
         stopped = [INTEGER] if p.condition is not None else []
@@ -190,7 +157,7 @@ class LoopPrimitive(HigherOrder):
         given = [n is not None and i for n, i in zip(nodes, inexact, strict=True)][first:]
         moving = _closed(p, given, lambda v: is_inexact(v.type.dtype))
         forward, back = _reversed(p, moving, trace.marks)
-        results = forward.bind(xs)
+        results = run_loop(forward, xs)
         count = len(p.body.outputs)
         outputs = [*results[:count], *results[count + back.stacks :]]
         stacks = results[count : count + back.stacks]
@@ -336,7 +303,7 @@ class _Backward(NamedTuple):
             for c, o in zip(cts[p.carries :], p.body.outputs[p.carries :], strict=False)
             if is_inexact(o.type.dtype)
         ]
-        found = iter(self.loop.bind([*saved[:held], *ends, *sums, *saved[held:], *rows]))
+        found = iter(run_loop(self.loop, [*saved[:held], *ends, *sums, *saved[held:], *rows]))
         begins = [next(found) if m else None for m in carries]
         totals = [next(found) if m else None for m in consts]
         each = [next(found) if m else None for m in xs]
@@ -437,7 +404,7 @@ def _segmented(p: Loop) -> Graph:
         types = _types(p.body.inputs)
         level = p._replace(length=SEGMENT)
         for _ in range(LEVELS - 1):
-            inner = staged_graph(lambda *xs, level=level: level.bind(xs), types)
+            inner = staged_graph(lambda *xs, level=level: run_loop(level, xs), types)
             kept = level.carries + 1
 
             def run(*xs: Array, inner: Graph = inner, kept: int = kept) -> Sequence[Array]:
@@ -446,7 +413,8 @@ def _segmented(p: Loop) -> Graph:
                 return list(state)
 
             level = level._replace(body=staged_graph(run, types))
-        p.body.derived[key] = staged_graph(lambda *xs: level._replace(strict=True).bind(xs), types)
+        strict = level._replace(strict=True)
+        p.body.derived[key] = staged_graph(lambda *xs: run_loop(strict, xs), types)
     found: Graph = p.body.derived[key]
     return found
 
@@ -474,7 +442,7 @@ class _Beside(NamedTuple):
         for group in _split(self.plain, range(len(values))):
             given += [values[k] for k in group]
             given += [beside(k) for k in group if self.marks[k]]
-        results = list(self.loop.bind(given))
+        results = list(run_loop(self.loop, given))
         outs: list[Array] = []
         found: list[Array | None] = []
         for start, stop in ((0, self.plain.carries), (self.plain.carries, len(self.has))):
@@ -501,10 +469,16 @@ def _beside(
     """
     marks = list(given)
     second = p.consts + p.carries
+    runs = bool(p.length) and p.condition is None and not p.counted
+
+    def joined(mark: Any, after: Any) -> Any:
+        if mark is None and after is False and runs:
+            return False  # a sum that begins with nothing is there after the first step
+        return mark if mark == after or (mark and not after) else True
+
     while True:
         graph, own = make(p.body, tuple(marks))
-        carried = zip(marks[p.consts : second], own, strict=False)
-        more = [m if m == h or (m and not h) else True for m, h in carried]
+        more = list(map(joined, marks[p.consts : second], own))
         if more == marks[p.consts : second]:
             break
         marks[p.consts : second] = more
@@ -603,7 +577,7 @@ def _batched(
     made: Loop = p.body.derived[key]
     given_ = _with_axes(p, size, operands, flags, mask)
     if not chosen:
-        found = made.bind([*counts, *given_])
+        found = run_loop(made, [*counts, *given_])
         rows = _reached(p.body, mask, lambda v: True)[p.carries :]
         out = [*_split(p, mask)[1], *rows, *([False] if p.condition is not None else [])]
         ys = [
@@ -619,9 +593,10 @@ def _batched(
         for c, s in zip(counts, several, strict=True)
     ]
     index = [np.arange(p.length or 0)] if counts else []
-    found = made.bind(
+    found = run_loop(
+        made,
         [*longest, *own, *given_[: p.consts], *given_[p.consts : second], *steps]
-        + [*given_[second:], *index]
+        + [*given_[second:], *index],
     )
     ys = [
         moveaxis(y, 0, 1)
@@ -709,7 +684,8 @@ def _masked_loop(p: Loop, size: int, mask: tuple[bool, ...], several: bool) -> L
         new = [_every(o, o_, size) for o, o_ in zip(found, p.body.outputs, strict=True)]
         old = inputs[p.consts : second]
         state = [_chosen(held, n, o) for n, o in zip(new, old, strict=False)]
-        rows = [_chosen(held, n, algebra.zeros(_strong(n))) for n in new[p.carries :]]
+        nothing = [np.zeros(type_of(n).shape, type_of(n).dtype) for n in new[p.carries :]]
+        rows = [_chosen(held, n, o) for n, o in zip(new[p.carries :], nothing, strict=True)]
         taken = [add(xs[at], cast(held, INTEGER.dtype))] if steps else []
         return [*state, *taken, *rows]
 

@@ -15,10 +15,11 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.tracer import staged, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import LoopTypeError, located
+from funcgrad.graph.loop import Loop
 from funcgrad.ops.shape import concatenate
 from funcgrad.transforms.arguments import integer, leaves_of, name_of
 from funcgrad.transforms.checkpoint import checkpoint as checkpointed
-from funcgrad.transforms.loop import Loop
+from funcgrad.transforms.loop import run_loop
 from funcgrad.transforms.loop_body import Body, as_type, invariant, traced
 from funcgrad.transforms.results import handed_back
 
@@ -182,7 +183,7 @@ def staged_scan(
     first = [as_type(x, t) for x, t in zip(state, types, strict=True)]
     loop = Loop(graph, None, len(constants), len(first), n, reverse)
     operands = [*constants, *first, *rows]
-    found = loop.bind(operands)
+    found = run_loop(loop, operands)
     assert body.rows is not None
     return (
         handed_back(body.carry, found[: len(first)], operands),

@@ -13,9 +13,10 @@ from funcgrad.core.types import Array
 from funcgrad.errors import LoopLimitError, LoopTypeError, located
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Graph, Var
+from funcgrad.graph.loop import Loop
 from funcgrad.ops.arithmetic import add, cast, less
 from funcgrad.transforms.arguments import integer, leaves_of, name_of
-from funcgrad.transforms.loop import INTEGER, Loop
+from funcgrad.transforms.loop import INTEGER, run_loop
 from funcgrad.transforms.loop_body import Body, as_type, invariant, traced, types_of
 from funcgrad.transforms.results import handed_back
 from funcgrad.transforms.scan import staged_scan
@@ -197,5 +198,5 @@ def _staged_while(
     operands = [*constants, *more, *(as_type(x, t) for x, t in zip(state, types, strict=True))]
     strict = max_steps is not None
     loop = Loop(whole, condition, before + len(more), count, max_steps, strict=strict)
-    found = loop.bind(operands)
+    found = run_loop(loop, operands)
     return handed_back(body.carry, found[:count], operands)

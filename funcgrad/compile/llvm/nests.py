@@ -53,6 +53,8 @@ class Nests:
                 self.vector_loop(s, lanes)
             elif s.kind == "blocks":
                 self.blocks(s)
+            elif s.kind == "steps":
+                self.steps(s)
             else:
                 self.loop(s)
 
@@ -99,6 +101,18 @@ class Nests:
             pair = f"[ {x}, %{single} ], [ {self.frame.known[name]}, %{several} ]"
             self.frame.known[name] = x.emitter.new(x.element, f"phi {x.type} {pair}")
 
+    def steps(self, s: For) -> None:
+        """Step by step; the carries are values of the loop's head, and so is the condition."""
+        self.start_carries(s)
+        self.access.hoist(s)
+        outer, prefix = dict(self.frame.known), dict(self.frame.prefix)
+        index, finish = self.open_loop(s, "0", self.frame.scalar(s.count), 1)
+        self.frame.known[s.index] = index
+        self.statements(s.body)
+        finish()
+        self.forget(s, outer, prefix)
+        self.frame.known[s.index] = index
+
     def one_by_one(self, s: For, start: str, end: Value) -> None:
         """The loop itself; what it defines is forgotten afterwards, but for the carries."""
         self.access.hoist(s)
@@ -141,6 +155,10 @@ class Nests:
         place = len(self.body.lines)
         self.body.lines += [""] * len(phis)
         going = self.single.compare("ult", index, end)
+        if s.condition is not None:
+            self.frame.known[s.index] = index
+            self.statements(s.test)
+            going = self.single.binary("and", going, self.frame.read(s.condition))
         self.frame.line(f"br i1 {going}, label %{inside}, label %{after}")
         self.frame.open(inside)
 
@@ -167,7 +185,11 @@ class Nests:
         for c in s.carries:
             self.frame.ops[c.name] = c
             e, element = self.frame.emitter(ELEMENTS[c.dtype]), ELEMENTS[c.dtype]
-            self.frame.known[c.name] = e.constant(identity(c.op, c.dtype), element)
+            self.frame.known[c.name] = (
+                e.constant(identity(c.op, c.dtype), element)
+                if c.start is None
+                else self.frame.read(c.start)
+            )
             if c.op == "compensated":
                 self.frame.lost[c.name] = e.constant(0.0, element)
 

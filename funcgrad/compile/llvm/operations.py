@@ -69,6 +69,10 @@ class Operations:
             return e.binary("xor", xs[0], e.mask(True))
         if op == "neg":
             return e.negate(xs[0])
+        if op == "copy":
+            return xs[0]
+        if op == "multiply_add":
+            return e.multiply_add(*xs)
         if op == "min":
             return e.select(e.compare("slt", *xs), *xs)
         if op == "cast":

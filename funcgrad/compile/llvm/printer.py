@@ -30,6 +30,8 @@ PARAMETERS = "ptr %arguments, i64 %first, i64 %last, i64 %thread"
 def is_plain(kernel: Kernel) -> bool:
     """Whether the code of a kernel is good enough as it is printed."""
     inner = list(statements(kernel.body))
+    if any(isinstance(s, For) and s.kind == "steps" for s in inner):  # a step is run many times
+        return False
     if foreign_of([kernel]):  # what is linked in has to be inlined
         return False
     return len(inner) > LONG or not any(isinstance(s, For) for s in inner)

@@ -47,7 +47,9 @@ class Straight:
     def combine_lanes(self, s: Combine) -> None:
         c = self.frame.ops[s.carry]
         old, x = self.frame.known[s.carry], self.frame.read(s.value)
-        if c.op == "compensated":
+        if c.op == "next":
+            self.frame.known[s.carry] = x
+        elif c.op == "compensated":
             total = old + x
             part = total - old
             lost = self.frame.lost[s.carry] + ((old - (total - part)) + (x - part))

@@ -1,0 +1,182 @@
+"""Loops as one kernel: what is native, where carries lie, and that values are the interpreter's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+from funcgrad.compile.execute import executable
+from funcgrad.compile.loops import For, statements
+from funcgrad.config import config
+
+RETURNS = np.sin(np.arange(300.0)) * 0.1
+THETA = np.array([0.05, 0.1, 0.85])
+
+
+def garch(th):
+    def step(s, r):
+        q = r * r
+        return th[0] + th[1] * q + th[2] * s, np.log(s) + q / s
+
+    return np.sum(fg.scan(step, RETURNS[0] ** 2 + 0.01, RETURNS)[1])
+
+
+def lorenz(th):
+    def slope(u):
+        return np.stack([u[1] - u[0], u[0] * (th[0] - u[2]) - u[1], u[0] * u[1] - th[1] * u[2]])
+
+    def step(u, _):
+        k = slope(u)
+        return u + 0.01 * slope(u + 0.005 * k), None
+
+    return np.sum(fg.scan(step, np.ones(3) * th[2], length=50)[0] ** 2)
+
+
+def recurrent(th):
+    w = np.sin(np.arange(400.0).reshape(20, 20)) * th[0]
+
+    def step(h, x):
+        return np.tanh(w @ h + x * th[1]), h
+
+    h, hs = fg.scan(step, np.zeros(20), RETURNS)
+    return np.sum(h * h) + np.sum(hs) * th[2]
+
+
+def table(th):
+    lines = np.cos(np.arange(12.0).reshape(4, 3) * th[0])
+
+    def step(c, k):
+        return np.sin(c * lines[k]) + th[1], np.max(c)
+
+    c, y = fg.scan(step, np.ones(3), np.arange(40) % 4)
+    return np.sum(c) + np.sum(y)
+
+
+def within(th):
+    def step(c, row):
+        d, _ = fg.scan(lambda d, x: (np.sin(d * th[0]) + x, None), c, row)
+        return d * th[1], d
+
+    c, y = fg.scan(step, th[2], RETURNS.reshape(30, 10))
+    return c + np.sum(y)
+
+
+def until(th):
+    return fg.while_loop(
+        lambda c: c[0] < 40.0, lambda c: (c[0] + th[0] + c[1], c[1] * th[2]), (th[1], 1.0)
+    )[0]
+
+
+PROGRAMS = [garch, lorenz, recurrent, table, within, until]
+WAYS = [lambda f: f, fg.value_and_grad, lambda f: fg.vmap(fg.grad(f)), fg.hessian]
+
+
+def loops_of(graph):
+    found = executable(graph)
+    return [s for k in found.kernels for s in statements(k.body) if _is_loop(s)], found
+
+
+def _is_loop(s):
+    return isinstance(s, For) and s.kind == "steps"
+
+
+@pytest.mark.parametrize("way", WAYS, ids=["value", "gradient", "examples", "hessian"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_a_loop_is_native_and_agrees_with_the_interpreter(program, way, monkeypatch):
+    examples = way is WAYS[2]
+    x = np.stack([THETA, THETA * 1.1]) if examples else THETA
+    f = fg.jit(way(program))
+    text = f.explain(x)
+    assert "step by step" not in text and "NumPy: loop" not in text
+    found = f(x)
+    monkeypatch.setattr(config, "backend", "interpreter")
+    wanted = fg.jit(way(program))(x)
+    for a, b in zip(fg.tree.leaves(found), fg.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
+
+
+def test_small_carries_are_in_registers():
+    for program, count in ((garch, 1), (lorenz, 3)):
+        (loop,), _ = loops_of(fg.make_graph(program)(THETA))
+        assert [c.op for c in loop.carries] == ["next"] * count
+
+
+def test_what_nobody_writes_is_read_before_the_loop():
+    (loop,), _ = loops_of(fg.make_graph(lorenz)(THETA))
+    assert not any(type(s).__name__ == "Load" for s in statements(loop.body))
+
+
+def test_what_has_no_native_form_is_said():
+    def f(x):
+        return fg.scan(lambda c, _: (np.sort(c) + np.fft.fft(c).real, None), x, length=3)[0]
+
+    text = fg.jit(f).explain(np.ones(4))
+    assert "runs step by step in Python" in text and "no native form" in text
+    assert __file__ in text
+    np.testing.assert_allclose(fg.jit(f)(np.arange(4.0)), f(np.arange(4.0)))
+
+
+def test_an_index_out_of_range_in_a_loop_names_the_line():
+    @fg.jit
+    def f(x, n):
+        return fg.fori_loop(0, 5, lambda i, c: c + x[i * n], 0.0)
+
+    x = np.arange(9.0)
+    assert f(x, 2) == 20.0
+    with pytest.raises(IndexError) as error:
+        f(x, 3)
+    assert any(__file__ in note for note in error.value.__notes__)
+
+
+def test_a_loop_without_steps():
+    @fg.jit
+    def f(x):
+        return fg.while_loop(lambda c: c[0] > 5.0, lambda c: (c[0] - 1, c[1] / 0.0), (x, x))
+
+    assert f(1.0) == (1.0, 1.0)
+    assert f(6.0) == (5.0, np.inf)
+
+
+def test_carries_that_change_places():
+    @fg.jit
+    def f(a, b, v):
+        (x, y, w), _ = fg.scan(lambda c, _: ((c[1], c[0], c[2][::-1]), None), (a, b, v), length=5)
+        return x, y, w
+
+    x, y, w = f(1.0, 2.0, np.arange(40.0))
+    assert (x, y) == (2.0, 1.0)
+    np.testing.assert_array_equal(w, np.arange(40.0)[::-1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int32, bool])
+def test_carries_of_other_dtypes(dtype):
+    xs = (np.arange(30) % 3).astype(dtype)
+
+    def f(xs):
+        def step(c, x):
+            return (c | x, x) if dtype is bool else (c + x * x, c)
+
+        return fg.scan(step, xs[0], xs)
+
+    found, wanted = fg.jit(f)(xs), f(xs)
+    for a, b in zip(found, wanted, strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_in_any_layout(order):
+    xs = np.asarray(np.arange(60.0).reshape(3, 4, 5), order=order)
+
+    @fg.jit
+    def f(xs):
+        moved = np.transpose(xs, (2, 0, 1))[::-1]
+        return fg.scan(lambda c, x: (c * 0.5 + x, np.sum(x)), np.zeros((3, 4)), moved)
+
+    c, y = f(xs)
+    wanted = np.zeros((3, 4))
+    for x in np.transpose(xs, (2, 0, 1))[::-1]:
+        wanted = wanted * 0.5 + x
+    np.testing.assert_allclose(c, wanted, rtol=1e-14)
+    np.testing.assert_allclose(y, np.transpose(xs, (2, 0, 1))[::-1].sum((1, 2)), rtol=1e-14)
