@@ -39,14 +39,21 @@ __all__ = [
 
 LOOP = 192  # statements that may stand for one loop
 STEP = 6000  # statements of a step
-FOLDED: dict[str, Callable[[int, int], int]] = {
+FOLDED: dict[str, Callable[[int, int], Any]] = {
     "add": operator.add,
     "sub": operator.sub,
     "mul": operator.mul,
     "min": min,
     "div": operator.floordiv,
     "rem": operator.mod,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "eq": operator.eq,
+    "ne": operator.ne,
 }
+TRUTHS = ("and", "or", "not")
 Element = tuple[str, int]  # of a local buffer
 
 
@@ -146,14 +153,26 @@ class _Writer:
             self.loop(s, suffix, out)
 
     def fold(self, s: Let, args: Sequence[Operand]) -> Operand | None:
-        if s.dtype != "int64" or s.op not in FOLDED:
+        """What an operation gives, where its operands say it already."""
+        if s.op == "select" and isinstance(args[0], Const):
+            return args[1] if args[0].value else args[2]
+        if s.op in TRUTHS and s.dtype == "bool":
+            return self.truth(s.op, args)
+        numbers = [int(x.value) for x in args if isinstance(x, Const) and x.dtype == "int64"]
+        if s.op not in FOLDED or len(numbers) < len(args):
             return None
-        if not all(isinstance(x, Const) and x.dtype == "int64" for x in args):
+        if s.op in ("div", "rem") and numbers[1] == 0:
             return None
-        x, y = (int(a.value) for a in args)  # type: ignore[union-attr]
-        if s.op in ("div", "rem") and y == 0:
-            return None
-        return Const(FOLDED[s.op](x, y), "int64")
+        return Const(FOLDED[s.op](*numbers), s.dtype)
+
+    def truth(self, op: str, args: Sequence[Operand]) -> Operand | None:
+        known = [bool(x.value) for x in args if isinstance(x, Const)]
+        if (op == "and" and False in known) or (op == "or" and True in known):
+            return Const(op == "or", "bool")
+        if len(known) == len(args):
+            return Const(not known[0] if op == "not" else known[0], "bool")
+        left = [x for x in args if not isinstance(x, Const)]
+        return left[0] if known and op != "not" else None
 
     def combine(self, s: Combine, out: list[Any]) -> None:
         value = self.operand(s.value)
