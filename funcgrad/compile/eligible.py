@@ -27,8 +27,8 @@ REDUCTIONS = {
 INDICES = ("int64", "int32")
 REDUCED = {
     records.SUM: "fi",
-    records.MAX: "fi",
-    records.MIN: "fi",
+    records.MAX: "f",
+    records.MIN: "f",
     records.PROD: "f",
     records.ANY: "b",
     records.ALL: "b",

@@ -32,8 +32,8 @@ from funcgrad.graph.ir import Graph, Literal, Var
 from funcgrad.graph.loop import Loop
 from funcgrad.ops import constant
 from funcgrad.ops.arithmetic import add, cast, less, where
-from funcgrad.ops.nonlinear_reductions import max as largest
 from funcgrad.ops.shape import moveaxis, reshape
+from funcgrad.ops.sums import sum as sum_
 from funcgrad.transforms.arguments import lower
 from funcgrad.transforms.batch import Batch, BatchTracer, whole
 from funcgrad.transforms.call import (
@@ -587,7 +587,7 @@ def _batched(
         return [*found[: p.carries], *ys, *found[p.carries + len(rows) :]], out
     second = p.consts + p.carries
     steps = [np.zeros(size, np.int64)] if p.condition is not None else []
-    longest = [largest(c, None) if s else c for c, s in zip(counts, several, strict=True)]
+    longest = [_longest(c, p) if s else c for c, s in zip(counts, several, strict=True)]
     own = [
         c if s else algebra.broadcast(c, (size,), np.dtype(np.int64))
         for c, s in zip(counts, several, strict=True)
@@ -604,6 +604,15 @@ def _batched(
     ]
     out = [True] * (len(p.body.outputs) + len(steps))
     return [*found[: p.carries], *ys, *found[p.carries : p.carries + len(steps)]], out
+
+
+def _longest(counts: Array, p: Loop) -> Array:
+    """The most steps that an example takes: of rows that one of them has, in sums that are native.
+
+    The largest of integers has no native form, and would take a program to NumPy.
+    """
+    rows = np.arange(p.length or 0)[:, None]
+    return sum_(cast(constant.any(less(rows, counts), 1), INTEGER.dtype))
 
 
 def _with_axes(
