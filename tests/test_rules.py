@@ -23,6 +23,7 @@ import funcgrad.ops.normalization
 import funcgrad.ops.order
 import funcgrad.ops.softmax
 import funcgrad.scipy.fft
+import funcgrad.scipy.interpolate
 import funcgrad.scipy.linalg
 import funcgrad.scipy.signal
 import funcgrad.scipy.sparse

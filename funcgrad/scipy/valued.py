@@ -35,6 +35,7 @@ class Valued(Explicit):
         multiple: bool,
         linear_in: Sequence[int],
         leading: bool,
+        batch: Callable[..., Any] | None,
     ) -> None:
         self.composed, self.leading = composed, leading
         super().__init__(
@@ -43,7 +44,7 @@ class Valued(Explicit):
             type_rule=self._types,
             vjp=self._pull,
             jvp=self._push,
-            batch=self._spread,
+            batch=batch or self._spread,
             multiple=multiple,
             linear_in=linear_in,
         )
@@ -102,6 +103,7 @@ def valued(
     multiple: bool = False,
     linear_in: Sequence[int] = (),
     leading: bool = False,
+    batch: Callable[..., Any] | None = None,
 ) -> Valued:
     """Make a primitive with the value of `impl` and the derivatives of `composed`.
 
@@ -113,7 +115,9 @@ def valued(
         ``composed(*operands, **params)``, the same function in funcgrad operations.
     leading : bool, optional
         Both take any leading axes, where all operands have them.
+    batch : callable, optional
+        As in `explicit`; by default each example is computed by itself.
     """
-    prim = Valued(name, impl, composed, multiple, linear_in, leading)
+    prim = Valued(name, impl, composed, multiple, linear_in, leading, batch)
     prim.sample = sample
     return prim

@@ -104,7 +104,8 @@ def product(data: Array, x: Array, pattern: Pattern) -> Array:
 
 
 def _solve(data: Any, b: Any, pattern: Pattern, spec: str | None) -> Any:
-    return spl.spsolve(pattern.matrix(data, sp.csc_array), b, spec)
+    found = spl.spsolve(pattern.matrix(data, sp.csc_array), b, spec)
+    return found.reshape(b.shape)  # SciPy makes a vector of a single column
 
 
 def _solve_vjp(g: Any, x: Any, data: Any, b: Any, *, needs: Any, **params: Any) -> list[Any]:
@@ -134,6 +135,7 @@ SOLVE: Explicit = explicit(
     sample=lambda: [
         Sample((_values(), draw((4,))), {"pattern": _pattern(), "spec": None}),
         Sample((_values(), draw((4, 2))), {"pattern": _pattern(), "spec": "NATURAL"}),
+        Sample((_values(), draw((4, 1))), {"pattern": _pattern(), "spec": None}),
         Sample((_values() + 0.5j, draw((4,)) + 0j), {"pattern": _pattern(), "spec": None}),
     ],
 )

@@ -1,0 +1,50 @@
+"""``funcgrad.scipy.interpolate``: interpolation that is differentiable in all of its arguments.
+
+Names, arguments and values are SciPy's. Values, points of evaluation, breakpoints and knots may be
+traced.
+
+Examples
+--------
+>>> import numpy as np
+>>> import funcgrad as fg
+>>> from funcgrad.scipy.interpolate import CubicSpline
+>>> x = np.linspace(0.0, 3.0, 4)
+>>> fg.grad(CubicSpline(x, x**3))(1.5).round(12)
+np.float64(6.75)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funcgrad.scipy.interpolate.grids import RegularGridInterpolator, interp1d, interpn
+from funcgrad.scipy.interpolate.pieces import (
+    Akima1DInterpolator,
+    CubicHermiteSpline,
+    CubicSpline,
+    PchipInterpolator,
+    PPoly,
+    pchip_interpolate,
+)
+from funcgrad.scipy.interpolate.splines import BSpline, make_interp_spline
+
+__all__ = [
+    "Akima1DInterpolator",
+    "BSpline",
+    "CubicHermiteSpline",
+    "CubicSpline",
+    "PPoly",
+    "PchipInterpolator",
+    "RegularGridInterpolator",
+    "interp1d",
+    "interpn",
+    "make_interp_spline",
+    "pchip_interpolate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(
+        f"funcgrad.scipy.interpolate has no {name!r}: either SciPy has none, or funcgrad has no "
+        "derivative of it"
+    )
