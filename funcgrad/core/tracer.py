@@ -183,6 +183,12 @@ class Trace:
             behind = behind.__cause__ or behind.__context__
         if behind is not error and isinstance(behind, FuncgradError):
             raise behind
+        if isinstance(error, TypeError) and "Multiple namespaces for array inputs" in str(error):
+            raise UnsupportedCallError(
+                "a function for any array library was given traced values beside NumPy's arrays; "
+                "give it the others as arrays of the transform, funcgrad.numpy.array(x), or write "
+                "it with functions of funcgrad.numpy and funcgrad.scipy if it mixes them itself"
+            ) from error
         if self.objects is None or isinstance(error, FuncgradError):
             return
         theirs = failed_in_scipy(error)

@@ -18,6 +18,7 @@ np.float64(1.0)
 """
 
 import numpy
+from numpy import __array_namespace_info__  # noqa: F401
 
 import funcgrad.numpy.complex_results
 import funcgrad.numpy.ufunc_methods

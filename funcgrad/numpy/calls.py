@@ -112,7 +112,11 @@ def unbox(x: Any) -> Any:
 
 
 def numpy_function(
-    *plain: Any, views: bool = False, creates: bool = False, calls: bool = False
+    *plain: Any,
+    views: bool = False,
+    creates: bool = False,
+    converts: bool = False,
+    calls: bool = False,
 ) -> Callable[[F], F]:
     """Make a function of the namespace from its definition for traced operands.
 
@@ -125,6 +129,8 @@ def numpy_function(
         The result may be a view of the operand: boxes are handed to the definition too.
     creates : bool, optional
         The result is a fresh array that the program may write into.
+    converts : bool, optional
+        It is one, unless it is the operand itself.
     calls : bool, optional
         It calls a function of the user, which may give traced values for operands that are not.
     """
@@ -149,7 +155,7 @@ def numpy_function(
                 made = run(*args, **kwargs)
                 if creates:
                     return new_array(made)
-                return made if views else owned(made, args)
+                return made if views and not converts else owned(made, args)
             if kwargs.get("out") is not None or (len(args) > out_at and args[out_at] is not None):
                 return _with_out(call, args, kwargs, out_at, name)
             if found == BOXED and not views and not calls:

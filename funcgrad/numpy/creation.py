@@ -129,7 +129,7 @@ def known_integers(x: Any) -> Any:
     return tuple(int(v) for v in x) if shape else int(x)
 
 
-@numpy_function(np.zeros_like, views=True, creates=True)
+@numpy_function(np.zeros_like, views=True, converts=True)
 def zeros_like(
     a: Any,
     dtype: Any = None,
@@ -152,7 +152,7 @@ def zeros_like(
     return new_array(np.zeros_like(memory_of(a), dtype, order, shape=_given(shape)))
 
 
-@numpy_function(np.ones_like, views=True, creates=True)
+@numpy_function(np.ones_like, views=True, converts=True)
 def ones_like(
     a: Any,
     dtype: Any = None,
@@ -175,7 +175,7 @@ def ones_like(
     return new_array(np.ones_like(memory_of(a), dtype, order, shape=_given(shape)))
 
 
-@numpy_function(np.empty_like, views=True, creates=True)
+@numpy_function(np.empty_like, views=True, converts=True)
 def empty_like(
     prototype: Any,
     dtype: Any = None,
@@ -280,7 +280,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Array:
 # -------------------------------------------------------------------- copies and conversions
 
 
-@numpy_function(np.array, views=True, creates=True)
+@numpy_function(np.array, views=True, converts=True)
 def array(
     object: Any,
     dtype: Any = None,
@@ -316,7 +316,7 @@ def array(
     return reshape(made, whole)
 
 
-@numpy_function(np.asarray, views=True)
+@numpy_function(np.asarray, views=True, converts=True)
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None
 ) -> Array:
@@ -344,7 +344,7 @@ def _lies_in(x: Any, order: str) -> bool:
     return bool(flags.f_contiguous if order == "F" else flags.c_contiguous)
 
 
-@numpy_function(np.asanyarray, views=True)
+@numpy_function(np.asanyarray, views=True, converts=True)
 def asanyarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None
 ) -> Array:
@@ -360,7 +360,7 @@ def asanyarray(
     return asarray(a, dtype, order, copy=copy)
 
 
-@numpy_function(np.ascontiguousarray, views=True)
+@numpy_function(np.ascontiguousarray, views=True, converts=True)
 def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
     """As `asarray`, in C order and with at least one axis.
 
@@ -374,7 +374,7 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
     return x if type_of(operand(x)).ndim else view(x, lambda base: reshape(base, (1,)))
 
 
-@numpy_function(np.copy, views=True, creates=True)
+@numpy_function(np.copy, views=True, converts=True)
 def copy(a: Any, order: Any = "K", subok: bool = False) -> Array:
     """A copy: writing into it leaves the original as it is.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -85,6 +86,7 @@ ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "nbytes": lambda self: _kind(self).dtype.itemsize * _kind(self).size,
     "strides": _strides,
     "flags": _flags,
+    "device": lambda self: "cpu",
     "T": _transposed,
     "mT": _mt,
     "real": complex_parts.real,
@@ -294,6 +296,31 @@ def _setflags(self: Any, *args: Any, **kwargs: Any) -> None:
     """Nothing to set: the memory of a traced value is not the program's."""
 
 
+def _to_device(self: Any, device: str, /, *, stream: None = None) -> Any:
+    """The array itself: there is one device, "cpu"."""
+    if stream is not None:
+        raise ValueError("The stream argument to to_device() is not supported")
+    if device != "cpu":
+        raise ValueError(f"Unsupported device: {device!r}.")
+    return self
+
+
+def _array_namespace(self: Any, /, *, api_version: Any = None) -> Any:
+    """The namespace of the array API standard for traced values: `funcgrad.numpy`."""
+    np.empty(0).__array_namespace__(api_version=api_version)  # NumPy's refusal of other versions
+    return sys.modules["funcgrad.numpy"]
+
+
+def _dlpack(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """The memory for another library; an error for a traced value."""
+    return _plain(self, "__dlpack__()").__dlpack__(*args, **kwargs)
+
+
+def _dlpack_device(self: Any) -> Any:
+    """Where the memory for another library lies; an error for a traced value."""
+    return _plain(self, "__dlpack_device__()").__dlpack_device__()
+
+
 METHODS: dict[str, Callable[..., Any]] = {
     "all": reductions.all,
     "any": reductions.any,
@@ -335,6 +362,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "sum": reductions.sum,
     "swapaxes": axes.swapaxes,
     "take": indexing.take,
+    "to_device": _to_device,
     "tobytes": _tobytes,
     "tolist": _tolist,
     "trace": products.trace,
@@ -377,8 +405,11 @@ def _round(self: Any, decimals: int | None = None) -> Any:
 
 
 PROTOCOLS: dict[str, Callable[..., Any]] = {
+    "__array_namespace__": _array_namespace,
     "__copy__": _copied,
     "__deepcopy__": _deeply_copied,
+    "__dlpack__": _dlpack,
+    "__dlpack_device__": _dlpack_device,
     "__reduce_ex__": _reduced,
     "__round__": _round,
 }

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.forms import UFUNCS, Op, elementwise, selecting
+from funcgrad.core.forms import UFUNCS, Op, elementwise, explicit, selecting
+from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import Tracer, operand, type_of
-from funcgrad.ops.arithmetic.basic import divide, multiply, negative
+from funcgrad.ops.arithmetic.basic import divide, multiply, negative, subtract
 from funcgrad.ops.arithmetic.compare import (
     equal,
     floor_divide,
@@ -23,8 +24,8 @@ from funcgrad.ops.arithmetic.compare import (
     trunc,
 )
 from funcgrad.ops.arithmetic.compare import sign as sign_of_real
-from funcgrad.ops.arithmetic.select import conjugate, from_parts, imag, real, where
-from funcgrad.ops.samples import binary, unary
+from funcgrad.ops.arithmetic.select import conjugate, real, where
+from funcgrad.ops.samples import binary, draw, unary
 
 __all__ = [
     "absolute",
@@ -113,14 +114,35 @@ hypot: Op = elementwise(
 )
 
 
+def _sign_cotangent(g: Any, y: Any, x: Any) -> Any:
+    """Only what turns z changes z / |z|: of the cotangent the part along it is taken away."""
+    size = absolute(x)
+    nought = equal(size, 0)
+    turning = subtract(g, multiply(conjugate(y), real(multiply(g, y))))
+    return where(nought, 0.0, divide(turning, where(nought, 1.0, size)))
+
+
+def _turned() -> list[Sample]:
+    z = draw((2, 3)) + 1j * draw((2, 3), seed=1)
+    return [
+        Sample((z,)),
+        Sample((z.T.astype(np.complex64),)),
+        Sample((np.complex128(-0.3j),)),
+        Sample((np.array([0j, 2.0, -1j]),), smooth=False),
+    ]
+
+
+SIGN_OF_COMPLEX = explicit(
+    "sign_of_complex", np.sign, signature="()->()", vjp=[_sign_cotangent], sample=_turned
+)
+
+
 def sign(x: Any, /) -> Any:
     """The sign of a real number, which is locally constant; of a complex one z / |z|, 0 at 0."""
     x = operand(x)
     if not isinstance(x, Tracer) or type_of(x).dtype.kind != "c":
         return sign_of_real(x)
-    size = absolute(x)
-    size = where(equal(size, 0), 1.0, size)
-    return from_parts(divide(real(x), size), divide(imag(x), size))
+    return SIGN_OF_COMPLEX(x)
 
 
 sign.primitive = sign_of_real.primitive  # type: ignore[attr-defined]

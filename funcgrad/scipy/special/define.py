@@ -6,6 +6,7 @@ these functions exist in `funcgrad.ops` with values of their own.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -15,11 +16,12 @@ from funcgrad.core.forms import Op, elementwise
 from funcgrad.core.forms.elementwise import Pointwise
 from funcgrad.core.primitive import Sample
 from funcgrad.errors import NotDifferentiableError, located
+from funcgrad.numpy.calls import FUNCTIONS
 from funcgrad.numpy.ufuncs import COMPOSED
 from funcgrad.ops.arithmetic import divide, equal, where
 from funcgrad.ops.samples import draw
 
-__all__ = ["NAMES", "Range", "fixed", "over", "samples", "special", "special_outputs"]
+__all__ = ["NAMES", "Range", "fixed", "over", "plain", "samples", "special", "special_outputs"]
 
 NAMES: dict[str, tuple[np.ufunc, str]] = {}
 """The ufuncs of `scipy.special` that have a rule, with what their docstrings say of it."""
@@ -49,14 +51,24 @@ def special(
     smooth : bool, optional
         False where SciPy's values are so coarse that differences of them are no test.
     """
+    given, ufunc = ufunc, plain(ufunc)
     if isinstance(ufunc, np.ufunc):
         _name(ufunc, partials)
-    return elementwise(
+    made = elementwise(
         ufunc,
         *partials,
         name=f"special_{ufunc.__name__}",
         sample=lambda: [s._replace(smooth=smooth) for s in samples(ranges, complex_)],
     )
+    if given is not ufunc:
+        FUNCTIONS[given] = made
+    return made
+
+
+def plain(function: Any) -> Any:
+    """The ufunc behind what SciPy wraps for other arrays (``SCIPY_ARRAY_API=1``)."""
+    behind = inspect.unwrap(function)
+    return behind if isinstance(behind, np.ufunc) else function
 
 
 def _name(ufunc: np.ufunc, partials: Sequence[Any]) -> None:
