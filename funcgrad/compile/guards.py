@@ -102,7 +102,7 @@ class Type(NamedTuple):
 
 
 class Attribute(NamedTuple):
-    """An object gives this very thing for an attribute. An exception counts as a change."""
+    """An object gives this very thing for an attribute, or has none of that name."""
 
     object: Any
     name: str
@@ -112,12 +112,15 @@ class Attribute(NamedTuple):
         try:
             found: bool = getattr(self.object, self.name) is self.value
         except Exception:
-            return False
+            return self.value is ABSENT
         return found
 
     def put_back(self) -> bool:
         try:
-            setattr(self.object, self.name, self.value)
+            if self.value is ABSENT:
+                delattr(self.object, self.name)
+            else:
+                setattr(self.object, self.name, self.value)
         except (AttributeError, TypeError):
             return False
         return True

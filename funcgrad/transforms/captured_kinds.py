@@ -12,6 +12,7 @@ import functools
 import gc
 import importlib.util
 import io
+import itertools
 import operator
 import os
 import sys
@@ -20,13 +21,24 @@ import types
 import weakref
 from array import array
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.compile.guards import ABSENT, Attribute, Cell, Dict, Function, Item, List, Type
+from funcgrad.compile.guards import (
+    ABSENT,
+    Attribute,
+    Cell,
+    Dict,
+    Function,
+    Guard,
+    Item,
+    List,
+    Look,
+    Type,
+)
 from funcgrad.core.classes import has_own_rules
 from funcgrad.core.forms.elementwise import Pointwise
 from funcgrad.core.primitive import Primitive
@@ -35,7 +47,7 @@ from funcgrad.graph.identity import Itself
 from funcgrad.graph.ir import Graph
 from funcgrad.transforms.named_in_code import COMPARISONS, Named, named_by
 from funcgrad.transforms.random_draws import GENERATORS
-from funcgrad.transforms.walk import LIBRARIES, Path, Slots, Walk
+from funcgrad.transforms.walk import LIBRARIES, Path, Walk, package
 
 __all__ = ["handler", "visit_content", "visit_function", "visit_instance"]
 
@@ -50,6 +62,8 @@ _UNSEEN_OF = {
     "inspect": {"currentframe", "stack", "getouterframes"},
     "gc": {"get_objects", "get_referents", "get_referrers"},
 }
+_PLAIN = (int, float, complex, str, bytes)
+_CONTAINERS = (list, tuple, set, frozenset, deque)
 HEAP_TYPE = 1 << 9  # the flag of classes that Python code makes
 _HARMLESS = (
     types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType,
@@ -59,23 +73,46 @@ _HARMLESS = (
 )  # fmt: skip
 
 
+Visit = Callable[[Any, Any, Path], None]
+
+
 # ------------------------------------------------------------------ numbers, arrays, containers
 
 
-def _visit_scalar(walk: Walk, x: np.generic, path: Path) -> None:
-    walk.add((x.dtype, x.tobytes()), path)
+def _no_parts(_: Any) -> Iterable[Any]:
+    return ()
 
 
-def _visit_enum(walk: Walk, x: enum.Enum, path: Path) -> None:
-    walk.add(x.name, path)
-    visit_instance(walk, x, path)
+def of_parts(
+    parts: Callable[[Any], Iterable[Any]] = _no_parts,
+    mark: Callable[[Any], Any] = type,
+    look: Callable[[Any], Any] | None = None,
+) -> Visit:
+    """What visits things that are told by a mark, parts, and what a function says of them."""
+
+    def visit(walk: Walk, x: Any, path: Path) -> None:
+        walk.add(mark(x), path)
+        if look is not None:
+            walk.saw(Look(look, x, look(x)), path)
+        walk.all_of(parts(x), path)
+
+    return visit
+
+
+def _with_attributes(visit: Visit, plain: tuple[type, ...]) -> Visit:
+    """The same, with the attributes of instances of all classes but the `plain` ones."""
+
+    def both(walk: Walk, x: Any, path: Path) -> None:
+        visit(walk, x, path)
+        if type(x) not in plain:
+            visit_instance(walk, x, path)
+
+    return both
 
 
 def _visit_number(walk: Walk, x: Any, path: Path) -> None:
     """A number or a text of a class of the program."""
-    base = next(c for c in (int, float, complex, str, bytes) if isinstance(x, c))
-    walk.plain(base(x), path)
-    visit_instance(walk, x, path)
+    walk.plain(next(c for c in _PLAIN if isinstance(x, c))(x), path)
 
 
 def _visit_array(walk: Walk, x: np.ndarray[Any, Any], path: Path) -> None:
@@ -86,14 +123,11 @@ def _visit_array(walk: Walk, x: np.ndarray[Any, Any], path: Path) -> None:
     if x.dtype.hasobject:
         _look_at_items(walk, x, _objects, path)
         walk.add((x.shape, x.strides), path)
-        for item in x.ravel().tolist():
-            walk.more(item, path)
+        walk.all_of(x.ravel().tolist(), path)
     else:
         walk.arrays.append(x if type(x) is np.ndarray else x.view(np.ndarray))
         walk.array_paths.append(path)
         walk.add((type_of(x), x.strides), path)
-    if type(x) is not np.ndarray:
-        visit_instance(walk, x, path)
 
 
 def visit_content(walk: Walk, x: Any, path: Path) -> None:
@@ -153,7 +187,7 @@ class _Items:
 def _look_at_items(walk: Walk, x: Any, take: Callable[[Any], Any], path: Path) -> None:
     same = _Items(take, x)
     changing = isinstance(x, (dict, list, set, deque, bytearray, array))
-    walk.looked(x, same, x, True, path, same.put if changing else None)
+    walk.saw(Look(same, x, True, same.put if changing else None), path)
 
 
 def _pairs(x: Any) -> tuple[Any, ...]:
@@ -172,10 +206,7 @@ def _visit_items(walk: Walk, x: Any, path: Path) -> None:
         walk.saw(List(x, tuple(x)), path)
     elif not isinstance(x, (tuple, frozenset)):
         _look_at_items(walk, x, tuple, path)
-    for item in x:
-        walk.more(item, path)
-    if cls not in (list, tuple, set, frozenset, deque):
-        visit_instance(walk, x, path)
+    walk.all_of(x, path)
 
 
 def visit_dict(walk: Walk, x: Any, path: Path) -> None:
@@ -189,8 +220,6 @@ def visit_dict(walk: Walk, x: Any, path: Path) -> None:
     for key, item in x.items():
         walk.add(key, path) if type(key) is str else walk.more(key, path)
         walk.more(item, (*path, key) if type(key) is str else path)
-    if cls not in (dict, types.MappingProxyType):
-        visit_instance(walk, x, path)
 
 
 def _visit_bytes(walk: Walk, x: Any, path: Path) -> None:
@@ -199,47 +228,11 @@ def _visit_bytes(walk: Walk, x: Any, path: Path) -> None:
     _look_at_items(walk, x, bytes, path)
 
 
-def _visit_environment(walk: Walk, x: Any, path: Path) -> None:
-    walk.more(x._data, path)
-
-
-def _visit_reference(walk: Walk, x: weakref.ref[Any], path: Path) -> None:
-    """A reference that leads to its object or, later, to nothing."""
-    held = x()
-    walk.add(type(x), path)
-    walk.looked(x, _is_alive, x, held is not None, path)
-    walk.more(held, path)
-
-
-def _is_alive(x: weakref.ref[Any]) -> bool:
-    return x() is not None
-
-
-def _visit_variable(walk: Walk, x: ContextVar[Any], path: Path) -> None:
-    held = _value_of(x)
-    walk.add(type(x), path)
-    walk.looked(x, _value_of, x, held, path)
-    walk.more(held, path)
-
-
 def _value_of(x: ContextVar[Any]) -> Any:
     try:
         return x.get()
     except LookupError:
         return ABSENT
-
-
-def _visit_record(walk: Walk, x: Primitive, path: Path) -> None:
-    """A primitive: what its author stated. What it keeps besides was made of that."""
-    walk.add(x, path)
-    if not x.is_ours:
-        for part in x.stated():
-            walk.more(part, path)
-
-
-def _visit_pointwise(walk: Walk, x: Pointwise, path: Path) -> None:
-    walk.add(type(x), path)
-    walk.more(x.function, path)
 
 
 def _visit_generator(walk: Walk, x: Any, path: Path) -> None:
@@ -250,36 +243,18 @@ def _visit_generator(walk: Walk, x: Any, path: Path) -> None:
 # ------------------------------------------------------------------ functions
 
 
-def _visit_partial(walk: Walk, x: Any, path: Path) -> None:
-    walk.add(type(x), path)
-    for part in (x.func, x.args, x.keywords):
-        walk.more(part, path)
-    if x.__dict__ and type(x).__module__.split(".")[0] != "funcgrad":  # not a transform's name
-        walk.more(x.__dict__, path)
+def _parts_of_partial(x: Any) -> tuple[Any, ...]:
+    ours = package(type(x)) == "funcgrad"  # which keep a transform's name in it
+    return (x.func, x.args, x.keywords, *([] if ours or not x.__dict__ else [x.__dict__]))
 
 
-def _visit_method(walk: Walk, x: Any, path: Path) -> None:
-    walk.more(x.__func__, path)
-    walk.more(x.__self__, path)
-
-
-def _visit_builtin(walk: Walk, x: Any, path: Path) -> None:
-    """A function in C, or a method of a container."""
-    if isinstance(x.__self__, (types.ModuleType, type, type(None))):
-        walk.add(x, path)
-    else:
-        walk.add(x.__name__, path)
-        walk.more(x.__self__, path)
-
-
-def _visit_getter(walk: Walk, x: Any, path: Path) -> None:
-    walk.add(type(x), path)
-    walk.more(x.__reduce__(), path)
+def _is_of_none(x: Any) -> bool:
+    """Whether a function in C is no method of a container."""
+    return isinstance(x.__self__, (types.ModuleType, type, type(None)))
 
 
 def _is_ours(f: types.FunctionType) -> bool:
-    package = (getattr(f, "__module__", None) or "").split(".")[0]
-    return package in ("numpy", "scipy") or (package == "funcgrad" and not f.__closure__)
+    return package(f) in ("numpy", "scipy") or (package(f) == "funcgrad" and not f.__closure__)
 
 
 def visit_function(walk: Walk, f: types.FunctionType, path: Path) -> None:
@@ -296,45 +271,70 @@ def visit_function(walk: Walk, f: types.FunctionType, path: Path) -> None:
         walk.more(os.environ, path)
     home = str(f.__globals__.get("__name__"))
     library = walk.library(home)
-    if not library:
-        known = Function(f, f.__code__, f.__defaults__, f.__kwdefaults__)
-        walk.saw(known, path)
-    cells = _visit_cells(walk, f, library)
+    cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+    inside = {name: _content_of(cell) for name, cell in cells.items()}
+    for name, held in inside.items():
+        _visit_variable(walk, f, name, held, None if library else Cell(cells[name], held))
     for default in (f.__defaults__, f.__kwdefaults__):
         if default:
             walk.more(default, (*path[:-1], f"the defaults of {f.__name__}"))
+    named = named_by(f.__code__)
+    if not library:
+        walk.saw(Function(f, f.__code__, f.__defaults__, f.__kwdefaults__), path)
     if home.split(".")[0] == "funcgrad":
         return
-    named = named_by(f.__code__)
-    if home.split(".")[0] not in LIBRARIES:
-        walk.computed |= named.whole
+    walk.computed |= named.whole and home.split(".")[0] not in LIBRARIES
     walk.named |= named.attributes | named.special
     for chain in sorted(named.chains):
-        held = (f.__globals__ if chain.is_global else cells).get(chain.name, ABSENT)
+        held = (f.__globals__ if chain.is_global else inside).get(chain.name, ABSENT)
         _visit_chain(walk, f, held, chain.attributes, path, library)
-    if not library:
-        _visit_globals(walk, f, named, path)
-        _visit_imports(walk, f, named, path)
-        walk.hold(f, "function", vars(f), path, silent=named.stored)
+    if library:
+        return
+    for name, line in sorted(named.lines.items()):
+        held = f.__globals__.get(name, ABSENT)
+        _visit_variable(walk, f, name, held, Item(f.__globals__, name, held), line)
+    for name in _imported(f, named):
+        held = sys.modules.get(name, ABSENT)
+        walk.module_used(f, name, "")
+        if not walk.library(name):
+            _visit_variable(walk, f, name, held, Item(sys.modules, name, held))
+    walk.hold(f, "function", vars(f), path, silent=named.stored)
 
 
-def _visit_cells(walk: Walk, f: types.FunctionType, library: bool) -> dict[str, Any]:
-    found = {}
-    for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
-        try:
-            inner = cell.cell_contents
-        except ValueError:  # a cell that is not filled yet
-            walk.add("empty", (name,))
-            walk.empty_cell(f, name)
-            inner = ABSENT
-        else:
-            walk.more(inner, (name,))
-        if not library:
-            if isinstance(inner, types.ModuleType):
-                walk.module_used(f, inner.__name__, "")
-            walk.saw(Cell(cell, inner), (name,))
-        found[name] = inner
-    return found
+def _content_of(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # it is not filled yet
+        return ABSENT
+
+
+def _visit_variable(
+    walk: Walk, f: types.FunctionType, name: str, held: Any, place: Guard | None, line: int = 0
+) -> None:
+    """What lies under a name, in a place that is looked at again where there is one."""
+    if place is not None:
+        walk.saw(place, (name,))
+        if isinstance(held, types.ModuleType):
+            walk.module_used(f, held.__name__, "")
+    if held is not ABSENT:
+        walk.more(held, (name,))
+        return
+    walk.add("nothing", (name,))
+    if line:  # a global: built in, or made later
+        if name in _UNSEEN:
+            walk.cannot_see(f"{_place(f, line)} calls {name}()")
+        walk.builtin_used(f, name)
+    elif name in f.__code__.co_freevars:
+        walk.empty_cell(f, name)
+
+
+def _imported(f: types.FunctionType, named: Named) -> Iterator[str]:
+    """The modules that the body imports, and the packages in which they are."""
+    for level, name in sorted(named.imports):
+        with contextlib.suppress(ImportError, TypeError, ValueError):
+            home = f.__globals__.get("__package__")
+            whole = importlib.util.resolve_name("." * level + name, home) if level else name
+            yield from itertools.accumulate(whole.split("."), lambda a, b: f"{a}.{b}")
 
 
 def _visit_chain(
@@ -372,45 +372,9 @@ def _is_data(x: Any, module: types.ModuleType) -> bool:
     return not callable(x) and not isinstance(x, (types.ModuleType, io.IOBase))
 
 
-def _visit_globals(walk: Walk, f: types.FunctionType, named: Named, path: Path) -> None:
-    own = f.__globals__
-    for name in sorted(named.lines):
-        held = own.get(name, ABSENT)
-        if held is ABSENT:
-            builtins = own.get("__builtins__", {})
-            held = (builtins if isinstance(builtins, dict) else vars(builtins)).get(name, ABSENT)
-            walk.saw(Item(own, name, ABSENT), (name,))
-            if held is not ABSENT and name in _UNSEEN:
-                walk.cannot_see(f"{_place(f, named.lines[name])} calls {name}()")
-            walk.builtin_used(f, name)
-            continue
-        walk.saw(Item(own, name, held), (name,))
-        walk.add(name, (name,))
-        if isinstance(held, types.ModuleType):
-            walk.module_used(f, held.__name__, "")
-        walk.more(held, (name,))
-
-
 def _place(f: types.FunctionType, line: int | None = None) -> str:
     code = f.__code__
     return f'{f.__qualname__} (File "{code.co_filename}", line {line or code.co_firstlineno})'
-
-
-def _visit_imports(walk: Walk, f: types.FunctionType, named: Named, path: Path) -> None:
-    """The modules that the body imports, once they are there."""
-    for level, name in sorted(named.imports):
-        with contextlib.suppress(ImportError, TypeError, ValueError):
-            package = f.__globals__.get("__package__")
-            whole = importlib.util.resolve_name("." * level + name, package) if level else name
-            parts = whole.split(".")
-            for k in range(1, len(parts) + 1):
-                module = ".".join(parts[:k])
-                walk.module_used(f, module, "")
-                if not walk.library(module):
-                    held = sys.modules.get(module, ABSENT)
-                    walk.saw(Item(sys.modules, module, held), path)
-                    if held is not ABSENT:
-                        walk.more(held, (module,))
 
 
 # ------------------------------------------------------------------ modules, classes, objects
@@ -427,7 +391,7 @@ def _visit_class(walk: Walk, x: type, path: Path) -> None:
     if walk.library(x.__module__):
         return
     _hold_bases(walk, x, path, {"__init__"})
-    if not _is_ours_or_python(type(x)):
+    if package(type(x)) not in LIBRARIES:
         _hold_bases(walk, type(x), path, _special(x, type(x), walk))
 
 
@@ -447,69 +411,51 @@ def _dict_of(cls: type) -> dict[str, Any]:
     return found
 
 
-def _is_ours_or_python(cls: type) -> bool:
-    return cls.__module__.split(".")[0] in LIBRARIES
-
-
 def _visit_other(walk: Walk, x: Any, path: Path) -> None:
-    cls: Any = type(x)
+    cls, home = type(x), package(type(x))
     own = getattr(x, "__dict__", None)
-    package = cls.__module__.split(".")[0]
-    if package == "funcgrad" and "__wrapped__" in (own or ()):
+    attributes = isinstance(own, dict) or _slots(cls)
+    if home == "funcgrad" and "__wrapped__" in (own or ()):
         _visit_wrapper(walk, x, path)
     elif has_own_rules(x):
         visit_content(walk, x, path)
-    elif package == "numba" and hasattr(x, "py_func"):  # what was compiled
-        walk.add(cls, path)
-        walk.more(x.py_func, path)
-    elif isinstance(x, io.IOBase) or (package in _SILENT and not isinstance(x, threading.local)):
+    elif home == "numba" and hasattr(x, "py_func"):  # what was compiled
+        of_parts(lambda x: [x.py_func])(walk, x, path)
+    elif isinstance(x, io.IOBase) or (home in _SILENT and not isinstance(x, threading.local)):
         walk.add(Itself(x), path)
-    elif _is_value(cls) or not (isinstance(own, dict) or _slots(cls)):
-        _visit_opaque(walk, x, path)
+    elif _tells_content(x) and (home in LIBRARIES or not attributes):
+        walk.add((cls, repr(x), x), path)
     else:
         walk.add(cls, path)
-        if any(map(_hides_content, cls.__mro__)):
+        hidden = not attributes or any(map(_hides_content, cls.__mro__))
+        if hidden and cls is not object:
             walk.add(Itself(x), path)
-            if package not in ("numpy", "scipy"):
-                _cannot_see(walk, x, path)
-        visit_instance(walk, x, path)
+            if not attributes or home not in ("numpy", "scipy"):
+                name = f"{cls.__module__}.{cls.__qualname__}"
+                walk.cannot_see(
+                    f"{'.'.join(path) or 'it'} is an object of {name}, "
+                    "whose content Python does not show"
+                )
+        if attributes:
+            visit_instance(walk, x, path)
+
+
+def _tells_content(x: Any) -> bool:
+    """Whether objects are equal where they hold the same: dates, fractions, paths.
+
+    Functions of ctypes have no hash, whatever their class promises.
+    """
+    cls: Any = type(x)
+    try:
+        return cls.__hash__ is not object.__hash__ and hash(x) is not None
+    except TypeError:
+        return False
 
 
 def _hides_content(cls: Any) -> bool:
     """Whether a class is written in C, with content that is in no attribute, as a search tree."""
     shown = cls.__module__ in ("builtins", "types") or issubclass(cls, threading.local)
     return not cls.__flags__ & HEAP_TYPE and not shown
-
-
-def _cannot_see(walk: Walk, x: Any, path: Path) -> None:
-    cls = type(x)
-    walk.cannot_see(
-        f"{'.'.join(path) or 'it'} is an object of {cls.__module__}.{cls.__qualname__}, "
-        "whose content Python does not show"
-    )
-
-
-def _is_value(cls: type) -> bool:
-    """Whether objects of a library are equal where they hold the same: dates, fractions, paths."""
-    return _hashes_content(cls) and cls.__module__.split(".")[0] in LIBRARIES
-
-
-def _hashes_content(cls: Any) -> bool:
-    return cls.__hash__ is not None and cls.__hash__ is not object.__hash__
-
-
-def _is_hashable(x: Any) -> bool:
-    """Whether `x` keeps what its class promises, as functions of ctypes do not."""
-    try:
-        hash(x)
-    except TypeError:
-        return False
-    return True
-
-
-def _visit_graph(walk: Walk, x: Any, path: Path) -> None:
-    """A staged program, as in what `linearize` returns: it never changes."""
-    walk.add(Itself(x), path)
 
 
 def _visit_wrapper(walk: Walk, x: Any, path: Path) -> None:
@@ -528,21 +474,6 @@ def _visit_itself(walk: Walk, x: Any, path: Path) -> None:
         walk.cannot_see(f"{'.'.join(path)} is made by frompyfunc, which hides its function")
 
 
-def _visit_opaque(walk: Walk, x: Any, path: Path) -> None:
-    """An object without attributes of Python: a value, or something that is out of sight."""
-    cls = type(x)
-    if cls is object:
-        walk.add(cls, path)
-    elif cls is slice:
-        walk.add(cls, path)
-        walk.more((x.start, x.stop, x.step), path)
-    elif _hashes_content(cls) and _is_hashable(x):
-        walk.add((cls, repr(x), x), path)
-    else:
-        walk.add(Itself(x), path)
-        _cannot_see(walk, x, path)
-
-
 def visit_instance(walk: Walk, x: Any, path: Path) -> None:
     """Of an object, the attributes that are named, without running properties.
 
@@ -556,10 +487,12 @@ def visit_instance(walk: Walk, x: Any, path: Path) -> None:
     if isinstance(own, dict):
         if isinstance(x, threading.local):
             walk.watched = False  # each thread has another dictionary
-        walk.objects.append((x, own))
+        walk.saw(Attribute(x, "__dict__", own), path)
         walk.hold(x, "object", own, path, whole)
-    if _slots(cls):
-        walk.hold(x, "slots", Slots(x, _slots(cls)), path, whole)
+    slots = _slots(cls)
+    if slots:
+        filled = {name: held for name in slots if (held := _filled(x, slots[name])) is not ABSENT}
+        walk.hold(x, "slots", filled, path, whole, slots=slots)
     _hold_bases(walk, cls, path, _special(x, cls, walk))
 
 
@@ -568,15 +501,22 @@ def _has_hidden_code(cls: type) -> bool:
     return parts[0] in LIBRARIES and not _HOLDERS & {parts[0], cls.__module__}
 
 
-@functools.lru_cache(maxsize=1024)
-def _slots(cls: type) -> tuple[str, ...]:
-    return tuple(
-        name
+def _slots(cls: Any) -> dict[str, Any]:
+    """The descriptors of the slots of a class."""
+    return {
+        name: held
         for base in cls.__mro__
         if "__slots__" in vars(base)
         for name, held in vars(base).items()
         if isinstance(held, types.MemberDescriptorType)
-    )
+    }
+
+
+def _filled(x: Any, slot: Any) -> Any:
+    try:
+        return slot.__get__(x)
+    except AttributeError:
+        return ABSENT
 
 
 def _special(x: Any, cls: type, walk: Walk) -> set[str]:
@@ -616,27 +556,37 @@ _UNCALLED = frozenset(
     )
 )  # fmt: skip
 
-HANDLERS: tuple[tuple[Any, Callable[[Any, Any, Path], None]], ...] = (
-    (enum.Enum, _visit_enum),
-    (np.ndarray, _visit_array),
-    (np.generic, _visit_scalar),
-    ((int, float, complex, str, bytes), _visit_number),
+# The classes, what visits their instances, and of which of them attributes do not count.
+HANDLERS: tuple[tuple[Any, Visit] | tuple[Any, Visit, tuple[type, ...]], ...] = (
+    (enum.Enum, of_parts(mark=lambda x: x.name), ()),
+    (np.ndarray, _visit_array, (np.ndarray,)),
+    (np.generic, of_parts(mark=lambda x: (x.dtype, x.tobytes()))),
+    (_PLAIN, _visit_number, ()),
     (Operand, _visit_operand),
-    (Primitive, _visit_record),
-    (Graph, _visit_graph),
-    (Pointwise, _visit_pointwise),
+    # what its author stated: what a record keeps besides was made of that
+    (Primitive, of_parts(lambda x: () if x.is_ours else x.stated(), lambda x: x)),
+    (Graph, of_parts(mark=Itself)),  # as in what `linearize` returns: it never changes
+    (Pointwise, of_parts(lambda x: [x.function])),
     (type(functools.lru_cache(lambda: None)), _visit_wrapper),
-    (functools.partial, _visit_partial),
-    (types.MethodType, _visit_method),
+    (functools.partial, of_parts(_parts_of_partial)),
+    (types.MethodType, of_parts(lambda x: [x.__func__, x.__self__])),
     (types.FunctionType, visit_function),
-    ((types.BuiltinFunctionType, types.MethodWrapperType), _visit_builtin),
-    ((dict, types.MappingProxyType), visit_dict),
-    ((list, tuple, set, frozenset, deque), _visit_items),
+    (
+        (types.BuiltinFunctionType, types.MethodWrapperType),
+        of_parts(
+            lambda x: [] if _is_of_none(x) else [x.__self__],
+            lambda x: x if _is_of_none(x) else x.__name__,
+        ),
+    ),
+    ((dict, types.MappingProxyType), visit_dict, (dict, types.MappingProxyType)),
+    (_CONTAINERS, _visit_items, _CONTAINERS),
     ((bytearray, memoryview, array), _visit_bytes),
-    (type(os.environ), _visit_environment),
-    (weakref.ref, _visit_reference),
-    (ContextVar, _visit_variable),
-    ((operator.attrgetter, operator.methodcaller), _visit_getter),
+    (slice, of_parts(lambda x: [x.start, x.stop, x.step])),
+    (type(os.environ), of_parts(lambda x: [x._data])),
+    # a reference leads to its object or, later, to nothing
+    (weakref.ref, of_parts(lambda x: [x()], look=lambda x: x() is not None)),
+    (ContextVar, of_parts(lambda x: [_value_of(x)], look=_value_of)),
+    ((operator.attrgetter, operator.methodcaller), of_parts(lambda x: x.__reduce__())),
     (GENERATORS, _visit_generator),
     (types.ModuleType, _visit_module),
     (_HARMLESS, _visit_itself),
@@ -646,6 +596,7 @@ HANDLERS: tuple[tuple[Any, Callable[[Any, Any, Path], None]], ...] = (
 
 
 @functools.lru_cache(maxsize=1024)
-def handler(cls: type) -> Callable[[Any, Any, Path], None]:
+def handler(cls: type) -> Visit:
     """What visits the instances of a class."""
-    return next(visit for classes, visit in HANDLERS if issubclass(cls, classes))
+    _, visit, *plain = next(row for row in HANDLERS if issubclass(cls, row[0]))
+    return _with_attributes(visit, *plain) if plain else visit

@@ -18,14 +18,14 @@ import sys
 import sysconfig
 import types
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from funcgrad.compile.guards import ABSENT, Attribute, Dict, Guard, Item, Look
 from funcgrad.transforms.named_in_code import texts
 
-__all__ = ["LIBRARIES", "Path", "Slots", "Walk", "in_library", "package_of"]
+__all__ = ["LIBRARIES", "Path", "Walk", "in_library", "package", "package_of"]
 
 Path = tuple[str, ...]
 MANY = 50_000  # things to look at
@@ -35,14 +35,20 @@ _OWN = ("object", "slots", "class")  # whose attributes are taken as a whole
 LIBRARIES = frozenset(sys.stdlib_module_names) - {"__main__"}
 LIBRARIES |= {"numpy", "scipy", "funcgrad", "numba", "llvmlite"}
 _INSTALLED = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+_DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
+
+
+def package(x: Any) -> str:
+    """The package in which a function or class was made."""
+    return str(getattr(x, "__module__", None)).split(".")[0]
 
 
 def package_of(f: Any) -> str:
     """The package of a function, however it is wrapped."""
     while isinstance(f, functools.partial):
         f = getattr(f, "__wrapped__", f.func)
-    return str(getattr(f, "__module__", None)).split(".")[0]
+    return package(f)
 
 
 def in_library(module: Any, home: str) -> bool:
@@ -63,38 +69,24 @@ def _lies_outside(module: types.ModuleType) -> bool:
     return any(p.startswith(_INSTALLED) or any(m in p for m in marks) for p in paths)
 
 
-class Slots(Mapping[str, Any]):
-    """The slots of an object that are filled."""
-
-    def __init__(self, x: Any, names: tuple[str, ...]) -> None:
-        self.x, self.names = x, names
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self.names:
-            raise KeyError(name)
-        try:
-            return getattr(self.x, name)
-        except AttributeError:
-            raise KeyError(name) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name in self.names if hasattr(self.x, name))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-Own: TypeAlias = "dict[str, Any] | Slots"
-
-
 class Holder:
-    """Something with attributes, and those of them that were looked at."""
+    """Something with attributes, and those of them that were looked at.
 
-    def __init__(self, own: Own, path: Path, kind: str, whole: bool = False) -> None:
-        self.own, self.path, self.kind, self.whole = own, path, kind, whole
+    Of an object with slots `own` has the filled ones, and `slots` the names of all.
+    """
+
+    def __init__(self, x: Any, own: dict[str, Any], path: Path, kind: str, whole: bool) -> None:
+        self.x, self.own, self.path, self.kind, self.whole = x, own, path, kind, whole
         self.looked: set[str] = set()
         self.extra: set[str] = set()  # names that count here alone
         self.silent: frozenset[str] = frozenset()
+        self.slots: frozenset[str] = frozenset()
+
+    def guard(self, name: str, value: Any) -> Guard:
+        """That a name leads to this."""
+        if self.kind == "slots":
+            return Attribute(self.x, name, value)
+        return Item(self.own, name, value, self.kind == "class")
 
 
 class Walk:
@@ -108,8 +100,8 @@ class Walk:
     arrays : list of ndarray
         Each once; `array_paths` say where.
     places : dict
-        What to look at again (`watches`); `watched` is False where something lies that cannot be
-        looked at but by a walk.
+        What to look at again (`watches`), and where it was found; `watched` is False where
+        something lies that cannot be looked at but by a walk.
     unseen : dict
         What cannot be followed, and where.
     generators : list
@@ -129,14 +121,12 @@ class Walk:
         self.traced = False  # whether a traced value was found
         self.watched = True
         self.computed = False  # whether names of attributes are computed
-        self.places: dict[Hashable, Guard] = {}
-        self.place_paths: dict[Hashable, Path] = {}
+        self.places: dict[Hashable, tuple[Guard, Path]] = {}
         self.seen: dict[int, tuple[int, Any]] = {}  # the things keep their identities
         self.names: set[str] = set()
         self.named: set[str] = set()  # those that came up since `names` were looked at
         self.holders: dict[Hashable, Holder] = {}
         self.absent: list[Guard] = []
-        self.objects: list[tuple[Any, dict[str, Any]]] = []  # with their attributes
         self.todo: list[tuple[Any, Path]] = []
         self.next: list[tuple[Any, Path]] = []
 
@@ -151,21 +141,17 @@ class Walk:
         """Visit `x` after what was asked for before."""
         self.next.append((x, path))
 
+    def all_of(self, xs: Iterable[Any], path: Path) -> None:
+        self.next += ((x, path) for x in xs)
+
     def saw(self, place: Guard, path: Path) -> None:
         """Note what a place holds, once for each place."""
-        where: Hashable = type(place), id(place[0])
+        part: Hashable = None
         if isinstance(place, (Item, Attribute)):
-            where = (where, place.name)
-        self.places[where], self.place_paths[where] = place, path
-
-    def looked(
-        self, holder: Any, look: Callable[[Any], Any], name: Any, value: Any, path: Path,
-        put: Callable[[Any, Any], Any] | None = None,
-    ) -> None:  # fmt: skip
-        """Note what a function gives for a name (or another argument) of `holder`."""
-        where = (Look, id(holder), name if isinstance(name, str) else id(name))
-        self.places[where] = Look(look, name, value, put)
-        self.place_paths[where] = path
+            part = place.name
+        elif isinstance(place, Look):
+            part = id(place.argument)
+        self.places[type(place), id(place[0]), part] = place, path
 
     def cannot_see(self, what: str) -> None:
         """Note something that cannot be followed."""
@@ -179,8 +165,7 @@ class Walk:
         An object may be handed to code that names other attributes of it than where it was found,
         so those that came up later are looked at until there are no more.
         """
-        self.todo += reversed(self.next)
-        self.next.clear()
+        self._take()
         while True:
             while self.todo:
                 if len(self.seen) > MANY:
@@ -188,17 +173,19 @@ class Walk:
                     self.todo.clear()
                     break
                 self.visit(*self.todo.pop())
-                self.todo += reversed(self.next)
-                self.next.clear()
+                self._take()
             if self.named <= self.names and not self._open():
                 break
             self.names |= self.named
             self.named.clear()
             for holder in list(self.holders.values()):
                 self._look(holder)
-            self.todo += reversed(self.next)
-            self.next.clear()
+            self._take()
         self.absent = list(self._absent())  # now: a trace may set what was not there
+
+    def _take(self) -> None:
+        self.todo += reversed(self.next)
+        self.next.clear()
 
     def _open(self) -> bool:
         """Whether holders have to be looked at as a whole that were not."""
@@ -244,7 +231,7 @@ class Walk:
 
     def skips(self, cls: type) -> bool:
         """Whether what a class holds does not count."""
-        return cls.__module__.split(".")[0] in LIBRARIES
+        return package(cls) in LIBRARIES
 
     def library(self, module: Any) -> bool:
         return in_library(module, self.home)
@@ -252,69 +239,59 @@ class Walk:
     # ---------------------------------------------------------------------- attributes
 
     def hold(
-        self, x: Any, kind: str, own: Own, path: Path, whole: bool = False,
+        self, x: Any, kind: str, own: dict[str, Any], path: Path, whole: bool = False,
         extra: Iterable[str] = (), silent: frozenset[str] = frozenset(),
+        slots: Iterable[str] = (),
     ) -> None:  # fmt: skip
         """Look at the attributes of `x` in `own` that are named, now and later."""
         found = self.holders.get((kind, id(x)))
         if found is None:
             whole = whole or self.computed or (self.whole and kind in _OWN)
-            found = self.holders[kind, id(x)] = Holder(own, path, kind, whole)
-            found.silent = silent
+            found = self.holders[kind, id(x)] = Holder(x, own, path, kind, whole)
+            found.silent, found.slots = silent, frozenset(slots)
         found.extra.update(extra)
         self._look(found)
 
     def _look(self, holder: Holder) -> None:
         own = holder.own
-        if holder.whole:
-            names = set(own)
-            if isinstance(own, dict) and holder.kind == "object":
-                self.saw(Dict(own, tuple(own), tuple(own.values())), holder.path)
-        else:
-            names = (self.names | self.named | holder.extra) & own.keys()
+        at_once = holder.whole and holder.kind == "object"
+        if at_once:
+            self.saw(Dict(own, tuple(own), tuple(own.values())), holder.path)
+        names = set(own)
+        if not holder.whole:
+            names &= self.names | self.named | holder.extra
         for name in sorted(n for n in names - holder.looked if isinstance(n, str)):
             if name not in holder.silent and not _is_noise(name, own[name], holder):
+                held, path = own[name], (*holder.path, name)
                 holder.looked.add(name)
-                self._attribute(holder, name, (*holder.path, name))
-
-    def _attribute(self, holder: Holder, name: str, path: Path) -> None:
-        own = holder.own
-        held = own[name]
-        if isinstance(own, Slots):
-            self.saw(Attribute(own.x, name, held), path)
-        elif not holder.whole or holder.kind != "object":
-            self.saw(Item(own, name, held, holder.kind == "class"), path)
-        self.add(name, path)
-        if not isinstance(held, (types.MemberDescriptorType, types.GetSetDescriptorType)):
-            self.more(_run_by(held), path)
+                if not at_once:
+                    self.saw(holder.guard(name, held), path)
+                self.add(name, path)
+                if not isinstance(held, _DESCRIPTORS):
+                    self.more(_run_by(held), path)
 
     def watches(self) -> list[Guard]:
         """All that has to hold for this to be what the function brings along."""
-        return [*self.places.values(), *self.absent, *self._own_dicts()]
-
-    def _own_dicts(self) -> Iterator[Guard]:
-        """That objects have the very dictionaries that they had."""
-        return (Attribute(x, "__dict__", own) for x, own in self.objects)
+        return [*(place for place, _ in self.places.values()), *self.absent]
 
     def _absent(self) -> Iterator[Guard]:
         """That names which were not found are not there, and no others where all were taken."""
         for holder in self.holders.values():
-            keys: Any = holder.own.keys()
-            if isinstance(holder.own, dict) and holder.whole and holder.kind == "object":
+            own, kind = holder.own, holder.kind
+            absent = (self.names | holder.extra) - holder.looked - holder.silent - own.keys()
+            if kind == "slots":
+                absent = set(holder.slots if holder.whole else holder.slots & absent) - own.keys()
+            elif holder.whole and kind == "object":
                 continue  # seen whole
-            if holder.whole and (self.computed or holder.kind != "class"):
-                yield Look(_has_keys(tuple(holder.own)), holder.own, True)
+            elif holder.whole and (self.computed or kind != "class"):
+                yield Look(_has_keys(tuple(own)), own, True)
                 continue
-            absent = (self.names | holder.extra) - holder.looked - holder.silent - keys
-            if not absent:
-                continue
-            if isinstance(holder.own, dict) and holder.kind == "function" and not holder.own:
-                yield Dict(holder.own, (), ())  # one look for all of them
-            elif isinstance(holder.own, dict) and len(absent) <= FEW:
-                of_class = holder.kind == "class"
-                yield from (Item(holder.own, name, ABSENT, of_class) for name in absent)
+            if absent and not own and kind == "function":
+                yield Dict(own, (), ())  # one look for all of them
+            elif len(absent) <= FEW or kind == "slots":
+                yield from (holder.guard(name, ABSENT) for name in absent)
             else:
-                yield Look(keys.isdisjoint, frozenset(absent), True)
+                yield Look(own.keys().isdisjoint, frozenset(absent), True)
 
 
 def _is_noise(name: str, held: Any, holder: Holder) -> bool:

@@ -122,6 +122,11 @@ def attribute_of_an_object():
     return Attribute(x, "a", ONE), [lambda: setattr(x, "a", TWO), lambda: delattr(x, "a")]
 
 
+def attribute_that_is_not_there():
+    x = type("T", (), {"__slots__": ("a",)})()
+    return Attribute(x, "a", ABSENT), [lambda: setattr(x, "a", None)]
+
+
 def dictionary_of_an_object():
     x = type("T", (), {})()
     own = x.__dict__
@@ -213,6 +218,7 @@ CASES = [
     *(items, absent, nothing_is_something, cell, empty_cell, function, bare_function),
     *(class_of_an_object, lists, dicts, array, zeros, no_axes, frozen, look),
     *(attribute_of_an_object, dictionary_of_an_object, bases_of_a_class, slot),
+    attribute_that_is_not_there,
 ]
 
 

@@ -99,17 +99,17 @@ class Reached(Captures):
 
     def containers(self) -> set[int]:
         """What can change, by identity."""
-        found = {id(p[0]) for p in self.places.values() if isinstance(p, (List, Dict))}
-        looks = (p for p in self.places.values() if isinstance(p, Look) and p.put is not None)
-        return found.union(id(p.argument) for p in looks)
+        places = [place for place, _ in self.places.values()]
+        found = {id(p[0]) for p in places if isinstance(p, (List, Dict))}
+        return found | {id(p.argument) for p in places if isinstance(p, Look) and p.put is not None}
 
     def restore(self) -> list[str]:
         """Undo what a trace did to containers, globals and cells; the names of what it changed."""
         changed = []
-        for where, place in self.places.items():
+        for place, path in self.places.values():
             undo = getattr(place, "put_back", None)
             if undo is not None and not place.holds() and undo():
-                changed.append(".".join(self.place_paths.get(where, ())) or "what it reaches")
+                changed.append(".".join(path) or "what it reaches")
         return changed
 
 
@@ -180,7 +180,7 @@ def _visit_dict(found: Reached, x: Any, path: Path) -> None:
         return
     found.add((type(x), *x), path)
     found.rates.append(x)
-    found.looked(x, len, x, len(x), path)
+    found.saw(Look(len, x, len(x)), path)
     for k, v in x.items():
         if k != RATE:
             found.saw(Item(x, k, v), path)

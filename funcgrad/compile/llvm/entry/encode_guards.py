@@ -46,7 +46,7 @@ class _Encoder(Memory):
         if isinstance(x, kinds.Type):
             return [kind, id(x.object), id(x.type)]
         if isinstance(x, kinds.Attribute):
-            return [kind, id(x.object), id(x.name), id(x.value)]
+            return [kind, id(x.object), id(x.name), _there(x.value)]
         if isinstance(x, kinds.List):
             return [kind, id(x.list), len(x.items), self.ids(x.items)]
         if isinstance(x, kinds.Dict):

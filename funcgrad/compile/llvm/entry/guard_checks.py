@@ -165,7 +165,10 @@ attribute:
   %given = call ptr @PyObject_GetAttr(ptr %x, ptr %a)
   %given.good = icmp eq ptr %given, %b
   %without = icmp eq ptr %given, null
-  br i1 %without, label %clear, label %drop
+  br i1 %without, label %missing, label %drop
+missing:
+  call void @PyErr_Clear()
+  br label %answer
 list:
   %list.good = call i1 @is.list(ptr %x, ptr %guard)
   br label %answer
@@ -193,6 +196,7 @@ answer:
     [ %list.good, %list ],
     [ %dict.good, %dict ],
     [ %array.good, %array ],
+    [ %given.good, %missing ],
     [ %drop.good, %drop ]
   ret i1 %good
 yes:
