@@ -17,7 +17,7 @@ from funcgrad.core.types import ArrayType
 from funcgrad.graph.build import distinct
 from funcgrad.graph.ir import Equation, Graph, Literal, Var
 
-__all__ = ["Itself", "Writer", "bits_of", "identity"]
+__all__ = ["Writer", "bits_of", "identity"]
 
 
 LARGEST = 1 << 20  # bytes of an array: to read more takes longer than it is worth
@@ -36,21 +36,6 @@ def identity(graph: Graph) -> str | None:
         graph.derived[key] = None if found is None else digest.hexdigest()
     known: str | None = graph.derived[key]
     return known
-
-
-class Itself:
-    """In a key: this very object, which it keeps, so that no other one gets its identity."""
-
-    __slots__ = ("x",)
-
-    def __init__(self, x: Any) -> None:
-        self.x = x
-
-    def __hash__(self) -> int:
-        return id(self.x)
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Itself and other.x is self.x
 
 
 class Writer:
@@ -121,11 +106,8 @@ class Writer:
         elif kind is Graph:
             found = ("graph", self.graph(x))
         else:
-            found = self.other(x)
+            raise _Unknown
         return found
-
-    def other(self, x: Any) -> Hashable:
-        raise _Unknown
 
 
 def bits_of(x: Any) -> Hashable:

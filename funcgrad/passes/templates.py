@@ -19,7 +19,7 @@ import numpy as np
 
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.build import holds
-from funcgrad.graph.identity import Itself, Writer, bits_of
+from funcgrad.graph.identity import Writer, bits_of
 from funcgrad.graph.ir import Equation, Graph, Literal, Var
 from funcgrad.passes.constants import uniform
 
@@ -33,7 +33,8 @@ _FOLDED = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
 class _Outline(Writer):
     """A graph without its numbers, and those, in the order in which they are met.
 
-    The numbers of graphs within equations stay.
+    The numbers of graphs within equations stay. Functions and rules of the user's may depend on
+    what has changed, so a graph that holds one has no outline.
     """
 
     def __init__(self) -> None:
@@ -49,9 +50,6 @@ class _Outline(Writer):
         found = super().graph(graph)
         self.depth -= 1
         return found
-
-    def primitive(self, e: Equation) -> Hashable:
-        return e.prim
 
     def literal(self, a: Literal, e: Equation | None = None) -> Hashable:
         if self.depth > 1 or not _may_differ(a, e):
@@ -70,9 +68,6 @@ class _Outline(Writer):
         """Whether an array may be an input: not where a pass knows that it is one number."""
         number = uniform(x)
         return number is None or (v not in self.mixed and _is_free(number))
-
-    def other(self, x: Any) -> Hashable:
-        return Itself(x)
 
 
 def _may_differ(a: Literal, e: Equation | None) -> bool:

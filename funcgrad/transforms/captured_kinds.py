@@ -43,11 +43,10 @@ from funcgrad.core.classes import has_own_rules
 from funcgrad.core.forms.elementwise import Pointwise
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import Operand, Tracer, type_of
-from funcgrad.graph.identity import Itself
 from funcgrad.graph.ir import Graph
 from funcgrad.transforms.named_in_code import COMPARISONS, Named, named_by
 from funcgrad.transforms.random_draws import GENERATORS
-from funcgrad.transforms.walk import LIBRARIES, Path, Walk, package
+from funcgrad.transforms.walk import LIBRARIES, Itself, Path, Walk, package
 
 __all__ = ["handler", "visit_content", "visit_function", "visit_instance"]
 
@@ -55,13 +54,6 @@ __all__ = ["handler", "visit_content", "visit_function", "visit_instance"]
 # those whose objects decide nothing that a program computes.
 _HOLDERS = frozenset(("types", "argparse", "abc", "typing", "builtins", "enum", "collections.abc"))
 _SILENT = frozenset(("logging", "threading", "_thread", "warnings", "concurrent", "unittest"))
-_UNSEEN = frozenset(("eval", "exec", "compile", "globals", "__import__"))
-_UNSEEN_OF = {
-    "importlib": {"import_module", "reload"},
-    "sys": {"_getframe", "modules"},
-    "inspect": {"currentframe", "stack", "getouterframes"},
-    "gc": {"get_objects", "get_referents", "get_referrers"},
-}
 _PLAIN = (int, float, complex, str, bytes)
 _CONTAINERS = (list, tuple, set, frozenset, deque)
 HEAP_TYPE = 1 << 9  # the flag of classes that Python code makes
@@ -295,7 +287,7 @@ def visit_function(walk: Walk, f: types.FunctionType, path: Path) -> None:
         _visit_variable(walk, f, name, held, Item(f.__globals__, name, held), line)
     for name in _imported(f, named):
         held = sys.modules.get(name, ABSENT)
-        walk.module_used(f, name, "")
+        walk.used(f, name)
         if not walk.library(name):
             _visit_variable(walk, f, name, held, Item(sys.modules, name, held))
     walk.hold(f, "function", vars(f), path, silent=named.stored)
@@ -315,15 +307,13 @@ def _visit_variable(
     if place is not None:
         walk.saw(place, (name,))
         if isinstance(held, types.ModuleType):
-            walk.module_used(f, held.__name__, "")
+            walk.used(f, held.__name__)
     if held is not ABSENT:
         walk.more(held, (name,))
         return
     walk.add("nothing", (name,))
     if line:  # a global: built in, or made later
-        if name in _UNSEEN:
-            walk.cannot_see(f"{_place(f, line)} calls {name}()")
-        walk.builtin_used(f, name)
+        walk.used(f, "builtins", name, line)
     elif name in f.__code__.co_freevars:
         walk.empty_cell(f, name)
 
@@ -351,13 +341,11 @@ def _visit_chain(
             walk.named.update(names[k:])
             names = names[:k]
             break
-        if not library and name in _UNSEEN_OF.get(held.__name__, ()):
-            walk.cannot_see(f"{_place(f)} uses {held.__name__}.{name}")
+        if not library:
+            walk.used(f, held.__name__, name)
         if name not in vars(held):
             return
         owner, held = held, vars(held)[name]
-        if not library:
-            walk.module_used(f, owner.__name__, name)
     if owner is not None and not library and _is_data(held, owner):
         walk.saw(Item(vars(owner), names[-1], held), path)
         walk.more(held, (*path, names[-1]))
@@ -370,11 +358,6 @@ def _is_data(x: Any, module: types.ModuleType) -> bool:
     if type(x) in (int, float, complex, str, type(None)):
         return module.__name__.split(".")[0] not in LIBRARIES
     return not callable(x) and not isinstance(x, (types.ModuleType, io.IOBase))
-
-
-def _place(f: types.FunctionType, line: int | None = None) -> str:
-    code = f.__code__
-    return f'{f.__qualname__} (File "{code.co_filename}", line {line or code.co_firstlineno})'
 
 
 # ------------------------------------------------------------------ modules, classes, objects
@@ -412,8 +395,8 @@ def _dict_of(cls: type) -> dict[str, Any]:
 
 
 def _visit_other(walk: Walk, x: Any, path: Path) -> None:
-    cls, home = type(x), package(type(x))
-    own = getattr(x, "__dict__", None)
+    cls: Any = type(x)
+    own, home = getattr(x, "__dict__", None), package(cls)
     attributes = isinstance(own, dict) or _slots(cls)
     if home == "funcgrad" and "__wrapped__" in (own or ()):
         _visit_wrapper(walk, x, path)
@@ -501,6 +484,7 @@ def _has_hidden_code(cls: type) -> bool:
     return parts[0] in LIBRARIES and not _HOLDERS & {parts[0], cls.__module__}
 
 
+@functools.lru_cache(maxsize=1024)
 def _slots(cls: Any) -> dict[str, Any]:
     """The descriptors of the slots of a class."""
     return {

@@ -107,7 +107,7 @@ class _Sources(Captures):
 
     random = False  # whether a module of that name is used, NumPy's or Python's
 
-    def module_used(self, f: Any, module: str, name: str) -> None:
+    def used(self, f: Any, module: str, name: str = "", line: int = 0) -> None:
         self.random |= "random" in (*module.split("."), name)
 
 

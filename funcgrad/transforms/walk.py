@@ -25,7 +25,7 @@ import numpy as np
 from funcgrad.compile.guards import ABSENT, Attribute, Dict, Guard, Item, Look
 from funcgrad.transforms.named_in_code import texts
 
-__all__ = ["LIBRARIES", "Path", "Walk", "in_library", "package", "package_of"]
+__all__ = ["HIDDEN", "LIBRARIES", "Itself", "Path", "Walk", "in_library", "package", "package_of"]
 
 Path = tuple[str, ...]
 MANY = 50_000  # things to look at
@@ -37,6 +37,16 @@ LIBRARIES |= {"numpy", "scipy", "funcgrad", "numba", "llvmlite"}
 _INSTALLED = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 _DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
+
+
+# What leads to where no walk can follow.
+HIDDEN: dict[str, frozenset[str]] = {
+    "builtins": frozenset(("eval", "exec", "compile", "globals", "__import__")),
+    "importlib": frozenset(("import_module", "reload")),
+    "sys": frozenset(("_getframe", "modules")),
+    "inspect": frozenset(("currentframe", "stack", "getouterframes")),
+    "gc": frozenset(("get_objects", "get_referents", "get_referrers")),
+}
 
 
 def package(x: Any) -> str:
@@ -67,6 +77,21 @@ def _lies_outside(module: types.ModuleType) -> bool:
     paths = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
     marks = ("site-packages", "dist-packages")  # also those of a user, a distribution, an outer one
     return any(p.startswith(_INSTALLED) or any(m in p for m in marks) for p in paths)
+
+
+class Itself:
+    """In a key: this very object, which it keeps, so that no other one gets its identity."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __hash__(self) -> int:
+        return id(self.x)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Itself and other.x is self.x
 
 
 class Holder:
@@ -109,6 +134,7 @@ class Walk:
     """
 
     whole = False  # whether all attributes of all objects are looked at
+    hidden = HIDDEN  # what must not be used, by modules; "" is the module itself
 
     def __init__(self, home: str) -> None:
         self.home = home
@@ -220,11 +246,12 @@ class Walk:
 
     # hooks for what a walk is for
 
-    def module_used(self, f: Any, module: str, name: str) -> None:
+    def used(self, f: types.FunctionType, module: str, name: str = "", line: int = 0) -> None:
         """A function has a module of a library, or takes `name` of it."""
-
-    def builtin_used(self, f: Any, name: str) -> None:
-        """A function names what may be built in."""
+        if name in self.hidden.get(module, ()):
+            where = f'File "{f.__code__.co_filename}", line {line or f.__code__.co_firstlineno}'
+            what = f"calls {name}()" if module == "builtins" else f"uses {module}.{name}"
+            self.cannot_see(f"{f.__qualname__} ({where}) {what.rstrip('.')}")
 
     def empty_cell(self, f: Any, name: str) -> None:
         """A function closes over a variable that is not set yet."""

@@ -13,7 +13,9 @@ from amount import examples
 import funcgrad as fg
 from funcgrad.compile import execute as execution
 from funcgrad.config import config
+from funcgrad.extend import elementwise
 from funcgrad.lax import cond
+from funcgrad.numpy import cos
 from funcgrad.transforms.captures import COPIED
 
 X = np.linspace(-1.0, 2.0, 7)
@@ -199,6 +201,25 @@ def test_derivatives_of_the_outside_serve_what_comes_later(monkeypatch):
         o.k = 1.5 + n
         np.testing.assert_allclose(g(X), o.k * np.cos(X * o.k), 1e-13)
     assert len(seen) <= 2
+
+
+def test_rules_of_the_users_that_read_what_changes_are_not_taken_from_before():
+    o = types.SimpleNamespace(k=1.5, c=2.5)
+
+    @fg.custom_vjp
+    def f(x):
+        return np.sin(x)
+
+    f.defvjp(lambda x: (np.sin(x), x), lambda x, g: (g * o.k * np.cos(x),))
+    stretched = elementwise(lambda x: np.sin(x), lambda _, x: o.k * cos(x), name="stretched")
+    for function in (f, stretched):
+        outer = fg.grad(fg.jit(lambda x, f=function: np.sum(f(x)) * o.c))
+        inner = fg.jit(fg.grad(lambda x, f=function: np.sum(f(x)) * o.c))
+        for k in (1.5, 2.75, 3.75, 7.25, 1.5):
+            o.k, o.c = k, k + 1.0
+            want = k * np.cos(X) * o.c
+            np.testing.assert_allclose(outer(X), want, 1e-14)
+            np.testing.assert_allclose(inner(X), want, 1e-14)
 
 
 def test_results_that_are_a_captured_number_or_array_are_the_callers_own():

@@ -28,13 +28,16 @@ from funcgrad.torch.root import RootTracer
 from funcgrad.transforms import captured_kinds
 from funcgrad.transforms.captures import Captures
 from funcgrad.transforms.random_draws import GENERATORS
-from funcgrad.transforms.walk import Path, package_of
+from funcgrad.transforms.walk import HIDDEN, Path, package_of
 
 __all__ = ["PLAIN", "Reached", "gradient_of", "kind_of", "name_of", "reach"]
 
 PLAIN = (int, float, complex, bool, str, bytes, type(None), dtype, np.dtype, range, slice)
 MODULES = frozenset(("random", "time", "datetime", "secrets", "uuid", "logging", "os", "sys"))
-EFFECTS = frozenset(("print", "input", "open", "exec", "eval", "next", "globals", "locals", "id"))
+EFFECTS = {
+    "builtins": HIDDEN["builtins"] | {"print", "input", "open", "next", "locals", "id"},
+    "numpy": frozenset(("random",)),
+}
 
 
 class Reached(Captures):
@@ -54,6 +57,7 @@ class Reached(Captures):
     """
 
     whole = True
+    hidden = HIDDEN | dict.fromkeys(MODULES, frozenset(("",))) | EFFECTS
 
     def __init__(self, home: str) -> None:
         super().__init__(home)
@@ -72,15 +76,6 @@ class Reached(Captures):
 
     def skips(self, cls: type) -> bool:
         return self.library(cls.__module__)
-
-    def module_used(self, f: Any, module: str, name: str) -> None:
-        if module in MODULES or (module == "numpy" and name == "random"):
-            what = "numpy.random" if module == "numpy" else module
-            self.cannot_see(f"{name_of(f)} uses the module {what}")
-
-    def builtin_used(self, f: Any, name: str) -> None:
-        if name in EFFECTS:
-            self.cannot_see(f"{name_of(f)} calls {name}()")
 
     def empty_cell(self, f: Any, name: str) -> None:
         self.cannot_see(f"{name_of(f)} closes over {name}, which is not set yet")
