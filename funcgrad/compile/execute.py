@@ -14,6 +14,7 @@ import numpy as np
 from funcgrad.compile.backend import Backend
 from funcgrad.compile.executable import Executable, compile_graph
 from funcgrad.compile.guards import Guard
+from funcgrad.compile.imports import importing, interpreted
 from funcgrad.compile.llvm.target import lock
 from funcgrad.config import config
 from funcgrad.graph.interpret import evaluate, unwarned
@@ -34,15 +35,17 @@ __all__ = [
 
 @functools.cache
 def _llvm() -> Backend:
-    from funcgrad.compile.llvm.backend import LLVM  # llvmlite: not before the first compilation
+    with importing:  # llvmlite: not before the first compilation
+        from funcgrad.compile.llvm.backend import LLVM
 
     return LLVM()
 
 
 def get_ready() -> None:
     """Import what a first call needs, but for LLVM: whoever makes a function will call it."""
-    if config.backend != "interpreter":
-        import funcgrad.compile.native_call  # noqa: F401
+    if not interpreted():
+        with importing:
+            import funcgrad.compile.native_call  # noqa: F401
 
 
 def executable(graph: Graph, donated: tuple[int, ...] = ()) -> Executable:
@@ -71,7 +74,8 @@ class Kept:
 def kept_or_compiled(graph: Graph, donated: tuple[int, ...], captured: int) -> Kept | Executable:
     """What runs a graph, of which the last inputs are `captured` arrays."""
     if config.cache and ("executable", config.avx512, donated) not in graph.derived:
-        from funcgrad.compile import record
+        with importing:
+            from funcgrad.compile import record
 
         key = record.key_of(graph, donated, captured)
         found = None if key is None else record.read(key)
@@ -87,7 +91,7 @@ def _scalar(x: Any) -> Any:
 
 def execute(graph: Graph, *args: Any) -> tuple[Any, ...]:
     """The outputs of a graph for raw arguments."""
-    if config.backend == "interpreter":
+    if interpreted():
         with unwarned():
             return tuple(map(_scalar, evaluate(graph, *args)))
     return executable(graph)(*args)
@@ -95,14 +99,16 @@ def execute(graph: Graph, *args: Any) -> tuple[Any, ...]:
 
 def guard_check(guards: Sequence[Guard]) -> Callable[[], bool]:
     """A function that says whether all of these places hold what they held."""
-    from funcgrad.compile.llvm.entry import guard_check as made
+    with importing:
+        from funcgrad.compile.llvm.entry import guard_check as made
 
     return made(guards)
 
 
 def native_entry(guards: Sequence[Guard]) -> Any:
     """An entry point without programs, for as long as the guards hold."""
-    from funcgrad.compile.llvm.entry import Entry
+    with importing:
+        from funcgrad.compile.llvm.entry import Entry
 
     return Entry(guards)
 
@@ -115,7 +121,8 @@ def native_program(
     result: TreeDef,
 ) -> Any:
     """What an entry point has to do for an executable; None where that takes Python."""
-    from funcgrad.compile.native_call import kept_call, native_call
+    with importing:
+        from funcgrad.compile.native_call import kept_call, native_call
 
     if isinstance(made, Kept):
         return kept_call(made.record, made.graph, arguments, names, captured, result)

@@ -11,7 +11,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.compile.execute import Kept, executable, get_ready, kept_or_compiled
-from funcgrad.config import config
+from funcgrad.compile.imports import interpreted
 from funcgrad.core.tracer import Operand, Tracer, concrete, running, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
@@ -169,7 +169,7 @@ class Jitted:
         if args and isinstance(args[0], type) and 0 not in self.static.places(len(args), kwargs)[0]:
             # A class is no array: since Python 3.13 `classmethod` hands it over as an argument.
             return self.__get__(args[0])(*args[1:], **kwargs)
-        quick = None if running.count or config.backend == "interpreter" else self.quick
+        quick = None if running.count or interpreted() else self.quick
         if quick is not None:
             known = quick.find(args, kwargs)
             if known is not None:
@@ -214,7 +214,7 @@ class Jitted:
         graph: Graph, found: Sequence[Any], operands: Sequence[Any], run: Any
     ) -> Sequence[Any]:
         """The results in memory that is nobody else's."""
-        if config.backend == "interpreter":
+        if interpreted():
             return own(found, (*operands, *(a for _, a in graph.constants)))
         return unshared(found, (run or executable(graph)).shared)
 

@@ -21,6 +21,7 @@ from contextvars import copy_context
 from typing import Protocol
 
 from funcgrad.compile import cache
+from funcgrad.compile.imports import importing
 from funcgrad.compile.llvm.target import known, lock
 from funcgrad.config import config, shared_threads
 from funcgrad.errors import CompilerError
@@ -80,7 +81,8 @@ def share(work: Work, pieces: int) -> None:
         if _pool.cache_info().currsize or "llvmlite" in sys.modules or known():
             return pool().share(work, pieces)
         if not _asked:
-            from funcgrad.compile.llvm.tiering import later
+            with importing:
+                from funcgrad.compile.llvm.tiering import later
 
             _asked.append(None)
             later(pool)
@@ -135,7 +137,8 @@ class _Shared:
 
 
 def _text() -> str:
-    from funcgrad.compile.llvm.pool_ir import text  # what is on disk is not written
+    with importing:  # what is on disk is not written
+        from funcgrad.compile.llvm.pool_ir import text
 
     return text(STACK)
 

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from funcgrad.compile import store
+from funcgrad.compile.imports import importing
 from funcgrad.compile.llvm.emission import target_machine
 from funcgrad.compile.llvm.processor import identity
 from funcgrad.config import config
@@ -136,7 +137,8 @@ def _key() -> str | None:
 
 
 def _ask() -> Target:
-    import llvmlite
+    with importing:
+        import llvmlite
 
     llvm = binding()
     # JITLink, which places a library in one block so that near calls always reach, does not link
@@ -196,7 +198,8 @@ def machine(target: Target, *, first_tier: bool = False) -> Any:
 @functools.cache
 def binding() -> Any:
     """`llvmlite.binding`, with LLVM set up for the processor of this process."""
-    import llvmlite.binding as llvm
+    with importing:
+        import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad.compile.execute import executable, execute
-from funcgrad.config import config
+from funcgrad.compile.imports import interpreted
 from funcgrad.graph.ir import Graph
 from funcgrad.passes.templates import Templates
 from funcgrad.torch._tensor import Tensor, box
@@ -113,7 +113,7 @@ class Program:
     def prepare(self, templates: Templates) -> None:
         """Compile the graph, or one like it."""
         self.graph, self.numbers = templates.fit(self.graph)
-        if config.backend != "interpreter":
+        if not interpreted():
             executable(self.graph)
 
     # ------------------------------------------------------------------------------- running
@@ -195,7 +195,7 @@ class Program:
     def _outputs(self, tensors: Sequence[Tensor], leaves: list[Any]) -> tuple[Any, Any]:
         """The outputs as arrays, and those through which backward goes on as tracers."""
         if not self.live:
-            if config.backend == "interpreter":
+            if interpreted():
                 return execute(self.graph, *leaves), ()
             return executable(self.graph)(*leaves), ()
         contents = list(leaves)

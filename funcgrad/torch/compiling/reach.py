@@ -18,7 +18,7 @@ import numpy as np
 
 from funcgrad.compile.execute import guard_check
 from funcgrad.compile.guards import Dict, Item, List, Look, Type
-from funcgrad.config import config
+from funcgrad.compile.imports import interpreted
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.compiling.schedules import RATE, is_schedule, runs_in_python
 from funcgrad.torch.dtypes import dtype
@@ -86,7 +86,7 @@ class Reached(Captures):
             return False
         if self.holds is None:
             watches = self.watches()
-            if config.backend == "interpreter":
+            if interpreted():
                 self.holds = lambda: all(w.holds() for w in watches)
             else:
                 self.holds = guard_check(watches)

@@ -15,6 +15,7 @@ import numpy as np
 
 from funcgrad.compile import cache
 from funcgrad.compile.guards import Array, Cell, Dict, Function, Guard, Item, List, Look, Type
+from funcgrad.compile.imports import importing
 from funcgrad.compile.llvm.entry import abi
 from funcgrad.compile.llvm.entry.encode import encode
 from funcgrad.compile.llvm.entry.encode_guards import encode_guards
@@ -66,7 +67,8 @@ class Native:
 
     def __init__(self, where: abi.ABI, symbols: dict[str, int]) -> None:
         def write() -> str:
-            from funcgrad.compile.llvm.entry.text import text  # what is on disk is not written
+            with importing:  # what is on disk is not written
+                from funcgrad.compile.llvm.entry.text import text
 
             return text(where)
 
