@@ -26,7 +26,13 @@ __all__ = ["METHODS", "install", "scipy_method"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-METHODS: dict[str, dict[str, str]] = {}
+METHODS: dict[str, dict[str, str]] = {
+    "scipy.stats": {
+        "rv_continuous": "pdf logpdf cdf logcdf sf logsf ppf isf",
+        "rv_discrete": "pmf logpmf cdf logcdf sf logsf ppf isf",
+        "norm": "mean var std median entropy",
+    },
+}
 """Module of SciPy -> a class in it, or an object of that class -> the methods that are wrapped.
 
 Of a method the attributes of its object count as arguments.

@@ -1,0 +1,25 @@
+"""``funcgrad.scipy.stats``: SciPy's distributions and statistics for plain and traced arrays.
+
+The distributions are SciPy's own objects, whose methods take traced values.
+
+Examples
+--------
+>>> import numpy as np
+>>> import scipy.stats
+>>> import funcgrad as fg
+>>> data = np.array([1.0, 2.0, 4.0])
+>>> def likelihood(mean, deviation):
+...     return np.sum(scipy.stats.norm(mean, deviation).logpdf(data))
+>>> fg.grad(likelihood)(2.0, 1.0)
+np.float64(1.0)
+"""
+
+from __future__ import annotations
+
+import scipy.stats
+
+from funcgrad.scipy.stats.distributions import ROWS
+
+globals().update({name: getattr(scipy.stats, name) for name in ROWS})
+
+__all__ = [*ROWS]

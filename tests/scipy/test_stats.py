@@ -1,0 +1,276 @@
+"""The distributions of `scipy.stats` on traced values."""
+
+import jax
+import mpmath
+import numpy as np
+import pytest
+import scipy.stats as st
+
+import funcgrad as fg
+from funcgrad.errors import NotDifferentiableError, UnsupportedCallError
+from funcgrad.scipy.stats.discrete import DISCRETE
+from funcgrad.scipy.stats.distributions import ROWS, record
+from funcgrad.scipy.stats.families import FAMILIES
+from funcgrad.testing import check_grads
+
+LEVELS = np.array([1e-3, 0.2, 0.5, 0.9, 0.999])
+QUANTILES = ("ppf", "isf")
+INTEGRALS = ("cdf", "sf", "logcdf", "logsf")
+CONTINUOUS = [
+    (name, method)
+    for name in FAMILIES
+    for method in ("pdf", "logpdf", *INTEGRALS, *QUANTILES)
+    if record(name, method) is not None
+]
+MASSES = [
+    (name, method)
+    for name in DISCRETE
+    for method in ("pmf", "logpmf", *INTEGRALS)
+    if record(name, method) is not None and name != "hypergeom"
+]
+TERMS = pytest.mark.parametrize(("name", "method"), CONTINUOUS)
+
+
+def program(name, method):
+    """The method, and where to call it: a place, the shapes, and the location and scale."""
+    dist, row = getattr(st, name), FAMILIES[name]
+    rest = (*row.shapes, 0.3, 1.4)
+    place = LEVELS if method in QUANTILES else dist.ppf(LEVELS, *rest)
+    return getattr(dist, method), (place, *rest)
+
+
+def test_the_forty_usual_distributions_are_there():
+    wanted = (
+        "norm t gamma beta chi2 f expon laplace logistic cauchy uniform lognorm weibull_min "
+        "weibull_max gumbel_r gumbel_l pareto rayleigh maxwell halfnorm halfcauchy invgamma "
+        "invgauss genextreme genpareto triang truncnorm vonmises skewnorm gennorm powerlaw "
+        "binom poisson geom nbinom bernoulli hypergeom betabinom"
+    )
+    assert not set(wanted.split()) - set(ROWS)
+    assert len(ROWS) >= 40
+
+
+@TERMS
+def test_values_are_scipys_bit_for_bit_and_derivatives_those_of_the_values(name, method):
+    function, args = program(name, method)
+    wanted = function(*args)
+    np.testing.assert_array_equal(fg.vjp(function, *args)[0], wanted)
+    check_grads(function, args, order=1)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_second_order(name):
+    function, args = program(name, "logpdf")
+    check_grads(function, (args[0][1:3] + 0.01, *args[1:]), order=2)
+    if FAMILIES[name].cdf is not None and name not in ("skewnorm",):
+        function, args = program(name, "ppf")
+        check_grads(lambda *a: function(args[0][1:2], *a), args[1:], order=2, modes=("rev",))
+
+
+@TERMS
+def test_under_jit_values_are_scipys_to_a_few_ulp(name, method):
+    function, args = program(name, method)
+    wanted = function(*args)
+    found = fg.jit(function)(*args)
+    # cancellation near a median of 0, and in logarithms of what is nearly 1
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize(("name", "method"), CONTINUOUS[::5])
+def test_vmap_is_a_loop(name, method):
+    function, args = program(name, method)
+    found = fg.vmap(function, in_axes=(0, *(None,) * (len(args) - 1)))(*args)
+    np.testing.assert_array_equal(found, function(*args))
+
+
+@pytest.mark.parametrize(("name", "method"), MASSES)
+def test_masses_and_their_sums(name, method):
+    dist, shapes = getattr(st, name), DISCRETE[name].shapes
+    places = dist.ppf(LEVELS, *shapes)
+    moving = [k for k, s in enumerate(shapes) if s != int(s)]  # counts have no derivative
+
+    def f(*given):
+        whole = list(shapes)
+        for k, x in zip(moving, given, strict=True):
+            whole[k] = x
+        return getattr(dist, method)(places, *whole)
+
+    args = tuple(shapes[k] for k in moving)
+    np.testing.assert_array_equal(fg.vjp(f, *args)[0], f(*args))
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(fg.jit(f)(*args), f(*args), rtol=1e-12)
+    if np.isfinite(f(*args)).all():
+        check_grads(f, args, order=1)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_frozen_distributions_keywords_and_moments(name):
+    dist, shapes = getattr(st, name), ROWS[name].shapes
+    method = "logpmf" if name in DISCRETE else "logpdf"
+    place = dist.ppf(0.4, *shapes) + (name not in DISCRETE) * 0.01
+    moving = [k for k, s in enumerate(shapes) if s != int(s)]
+
+    def frozen(moved, *given):
+        whole = list(shapes)
+        for k, x in zip(moving, given, strict=True):
+            whole[k] = x
+        # a count has no derivative in its location
+        options = {} if name in DISCRETE else {"loc": moved}
+        return moved + getattr(dist(*whole, **options), method)(place)
+
+    check_grads(frozen, (0.0, *(shapes[k] for k in moving)), order=1)
+    for moment in ("mean", "var", "std", "entropy"):
+        if record(name, moment) is None or not moving:
+            continue
+        function = getattr(dist, moment)
+        check_grads(
+            lambda *given, function=function: function(*given, loc=0.5), shapes, order=1
+        ) if len(moving) == len(shapes) else None
+
+
+# ------------------------------------------------------------------------------------ tails
+
+
+def precise(f, x):
+    with mpmath.workdps(60):
+        return float(mpmath.diff(f, mpmath.mpf(x), h=mpmath.mpf(10) ** -25))
+
+
+def exact_ndtr(x):
+    return mpmath.erfc(-x / mpmath.sqrt(2)) / 2
+
+
+def exact_truncnorm(a, mass):
+    return -((a + mpmath.mpf(0.5)) ** 2) / 2 - mpmath.log(mass)
+
+
+TAILS = {
+    "norm logcdf": (st.norm.logcdf, lambda x: mpmath.log(exact_ndtr(x)), -200.0),
+    "norm logsf": (st.norm.logsf, lambda x: mpmath.log(exact_ndtr(-x)), 200.0),
+    "logistic logcdf": (st.logistic.logcdf, lambda x: -mpmath.log(1 + mpmath.exp(-x)), -800.0),
+    "logistic logsf": (st.logistic.logsf, lambda x: -mpmath.log(1 + mpmath.exp(x)), -40.0),
+    "expon logcdf": (st.expon.logcdf, lambda x: mpmath.log(-mpmath.expm1(-x)), 1e-12),
+    "expon logcdf right": (st.expon.logcdf, lambda x: mpmath.log(-mpmath.expm1(-x)), 100.0),
+    "gumbel_r logcdf": (st.gumbel_r.logcdf, lambda x: -mpmath.exp(-x), -20.0),
+    "gumbel_r logsf": (
+        st.gumbel_r.logsf,
+        lambda x: mpmath.log(-mpmath.expm1(-mpmath.exp(-x))),
+        300.0,
+    ),
+    "laplace logcdf": (st.laplace.logcdf, lambda x: mpmath.log(mpmath.exp(x) / 2), -1000.0),
+    "cauchy sf": (st.cauchy.sf, lambda x: mpmath.atan(1 / x) / mpmath.pi, 1e10),
+    "t logpdf, many degrees of freedom": (
+        lambda df: st.t.logpdf(2.0, df),
+        lambda v: (
+            mpmath.loggamma((v + 1) / 2)
+            - mpmath.loggamma(v / 2)
+            - mpmath.log(v * mpmath.pi) / 2
+            - (v + 1) / 2 * mpmath.log1p(4 / v)
+        ),
+        100.0,
+    ),
+    "truncnorm far to the right": (
+        lambda a: st.truncnorm.logpdf(a + 0.5, a, a + 1.0),
+        lambda a: exact_truncnorm(a, exact_ndtr(-a) - exact_ndtr(-a - 1)),
+        40.0,
+    ),
+    "truncnorm far to the left": (
+        lambda a: st.truncnorm.logpdf(a + 0.5, a, a + 1.0),
+        lambda a: exact_truncnorm(a, exact_ndtr(a + 1) - exact_ndtr(a)),
+        -40.0,
+    ),
+    "genextreme near Gumbel's": (
+        lambda c: st.genextreme.logpdf(1.5, c),
+        lambda c: -((1 - c * mpmath.mpf(1.5)) ** (1 / c)) + (1 / c - 1) * mpmath.log(1 - c * 1.5),
+        1e-7,
+    ),
+    "genpareto near the exponential": (
+        lambda c: st.genpareto.logsf(1.5, c),
+        lambda c: -mpmath.log(1 + c * mpmath.mpf(1.5)) / c,
+        1e-9,
+    ),
+    "invgauss logsf": (
+        lambda x: st.invgauss.logsf(x, 0.8),
+        lambda x: mpmath.log(
+            exact_ndtr(-(x / mpmath.mpf(0.8) - 1) / mpmath.sqrt(x))
+            - mpmath.exp(2 / mpmath.mpf(0.8))
+            * exact_ndtr(-(x / mpmath.mpf(0.8) + 1) / mpmath.sqrt(x))
+        ),
+        60.0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TAILS)
+def test_derivatives_far_out_against_mpmath(name):
+    function, exact, x = TAILS[name]
+    wanted = precise(exact, x)
+    for found in (fg.grad(function)(x), fg.jit(fg.grad(function))(x)):
+        assert abs(found - wanted) <= 1e-10 * abs(wanted)
+
+
+def test_at_the_limit_of_a_shape_there_is_a_derivative():
+    assert fg.grad(lambda c: st.genpareto.logsf(2.0, c))(0.0) == 2.0
+    assert np.isfinite(fg.grad(lambda c: st.genextreme.logpdf(1.5, c))(0.0))
+
+
+def test_the_derivative_of_a_kinked_density_in_its_middle():
+    assert fg.grad(st.laplace.cdf)(0.0) == 0.5
+    assert fg.grad(lambda x: st.gennorm.sf(x, 1.5))(0.0) == -st.gennorm.pdf(0.0, 1.5)
+
+
+# ---------------------------------------------------------------------------- edges, errors
+
+
+def test_outside_the_support_nothing_moves():
+    x = np.array([-1.0, 2.0])
+    for method in ("pdf", "cdf", "sf"):
+        assert fg.grad(lambda x, m=method: np.sum(getattr(st.uniform, m)(x)))(x).tolist() == [0, 0]
+    assert fg.grad(lambda x: np.sum(st.gamma.logpdf(x, 2.0)))(np.array([-1.0, 1.0])).tolist() == [
+        0.0,
+        0.0,
+    ]
+
+
+def test_a_parameter_that_is_not_allowed_gives_nan_also_under_jit():
+    f = lambda s: st.norm.logpdf(0.0, 0.0, s)
+    assert np.isnan(fg.value_and_grad(f)(-1.0)[0])
+    assert np.isnan(fg.jit(f)(-1.0))
+    assert np.isnan(fg.jit(lambda a: st.gamma.cdf(1.0, a))(-1.0))
+
+
+def test_a_count_has_no_derivative():
+    with pytest.raises(NotDifferentiableError, match="count"):
+        fg.grad(lambda k: st.poisson.logpmf(k, 2.0))(3.0)
+    assert fg.grad(lambda mu: st.poisson.ppf(0.4, mu) * mu)(2.5) == st.poisson.ppf(0.4, 2.5)
+
+
+def test_what_is_not_stated_is_a_named_error():
+    with pytest.raises(UnsupportedCallError, match=r"scipy\.stats\.vonmises\.cdf has no deriv"):
+        fg.grad(lambda x: st.vonmises.cdf(x, 2.0))(0.5)
+    with pytest.raises(UnsupportedCallError, match=r"scipy\.stats\.kappa3\.logpdf has no deriv"):
+        fg.grad(lambda x: st.kappa3.logpdf(x, 2.0))(0.5)
+
+
+def test_draws_of_a_location_and_scale_have_the_derivative_of_the_draw():
+    draw = lambda loc, scale: st.norm.rvs(loc, scale, random_state=3)
+    z = draw(0.0, 1.0)
+    assert fg.grad(draw, argnums=(0, 1))(0.5, 2.0) == (1.0, pytest.approx(z))
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [("norm", ()), ("gamma", (2.5,)), ("beta", (2.5, 1.5)), ("t", (3.5,)), ("chi2", (3.5,))],
+)
+def test_log_densities_against_jax(name, shapes):
+    theirs = getattr(jax.scipy.stats, name).logpdf
+    x = np.array([0.2, 0.6])
+    with jax.enable_x64(True):
+        wanted = jax.grad(lambda x, *s: theirs(x, *s).sum(), argnums=range(len(shapes) + 1))(
+            x, *shapes
+        )
+    found = fg.grad(
+        lambda x, *s: np.sum(getattr(st, name).logpdf(x, *s)), argnums=tuple(range(len(shapes) + 1))
+    )(x, *shapes)
+    for f, w in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(f, w, rtol=1e-9)
