@@ -25,6 +25,7 @@ import funcgrad.ops.softmax
 import funcgrad.scipy.fft
 import funcgrad.scipy.interpolate
 import funcgrad.scipy.linalg
+import funcgrad.scipy.ndimage
 import funcgrad.scipy.signal
 import funcgrad.scipy.sparse
 import funcgrad.scipy.special

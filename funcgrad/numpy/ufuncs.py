@@ -80,7 +80,7 @@ METHODS: dict[tuple[np.ufunc, str], Callable[..., Any]] = {}
 
 LIBRARIES = {
     f"scipy.{name}": f"funcgrad.scipy.{name}"
-    for name in ("fft", "integrate", "linalg", "signal", "special", "stats")
+    for name in ("fft", "integrate", "linalg", "ndimage", "signal", "special", "stats")
 }
 """Modules of other libraries -> those with our rules, imported when a traced value meets them."""
 

@@ -9,6 +9,7 @@ import pytest
 import funcgrad as fg
 import funcgrad.scipy.fft
 import funcgrad.scipy.interpolate
+import funcgrad.scipy.ndimage
 import funcgrad.scipy.signal
 import funcgrad.scipy.sparse
 from funcgrad.core.tracer import bind

@@ -24,7 +24,15 @@ from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import broadcast_to, flip, unbroadcast
 from funcgrad.scipy.valued import valued
 
-__all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve", "oaconvolve"]
+__all__ = [
+    "convolve",
+    "convolve2d",
+    "correlate",
+    "correlate2d",
+    "correlated",
+    "fftconvolve",
+    "oaconvolve",
+]
 
 Ints = tuple[int, ...]
 
@@ -128,6 +136,13 @@ def _samples() -> list[Sample]:
 CONVOLVE: Multilinear = multilinear(
     "signal_convolve", _convolve, (_first, _second), _type, _batch, sample=_samples
 )
+
+
+def correlated(x: Array, weights: Array) -> Array:
+    """The correlation where the whole of `weights` lies on `x`, of arrays of one dtype."""
+    params = {"mode": "valid", "how": "turned", "axes": tuple(range(type_of(x).ndim))}
+    return bind(CONVOLVE, (x, weights), params)
+
 
 # ------------------------------------------------------------------------- SciPy's functions
 
