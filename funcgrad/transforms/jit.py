@@ -26,6 +26,7 @@ from funcgrad.transforms.fast_path import Quick, layouts_of
 from funcgrad.transforms.random_draws import Draws, warn
 from funcgrad.transforms.report import Report
 from funcgrad.transforms.results import handed_back, own, unshared
+from funcgrad.transforms.rolling import rolled
 from funcgrad.transforms.selection_sizes import SizeChanged, Sizes, numbers_after, sizes_of
 from funcgrad.transforms.static import Donated, Static, exact_structure, objects, typed
 from funcgrad.transforms.transformed import named
@@ -40,7 +41,8 @@ class Staged(NamedTuple):
     """A graph, what it takes after the arguments, and the tree of its output.
 
     That are adopted values, the `captured` arrays of these numbers, and `numbers` that are another
-    time another one. `asked` are the arguments whose layout in memory has made a difference.
+    time another one. `asked` are the arguments whose layout in memory has made a difference,
+    `notes` what is said of the loops that were found.
     """
 
     graph: Graph
@@ -51,6 +53,7 @@ class Staged(NamedTuple):
     reusable: bool
     sizes: Sizes
     asked: tuple[int, ...]
+    notes: tuple[str, ...] = ()
 
     def held(self, captures: Captures) -> tuple[Any, ...]:
         """The operands behind arguments and adopted values."""
@@ -64,10 +67,12 @@ def _stage(
     captures: Captures,
     name: str,
     templates: Templates | None = None,
+    roll: bool = True,
 ) -> Staged:
     """Stage a flat function; captured arrays become inputs unless they changed meanwhile.
 
-    With `templates` the graph may be one that was staged before.
+    Steps that repeat become loops, unless it shall not `roll`. With `templates` the graph may be
+    one that was staged before.
     """
     definition: list[tree.TreeDef] = []
     with Stage() as trace:
@@ -99,10 +104,14 @@ def _stage(
     )
     sizes = sizes_of(whole)
     numbers: tuple[Any, ...] = ()
+    notes: tuple[str, ...] = ()
+    if roll and not sizes:
+        whole, notes = rolled(whole)
     if templates is not None and not sizes:
         whole, numbers = templates.fit(whole)
     used = tuple(i for _, i in moved)
-    return Staged(whole, used, numbers, tuple(adopted), definition[0], reusable, sizes, asked)
+    out = definition[0]
+    return Staged(whole, used, numbers, tuple(adopted), out, reusable, sizes, asked, notes)
 
 
 def stage_flat(
@@ -110,7 +119,7 @@ def stage_flat(
 ) -> tuple[Staged, list[np.ndarray[Any, Any]]]:
     """A flat function made of `fun`, staged for these types, and the captured arrays it takes."""
     captures = capture(fun)
-    staged = _stage(flat, types, [None] * len(types), captures, name_of(fun))
+    staged = _stage(flat, types, [None] * len(types), captures, name_of(fun), roll=False)
     return staged, [captures.arrays[i] for i in staged.captured]
 
 
@@ -229,8 +238,9 @@ class Jitted:
         Where it was differentiated for them (``grad(jit(f))``), also what is kept for the backward
         pass, and what is computed again there.
         """
-        graph = self._staged(args, kwargs)[2].graph
-        return "\n".join([executable(graph).explain(), *residuals(graph)])
+        staged = self._staged(args, kwargs)[2]
+        graph = staged.graph
+        return "\n".join([executable(graph).explain(), *residuals(graph), *staged.notes])
 
     def report(self) -> str:
         """When the function was traced, and what had changed each time, as text."""
