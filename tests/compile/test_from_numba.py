@@ -434,10 +434,16 @@ def test_what_is_refused():
         from_numba(two, [1.0])(X)
 
     @numba.njit
-    def odd(x):
+    def mantissa(x):
         return math.frexp(x)[0]
 
-    with pytest.raises(NotDifferentiableError, match=r"no rule for np\.frexp"):
+    assert fg.grad(from_numba(mantissa))(1.0) == 0.5
+
+    @numba.njit
+    def odd(x):
+        return x * math.gcd(int(x), 4)
+
+    with pytest.raises(TypeError, match=r"int\(\) of a traced value"):
         fg.grad(from_numba(odd))(1.0)
 
 

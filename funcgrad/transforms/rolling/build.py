@@ -14,11 +14,12 @@ import numpy as np
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
+from funcgrad.graph.loop import Loop
 from funcgrad.ops import records
 from funcgrad.ops.index import GETITEM, PLACE
 from funcgrad.ops.shape import TRANSPOSE
 from funcgrad.transforms.call import batched_graph
-from funcgrad.transforms.loop import LOOP, Loop
+from funcgrad.transforms.loop import LOOP
 from funcgrad.transforms.rolling.periods import places
 from funcgrad.transforms.rolling.program import Program
 from funcgrad.transforms.rolling.steps import (
