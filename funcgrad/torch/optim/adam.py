@@ -11,18 +11,14 @@ from funcgrad.torch.optim.optimizer import Group, Optimizer
 from funcgrad.torch.optim.updates import (
     Array,
     Move,
-    check_betas,
-    check_fused,
-    check_lr,
-    check_not_negative,
     counted,
     counter,
     held,
     number,
     opened,
     options,
-    refuse_differentiable,
     root,
+    settings,
     zeros_like,
 )
 
@@ -82,19 +78,11 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        check_lr(lr)
-        check_not_negative(eps, "epsilon")
-        check_betas(betas)
-        check_not_negative(weight_decay, "weight_decay")
-        check_fused(fused, foreach)
-        refuse_differentiable(differentiable)
-        defaults = {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
-            "maximize": maximize, "foreach": foreach, "capturable": capturable,
-            "differentiable": differentiable, "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }  # fmt: skip
-        super().__init__(params, defaults)
+        names = (
+            "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused "
+            "decoupled_weight_decay"
+        )
+        super().__init__(params, settings(locals(), names))
 
     def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
         (beta1, beta2), lr = map(number, group["betas"]), number(group["lr"])

@@ -15,9 +15,6 @@ from funcgrad.torch.optim.optimizer import Group, Optimizer
 from funcgrad.torch.optim.updates import (
     Array,
     Move,
-    check_betas,
-    check_lr,
-    check_not_negative,
     chosen,
     counted,
     counter,
@@ -26,19 +23,12 @@ from funcgrad.torch.optim.updates import (
     opened,
     options,
     read,
-    refuse_differentiable,
     root,
+    settings,
     zeros_like,
 )
 
 __all__ = ["Adamax", "NAdam", "RAdam"]
-
-
-def _check(lr: Any, betas: tuple[float, float], eps: float, weight_decay: float) -> None:
-    check_lr(lr)
-    check_not_negative(eps, "epsilon")
-    check_betas(betas)
-    check_not_negative(weight_decay, "weight_decay")
 
 
 def _decay(group: Group) -> tuple[Any, ...]:
@@ -97,13 +87,8 @@ class Adamax(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        _check(lr, betas, eps, weight_decay)
-        refuse_differentiable(differentiable)
-        defaults = {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
-            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
-        }  # fmt: skip
-        super().__init__(params, defaults)
+        names = "lr betas eps weight_decay foreach maximize differentiable capturable"
+        super().__init__(params, settings(locals(), names))
 
     def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
         (beta1, beta2), lr = map(number, group["betas"]), number(group["lr"])
@@ -170,16 +155,11 @@ class NAdam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        _check(lr, betas, eps, weight_decay)
-        check_not_negative(momentum_decay, "momentum_decay")
-        refuse_differentiable(differentiable)
-        defaults = {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize, "foreach": foreach, "capturable": capturable,
-            "differentiable": differentiable,
-        }  # fmt: skip
-        super().__init__(params, defaults)
+        names = (
+            "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach "
+            "capturable differentiable"
+        )
+        super().__init__(params, settings(locals(), names))
 
     def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
         (beta1, beta2), lr = map(number, group["betas"]), number(group["lr"])
@@ -251,14 +231,11 @@ class RAdam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        _check(lr, betas, eps, weight_decay)
-        refuse_differentiable(differentiable)
-        defaults = {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
-            "maximize": maximize, "foreach": foreach, "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay, "differentiable": differentiable,
-        }  # fmt: skip
-        super().__init__(params, defaults)
+        names = (
+            "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay "
+            "differentiable"
+        )
+        super().__init__(params, settings(locals(), names))
 
     def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
         (beta1, beta2), lr = map(number, group["betas"]), number(group["lr"])

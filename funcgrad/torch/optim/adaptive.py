@@ -10,9 +10,6 @@ from funcgrad.torch.optim.optimizer import Group, Optimizer
 from funcgrad.torch.optim.updates import (
     Array,
     Move,
-    check_fused,
-    check_lr,
-    check_not_negative,
     counted,
     counter,
     full_like,
@@ -20,7 +17,7 @@ from funcgrad.torch.optim.updates import (
     number,
     opened,
     options,
-    refuse_differentiable,
+    settings,
     zeros_like,
 )
 
@@ -63,18 +60,10 @@ class RMSprop(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr(lr)
-        check_not_negative(eps, "epsilon")
-        check_not_negative(momentum, "momentum")
-        check_not_negative(weight_decay, "weight_decay")
-        check_not_negative(alpha, "alpha")
-        refuse_differentiable(differentiable)
-        defaults = {
-            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
-            "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach,
-            "maximize": maximize, "differentiable": differentiable,
-        }  # fmt: skip
-        super().__init__(params, defaults)
+        names = (
+            "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
+        )
+        super().__init__(params, settings(locals(), names, "alpha"))
 
     def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
         alpha, eps, lr = (number(group[name]) for name in ("alpha", "eps", "lr"))
@@ -128,19 +117,11 @@ class Adagrad(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_lr(lr)
-        check_not_negative(lr_decay, "lr_decay")
-        check_not_negative(weight_decay, "weight_decay")
-        check_not_negative(initial_accumulator_value, "initial_accumulator_value")
-        check_not_negative(eps, "epsilon")
-        check_fused(fused, foreach)
-        refuse_differentiable(differentiable)
-        defaults = {
-            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach,
-            "maximize": maximize, "differentiable": differentiable, "fused": fused,
-        }  # fmt: skip
-        super().__init__(params, defaults)
+        names = (
+            "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize "
+            "differentiable fused"
+        )
+        super().__init__(params, settings(locals(), names))
         for group in self.param_groups:
             for p in group["params"]:
                 total = full_like(p, group["initial_accumulator_value"])
@@ -201,17 +182,10 @@ class Adadelta(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr(lr)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
-        check_not_negative(eps, "epsilon")
-        check_not_negative(weight_decay, "weight_decay")
-        refuse_differentiable(differentiable)
-        defaults = {
-            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-            "capturable": capturable, "foreach": foreach, "differentiable": differentiable,
-        }  # fmt: skip
-        super().__init__(params, defaults)
+        names = "lr rho eps weight_decay maximize capturable foreach differentiable"
+        super().__init__(params, settings(locals(), names))
 
     def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
         rho, eps, lr = (number(group[name]) for name in ("rho", "eps", "lr"))

@@ -10,8 +10,6 @@ from funcgrad.torch.optim.optimizer import Group, Optimizer
 from funcgrad.torch.optim.updates import (
     Array,
     Move,
-    check_lr,
-    check_not_negative,
     counted,
     counter,
     held,
@@ -21,7 +19,7 @@ from funcgrad.torch.optim.updates import (
     options,
     put,
     read,
-    refuse_differentiable,
+    settings,
     zeros_like,
 )
 
@@ -80,15 +78,8 @@ class ASGD(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_lr(lr)
-        check_not_negative(weight_decay, "weight_decay")
-        refuse_differentiable(differentiable)
-        defaults = {
-            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
-            "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
-            "capturable": capturable,
-        }  # fmt: skip
-        super().__init__(params, defaults)
+        names = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
+        super().__init__(params, settings(locals(), names))
 
     def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
         lr, decay, before = number(group["lr"]), group["lambd"], options(group)

@@ -10,14 +10,13 @@ from funcgrad.torch.optim.optimizer import Group, Optimizer
 from funcgrad.torch.optim.updates import (
     Array,
     Move,
-    check_lr,
     counted,
     counter,
     full_like,
     held,
     number,
     opened,
-    refuse_differentiable,
+    settings,
     zeros_like,
 )
 
@@ -71,15 +70,10 @@ class Rprop(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        refuse_differentiable(differentiable)
-        defaults = {
-            "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach,
-            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
-        }  # fmt: skip
-        super().__init__(params, defaults)
+        names = "lr etas step_sizes foreach maximize differentiable capturable"
+        super().__init__(params, settings(locals(), names))
 
     def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
         before = (True if group["maximize"] else None, None, None)

@@ -10,14 +10,11 @@ from funcgrad.torch.optim.optimizer import Group, Optimizer
 from funcgrad.torch.optim.updates import (
     Array,
     Move,
-    check_fused,
-    check_lr,
-    check_not_negative,
     held,
     number,
     opened,
     options,
-    refuse_differentiable,
+    settings,
     zeros_like,
 )
 
@@ -71,19 +68,10 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_lr(lr)
-        check_not_negative(momentum, "momentum")
-        check_not_negative(weight_decay, "weight_decay")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        check_fused(fused, foreach)
-        refuse_differentiable(differentiable)
-        defaults = {
-            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
-            "nesterov": nesterov, "maximize": maximize, "foreach": foreach,
-            "differentiable": differentiable, "fused": fused,
-        }  # fmt: skip
-        super().__init__(params, defaults)
+        names = "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"
+        super().__init__(params, settings(locals(), names))
 
     def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
         momentum, lr, before = number(group["momentum"]), number(group["lr"]), options(group)

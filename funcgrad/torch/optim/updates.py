@@ -26,10 +26,7 @@ __all__ = [
     "Move",
     "as_real",
     "carry_out",
-    "check_betas",
-    "check_fused",
     "check_lr",
-    "check_not_negative",
     "chosen",
     "counted",
     "counter",
@@ -41,8 +38,8 @@ __all__ = [
     "options",
     "put",
     "read",
-    "refuse_differentiable",
     "root",
+    "settings",
     "zeros_like",
 ]
 
@@ -195,14 +192,41 @@ def chosen(x: Any, bound: float, above: Callable[[], Any], else_: float) -> Any:
 # --------------------------------------------------------------------------------- settings
 
 
-def refuse_differentiable(differentiable: bool) -> None:
-    """Raise for steps that shall be recorded."""
-    if differentiable:
+def settings(given: dict[str, Any], names: str, *also: str) -> dict[str, Any]:
+    """The defaults of an optimizer: the arguments `names` of its constructor, in PyTorch's order.
+
+    Its ``locals()`` are given.
+
+    Raises
+    ------
+    ValueError
+        PyTorch's, for a learning rate or shares of running means that are none, and for a number
+        below 0 in the other settings that must not be (or in those of `also`).
+    RuntimeError
+        Two implementations at once, or steps that shall be recorded.
+    """
+    found = {name: given[name] for name in names.split()}
+    check_lr(found["lr"])
+    for k, beta in enumerate(found.get("betas", ())):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
+    for name in (*NOT_NEGATIVE, *also):
+        if not found.get(name, 0.0) >= 0.0:
+            what = "epsilon" if name == "eps" else name
+            raise ValueError(f"Invalid {what} value: {found[name]}")
+    if found.get("fused") and found["foreach"]:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+    if found["differentiable"]:
         raise RuntimeError(
             "differentiable=True is not available: the steps of optimizers are not recorded; "
             "write the step with tensor operations, or use the functional optimizers of "
             "funcgrad.optim inside a transform"
         )
+    return found
+
+
+NOT_NEGATIVE = ("eps", "momentum", "lr_decay", "weight_decay", "momentum_decay",
+                "initial_accumulator_value")  # fmt: skip
 
 
 def check_lr(lr: Any) -> None:
@@ -211,22 +235,3 @@ def check_lr(lr: Any) -> None:
         raise ValueError("Tensor lr must be 1-element")
     if not lr >= 0.0:
         raise ValueError(f"Invalid learning rate: {lr}")
-
-
-def check_betas(betas: tuple[Any, Any]) -> None:
-    """Raise PyTorch's ValueError for shares of running means that are none."""
-    for k, beta in enumerate(betas):
-        if not 0.0 <= beta < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
-
-
-def check_not_negative(value: float, what: str) -> None:
-    """Raise PyTorch's ValueError for a setting below 0."""
-    if not value >= 0.0:
-        raise ValueError(f"Invalid {what} value: {value}")
-
-
-def check_fused(fused: bool | None, foreach: bool | None) -> None:
-    """Raise PyTorch's RuntimeError for two implementations at once."""
-    if fused and foreach:
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
