@@ -7,6 +7,9 @@ from typing import Any
 import numpy
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent))
+
+from write_coverage import page
 
 import funcgrad
 import funcgrad.torch
@@ -74,5 +77,13 @@ def shorten_borrowed(
         lines[:] = [*summary.splitlines(), "", "Parameters and result are those of NumPy.", ""]
 
 
+def write_coverage(app: Any) -> None:
+    """The page on coverage, from the records of this version."""
+    generated = Path(app.srcdir) / "generated"
+    generated.mkdir(exist_ok=True)
+    (generated / "coverage.md").write_text(page())
+
+
 def setup(app: Any) -> None:
+    app.connect("builder-inited", write_coverage)
     app.connect("autodoc-process-docstring", shorten_borrowed, priority=100)

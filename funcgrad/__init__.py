@@ -11,6 +11,7 @@ from funcgrad import errors, numpy, tree
 from funcgrad.config import config
 from funcgrad.core.tracer import value
 from funcgrad.errors import CaptureWarning
+from funcgrad.numpy.support import Support, supports
 from funcgrad.scipy import dispatch as _scipy
 from funcgrad.transforms.api import (
     ShapeDtypeStruct,
@@ -47,6 +48,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CaptureWarning",
     "ShapeDtypeStruct",
+    "Support",
     "associative_scan",
     "checkpoint",
     "cond",
@@ -70,6 +72,7 @@ __all__ = [
     "numpy",
     "scan",
     "stop_gradient",
+    "supports",
     "switch",
     "tree",
     "value",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -42,6 +42,7 @@ __all__ = [
     "FUNCTIONS",
     "RAW",
     "TRACED",
+    "Record",
     "as_array",
     "as_zero_dim",
     "boxed",
@@ -111,12 +112,21 @@ def unbox(x: Any) -> Any:
     return x
 
 
+class Record(NamedTuple):
+    """What is stated of a function of the namespace."""
+
+    constant: bool = False
+    lacks: tuple[str, ...] = ()
+
+
 def numpy_function(
     *plain: Any,
     views: bool = False,
     creates: bool = False,
     converts: bool = False,
     calls: bool = False,
+    constant: bool = False,
+    lacks: tuple[str, ...] = (),
 ) -> Callable[[F], F]:
     """Make a function of the namespace from its definition for traced operands.
 
@@ -133,6 +143,10 @@ def numpy_function(
         It is one, unless it is the operand itself.
     calls : bool, optional
         It calls a function of the user, which may give traced values for operands that are not.
+    constant : bool, optional
+        The results are locally constant.
+    lacks : tuple of str, optional
+        The transforms ("jit", "vmap") in which it cannot be, because values have to be known.
     """
 
     def decorate(define: F) -> F:
@@ -168,6 +182,7 @@ def numpy_function(
             except (IndexError, ValueError) as error:
                 raise_with_place(error, name)
 
+        call.record = Record(constant, lacks)  # type: ignore[attr-defined]
         for function in plain:
             FUNCTIONS[function] = call
         return call  # type: ignore[return-value]

@@ -29,4 +29,4 @@ def _define(plain: Any) -> Callable[..., Any]:
 
 
 for _plain in (getattr(np.emath, name) for name in dir(np.emath) if not name.startswith("_")):
-    numpy_function(_plain)(_define(_plain))
+    numpy_function(_plain, lacks=("jit", "vmap"))(_define(_plain))

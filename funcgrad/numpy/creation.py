@@ -129,7 +129,7 @@ def known_integers(x: Any) -> Any:
     return tuple(int(v) for v in x) if shape else int(x)
 
 
-@numpy_function(np.zeros_like, views=True, converts=True)
+@numpy_function(np.zeros_like, views=True, converts=True, constant=True)
 def zeros_like(
     a: Any,
     dtype: Any = None,
@@ -152,7 +152,7 @@ def zeros_like(
     return new_array(np.zeros_like(memory_of(a), dtype, order, shape=_given(shape)))
 
 
-@numpy_function(np.ones_like, views=True, converts=True)
+@numpy_function(np.ones_like, views=True, converts=True, constant=True)
 def ones_like(
     a: Any,
     dtype: Any = None,
@@ -175,7 +175,7 @@ def ones_like(
     return new_array(np.ones_like(memory_of(a), dtype, order, shape=_given(shape)))
 
 
-@numpy_function(np.empty_like, views=True, converts=True)
+@numpy_function(np.empty_like, views=True, converts=True, constant=True)
 def empty_like(
     prototype: Any,
     dtype: Any = None,

@@ -13,9 +13,10 @@ from numpy.lib.array_utils import normalize_axis_index
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array, promote
 from funcgrad.errors import AbstractValueError
+from funcgrad.numpy.borrowed import program
 from funcgrad.numpy.calls import as_array, as_zero_dim, known, numpy_function
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops import index
+from funcgrad.ops import flat_index, index
 from funcgrad.ops import shape as shapes
 
 __all__ = [
@@ -41,8 +42,58 @@ __all__ = [
     "where",
 ]
 
-diag_indices, ix_, ravel_multi_index = np.diag_indices, np.ix_, np.ravel_multi_index
-tril_indices, triu_indices, unravel_index = np.tril_indices, np.triu_indices, np.unravel_index
+diag_indices = np.diag_indices
+tril_indices, triu_indices = np.tril_indices, np.triu_indices
+
+
+@numpy_function(np.ix_, constant=True)
+def ix_(*args: Any) -> Any:
+    """Indices that choose the elements at all combinations of their own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> chosen = lambda x: x[np.ix_([0], np.argsort(x[0]))]
+    >>> fg.grad(lambda x: chosen(x)[0, 0])(np.array([[3.0, 1.0]]))
+    array([[0., 1.]])
+    """
+    return program(np.ix_)(*args)
+
+
+def _extents(shape: Any) -> tuple[int, ...]:
+    return tuple(int(n) for n in (shape if np.iterable(shape) else (shape,)))
+
+
+@numpy_function(np.unravel_index, constant=True)
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
+    """The index along each axis of positions in a flat array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> largest = lambda x: x[np.unravel_index(np.argmax(x), x.shape)]
+    >>> fg.grad(largest)(np.array([[1.0, 3.0]]))
+    array([[0., 1.]])
+    """
+    return flat_index.unravel_index(operand(indices), _extents(shape), order)
+
+
+@numpy_function(np.ravel_multi_index, constant=True)
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    """The positions in a flat array of an index along each axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> first = lambda x: x.ravel()[np.ravel_multi_index((np.argmin(x), 0), (2, 1))]
+    >>> fg.grad(first)(np.array([3.0, 1.0]))
+    array([0., 1.])
+    """
+    how = mode if isinstance(mode, str) else tuple(mode)
+    return flat_index.ravel_index([operand(i) for i in multi_index], _extents(dims), how, order)
 
 
 @numpy_function(np.where)
@@ -66,7 +117,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     return as_zero_dim(ops.where(condition, x, y))
 
 
-@numpy_function(np.nonzero)
+@numpy_function(np.nonzero, constant=True, lacks=("vmap",))
 def nonzero(a: Any) -> Any:
     """The indices of the elements that are not 0.
 
@@ -84,7 +135,7 @@ def nonzero(a: Any) -> Any:
     return index.positions(as_array(a), "an array")
 
 
-@numpy_function(np.flatnonzero)
+@numpy_function(np.flatnonzero, constant=True, lacks=("vmap",))
 def flatnonzero(a: Any) -> Any:
     """The flat indices of the elements that are not 0, as `nonzero` gives them.
 
@@ -100,7 +151,7 @@ def flatnonzero(a: Any) -> Any:
     return index.positions(shapes.reshape(at, (type_of(at).size,)), "an array")[0]
 
 
-@numpy_function(np.argwhere)
+@numpy_function(np.argwhere, constant=True, lacks=("vmap",))
 def argwhere(a: Any) -> Any:
     """The indices of the elements that are not 0 as rows; see `nonzero`.
 
@@ -278,15 +329,13 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         try:
             chosen = index.read(at, condition)
         except AbstractValueError:
-            value = function(at, *args, **kw) if callable(function) else function
-            out = ops.where(condition, ops.cast(operand(value), type_of(at).dtype), out)
+            found = function(at, *args, **kw) if callable(function) else function
+            out = ops.where(condition, ops.cast(operand(found), type_of(at).dtype), out)
             continue
         if not type_of(chosen).size:
             continue
-        value = function
-        if callable(function):
-            value = function(chosen, *args, **kw)
-        out = index.index_set(out, condition, operand(value))
+        found = function(chosen, *args, **kw) if callable(function) else function
+        out = index.index_set(out, condition, operand(found))
     return out
 
 
@@ -326,7 +375,7 @@ def _square(x: Any, rank: int | None = None) -> tuple[int, ...]:
     return shape
 
 
-@numpy_function(np.diag_indices_from)
+@numpy_function(np.diag_indices_from, constant=True)
 def diag_indices_from(arr: Any) -> Any:
     """The indices of the main diagonal of an array.
 
@@ -347,7 +396,7 @@ def diag_indices_from(arr: Any) -> Any:
     return np.diag_indices(shape[0], len(shape))
 
 
-@numpy_function(np.tril_indices_from)
+@numpy_function(np.tril_indices_from, constant=True)
 def tril_indices_from(arr: Any, k: int = 0) -> Any:
     """The indices of the lower triangle of a matrix.
 
@@ -364,7 +413,7 @@ def tril_indices_from(arr: Any, k: int = 0) -> Any:
     return np.tril_indices(rows, k, columns)
 
 
-@numpy_function(np.triu_indices_from)
+@numpy_function(np.triu_indices_from, constant=True)
 def triu_indices_from(arr: Any, k: int = 0) -> Any:
     """The indices of the upper triangle of a matrix.
 

@@ -230,7 +230,7 @@ def cond(x: Any, p: Any = None) -> Array:
     return where(undefined, np.inf, found)
 
 
-@numpy_function(np.linalg.matrix_rank)
+@numpy_function(np.linalg.matrix_rank, constant=True)
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """The number of singular values above a tolerance; locally constant.
 

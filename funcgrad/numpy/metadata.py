@@ -100,7 +100,7 @@ __all__ = [
 ]
 
 
-@numpy_function(np.shape, views=True)
+@numpy_function(np.shape, views=True, constant=True)
 def shape(a: Any) -> tuple[int, ...]:
     """The extents of an array.
 
@@ -115,7 +115,7 @@ def shape(a: Any) -> tuple[int, ...]:
     return type_of(operand(a)).shape
 
 
-@numpy_function(np.ndim, views=True)
+@numpy_function(np.ndim, views=True, constant=True)
 def ndim(a: Any) -> int:
     """The number of axes.
 
@@ -129,7 +129,7 @@ def ndim(a: Any) -> int:
     return type_of(operand(a)).ndim
 
 
-@numpy_function(np.size, views=True)
+@numpy_function(np.size, views=True, constant=True)
 def size(a: Any, axis: Any = None) -> int:
     """The number of elements, or the extent of an axis.
 
@@ -148,7 +148,7 @@ def size(a: Any, axis: Any = None) -> int:
     return int(np.prod([kind.shape[k] for k in axes], dtype=int))
 
 
-@numpy_function(np.iscomplexobj, views=True)
+@numpy_function(np.iscomplexobj, views=True, constant=True)
 def iscomplexobj(x: Any) -> bool:
     """Whether the dtype is complex.
 
@@ -161,7 +161,7 @@ def iscomplexobj(x: Any) -> bool:
     return type_of(operand(x)).dtype.kind == "c"
 
 
-@numpy_function(np.isrealobj, views=True)
+@numpy_function(np.isrealobj, views=True, constant=True)
 def isrealobj(x: Any) -> bool:
     """Whether the dtype is not complex.
 
@@ -174,7 +174,7 @@ def isrealobj(x: Any) -> bool:
     return not iscomplexobj(x)
 
 
-@numpy_function(np.result_type, views=True)
+@numpy_function(np.result_type, views=True, constant=True)
 def result_type(*arrays_and_dtypes: Any) -> Any:
     """The dtype of a result of these operands.
 
@@ -195,7 +195,7 @@ def _promotable(x: Any) -> Any:
     return kind.dtype.type(0).item() if kind.weak else kind.dtype
 
 
-@numpy_function(np.can_cast, views=True)
+@numpy_function(np.can_cast, views=True, constant=True)
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     """Whether a cast between dtypes is possible under a rule.
 
@@ -213,7 +213,7 @@ def _dtype_of(x: Any) -> Any:
     return type_of(operand(x)).dtype if isinstance(x, Operand) else x
 
 
-@numpy_function(np.common_type, views=True)
+@numpy_function(np.common_type, views=True, constant=True)
 def common_type(*arrays: Any) -> Any:
     """A floating point type to which all arrays can be cast.
 
@@ -227,7 +227,7 @@ def common_type(*arrays: Any) -> Any:
     return np.common_type(*(np.empty(0, type_of(operand(x)).dtype) for x in arrays))
 
 
-@numpy_function(np.min_scalar_type, views=True)
+@numpy_function(np.min_scalar_type, views=True, constant=True)
 def min_scalar_type(a: Any, /) -> Any:
     """The dtype of a traced value.
 

@@ -343,7 +343,7 @@ def _nan_position(function: Any, a: Any, axis: Any, keepdims: Any, worst: float)
     return function(x, axis, bool(given(keepdims)))
 
 
-@numpy_function(np.nanargmax)
+@numpy_function(np.nanargmax, constant=True)
 def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Array:
     """The position of the largest element that is not NaN.
 
@@ -358,7 +358,7 @@ def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
     return _nan_position(constant.argmax, a, axis, keepdims, -np.inf)
 
 
-@numpy_function(np.nanargmin)
+@numpy_function(np.nanargmin, constant=True)
 def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Array:
     """The position of the smallest element that is not NaN.
 

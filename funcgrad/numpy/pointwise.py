@@ -74,7 +74,7 @@ def clip(
 # ---------------------------------------------------------------------------------- rounding
 
 
-@numpy_function(np.round, np.around)
+@numpy_function(np.round, np.around, constant=True)
 def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
     """`a` rounded to a number of decimals; locally constant.
 
@@ -103,7 +103,7 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
 around = round
 
 
-@numpy_function(np.fix)
+@numpy_function(np.fix, constant=True)
 def fix(x: Any, out: Any = None) -> Array:
     """`x` rounded towards zero; locally constant.
 
@@ -188,7 +188,7 @@ def nan_to_num(
     return ops.where(minus, ops.cast(operand(low), type_of(y).dtype), out)
 
 
-@numpy_function(np.isposinf)
+@numpy_function(np.isposinf, constant=True)
 def isposinf(x: Any, out: Any = None) -> Array:
     """Whether each element is positive infinity.
 
@@ -202,7 +202,7 @@ def isposinf(x: Any, out: Any = None) -> Array:
     return ops.logical_and(ops.isinf(x), ops.logical_not(ops.signbit(x)))
 
 
-@numpy_function(np.isneginf)
+@numpy_function(np.isneginf, constant=True)
 def isneginf(x: Any, out: Any = None) -> Array:
     """Whether each element is negative infinity.
 
@@ -238,7 +238,7 @@ def angle(z: Any, deg: bool = False) -> Array:
     return ops.multiply(out, 180 / math.pi) if deg else out
 
 
-@numpy_function(np.isreal)
+@numpy_function(np.isreal, constant=True)
 def isreal(x: Any) -> Array:
     """Whether each element has the imaginary part 0.
 
@@ -252,7 +252,7 @@ def isreal(x: Any) -> Array:
     return ops.equal(ops.imag(x), 0)
 
 
-@numpy_function(np.iscomplex)
+@numpy_function(np.iscomplex, constant=True)
 def iscomplex(x: Any) -> Array:
     """Whether each element has an imaginary part other than 0.
 
@@ -288,7 +288,7 @@ def real_if_close(a: Any, tol: float = 100) -> Array:
 # --------------------------------------------------------------------------------- equality
 
 
-@numpy_function(np.isclose)
+@numpy_function(np.isclose, constant=True)
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Array:
     """Whether the elements of two arrays are close; locally constant.
 
@@ -317,7 +317,7 @@ def _all(x: Any) -> Any:
     return bool(value(out)) if concrete(out) else out
 
 
-@numpy_function(np.allclose)
+@numpy_function(np.allclose, constant=True)
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements of two arrays are close.
 
@@ -331,7 +331,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
     return _all(isclose(a, b, rtol, atol, equal_nan))  # type: ignore[no-any-return]
 
 
-@numpy_function(np.array_equal)
+@numpy_function(np.array_equal, constant=True)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     """Whether two arrays have the same shape and elements.
 
@@ -350,7 +350,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     return _all(same)  # type: ignore[no-any-return]
 
 
-@numpy_function(np.array_equiv)
+@numpy_function(np.array_equiv, constant=True)
 def array_equiv(a1: Any, a2: Any) -> bool:
     """Whether two arrays are equal after broadcasting.
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from funcgrad.core.tracer import operand, type_of
+from funcgrad.core.tracer import Operand, operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.numpy.axes import diagonal
-from funcgrad.numpy.calls import as_array, numpy_function, refuse
+from funcgrad.numpy.calls import as_array, memory_of, numpy_function, refuse
 from funcgrad.numpy.reshaping import shown
 from funcgrad.numpy.ufuncs import COMPOSED
 from funcgrad.ops import arithmetic as ops
@@ -24,6 +24,7 @@ __all__ = [
     "cross",
     "dot",
     "einsum",
+    "einsum_path",
     "inner",
     "kron",
     "outer",
@@ -137,6 +138,22 @@ def einsum(
         spec, base = shows
         return shown(base, lambda x: einsums.einsum_letters(spec, (x,)))
     return einsums.einsum(*operands, optimize=optimize)
+
+
+@numpy_function(np.einsum_path, constant=True)
+def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+    """The order of products that `einsum` takes, which depends on shapes alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> f = lambda x: x.sum() * len(np.einsum_path("ij,jk", x, x)[0])
+    >>> fg.grad(f)(np.ones((1, 1)))
+    array([[2.]])
+    """
+    shapes_of = [memory_of(x) if isinstance(x, Operand) else x for x in operands]
+    return np.einsum_path(*shapes_of, optimize=optimize)
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:

@@ -239,7 +239,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Arr
     return arithmetic.subtract(max(a, axis, None, keepdims), min(a, axis, None, keepdims))
 
 
-@numpy_function(np.any)
+@numpy_function(np.any, constant=True)
 def any(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Array:
@@ -256,7 +256,7 @@ def any(
     return constant.any(as_array(a), axis, bool(keepdims), where)
 
 
-@numpy_function(np.all)
+@numpy_function(np.all, constant=True)
 def all(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Array:
@@ -273,7 +273,7 @@ def all(
     return constant.all(as_array(a), axis, bool(keepdims), where)
 
 
-@numpy_function(np.count_nonzero)
+@numpy_function(np.count_nonzero, constant=True)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Array:
     """The number of elements that are not 0.
 
@@ -288,7 +288,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Array:
     return constant.count_nonzero(as_array(a), axis, keepdims)
 
 
-@numpy_function(np.argmax)
+@numpy_function(np.argmax, constant=True)
 def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: Any = False) -> Array:
     """The position of the largest element.
 
@@ -303,7 +303,7 @@ def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: Any = 
     return constant.argmax(as_array(a), axis, bool(keepdims))
 
 
-@numpy_function(np.argmin)
+@numpy_function(np.argmin, constant=True)
 def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: Any = False) -> Array:
     """The position of the smallest element.
 

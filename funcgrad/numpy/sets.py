@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-@numpy_function(np.unique)
+@numpy_function(np.unique, lacks=("jit", "vmap"))
 def unique(
     ar: Any,
     return_index: bool = False,
@@ -69,7 +69,7 @@ def unique(
     return (values, *rest) if rest else values
 
 
-@numpy_function(np.isin)
+@numpy_function(np.isin, constant=True)
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, **k: Any
 ) -> Array:
@@ -88,7 +88,7 @@ def isin(
     return shapes.in_c_order(ops.logical_not(found) if invert else found)
 
 
-@numpy_function(np.intersect1d)
+@numpy_function(np.intersect1d, lacks=("jit", "vmap"))
 def intersect1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
@@ -104,7 +104,7 @@ def intersect1d(
     return program(np.intersect1d)(ar1, ar2, assume_unique, return_indices)
 
 
-@numpy_function(np.union1d)
+@numpy_function(np.union1d, lacks=("jit", "vmap"))
 def union1d(ar1: Any, ar2: Any) -> Array:
     """The distinct elements of either array, which have to be known.
 
@@ -118,7 +118,7 @@ def union1d(ar1: Any, ar2: Any) -> Array:
     return program(np.union1d)(ar1, ar2)
 
 
-@numpy_function(np.setdiff1d)
+@numpy_function(np.setdiff1d, lacks=("jit", "vmap"))
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     """The distinct elements of one array that are not in another; they have to be known.
 
@@ -132,7 +132,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     return program(np.setdiff1d)(ar1, ar2, assume_unique)
 
 
-@numpy_function(np.setxor1d)
+@numpy_function(np.setxor1d, lacks=("jit", "vmap"))
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     """The distinct elements that are in one of two arrays only; they have to be known.
 
@@ -146,7 +146,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     return program(np.setxor1d)(ar1, ar2, assume_unique)
 
 
-@numpy_function(np.unique_all)
+@numpy_function(np.unique_all, lacks=("jit", "vmap"))
 def unique_all(x: Any) -> Any:
     """`unique` with the indices of the elements, what makes the array of them, and the counts.
 
@@ -160,7 +160,7 @@ def unique_all(x: Any) -> Any:
     return program(np.unique_all)(x)
 
 
-@numpy_function(np.unique_counts)
+@numpy_function(np.unique_counts, lacks=("jit", "vmap"))
 def unique_counts(x: Any) -> Any:
     """`unique` with the counts.
 
@@ -174,7 +174,7 @@ def unique_counts(x: Any) -> Any:
     return program(np.unique_counts)(x)
 
 
-@numpy_function(np.unique_inverse)
+@numpy_function(np.unique_inverse, lacks=("jit", "vmap"))
 def unique_inverse(x: Any) -> Any:
     """`unique` with the indices that make the array of it.
 
@@ -188,7 +188,7 @@ def unique_inverse(x: Any) -> Any:
     return program(np.unique_inverse)(x)
 
 
-@numpy_function(np.unique_values)
+@numpy_function(np.unique_values, lacks=("jit", "vmap"))
 def unique_values(x: Any) -> Array:
     """The distinct elements, which have to be known, in NumPy's order.
 
@@ -202,7 +202,7 @@ def unique_values(x: Any) -> Array:
     return program(np.unique_values)(x)
 
 
-@numpy_function(np.trim_zeros)
+@numpy_function(np.trim_zeros, lacks=("jit", "vmap"))
 def trim_zeros(filt: Any, trim: str = "fb", *axis: Any, **keywords: Any) -> Array:
     """The array without the zeros at its ends; its elements have to be known.
 

@@ -45,7 +45,7 @@ def sort(
     return sorting.sort(as_array(a), axis, "stable" if stable else kind)
 
 
-@numpy_function(np.argsort)
+@numpy_function(np.argsort, constant=True)
 def argsort(
     a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Array:
@@ -64,7 +64,7 @@ def argsort(
     return sorting.argsort(as_array(a), axis, "stable" if stable else kind)
 
 
-@numpy_function(np.lexsort)
+@numpy_function(np.lexsort, constant=True)
 def lexsort(keys: Any, axis: int = -1) -> Array:
     """The permutation that sorts by several keys, the last one first; locally constant.
 
@@ -111,7 +111,7 @@ def partition(
     return sorting.partition(as_array(a), known(kth, "a partition"), axis)
 
 
-@numpy_function(np.argpartition)
+@numpy_function(np.argpartition, constant=True)
 def argpartition(
     a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
 ) -> Array:
@@ -146,7 +146,7 @@ def sort_complex(a: Any) -> Array:
     return arithmetic.cast(sort(x), np.result_type(type_of(x).dtype, np.complex64))
 
 
-@numpy_function(np.searchsorted)
+@numpy_function(np.searchsorted, constant=True)
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Array:
     """Where the elements of `v` would go in the sorted vector `a`; locally constant.
 
@@ -162,7 +162,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Arra
     return sorting.searchsorted(as_array(a), as_array(v), side, sorter)
 
 
-@numpy_function(np.digitize)
+@numpy_function(np.digitize, constant=True)
 def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     """The bin that each element falls into; the order of the bins has to be known.
 

@@ -598,7 +598,7 @@ case("polyfit many", lambda m, y: m.polyfit(np.arange(3.0), y, 1), A)
 case("apply_along_axis", lambda m, x: m.apply_along_axis(lambda v: v[0] * v.sum(), 1, x), T)
 case("apply_along_axis line", lambda m, x: m.apply_along_axis(lambda v: v * v[0], 0, x), T)
 case("apply_over_axes", lambda m, x: m.apply_over_axes(m.sum, x, [0, -1]), T)
-case("vectorize", lambda m, x, y: m.vectorize(lambda a, b: a * b + a)(x, y), A, B[0])
+case("vectorize", lambda m, x, y: m.vectorize(lambda a, b: a * b + a)(x, y), V, W)
 _windows = np.lib.stride_tricks.sliding_window_view
 case("sliding windows", lambda m, x: _windows(x, 3), V)
 case("sliding windows 2", lambda m, x: _windows(x, (2, 3)), A)
@@ -685,3 +685,7 @@ case(
     np.abs(LONG[:8]),
 )
 case("histogram_bin_edges", lambda m, x: m.histogram_bin_edges(x, 5), V)
+case("unravel_index", lambda m, x: x * m.unravel_index(m.argmax(x), (3, 4))[1], A)
+case("unravel_index F", lambda m, x: m.unravel_index(m.argsort(x, axis=0), (2, 3), "F"), A)
+case("ravel_multi_index", lambda m, x: x * m.ravel_multi_index((m.argsort(x, 1) % 2, 1), (2, 3)), A)
+case("ix_", lambda m, x: x[m.ix_([0, 2], m.argsort(x[0]))], A)
