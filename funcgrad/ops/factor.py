@@ -53,7 +53,7 @@ from funcgrad.ops.shape import swap_last
 from funcgrad.ops.solve import SOLVE
 from funcgrad.ops.sums import sum as sum_
 
-__all__ = ["SVD", "cholesky", "coincide", "eigh", "eigvalsh", "svd", "svdvals"]
+__all__ = ["SVD", "apart", "cholesky", "coincide", "eigh", "eigvalsh", "svd", "svdvals"]
 
 # ------------------------------------------------------------------------------- cholesky
 
@@ -116,7 +116,7 @@ def _inverse(x: Array, none: Array) -> Array:
     return where(none, np.nan, divide(1.0, where(none, 1.0, x)))
 
 
-def _apart(gap: Array, w: Array) -> Array:
+def apart(gap: Array, w: Array) -> Array:
     """1 / gap for pairs of eigenvalues `w`: 0 of a value and itself, NaN of two that coincide."""
     own = np.eye(type_of(w).shape[-1], dtype=bool)
     return where(own, 0.0, _inverse(gap, logical_or(coincide(gap, w), own)))
@@ -131,7 +131,7 @@ def _eigh_vjp(g: Any, y: Any, _a: Any, *, uplo: str = "L") -> Any:
     (gw, gv), (w, v) = g, y
     parts = []
     if gv is not None:
-        factor = _apart(subtract(row(w), column(w)), w)
+        factor = apart(subtract(row(w), column(w)), w)
         parts.append(multiply(factor, matmul(adjoint(v), conjugate(gv))))
     if gw is not None:
         parts.append(multiply(np.eye(type_of(w).shape[-1], dtype=type_of(w).dtype), row(gw)))

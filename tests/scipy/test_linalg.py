@@ -66,6 +66,63 @@ CASES = {
     ),
 }
 
+TALL = rng.normal(size=(4, 2))
+BAND = rng.normal(size=(3, 4)) + np.array([[0], [5], [0]])
+HALF = 0.3 * rng.normal(size=(2, 4)) + np.array([[0], [5]])
+C4 = rng.normal(size=4)
+CASES |= {
+    "inv": (sl.inv, A),
+    "det": (sl.det, A),
+    "lu": (lambda a: sl.lu(a)[1:], A),
+    "lu tall": (lambda a: sl.lu(a)[1:], TALL),
+    "lu wide": (lambda a: sl.lu(a)[1:], TALL.T),
+    "lu permuted": (lambda a: sl.lu(a, permute_l=True), A),
+    "lu_factor": (lambda a: sl.lu_factor(a)[0], A),
+    "qr": (sl.qr, A),
+    "qr economic": (lambda a: sl.qr(a, mode="economic"), TALL),
+    "qr r": (lambda a: sl.qr(a, mode="r"), TALL),
+    "qr pivoted": (lambda a: sl.qr(a, pivoting=True)[:2], A),
+    "svd": (sl.svd, A),
+    "svd thin": (lambda a: sl.svd(a, full_matrices=False)[1], TALL),
+    "svdvals": (sl.svdvals, TALL),
+    "polar": (sl.polar, A),
+    "polar tall": (sl.polar, TALL),
+    "polar left": (lambda a: sl.polar(a, "left"), TALL.T),
+    "pinv": (sl.pinv, TALL),
+    "toeplitz": (sl.toeplitz, V),
+    "toeplitz row": (sl.toeplitz, V, C4),
+    "hankel": (sl.hankel, V),
+    "hankel row": (sl.hankel, V, C4),
+    "circulant": (sl.circulant, V),
+    "block_diag": (sl.block_diag, A, B, V),
+    "khatri_rao": (sl.khatri_rao, TALL, B),
+    "norm": (sl.norm, A),
+    "norm 1": (lambda a: sl.norm(a, 1), A),
+    "norm 3": (lambda a: sl.norm(a, 3), V),
+    "solve_banded": (lambda ab, b: sl.solve_banded((1, 1), ab, b), BAND, TALL),
+    "solve_banded lower": (lambda ab, b: sl.solve_banded((2, 0), ab, b), BAND[[1, 0, 2]], C4),
+    "solveh_banded": (sl.solveh_banded, HALF, C4),
+    "solveh_banded lower": (lambda a, b: sl.solveh_banded(a, b, lower=True), HALF[::-1], TALL),
+}
+
+
+def symmetric(function):
+    """Of matrices that a program makes symmetric: SciPy reads one triangle."""
+    return lambda *given: function(*((x + np.conj(np.swapaxes(x, -1, -2))) / 2 for x in given))
+
+
+CASES |= {
+    "cholesky": (symmetric(sl.cholesky), P),
+    "cholesky lower": (symmetric(lambda a: sl.cholesky(a, lower=True)), P),
+    "cho_factor": (symmetric(lambda a: sl.cho_factor(a)[0]), P),
+    "eigh": (symmetric(lambda a: sl.eigh(a, eigvals_only=True)), P),
+    "eigh vectors": (symmetric(lambda a: np.abs(sl.eigh(a)[1])), P),
+    "eigvalsh": (symmetric(sl.eigvalsh), P),
+    "eigh of two": (symmetric(lambda a, b: sl.eigh(a, b)[0]), P, P @ P),
+    "eigh of two, vectors": (symmetric(lambda a, b: np.abs(sl.eigh(a, b)[1])), P, P @ P),
+    "eigvalsh of two": (symmetric(sl.eigvalsh), P, P @ P),
+}
+
 
 def same(found, wanted):
     found, wanted = ((x if isinstance(x, tuple) else (x,)) for x in (found, wanted))
@@ -107,10 +164,13 @@ def test_derivatives_to_second_order(name):
 def test_under_jit_and_vmap_and_on_stacks(name):
     function, *args = CASES[name]
     wanted = function(*args)
-    same(fg.jit(function)(*args), wanted)
+    found = fg.jit(function)(*args)
+    for f, w in zip(*((x if isinstance(x, tuple) else (x,)) for x in (found, wanted)), strict=True):
+        np.testing.assert_allclose(f, w, rtol=1e-9, atol=1e-12)
 
     def total(*given):
-        return np.sum(function(*given)) if not isinstance(wanted, tuple) else function(*given)[0]
+        made = function(*given)
+        return np.sum(made) if not isinstance(made, tuple) else sum(np.sum(m) for m in made)
 
     first = fg.grad(total)(*args)
     np.testing.assert_allclose(fg.jit(fg.grad(total))(*args), first, rtol=1e-10, atol=1e-12)
@@ -175,6 +235,71 @@ def test_errors_of_shape_are_scipys(name):
         getattr(sl, name)(B)
     with pytest.raises(ValueError, match="square"):
         fg.grad(lambda b: np.sum(getattr(sl, name)(b)))(B)
+
+
+# -------------------------------------------------------------------------- factorisations
+
+
+def test_polar_factors_have_derivatives_where_singular_values_coincide():
+    turn, tangent = sl.expm(A - A.T), rng.normal(size=(3, 3))
+    found = fg.jvp(sl.polar, (turn,), (tangent,))[1]
+    assert all(np.isfinite(f).all() for f in found)
+    h = 1e-6
+    up, down = sl.polar(turn + h * tangent), sl.polar(turn - h * tangent)
+    for f, u, d in zip(found, up, down, strict=True):
+        np.testing.assert_allclose(f, (u - d) / (2 * h), atol=1e-8)
+
+
+def test_functions_of_generalised_eigenvalues_are_exact_where_they_coincide():
+    found = fg.grad(lambda a: np.sum(sl.eigvalsh(a, np.eye(2)) ** 2))(np.eye(2))
+    np.testing.assert_allclose(found, 2 * np.eye(2), atol=1e-15)
+    assert np.isnan(fg.grad(lambda a: sl.eigh(a, np.eye(2))[1][0, 0])(np.eye(2))).any()
+
+
+def test_least_squares_gives_what_scipy_gives():
+    b = rng.normal(size=4)
+    for right in (b, np.stack([b, b], 1)):
+        wanted = sl.lstsq(TALL, right)
+        found = fg.vjp(lambda a, r=right: sl.lstsq(a, r)[:2], TALL)[0]
+        same(tuple(found), wanted[:2])
+        check_grads(lambda a, r: sl.lstsq(a, r)[:2], (TALL, right), order=2)
+    ranks = []
+    fg.grad(lambda a: [ranks.append(sl.lstsq(a, b)[2]), np.sum(sl.lstsq(a, b)[3])][1])(TALL)
+    assert ranks[0] == 2
+
+
+def test_a_system_solved_by_its_factors_has_the_derivative_of_the_solution():
+    def by_lu(a):
+        return np.sum(sl.lu_solve(sl.lu_factor(a), V))
+
+    def by_cholesky(a):
+        return np.sum(sl.cho_solve(sl.cho_factor((a + a.T) / 2), V))
+
+    for function in (by_lu, by_cholesky):
+        wanted = fg.grad(lambda a: np.sum(np.linalg.solve(a, V)))(P)
+        if function is by_cholesky:
+            wanted = (wanted + wanted.T) / 2
+        np.testing.assert_allclose(fg.grad(function)(P), wanted, rtol=1e-8, atol=1e-12)
+
+
+def test_factors_that_nothing_determines_are_refused():
+    for function in (
+        lambda a: sl.qr(a)[0],
+        lambda a: sl.svd(a)[0],
+        lambda a: sl.qr(a, mode="raw")[0],
+        lambda a: sl.polar(a, "left")[0],
+        lambda a: sl.eigh(a.T @ a, subset_by_index=[0, 0])[0],
+        sl.null_space,
+        sl.orth,
+        lambda a: sl.hessenberg(a.T @ a),
+    ):
+        with pytest.raises(UnsupportedCallError):
+            fg.vjp(function, TALL)
+
+
+def test_a_band_of_the_wrong_height_is_scipys_error():
+    with pytest.raises(ValueError, match="number of lower and upper diagonals"):
+        fg.grad(lambda ab: np.sum(sl.solve_banded((1, 2), ab, C4)))(BAND)
 
 
 # --------------------------------------------------------------------------------- solvers

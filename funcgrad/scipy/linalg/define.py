@@ -19,7 +19,7 @@ from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.matrices import as_float
 from funcgrad.ops.shape import broadcast_to, every_lane
 
-__all__ = ["as_lapack", "lapack_lies", "stacked", "square_matrix"]
+__all__ = ["as_lapack", "lapack_lies", "square_matrix", "stacked"]
 
 _NARROW = {"e": np.float32, "g": np.float64, "G": np.complex128}
 
