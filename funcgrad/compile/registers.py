@@ -64,7 +64,7 @@ def written_out(body: Sequence[Any]) -> list[Any]:
 
 def written_again(body: Sequence[Any], name: Any) -> tuple[list[Any], Any]:
     """The statements once more, under other names, and what stands there for a name."""
-    writer = _Writer()
+    writer = _Writer(".again")
     found = writer.block(body, ".again")
     return found, writer.operand(name)
 
@@ -74,7 +74,8 @@ class _TooLong(Exception):
 
 
 class _Writer:
-    def __init__(self) -> None:
+    def __init__(self, again: str = "") -> None:
+        self.again = again  # the suffix of what is no time through a loop
         self.known: dict[str, Operand] = {}  # what stands for a name
         self.ops: dict[str, tuple[str, str]] = {}  # of carries whose loop is written out
         self.count = 0
@@ -199,7 +200,7 @@ class _Writer:
         self.known[s.carry] = name
 
     def loop(self, s: For, suffix: str, out: list[Any]) -> None:
-        if suffix:  # within one that is written out
+        if suffix != self.again:  # within one that is written out
             self.written_out(s, out)
             return
         before = len(out), dict(self.known), dict(self.ops)

@@ -60,7 +60,7 @@ class Writer:
         constants = tuple((define(v), self.constant(v, x)) for v, x in graph.constants)
         equations = []
         for e in graph.equations:
-            params = tuple((k, self.value(p)) for k, p in e.params.items()) if e.params else ()
+            params = self.params(e) if e.params else ()
             operands = tuple(
                 self.literal(a, e) if isinstance(a, Literal) else numbers[a] for a in e.inputs
             )
@@ -71,6 +71,9 @@ class Writer:
             self.literal(a) if isinstance(a, Literal) else numbers[a] for a in graph.outputs
         )
         return inputs, constants, tuple(equations), outputs
+
+    def params(self, e: Equation) -> Hashable:
+        return tuple((k, self.value(p)) for k, p in e.params.items())
 
     def primitive(self, e: Equation) -> Hashable:
         if not e.prim.is_ours:

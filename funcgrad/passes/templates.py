@@ -11,16 +11,19 @@ graph computes does not depend on which came before it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad.core.primitive import Params
+from funcgrad.core.tracer import type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.build import holds
 from funcgrad.graph.identity import Writer, bits_of
-from funcgrad.graph.ir import Equation, Graph, Literal, Var
+from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
+from funcgrad.graph.loop import Loop
 from funcgrad.passes.constants import uniform
 
 __all__ = ["Templates"]
@@ -33,32 +36,39 @@ _FOLDED = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
 class _Outline(Writer):
     """A graph without its numbers, and those, in the order in which they are met.
 
-    The numbers of graphs within equations stay. Functions and rules of the user's may depend on
-    what has changed, so a graph that holds one has no outline.
+    Also without those of the bodies of loops; the numbers of all other graphs within equations
+    stay. Functions and rules of the user's may depend on what has changed, so a graph that holds
+    one has no outline.
     """
 
     def __init__(self) -> None:
         self.numbers: list[Any] = []
         self.constants: set[Var] = set()  # those among the numbers
-        self.mixed: set[Any] = set()  # operands of other than elementwise equations
-        self.depth = 0
+        self.mixed: set[Any] = set()  # operands of what is neither elementwise nor a loop
+        self.open, self.inside = True, False  # whether numbers leave; whether it is in a loop
 
     def graph(self, graph: Graph) -> Hashable:
-        if not self.depth:
-            self.mixed.update(a for e in graph.equations if not e.prim.aligned for a in e.inputs)
-        self.depth += 1
-        found = super().graph(graph)
-        self.depth -= 1
+        if self.open:
+            mixing = (e for e in graph.equations if not (e.prim.aligned or e.prim.loops))
+            self.mixed.update(a for e in mixing for a in e.inputs)
+        return super().graph(graph)
+
+    def params(self, e: Equation) -> Hashable:
+        before = self.open, self.inside
+        self.open, self.inside = self.open and e.prim.loops, True
+        found = super().params(e)
+        self.open, self.inside = before
         return found
 
     def literal(self, a: Literal, e: Equation | None = None) -> Hashable:
-        if self.depth > 1 or not _may_differ(a, e):
+        number = _number(a, e, self.inside) if self.open and e is not None else None
+        if number is None:
             return super().literal(a, e)
-        self.numbers.append(a.value)
-        return "number", type(a.value)
+        self.numbers.append(number)
+        return "number", type(number)
 
     def constant(self, v: Var, x: Any) -> Hashable:
-        if self.depth > 1 or not self.is_loose(v, x):
+        if not self.open or not self.is_loose(v, x):
             return super().constant(v, x)
         self.constants.add(v)
         self.numbers.append(x)
@@ -70,17 +80,27 @@ class _Outline(Writer):
         return number is None or (v not in self.mixed and _is_free(number))
 
 
-def _may_differ(a: Literal, e: Equation | None) -> bool:
-    """Whether a number is one that may be an input: not of Python's integers where NumPy looks
-    whether they fit.
+def _number(a: Literal, e: Equation, inside: bool) -> Any:
+    """The number to be given to an input in the place of a literal; None where it stays.
+
+    Of Python's integers those stay of which NumPy looks whether they fit. Inputs of the bodies of
+    loops are never weak, so they take the dtype of the operands beside them.
     """
-    if e is None:
-        return False
-    if a.type.weak and a.type.dtype.kind == "i":
-        others = (x.type.dtype for x in e.inputs if x is not a)
-        if any(d.kind not in "fb" and d != np.int64 for d in others):
-            return False
-    return _is_free(a.value)
+    if not _is_free(a.value):
+        return None
+    dtypes = {x.type.dtype for x in e.inputs if x is not a and x.type.dtype.kind != "b"}
+    integer = a.type.dtype.kind == "i"
+    if not a.type.weak:
+        return a.value
+    if integer and any(d.kind != "f" and d != np.int64 for d in dtypes):
+        return None
+    if not inside:
+        return a.value
+    weak = any(x.type.weak for x in e.inputs if x is not a)
+    if weak or len(dtypes) != 1 or not (integer or {d.kind for d in dtypes} == {"f"}):
+        return None
+    with np.errstate(all="ignore"):
+        return dtypes.pop().type(a.value)
 
 
 def _is_free(x: Any) -> bool:
@@ -152,38 +172,79 @@ class Templates:
 def _lifted(graph: Graph, inputs: dict[int, int], constants: set[Var]) -> Graph:
     """The graph with some of its numbers, by their places, as its last inputs.
 
-    These are numbers in equations, and before them `constants`.
+    These are numbers in equations, and `constants`.
     """
-    made: dict[int, Var] = {}
-    kept: list[tuple[Var, Any]] = []
-    equations: list[Equation] = []
-    fresh, places = _fresh(graph), count()
-
-    def input_of(kind: ArrayType) -> Var | None:
-        """The input in the place of the next number, if it is one."""
-        first = inputs.get(next(places))
-        if first is not None and first not in made:
-            made[first] = Var(kind, next(fresh))
-        return None if first is None else made[first]
-
-    for v, x in graph.constants:
-        place = next(places) if v in constants else -1
-        if place in inputs:
-            made[place] = v
-        else:
-            kept.append((v, x))
-    for e in graph.equations:
-        operands = [
-            (isinstance(a, Literal) and _may_differ(a, e) and input_of(a.type)) or a
-            for a in e.inputs
-        ]
-        equations.append(e._replace(inputs=tuple(operands)))
-    own = [made[k] for k, first in inputs.items() if k == first]
-    return Graph((*graph.inputs, *own), tuple(equations), graph.outputs, tuple(kept))
+    made = _Lifter(inputs, constants, graph)
+    found, own = made.graph(graph, False)
+    order = [own[k] for k, first in inputs.items() if k == first]
+    return Graph((*graph.inputs, *order), found.equations, found.outputs, found.constants)
 
 
-def _fresh(graph: Graph) -> Iterator[int]:
-    """Numbers that no variable of a graph has."""
+class _Lifter:
+    """Makes inputs of numbers, which it meets in the order of `_Outline`."""
+
+    def __init__(self, inputs: dict[int, int], constants: set[Var], graph: Graph) -> None:
+        self.inputs, self.constants = inputs, constants
+        self.places, self.fresh = count(), count(_last(graph) + 1)
+
+    def graph(self, graph: Graph, inside: bool) -> tuple[Graph, dict[int, Var]]:
+        """The graph, and the variables in it that have to be inputs, by the place of a number."""
+        made: dict[int, Var] = {}
+        kept: list[tuple[Var, Any]] = []
+        for v, x in graph.constants:
+            place = next(self.places) if v in self.constants else -1
+            if place in self.inputs:
+                made[place] = v
+            else:
+                kept.append((v, x))
+        equations = []
+        for e in graph.equations:
+            given, params = self.loop(e, made) if e.prim.loops else ([], e.params)
+            operands = [
+                self.operand(a, e, made, inside) if isinstance(a, Literal) else a for a in e.inputs
+            ]
+            at = int(e.prim.loops and params["counted"])
+            operands[at:at] = given
+            equations.append(e._replace(inputs=tuple(operands), params=params))
+        return Graph(graph.inputs, tuple(equations), graph.outputs, tuple(kept)), made
+
+    def operand(self, a: Literal, e: Equation, made: dict[int, Var], inside: bool) -> Atom:
+        number = _number(a, e, inside)
+        first = None if number is None else self.inputs.get(next(self.places))
+        return a if first is None else self.variable(first, type_of(number), made)
+
+    def variable(self, first: int, kind: ArrayType, made: dict[int, Var]) -> Var:
+        if first not in made:
+            made[first] = Var(kind, next(self.fresh))
+        return made[first]
+
+    def loop(self, e: Equation, made: dict[int, Var]) -> tuple[list[Var], Params]:
+        """More constants for a loop, which come first, and its parameters with them."""
+        p = Loop(**e.params)
+        body, own = self.graph(p.body, True)
+        parts = (
+            [(body, own)] if p.condition is None else [(body, own), self.graph(p.condition, True)]
+        )
+        kinds = {first: v.type for _, each in parts for first, v in each.items()}
+        graphs = [
+            Graph(
+                (*(self.variable(k, kinds[k], each) for k in kinds), *g.inputs),
+                g.equations, g.outputs, g.constants,
+            )
+            for g, each in parts
+        ]  # fmt: skip
+        given = [self.variable(k, kind, made) for k, kind in kinds.items()]
+        more = p._replace(
+            body=graphs[0],
+            condition=None if p.condition is None else graphs[1],
+            consts=p.consts + len(given),
+        )
+        return given, more.params
+
+
+def _last(graph: Graph) -> int:
+    """The greatest number that a variable has, also in the graphs within."""
     used = [v.id for e in graph.equations for v in e.outputs]
     used += [v.id for v in (*graph.inputs, *(v for v, _ in graph.constants))]
-    yield from range(max(used, default=-1) + 1, 1 << 62)
+    used += [_last(p) for e in graph.equations for p in e.params.values() if isinstance(p, Graph)]
+    return max(used, default=-1)

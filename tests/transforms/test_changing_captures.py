@@ -14,7 +14,7 @@ import funcgrad as fg
 from funcgrad.compile import execute as execution
 from funcgrad.config import config
 from funcgrad.extend import elementwise
-from funcgrad.lax import cond
+from funcgrad.lax import cond, fori_loop, scan, while_loop
 from funcgrad.numpy import cos
 from funcgrad.transforms.captures import COPIED
 
@@ -106,7 +106,34 @@ def parameters_in_a_list():
     return net, change
 
 
+def number_in_a_loop():
+    o = types.SimpleNamespace(k=0.013)
+    f = lambda x: np.sum(fori_loop(0, 9, lambda i, y: y + o.k * np.sin(y), x))
+    return f, lambda n: setattr(o, "k", o.k + 0.01)
+
+
+def array_in_a_scan():
+    o = types.SimpleNamespace(w=np.cos(np.arange(7.0)), k=1.1)
+
+    def f(x):
+        last, rows = scan(lambda c, v: (c * o.w + v * o.k, np.sum(c)), x, x[:3])
+        return np.sum(last) * np.sum(rows)
+
+    return f, lambda n: o.__dict__.update(w=o.w * 1.1, k=o.k + 0.31)
+
+
+def numbers_in_loops_within_loops():
+    o = types.SimpleNamespace(k=0.13, m=0.23)
+
+    def f(x):
+        step = lambda _, y: fori_loop(0, 3, lambda i, z: z * o.k + np.cos(z), y - o.m)
+        return np.sum(fori_loop(0, 4, step, x) * o.k)
+
+    return f, lambda n: o.__dict__.update(k=o.k + 0.11, m=o.m + 0.07)
+
+
 PLACES = (
+    number_in_a_loop, array_in_a_scan, numbers_in_loops_within_loops,
     array_in_a_cell, array_written_in_place, large_array, view_of_an_array, attributes, exponent,
     array_of_which_another_is_made, number_in_a_cell, numpy_number, parameters_in_a_list,
 )  # fmt: skip
@@ -203,6 +230,44 @@ def test_derivatives_of_the_outside_serve_what_comes_later(monkeypatch):
     assert len(seen) <= 2
 
 
+def test_a_condition_of_a_loop_that_changes(compiled):
+    o = types.SimpleNamespace(most=11.5, k=1.37, n=7)
+
+    def f(x):
+        going = lambda s: (np.sum(s[0]) < o.most) & (s[1] < o.n + 20)
+        return while_loop(going, lambda s: (s[0] * o.k, s[1] + 1), (x, 0), max_steps=40)
+
+    jitted = fg.jit(f)
+    x = np.linspace(0.1, 0.4, 5)
+    for _ in range(6):
+        for y in (x, x.astype(np.float32)):
+            found, want = jitted(y), f(y)
+            np.testing.assert_allclose(found[0], want[0], 1e-6 if y is not x else 1e-13)
+            assert found[0].dtype == want[0].dtype and found[1] == want[1]
+        o.most, o.k = o.most + 3.25, o.k + 0.06
+    assert len(compiled) <= 4
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128, np.int64])
+def test_numbers_in_loops_keep_their_dtypes(dtype):
+    o = types.SimpleNamespace(k=0.7, n=7, s=np.float32(0.3), w=np.arange(3.0, dtype=np.float32))
+
+    def f(x):
+        def step(c, v):
+            z = np.where(v.real > o.k, v * o.n, v) + (o.n if dtype is np.int64 else o.k)
+            return c + np.sum(z).astype(dtype), z * o.s + np.maximum(o.w, o.k)
+
+        return scan(step, x[0, 0], x)
+
+    jitted = fg.jit(f)
+    x = np.arange(12).reshape(4, 3).astype(dtype)
+    for _ in range(5):
+        for one, other in zip(fg.tree.leaves(jitted(x)), fg.tree.leaves(f(x)), strict=True):
+            np.testing.assert_allclose(one, other, 1e-5 if dtype is np.float32 else 1e-13)
+            assert np.asarray(one).dtype == np.asarray(other).dtype
+        o.k, o.n, o.s, o.w = o.k + 0.21, o.n + 1, o.s + np.float32(0.11), o.w + np.float32(0.2)
+
+
 def test_rules_of_the_users_that_read_what_changes_are_not_taken_from_before():
     o = types.SimpleNamespace(k=1.5, c=2.5)
 
@@ -250,6 +315,8 @@ def random_program(draw):
             lambda y: np.where(o.w > 1.0, y, o.k), lambda y: np.maximum(y, o.k),
             lambda y: y if o.k > 1.0 else -y, lambda y: y[::-1] if o.w[0] > 1.0 else y,
             lambda y: np.clip(y, -o.k, o.k), lambda y: np.abs(y) ** o.k, lambda y: y * o.s,
+            lambda y: fori_loop(0, 4, lambda i, v: v * o.k - o.w / o.n, y),
+            lambda y: scan(lambda c, v: (c * o.k + v, c - o.s), 0.5 * o.s + y[0], y)[1],
             lambda y: cond(o.s > 1.0, lambda v: v * o.k, lambda v: v - o.k, y),
             lambda y: cond(np.sum(y) > 1.0, lambda v: v * o.k, lambda v: v - o.w, y),
             lambda y: y * fg.vmap(lambda v: v * o.k)(o.w), lambda y: np.sum(y) * o.view,
