@@ -19,6 +19,7 @@ from benchmarks.facade_losses import PROBES as FACADE_LOSSES
 from benchmarks.facade_normalisations import PROBES as FACADE_NORMALISATIONS
 from benchmarks.facade_operations import PROBES as FACADE_OPERATIONS
 from benchmarks.leaving import PROBES as LEAVING
+from benchmarks.loops import PROBES as LOOPS
 from benchmarks.measure import Result, run
 from benchmarks.optimizers import PROBES as OPTIMIZERS
 from benchmarks.peers import LOADERS, load
@@ -36,6 +37,7 @@ PROBES = {
     **FACADE_LOSSES,
     **FACADE_NORMALISATIONS,
     **OPTIMIZERS,
+    **LOOPS,
 }
 
 

@@ -39,6 +39,7 @@ from funcgrad.compile.registers import (
     written_out,
 )
 from funcgrad.compile.scalars import NATIVE
+from funcgrad.compile.small_matrices import small_matrix_step
 from funcgrad.compile.steps import step_of
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.graph.loop import Loop
@@ -192,8 +193,8 @@ class _LoopKernel:
         elif step.prim.loops:
             low = loop_kernel(plan, step, self.backend, name, self.plan_of, self.product_of)
         else:
-            written = None
-            if _multiplications(step) <= SMALL_PRODUCT:
+            written = small_matrix_step(step, plan, name)
+            if written is None and _multiplications(step) <= SMALL_PRODUCT:
                 written = step_of(step, plan, name)
             low = None if written is not None else self.product_of(plan, step, name)
             written = written or (step_of(step, plan, name) if low is None else None)

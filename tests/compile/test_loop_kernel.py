@@ -180,3 +180,52 @@ def test_rows_in_any_layout(order):
         wanted = wanted * 0.5 + x
     np.testing.assert_allclose(c, wanted, rtol=1e-14)
     np.testing.assert_allclose(y, np.transpose(xs, (2, 0, 1))[::-1].sum((1, 2)), rtol=1e-14)
+
+
+def spread(a):
+    return a + 3.0 * np.eye(a.shape[-1])
+
+
+FACTORED = {
+    "solve": lambda a: np.sum(np.linalg.solve(a, a.T[:, :2])),
+    "solve a vector": lambda a: np.sum(np.linalg.solve(a, a[0])),
+    "inv": lambda a: np.sum(np.linalg.inv(a) ** 2),
+    "det": lambda a: np.linalg.det(a),
+    "slogdet": lambda a: np.linalg.slogdet(-a)[1] * np.linalg.slogdet(-a)[0],
+    "cholesky": lambda a: np.sum(np.sin(np.linalg.cholesky(a @ a.T))),
+    "upper cholesky": lambda a: np.sum(np.linalg.cholesky(a @ a.T, upper=True) ** 2),
+}
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("name", FACTORED)
+def test_small_factorisations_are_native(name, n):
+    rng = np.random.default_rng(n)
+    matrices = rng.standard_normal((5, n, n))[:, ::-1]
+
+    def f(ms):
+        return fg.scan(lambda c, m: (c + FACTORED[name](spread(m) * c), None), 0.9, ms)[0]
+
+    both = fg.jit(fg.value_and_grad(f))
+    assert "step by step" not in both.explain(matrices)
+    found, wanted = both(matrices), fg.value_and_grad(f)(matrices)
+    np.testing.assert_allclose(found[0], wanted[0], rtol=1e-9)
+    np.testing.assert_allclose(found[1], wanted[1], rtol=1e-7, atol=1e-9 * abs(wanted[1]).max())
+
+
+def test_pivots_are_exchanged_and_singular_matrices_refused():
+    @fg.jit
+    def f(ms):
+        return fg.scan(lambda c, m: (c + np.linalg.solve(m, np.arange(3.0)), None), np.zeros(3), ms)
+
+    a = np.array([[0.0, 1.0, 2.0], [3.0, 0.0, 1.0], [1.0, 5.0, 0.0]])
+    np.testing.assert_allclose(f(a[None])[0], np.linalg.solve(a, np.arange(3.0)), rtol=1e-14)
+    with pytest.raises(np.linalg.LinAlgError):
+        f(np.stack([a, np.ones((3, 3))]))
+
+    @fg.jit
+    def det(ms):
+        return fg.scan(lambda c, m: (c, np.linalg.det(m)), 0.0, ms)[1]
+
+    found = det(np.stack([a, np.ones((3, 3)), np.zeros((3, 3))]))
+    np.testing.assert_allclose(found, [np.linalg.det(a), 0.0, 0.0], rtol=1e-14)
