@@ -225,6 +225,6 @@ def race(name: str, peers: list[Peer], repeat: int) -> tuple[dict[str, float], d
 
 
 PROBES = {
-    f"loop-{name}": (f"{name}, written as a scan, compiled", "µs", partial(race, name))
+    f"scan-{name}": (f"{name}, written as a scan, compiled", "µs", partial(race, name))
     for name in LOOPS
 }
