@@ -24,8 +24,7 @@ derivative is a named error on traced values, with the reason given here. "In re
 stands for functions whose results depend on values, as the number of distinct elements does: under
 `jit` and `vmap` these are not known.
 
-The functions and classes of `numpy.polynomial` are all differentiable, through
-`funcgrad.numpy.polynomial`.
+The classes of `numpy.polynomial` with derivatives are those of `funcgrad.numpy.polynomial`.
 """
 
 MODULES = ["numpy", "numpy.linalg", "numpy.fft", "numpy.emath", "numpy.lib.stride_tricks"]

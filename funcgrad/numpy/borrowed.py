@@ -20,7 +20,7 @@ import numpy as np
 from funcgrad.core.tracer import Operand, concrete, operand, value
 from funcgrad.numpy.calls import FUNCTIONS
 
-__all__ = ["borrow", "program"]
+__all__ = ["borrow", "hand_over", "program"]
 
 
 class _Arrays(type):
@@ -115,6 +115,13 @@ def borrow(space: dict[str, Any], source: str) -> dict[str, FunctionType]:
     if "trimseq" in space:
         space["trimseq"] = programs["trimseq"] = _trimseq  # type: ignore[assignment]
     return programs
+
+
+def hand_over(space: dict[str, Any], source: str) -> None:
+    """Have the programs in `space` called where NumPy's own functions meet traced values."""
+    for name in sys.modules[source].__all__:
+        if isinstance(space[name], FunctionType):
+            FUNCTIONS[getattr(sys.modules[source], name)] = space[name]
 
 
 @functools.cache

@@ -6,6 +6,8 @@ stands for it. What has no rule is a named error: nothing falls back to the bare
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +17,7 @@ from funcgrad.core.forms import UFUNCS
 from funcgrad.core.tracer import ArrayOperand
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import FUNCTIONS, TRACED, boxed, state, unbox
-from funcgrad.numpy.ufuncs import call_ufunc
+from funcgrad.numpy.ufuncs import LIBRARIES, call_ufunc
 
 __all__ = ["install"]
 
@@ -55,6 +57,9 @@ def array_function(
     if state(tuple(args)) < TRACED and state(tuple(kwargs.values())) < TRACED:
         return boxed(function(*map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()}))
     module = getattr(function, "__module__", "numpy")
+    if LIBRARIES.get(module, "") not in (*sys.modules, ""):
+        importlib.import_module(LIBRARIES[module])
+        return array_function(self, function, types, args, kwargs)
     raise UnsupportedCallError(
         located(
             f"{module}.{function.__name__} is not supported on traced values; write it with "

@@ -78,11 +78,14 @@ COMPOSED: dict[np.ufunc, Callable[..., Any]] = {
 METHODS: dict[tuple[np.ufunc, str], Callable[..., Any]] = {}
 """(ufunc, "reduce" or "accumulate") -> function of the namespace; `reductions` fills it."""
 
+_OF_SCIPY = ("fft", "integrate", "linalg", "ndimage", "signal", "special", "stats")
+_SERIES = ("polynomial", "chebyshev", "hermite", "hermite_e", "laguerre", "legendre")
+
 LIBRARIES = {
-    f"scipy.{name}": f"funcgrad.scipy.{name}"
-    for name in ("fft", "integrate", "linalg", "ndimage", "signal", "special", "stats")
+    **{f"scipy.{name}": f"funcgrad.scipy.{name}" for name in _OF_SCIPY},
+    **{f"numpy.polynomial.{n}": f"funcgrad.numpy.polynomial.{n}" for n in _SERIES},
 }
-"""Modules of other libraries -> those with our rules, imported when a traced value meets them."""
+"""Modules that ask nobody -> those with our rules, imported when a traced value meets them."""
 
 _HARMLESS = {"casting": "same_kind", "order": "K", "subok": True}
 _OUTER = "outer"

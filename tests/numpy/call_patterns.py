@@ -3,8 +3,7 @@
 Each line is an expression over `np` (NumPy, funcgrad.numpy, or what a peer has for it) and over the
 operands below, all of which are traced. Words behind a "#" tell what a call cannot have:
 "constant" has no derivative but 0, "values" has results whose shape depends on values, so that it
-cannot be staged or mapped, "complex" has results that are complex where values are not known, and
-"namespace" is a call that NumPy cannot hand over: funcgrad.numpy alone has it.
+cannot be staged or mapped, "complex" has results that are complex where values are not known.
 """
 
 from __future__ import annotations
@@ -368,12 +367,18 @@ np.poly(S)  # complex
 np.roots(p)  # complex
 np.roots(v)  # complex
 np.polynomial.polynomial.polyval(x, v)
-np.polynomial.polynomial.polyfit(grid, x, 2)  # namespace
+np.polynomial.polynomial.polyfit(grid, x, 2)
+np.polynomial.polynomial.polyval(x[:3], M)
+np.polynomial.polynomial.polyval2d(x, y, A)
+np.polynomial.chebyshev.chebgrid2d(v, w, A)
+np.polynomial.legendre.legfit(x, y, 2, w=p)
+np.polynomial.polynomial.polyroots(v)  # complex
+np.polynomial.chebyshev.chebint(x, k=[s])
 np.polynomial.polynomial.polyder(x)
 np.polynomial.polynomial.polyint(x)
 np.polynomial.polynomial.polymul(x, v)
 np.polynomial.chebyshev.chebval(x, v)
-np.polynomial.chebyshev.chebfit(grid, x, 2)  # namespace
+np.polynomial.chebyshev.chebfit(grid, x, 2)
 np.polynomial.chebyshev.chebder(x)
 np.polynomial.chebyshev.chebmul(x, v)
 np.polynomial.legendre.legval(x, v)
