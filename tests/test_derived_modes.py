@@ -12,8 +12,9 @@ from funcgrad.extend import ArrayType, explicit
 from funcgrad.graph.ir import Graph
 
 X = np.array([[0.3, -0.6, 0.9], [1.5, 0.2, -0.1]])
-# Each says beside its second rule what was measured.
+# Each says beside its second rule what was measured, or why it does not follow.
 BOTH = {"addmm", "log_softmax", "recurrence", "softmax", "solve"}
+BOTH |= {"eigh", "eigvalsh", "turned_eigenvectors"}
 
 
 def test_few_records_state_both_modes():

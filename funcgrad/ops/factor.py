@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Explicit, explicit
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, operand, type_of
@@ -26,12 +27,14 @@ from funcgrad.ops.arithmetic import (
     divide,
     equal,
     less_equal,
+    logical_and,
     logical_or,
     multiply,
     real,
     subtract,
     where,
 )
+from funcgrad.ops.constant import any as any_
 from funcgrad.ops.matrices import (
     adjoint,
     as_float,
@@ -49,7 +52,7 @@ from funcgrad.ops.matrices import (
 from funcgrad.ops.nonlinear_reductions import max as max_
 from funcgrad.ops.product import matmul
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import swap_last
+from funcgrad.ops.shape import every_lane, swap_last
 from funcgrad.ops.solve import SOLVE
 from funcgrad.ops.sums import sum as sum_
 
@@ -122,13 +125,132 @@ def apart(gap: Array, w: Array) -> Array:
     return where(own, 0.0, _inverse(gap, logical_or(coincide(gap, w), own)))
 
 
-def _eigh_vjp(g: Any, y: Any, _a: Any, *, uplo: str = "L") -> Any:
+def _turned(v: Any, w: Any, t: Any) -> tuple[Any, Any]:
+    """Eigenvectors that diagonalize the tangent `t` within equal eigenvalues, and 0."""
+    n, eps = w.shape[-1], np.finfo(w.dtype).eps
+    size = np.max(np.abs(w), -1, keepdims=True, initial=0.0)
+    places = np.cumsum(np.diff(w, axis=-1, prepend=w[..., :1]) > 4.0 * n * eps * size, -1)
+    one = places[..., :, None] == places[..., None, :]
+    meets = one.sum((-2, -1), keepdims=True) > n
+    nothing = np.zeros((*w.shape[:-1], 1, 1), w.dtype)
+    if not meets.any():
+        return v, nothing
+    inner = np.where(one, np.conj(np.swapaxes(v, -1, -2)) @ t @ v, 0.0)
+    known = np.isfinite(inner).all((-2, -1), keepdims=True)
+    inner = np.where(known, inner, 0.0)
+    far = 4.0 * n * np.max(np.abs(inner), (-2, -1), initial=0.0)[..., None]
+    shifts = places * np.where(far > 0, far, 1.0)
+    turns = np.linalg.eigh(inner + shifts[..., None] * np.eye(n))[1]
+    made = np.where(meets, v @ np.where(one, turns, 0.0), v)
+    return np.where(known, made, np.nan).astype(v.dtype), nothing
+
+
+class Turned(Explicit):
+    """Not linear in the tangent. Where a rule is transposed, vectors stay as they are, and NaN in
+    the place of 0 says so."""
+
+    def tape(self, trace: Any, args: Any, params: Any) -> Any:
+        if trace.linear:
+            (*lead, _), dtype = type_of(args[1]).shape, type_of(args[1]).dtype
+            return args[0], np.full((*lead, 1, 1), np.nan, dtype)
+        return super().tape(trace, args, params)
+
+
+def _met(w: Array) -> Array:
+    """1, and NaN of a matrix with equal eigenvalues: how its vectors turn further is not known."""
+    n = type_of(w).shape[-1]
+    others = ~np.eye(n, dtype=bool)
+    meets = logical_and(coincide(subtract(row(w), column(w)), w), others)
+    return where(any_(meets, (-2, -1), True), np.nan, 1.0)
+
+
+TURNED: Turned = Turned(
+    "turned_eigenvectors",
+    _turned,
+    type_rule=lambda v, w, t: (v, ArrayType((*w.shape[:-1], 1, 1), w.dtype)),
+    # both are stated: the rule is not linear in its tangents
+    vjp=(
+        lambda g, y, _v, w, _t: multiply(g[0], _met(w)),
+        None,
+        None,
+    ),
+    jvp=lambda y, xs, ts: (
+        multiply(algebra.zeros(type_of(xs[0])) if ts[0] is None else ts[0], _met(xs[1])),
+        None,
+    ),
+    batch=lambda size, xs, batched, params: bind(TURNED, every_lane(size, xs, batched)),
+    multiple=True,
+)
+TURNED.sample = lambda: [Sample((*reversed(np.linalg.eigh(definite())), draw((3, 3))))]
+
+
+def _pulled_values(g: Any, _a: Any, _w: Any, v: Any) -> Any:
+    return np.conj(v * g[..., None, :] @ np.conj(np.swapaxes(v, -1, -2)))
+
+
+def _pulled_values_jvp(_y: Any, xs: Any, ts: Any) -> Any:
+    """V (diag dg + G ∘ VᴴdAV) Vᴴ, G_ij = (g_j − g_i)/(w_j − w_i) (Daleckii and Krein 1965).
+
+    Where w_i = w_j, G is a second derivative that is not known here. It is not needed if V makes
+    VᴴdAV diagonal there, and if `dg` is along the derivative of the values in that order (Lewis
+    and Sendov 2001, "Twice differentiable spectral functions", §3). Of a function that is not
+    symmetric in equal values, g_i ≠ g_j, nothing is known.
+    """
+    (g, _, w, v), (dg, t) = xs, ts[:2]
+    own = np.eye(type_of(w).shape[-1], dtype=type_of(w).dtype)
+    if t is None and dg is None:  # of `w` and `v`, which are functions of `a`
+        return algebra.zeros(type_of(v))
+    if t is None:
+        inner = multiply(own, row(dg))
+    else:
+        t = symmetric(t)
+        v, missing = bind(TURNED, (v, w, t))
+        gap, rise = subtract(row(w), column(w)), subtract(row(g), column(g))
+        same = coincide(gap, w)
+        bound = multiply(float(np.sqrt(np.finfo(own.dtype).eps)), max_(absolute(g), -1, True))
+        other = where(less_equal(absolute(rise), column(bound)), missing, np.nan)
+        ratio = where(same, other, divide(rise, where(same, 1.0, gap)))
+        ratio = where(own.astype(bool), 0.0, ratio)
+        inner = multiply(ratio, matmul(matmul(adjoint(v), t), v))
+        if dg is not None:
+            inner = add(inner, multiply(own, row(dg)))
+    return conjugate(matmul(matmul(v, inner), adjoint(v)))
+
+
+PULLED_VALUES: Explicit = explicit(
+    "pulled_eigenvalues",
+    _pulled_values,
+    type_rule=lambda g, a, w, v: ArrayType(a.shape, a.dtype),
+    jvp=_pulled_values_jvp,
+    batch=lambda size, xs, batched, params: bind(PULLED_VALUES, every_lane(size, xs, batched)),
+    sample=lambda: [
+        Sample((draw((3,)), a, *np.linalg.eigh(a)), smooth=False) for a in (definite(), hermitian())
+    ],
+)
+
+
+def _values_pulled(g: Array, a: Array, w: Array, v: Array) -> Array:
+    """conj(V diag(g) Vᴴ), the cotangent of eigenvalues; its derivative by `a` is that of all."""
+    made: Array = bind(PULLED_VALUES, (g, a, w, v))
+    return made
+
+
+def _values_moved(w: Array, v: Array, t: Array) -> Array:
+    """The tangent of eigenvalues; of equal ones in ascending order."""
+    v, _ = bind(TURNED, (v, w, t))
+    own = np.eye(type_of(w).shape[-1], dtype=type_of(w).dtype)
+    return sum_(multiply(real(matmul(matmul(adjoint(v), t), v)), own), -2)
+
+
+def _eigh_vjp(g: Any, y: Any, a: Any, *, uplo: str = "L") -> Any:
     """V (diag gw + F ∘ VᴴgV) Vᴴ, F_ij = 1/(w_j − w_i) (Giles 2008, §3.1), made symmetric.
 
     Where two eigenvalues are equal (but for rounding) the vectors are not determined: what arrives
     at such a pair has no derivative, and F is NaN.
     """
     (gw, gv), (w, v) = g, y
+    if gv is None:
+        return _values_pulled(gw, a, w, v)
     parts = []
     if gv is not None:
         factor = apart(subtract(row(w), column(w)), w)
@@ -137,6 +259,13 @@ def _eigh_vjp(g: Any, y: Any, _a: Any, *, uplo: str = "L") -> Any:
         parts.append(multiply(np.eye(type_of(w).shape[-1], dtype=type_of(w).dtype), row(gw)))
     inner = functools.reduce(add, parts)
     return conjugate(symmetric(matmul(matmul(v, inner), adjoint(v))))
+
+
+def _eigh_jvp(y: Any, _xs: Any, ts: Any, *, uplo: str = "L") -> Any:
+    (w, v), t = y, symmetric(ts[0])
+    factor = apart(subtract(row(w), column(w)), w)
+    turn = multiply(factor, matmul(matmul(adjoint(v), t), v))
+    return _values_moved(w, v, t), matmul(v, turn)
 
 
 EIGH = explicit(
@@ -148,6 +277,7 @@ EIGH = explicit(
         ArrayType(a.shape, a.dtype),
     ),
     vjp=(_eigh_vjp,),
+    jvp=_eigh_jvp,  # stated: of equal values it is not linear
     unread=True,
     multiple=True,
     sample=lambda: [
@@ -161,14 +291,29 @@ EIGH.symmetric = True  # type: ignore[attr-defined]
 
 
 def eigh(a: Any, UPLO: str = "L") -> Any:
-    """Eigenvalues in ascending order and eigenvectors of a symmetric or Hermitian matrix."""
+    """Eigenvalues in ascending order and eigenvectors of a symmetric or Hermitian matrix.
+
+    Where eigenvalues coincide, the gradient of a function of the values is exact, and so is its
+    second derivative by forward over reverse mode, which `hvp`, `hessian` and ``jacfwd(grad(f))``
+    are, if the function does not depend on the order of equal values. In reverse over reverse mode
+    it is NaN: the cotangent of the values does not tell how the function bends. The derivative of
+    the vectors is NaN, for nothing determines them.
+    """
     return bind(EIGH, (square(a, "eigh"),), {"uplo": UPLO.upper()} if UPLO.upper() != "L" else {})
 
 
 def _eigvalsh_vjp(g: Any, _y: Any, a: Any, *, uplo: str = "L") -> Any:
     """V diag(g) Vᴴ; the values come from another LAPACK driver than those of `eigh`."""
-    v = bind(EIGH, (a,), {"uplo": uplo} if uplo != "L" else {})[1]
-    return conjugate(matmul(multiply(v, row(g)), adjoint(v)))
+    return _values_pulled(g, a, *_vectors(a, uplo))
+
+
+def _vectors(a: Any, uplo: str) -> Any:
+    return bind(EIGH, (a,), {"uplo": uplo} if uplo != "L" else {})
+
+
+def _eigvalsh_jvp(_y: Any, xs: Any, ts: Any, *, uplo: str = "L") -> Any:
+    w, v = _vectors(xs[0], uplo)
+    return _values_moved(w, v, symmetric(ts[0]))
 
 
 EIGVALSH = explicit(
@@ -177,6 +322,7 @@ EIGVALSH = explicit(
     signature="(n,n)->(n)",
     type_rule=lambda a, *, uplo="L": ArrayType(a.shape[:-1], real_dtype(a.dtype)),
     vjp=(_eigvalsh_vjp,),
+    jvp=_eigvalsh_jvp,  # stated: of equal values it is not linear
     sample=lambda: [
         Sample((definite(),)),
         Sample((definite(2, n=2),), {"uplo": "U"}),
@@ -187,7 +333,7 @@ EIGVALSH.symmetric = True  # type: ignore[attr-defined]
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> Array:
-    """Eigenvalues of a symmetric matrix in ascending order."""
+    """Eigenvalues of a symmetric matrix in ascending order; see `eigh` for equal ones."""
     params = {"uplo": UPLO.upper()} if UPLO.upper() != "L" else {}
     return bind(EIGVALSH, (square(a, "eigvalsh"),), params)
 
@@ -260,10 +406,11 @@ def _matrix(a: Any, name: str) -> Array:
 def svd(a: Any, full: bool = False) -> Any:
     """The thin singular value decomposition: u, s and the adjoint of v, as NumPy gives them.
 
-    The derivative of the values is exact, also where they coincide. That of the vectors is NaN
-    there, and at values of 0 of a matrix that is not square: nothing determines them. With `full`
-    NumPy's full decomposition is called; it has the same shapes for a square matrix, and is an
-    error for others: nothing determines the further vectors.
+    The derivative of the values is exact, also where they coincide, and the second one is NaN
+    there: take a symmetric function of them as one of `eigvalsh` of ``a.T @ a``. That of the
+    vectors is NaN where values coincide, and at values of 0 of a matrix that is not square: nothing
+    determines them. With `full` NumPy's full decomposition is called; it has the same shapes for a
+    square matrix, and is an error for others: nothing determines the further vectors.
     """
     a = _matrix(a, "svd")
     m, n = type_of(a).shape[-2:]

@@ -18,6 +18,9 @@ def test_trap_15_equal_values():
     for f in (np.linalg.eigvalsh, np.linalg.svdvals):
         np.testing.assert_allclose(fg.grad(lambda a, f=f: np.sum(f(a) ** 2))(a), 2 * a, atol=1e-14)
     assert np.isnan(fg.grad(of_vectors)(a)).any()
+    hessian = fg.hessian(lambda a: np.sum(np.linalg.eigvalsh(a) ** 2))(a).reshape(9, 9)
+    swap = np.eye(9).reshape(3, 3, 3, 3).swapaxes(0, 1).reshape(9, 9)
+    np.testing.assert_allclose(hessian, np.eye(9) + swap, atol=1e-14)  # of a symmetric matrix
 
 
 def test_vmap_of_solve_with_a_square_batch():
