@@ -105,6 +105,9 @@ class Primitive:
     cost : int
         What an element that is read or computed takes, in additions. That of a function of
         mathematics, which is what is thought of one that is not known, is 15.
+    composed : callable
+        The same function in simpler operations, which the compiler takes in its place; None where
+        there is none, or `passes.expand` looks at its parameters first.
     scalar : object
         How native code computes an element (`compile.scalars`); None where NumPy does it.
     """
@@ -118,6 +121,7 @@ class Primitive:
     fills = in_pieces = False
     cost = 1
     scalar: Any = None
+    composed: Callable[..., Any] | None = None
     lies: Lies = staticmethod(fresh)  #: how its results lie in memory: a rule of `core.layout`
     loops = False  # whether it is the operation whose parameters are a `graph.loop.Loop`
     wraps = False  # whether it is its parameter `graph`, applied to the operands

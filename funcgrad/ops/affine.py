@@ -122,6 +122,7 @@ ADDMM: Explicit = explicit(
     batch=_batch,
     sample=_samples,
 )
+ADDMM.composed = composed
 
 
 def addmm(x: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Array:

@@ -186,6 +186,7 @@ BATCH_NORM: Explicit = explicit(
     multiple=True,
     sample=_batch_norm_samples,
 )
+BATCH_NORM.composed = batch_norm_composed
 
 
 def batch_norm(
@@ -296,6 +297,7 @@ GROUP_NORM: Explicit = explicit(
     batch=_group_norm_batch,
     sample=_group_norm_samples,
 )
+GROUP_NORM.composed = group_norm_composed
 
 
 def group_norm(

@@ -292,6 +292,7 @@ NLL_LOSS: Explicit = explicit(
     linear_in=(0,),
     sample=_nll_samples,
 )
+NLL_LOSS.composed = nll_loss_composed
 
 
 def nll_loss(
@@ -330,3 +331,4 @@ NLL_SCATTER: Linear = linear(
     _nll_scatter_batch,
     sample=_nll_scatter_samples,
 )
+NLL_SCATTER.composed = nll_scatter_composed

@@ -83,6 +83,7 @@ SQUARED_ERROR: Explicit = explicit(
     batch=_squared_error_batch,
     sample=_squared_error_samples,
 )
+SQUARED_ERROR.composed = squared_error_composed
 
 
 def squared_error(x: Any, y: Any, reduction: str = "mean") -> Array:

@@ -127,6 +127,7 @@ LAYER_NORM: Explicit = explicit(
     batch=_batch,
     sample=_samples,
 )
+LAYER_NORM.composed = layer_norm_composed
 
 
 def layer_norm(

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from funcgrad.core.forms import Elementwise
-from funcgrad.ops.affine import ADDMM
 from funcgrad.ops.arithmetic import (
     CAST,
     SCALE,
@@ -36,7 +35,6 @@ from funcgrad.ops.arithmetic import (
     subtract,
 )
 from funcgrad.ops.arithmetic.power import power_log, power_slope
-from funcgrad.ops.channels import BATCH_NORM, GROUP_NORM
 from funcgrad.ops.constant import ALL, ANY, ARGMAX, ARGMIN, STOP_GRADIENT
 from funcgrad.ops.contraction import DOT, INNER, TENSORDOT
 from funcgrad.ops.convolution import CONVOLVE
@@ -45,10 +43,7 @@ from funcgrad.ops.determinant import COFACTORS, DET, SLOGDET
 from funcgrad.ops.einsum import EINSUM
 from funcgrad.ops.factor import CHOLESKY, EIGH, EIGVALSH, SVD, SVDVALS
 from funcgrad.ops.index import GATHER, GETITEM, PLACE, SCATTER_ADD
-from funcgrad.ops.likelihood import NLL_LOSS, NLL_SCATTER
-from funcgrad.ops.losses import SQUARED_ERROR
 from funcgrad.ops.nonlinear_reductions import MAX, MIN, PROD, STD, VAR
-from funcgrad.ops.normalization import LAYER_NORM
 from funcgrad.ops.norms import NORM
 from funcgrad.ops.product import MATMUL
 from funcgrad.ops.shape import BROADCAST, CONCATENATE, FLIP, RESHAPE, TRANSPOSE
@@ -59,14 +54,12 @@ from funcgrad.ops.sums import MEAN, SUM, SUM_FROM
 
 __all__ = [
     "ADD",
-    "ADDMM",
     "ALL",
     "ANY",
     "ARGMAX",
     "ARGMIN",
     "ARGPARTITION",
     "ARGSORT",
-    "BATCH_NORM",
     "BITWISE_AND",
     "BITWISE_OR",
     "BITWISE_XOR",
@@ -91,11 +84,9 @@ __all__ = [
     "GATHER",
     "GETITEM",
     "GREATER",
-    "GROUP_NORM",
     "INNER",
     "INV",
     "INVERT",
-    "LAYER_NORM",
     "LESS",
     "LOG_SOFTMAX",
     "MATMUL",
@@ -106,8 +97,6 @@ __all__ = [
     "MINIMUM",
     "MULTIPLY",
     "NEGATIVE",
-    "NLL_LOSS",
-    "NLL_SCATTER",
     "NORM",
     "NOT_EQUAL",
     "PARTITION",
@@ -129,7 +118,6 @@ __all__ = [
     "SOLVE",
     "SORT",
     "SQRT",
-    "SQUARED_ERROR",
     "STD",
     "STOP_GRADIENT",
     "SUBTRACT",

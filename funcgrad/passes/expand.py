@@ -19,8 +19,8 @@ from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Atom, Equation, Graph
-from funcgrad.ops import affine, channels, likelihood, losses, normalization, records
 from funcgrad.ops import arithmetic as ops
+from funcgrad.ops import records
 from funcgrad.ops.nonlinear_reductions import MAX, MIN, PROD
 from funcgrad.ops.reduction import extent
 from funcgrad.ops.shape import broadcast_to, reshape
@@ -38,8 +38,8 @@ def expand(graph: Graph) -> Graph:
     """The graph in sums, products, extrema and elementwise operations, as far as possible."""
 
     def rule(r: Rewriter, e: Equation) -> list[Atom] | None:
-        body = BODIES.get(e.prim)
-        found = None if body is None else body(e)
+        body, composed = BODIES.get(e.prim), e.prim.composed
+        found = body(e) if body is not None else composed and partial(composed, **e.params)
         if found is None:
             return None
         several = e.prim.multiple
@@ -226,11 +226,6 @@ def _log_softmax(e: Equation) -> Body | None:
     return body if _native(e) else None
 
 
-def _stated(composed: Body) -> Callable[[Equation], Body]:
-    """Of a primitive that says by itself what it is made of."""
-    return lambda e: partial(composed, **e.params)
-
-
 BODIES: dict[Primitive, Callable[[Equation], Body | None]] = {
     records.SUM: _sum,
     records.SUM_FROM: _sum_from,
@@ -243,11 +238,4 @@ BODIES: dict[Primitive, Callable[[Equation], Body | None]] = {
     records.NORM: _norm,
     records.SOFTMAX: _softmax,
     records.LOG_SOFTMAX: _log_softmax,
-    records.ADDMM: _stated(affine.composed),
-    records.SQUARED_ERROR: _stated(losses.squared_error_composed),
-    records.NLL_LOSS: _stated(likelihood.nll_loss_composed),
-    records.LAYER_NORM: _stated(normalization.layer_norm_composed),
-    records.BATCH_NORM: _stated(channels.batch_norm_composed),
-    records.GROUP_NORM: _stated(channels.group_norm_composed),
-    records.NLL_SCATTER: _stated(likelihood.nll_scatter_composed),
 }

@@ -26,6 +26,7 @@ class Valued(Explicit):
     """A record whose rules are those of `composed`, a function of the operands and parameters."""
 
     form = "explicit"
+    composed: Callable[..., Any]
 
     def __init__(
         self,

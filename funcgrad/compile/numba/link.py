@@ -45,9 +45,9 @@ def load(program: NativeProgram, executable: Executable) -> Loaded:
     symbols |= {k.name: codes[-1].address(k.name) for k in own}
     held = [np.asarray(a, order="C") for a in program.constants]
     symbols |= {f"constant{k}": address_of()(a) for k, a in enumerate(held)}
-    declared = [f"declare void @{k.name}(ptr, i64, i64)" for k in program.kernels]
+    declared = [f"declare void @{k.name}(ptr, i64, i64, i64)" for k in program.kernels]
     symbols |= {o.name: o.address for o in program.outside}
-    declared += sorted({f"declare void @{o.name}(ptr, i64, i64)" for o in program.outside})
+    declared += sorted({f"declare void @{o.name}(ptr, i64, i64, i64)" for o in program.outside})
     declared += [f"@constant{k} = external global i8" for k in range(len(held))]
     library = cache.library("\n".join([*declared, program.text]), symbols=symbols)
     return Loaded(library.address(program.name), (library, codes, held, program.outside))
