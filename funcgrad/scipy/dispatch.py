@@ -31,6 +31,11 @@ METHODS: dict[str, dict[str, str]] = {
         "rv_continuous": "pdf logpdf cdf logcdf sf logsf ppf isf",
         "rv_discrete": "pmf logpmf cdf logcdf sf logsf ppf isf",
         "norm": "mean var std median entropy",
+        "multivariate_normal": "pdf logpdf __call__",
+        "multivariate_t": "pdf logpdf __call__",
+        "dirichlet": "pdf logpdf __call__",
+        "wishart": "pdf logpdf __call__",
+        "multinomial": "pmf logpmf __call__",
     },
 }
 """Module of SciPy -> a class in it, or an object of that class -> the methods that are wrapped.

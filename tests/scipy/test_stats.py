@@ -274,3 +274,70 @@ def test_log_densities_against_jax(name, shapes):
     )(x, *shapes)
     for f, w in zip(found, wanted, strict=True):
         np.testing.assert_allclose(f, w, rtol=1e-9)
+
+
+# ---------------------------------------------------------------- several variables, and data
+
+S = np.array([[2.0, 0.3], [0.3, 1.0]])
+X = np.array([[0.4, 1.0], [-1.0, 0.5], [2.0, -0.3]])
+
+
+def half(a):
+    return (a + np.swapaxes(a, -1, -2)) / 2
+
+
+SEVERAL = {
+    "normal": (lambda x, m, c: st.multivariate_normal.logpdf(x, m, half(c)), X, X[0], S),
+    "normal at one place": (
+        lambda x, m, c: st.multivariate_normal.pdf(x, m, half(c)),
+        X[1],
+        X[0],
+        S,
+    ),
+    "normal, frozen": (lambda m, c: st.multivariate_normal(m, half(c)).logpdf(X), X[0], S),
+    "normal, one variance": (lambda c: st.multivariate_normal.logpdf(X, X[0], c), np.float64(2.0)),
+    "normal, one variable": (lambda x: st.multivariate_normal.logpdf(x), np.array([0.2, 1.0])),
+    "t": (
+        lambda x, m, c, v: st.multivariate_t.logpdf(x, m, half(c), df=v),
+        X,
+        X[0],
+        S,
+        np.float64(3.5),
+    ),
+    "dirichlet": (
+        lambda x, a: st.dirichlet.logpdf(x, a),
+        np.array([0.2, 0.3]),
+        np.array([1.5, 2.0, 2.5]),
+    ),
+    "wishart": (lambda x, s: st.wishart.logpdf(half(x), 3.5, half(s)), S + np.eye(2), S),
+    "wishart, degrees": (lambda v: st.wishart.logpdf(S, v, S), np.float64(3.5)),
+    "multinomial": (
+        lambda p: st.multinomial.logpmf(np.array([1.0, 2.0, 3.0]), 6, p),
+        np.array([0.2, 0.3, 0.5]),
+    ),
+    "gmean": (lambda a: st.gmean(a), X**2 + 1),
+    "hmean": (lambda a: st.hmean(a, axis=1), X**2 + 1),
+    "zscore": (lambda a: st.zscore(a, ddof=1), X),
+    "sem": (lambda a: st.sem(a, axis=None), X),
+    "skew": (lambda a: st.skew(a, bias=False), X),
+    "kurtosis": (lambda a: st.kurtosis(a, axis=None, bias=False), X),
+    "moment": (lambda a: st.moment(a, 3), X),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_several_variables_and_data(name):
+    function, *args = SEVERAL[name]
+    wanted = function(*args)
+    found = fg.vjp(function, *args)[0]
+    assert np.shape(found) == np.shape(wanted)
+    np.testing.assert_array_equal(found, wanted)
+    check_grads(function, tuple(args), order=2)
+    np.testing.assert_allclose(fg.jit(function)(*args), wanted, rtol=1e-11, atol=1e-13)
+    stacks = [np.stack([a, a]) for a in args]
+    np.testing.assert_array_equal(fg.vmap(function)(*stacks)[1], wanted)
+
+
+def test_an_option_of_a_statistic_that_is_not_supported_is_named():
+    with pytest.raises(UnsupportedCallError, match="nan_policy"):
+        fg.grad(lambda a: st.skew(a, nan_policy="omit"))(np.array([1.0, 2.0, 4.0]))

@@ -18,8 +18,21 @@ from __future__ import annotations
 
 import scipy.stats
 
+from funcgrad.scipy.stats.data import gmean, hmean, kurtosis, moment, sem, skew, zscore
 from funcgrad.scipy.stats.distributions import ROWS
+from funcgrad.scipy.stats.multivariate import RECORDS
 
-globals().update({name: getattr(scipy.stats, name) for name in ROWS})
+_SEVERAL = sorted({name for name, _ in RECORDS})
+globals().update({name: getattr(scipy.stats, name) for name in (*ROWS, *_SEVERAL)})
 
-__all__ = [*ROWS]
+__all__ = [
+    "gmean",
+    "hmean",
+    "kurtosis",
+    "moment",
+    "sem",
+    "skew",
+    "zscore",
+    *ROWS,
+    *_SEVERAL,
+]

@@ -48,7 +48,7 @@ from funcgrad.scipy.valued import Valued, valued
 from funcgrad.transforms.jvp import jvp
 from funcgrad.transforms.vjp import vjp
 
-__all__ = ["ROWS", "method"]
+__all__ = ["COUNT", "ROWS", "method", "number", "record"]
 
 ROWS: dict[str, Family] = {**FAMILIES, **DISCRETE}
 CONTINUOUS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
@@ -194,7 +194,7 @@ def _places(name: str) -> tuple[Any, ...]:
 @functools.cache
 def record(name: str, method: str) -> Valued | Explicit | Constant | None:
     """The record of a method of a distribution, or None where nothing is stated of it."""
-    full = f"stats_{name}_{method}"
+    full = f"stats.{name}.{method}"
     if method in ("ppf", "isf"):
         return _quantile(name, method, full)
     if method in ("mean", "var", "std", "entropy"):
@@ -282,7 +282,8 @@ def _quantile(name: str, method: str, full: str) -> Explicit | Constant | None:
 # --------------------------------------------------------------------------------- methods
 
 
-def _number(x: Any) -> Array:
+def number(x: Any) -> Array:
+    """An operand in double precision, in which SciPy computes all distributions."""
     x = operand(x)
     kind = type_of(x)
     if kind.dtype == np.float64 and not kind.weak:
@@ -310,7 +311,7 @@ def method(dist: Any, name: str, given: Sequence[Any], keywords: dict[str, Any])
         )
     place = () if name in MOMENTS else given[:1]
     shapes, loc, scale = dist._parse_args(*given[len(place) :], **keywords)
-    return bind(found, tuple(map(_number, (*place, *shapes, loc, scale))))
+    return bind(found, tuple(map(number, (*place, *shapes, loc, scale))))
 
 
 def _state(holder: Any, name: str) -> None:
