@@ -28,6 +28,7 @@ import funcgrad.scipy.linalg
 import funcgrad.scipy.ndimage
 import funcgrad.scipy.signal
 import funcgrad.scipy.sparse
+import funcgrad.scipy.spatial.distance
 import funcgrad.scipy.special
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import is_inexact

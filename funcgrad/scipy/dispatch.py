@@ -26,7 +26,25 @@ __all__ = ["METHODS", "install", "scipy_method"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_PIECES = "__init__ __call__ derivative antiderivative integrate"
+_PRODUCTS = "__matmul__ __rmatmul__ __mul__ __rmul__ multiply dot"
+_SPARSE = ("bsr", "coo", "csc", "csr", "dia")
+
 METHODS: dict[str, dict[str, str]] = {
+    "scipy.interpolate": {
+        "PPoly": _PIECES,
+        "BSpline": _PIECES,
+        "CubicHermiteSpline": "__init__",
+        "CubicSpline": "__init__",
+        "PchipInterpolator": "__init__",
+        "Akima1DInterpolator": "__init__",
+        "RegularGridInterpolator": "__init__ __call__",
+        "interp1d": "__init__ __call__",
+    },
+    "scipy.sparse": {
+        **{f"{kind}_array": f"__init__ {_PRODUCTS}" for kind in _SPARSE},
+        **{f"{kind}_matrix": _PRODUCTS for kind in _SPARSE},
+    },
     "scipy.stats": {
         "rv_continuous": "pdf logpdf cdf logcdf sf logsf ppf isf",
         "rv_discrete": "pmf logpmf cdf logcdf sf logsf ppf isf",

@@ -236,3 +236,37 @@ def test_points_outside():
         ours.interp1d(X, Y[:, 0])(-1.0)
     with pytest.raises(ValueError, match="out of bounds in dimension 1"):
         ours.RegularGridInterpolator(GRID, VALUES)([[0.1, 9.0]])
+
+
+# ------------------------------------------------------------------------- SciPy's own classes
+
+
+@pytest.mark.parametrize(("name", "y", "keywords"), CASES)
+def test_scipys_own_classes_take_traced_values_and_points(name, y, keywords):
+    make = getattr(sp, name)
+    wanted = make(X, y, **keywords)(Q)
+    whole = lambda x, y, q: make(x, y, **keywords)(q)
+    same(fg.vjp(whole, X, y, Q)[0], wanted)
+    made = make(X, y, **keywords)
+    same(fg.vjp(made, Q)[0], wanted)
+    np.testing.assert_array_equal(
+        fg.vjp(made, Q)[1](np.ones_like(wanted))[0],
+        fg.vjp(getattr(ours, name)(X, y, **keywords), Q)[1](np.ones_like(wanted))[0],
+    )
+
+
+def test_what_scipys_own_splines_can():
+    for make in (sp.CubicSpline, sp.make_interp_spline):
+        spline = lambda y, make=make: make(X, y)
+        np.testing.assert_allclose(
+            fg.vjp(lambda y, f=spline: f(y).derivative()(Q), Y)[0], spline(Y).derivative()(Q)
+        )
+        area = lambda y, b, f=spline: f(y).integrate(0.2, b)
+        np.testing.assert_allclose(fg.vjp(area, Y, 2.0)[0], spline(Y).integrate(0.2, 2.0))
+        np.testing.assert_allclose(fg.jacfwd(lambda b: area(Y, b))(2.0), spline(Y)(2.0))
+        same(fg.vjp(lambda y, f=spline: f(y).c, Y)[0], spline(Y).c)
+    grid = lambda v: sp.RegularGridInterpolator(GRID, v)(POINTS)
+    same(fg.vjp(grid, VALUES)[0], grid(VALUES))
+    same(fg.vjp(lambda v: sp.interpn(GRID, v, POINTS), VALUES)[0], grid(VALUES))
+    with pytest.raises(fg.errors.UnsupportedCallError, match="KroghInterpolator is not supported"):
+        fg.vjp(sp.KroghInterpolator(X, Y), Q)

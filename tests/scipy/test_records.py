@@ -12,6 +12,7 @@ import funcgrad.scipy.interpolate
 import funcgrad.scipy.ndimage
 import funcgrad.scipy.signal
 import funcgrad.scipy.sparse
+import funcgrad.scipy.spatial.distance
 from funcgrad.core.tracer import bind
 from funcgrad.extend import PRIMITIVES
 from funcgrad.scipy.valued import Valued

@@ -60,6 +60,27 @@ def test_scipys_own_matrix_as_a_constant():
     np.testing.assert_allclose(fg.grad(lambda x: np.sum(a @ x))(X), MATRIX.T @ np.ones(N))
 
 
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
+def test_scipys_own_matrices_meet_traced_values(form):
+    array = getattr(sp, f"{form}_array")(DENSE)
+    matrix = getattr(sp, f"{form}_matrix")(DENSE)
+    for f, want in (
+        (lambda x: array @ x, DENSE @ X),
+        (lambda x: matrix @ x, DENSE @ X),
+        (lambda x: matrix * x, DENSE @ X),
+        (lambda x: array.dot(x), DENSE @ X),
+        (lambda x: x @ array, X @ DENSE),
+        (lambda x: (array * x).sum(1), DENSE @ X),
+        (lambda x: (x[0] * matrix) @ x, X[0] * (DENSE @ X)),
+        (lambda x: spl.spsolve(array, x), np.linalg.solve(DENSE, X)),
+        (lambda x: spl.gmres(array, x, rtol=1e-13, atol=0.0)[0], np.linalg.solve(DENSE, X)),
+    ):
+        np.testing.assert_allclose(fg.vjp(f, X)[0], want, rtol=1e-9)
+        check_grads(f, (X,), order=1)
+    with pytest.raises(UnsupportedCallError, match="cannot hold traced values; make it with"):
+        fg.vjp(lambda d: type(array)((d, (np.arange(N), np.arange(N)))) @ X, X)
+
+
 def test_forms_of_arguments():
     coo = MATRIX.tocoo()
     csc = MATRIX.tocsc()

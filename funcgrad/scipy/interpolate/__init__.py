@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad.scipy.interpolate import reached  # noqa: F401 (SciPy's own classes come to ours)
 from funcgrad.scipy.interpolate.grids import RegularGridInterpolator, interp1d, interpn
 from funcgrad.scipy.interpolate.pieces import (
     Akima1DInterpolator,

@@ -15,7 +15,10 @@ Examples
 array([18.,  8.])
 """
 
-from funcgrad.scipy.sparse import linalg
+from funcgrad.scipy.sparse import (
+    linalg,
+    reached,  # noqa: F401 (SciPy's own matrices come to ours)
+)
 from funcgrad.scipy.sparse.arrays import (
     SparseArray,
     as_sparse,
