@@ -78,8 +78,10 @@ COMPOSED: dict[np.ufunc, Callable[..., Any]] = {
 METHODS: dict[tuple[np.ufunc, str], Callable[..., Any]] = {}
 """(ufunc, "reduce" or "accumulate") -> function of the namespace; `reductions` fills it."""
 
-_OF_SCIPY = ("fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "sparse")
-_OF_SCIPY += ("sparse.linalg", "spatial.distance", "special", "stats")
+_OF_SCIPY = (
+    *("fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "signal.windows"),
+    *("sparse", "sparse.linalg", "spatial.distance", "special", "stats"),
+)
 _SERIES = ("polynomial", "chebyshev", "hermite", "hermite_e", "laguerre", "legendre")
 
 LIBRARIES = {

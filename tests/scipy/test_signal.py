@@ -49,6 +49,11 @@ CALLS = [
     ("detrend", (X,), {"bp": [4, 9]}),
     ("resample", (X, 7), {}),
     ("resample", (LINES, 30), {"axis": 1}),
+    ("upfirdn", (Y, LINES), {}),
+    ("upfirdn", (Y, LINES.T, 3, 2), {"axis": 0}),
+    ("resample_poly", (LINES, 3, 2), {"axis": 1}),
+    ("resample_poly", (X, 2, 4), {"window": "hann"}),
+    ("resample_poly", (X, 2, 2), {}),
     ("savgol_filter", (LINES, 5, 2), {"deriv": 1, "delta": 0.5}),
     ("savgol_filter", (LINES.T, 5, 2), {"axis": 0, "mode": "wrap"}),
     ("freqz", (B, A), {"worN": [0.1, 0.2], "fs": 1.0}),
@@ -110,6 +115,28 @@ def test_derivatives(name, args, keywords):
     if name == "sosfilt":
         args, xs, put = args, [args[1]], lambda xs: [args[0], *xs]
     check_grads(lambda *xs: getattr(ours, name)(*put(xs), **keywords), tuple(xs), order=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("gaussian", (1.3,)),
+        ("general_gaussian", (1.5, 2.0)),
+        ("kaiser", (4.0,)),
+        ("exponential", (None, 3.0)),
+        ("general_cosine", (np.array([0.4, 0.5, 0.1]),)),
+        ("general_hamming", (0.6,)),
+    ],
+)
+def test_windows(name, args):
+    at = len(args) - 1
+    for module in (ours.windows, sp.windows):
+        f = lambda x, n, sym, m=module: getattr(m, name)(n, *args[:at], x, sym=sym)
+        for n, sym in ((7, True), (6, False), (1, True), (0, True)):
+            same(fg.vjp(lambda x: f(x, n, sym), args[at])[0], f(args[at], n, sym))
+    check_grads(lambda x: f(x, 8, True), (args[at],), order=2)
+    sharper = fg.grad(lambda x: np.sum(ours.welch(X, window=f(x, 10, True), nperseg=10)[1]))
+    assert np.all(np.isfinite(sharper(args[at])))
 
 
 def test_a_filter_with_a_state():

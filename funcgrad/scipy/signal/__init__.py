@@ -17,9 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scipy.signal import windows
-from scipy.signal.windows import get_window
-
+from funcgrad.scipy.signal import windows
 from funcgrad.scipy.signal.convolution import (
     convolve,
     convolve2d,
@@ -36,6 +34,7 @@ from funcgrad.scipy.signal.filters import (
     sosfilt_zi,
     sosfiltfilt,
 )
+from funcgrad.scipy.signal.polyphase import resample_poly, upfirdn
 from funcgrad.scipy.signal.spectra import (
     coherence,
     csd,
@@ -47,6 +46,7 @@ from funcgrad.scipy.signal.spectra import (
     welch,
 )
 from funcgrad.scipy.signal.transforms import freqz, hilbert, resample, savgol_filter
+from funcgrad.scipy.signal.windows import get_window
 
 __all__ = [
     "coherence",
@@ -67,12 +67,14 @@ __all__ = [
     "oaconvolve",
     "periodogram",
     "resample",
+    "resample_poly",
     "savgol_filter",
     "sosfilt",
     "sosfilt_zi",
     "sosfiltfilt",
     "spectrogram",
     "stft",
+    "upfirdn",
     "welch",
     "windows",
 ]
