@@ -17,10 +17,13 @@ from funcgrad.ops.arithmetic import (
     add,
     divide,
     equal,
+    from_parts,
+    imag,
     isinf,
     logical_and,
     multiply,
     negative,
+    real,
     reciprocal,
     sqrt,
     square,
@@ -39,7 +42,9 @@ log: Op = elementwise(
 )
 log2: Op = elementwise(np.log2, lambda _, x: divide(1.0 / LN2, x), sample=unary(0.5, 3))
 log10: Op = elementwise(np.log10, lambda _, x: divide(1.0 / LN10, x), sample=unary(0.5, 3))
-log1p: Op = elementwise(np.log1p, lambda _, x: divide(1.0, add(x, 1.0)), sample=unary(-0.5, 3))
+log1p: Op = elementwise(
+    np.log1p, lambda _, x: divide(1.0, add(x, 1.0)), sample=unary(-0.5, 3, complex_=True)
+)
 
 sin: Op = elementwise(np.sin, lambda _, x: cos(x), sample=unary(kinks=(0.0,), complex_=True))
 cos: Op = elementwise(np.cos, lambda _, x: negative(sin(x)), sample=unary(complex_=True))
@@ -47,15 +52,34 @@ tan: Op = elementwise(
     np.tan, lambda y, _: add(square(y), 1.0), sample=unary(-1.2, 1.2, complex_=True)
 )
 arcsin: Op = elementwise(
-    np.arcsin, lambda _, x: divide(1.0, _sqrt_one_minus_square(x)), sample=unary(-0.9, 0.9)
+    np.arcsin,
+    lambda _, x: divide(1.0, _sqrt_one_minus_square(x)),
+    sample=unary(-0.9, 0.9, complex_=True),
 )
 arccos: Op = elementwise(
-    np.arccos, lambda _, x: divide(-1.0, _sqrt_one_minus_square(x)), sample=unary(-0.9, 0.9)
+    np.arccos,
+    lambda _, x: divide(-1.0, _sqrt_one_minus_square(x)),
+    sample=unary(-0.9, 0.9, complex_=True),
 )
-arctan: Op = elementwise(np.arctan, lambda _, x: divide(1.0, add(square(x), 1.0)), sample=unary())
+arctan: Op = elementwise(
+    np.arctan, lambda _, x: divide(1.0, add(square(x), 1.0)), sample=unary(complex_=True)
+)
+
+
+def _is_complex(x: Any) -> bool:
+    return type_of(x).dtype.kind == "c"
+
+
+def _shifted(x: Any, by: float, sign: int = 1) -> Any:
+    """±x + a real number; the imaginary part keeps the sign of its zero, which tells the side of a
+    branch cut. (A complex sum would add 0 to it, and -0 + 0 is 0.)"""
+    re, im = real(x), imag(x)
+    return from_parts(add(re, by), im) if sign > 0 else from_parts(subtract(by, re), negative(im))
 
 
 def _sqrt_one_minus_square(x: Any) -> Any:
+    if _is_complex(x):  # Kahan 1987, Branch cuts: the root of the product loses the sign
+        return multiply(sqrt(_shifted(x, 1.0, -1)), sqrt(_shifted(x, 1.0)))
     return sqrt(multiply(subtract(1.0, x), add(x, 1.0)))  # exact near the ends
 
 
@@ -80,26 +104,36 @@ tanh: Op = elementwise(
     lambda y, _: multiply(subtract(1.0, y), add(y, 1.0)),
     sample=unary(complex_=True),
 )
+
+
+def _sqrt_one_plus_square(x: Any) -> Any:
+    if _is_complex(x):
+        return _sqrt_one_minus_square(from_parts(negative(imag(x)), real(x)))  # of ix
+    return sqrt(add(square(x), 1.0))
+
+
 arcsinh: Op = elementwise(
-    np.arcsinh, lambda _, x: divide(1.0, sqrt(add(square(x), 1.0))), sample=unary()
+    np.arcsinh,
+    lambda _, x: divide(1.0, _sqrt_one_plus_square(x)),
+    sample=unary(complex_=True),
 )
 
 
 def _arccosh_partial(_: Any, x: Any) -> Any:
-    if type_of(x).dtype.kind == "c":  # the root of the product has the other sign on the left
-        return divide(1.0, multiply(sqrt(subtract(x, 1.0)), sqrt(add(x, 1.0))))
+    if _is_complex(x):
+        return divide(1.0, multiply(sqrt(_shifted(x, -1.0)), sqrt(_shifted(x, 1.0))))
     return divide(1.0, sqrt(multiply(subtract(x, 1.0), add(x, 1.0))))
 
 
 arccosh: Op = elementwise(
     np.arccosh,
     _arccosh_partial,
-    sample=unary(1.2, 3),
+    sample=unary(1.2, 3, complex_=True),
 )
 arctanh: Op = elementwise(
     np.arctanh,
     lambda _, x: reciprocal(multiply(subtract(1.0, x), add(x, 1.0))),
-    sample=unary(-0.8, 0.8),
+    sample=unary(-0.8, 0.8, complex_=True),
 )
 
 degrees: Op = elementwise(np.degrees, lambda _, __: 180.0 / np.pi, cost=1, sample=unary())
