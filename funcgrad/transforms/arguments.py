@@ -26,6 +26,7 @@ from funcgrad.errors import (
 )
 
 __all__ = [
+    "check_complex",
     "check_matches",
     "check_scalar",
     "integer",
@@ -178,8 +179,22 @@ def present(x: Any) -> Any:
     return x.owner.present(x) if isinstance(x, Tracer) else x
 
 
-def check_scalar(out: Any, f: Any, transform: str) -> ArrayType:
-    """The type of the output of a function for `grad`, which has to be a real scalar."""
+def check_complex(leaves: Sequence[Array], transform: str, f: Any) -> None:
+    """Raise where an argument of a function that is said to be holomorphic is not complex."""
+    for leaf in leaves:
+        if (dtype := type_of(leaf).dtype).kind != "c":
+            raise InputTypeError(
+                located(
+                    f"{transform}: {name_of(f)} is said to be holomorphic, but an argument has "
+                    f"dtype {dtype}; pass complex numbers, or leave holomorphic=True out"
+                )
+            )
+
+
+def check_scalar(out: Any, f: Any, transform: str, holomorphic: bool = False) -> ArrayType:
+    """The type of the output of a function for `grad`, which has to be a real scalar; of a
+    holomorphic one it has to be a complex scalar."""
+    wanted = "complex" if holomorphic else "real"
     kind = None
     if isinstance(out, Tracer):
         kind = out.type
@@ -189,15 +204,17 @@ def check_scalar(out: Any, f: Any, transform: str) -> ArrayType:
     if kind is None:
         raise NonScalarOutputError(
             located(
-                f"{transform}: {name_of(f)} returned {type(out).__name__!r}, not a real scalar; "
-                "return one number, or use has_aux=True for (value, anything else)"
+                f"{transform}: {name_of(f)} returned {type(out).__name__!r}, not a {wanted} "
+                "scalar; return one number, or use has_aux=True for (value, anything else)"
             )
         )
-    if kind.shape != () or kind.dtype.kind != "f":
+    if kind.shape != () or kind.dtype.kind != ("c" if holomorphic else "f"):
+        unsaid = kind.dtype.kind == "c" and not holomorphic and transform == "grad"
+        more = ", or say holomorphic=True if the function is" if unsaid else ""
         raise NonScalarOutputError(
             located(
-                f"{transform}: {name_of(f)} returned a value of type {kind}, not a real scalar; "
-                "sum it, or use jacobian or vjp"
+                f"{transform}: {name_of(f)} returned a value of type {kind}, not a {wanted} "
+                f"scalar; sum it, or use jacobian or vjp{more}"
             )
         )
     return kind

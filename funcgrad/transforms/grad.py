@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.core.tracer import Tracer, twin
 from funcgrad.transforms.arguments import (
+    check_complex,
     check_scalar,
     leaves_of,
     lower,
@@ -31,7 +32,10 @@ Function = Callable[..., Any]
 
 
 def value_and_grad(
-    f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False
+    f: Function,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> Function:
     """A function that returns the value of `f` and its gradient.
 
@@ -43,6 +47,9 @@ def value_and_grad(
         The positional argument(s) to differentiate: trees of floating point or complex arrays.
     has_aux : bool, optional
         `f` returns a second value, which is handed through.
+    holomorphic : bool, optional
+        `f` is a holomorphic function of complex arguments: the result is its complex derivative.
+        That it is one is not checked.
 
     Returns
     -------
@@ -54,9 +61,10 @@ def value_and_grad(
     Raises
     ------
     InputTypeError
-        An argument to be differentiated holds integers or bools.
+        An argument to be differentiated holds integers or bools; with `holomorphic`, anything but
+        complex numbers.
     NonScalarOutputError
-        `f` returns anything but a real scalar.
+        `f` returns anything but a real scalar; with `holomorphic`, a complex one.
 
     Notes
     -----
@@ -71,16 +79,22 @@ def value_and_grad(
     (np.float64(5.0), array([2., 4.]))
     """
 
-    @transformed(value_and_grad, f, argnums, has_aux)
+    @transformed(value_and_grad, f, argnums, has_aux, holomorphic)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        value, aux, gradient = evaluated(f, argnums, has_aux, args, kwargs)
+        value, aux, gradient = evaluated(f, argnums, has_aux, args, kwargs, True, holomorphic)
         return ((value, aux), gradient) if has_aux else (value, gradient)
 
     return wrapped
 
 
 def evaluated(
-    f: Function, argnums: Any, has_aux: bool, args: Any, kwargs: Any, marks: bool = True
+    f: Function,
+    argnums: Any,
+    has_aux: bool,
+    args: Any,
+    kwargs: Any,
+    marks: bool = True,
+    holomorphic: bool = False,
 ) -> Any:
     """The value of `f`, what it returned besides, and the gradient.
 
@@ -93,6 +107,8 @@ def evaluated(
     node: Node | None
     for k in wanted:
         flat.append(leaves_of(args[k], (k, f), True))
+        if holomorphic:
+            check_complex(flat[-1][0], "grad", f)
     with Tape(marks=marks) as tape:
         for k, (leaves, definition) in zip(wanted, flat, strict=True):
             inputs = tape.inputs(leaves, nodes)
@@ -101,7 +117,7 @@ def evaluated(
         if has_aux:
             out, aux = with_aux(out, f)
             aux = lowered(aux, tape)
-        kind = check_scalar(out, f, "grad")
+        kind = check_scalar(out, f, "grad", holomorphic)
         if type(out) is TapeTracer and out.owner is tape:
             node, value = out.node, out.value
         else:
@@ -119,7 +135,12 @@ def evaluated(
     return value, aux, gradient if isinstance(argnums, (tuple, list)) else gradient[0]
 
 
-def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
+def grad(
+    f: Function,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Function:
     """A function that returns the gradient of `f`.
 
     Parameters
@@ -130,6 +151,9 @@ def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -
         The positional argument(s) to differentiate: trees of floating point or complex arrays.
     has_aux : bool, optional
         `f` returns a second value, which is handed through.
+    holomorphic : bool, optional
+        `f` is a holomorphic function of complex arguments: the result is its complex derivative.
+        That it is one is not checked.
 
     Returns
     -------
@@ -140,9 +164,10 @@ def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -
     Raises
     ------
     InputTypeError
-        An argument to be differentiated holds integers or bools.
+        An argument to be differentiated holds integers or bools; with `holomorphic`, anything but
+        complex numbers.
     NonScalarOutputError
-        `f` returns anything but a real scalar.
+        `f` returns anything but a real scalar; with `holomorphic`, a complex one.
 
     See Also
     --------
@@ -155,11 +180,13 @@ def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -
     >>> import funcgrad as fg
     >>> fg.grad(lambda x: np.sum(np.sin(x)))(np.array([0.0, np.pi]))
     array([ 1., -1.])
+    >>> fg.grad(lambda z: z**2, holomorphic=True)(1.0 + 2.0j)
+    np.complex128(2+4j)
     """
 
-    @transformed(grad, f, argnums, has_aux)
+    @transformed(grad, f, argnums, has_aux, holomorphic)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        _, aux, gradient = evaluated(f, argnums, has_aux, args, kwargs)
+        _, aux, gradient = evaluated(f, argnums, has_aux, args, kwargs, True, holomorphic)
         return (gradient, aux) if has_aux else gradient
 
     return wrapped

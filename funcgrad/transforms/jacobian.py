@@ -11,10 +11,11 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import ArrayType
+from funcgrad.errors import NotDifferentiableError, located
 from funcgrad.ops.arithmetic import not_equal
 from funcgrad.ops.shape import moveaxis, reshape, zeros
 from funcgrad.transforms.abstract import eval_shape
-from funcgrad.transforms.arguments import leaves_of, select
+from funcgrad.transforms.arguments import check_complex, leaves_of, name_of, select
 from funcgrad.transforms.jvp import moved_along
 from funcgrad.transforms.optimism import optimistic
 from funcgrad.transforms.presence import Presence
@@ -61,7 +62,7 @@ def _alone(seeds: Presence | None, t: Any, types: Sequence[ArrayType], i: int) -
     ]
 
 
-def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
+def jacrev(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = False) -> Function:
     """The Jacobian of `f` in reverse mode: one mapped backward pass for each output.
 
     Parameters
@@ -70,6 +71,9 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
         A function of arrays; trees are allowed on both sides.
     argnums : int or sequence of int, optional
         The argument(s) to differentiate.
+    holomorphic : bool, optional
+        `f` is a holomorphic function of complex arguments: the entries are complex derivatives.
+        That it is one is not checked.
 
     Returns
     -------
@@ -81,11 +85,16 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     Raises
     ------
     InputTypeError
-        An argument to be differentiated holds integers or bools.
+        An argument to be differentiated holds integers or bools; with `holomorphic`, anything but
+        complex numbers.
+    NotDifferentiableError
+        Complex outputs depend on complex arguments, and `f` is not said to be holomorphic: two
+        matrices would be needed.
 
     Notes
     -----
-    For complex arguments and outputs the entries are those of `vjp` (JAX's convention).
+    Of a real output by a complex argument the entries are ∂f/∂x − i ∂f/∂y, of a complex output by a
+    real argument the derivatives of both parts: in this mode as in that of `jacfwd`.
 
     Examples
     --------
@@ -96,18 +105,18 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
            [0., 4.]])
     """
 
-    @transformed(jacrev, f, argnums)
+    @transformed(jacrev, f, argnums, holomorphic)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "jacrev")
         chosen = [args[k] for k in wanted]
         for k, x in zip(wanted, chosen, strict=True):
-            leaves_of(x, (k, f), differentiable=True)
+            _leaves(x, (k, f), "jacrev", holomorphic)
         out, pull = vjp(_partial(f, args, wanted, kwargs), *chosen)
         outputs, definition = tree.flatten(out)
         types = [type_of(o) for o in outputs]
         rows = []
         for i in range(len(types)):
-            rows.append(_rows(pull, definition, outputs, types, i))
+            rows.append(_rows(pull, definition, outputs, types, i, None if holomorphic else f))
         picked = rows if isinstance(argnums, (tuple, list)) else [r[0] for r in rows]
         return _whole(tree.unflatten(definition, picked))
 
@@ -119,16 +128,67 @@ def _whole(jacobian: Any) -> Any:
     return handed_back(definition, found)
 
 
+def _leaves(x: Any, what: Any, mode: str, holomorphic: bool) -> list[Any]:
+    """The leaves of an argument to be differentiated."""
+    leaves = leaves_of(x, what, differentiable=True)[0]
+    if holomorphic:
+        check_complex(leaves, mode, what[1])
+    return leaves
+
+
+def _is_complex(x: Any) -> bool:
+    return type_of(operand(x)).dtype.kind == "c"
+
+
+def _joined(first: Any, second: Callable[[], Any], complex_: bool, unit: complex, f: Any) -> Any:
+    """Derivatives of, or by, a complex number, from those along 1 and along the imaginary unit.
+
+    Parameters
+    ----------
+    first, second
+        The trees of derivatives; the second one is asked for where it is needed.
+    complex_ : bool
+        Whether the number is complex.
+    unit : complex
+        What the second derivatives are multiplied with, to be added to the first.
+    f : callable or None
+        The function to be named where one derivative would not be enough; None if it is known to
+        be holomorphic, so that one is.
+    """
+    if not complex_ or (f is None and all(map(_is_complex, tree.leaves(first)))):
+        return first
+    if f is not None and any(map(_is_complex, tree.leaves(first))):
+        raise NotDifferentiableError(
+            located(
+                f"the Jacobian of {name_of(f)}: complex outputs depend on complex arguments, and "
+                "one matrix describes that only where the function is holomorphic; say "
+                "holomorphic=True if it is, or use jvp or vjp, or take the real and the imaginary "
+                "part as arguments"
+            )
+        )
+    return tree.map(lambda a, b: a if _is_complex(a) else a + unit * b, first, second())
+
+
 def _rows(
-    pull: Function, definition: Any, outputs: Sequence[Any], types: Sequence[ArrayType], i: int
+    pull: Function,
+    definition: Any,
+    outputs: Sequence[Any],
+    types: Sequence[ArrayType],
+    i: int,
+    f: Any,
 ) -> Any:
-    """The Jacobian of output `i`."""
+    """The Jacobian of output `i` of `f`, which is None if it is holomorphic."""
     kind = types[i]
 
-    def one(marked: bool, ct: Any) -> Any:
+    def pulled(marked: bool, ct: Any) -> Any:
         seeds = Presence()
         found = pull(tree.unflatten(definition, _alone(seeds if marked else None, ct, types, i)))
         return tree.map(seeds.dense, found)
+
+    def one(marked: bool, ct: Any) -> Any:
+        # a real argument receives the real part of what arrives: Re J, and of -i J it is Im J
+        turned = lambda: pulled(marked, -1j * ct)
+        return _joined(pulled(marked, ct), turned, kind.dtype.kind == "c", 1j, f)
 
     def mapped(marked: bool) -> tuple[Any, list[Any]]:
         found = _over_basis(functools.partial(one, marked), kind)
@@ -142,7 +202,7 @@ def _rows(
     return tree.map(rows, found) if kind.shape else found
 
 
-def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
+def jacfwd(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = False) -> Function:
     """The Jacobian of `f` in forward mode: one mapped pass for each input.
 
     Parameters, result and errors are those of `jacrev`. It pays where the argument has fewer
@@ -157,22 +217,23 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     array([ 1.,  4., 12.])
     """
 
-    @transformed(jacfwd, f, argnums)
+    @transformed(jacfwd, f, argnums, holomorphic)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "jacfwd")
         chosen = tuple(args[k] for k in wanted)
         types = [
             type_of(leaf)
             for k, x in zip(wanted, chosen, strict=True)
-            for leaf in leaves_of(x, (k, f), differentiable=True)[0]
+            for leaf in _leaves(x, (k, f), "jacfwd", holomorphic)
         ]
         definition = tree.structure(chosen)
         g = _partial(f, args, wanted, kwargs)
+        named = None if holomorphic else f
 
         def mapped(marked: bool) -> tuple[list[Any], list[Any]]:
             columns = []
             for i, kind in enumerate(types):
-                column = functools.partial(_column, g, chosen, definition, types, i, marked)
+                column = functools.partial(_column, g, chosen, definition, types, i, named, marked)
                 columns.append(_over_basis(column, kind))
             return columns, tree.leaves(columns)
 
@@ -195,13 +256,17 @@ def _column(
     definition: Any,
     types: Sequence[ArrayType],
     i: int,
+    f: Any,
     marked: bool,
     t: Any,
 ) -> Any:
-    seeds = Presence()
-    ts = _alone(seeds if marked else None, t, types, i)
-    moved = moved_along(g, chosen, tree.unflatten(definition, ts), marked)
-    return tree.map(seeds.dense, moved)
+    def moved(t: Any) -> Any:
+        seeds = Presence()
+        ts = _alone(seeds if marked else None, t, types, i)
+        found = moved_along(g, chosen, tree.unflatten(definition, ts), marked)
+        return tree.map(seeds.dense, found)
+
+    return _joined(moved(t), lambda: moved(1j * t), types[i].dtype.kind == "c", -1j, f)
 
 
 def _as_rows(columns: Any, kind: ArrayType) -> Any:
@@ -213,12 +278,11 @@ def _as_rows(columns: Any, kind: ArrayType) -> Any:
     return reshape(last, type_of(last).shape[:-1] + kind.shape)
 
 
-def jacobian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
+def jacobian(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = False) -> Function:
     """The Jacobian of `f`, in the mode that needs fewer passes.
 
     Parameters, result and errors are those of `jacrev`. The mode is decided from the sizes of the
-    arguments and of the output, which `eval_shape` finds without computing. Of complex arguments it
-    is always that of `jacrev`, since the two differ where a function is not holomorphic.
+    arguments and of the output, which `eval_shape` finds without computing.
 
     Examples
     --------
@@ -229,25 +293,23 @@ def jacobian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
            [0., 1.]])
     """
 
-    @transformed(jacobian, f, argnums)
+    @transformed(jacobian, f, argnums, holomorphic)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "jacobian")
         types = [type_of(x) for k in wanted for x in leaves_of(args[k], (k, f))[0]]
-        if any(t.dtype.kind == "c" for t in types):  # the modes differ, the sizes must not decide
-            return jacrev(f, argnums)(*args, **kwargs)
         inputs = sum(t.size for t in types)
         try:
             out = eval_shape(functools.partial(f, **kwargs), *args)
         except Exception:  # a Python branch on a value: reverse mode works all the same
-            return jacrev(f, argnums)(*args, **kwargs)
+            return jacrev(f, argnums, holomorphic=holomorphic)(*args, **kwargs)
         outputs = sum(ArrayType(s.shape, s.dtype).size for s in tree.leaves(out))
         mode = jacfwd if inputs <= outputs else jacrev
-        return mode(f, argnums)(*args, **kwargs)
+        return mode(f, argnums, holomorphic=holomorphic)(*args, **kwargs)
 
     return wrapped
 
 
-def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
+def hessian(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = False) -> Function:
     """The Hessian of a scalar function, forward over reverse.
 
     Parameters
@@ -256,6 +318,8 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
         Returns a scalar; of a function that returns arrays it is the Hessian of each element.
     argnums : int or sequence of int, optional
         The argument(s) to differentiate.
+    holomorphic : bool, optional
+        As of `jacrev`.
 
     Returns
     -------
@@ -280,4 +344,5 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     array([[0., 4.],
            [4., 2.]])
     """
-    return jacfwd(jacrev(f, argnums), argnums)
+    first = jacrev(f, argnums, holomorphic=holomorphic)
+    return jacfwd(first, argnums, holomorphic=holomorphic)
