@@ -278,14 +278,14 @@ def operand(x: Any) -> Array:
     if isinstance(x, Operand):
         return x.content()
     if type(x) in RAW_TYPES:
-        if type(x) is np.ndarray and x.dtype.kind == "O":
+        if type(x) is np.ndarray and x.dtype.hasobject:
             return _from_objects(x)
         return x
     if has_own_rules(x):
         raise refused(x)
     if isinstance(x, (np.ndarray, np.generic)):
         plain = np.asarray(x)
-        return _from_objects(plain) if plain.dtype.kind == "O" else plain
+        return _from_objects(plain) if plain.dtype.hasobject else plain
     if isinstance(x, (list, tuple)):
         return _from_list(x)
     if isinstance(x, (int, float, complex)):  # of a subclass, an IntEnum, which are never weak
@@ -333,7 +333,7 @@ def _from_objects(x: np.ndarray[Any, Any]) -> Array:
                 return made
     raise OperandError(
         located(
-            f"an array of dtype object and shape {x.shape} holds things that are no numbers, or "
+            f"an array of dtype {x.dtype} and shape {x.shape} holds things that are no numbers, or "
             "integers beyond 64 bits; give it a numeric dtype"
         )
     )

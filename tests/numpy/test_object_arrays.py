@@ -100,3 +100,10 @@ def test_errors_of_other_calls_stay_numpys():
         assert not isinstance(info.value, UnsupportedCallError)
     with pytest.raises(ZeroDivisionError):
         fg.grad(lambda x: np.array([x, 1.0])[0] * (1 / 0))(1.0)
+
+
+@pytest.mark.parametrize("transform", [lambda f: lambda x: fg.vjp(f, x), fg.jit, fg.jacrev])
+def test_fields_that_hold_traced_values_are_an_error(transform):
+    """NumPy makes records of objects: their derivative would be lost."""
+    with pytest.raises(TypeError, match="holds things that are no numbers"):
+        transform(lambda x: np.rec.fromarrays([x, x]))(np.ones(3))
