@@ -173,8 +173,8 @@ EVERY = {
         "<lambda>: nextafter of float64[3,3], float64[3,3] has no native form; in the host"),
     "NonScalarOutputError": (lambda: fg.grad(np.sin)(X), TypeError,
         "grad: sin returned a value of type float64[3], not a real scalar; sum it, or use"),
-    "NotDifferentiableError": (lambda: fg.grad(np.spacing)(1.0), TypeError,
-        "funcgrad has no rule for np.spacing; write it with functions that have one, state a rule"),
+    "NotDifferentiableError": (lambda: fg.grad(np.isnat)(1.0), TypeError,
+        "funcgrad has no rule for np.isnat; write it with functions that have one, state a rule"),
     "OperandError": (lambda: fg.grad(lambda x: fnp.sum([[x], [x, x]]))(1.0), TypeError,
         "a ragged list is no array"),
     "RandomnessError": (lambda: fg.vmap(lambda x: x * np.random.rand())(X), RuntimeError,
@@ -250,8 +250,8 @@ def test_recorders_that_we_have_written_are_not_the_users_line(use):
 
 
 def test_a_ufunc_without_a_rule():
-    with pytest.raises(errors.FuncgradError, match=r"spacing|frexp"):
-        fg.grad(lambda x: np.spacing(x) * 1.0)(1.0)
+    with pytest.raises(errors.FuncgradError, match="isnat"):
+        fg.grad(lambda x: np.isnat(x) * 1.0)(1.0)
 
 
 def test_repr_and_format_of_traced_values():
