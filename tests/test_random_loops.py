@@ -159,12 +159,10 @@ def total(values):
 
 
 WAYS = {
-    "jit": (fg.jit, lambda f: f),
     "jit of grad": (lambda f: fg.jit(fg.value_and_grad(f)), fg.value_and_grad),
     "grad of jit": (lambda f: fg.grad(fg.jit(f)), fg.grad),
     "jit of jacfwd": (lambda f: fg.jit(fg.jacfwd(f)), fg.grad),
     "jit of hessian": (lambda f: fg.jit(fg.hessian(f)), fg.hessian),
-    "jit of reverse over reverse": (lambda f: fg.jit(fg.jacrev(fg.grad(f))), fg.hessian),
     "checkpoint": (lambda f: fg.jit(fg.grad(fg.checkpoint(f))), fg.grad),
 }
 SEEDS = st.integers(0, 2**20)
