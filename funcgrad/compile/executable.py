@@ -27,6 +27,7 @@ from funcgrad.compile.loops import show
 from funcgrad.compile.lower import Lowered, lower
 from funcgrad.compile.places import Places
 from funcgrad.compile.scalars import resolve
+from funcgrad.compile.signals import reraise
 from funcgrad.compile.tiles import product_of
 from funcgrad.compile.workspace import Layout, Workspaces
 from funcgrad.errors import GraphError
@@ -173,7 +174,8 @@ class Executable:
             return evaluate(self.graph, *leaves)
 
     def fail(self, leaves: Sequence[Any]) -> None:
-        """An index was out of bounds: let NumPy say which."""
+        """An index was out of bounds: let NumPy say which. Or a signal has ended a loop."""
+        reraise()
         evaluate(self.graph, *leaves)
         raise GraphError("a kernel found an index out of bounds that NumPy takes")
 

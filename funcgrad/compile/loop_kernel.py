@@ -39,6 +39,7 @@ from funcgrad.compile.registers import (
     written_out,
 )
 from funcgrad.compile.scalars import NATIVE
+from funcgrad.compile.signals import poll
 from funcgrad.compile.small_matrices import small_matrix_step
 from funcgrad.compile.steps import step_of
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
@@ -54,6 +55,8 @@ __all__ = ["NotNative", "loop_kernel"]
 
 PADDING = 64  # elements behind a local buffer, over which the last lanes of a loop may go
 FOREVER = 1 << 62
+LONG = 2e7  # additions, some 20 ms: from there on a loop looks for signals,
+BETWEEN = 2e6  # and does about so much before it looks again
 SMALL_PRODUCT = 2048  # multiplications, up to which a product is written as plain loops
 
 PlanOf = Callable[[Graph], Plan]
@@ -65,16 +68,22 @@ class NotNative(Exception):
 
 
 def loop_kernel(
-    plan: Plan, e: Equation, backend: Backend, name: str, plan_of: PlanOf, product_of: ProductOf
+    plan: Plan,
+    e: Equation,
+    backend: Backend,
+    name: str,
+    plan_of: PlanOf,
+    product_of: ProductOf,
+    within: bool = False,
 ) -> Lowered:
-    """The kernel of a loop.
+    """The kernel of a loop, which may stand `within` another one.
 
     Raises
     ------
     NotNative
         An operation of the body has no native form.
     """
-    return _LoopKernel(plan, e, backend, name, plan_of, product_of).lowered()
+    return _LoopKernel(plan, e, backend, name, plan_of, product_of, within).lowered()
 
 
 class _LoopKernel:
@@ -86,6 +95,7 @@ class _LoopKernel:
         name: str,
         plan_of: PlanOf,
         product_of: ProductOf,
+        within: bool,
     ) -> None:
         self.plan, self.e, self.backend = plan, e, backend
         self.plan_of, self.product_of = plan_of, product_of
@@ -96,6 +106,7 @@ class _LoopKernel:
         self.before: list[Any] = []
         self.after: list[Any] = []
         self.local: set[str] = set()
+        self.within, self.polls = within, list[str]()
         for a in (*e.inputs, *e.outputs):
             if a.type.dtype not in NATIVE:
                 raise NotNative(f"it has values of dtype {a.type.dtype}")
@@ -191,7 +202,7 @@ class _LoopKernel:
         if isinstance(step, Region):
             low: Lowered | None = lower(plan, step, self.backend.functions, name)
         elif step.prim.loops:
-            low = loop_kernel(plan, step, self.backend, name, self.plan_of, self.product_of)
+            low = loop_kernel(plan, step, self.backend, name, self.plan_of, self.product_of, True)
         else:
             written = small_matrix_step(step, plan, name)
             if written is None and _multiplications(step) <= SMALL_PRODUCT:
@@ -279,6 +290,7 @@ class _LoopKernel:
         loop = For(step, count, "steps", [*head, *body], [], 0, test, condition)
         self.finish(loop, state, carries, places)
         main = self.code.written([*self.before, loop, *self.after])
+        main.kernel.polls = tuple(self.polls)
         steps = p.length if p.length is not None else 1000
         return Lowered(Layout([], [], None, None, 1, 1), main, self.work * steps)
 
@@ -378,6 +390,7 @@ class _LoopKernel:
                     ends.append(Combine(name, new))
         loop.body += ends
         self.hoist(loop)
+        self.look_for_signals(loop)
         if self.p.condition is not None:
             self.after_condition(loop)
 
@@ -414,6 +427,15 @@ class _LoopKernel:
         for body in (loop.test, loop.body):
             self.before += [s for s in body if is_fixed(s)]
             body[:] = [s for s in body if not is_fixed(s)]
+
+    def look_for_signals(self, loop: For) -> None:
+        """A long loop ends where a signal's handler raises; a loop in a loop leaves that to it."""
+        steps = FOREVER if self.p.length is None else self.p.length
+        if self.within or steps * self.work < LONG:
+            return
+        self.code.requires = True
+        loop.every = 1 << max(0, int(BETWEEN / max(self.work, 1.0)).bit_length() - 1)
+        self.polls = [str(self.code.integer(("poll", k), n)) for k, n in enumerate(poll())]
 
     def after_condition(self, loop: For) -> None:
         """The number of steps, and whether the condition holds after the most of them."""

@@ -143,6 +143,7 @@ class For:
     lanes: int = 0
     test: list[Any] = field(default_factory=list)
     condition: Operand | None = None
+    every: int = 0  # how many steps there are between two looks for signals; 0: none
 
 
 class Buffer(NamedTuple):
@@ -164,6 +165,7 @@ class Kernel:
     numbers: list[tuple[str, str]]  # name, dtype
     body: list[Any]
     requires: bool = False  # whether it may set the flag
+    polls: tuple[str, ...] = ()  # the integers that are a `signals.Poll`
 
 
 def statements(body: Sequence[Any]) -> list[Any]:

@@ -68,6 +68,8 @@ def native_call(
         return None
     code = executable.code
     key = record.key_of(executable.graph, executable.donated, len(captured))
+    if any(k.polls for k in executable.kernels):
+        key = None  # they are given addresses of this process
     if key is not None and (code is None or code.origin is not None):
         kernels = {} if code is None else {code.address(k.name): k.name for k in executable.kernels}
         origin = None if code is None else code.origin

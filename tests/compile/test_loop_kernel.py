@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -180,6 +182,39 @@ def test_rows_in_any_layout(order):
         wanted = wanted * 0.5 + x
     np.testing.assert_allclose(c, wanted, rtol=1e-14)
     np.testing.assert_allclose(y, np.transpose(xs, (2, 0, 1))[::-1].sum((1, 2)), rtol=1e-14)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
+@pytest.mark.parametrize("way", ["scan", "while", "gradient"])
+def test_a_signal_ends_a_long_loop(way):
+    """What its handler raises comes out, and the next call is a call like any other."""
+
+    class Disturbed(Exception):
+        pass
+
+    def disturb(*_):
+        raise Disturbed
+
+    def f(x, n):
+        return fg.while_loop(lambda c: c[1] < n, lambda c: (np.sin(c[0]), c[1] + 1), (x, 0))[0]
+
+    def g(x):
+        return fg.scan(lambda c, _: (np.sin(c) + x, None), x, length=10**12)[0]
+
+    compiled = {
+        "scan": lambda: fg.jit(g)(0.5),
+        "while": lambda: fg.jit(f)(0.5, 10**12),
+        "gradient": lambda: fg.jit(fg.jacfwd(g))(0.5),
+    }[way]
+    before = signal.signal(signal.SIGALRM, disturb)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 3.0, 3.0)
+        with pytest.raises(Disturbed):
+            compiled()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert fg.jit(f)(0.5, 2) == np.sin(np.sin(0.5))
 
 
 def spread(a):

@@ -113,6 +113,27 @@ class Nests:
         self.forget(s, outer, prefix)
         self.frame.known[s.index] = index
 
+    def undisturbed(self, index: Value, every: int) -> Value:
+        """Whether no signal has ended the loop; the main thread looks `every` so many steps."""
+        one = self.single
+        look, thread, main = (self.frame.known[n] for n in self.kernel.polls)
+        low = one.binary("and", index, one.constant(every - 1, "i64"))
+        due = one.compare("eq", low, one.constant(every - 1, "i64"))
+
+        def called(function: Value, kind: str) -> Value:
+            at = one.new("ptr", f"inttoptr {function.typed} to ptr")
+            return one.new(kind, f"call {kind} {at}()")
+
+        def ask() -> list[Value]:
+            mine = one.compare("eq", called(thread, "i64"), main)
+            nothing = one.constant(0, "i32")
+            (found,) = one.rarely(mine, [nothing], lambda: [called(look, "i32")])
+            quiet = one.compare("eq", found, nothing)
+            self.operations.require(quiet)
+            return [quiet]
+
+        return one.rarely(due, [one.mask(True)], ask)[0]
+
     def one_by_one(self, s: For, start: str, end: Value) -> None:
         """The loop itself; what it defines is forgotten afterwards, but for the carries."""
         self.access.hoist(s)
@@ -159,6 +180,8 @@ class Nests:
             self.frame.known[s.index] = index
             self.statements(s.test)
             going = self.single.binary("and", going, self.frame.read(s.condition))
+        if s.every:
+            going = self.single.binary("and", going, self.undisturbed(index, s.every))
         self.frame.line(f"br i1 {going}, label %{inside}, label %{after}")
         self.frame.open(inside)
 
