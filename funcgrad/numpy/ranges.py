@@ -154,7 +154,7 @@ def geomspace(
     --------
     >>> import funcgrad as fg
     >>> import funcgrad.numpy as fnp
-    >>> fg.grad(lambda stop: fnp.geomspace(1.0, stop, 3)[1])(4.0)
+    >>> fg.grad(lambda stop: fnp.geomspace(1.0, stop, 3)[1])(4.0).round(9)
     np.float64(0.25)
     """
     return program(np.geomspace)(start, stop, num, endpoint, dtype, axis)

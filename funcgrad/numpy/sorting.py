@@ -32,14 +32,13 @@ def sort(
 ) -> Array:
     """A sorted copy; its derivative follows the permutation.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.lib.array_utils import normalize_axis_index
+    Examples
+    --------
+    >>> import numpy as np
         >>> import funcgrad as fg
-        >>> import funcgrad.numpy as fnp
-        >>> fg.grad(lambda x: fnp.sort(x)[0])(np.array([3.0, 1.0, 2.0]))
-        array([0., 1., 0.])
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sort(x)[0])(np.array([3.0, 1.0, 2.0]))
+    array([0., 1., 0.])
     """
     refuse("sort", order=order)
     return sorting.sort(as_array(a), axis, "stable" if stable else kind)
@@ -51,14 +50,13 @@ def argsort(
 ) -> Array:
     """The permutation that sorts.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.lib.array_utils import normalize_axis_index
+    Examples
+    --------
+    >>> import numpy as np
         >>> import funcgrad as fg
-        >>> import funcgrad.numpy as fnp
-        >>> fg.vmap(fnp.argsort)(np.array([[3.0, 1.0, 2.0]]))
-        array([[1, 2, 0]])
+    >>> import funcgrad.numpy as fnp
+    >>> fg.vmap(fnp.argsort)(np.array([[3.0, 1.0, 2.0]]))
+    array([[1, 2, 0]])
     """
     refuse("argsort", order=order)
     return sorting.argsort(as_array(a), axis, "stable" if stable else kind)
@@ -68,14 +66,13 @@ def argsort(
 def lexsort(keys: Any, axis: int = -1) -> Array:
     """The permutation that sorts by several keys, the last one first; locally constant.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.lib.array_utils import normalize_axis_index
+    Examples
+    --------
+    >>> import numpy as np
         >>> import funcgrad as fg
-        >>> first = lambda x: x[np.lexsort((x, [1, 0, 0]))[0]]
-        >>> fg.grad(first)(np.array([1.0, 3.0, 2.0]))
-        array([0., 0., 1.])
+    >>> first = lambda x: x[np.lexsort((x, [1, 0, 0]))[0]]
+    >>> fg.grad(first)(np.array([1.0, 3.0, 2.0]))
+    array([0., 0., 1.])
     """
     parts = list(keys) if isinstance(keys, (tuple, list)) else list(as_array(keys))
     order: Any = None
@@ -98,14 +95,13 @@ def partition(
 ) -> Array:
     """A copy in which the elements `kth` stand where sorting would put them.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.lib.array_utils import normalize_axis_index
+    Examples
+    --------
+    >>> import numpy as np
         >>> import funcgrad as fg
-        >>> import funcgrad.numpy as fnp
-        >>> fg.grad(lambda x: fnp.partition(x, 1)[1])(np.array([3.0, 1.0, 2.0]))
-        array([0., 0., 1.])
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.partition(x, 1)[1])(np.array([3.0, 1.0, 2.0]))
+    array([0., 0., 1.])
     """
     refuse("partition", order=order)
     return sorting.partition(as_array(a), known(kth, "a partition"), axis)
@@ -117,14 +113,13 @@ def argpartition(
 ) -> Array:
     """The permutation that partitions.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.lib.array_utils import normalize_axis_index
+    Examples
+    --------
+    >>> import numpy as np
         >>> import funcgrad as fg
-        >>> import funcgrad.numpy as fnp
-        >>> fg.grad(lambda x: x[fnp.argpartition(x, 0)[0]])(np.array([3.0, 1.0]))
-        array([0., 1.])
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: x[fnp.argpartition(x, 0)[0]])(np.array([3.0, 1.0]))
+    array([0., 1.])
     """
     refuse("argpartition", order=order)
     return sorting.argpartition(as_array(a), known(kth, "a partition"), axis)
@@ -134,13 +129,12 @@ def argpartition(
 def sort_complex(a: Any) -> Array:
     """A sorted copy, as complex numbers.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.lib.array_utils import normalize_axis_index
+    Examples
+    --------
+    >>> import numpy as np
         >>> import funcgrad.numpy as fnp
-        >>> fnp.sort_complex(np.array([3.0, 1.0]))
-        array([1.+0.j, 3.+0.j])
+    >>> fnp.sort_complex(np.array([3.0, 1.0]))
+    array([1.+0.j, 3.+0.j])
     """
     x = as_array(a)
     return arithmetic.cast(sort(x), np.result_type(type_of(x).dtype, np.complex64))
@@ -150,14 +144,13 @@ def sort_complex(a: Any) -> Array:
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Array:
     """Where the elements of `v` would go in the sorted vector `a`; locally constant.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.lib.array_utils import normalize_axis_index
+    Examples
+    --------
+    >>> import numpy as np
         >>> import funcgrad as fg
-        >>> import funcgrad.numpy as fnp
-        >>> fg.vmap(lambda v: fnp.searchsorted(np.array([0.0, 1.0, 2.0]), v))(np.array([0.5, 1.5]))
-        array([1, 2])
+    >>> import funcgrad.numpy as fnp
+    >>> fg.vmap(lambda v: fnp.searchsorted(np.array([0.0, 1.0, 2.0]), v))(np.array([0.5, 1.5]))
+    array([1, 2])
     """
     return sorting.searchsorted(as_array(a), as_array(v), side, sorter)
 
@@ -166,13 +159,12 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Arra
 def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     """The bin that each element falls into; the order of the bins has to be known.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.lib.array_utils import normalize_axis_index
+    Examples
+    --------
+    >>> import numpy as np
         >>> import funcgrad.numpy as fnp
-        >>> fnp.digitize(np.array([0.5, 1.5]), [0.0, 1.0, 2.0])
-        array([1, 2])
+    >>> fnp.digitize(np.array([0.5, 1.5]), [0.0, 1.0, 2.0])
+    array([1, 2])
     """
     edges = as_array(bins)
     known_edges = known(edges, "digitize()")
