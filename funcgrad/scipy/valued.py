@@ -13,7 +13,7 @@ from typing import Any
 
 from funcgrad.core.forms import Explicit, each_lane
 from funcgrad.core.primitive import Params, Samples
-from funcgrad.core.tracer import bind
+from funcgrad.core.tracer import bind, operand
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.transforms.abstract import ShapeDtypeStruct, eval_shape
 from funcgrad.transforms.jvp import jvp
@@ -54,8 +54,12 @@ class Valued(Explicit):
         return (self.impl, self.composed)
 
     def stage(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
-        """The composition takes the place of the record in a graph."""
-        return self.composed(*args, **params)
+        """The composition takes the place of the record in a graph.
+
+        It may give views and boxes, as programs do; a record gives values.
+        """
+        made = self.composed(*args, **params)
+        return tuple(map(operand, made)) if self.multiple else operand(made)
 
     def _types(self, *kinds: ArrayType, **params: Any) -> Any:
         given = (ShapeDtypeStruct(k.shape, k.dtype) for k in kinds)

@@ -77,3 +77,14 @@ def test_the_composition_computes_what_scipy_does(name):
         for mine, theirs in zip(fg.tree.leaves(made), fg.tree.leaves(value), strict=True):
             assert np.asarray(mine).dtype == np.asarray(theirs).dtype
             np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", sorted(n for n, p in OURS.items() if isinstance(p, Valued)))
+def test_mapped_records_under_jit(name):
+    """The composition takes the place of the record in each lane, too."""
+    for sample in OURS[name].sample()[:2]:
+        f, xs = moving(OURS[name], sample)
+        stacked = [np.stack([x, x]) for x in xs]
+        staged = fg.jit(fg.vmap(f))(*stacked)
+        for mine, theirs in zip(fg.tree.leaves(staged), fg.tree.leaves(f(*xs)), strict=True):
+            np.testing.assert_allclose(mine[1], theirs, rtol=1e-5, atol=1e-6)

@@ -80,7 +80,8 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = T
         raise UnsupportedCallError(located("spsolve: a sparse right-hand side is not supported"))
     a, b = as_sparse(A), _floating(b)
     _squared(a, b)
-    return solve(operand(a.data), b, a.pattern, permc_spec)
+    by_rows = isinstance(A, SparseArray) or A.format == "csr"
+    return solve(operand(a.data), b, a.pattern, permc_spec, "rows" if by_rows else "columns")
 
 
 def _iterated(method: str, A: Any, b: Any, **options: Any) -> tuple[Array, Any]:

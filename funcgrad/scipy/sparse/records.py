@@ -103,8 +103,9 @@ def product(data: Array, x: Array, pattern: Pattern) -> Array:
 # ---------------------------------------------------------------------------- direct solutions
 
 
-def _solve(data: Any, b: Any, pattern: Pattern, spec: str | None) -> Any:
-    found = spl.spsolve(pattern.matrix(data, sp.csc_array), b, spec)
+def _solve(data: Any, b: Any, pattern: Pattern, spec: str | None, by: str) -> Any:
+    kind = sp.csr_array if by == "rows" else sp.csc_array  # each has bits of its own
+    found = spl.spsolve(pattern.matrix(data, kind), b, spec)
     return found.reshape(b.shape)  # SciPy makes a vector of a single column
 
 
@@ -133,18 +134,24 @@ SOLVE: Explicit = explicit(
     batch=_columns_in_front(lambda: SOLVE),
     linear_in=(1,),
     sample=lambda: [
-        Sample((_values(), draw((4,))), {"pattern": _pattern(), "spec": None}),
-        Sample((_values(), draw((4, 2))), {"pattern": _pattern(), "spec": "NATURAL"}),
-        Sample((_values(), draw((4, 1))), {"pattern": _pattern(), "spec": None}),
-        Sample((_values() + 0.5j, draw((4,)) + 0j), {"pattern": _pattern(), "spec": None}),
+        Sample((_values(), draw((4,))), {"pattern": _pattern(), "spec": None, "by": "rows"}),
+        Sample(
+            (_values(), draw((4, 2))), {"pattern": _pattern(), "spec": "NATURAL", "by": "columns"}
+        ),
+        Sample((_values(), draw((4, 1))), {"pattern": _pattern(), "spec": None, "by": "rows"}),
+        Sample(
+            (_values() + 0.5j, draw((4,)) + 0j), {"pattern": _pattern(), "spec": None, "by": "rows"}
+        ),
     ],
 )
 
 
-def solve(data: Array, b: Array, pattern: Pattern, permc_spec: str | None = None) -> Array:
-    """The solution of the equations with that matrix, by a factorisation."""
+def solve(
+    data: Array, b: Array, pattern: Pattern, permc_spec: str | None = None, by: str = "rows"
+) -> Array:
+    """The solution of the equations with that matrix, factorised by rows or by columns."""
     dtype = np.result_type(type_of(data).dtype, type_of(b).dtype)
-    params = {"pattern": pattern, "spec": permc_spec}
+    params = {"pattern": pattern, "spec": permc_spec, "by": by}
     return bind(SOLVE, (cast(data, dtype), cast(b, dtype)), params)
 
 
