@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from funcgrad.core.layout import Lies, fresh, moved
+from funcgrad.core.layout import Lies, fresh, moved, reshaped
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import NotDifferentiableError, located
 
@@ -145,7 +145,7 @@ class Primitive:
     @property
     def view(self) -> bool:
         """Whether it only shows elements of its operand in another order or shape."""
-        return self.lies is moved
+        return self.lies is moved or self.lies is reshaped
 
     @property
     def is_ours(self) -> bool:
