@@ -244,3 +244,63 @@ def test_logsumexp_of_nothing_but_minus_infinity():
     x = np.full(3, -np.inf)
     assert fg.value_and_grad(ours.logsumexp)(x)[0] == -np.inf
     np.testing.assert_array_equal(fg.grad(ours.logsumexp)(x), 0.0)
+
+
+# ------------------------------------------------------------------------- native under jit
+
+LINE = np.concatenate([np.linspace(-60, 60, 1001), [0.0, -0.0, np.inf, -np.inf, np.nan, -1e200]])
+LINE = np.concatenate([LINE, [-20.0, -20.0001, -1.0, -37.0, 1e-300]])
+UNIT_LINE = np.concatenate([np.linspace(-0.1, 1.1, 1001), [0.0, 1.0, 0.3, 0.65, 1e-300, np.nan]])
+NATIVE = {
+    "ndtr": LINE,
+    "log_ndtr": LINE,
+    "log_expit": LINE,
+    "logit": UNIT_LINE,
+    "entr": UNIT_LINE,
+    "exp2": LINE,
+    "expm1": LINE,
+    "log1p": UNIT_LINE,
+    "cbrt": LINE,
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", NATIVE)
+def test_what_the_compiler_computes_itself_is_scipys_to_a_few_ulp(name, dtype):
+    function, x = getattr(sp, name), NATIVE[name].astype(dtype)
+    with np.errstate(all="ignore"):
+        wanted, compiled = function(x), fg.jit(function)
+        found = compiled(x)
+    assert found.dtype == wanted.dtype
+    # the square in the exponent of a tail is rounded: 37² / 2 ulp
+    ulp = 700 if "ndtr" in name else 4
+    np.testing.assert_allclose(found, wanted, rtol=ulp * np.finfo(dtype).eps, atol=1e-307)
+    assert "numpy" not in str(compiled.explain(x)).lower()
+
+
+@pytest.mark.parametrize("name", ["xlogy", "xlog1py"])
+def test_products_with_logarithms_are_scipys_at_every_corner(name):
+    x, y = np.meshgrid([0.0, -0.0, 1.0, -2.0, np.inf, np.nan], [0.0, 1.0, -1.0, -2.0, np.inf, 2.5])
+    function = getattr(sp, name)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(fg.jit(function)(x, y), function(x, y), rtol=1e-15)
+    z = x[:, 2:4] + 0.5j
+    np.testing.assert_allclose(fg.jit(function)(z, z), function(z, z), rtol=1e-14)
+
+
+def test_spherical_bessel_functions_take_traced_values_at_zero_too():
+    for name in ("spherical_jn", "spherical_yn", "spherical_in", "spherical_kn"):
+        function = getattr(sp, name)
+        for n in (0, 1, 4):
+            x = np.array([0.3, 2.0])
+            found = fg.grad(lambda x, f=function, n=n: np.sum(f(n, x)))(x)
+            np.testing.assert_allclose(found, function(n, x, True), rtol=1e-12)
+            check_grads(lambda x, f=function, n=n: f(n, x, True), (x,), order=1)
+    assert fg.grad(lambda x: sp.spherical_jn(0, x))(0.0) == 0.0
+    with pytest.raises(NotDifferentiableError, match="order"):
+        fg.grad(lambda n: sp.spherical_jn(n, 1.0))(2.0)
+
+
+def test_the_arithmetic_geometric_mean_against_mpmath():
+    wanted = slope(lambda a: mpmath.agm(a, 3), 0.2)
+    near(fg.grad(sp.agm)(0.2, 3.0), wanted, 1e-13)

@@ -46,6 +46,12 @@ from funcgrad.scipy.special.functions import (
     softmax,
     zeta,
 )
+from funcgrad.scipy.special.spherical import (
+    spherical_in,
+    spherical_jn,
+    spherical_kn,
+    spherical_yn,
+)
 
 native.install()
 
@@ -61,6 +67,10 @@ __all__ = [
     "multigammaln",
     "polygamma",
     "softmax",
+    "spherical_in",
+    "spherical_jn",
+    "spherical_kn",
+    "spherical_yn",
     "zeta",
     *_UFUNCS,
 ]

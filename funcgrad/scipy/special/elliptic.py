@@ -14,7 +14,16 @@ import scipy.special as sp
 
 from funcgrad.core.forms import Op
 from funcgrad.core.tracer import type_of
-from funcgrad.ops.arithmetic import absolute, divide, less, negative, rint, sqrt, square, where
+from funcgrad.ops.arithmetic import (
+    absolute,
+    divide,
+    less,
+    negative,
+    rint,
+    sqrt,
+    square,
+    where,
+)
 from funcgrad.ops.shape import reshape
 from funcgrad.ops.sums import sum as total
 from funcgrad.ops.transcendental import sin
@@ -169,6 +178,36 @@ elliprd: Op = special(
     lambda _, x, y, z: _second_kind(y, x, z),
     lambda w, x, y, z: _second_kind_last(w, x, y, z),
     ranges=[(0.2, 0.8), (1.0, 2.0), (3.0, 4.0)],
+)
+
+
+def _surface(x: Any, y: Any, z: Any) -> Any:
+    """The derivative of R_G by x."""
+    return 0.25 * elliprf(x, y, z) - x * divide(elliprd(y, z, x), 12.0)
+
+
+elliprg: Op = special(
+    sp.elliprg,
+    lambda _, x, y, z: _surface(x, y, z),
+    lambda _, x, y, z: _surface(y, z, x),
+    lambda _, x, y, z: _surface(z, x, y),
+    ranges=[(0.2, 0.8), (1.0, 2.0), (3.0, 4.0)],
+)
+
+
+def _mean_slope(mean: Any, a: Any, b: Any) -> Any:
+    """The derivative by a of π s / (4 K(r²)), with s = a + b and r = (a - b) / s (19.8.5)."""
+    s = a + b
+    r = divide(a - b, s)
+    turned = _complete_slopes(square(r))[0] * 4.0 * r * divide(b, square(s))
+    return divide(mean, s) * (1.0 - mean * (4 / math.pi) * turned)
+
+
+agm: Op = special(
+    sp.agm,
+    lambda m, a, b: _mean_slope(m, a, b),
+    lambda m, a, b: _mean_slope(m, b, a),
+    ranges=[(0.4, 0.8), (1.0, 2.0)],
 )
 
 

@@ -14,9 +14,20 @@ import scipy.special as sp
 
 from funcgrad.core.forms import Op
 from funcgrad.core.forms.elementwise import Pointwise
-from funcgrad.ops.arithmetic import absolute, divide, floor, less, negative, sign, square, where
+from funcgrad.ops.arithmetic import (
+    absolute,
+    divide,
+    floor,
+    less,
+    negative,
+    sign,
+    sqrt,
+    square,
+    where,
+)
 from funcgrad.ops.transcendental import exp, log, log1p
 from funcgrad.scipy.special import parameters
+from funcgrad.scipy.special.bessel import ive
 from funcgrad.scipy.special.define import fixed, special
 from funcgrad.scipy.special.elementary import xlog1py, xlogy
 from funcgrad.scipy.special.gamma_functions import betaln, gammaln, polygamma, psi
@@ -382,4 +393,24 @@ fdtri: Op = special(
     lambda x, n, d, _: _f_inverse(n, d, x, 1),
     lambda x, n, d, _: divide(1.0, _f_slopes(n, d, x)[2]),
     ranges=[SHAPE, SHAPE, UNIT],
+)
+
+# ------------------------------------------------------------------- non-central chi-square
+
+
+def _chndtr_density(x: Any, k: Any, nc: Any) -> Any:
+    """By a Bessel function that is scaled, so that nothing overflows."""
+    root, spread = sqrt(x), sqrt(nc)
+    power = xlogy(0.5 * k - 1.0, divide(root, spread))
+    scaled = ive(0.5 * k - 1.0, root * spread)
+    return 0.5 * exp(-0.5 * square(root - spread) + power) * scaled
+
+
+chndtr: Op = special(
+    sp.chndtr,
+    lambda _, x, k, nc: _chndtr_density(x, k, nc),
+    fixed("chndtr", "the degrees of freedom"),
+    # the distribution is a Poisson mixture of central ones
+    lambda y, x, k, nc: 0.5 * (chndtr(x, k + 2.0, nc) - y),
+    ranges=[SHAPE, [3, 4, 5], (0.5, 2.0)],
 )
