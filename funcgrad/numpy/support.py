@@ -24,15 +24,10 @@ NONE, UNKNOWN = "no derivative", "unknown"
 class Support(NamedTuple):
     """What funcgrad makes of a function; true where traced values may meet it.
 
-    Attributes
-    ----------
-    kind : str
-        "differentiable", "locally constant" (results have the derivative 0), "no derivative"
-        (traced values are a named error), or "unknown" (a program that nothing is stated of).
-    transforms : tuple of str
-        Those of "reverse", "forward", "jit" and "vmap" in which traced values may meet it.
-    reason : str
-        Why it has no derivative, or is not in every transform.
+    Its kind is "differentiable", "locally constant" (results have the derivative 0), "no
+    derivative" (traced values are a named error), or "unknown" (a program that nothing is stated
+    of). Its transforms are those of "reverse", "forward", "jit" and "vmap" in which traced values
+    may meet the function, and its reason says why it has no derivative, or is not in every one.
 
     Examples
     --------
