@@ -596,12 +596,9 @@ def _batched(
     found = run_loop(
         made,
         [*longest, *own, *given_[: p.consts], *given_[p.consts : second], *steps]
-        + [*given_[second:], *index],
+        + [*(given_[p.consts : second] if steps else []), *given_[second:], *index],
     )
-    ys = [
-        moveaxis(y, 0, 1)
-        for y in found[p.carries + len(steps) :][: len(p.body.outputs) - p.carries]
-    ]
+    ys = [moveaxis(y, 0, 1) for y in found[made.carries :][: len(p.body.outputs) - p.carries]]
     out = [True] * (len(p.body.outputs) + len(steps))
     return [*found[: p.carries], *ys, *found[p.carries : p.carries + len(steps)]], out
 
@@ -670,7 +667,9 @@ def _plain_loop(p: Loop, size: int, mask: tuple[bool, ...], _: bool) -> Loop:
 def _masked_loop(p: Loop, size: int, mask: tuple[bool, ...], several: bool) -> Loop:
     """Each example takes its own steps; one that has ended keeps what it has.
 
-    Operands: the counts of all examples, constants, carries, steps taken, xs, number of the row.
+    Operands: the counts of all examples, constants, carries, steps taken, the carries of the last
+    step, xs, number of the row. An example that has ended repeats its last step, which has shown
+    that it raises nothing, and drops what it gives.
     """
     second = p.consts + p.carries
     kinds = _lanes(p, size, mask)
@@ -678,7 +677,8 @@ def _masked_loop(p: Loop, size: int, mask: tuple[bool, ...], several: bool) -> L
     own = [ArrayType((size,), INTEGER.dtype)] if counted else []
     steps = [ArrayType((size,), INTEGER.dtype)] if goes_on is not None else []
     index = [INTEGER] if counted else []
-    types = [*own, *kinds[:second], *steps, *kinds[second:], *index]
+    before = kinds[p.consts : second] if goes_on is not None else []
+    types = [*own, *kinds[:second], *steps, *before, *kinds[second:], *index]
 
     def running(xs: Sequence[Array]) -> Array:
         assert goes_on is not None
@@ -687,16 +687,20 @@ def _masked_loop(p: Loop, size: int, mask: tuple[bool, ...], several: bool) -> L
 
     def step(*xs: Array) -> list[Array]:
         at = len(own) + second
-        inputs = [*xs[len(own) : at], *xs[at + len(steps) : len(xs) - len(index)]]
+        rest = at + len(steps) + len(before)
+        inputs = [*xs[len(own) : at], *xs[rest : len(xs) - len(index)]]
         held = less(xs[-1], xs[0]) if counted else running(inputs[:second])
-        found = _spread(p.body, size, mask, inputs)
-        new = [_every(o, o_, size) for o, o_ in zip(found, p.body.outputs, strict=True)]
         old = inputs[p.consts : second]
+        last = xs[at + len(steps) : rest]
+        taken_from = list(map(_chosen, [held] * len(last), old, last)) if before else old
+        given = [*inputs[: p.consts], *taken_from, *inputs[second:]]
+        found = _spread(p.body, size, mask, given)
+        new = [_every(o, o_, size) for o, o_ in zip(found, p.body.outputs, strict=True)]
         state = [_chosen(held, n, o) for n, o in zip(new, old, strict=False)]
         nothing = [np.zeros(type_of(n).shape, type_of(n).dtype) for n in new[p.carries :]]
         rows = [_chosen(held, n, o) for n, o in zip(new[p.carries :], nothing, strict=True)]
         taken = [add(xs[at], cast(held, INTEGER.dtype))] if steps else []
-        return [*state, *taken, *rows]
+        return [*state, *taken, *taken_from[: len(before)], *rows]
 
     condition = None
     if goes_on is not None:
@@ -704,12 +708,12 @@ def _masked_loop(p: Loop, size: int, mask: tuple[bool, ...], several: bool) -> L
         def any_running(*xs: Array) -> list[Array]:
             return [constant.any(running(xs[len(own) : len(own) + second]))]
 
-        condition = staged_graph(any_running, types[: len(own) + second + len(steps)])
+        condition = staged_graph(any_running, types[: len(own) + second + len(steps) + len(before)])
     return p._replace(
         body=staged_graph(step, types),
         condition=condition,
         consts=p.consts + len(own),
-        carries=p.carries + len(steps),
+        carries=p.carries + len(steps) + len(before),
     )
 
 

@@ -64,6 +64,24 @@ def test_examples_that_have_ended_leak_no_nan():
         np.testing.assert_allclose(g(xs), wanted, rtol=1e-12)
 
 
+def test_examples_that_have_ended_read_nothing_out_of_bounds():
+    """One step more would read behind the end."""
+    x = np.arange(1.0, 5.0)
+
+    def f(n, x):
+        def step(c):
+            return c[0] + 1, c[1] + fnp.take(x, c[0]) ** 2
+
+        return fg.while_loop(lambda c: c[0] < n, step, (0, 0.0))[1]
+
+    ns = np.array([4, 1, 2, 3])
+    each = fg.vmap(f, in_axes=(0, None))
+    for g in (each, fg.jit(each)):
+        np.testing.assert_array_equal(g(ns, x), [30.0, 1.0, 5.0, 14.0])
+    slopes = fg.jit(fg.vmap(fg.grad(f, argnums=1), in_axes=(0, None)))(ns, x)
+    np.testing.assert_allclose(slopes, [2 * x * (np.arange(4) < n) for n in ns])
+
+
 def test_more_steps_than_a_segment_have_a_gradient():
     def f(x, n):
         return fg.while_loop(lambda c: c[1] < n, lambda c: (np.sin(c[0]) + x, c[1] + 1), (x, 0))[0]
