@@ -91,9 +91,14 @@ def test_vectors_of_values_that_coincide_have_no_derivative(name):
 
 @pytest.mark.parametrize("name", VALUES)
 def test_second_derivatives_where_values_coincide_are_nan_and_never_wrong(name):
-    exact = fg.hessian(lambda a: np.sum(a * a))(EYE)
+    def squares(a):  # eigenvalues are those of the symmetric part
+        a = (a + a.T) / 2 if name.startswith("eig") else a
+        return np.sum(a * a)
+
+    exact = fg.hessian(squares)(EYE)
     got = fg.hessian(VALUES[name])(EYE)
     there = np.isfinite(got)
+    assert there.all() or not name.startswith("eig")
     np.testing.assert_allclose(got[there], exact[there], atol=1e-12)
     apart = fg.hessian(VALUES[name])(np.array([[1.0, 0.3], [0.3, 2.0]]))
     assert np.isfinite(apart).all()
