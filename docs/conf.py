@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import scipy.fft
+import scipy.signal.windows
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent))
@@ -59,6 +61,9 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+suppress_warnings = [
+    "ref.python"
+]  # words for types in docstrings, as "shape", that are attributes too
 
 html_theme = "furo"
 html_title = f"funcgrad {release}"
@@ -68,13 +73,17 @@ html_theme_options = {"navigation_with_keys": True}
 def shorten_borrowed(
     app: Any, what: str, name: str, obj: object, options: Any, lines: list[str]
 ) -> None:
-    """Of a docstring that is NumPy's own keep the summary: its references lead nowhere here."""
-    original = vars(numpy).get(name.rpartition(".")[2])
-    text = getattr(original, "__doc__", None)
-    if text and text == getattr(obj, "__doc__", None):
-        paragraphs = "\n".join(lines).strip().split("\n\n")
-        summary = next((p for p in paragraphs if not p.startswith(name.rpartition(".")[2])), "")
-        lines[:] = [*summary.splitlines(), "", "Parameters and result are those of NumPy.", ""]
+    """Of a docstring that is NumPy's or SciPy's keep the summary: its references lead nowhere."""
+    short = name.rpartition(".")[2]
+    text = getattr(obj, "__doc__", None)
+    owners = {"NumPy": numpy, "SciPy": scipy.fft, "SciPy.": scipy.signal.windows}
+    for owner, space in owners.items():
+        if text and text == getattr(vars(space).get(short), "__doc__", None):
+            paragraphs = "\n".join(lines).strip().split("\n\n")
+            summary = next((p for p in paragraphs if not p.startswith(short)), "")
+            end = f"Parameters and result are those of {owner.rstrip('.')}."
+            lines[:] = [*summary.splitlines(), "", end, ""]
+            return
 
 
 def write_coverage(app: Any) -> None:

@@ -16,7 +16,10 @@ array([0., 0.])
 array([1., 1.])
 """
 
-from funcgrad.compat.autograd.builtins import dict, isinstance, list, tuple, type
+from funcgrad.compat.autograd.builtins import dict as dict  # Python's own, as in autograd
+from funcgrad.compat.autograd.builtins import isinstance, type
+from funcgrad.compat.autograd.builtins import list as list
+from funcgrad.compat.autograd.builtins import tuple as tuple
 from funcgrad.compat.autograd.differential_operators import (
     checkpoint,
     deriv,
@@ -44,7 +47,6 @@ from funcgrad.compat.autograd.extend import primitive
 __all__ = [
     "checkpoint",
     "deriv",
-    "dict",
     "elementwise_grad",
     "grad",
     "grad_and_aux",
@@ -55,7 +57,6 @@ __all__ = [
     "holomorphic_grad",
     "isinstance",
     "jacobian",
-    "list",
     "make_ggnvp",
     "make_hvp",
     "make_jvp",
@@ -64,7 +65,6 @@ __all__ = [
     "multigrad_dict",
     "primitive",
     "tensor_jacobian_product",
-    "tuple",
     "type",
     "value_and_grad",
     "vector_jacobian_product",
