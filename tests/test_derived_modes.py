@@ -21,7 +21,12 @@ def test_few_records_state_both_modes():
     stated = {
         name
         for name, p in PRIMITIVES.items()
-        if isinstance(p, Explicit) and p.is_ours and p.vjp_rule is not None and p.jvp_stated
+        if isinstance(p, Explicit)
+        and p.is_ours
+        and p.vjp_rule is not None
+        and p.jvp_stated
+        # those of SciPy's functions take both from one composition of operations
+        and not p.module.startswith("funcgrad.scipy.")
     }
     assert stated <= BOTH
 

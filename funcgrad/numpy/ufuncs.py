@@ -38,6 +38,7 @@ from funcgrad.ops import (
     product,
     transcendental,  # noqa: F401 (fills UFUNCS)
 )
+from funcgrad.ops.index import check_storable
 from funcgrad.ops.shape import reshape
 
 __all__ = ["COMPOSED", "METHODS", "Ufunc", "call_ufunc"]
@@ -265,6 +266,8 @@ def _at(ufunc: np.ufunc, target: Any, index: Any, *values: Any) -> None:
         return
     if not isinstance(target, Operand):
         if state((index, values)) == TRACED:
+            if values:
+                check_storable(target.dtype, operand(values[0]))
             into(target, operand(values[0]) if values else operand(index), f"{ufunc.__name__}.at")
         ufunc.at(target, unbox(index), *map(unbox, values))
         return

@@ -229,6 +229,9 @@ PULLED_VALUES: Explicit = explicit(
 )
 
 
+PULLED_VALUES.composed = lambda g, a, w, v: conjugate(matmul(multiply(v, row(g)), adjoint(v)))
+
+
 def _values_pulled(g: Array, a: Array, w: Array, v: Array) -> Array:
     """conj(V diag(g) Vᴴ), the cotangent of eigenvalues; its derivative by `a` is that of all."""
     made: Array = bind(PULLED_VALUES, (g, a, w, v))

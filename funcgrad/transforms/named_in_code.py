@@ -118,6 +118,8 @@ class _Reader:
             return
         self.end()
         if name in _LOADED or name in _OUTER:
+            if i.argval.startswith("@"):  # pytest's own, which it writes into assertions
+                return
             is_global = name in _LOADED
             if is_global:
                 self.lines.setdefault(i.argval, self.line)

@@ -9,6 +9,7 @@ import funcgrad.torch.nn.functional as F
 from funcgrad.kernels import explain
 from funcgrad.kernels.choice import entries
 from funcgrad.ops import activation, softmax
+from funcgrad.ops.arithmetic import power
 from funcgrad.ops.error import erf
 from funcgrad.ops.nonlinear_reductions import prod
 
@@ -31,7 +32,7 @@ FUNCTIONAL = {
     "multiply": lambda x: x * others(x)[0] + x * others(x)[1] + x * others(x)[2],
     "divide": lambda x: others(x)[0] / x + x / others(x)[1],
     "power": lambda x: x ** others(x)[0] + x**1.7,
-    "power_2": lambda x: x**2,
+    "power_2": lambda x: power(x, 2),  # x**2 is recorded as a square
     "power_3": lambda x: x**3,
     "absolute": lambda x: abs(x),
     "where": lambda x: np.where(x > 1, x, others(x)[0]),
