@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from funcgrad.extend import Sample, explicit
 from funcgrad.graph.interpret import evaluate
 from funcgrad.transforms.rolling import rolled
 from tests.transforms.rolling_programs import PROGRAMS, N, arguments, rows, stack
@@ -164,3 +165,24 @@ def test_nan_and_absent_elements_are_those_of_the_program_written_out():
     x = arguments()[0]
     x[5] = 0.0
     np.testing.assert_allclose(fg.jit(fg.grad(f))(x), fg.grad(f)(x), rtol=1e-10)
+
+
+def test_rows_that_are_returned_one_by_one_end_the_search():
+    def f(x):
+        return [np.sin(x[i]) * 2.0 + x[i + 1] for i in range(150)] + [x[3 * i] for i in range(100)]
+
+    x = np.linspace(0.0, 1.0, 301)
+    close(fg.jit(f)(x), f(x))
+
+
+def test_steps_that_are_batched_one_by_one_end_the_search():
+    op = explicit(
+        "tests.rolling.halves",
+        lambda x: x * 0.5,
+        vjp=(lambda g, _, x: g * 0.5,),
+        type_rule=lambda x: x,
+        sample=lambda: [Sample((np.ones(2),))],
+    )
+    f = lambda x: [np.sin(op(x[i])) for i in range(130)]
+    x = np.linspace(0.0, 1.0, 260).reshape(130, 2)
+    close(fg.jit(f)(x), f(x))

@@ -68,6 +68,8 @@ class _Builder:
             e = self.steps.equation(self.program, 0, q)
             if q not in self.skipped and (q, 0) not in self.local:
                 self._step(q, e)
+        if not self.body:
+            raise Refused("nothing but rows is read")
         self._loop()
         return [*self.before, *self.after]
 

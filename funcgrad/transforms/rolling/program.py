@@ -67,6 +67,10 @@ class Program:
         self.equations = placed
         self._index()
 
+    def work(self) -> int:
+        """The number of equations but for reads."""
+        return sum(e.prim is not GETITEM for e in self.equations)
+
     def _index(self) -> None:
         self.made: dict[Var, int] = {}
         self.users: dict[Var, list[int]] = {}

@@ -33,9 +33,11 @@ def rolled(graph: Graph) -> Rolled:
         return Rolled(graph, ())
     program = Program(graph)
     notes: list[str] = []
-    found = False
+    found, work = False, program.work()
     while _roll_once(program, notes):
-        found = True
+        found, before, work = True, work, program.work()
+        if work >= before:  # what is applied to one row at a time comes out as it went in
+            break
     return Rolled(program.finish() if found else graph, tuple(dict.fromkeys(notes)))
 
 
