@@ -94,6 +94,11 @@ def _trimseq(seq: Any) -> Any:
     return seq[: int(last[-1]) + 1] if last.size else seq[:1]
 
 
+def _without_examples(text: str | None) -> str | None:
+    """NumPy's docstring but for the examples, which are of NumPy and its version."""
+    return text.partition("\n    Examples\n")[0].rstrip() + "\n" if text else text
+
+
 def borrow(space: dict[str, Any], source: str) -> dict[str, FunctionType]:
     """Define in `space`, the names of a module of ours, what the module `source` of NumPy defines.
 
@@ -108,6 +113,7 @@ def borrow(space: dict[str, Any], source: str) -> dict[str, FunctionType]:
     for name, thing in list(space.items()):
         made = inspect.unwrap(thing) if callable(thing) else thing
         if isinstance(made, FunctionType) and made.__globals__ is space:
+            made.__doc__ = _without_examples(made.__doc__)
             programs[name] = space[name] = made
             thing = getattr(sys.modules[source], name, None)
         if _ours(thing) is not thing:

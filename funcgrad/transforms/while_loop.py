@@ -51,7 +51,7 @@ def fori_loop(
     --------
     >>> import funcgrad as fg
     >>> fg.grad(lambda x: fg.fori_loop(0, 4, lambda i, v: v * x + i, 1.0))(2.0)
-    np.float64(44.0)
+    np.float64(38.0)
     """
     bounds = [operand(b) for b in (lower, upper)]
     for b in bounds:

@@ -403,9 +403,10 @@ def qr(
     >>> import numpy as np
     >>> import scipy.linalg
     >>> import funcgrad as fg
-    >>> fg.grad(lambda a: scipy.linalg.qr(a, mode="r")[0][0, 0])(np.diag([-2.0, 1.0]))
-    array([[-1.,  0.],
-           [-0.,  0.]])
+    >>> a = np.array([[3.0, 1.0], [4.0, 2.0]])
+    >>> fg.grad(lambda a: scipy.linalg.qr(a, mode="r")[0][0, 0] ** 2)(a).round(6) + 0.0
+    array([[6., 0.],
+           [8., 0.]])
     """
     a = as_lapack(a)
     m, n = type_of(a).shape[-2:]

@@ -274,8 +274,8 @@ def solve_triangular(
     >>> import funcgrad as fg
     >>> b = np.ones(2)
     >>> fg.grad(lambda a: np.sum(scipy.linalg.solve_triangular(a, b, lower=True)))(np.eye(2))
-    array([[ 0.,  0.],
-           [-1., -0.]])
+    array([[-1., -0.],
+           [-1., -1.]])
     """
     which = {"N": 0, "T": 1, "C": 2}.get(trans, trans)
     params = _triangular_params(int(which), bool(lower), bool(unit_diagonal))

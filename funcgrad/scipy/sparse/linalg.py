@@ -12,7 +12,7 @@ Examples
 >>> def middle(conductance):
 ...     a = diags_array([-1.0, 2.0 * conductance, -1.0], offsets=[-1, 0, 1], shape=(3, 3))
 ...     return spsolve(a, np.ones(3))[1]
->>> fg.grad(middle)(1.0)
+>>> fg.grad(middle)(1.0).round(6)
 np.float64(-7.0)
 """
 
