@@ -11,6 +11,7 @@ from funcgrad import errors, numpy, tree
 from funcgrad.config import config
 from funcgrad.core.tracer import value
 from funcgrad.errors import CaptureWarning
+from funcgrad.numpy.patch import patch_numpy
 from funcgrad.numpy.support import Support, supports
 from funcgrad.scipy import dispatch as _scipy
 from funcgrad.transforms.api import (
@@ -70,6 +71,7 @@ __all__ = [
     "make_graph",
     "map",
     "numpy",
+    "patch_numpy",
     "scan",
     "stop_gradient",
     "supports",

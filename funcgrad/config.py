@@ -74,6 +74,12 @@ def _kernels() -> bool | Literal["always"]:
     return found
 
 
+def _traceback() -> Literal["program", "full"]:
+    choices = {"": "program", "program": "program", "full": "full"}
+    found: Literal["program", "full"] = _choice("FUNCGRAD_TRACEBACK", choices)
+    return found
+
+
 def _backend() -> Literal["llvm", "interpreter"]:
     choices = {"": "llvm", "llvm": "llvm", "interpreter": "interpreter"}
     found: Literal["llvm", "interpreter"] = _choice("FUNCGRAD_BACKEND", choices)
@@ -124,6 +130,9 @@ class Config:
         What runs the graphs of `jit`: "llvm", native code, or "interpreter", NumPy operation by
         operation, which is the reference, and raises what ``np.errstate(…="raise")`` asks for. At
         first the environment variable ``FUNCGRAD_BACKEND``, or "llvm".
+    traceback : "program" or "full"
+        What an error that leaves a transform shows: the lines of the program only, or funcgrad's
+        own frames, too. At first the environment variable ``FUNCGRAD_TRACEBACK``, or "program".
 
     Raises
     ------
@@ -145,6 +154,7 @@ class Config:
     debug: bool = False
     captures: Literal["warn", "error", "ignore"] = "warn"
     backend: Literal["llvm", "interpreter"] = field(default_factory=_backend)
+    traceback: Literal["program", "full"] = field(default_factory=_traceback)
     threads: int = field(default_factory=_threads)
     avx512: bool = field(default_factory=lambda: _switch("FUNCGRAD_AVX512"))
     cache: bool = field(default_factory=lambda: _switch("FUNCGRAD_CACHE"))

@@ -11,6 +11,7 @@ import functools
 import os
 import sys
 import types
+import warnings
 from typing import NamedTuple
 
 import numpy
@@ -35,6 +36,7 @@ __all__ = [
     "NativeCodeError",
     "NonScalarOutputError",
     "NotDifferentiableError",
+    "ObjectArrayWarning",
     "OperandError",
     "RandomnessError",
     "TracerConversionError",
@@ -114,6 +116,24 @@ class CaptureWarning(UserWarning):
     >>> import funcgrad as fg
     >>> fg.config.captures  # "error" refuses such functions, "ignore" says nothing
     'warn'
+    """
+
+
+class ObjectArrayWarning(UserWarning):
+    """NumPy has made an array of Python objects of traced values, which is slow.
+
+    It is given at the line that made the array.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", fg.errors.ObjectArrayWarning)
+    ...     fg.grad(lambda x: np.array([x, 1.0])[0])(2.0)
+    Traceback (most recent call last):
+    funcgrad.errors.ObjectArrayWarning: numpy has made an array of Python objects ...
     """
 
 
@@ -206,6 +226,37 @@ def _user_frame() -> types.FrameType:
             break
         frame = frame.f_back
     return frame
+
+
+def is_ours(frame: types.FrameType) -> bool:
+    """Whether a frame runs code of funcgrad, written by hand or while the program runs."""
+    return frame.f_code.co_filename.startswith((_PACKAGE, *_WRITTEN))
+
+
+def is_of_numpy(frame: types.FrameType) -> bool:
+    """Whether a frame runs code of funcgrad, NumPy or Numba, which takes NumPy as it is."""
+    name = frame.f_code.co_filename
+    found = _of_numpy.get(name)
+    if found is None:
+        found = _of_numpy[name] = name.startswith((_PACKAGE, _NUMPY, _NUMBA, *_WRITTEN))
+    return found
+
+
+_of_numpy: dict[str, bool] = {}
+
+
+def warn_at_line(text: str, category: type[Warning]) -> None:
+    """Warn as the user's line would: Python's filters see that module and that line."""
+    frame = _user_frame()
+    space = frame.f_globals
+    warnings.warn_explicit(
+        text,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module=space.get("__name__") or "<unknown>",
+        registry=space.setdefault("__warningregistry__", {}),
+    )
 
 
 def line_at(place: Place) -> SourceLine:

@@ -7,7 +7,8 @@ By default a part of the suite runs that is complete in kind: every test functio
 `CASES` of its parameters and fewer drawn examples. ``--all`` runs everything, and so does naming a
 file.
 
-No test starts a process that builds kernels, but those that are about it.
+No test starts a process that builds kernels, but those that are about it, and tracebacks show our
+own frames.
 """
 
 import os
@@ -19,6 +20,7 @@ from hypothesis import settings
 CASES = 30
 
 os.environ.setdefault("FUNCGRAD_BUILD_KERNELS", "off")
+os.environ.setdefault("FUNCGRAD_TRACEBACK", "full")
 settings.register_profile("same", derandomize=True)
 settings.register_profile("random", derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))

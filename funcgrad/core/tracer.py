@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from types import MemberDescriptorType
 from typing import Any, ClassVar, Self
@@ -26,6 +26,7 @@ from funcgrad.errors import (
     AbstractValueError,
     FuncgradError,
     LeakedTracerError,
+    ObjectArrayWarning,
     OperandError,
     SourceLine,
     UnhashableTracerError,
@@ -33,7 +34,9 @@ from funcgrad.errors import (
     failed_in_scipy,
     line_at,
     located,
+    user_line,
     user_place,
+    warn_at_line,
 )
 
 __all__ = [
@@ -48,6 +51,7 @@ __all__ = [
     "layout",
     "look",
     "operand",
+    "patches",
     "plain",
     "running",
     "sealed",
@@ -69,6 +73,16 @@ class Running(threading.local):
 
 
 running = Running()
+
+
+class Patches:
+    """What the outermost transform of a thread calls at its begin and end: see `numpy.patch`."""
+
+    begin: Callable[[], None] | None = None
+    end: Callable[[], None] | None = None
+
+
+patches = Patches()
 
 
 class Operand:
@@ -167,12 +181,16 @@ class Trace:
     def __enter__(self) -> Self:
         running.count += 1
         running.hiding += self.hides
+        if patches.begin is not None and running.count == 1:
+            patches.begin()
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         running.count -= 1
         running.hiding -= self.hides
         self.closed = True
+        if patches.end is not None and not running.count:
+            patches.end()
         if error is not None:
             self._explain(error)
 
@@ -181,15 +199,20 @@ class Trace:
         behind: BaseException | None = error
         while isinstance(behind, SystemError):  # NumPy has gone on after an error
             behind = behind.__cause__ or behind.__context__
+        if type(behind) is ValueError and str(behind).startswith("setting an array element"):
+            behind = behind.__cause__  # what NumPy says of an error of ours
         if behind is not error and isinstance(behind, FuncgradError):
-            raise behind
+            raise behind.with_traceback(error.__traceback__) from None
         if isinstance(error, TypeError) and "Multiple namespaces for array inputs" in str(error):
             raise UnsupportedCallError(
                 "a function for any array library was given traced values beside NumPy's arrays; "
                 "give it the others as arrays of the transform, funcgrad.numpy.array(x), or write "
                 "it with functions of funcgrad.numpy and funcgrad.scipy if it mixes them itself"
             ) from error
-        if self.objects is None or isinstance(error, FuncgradError):
+        if self.objects is None:
+            return
+        if isinstance(error, FuncgradError):
+            self._add_note(error)
             return
         theirs = failed_in_scipy(error)
         if theirs:
@@ -197,20 +220,40 @@ class Trace:
                 f"{theirs} cannot compute with an array of objects ({error}); if funcgrad.scipy "
                 "has this function, take it from there, or import funcgrad before it is imported "
                 f"from SciPy; {self.about_objects()}"
-            ) from error
+            ).with_traceback(error.__traceback__) from error
         if isinstance(error, (TypeError, AttributeError)) and _OF_OBJECTS.search(str(error)):
             raise UnsupportedCallError(
                 f"NumPy cannot compute with an array of objects ({error}); {self.about_objects()}"
-            ) from error
+            ).with_traceback(error.__traceback__) from error
+        self._add_note(error)
+
+    def _add_note(self, error: BaseException) -> None:
+        """Tell of the objects in a note, unless the error has told of them."""
+        told = (str(error), *getattr(error, "__notes__", ()))
+        if not any(_MADE_OBJECTS in text for text in told):
+            error.add_note(self.about_objects())
 
     def about_objects(self) -> str:
         """What to do where NumPy has made Python objects of tracers of this trace."""
         if self.objects is None:
             return ""
         return (
-            "numpy has made Python objects of traced values; make the array with "
-            "funcgrad.numpy.array, or join with np.stack or np.concatenate, which keep them "
+            f"{_MADE_OBJECTS} of traced values; make the array with funcgrad.numpy.array (import "
+            "funcgrad.numpy as np), or join with np.stack or np.concatenate, which keep them "
             f"traced\n  at {self.objects}"
+        )
+
+    def note_objects(self) -> None:
+        """NumPy makes Python objects of tracers of this trace: the line is kept, and warned of."""
+        line = user_line()
+        if line == self.objects:  # an array of many tracers asks each of them
+            return
+        self.objects = line
+        warn_at_line(
+            "numpy has made an array of Python objects of traced values, with which it computes "
+            "one by one, and which many functions refuse; import funcgrad.numpy as np in this "
+            "file, or make the array with funcgrad.numpy.array, np.stack or np.concatenate",
+            ObjectArrayWarning,
         )
 
     def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
@@ -261,6 +304,8 @@ class Trace:
             )
         )
 
+
+_MADE_OBJECTS = "numpy has made Python objects"
 
 # What NumPy says of ufuncs, casts and linear algebra of object arrays
 _OF_OBJECTS = re.compile(r"ufunc|dtype\('O'\)|\bobject\b.*(type|has no attribute)")

@@ -21,6 +21,7 @@ import numpy
 from numpy import __array_namespace_info__  # noqa: F401
 
 import funcgrad.numpy.complex_results
+import funcgrad.numpy.patch
 import funcgrad.numpy.support
 import funcgrad.numpy.ufunc_methods
 import funcgrad.numpy.windows
@@ -42,8 +43,8 @@ from funcgrad.numpy.calculus import (
     diff, ediff1d, gradient, interp, polyval, trapezoid, unwrap,
 )
 from funcgrad.numpy.creation import (
-    array, asanyarray, asarray, ascontiguousarray, copy, empty, empty_like, eye, full, full_like,
-    identity, ones, ones_like, tri, zeros, zeros_like,
+    array, asanyarray, asarray, asarray_chkfinite, ascontiguousarray, asfortranarray, copy, empty,
+    empty_like, eye, full, full_like, identity, ones, ones_like, tri, zeros, zeros_like,
 )
 from funcgrad.numpy.elementwise import (
     abs, absolute, acos, acosh, add, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh,
@@ -57,6 +58,7 @@ from funcgrad.numpy.elementwise import (
     power, rad2deg, radians, reciprocal, remainder, right_shift, rint, sign, signbit, sin, sinh,
     spacing, sqrt, square, subtract, tan, tanh, true_divide, trunc,
 )
+from funcgrad.numpy.index_expressions import c_, r_
 from funcgrad.numpy.indexing import (
     argwhere, choose, compress, diag_indices, diag_indices_from, extract, flatnonzero, ix_, nonzero,
     piecewise, ravel_multi_index, select, take, take_along_axis, tril_indices, tril_indices_from,
@@ -117,11 +119,12 @@ __all__ = [
     "append", "apply_along_axis", "apply_over_axes", "arange", "arccos", "arccosh", "arcsin",
     "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argpartition", "argsort",
     "argwhere", "around", "array", "array_equal", "array_equiv", "array_split", "asanyarray",
-    "asarray", "ascontiguousarray", "asin", "asinh", "astype", "atan", "atan2", "atanh",
+    "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "asin", "asinh",
+    "astype", "atan", "atan2", "atanh",
     "atleast_1d", "atleast_2d", "atleast_3d", "average", "bartlett", "bincount", "bitwise_and",
     "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
     "bitwise_right_shift", "bitwise_xor", "blackman", "block", "bool_", "broadcast_arrays",
-    "broadcast_shapes", "broadcast_to", "can_cast", "cbrt", "ceil", "choose", "clip",
+    "broadcast_shapes", "broadcast_to", "c_", "can_cast", "cbrt", "ceil", "choose", "clip",
     "column_stack", "common_type", "complex128", "complex64", "compress", "concat", "concatenate",
     "conj", "conjugate", "convolve", "copy", "copysign", "copyto", "corrcoef", "correlate", "cos",
     "cosh", "count_nonzero", "cov", "cross", "cumprod", "cumsum", "cumulative_prod",
@@ -148,7 +151,7 @@ __all__ = [
     "percentile", "permute_dims", "pi", "piecewise", "place", "poly", "polyadd", "polyder",
     "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "positive", "pow", "power",
     "printoptions", "prod", "promote_types", "ptp", "put", "put_along_axis", "putmask", "quantile",
-    "rad2deg", "radians", "ravel", "ravel_multi_index", "real", "real_if_close", "reciprocal",
+    "r_", "rad2deg", "radians", "ravel", "ravel_multi_index", "real", "real_if_close", "reciprocal",
     "remainder", "repeat", "reshape", "resize", "result_type", "right_shift", "rint", "roll",
     "rollaxis", "roots", "rot90", "round", "searchsorted", "select", "set_printoptions",
     "setdiff1d", "setxor1d", "shape", "sign", "signbit", "sin", "sinc", "sinh", "size", "sort",

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
+from funcgrad.core.elements import elements_of
 from funcgrad.core.storage import Box, boxed, new_array, set_item, write
 from funcgrad.core.tracer import (
     RAW_TYPES,
@@ -280,7 +281,7 @@ def into(out: Any, result: Any, name: str) -> Any:
         replace(out, result)
         return out
     if isinstance(result, Tracer) and out.dtype.char == "O":
-        np.copyto(out, np.asarray(result))  # it holds traced values
+        np.copyto(out, objects(result))  # it holds traced values
         return out
     if isinstance(result, Tracer):
         raise TracerConversionError(
@@ -296,6 +297,8 @@ def into(out: Any, result: Any, name: str) -> Any:
 
 def objects(x: Any) -> Any:
     """`x` for an object array that holds traced values: an array of its elements."""
+    if isinstance(x, Operand) and isinstance(x.content(), Tracer):
+        return elements_of(x, x.content(), False)
     return np.asarray(x) if isinstance(x, Operand) else x
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.storage import new_array, view
-from funcgrad.core.tracer import Operand, Tracer, is_scalar, operand, type_of
+from funcgrad.core.tracer import Operand, Tracer, concrete, is_scalar, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.numpy.calls import as_array, as_zero_dim, boxed, memory_of, numpy_function, order_of
 from funcgrad.ops import arithmetic as ops
@@ -20,7 +20,9 @@ __all__ = [
     "array",
     "asanyarray",
     "asarray",
+    "asarray_chkfinite",
     "ascontiguousarray",
+    "asfortranarray",
     "copy",
     "empty",
     "empty_like",
@@ -302,7 +304,7 @@ def array(
     source = as_array(object)
     shape = type_of(source).shape
     whole = (1,) * (ndmin - len(shape)) + shape
-    if not copy:
+    if getattr(copy, "value", copy) is not True:  # also of NumPy's private `_CopyMode`
         x = asarray(object, dtype, order)
         return x if whole == shape else view(x, lambda base: reshape(base, whole))
     x = source if dtype is None else ops.cast(source, dtype)
@@ -372,6 +374,38 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
     """
     x = asarray(a, dtype, "C")
     return x if type_of(operand(x)).ndim else view(x, lambda base: reshape(base, (1,)))
+
+
+@numpy_function(np.asfortranarray, views=True, converts=True)
+def asfortranarray(a: Any, dtype: Any = None) -> Array:
+    """As `asarray`, in Fortran's order and with at least one axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad.numpy as fnp
+    >>> fnp.asfortranarray(np.ones((2, 2))).flags.f_contiguous
+    True
+    """
+    x = asarray(a, dtype, "F")
+    return x if type_of(operand(x)).ndim else view(x, lambda base: reshape(base, (1,)))
+
+
+@numpy_function(np.asarray_chkfinite, views=True, converts=True)
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Array:
+    """As `asarray`; raises for NaN and infinities where the values are known.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.sum(fnp.asarray_chkfinite([x, 2.0 * x])))(2.0)
+    np.float64(3.0)
+    """
+    x = asarray(a, dtype, order)
+    if concrete(x):
+        np.asarray_chkfinite(value(x))
+    return x
 
 
 @numpy_function(np.copy, views=True, converts=True)

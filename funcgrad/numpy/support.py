@@ -90,7 +90,7 @@ _OWN: dict[str, str] = {
 }
 _REASONS = {name: reason for reason, names in _OWN.items() for name in names.split()}
 # They hand on what they are given, as the object arrays that stand for traced values too.
-_TRANSPARENT = frozenset(["asarray_chkfinite", "asfortranarray", "fromfunction", "require"])
+_TRANSPARENT = frozenset(["fromfunction", "require"])
 _TAKES_NUMBERS = frozenset(["item", "tolist", "tobytes", "tofile", "dump", "dumps"])
 
 

@@ -7,12 +7,14 @@ for every alias and rebinds a scalar, and what would cut a gradient is an error.
 from __future__ import annotations
 
 import sys
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from funcgrad.core.caller import callee, instead_of, is_storing
 from funcgrad.core.classes import has_own_rules
 from funcgrad.core.elements import elements_of
 from funcgrad.core.forms import bind2
@@ -208,14 +210,19 @@ def _len(self: Any) -> int:
 # ----------------------------------------------------------------------------- conversions
 
 
-def _concrete(self: Any, what: str) -> Any:
+_BRANCH = (
+    "use funcgrad.numpy.where (or cond) instead of a Python branch, or make the argument static "
+    "with static_argnums"
+)
+
+
+def _concrete(self: Any, what: str, advice: str = _BRANCH) -> Any:
     x = self.content()
     if not concrete(x):
         raise AbstractValueError(
             located(
                 f"{what} of a value of type {type_of(x)} is not known while it is traced by jit or "
-                "vmap; use funcgrad.numpy.where (or cond) instead of a Python branch, or make the "
-                "argument static with static_argnums"
+                f"vmap; {advice}"
             )
             + _of_objects(x)
         )
@@ -245,14 +252,38 @@ def _int(self: Any) -> int:
     return int(_concrete(self, "the integer value"))
 
 
-def cut(what: str, self: Any) -> TracerConversionError:
-    """The error where a conversion would make a constant of a traced value."""
-    _concrete(self, f"the number for {what}")  # where there is none, a constant is not either
+_CONSTANT = (
+    "leave it out, or say funcgrad.value(t) or funcgrad.stop_gradient(t) if it is meant to be a "
+    "constant"
+)
+
+
+_STORE = (
+    "a plain NumPy array holds numbers only: make it with funcgrad.numpy.zeros or empty (import "
+    "funcgrad.numpy as np), or np.stack a list of the values"
+)
+
+
+def cut(what: str, self: Any, frame: types.FrameType | None = None) -> TracerConversionError:
+    """The error where a conversion would make a constant of a traced value.
+
+    `frame` is that of the program, whose instruction tells what asks for the number.
+    """
+    advice, branch = _CONSTANT, _BRANCH
+    if frame is not None:
+        called = callee(frame)
+        instead = instead_of(called)
+        if instead is not None:
+            what = f"{called.__module__}.{called.__name__}()"
+            advice = branch = f"call {instead}, which computes with traced values"
+        elif is_storing(frame):
+            what, advice, branch = "storing the number", _STORE, _STORE
+    number = "the number to be stored" if branch is _STORE else f"the number for {what}"
+    _concrete(self, number, branch)  # where there is none, a constant is not either
     return TracerConversionError(
         located(
             f"{what} of a traced value of type {type_of(self.content())} would cut its gradient; "
-            "leave it out, or say funcgrad.value(t) or funcgrad.stop_gradient(t) if "
-            "it is meant to be a constant"
+            f"{advice}"
         )
         + _of_objects(self.content())
     )
@@ -262,14 +293,14 @@ def _float(self: Any) -> float:
     x = self.content()
     if not isinstance(x, Tracer):
         return float(x)
-    raise cut("float()", self)
+    raise cut("float()", self, sys._getframe(1))
 
 
 def _complex(self: Any) -> complex:
     x = self.content()
     if not isinstance(x, Tracer):
         return complex(x)
-    raise cut("complex()", self)
+    raise cut("complex()", self, sys._getframe(1))
 
 
 def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
@@ -286,7 +317,7 @@ def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
     if type_of(x).dtype.kind in "biu" and (type_of(x).ndim == 0 or dtype is not None):
         return np.asarray(_number(self, x), dtype)
     if dtype is not None and np.dtype(dtype) != object:
-        raise cut(f"numpy.asarray(…, dtype={np.dtype(dtype)})", self)
+        raise cut(f"numpy.asarray(…, dtype={np.dtype(dtype)})", self, sys._getframe(1))
     if type_of(x).dtype not in _PYTHONS_OWN:
         raise UnsupportedCallError(
             located(
@@ -295,7 +326,10 @@ def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
                 "funcgrad.numpy.array or numpy.stack"
             )
         )
-    x.owner.objects = user_line()
+    if is_storing(sys._getframe(1)):  # in an array of objects, which was told of when it was made
+        x.owner.objects = x.owner.objects or user_line()
+    else:
+        x.owner.note_objects()
     return elements_of(self, x, bool(copy))
 
 

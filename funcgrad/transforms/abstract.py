@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
+from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.build import Stage, finish
@@ -105,12 +106,14 @@ def make_graph(f: Function) -> Callable[..., Graph]:
     """
 
     @transformed(make_graph, f)
+    @boundary
     def wrapped(*args: Any, **kwargs: Any) -> Graph:
         return _staged_call(f, args, kwargs)[0]
 
     return wrapped
 
 
+@boundary
 def eval_shape(f: Function, *args: Any, **kwargs: Any) -> Any:
     """The shapes and dtypes of the output of `f`, without computing anything.
 

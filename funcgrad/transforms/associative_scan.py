@@ -7,6 +7,7 @@ from typing import Any
 
 from funcgrad import tree
 from funcgrad.core.algebra import algebra
+from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import located
@@ -20,6 +21,7 @@ Function = Callable[..., Any]
 Leaves = list[Array]
 
 
+@boundary
 def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
     """Running results of `fn` along an axis: ``[e0, fn(e0, e1), fn(fn(e0, e1), e2), ...]``.
 

@@ -308,6 +308,8 @@ def _visit_variable(
         walk.saw(place, (name,))
         if isinstance(held, types.ModuleType):
             walk.used(f, held.__name__)
+        elif isinstance(held, (type, types.BuiltinFunctionType)):  # taken out of a module
+            walk.used(f, package(held), held.__name__, line)
     if held is not ABSENT:
         walk.more(held, (name,))
         return

@@ -8,7 +8,6 @@ walk (`transforms.walk`) is that of the facade's `compile`; here is what `jit` m
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -19,9 +18,10 @@ from funcgrad.compile.guards import Guard, Look
 from funcgrad.config import config
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import ArrayType
-from funcgrad.errors import CaptureError, CaptureWarning, located
+from funcgrad.errors import CaptureError, CaptureWarning, located, warn_at_line
 from funcgrad.transforms.captured_kinds import handler
 from funcgrad.transforms.checksum import checksum
+from funcgrad.transforms.clock import CLOCKS
 from funcgrad.transforms.guard import is_frozen
 from funcgrad.transforms.walk import Path, Walk, package_of
 
@@ -42,6 +42,8 @@ class Captures(Walk):
     while it is traced: arrays are part of the key by content (`read`).
     """
 
+    clock = False  # whether it can read one
+
     def __init__(self, home: str) -> None:
         super().__init__(home)
         self.read: list[tuple[np.ndarray[Any, Any], ArrayType, bytes]] = []
@@ -49,6 +51,10 @@ class Captures(Walk):
     @staticmethod
     def handler(cls: type) -> Callable[[Any, Any, Path], None]:
         return handler(cls)
+
+    def used(self, f: Any, module: str, name: str = "", line: int = 0) -> None:
+        self.clock |= module in CLOCKS
+        super().used(f, module, name, line)
 
     def read_arrays(self) -> None:
         """Make the content of the arrays part of the key."""
@@ -137,4 +143,4 @@ def announce(name: str, unseen: Iterable[str], said: set[str]) -> None:
     if config.captures == "error":
         raise CaptureError(text)
     said.update(new)
-    warnings.warn(text, CaptureWarning, stacklevel=2)
+    warn_at_line(text, CaptureWarning)

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 from funcgrad import tree
+from funcgrad.core.boundary import boundary
 from funcgrad.core.forms import HigherOrder
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, type_of
@@ -152,6 +153,7 @@ def checkpoint(f: Function) -> Function:
     """
 
     @transformed(checkpoint, f)
+    @boundary
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         leaves, definition = leaves_of((args, kwargs), ("the arguments", f))
         out: list[tree.TreeDef] = []

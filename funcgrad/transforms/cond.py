@@ -14,6 +14,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.compile.execute import execute
+from funcgrad.core.boundary import boundary
 from funcgrad.core.forms import HigherOrder, filled
 from funcgrad.core.layout import Ask, key_of, standard
 from funcgrad.core.primitive import Params, Primitive
@@ -249,6 +250,7 @@ def _staged(run: Callable[..., Sequence[Array]], types: Sequence[ArrayType]) -> 
 # ------------------------------------------------------------------------------- the function
 
 
+@boundary
 def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any) -> Any:
     """``true_fun(*operands)`` where `pred` holds, else ``false_fun(*operands)``.
 

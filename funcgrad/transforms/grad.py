@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
+from funcgrad.core.boundary import boundary, hide_frames
 from funcgrad.core.tracer import Tracer, twin
 from funcgrad.transforms.arguments import (
     check_complex,
@@ -81,7 +82,11 @@ def value_and_grad(
 
     @transformed(value_and_grad, f, argnums, has_aux, holomorphic)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        value, aux, gradient = evaluated(f, argnums, has_aux, args, kwargs, True, holomorphic)
+        try:
+            value, aux, gradient = evaluated(f, argnums, has_aux, args, kwargs, True, holomorphic)
+        except Exception as error:
+            hide_frames(error)
+            raise
         return ((value, aux), gradient) if has_aux else (value, gradient)
 
     return wrapped
@@ -186,7 +191,11 @@ def grad(
 
     @transformed(grad, f, argnums, has_aux, holomorphic)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        _, aux, gradient = evaluated(f, argnums, has_aux, args, kwargs, True, holomorphic)
+        try:
+            _, aux, gradient = evaluated(f, argnums, has_aux, args, kwargs, True, holomorphic)
+        except Exception as error:
+            hide_frames(error)
+            raise
         return (gradient, aux) if has_aux else gradient
 
     return wrapped
@@ -198,6 +207,7 @@ def _one(dtype: np.dtype[Any]) -> Any:
     return dtype.type(1)
 
 
+@boundary
 def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """The Hessian of the scalar function `f` at `primals` times `tangents`.
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
+from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.errors import NotDifferentiableError, located
@@ -106,6 +107,7 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = Fa
     """
 
     @transformed(jacrev, f, argnums, holomorphic)
+    @boundary
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "jacrev")
         chosen = [args[k] for k in wanted]
@@ -218,6 +220,7 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = Fa
     """
 
     @transformed(jacfwd, f, argnums, holomorphic)
+    @boundary
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "jacfwd")
         chosen = tuple(args[k] for k in wanted)
@@ -294,6 +297,7 @@ def jacobian(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = 
     """
 
     @transformed(jacobian, f, argnums, holomorphic)
+    @boundary
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "jacobian")
         types = [type_of(x) for k in wanted for x in leaves_of(args[k], (k, f))[0]]

@@ -12,6 +12,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.compile.execute import Kept, executable, get_ready, kept_or_compiled
 from funcgrad.compile.imports import interpreted
+from funcgrad.core.boundary import hide_frames
 from funcgrad.core.tracer import Operand, Tracer, concrete, running, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
@@ -22,6 +23,7 @@ from funcgrad.transforms import native
 from funcgrad.transforms.arguments import leaves_of, name_of, positions
 from funcgrad.transforms.call import call_graph, residuals
 from funcgrad.transforms.captures import Captures, announce, capture
+from funcgrad.transforms.clock import Readings, warn_of_time
 from funcgrad.transforms.fast_path import Quick, layouts_of
 from funcgrad.transforms.random_draws import Draws, warn
 from funcgrad.transforms.report import Report
@@ -167,11 +169,15 @@ class Jitted:
         return f"<jit of {name_of(self.fun)}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not running.count:  # within a transform results are boxed
-            result = self.quick.call(*args, **kwargs)
-            if result is not NotImplemented:
-                return result
-        return self._call(args, kwargs)
+        try:
+            if not running.count:  # within a transform results are boxed
+                result = self.quick.call(*args, **kwargs)
+                if result is not NotImplemented:
+                    return result
+            return self._call(args, kwargs)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def _call(self, args: Any, kwargs: Any) -> Any:
         """A call that the entry point did not take."""
@@ -340,7 +346,11 @@ class Jitted:
         self.tracings.unseen.update(captures.unseen)
         announce(f"jit of {name_of(self.fun)}", captures.unseen, self.tracings.said)
         draws = Draws(captures.generators)
-        staged = _stage(flat, types, leaves, captures, name_of(self.fun), self.templates)
+        with Readings(captures.clock) as readings:
+            staged = _stage(flat, types, leaves, captures, name_of(self.fun), self.templates)
+        if readings.first is not None:
+            warn_of_time(name_of(self.fun), readings.first)
+            staged = staged._replace(reusable=False)
         if draws.happened():
             warn(name_of(self.fun))
             staged = staged._replace(reusable=False)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad import tree
+from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.ops.arithmetic import cast
@@ -31,6 +32,7 @@ __all__ = ["jvp", "moved_along", "pushforward"]
 Function = Callable[..., Any]
 
 
+@boundary
 def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
     """The value of `f` and its derivative along `tangents`, in forward mode.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from funcgrad import tree
 from funcgrad.core.algebra import algebra
+from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import type_of
 from funcgrad.errors import located
 from funcgrad.transforms.arguments import integer, leaves_of
@@ -18,6 +19,7 @@ __all__ = ["map"]
 Function = Callable[..., Any]
 
 
+@boundary
 def map(f: Function, xs: Any, *, batch_size: int | None = None) -> Any:
     """``f(x)`` for each row of `xs`, one after the other, stacked.
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import ctypes
 import random
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import located
+from funcgrad.errors import located, warn_at_line
 
 __all__ = ["GENERATORS", "Draws", "SharedDraws", "warn"]
 
@@ -70,14 +69,13 @@ _MT19937_BYTES = 624 * 4 + 4  # its key and the position in it
 
 def warn(name: str) -> None:
     """Say that the numbers are drawn anew at every call, at the price of tracing anew."""
-    warnings.warn(
+    warn_at_line(
         located(
             f"jit of {name}: random numbers were drawn while the function was traced; so that "
             "every call draws its own, the function is traced anew at every call; draw outside "
             "and pass the numbers as an argument"
         ),
         RuntimeWarning,
-        stacklevel=2,
     )
 
 

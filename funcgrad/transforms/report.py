@@ -70,7 +70,8 @@ class Report:
         if captures.traced:
             lines = [*lines, "it captures a value that is being traced, so nothing is kept"]
         elif not kept:
-            lines = [*lines, "what it captures changed while it was traced, so nothing is kept"]
+            why = "random numbers were drawn, the clock was read, or a capture changed meanwhile"
+            lines = [*lines, f"nothing is kept: {why}"]
         lines = lines or ["it was dropped: only the last combinations are kept"]
         self.count += 1
         self.tracings.append(new._replace(text=f"{self.count}. " + "\n   ".join(lines)))

@@ -12,6 +12,7 @@ from typing import Any
 
 from funcgrad import tree
 from funcgrad.core.algebra import algebra
+from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import staged, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import LoopTypeError, located
@@ -28,6 +29,7 @@ __all__ = ["joined", "length_of", "scan", "staged_scan"]
 Function = Callable[..., Any]
 
 
+@boundary
 def scan(
     f: Function,
     init: Any,

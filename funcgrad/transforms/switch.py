@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import less
@@ -15,6 +16,7 @@ __all__ = ["switch"]
 Function = Callable[..., Any]
 
 
+@boundary
 def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
     """``branches[index](*operands)``, with an index that may be traced.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad import tree
+from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import ArrayType, is_inexact
 from funcgrad.ops.arithmetic import cast
@@ -23,6 +24,7 @@ __all__ = ["pullback", "vjp"]
 Function = Callable[..., Any]
 
 
+@boundary
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     """The value of `f` and the function that pulls cotangents back.
 
@@ -84,6 +86,7 @@ def pullback(f: Function, primals: Sequence[Any], has_aux: bool, marks: bool = T
     hidden = traced and not all(map(seen, values))
     primal_types = [([_no_value(x) for x in leaves], d) for leaves, d in flat]
 
+    @boundary
     def pull(cotangent: Any) -> tuple[Any, ...]:
         cts = check_matches(cotangent, definition, types, "the cotangent")
         verify(tape.watches)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad import tree
+from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import Tracer, operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import BatchSizeError, RandomnessError, located
@@ -76,6 +77,7 @@ def vmap(
     sources: list[tuple[list[Any], bool]] = []  # of random numbers, once they were looked for
 
     @transformed(vmap, f, in_axes, out_axes, axis_size, randomness)
+    @boundary
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         leaves, definition = leaves_of((args, kwargs), ("the arguments", f))
         axes = _input_axes(in_axes, args, kwargs)

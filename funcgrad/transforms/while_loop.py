@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
+from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import concrete, operand, staged, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import LoopLimitError, LoopTypeError, located
@@ -26,6 +27,7 @@ __all__ = ["fori_loop", "while_loop"]
 Function = Callable[..., Any]
 
 
+@boundary
 def fori_loop(
     lower: Any, upper: Any, body_fun: Function, init_val: Any, *, unroll: int | bool | None = None
 ) -> Any:
@@ -94,6 +96,7 @@ def fori_loop(
     return carry
 
 
+@boundary
 def while_loop(
     cond_fun: Function, body_fun: Function, init_val: Any, *, max_steps: int | None = None
 ) -> Any:

@@ -1,0 +1,77 @@
+"""Where an error leaves funcgrad for the program: our own frames are taken out of its traceback.
+
+What is left are the lines of the program, so that a traceback is as long as that of the function
+itself. The traceback is changed where the exception is handed on, so Python, IPython, pytest and
+whatever prints it show the same. ``config.traceback = "full"`` leaves it as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from funcgrad.config import config
+from funcgrad.errors import FuncgradError, is_ours
+
+__all__ = ["boundary", "hide_frames"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def boundary(function: Callable[P, R]) -> Callable[P, R]:
+    """A public function whose errors show lines of the program only."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    return call
+
+
+def hide_frames(error: BaseException) -> None:
+    """Take our frames out of the tracebacks of an error and of those behind it.
+
+    The caller has caught it and hands it on by a bare ``raise``, which adds no entry of its own.
+    """
+    if config.traceback == "full":
+        return
+    if not isinstance(error, FuncgradError) and _raised_by_us(error):
+        note = 'funcgrad\'s own frames are not shown; funcgrad.config.traceback = "full" shows them'
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
+    seen: set[int] = set()
+    behind: BaseException | None = error
+    while behind is not None and id(behind) not in seen:
+        seen.add(id(behind))
+        behind.__traceback__ = _of_the_program(behind.__traceback__)
+        behind = behind.__cause__ or behind.__context__
+
+
+def _entries(trace: types.TracebackType | None) -> list[types.TracebackType]:
+    found = []
+    while trace is not None:
+        found.append(trace)
+        trace = trace.tb_next
+    return found
+
+
+def _raised_by_us(error: BaseException) -> bool:
+    """Whether it was raised in a frame of ours, with no place in its text."""
+    entries = _entries(error.__traceback__)
+    last = entries[-1].tb_frame if entries else None
+    return last is not None and is_ours(last) and "\n  at File" not in str(error)
+
+
+def _of_the_program(trace: types.TracebackType | None) -> types.TracebackType | None:
+    kept: types.TracebackType | None = None
+    for each in reversed(_entries(trace)):
+        if not is_ours(each.tb_frame):
+            kept = types.TracebackType(kept, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return kept
