@@ -1,6 +1,7 @@
 """The rooms import downwards only, and the package imports nothing heavy."""
 
 import ast
+import os
 import pathlib
 import subprocess
 import sys
@@ -67,8 +68,50 @@ def test_runtime_imports_are_declared():
             assert name.split(".")[0] in allowed | extras, f"{path} imports {name}"
 
 
+# Of the rooms that not every program needs: what comes with `import funcgrad`. All else comes with
+# the first graph that is compiled, the first long program, the first tensor.
+WITH_IMPORT = {
+    "compile": "cache detached execute guards imports llvm llvm.elf llvm.emission llvm.objects "
+    "llvm.pool llvm.processor llvm.target memory sources store",
+    "passes": "constants cut partition rewrite templates",
+    "scipy": "dispatch",
+    "transforms.rolling": "",
+    "compat": None,
+    "extend": None,
+    "lax": None,
+    "optim": None,
+    "testing": None,
+    "torch": None,
+}
+
+
+def loaded_by(code, **settings):
+    """The modules that a new process has after `code`."""
+    code = f"import sys; {code}; print(*sys.modules)"
+    command = [sys.executable, "-c", code]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **settings}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return set(run.stdout.split())
+
+
 def test_import_is_light():
-    heavy = "('numba', 'llvmlite', 'scipy')"
-    code = f"import sys, funcgrad; print([m for m in {heavy} if m in sys.modules])"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.strip() == "[]"
+    assert not loaded_by("import funcgrad") & {"numba", "llvmlite", "scipy", "pathlib"}
+
+
+def test_import_brings_what_every_program_needs():
+    loaded = loaded_by("import funcgrad")
+    for room, names in WITH_IMPORT.items():
+        allowed = {f"funcgrad.{room}.{name}" for name in (names or "").split()}
+        if names is not None:
+            allowed.add(f"funcgrad.{room}")
+        found = {m for m in loaded if f"{m}.".startswith(f"funcgrad.{room}.")}
+        assert found <= allowed, f"imported too early: {sorted(found - allowed)}"
+
+
+def test_a_program_that_lies_on_disk_takes_no_compiler(tmp_path):
+    code = "import numpy as np, funcgrad as fg; fg.jit(fg.grad(lambda x: np.sin(x) * x))(1.0)"
+    compiler = {"llvmlite", "funcgrad.compile.executable", "funcgrad.passes.fuse"}
+    first, second = (loaded_by(code, FUNCGRAD_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    assert compiler <= first
+    if sys.platform == "linux":
+        assert not compiler & second

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from funcgrad.compile.backend import Backend
-from funcgrad.compile.executable import Executable, compile_graph
 from funcgrad.compile.guards import Guard
 from funcgrad.compile.imports import importing, interpreted
 from funcgrad.compile.llvm.target import lock
@@ -20,6 +18,9 @@ from funcgrad.config import config
 from funcgrad.graph.interpret import evaluate, unwarned
 from funcgrad.graph.ir import Graph
 from funcgrad.tree import TreeDef
+
+if TYPE_CHECKING:
+    from funcgrad.compile.executable import Executable
 
 __all__ = [
     "Kept",
@@ -33,19 +34,25 @@ __all__ = [
 ]
 
 
+Compile: TypeAlias = "Callable[[Graph, tuple[int, ...]], Executable]"
+
+
 @functools.cache
-def _llvm() -> Backend:
-    with importing:  # llvmlite: not before the first compilation
+def _compiler() -> Compile:
+    """What compiles a graph; passes, lowering and llvmlite come with the first one."""
+    with importing:
+        from funcgrad.compile.executable import compile_graph
         from funcgrad.compile.llvm.backend import LLVM
 
-    return LLVM()
+    backend = LLVM()
+    return lambda graph, donated: compile_graph(graph, backend, donated)
 
 
 def get_ready() -> None:
-    """Import what a first call needs, but for LLVM: whoever makes a function will call it."""
+    """Import what runs a program from disk: whoever makes a function will call it."""
     if not interpreted():
         with importing:
-            import funcgrad.compile.native_call  # noqa: F401
+            import funcgrad.compile.record  # noqa: F401
 
 
 def executable(graph: Graph, donated: tuple[int, ...] = ()) -> Executable:
@@ -56,7 +63,7 @@ def executable(graph: Graph, donated: tuple[int, ...] = ()) -> Executable:
         with lock:
             found = graph.derived.get(key)
             if found is None:
-                found = graph.derived[key] = compile_graph(graph, _llvm(), donated)
+                found = graph.derived[key] = _compiler()(graph, donated)
     return found
 
 
@@ -121,9 +128,12 @@ def native_program(
     result: TreeDef,
 ) -> Any:
     """What an entry point has to do for an executable; None where that takes Python."""
-    with importing:
-        from funcgrad.compile.native_call import kept_call, native_call
-
     if isinstance(made, Kept):
+        with importing:
+            from funcgrad.compile.record import kept_call
+
         return kept_call(made.record, made.graph, arguments, names, captured, result)
+    with importing:
+        from funcgrad.compile.native_call import native_call
+
     return native_call(made, arguments, names, captured, result)

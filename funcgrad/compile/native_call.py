@@ -32,10 +32,11 @@ from funcgrad.compile.llvm.entry import (
 )
 from funcgrad.compile.llvm.entry import View as Window
 from funcgrad.compile.memory import address_of
-from funcgrad.graph.ir import Atom, Graph, Literal, Var
+from funcgrad.compile.record import NoProgram, numbered, readable
+from funcgrad.graph.ir import Atom, Literal, Var
 from funcgrad.passes.views import View
 
-__all__ = ["kept_call", "native_call"]
+__all__ = ["native_call"]
 
 LONG_WORK = 50_000  # additions: from there on other Python threads may run meanwhile
 NUMBERS = ("float64", "int64", "complex128")
@@ -63,8 +64,8 @@ def native_call(
         The structure of the result.
     """
     try:
-        program = _Writer(executable, captured).program(arguments, names, _numbered(result))
-    except _NoProgram:
+        program = _Writer(executable, captured).program(arguments, names, numbered(result))
+    except NoProgram:
         return None
     code = executable.code
     key = record.key_of(executable.graph, executable.donated, len(captured))
@@ -75,38 +76,6 @@ def native_call(
         origin = None if code is None else code.origin
         record.write(key, program, origin, kernels, executable.shared)
     return program
-
-
-def kept_call(
-    kept: record.Record,
-    graph: Graph,
-    arguments: Sequence[Any],
-    names: tuple[str, ...],
-    captured: Sequence[Any],
-    result: tree.TreeDef,
-) -> Program | None:
-    """The same for a program that was kept on disk."""
-    own = graph.inputs[len(graph.inputs) - len(captured) :]
-    try:
-        held = readable(own, captured)
-        return kept.program(arguments, names, held, _numbered(result))
-    except _NoProgram:
-        return None
-
-
-class _NoProgram(Exception):
-    """Something has to be done in Python."""
-
-
-def _numbered(definition: tree.TreeDef) -> Any:
-    """The tree with the number of each leaf in its place."""
-    waiting = [definition]
-    while waiting:
-        each = waiting.pop()
-        if each.kind not in (None, type(None), tuple, list, dict):
-            raise _NoProgram
-        waiting += each.children
-    return tree.unflatten(definition, range(definition.size))
 
 
 class _Writer:
@@ -124,19 +93,19 @@ class _Writer:
         self.made: dict[Var, int] = {}
         self.reused = executable.places.reused
         if not self.leaves.keys() >= set(self.reused.values()):
-            raise _NoProgram
+            raise NoProgram
         self.copies: list[Copy] = []
         self.out: set[int] = set()  # buffers that results show
 
     def program(self, arguments: Sequence[Any], names: tuple[str, ...], result: Any) -> Program:
         executable = self.executable
         if executable.uses_numpy:
-            raise _NoProgram
+            raise NoProgram
         types = [v.type for v in self.given]
         if any(t.weak and t.dtype.name not in NUMBERS for t in types):
-            raise _NoProgram
+            raise NoProgram
         if not all(is_known(t.dtype) for t in types):
-            raise _NoProgram
+            raise NoProgram
         steps = self.steps()
         outputs = [self.output(o) for o in self.plan.graph.outputs]
         work = sum(low.work for low in executable.lowered.values())
@@ -207,7 +176,7 @@ class _Writer:
             return Fixed(o.value)
         kind = o.type
         if not is_known(kind.dtype) or (kind.weak and kind.dtype.name not in NUMBERS):
-            raise _NoProgram
+            raise NoProgram
         if o in self.plan.uniform:
             value = np.full(kind.shape, self.plan.uniform[o].value, kind.dtype)
             if kind.shape:
@@ -219,7 +188,7 @@ class _Writer:
         view = self.plan.views[o]
         at = self.place(view.base)
         if isinstance(at, int):
-            raise _NoProgram
+            raise NoProgram
         if not kind.shape:
             moved = at._replace(offset=at.offset + view.offset * kind.dtype.itemsize)
             return Number(kind.dtype, moved, kind.weak)
@@ -231,12 +200,12 @@ class _Writer:
         item = o.type.dtype.itemsize
         if fresh and view.base is not o:
             if any(s == 0 and n > 1 for s, n in zip(view.strides, view.shape, strict=True)):
-                raise _NoProgram
+                raise NoProgram
             self.out.add(at.number)
             strides = tuple(s * item for s in view.strides)
             return Window(at.number, view.shape, o.type.dtype, strides, view.offset * item)
         if view.base is not o:
-            raise _NoProgram  # a copy of part of something
+            raise NoProgram  # a copy of part of something
         if not fresh:
             to = len(self.buffers)
             self.buffers.append(Buffer(o.type.shape, o.type.dtype))
@@ -244,17 +213,3 @@ class _Writer:
             at = At("buffer", to)
         self.out.add(at.number)
         return Made(at.number)
-
-
-def readable(variables: Sequence[Var], captured: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-    """Captured arrays as kernels read them."""
-    return [_readable(v, x) for v, x in zip(variables, captured, strict=True)]
-
-
-def _readable(v: Var, x: Any) -> np.ndarray[Any, Any]:
-    """A captured array as kernels read it: itself, or a copy, which stays right as it does."""
-    if not isinstance(x, np.ndarray):
-        x = np.array(x, v.type.dtype)
-    if type(x) is not np.ndarray or x.dtype != v.type.dtype or x.shape != v.type.shape:
-        raise _NoProgram
-    return x if x.flags.c_contiguous and x.flags.aligned else x.copy("C")

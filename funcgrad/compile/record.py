@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad import tree
 from funcgrad.compile import store
 from funcgrad.compile.llvm.entry import (
     Apart,
@@ -36,9 +37,11 @@ from funcgrad.compile.llvm.target import host
 from funcgrad.compile.memory import address_of
 from funcgrad.compile.sources import sources
 from funcgrad.graph.identity import identity
-from funcgrad.graph.ir import Graph
+from funcgrad.graph.ir import Graph, Var
 
-__all__ = ["Record", "key_of", "read", "write"]
+__all__ = [
+    "NoProgram", "Record", "key_of", "kept_call", "numbered", "read", "readable", "write",
+]  # fmt: skip
 
 LARGEST = 1 << 20  # bytes of constants in a program; with more it is made anew
 
@@ -201,3 +204,48 @@ def read(key: str) -> Record | None:
     if library is None and origin is not None:
         return None
     return Record(library, shared, entry, arrays)
+
+
+class NoProgram(Exception):
+    """Something has to be done in Python."""
+
+
+def kept_call(
+    kept: Record,
+    graph: Graph,
+    arguments: Sequence[Any],
+    names: tuple[str, ...],
+    captured: Sequence[Any],
+    result: tree.TreeDef,
+) -> Program | None:
+    """The program that was kept for calls like these (see `native_call`); None if there is none."""
+    own = graph.inputs[len(graph.inputs) - len(captured) :]
+    try:
+        return kept.program(arguments, names, readable(own, captured), numbered(result))
+    except NoProgram:
+        return None
+
+
+def numbered(definition: tree.TreeDef) -> Any:
+    """The tree with the number of each leaf in its place."""
+    waiting = [definition]
+    while waiting:
+        each = waiting.pop()
+        if each.kind not in (None, type(None), tuple, list, dict):
+            raise NoProgram
+        waiting += each.children
+    return tree.unflatten(definition, range(definition.size))
+
+
+def readable(variables: Sequence[Var], captured: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+    """Captured arrays as kernels read them."""
+    return [_readable(v, x) for v, x in zip(variables, captured, strict=True)]
+
+
+def _readable(v: Var, x: Any) -> np.ndarray[Any, Any]:
+    """A captured array as kernels read it: itself, or a copy, which stays right as it does."""
+    if not isinstance(x, np.ndarray):
+        x = np.array(x, v.type.dtype)
+    if type(x) is not np.ndarray or x.dtype != v.type.dtype or x.shape != v.type.shape:
+        raise NoProgram
+    return x if x.flags.c_contiguous and x.flags.aligned else x.copy("C")

@@ -13,7 +13,6 @@ import os
 import threading
 import time
 from contextlib import suppress
-from pathlib import Path
 
 from funcgrad.compile import detached, store
 from funcgrad.config import config
@@ -71,7 +70,7 @@ def ask(kernel: Kernel) -> None:
 
 def _start(lock: int) -> None:
     """Start a helper that has the lock; its folder is not the user's, where Python would import."""
-    package = str(Path(__file__).parents[2])
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     program = f"import sys; sys.path[0] = {package!r}; import {__name__} as h; h.serve({GIVEN})"
     environment = {**os.environ, "FUNCGRAD_CACHE_DIR": os.path.dirname(store.path())}
     detached.Shell(["-c", program], {GIVEN: lock}, environment).reap()

@@ -10,8 +10,34 @@ passes, code and time to compile are those of one step, and derivatives those of
   same;
 - `sums`: cotangents of rows that are added up one by one, which the loop stacks;
 - `build`: the loop and what stands around it.
+
+These are imported with the first program that is long enough.
 """
 
-from funcgrad.transforms.rolling.roll import Rolled, rolled
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from funcgrad.compile.imports import importing
+from funcgrad.graph.ir import Graph
 
 __all__ = ["Rolled", "rolled"]
+
+EQUATIONS = 256  # of a program, at the least
+
+
+class Rolled(NamedTuple):
+    """A program, and what is said of its loops."""
+
+    graph: Graph
+    notes: tuple[str, ...] = ()
+
+
+def rolled(graph: Graph) -> Rolled:
+    """The program with a loop wherever blocks of its equations repeat."""
+    if len(graph.equations) < EQUATIONS or importing.depth:
+        return Rolled(graph)
+    with importing:
+        from funcgrad.transforms.rolling.roll import roll
+
+    return Rolled(*roll(graph, EQUATIONS))

@@ -1,8 +1,6 @@
-"""`rolled`: the program with loops in the place of steps that repeat."""
+"""`roll`: the program with loops in the place of steps that repeat."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 from funcgrad.graph.ir import Equation, Graph
 from funcgrad.transforms.loop import LOOP
@@ -11,37 +9,30 @@ from funcgrad.transforms.rolling.periods import kinds_of, runs
 from funcgrad.transforms.rolling.program import Program
 from funcgrad.transforms.rolling.steps import Refused, Steps, steps_of
 
-__all__ = ["Rolled", "rolled"]
+__all__ = ["roll"]
 
 STEPS = 48  # of a loop, at the least: shorter ones are faster written out
-EQUATIONS = 256  # of a program, at the least
 REPEATED = 96  # equations in all steps, at the least
 LARGE = 4096  # elements of a value, from which on kernels of many operations are faster
 MANY = 20_000  # equations, of which a loop is made even so
 
 
-class Rolled(NamedTuple):
-    """A program, and what is said of its loops."""
+def roll(graph: Graph, least: int) -> tuple[Graph, tuple[str, ...]]:
+    """The program with its loops, and what is said of them.
 
-    graph: Graph
-    notes: tuple[str, ...]
-
-
-def rolled(graph: Graph) -> Rolled:
-    """The program with a loop wherever blocks of its equations repeat."""
-    if len(graph.equations) < EQUATIONS:
-        return Rolled(graph, ())
+    Of what repeats and is no loop something is said from so many equations on.
+    """
     program = Program(graph)
     notes: list[str] = []
     found, work = False, program.work()
-    while _roll_once(program, notes):
+    while _roll_once(program, notes, least):
         found, before, work = True, work, program.work()
         if work >= before:  # what is applied to one row at a time comes out as it went in
             break
-    return Rolled(program.finish() if found else graph, tuple(dict.fromkeys(notes)))
+    return program.finish() if found else graph, tuple(dict.fromkeys(notes))
 
 
-def _roll_once(program: Program, notes: list[str]) -> bool:
+def _roll_once(program: Program, notes: list[str], least: int) -> bool:
     """Put loops in the place of the runs of the shortest period that are any."""
     found: list[tuple[Steps, list[Equation]]] = []
     refused: list[str] = []
@@ -53,7 +44,7 @@ def _roll_once(program: Program, notes: list[str]) -> bool:
             if _pays(program, steps):
                 found.append((steps, loop_of(program, steps)))
         except Refused as why:
-            if run.stop - run.start >= EQUATIONS:
+            if run.stop - run.start >= least:
                 where = program.equations[run.start].source
                 refused.append(f"what repeats at {where} is no loop: {why}")
     if not found:
