@@ -13,7 +13,7 @@ import funcgrad
 PACKAGE = pathlib.Path(funcgrad.__file__).parent
 # A room may import those to its left, and itself.
 ORDER = [
-    {"errors", "config", "tree"},
+    {"errors", "config", "tree", "tree_util"},
     {"core"},
     {"ops"},
     {"graph"},
@@ -22,8 +22,9 @@ ORDER = [
     {"kernels"},
     {"transforms"},
     {"numpy"},
-    {"scipy", "lax", "nn", "random", "optim", "optimize", "torch", "testing", "debug",
-     "extend"},
+    {"scipy", "lax", "optimize", "torch", "testing", "debug", "extend"},
+    {"flatten_util", "random", "optim"},
+    {"nn"},
     {"compat"},
     {"distributed"},
 ]  # fmt: skip

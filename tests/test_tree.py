@@ -31,7 +31,7 @@ class Registered:
         self.a, self.name = a, name
 
 
-tree.register(Registered, lambda r: ((r.a,), r.name), lambda name, c: Registered(c[0], name))
+tree.register_node(Registered, lambda r: ((r.a,), r.name), lambda name, c: Registered(c[0], name))
 
 NESTED = {"p": Point(1.0, [2.0]), "l": Layer(w=(3.0,)), "n": None, "f": Frozen(4.0)}
 
@@ -60,7 +60,7 @@ def test_round_trip_of_random_trees(x):
 
 
 def test_paths():
-    paths = [p for p, _ in tree.flatten_with_paths(NESTED)[0]]
+    paths = [tree.keystr(p) for p, _ in tree.leaves_with_path(NESTED)]
     assert paths == ["['f'].v", "['l'].w[0]", "['p'].x", "['p'].y[0]"]
 
 

@@ -12,21 +12,28 @@ import numpy as np
 
 from funcgrad.core.forms import Op, elementwise
 from funcgrad.core.primitive import Sample
+from funcgrad.core.tracer import bind
 from funcgrad.ops.arithmetic import (
     add,
     divide,
+    greater,
+    greater_equal,
+    less,
     less_equal,
     logical_not,
+    logical_or,
     multiply,
     negative,
     square,
     subtract,
+    where,
 )
+from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.ops.normal import ndtr
 from funcgrad.ops.samples import draw
-from funcgrad.ops.transcendental import exp
+from funcgrad.ops.transcendental import exp, logaddexp, tanh
 
-__all__ = ["expit", "gelu", "relu", "silu"]
+__all__ = ["clamped", "expit", "gelu", "gelu_tanh", "log_sigmoid", "mish", "relu", "silu"]
 
 
 def _samples() -> list[Sample]:
@@ -105,3 +112,29 @@ gelu: Op = elementwise(
 )
 for _function in (expit, relu, silu, gelu):
     _function.primitive.in_pieces = True  # type: ignore[attr-defined]
+
+# --------------------------------------------------- what is several operations, for every face
+
+
+def gelu_tanh(x: Any) -> Any:
+    """`gelu` with an approximation of the normal distribution function (Hendrycks 2016)."""
+    cube = multiply(multiply(x, x), x)
+    inner = multiply(add(x, multiply(cube, 0.044715)), math.sqrt(2.0 / math.pi))
+    return multiply(multiply(x, 0.5), add(tanh(inner), 1.0))
+
+
+def mish(x: Any) -> Any:
+    """``x * tanh(log(1 + exp(x)))`` (Misra 2019)."""
+    return multiply(x, tanh(logaddexp(x, 0.0)))
+
+
+def log_sigmoid(x: Any) -> Any:
+    """``log(expit(x))``, without overflow."""
+    return subtract(0.0, logaddexp(negative(x), 0.0))  # 0 at infinity, not -0
+
+
+def clamped(x: Any, low: Any, high: Any) -> Any:
+    """`x` limited to [low, high]; the derivative at a bound is 0."""
+    outside = logical_or(less_equal(x, low), greater_equal(x, high))
+    at_least = where(less(x, low), low, bind(STOP_GRADIENT, (x,), {}))
+    return where(outside, where(greater(x, high), high, at_least), x)

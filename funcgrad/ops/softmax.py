@@ -17,25 +17,39 @@ from funcgrad.core.primitive import PRIMITIVES, Params, Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import (
+    absolute,
+    add,
     cast,
     divide,
     equal,
+    isfinite,
     isinf,
     logical_and,
     maximum,
     multiply,
     scale,
+    sign,
     subtract,
     where,
 )
+from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.ops.matrices import as_float
 from funcgrad.ops.nonlinear_reductions import graded
+from funcgrad.ops.nonlinear_reductions import max as largest
 from funcgrad.ops.reduction import Axes, Axis, normalize_axes, standard_samples
 from funcgrad.ops.samples import draw
+from funcgrad.ops.shape import reshape
 from funcgrad.ops.sums import sum as sum_
-from funcgrad.ops.transcendental import exp
+from funcgrad.ops.transcendental import exp, log
 
-__all__ = ["log_softmax", "logsumexp", "logsumexp_partial", "softmax"]
+__all__ = [
+    "finite_largest",
+    "log_softmax",
+    "logsumexp",
+    "logsumexp_partial",
+    "softmax",
+    "weighted_logsumexp",
+]
 
 
 def _most(x: Any, axis: int) -> Any:
@@ -175,3 +189,25 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Array:
     x = as_float(operand(x))
     axes = normalize_axes(axis, type_of(x).ndim)
     return bind(LOGSUMEXP, (x,), {"axes": axes, "keepdims": keepdims})
+
+
+def finite_largest(x: Array, axes: Axis) -> Array:
+    """The largest element over `axes`, a constant; 0 where it is infinite."""
+    most = bind(STOP_GRADIENT, (largest(x, axes, keepdims=True),), {})
+    return where(isfinite(most), most, 0.0)
+
+
+def weighted_logsumexp(
+    x: Array, weights: Any, axis: Axis, keepdims: bool, return_sign: bool
+) -> Any:
+    """``log(sum(weights * exp(x)))`` over `axis`; with the sign, that of the absolute value."""
+    axes = normalize_axes(axis, type_of(x).ndim)
+    x = where(equal(weights, 0), -np.inf, x)  # what has no weight counts for nothing, also inf
+    most = finite_largest(x, axes)
+    s = sum_(multiply(weights, exp(subtract(x, most))), axes, keepdims=True)
+    out = add(log(absolute(s) if return_sign else s), most)
+    found = (out, sign(s)) if return_sign else (out,)
+    if not keepdims:
+        kept = tuple(n for k, n in enumerate(type_of(out).shape) if k not in axes)
+        found = tuple(reshape(each, kept) for each in found)
+    return found if return_sign else found[0]

@@ -255,7 +255,7 @@ def _check(
 
     def forward(direction: Any, wanted: Any) -> Iterator[_Miss]:
         _, moved = jvp(f, args, direction)
-        paths = [path for path, _ in tree.flatten_with_paths(value)[0]]
+        paths = tree.paths(tree.structure(value))
         for path, got, want, error in zip(paths, _leaves(moved), *wanted, strict=True):
             yield from _compare(path, got, want, rtol, atol, error)
 
@@ -301,10 +301,10 @@ def _check(
 
 def _alone(ts: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
     """For each leaf that can move, its path and the direction in which it alone does."""
-    found, definition = tree.flatten_with_paths(ts)
-    for k, (path, leaf) in enumerate(found):
+    found, definition = tree.flatten(ts)
+    for k, (path, leaf) in enumerate(zip(tree.paths(definition), found, strict=True)):
         if np.asarray(leaf).size:
-            only = [t if j == k else np.zeros_like(t)[()] for j, (_, t) in enumerate(found)]
+            only = [t if j == k else np.zeros_like(t)[()] for j, t in enumerate(found)]
             end = path.index("]")  # the first key is the position of the argument
             yield path[1:end] + path[end + 1 :], tree.unflatten(definition, only)
 

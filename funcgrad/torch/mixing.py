@@ -41,7 +41,7 @@ def _from_tree(_: None, children: Any) -> Any:
 
 def register(cls: type[Tensor]) -> None:
     """Make the tensors of a class trees of one leaf."""
-    tree.register(cls, _as_tree, _from_tree)
+    tree.register_node(cls, _as_tree, _from_tree)
 
 
 register(Tensor)

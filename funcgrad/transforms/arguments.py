@@ -79,7 +79,9 @@ def leaves_of(
             raise TreeError(
                 located(
                     f"{path} is {type(leaf).__name__!r}, which is neither an array nor a "
-                    "number; close over it, or register its class with funcgrad.tree.register"
+                    "number; close over it, make it a static field of a dataclass "
+                    "(funcgrad.tree.static), or register its class with "
+                    "funcgrad.tree.register_node"
                 )
             ) from error
         if differentiable and not is_inexact(dtype := type_of(out[-1]).dtype):
@@ -224,13 +226,13 @@ def check_matches(
     given: Any, definition: tree.TreeDef, types: Sequence[ArrayType], what: str
 ) -> list[Any]:
     """The leaves of a tangent or cotangent, which has to match `definition` and `types`."""
-    found, got = tree.flatten_with_paths(given)
+    found, got = tree.flatten(given)
     if got != definition:
         raise CotangentError(
             located(f"{what} has the tree {got}, but the value it belongs to has {definition}")
         )
     out: list[Any] = []
-    for (path, leaf), kind in zip(found, types, strict=True):
+    for path, leaf, kind in zip(tree.paths(got), found, types, strict=True):
         if not is_inexact(kind.dtype):
             out.append(None)
             continue

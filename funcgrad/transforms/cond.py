@@ -338,8 +338,7 @@ def _branch(
 def _common_types(one: Graph, other: Graph, out: tree.TreeDef) -> list[ArrayType]:
     """The types of the results; a Python number takes the dtype of the other branch."""
     found = []
-    paths, _ = tree.flatten_with_paths(tree.unflatten(out, range(len(one.outputs))))
-    for (path, _), a, b in zip(paths, one.outputs, other.outputs, strict=True):
+    for path, a, b in zip(tree.paths(out), one.outputs, other.outputs, strict=True):
         x, y = a.type, b.type
         if x.shape != y.shape or (x.dtype != y.dtype and not (x.weak or y.weak)):
             raise TypeError(

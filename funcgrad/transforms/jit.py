@@ -30,7 +30,14 @@ from funcgrad.transforms.report import Report
 from funcgrad.transforms.results import handed_back, own, unshared
 from funcgrad.transforms.rolling import rolled
 from funcgrad.transforms.selection_sizes import SizeChanged, Sizes, numbers_after, sizes_of
-from funcgrad.transforms.static import Donated, Static, exact_structure, objects, typed
+from funcgrad.transforms.static import (
+    Donated,
+    Static,
+    exact_structure,
+    functions_within,
+    objects,
+    typed,
+)
 from funcgrad.transforms.transformed import named
 
 __all__ = ["jit"]
@@ -323,7 +330,7 @@ class Jitted:
         static, dynamic, named = self.static.divide(args, kwargs)
         leaves, definition = leaves_of((dynamic, named), ("the arguments", self.fun))
         types = [type_of(x) for x in leaves]
-        captures = capture(self.fun, objects(static))
+        captures = capture(self.fun, [*objects(static), *functions_within(definition)])
         asked: tuple[int, ...] = ()
         order = tuple(kwargs)
         structure = exact_structure(definition), order

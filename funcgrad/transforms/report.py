@@ -48,11 +48,11 @@ class Report:
         kept: bool,
     ) -> None:
         """Note a tracing for a tree of arguments, positional ones and those by name."""
-        leaves, definition = tree.flatten_with_paths(arguments)
+        definition = tree.structure(arguments)
         new = Traced(
             definition,
             tuple(types),
-            tuple(_name(path) for path, _ in leaves),
+            tuple(map(_name, tree.paths(definition))),
             static,
             _by_label(captures),
             sizes,

@@ -17,7 +17,7 @@ from funcgrad import tree
 from funcgrad.errors import located
 from funcgrad.transforms.arguments import name_of
 
-__all__ = ["Donated", "Static", "exact_structure", "objects", "typed"]
+__all__ = ["Donated", "Static", "exact_structure", "functions_within", "objects", "typed"]
 
 
 class Chosen:
@@ -131,6 +131,22 @@ def objects(static: tuple[Any, ...]) -> list[Any]:
     """The static values that may hold something that changes: functions, objects."""
     positional, by_name = static
     return [x for _, x in (*positional, *by_name) if not _is_fixed(x)]
+
+
+def functions_within(definition: tree.TreeDef) -> list[Any]:
+    """The functions in the structure of arguments: those of a `Partial` and of static fields."""
+    if definition.kind is None:
+        return []
+    found = _functions(definition.meta)
+    for child in definition.children:
+        found += functions_within(child)
+    return found
+
+
+def _functions(x: Any) -> list[Any]:
+    if isinstance(x, tuple):
+        return [f for each in x for f in _functions(each)]
+    return [x] if callable(x) and not _is_fixed(x) else []
 
 
 def _is_fixed(x: Any) -> bool:

@@ -177,7 +177,7 @@ def _input_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 def _prefix(axes: Any, value: Any, what: str = "in_axes") -> list[int | None]:
     """One axis for each leaf of `value`."""
-    found = tree.flatten_prefix(axes, value, none_is_leaf=True)
+    found = tree.flatten_prefix(axes, value, is_leaf=lambda x: x is None)
     for axis in found:
         if axis is not None and not is_integer(axis):
             text = f"vmap: axis {axis!r} of {what} is neither an integer nor None"

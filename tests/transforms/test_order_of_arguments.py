@@ -78,7 +78,7 @@ def test_auxiliary_data_that_is_equal_and_not_the_same():
         def __init__(self, x, aux):
             self.x, self.aux = x, aux
 
-    tree.register(Node, lambda n: ((n.x,), n.aux), lambda aux, c: Node(c[0], aux))
+    tree.register_node(Node, lambda n: ((n.x,), n.aux), lambda aux, c: Node(c[0], aux))
     f = lambda n: n.x * (2.0 if n.aux is True else 3.0)
     jitted = fg.jit(f)
     for aux in (True, 1, True, 1):

@@ -32,7 +32,7 @@ class Box(metaclass=_OfBoxes):
     Raises
     ------
     UnsupportedCallError
-        From `register`: containers of funcgrad are registered with `funcgrad.tree.register`.
+        From `register`: containers of funcgrad are registered with `funcgrad.tree.register_node`.
     """
 
     @classmethod
@@ -41,7 +41,7 @@ class Box(metaclass=_OfBoxes):
         raise UnsupportedCallError(
             located(
                 f"Box.register: to differentiate with respect to {value_type.__name__!r}, give its "
-                "parts to funcgrad.tree.register(class, flatten, unflatten)"
+                "parts to funcgrad.tree.register_node(class, flatten, unflatten)"
             )
         )
 

@@ -50,7 +50,7 @@ class VSpace:
         raise UnsupportedCallError(
             located(
                 f"VSpace.register: to differentiate with respect to {value_type.__name__!r}, give "
-                "its parts to funcgrad.tree.register(class, flatten, unflatten)"
+                "its parts to funcgrad.tree.register_node(class, flatten, unflatten)"
             )
         )
 

@@ -203,7 +203,7 @@ class SparseArray:
         return self._added(other, operator.sub)
 
 
-tree.register(
+tree.register_node(
     SparseArray, lambda a: ((a.data,), a.pattern), lambda pattern, c: SparseArray(c[0], pattern)
 )
 

@@ -18,13 +18,12 @@ from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.numpy.calls import as_array, numpy_function
 from funcgrad.ops import softmax as soft
-from funcgrad.ops.arithmetic import absolute, divide, equal, isfinite, sign, subtract, where
+from funcgrad.ops.arithmetic import divide, subtract, where
 from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.ops.matrices import as_float
 from funcgrad.ops.nonlinear_reductions import graded
 from funcgrad.ops.nonlinear_reductions import max as largest
 from funcgrad.ops.reduction import Axis, normalize_axes
-from funcgrad.ops.shape import reshape
 from funcgrad.ops.sums import sum as total
 from funcgrad.ops.transcendental import exp, log
 from funcgrad.scipy.special import gamma_functions as g
@@ -82,21 +81,7 @@ def logsumexp(
     if b is None and not return_sign:
         return bind(LOGSUMEXP, (x,), {"axes": axes, "keepdims": keepdims})
     weights = 1.0 if b is None else as_array(b)
-    x = where(equal(weights, 0), -np.inf, x)  # what has no weight counts for nothing, also inf
-    most = _finite_largest(x, axes)
-    s = total(weights * exp(subtract(x, most)), axes, keepdims=True)
-    out = log(absolute(s) if return_sign else s) + most
-    found = (out, sign(s)) if return_sign else (out,)
-    if not keepdims:
-        kept = tuple(n for k, n in enumerate(type_of(out).shape) if k not in axes)
-        found = tuple(reshape(each, kept) for each in found)
-    return found if return_sign else found[0]
-
-
-def _finite_largest(x: Array, axes: Axis) -> Array:
-    """The largest element, a constant; 0 where it is infinite."""
-    most = bind(STOP_GRADIENT, (largest(x, axes, keepdims=True),), {})
-    return where(isfinite(most), most, 0.0)
+    return soft.weighted_logsumexp(x, weights, axes, keepdims, return_sign)
 
 
 @numpy_function(sp.softmax)
@@ -131,7 +116,7 @@ def log_softmax(x: Any, axis: Axis = None) -> Array:
     array([ 1., -1.])
     """
     x = as_float(as_array(x))
-    shifted = subtract(x, _finite_largest(x, axis))
+    shifted = subtract(x, soft.finite_largest(x, axis))
     return subtract(shifted, log(total(exp(shifted), axis, keepdims=True)))
 
 

@@ -140,7 +140,7 @@ class Call:
             )
         leaves, definition = tree.flatten(args)
         try:
-            dims = tree.flatten_prefix(self.in_dims, args, none_is_leaf=True)
+            dims = tree.flatten_prefix(self.in_dims, args, is_leaf=lambda x: x is None)
         except TreeError as error:
             raise ValueError(
                 f"{start}in_dims is not compatible with the structure of `inputs`. in_dims has "
@@ -207,7 +207,7 @@ class Call:
         if isinstance(out, Tensor) and isinstance(dims, tuple) and len(dims) == 1:
             return list(dims)
         try:
-            return list(tree.flatten_prefix(dims, out, none_is_leaf=True))
+            return list(tree.flatten_prefix(dims, out, is_leaf=lambda x: x is None))
         except TreeError as error:
             raise ValueError(
                 f"vmap({self.name}, ..., out_dims={dims})(<inputs>): out_dims is not compatible "

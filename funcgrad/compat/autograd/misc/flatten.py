@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-import funcgrad.numpy as fnp
-from funcgrad import tree
-from funcgrad.core.tracer import type_of
-from funcgrad.transforms.arguments import leaves_of
+from funcgrad.flatten_util import raveled
 
 __all__ = ["flatten", "flatten_func"]
 
@@ -41,21 +36,7 @@ def flatten(value: Any) -> tuple[Any, Function]:
     >>> unflatten(vector)
     {'b': np.float64(3.0), 'a': array([[1., 1.]])}
     """
-    leaves, definition = leaves_of(value, "the value")
-    kinds = [type_of(leaf) for leaf in leaves]
-    ends = np.cumsum([kind.size for kind in kinds], dtype=int)
-
-    def unflatten(vector: Any) -> Any:
-        parts = [
-            fnp.reshape(vector[end - kind.size : end], kind.shape)
-            if kind.shape
-            else vector[end - 1]
-            for kind, end in zip(kinds, ends, strict=True)
-        ]
-        return tree.unflatten(definition, parts)
-
-    vector = fnp.concatenate([fnp.ravel(x) for x in leaves]) if leaves else np.zeros(0)
-    return vector, unflatten
+    return raveled(value, own_dtypes=False)
 
 
 def flatten_func(func: Function, example: Any) -> tuple[Function, Function, Any]:

@@ -6,10 +6,10 @@ Each is a function of the core whose derivative at its kinks is PyTorch's.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
+from funcgrad.ops.activation import clamped
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.common import apply, constant, inplace, widened
@@ -46,13 +46,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     return out
 
 
-def _hardtanh(x: Array, low: Any, high: Any) -> Array:
-    outside = a.logical_or(a.less_equal(x, low), a.greater_equal(x, high))
-    at_least = a.where(a.less(x, low), low, constant(x))
-    return a.where(outside, a.where(a.greater(x, high), high, at_least), x)
-
-
-HARDTANH = Composite("hardtanh", _hardtanh)
+HARDTANH = Composite("hardtanh", clamped)
 HARDTANH_NODE = named("HardtanhBackward0", *SELF)
 
 
@@ -185,7 +179,7 @@ install(hardshrink=hardshrink, prelu=prelu)
 
 
 def _hardsigmoid(x: Array) -> Array:
-    return a.divide(_hardtanh(a.add(x, 3.0), 0.0, 6.0), 6.0)
+    return a.divide(clamped(a.add(x, 3.0), 0.0, 6.0), 6.0)
 
 
 HARDSIGMOID = Composite("hardsigmoid", widened(_hardsigmoid))

@@ -9,11 +9,11 @@ from funcgrad.core.types import Array
 from funcgrad.kernels import losses
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import transcendental as t
+from funcgrad.ops.activation import log_sigmoid
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.common import constant, reduced, reduction_of, widened
-from funcgrad.torch.nn.functional.smooth import log_sigmoid
 from funcgrad.torch.operations.common import boxed, computed, named
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, promoted
 from funcgrad.torch.staged import bounded

@@ -5,8 +5,6 @@ Where a branch is not chosen its operand is made harmless first, so that nothing
 
 from __future__ import annotations
 
-import math
-
 from funcgrad.core.types import Array
 from funcgrad.ops import activation as smooth
 from funcgrad.ops import arithmetic as a
@@ -94,12 +92,7 @@ def tanh(input: Tensor) -> Tensor:
     return out
 
 
-def log_sigmoid(x: Array) -> Array:
-    """``log(sigmoid(x))`` of an operand of the core."""
-    return a.subtract(0.0, t.logaddexp(a.negative(x), 0.0))  # 0 at infinity, not -0
-
-
-LOGSIGMOID = Composite("logsigmoid", widened(log_sigmoid))
+LOGSIGMOID = Composite("logsigmoid", widened(smooth.log_sigmoid))
 LOGSIGMOID_NODE = named("LogSigmoidBackward0", *SELF)
 
 
@@ -118,7 +111,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return apply(smooth.silu, "silu", SILU_NODE, input, inplace, "silu_cpu", "biu")
 
 
-MISH = Composite("mish", widened(lambda x: a.multiply(x, t.tanh(t.logaddexp(x, 0.0)))))
+MISH = Composite("mish", widened(smooth.mish))
 MISH_NODE = named("MishBackward0", *SELF)
 
 
@@ -128,13 +121,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return apply(MISH, "mish", MISH_NODE, input, inplace, "mish_cpu")
 
 
-def _gelu_tanh(x: Array) -> Array:
-    cube = a.multiply(a.multiply(x, x), x)
-    inner = a.multiply(a.add(x, a.multiply(cube, 0.044715)), math.sqrt(2.0 / math.pi))
-    return a.multiply(a.multiply(x, 0.5), a.add(t.tanh(inner), 1.0))
-
-
-GELU_TANH = Composite("gelu_tanh", widened(_gelu_tanh))
+GELU_TANH = Composite("gelu_tanh", widened(smooth.gelu_tanh))
 GELU_NODE = named("GeluBackward0", *SELF)
 
 
