@@ -12,9 +12,11 @@ from funcgrad.passes.constants import constants
 from funcgrad.passes.contractions import contractions
 from funcgrad.passes.dead_code import dead_code
 from funcgrad.passes.expand import expand
+from funcgrad.passes.fission import fission
 from funcgrad.passes.identities import identities
 from funcgrad.passes.indexing import one_hot, sink_gathers
 from funcgrad.passes.long_axes import long_axes
+from funcgrad.passes.loop_outputs import loop_outputs
 from funcgrad.passes.products import products
 from funcgrad.passes.short_axes import short_axes
 from funcgrad.passes.simplify import simplify
@@ -24,6 +26,10 @@ from funcgrad.passes.sums_of_products import sums_of_products
 __all__ = ["PASSES", "optimize"]
 
 PASSES: tuple[Callable[[Graph], Graph], ...] = (
+    dead_code,
+    loop_outputs,
+    fission,
+    loop_outputs,
     dead_code,
     expand,
     slices,
