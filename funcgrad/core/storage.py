@@ -17,6 +17,7 @@ import numpy as np
 
 from funcgrad.core.algebra import algebra
 from funcgrad.core.layout import new_memory
+from funcgrad.core.pending import Pending, row_of
 from funcgrad.core.tracer import (
     ArrayOperand,
     Operand,
@@ -27,7 +28,7 @@ from funcgrad.core.tracer import (
     staged,
     type_of,
 )
-from funcgrad.core.types import Array
+from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import LaterTransformError, located
 
 __all__ = [
@@ -45,8 +46,9 @@ __all__ = [
 
 
 class Splice:
-    """The two operations that writing needs; `ops.operators` puts them in."""
+    """The operations that writing needs; `ops.operators` puts them in."""
 
+    check_storable: Any  # check_storable(dtype, v) raises where the gradient would be cut
     index_set: Any  # index_set(x, index, v)
     set_positions: Any  # set_positions(x, flat positions, v)
 
@@ -74,37 +76,83 @@ class Box(ArrayOperand):
 
     __slots__ = ("__weakref__",)
 
-    @property
-    def type(self) -> Any:
-        return type_of(self.content())
-
     def write(self, new: Array) -> None:
         raise NotImplementedError
 
+    def part(self, index: tuple[Any, ...]) -> Array:
+        """What a basic index chooses of the content."""
+        return algebra.getitem(self.content(), index)
+
 
 class Cell(Box):
-    """An array that a creation function made inside a transform."""
+    """An array that a creation function made inside a transform, or a copy of a traced one.
 
-    __slots__ = ("laid", "level", "payload")
+    What is written row by row is `pending` until the array is read as a whole.
+    """
 
-    def __init__(self, payload: np.ndarray[Any, Any]) -> None:
-        self.payload: Array = payload
-        self.laid: Any = None  # its memory, where that is no longer the payload's
+    __slots__ = ("laid", "level", "pending", "whole")
+
+    def __init__(self, whole: Array) -> None:
+        self.whole: Array = whole
+        self.pending: Pending | None = None
+        self.laid: Any = None  # its memory, where that is no longer the content's
         self.level = next(serial)  # transforms that start later have a higher level
 
     def content(self) -> Array:
-        return self.payload
+        if self.pending is not None:
+            pending, self.pending = self.pending, None
+            self.whole = pending.settled(self.whole, splice.index_set)
+        return self.whole
+
+    @property
+    def payload(self) -> Array:
+        return self.content()
+
+    @property
+    def type(self) -> ArrayType:
+        return type_of(self.whole)
+
+    def part(self, index: tuple[Any, ...]) -> Array:
+        if self.pending is not None:
+            found = self.pending.read(self.whole, index)
+            if found is not None:
+                return found
+        return algebra.getitem(self.content(), index)
 
     def write(self, new: Array) -> None:
+        self._begin(new)
+        self.pending, self.whole = None, new
+
+    def write_row(self, index: tuple[Any, ...], v: Array) -> bool:
+        """Note a row; False where `index` chooses no row, or one of another kind."""
+        if not isinstance(v, Tracer) and self.pending is None:
+            return False
+        row = row_of(index, self.type.shape)
+        if row is None:
+            return False
+        noted = self.pending
+        if noted is None:
+            noted = Pending(len(row), self.type)
+        elif noted.depth != len(row):
+            return False
+        splice.check_storable(noted.kind.dtype, v)
+        fitted = noted.fitted(v)
+        self._begin(v)
+        noted.rows[row] = fitted
+        self.pending = noted
+        return True
+
+    def _begin(self, new: Array) -> None:
+        """Before the content changes: nothing of a later transform may come in."""
         if isinstance(new, Tracer) and new.owner.level > self.level:
             raise _later(new)
         if self.laid is None:
-            self.laid = new_memory(self.payload)
+            x = self.whole
+            self.laid = new_memory(x.owner.place(x) if isinstance(x, Tracer) else x)
         writes.mark()
-        self.payload = new
 
     def standin(self) -> Any:
-        return self.payload if self.laid is None else self.laid
+        return layout(self.whole if self.laid is None else self.laid)
 
 
 class View(Box):
@@ -126,21 +174,26 @@ class View(Box):
     def content(self) -> Array:
         if self.seen != writes.count:
             self.seen = writes.count
-            self.cached = self.function(self.base.content())
+            base = self.base
+            if self.index is not None and isinstance(base, Box):
+                self.cached = base.part(self.index)
+            else:
+                self.cached = self.function(base.content())
         return self.cached
 
     def standin(self) -> Any:
         return self.function(layout(self.base))
 
     def write(self, new: Array) -> None:
-        whole = self.base.content()
+        base = self.base
         if self.index is not None:
-            spliced = splice.index_set(whole, self.index, new)
-        else:
-            kind = type_of(whole)
-            positions = self.function(np.arange(kind.size).reshape(kind.shape))
-            spliced = splice.set_positions(whole, positions, new)
-        write(self.base, spliced)
+            if not isinstance(base, Cell) or not base.write_row(self.index, new):
+                write(base, splice.index_set(base.content(), self.index, new))
+            return
+        whole = base.content()
+        kind = type_of(whole)
+        positions = self.function(np.arange(kind.size).reshape(kind.shape))
+        write(base, splice.set_positions(whole, positions, new))
 
 
 class Reshaped(View):
@@ -296,6 +349,8 @@ def write(x: Operand, new: Array) -> None:
 
 def set_item(x: Operand, index: Any, v: Array) -> None:
     """``x[index] = v``."""
+    if isinstance(x, Cell) and x.write_row(index if isinstance(index, tuple) else (index,), v):
+        return
     whole = x.content()
     plain = isinstance(x, Box) and isinstance(whole, np.ndarray) and whole.flags.writeable
     if isinstance(x, ReadOnlyView):

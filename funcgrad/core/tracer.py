@@ -105,6 +105,10 @@ class ArrayOperand(Operand):
 
     __slots__ = ()
 
+    @property
+    def type(self) -> ArrayType:
+        return type_of(self.content())
+
     def __hash__(self) -> int:
         # Equal numbers have equal hashes, and a look-up by another hash would find nothing.
         raise UnhashableTracerError(
@@ -441,7 +445,8 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 def is_scalar(x: Any) -> bool:
     """Whether `x` is a scalar, which nothing can be written into, and no array without axes."""
-    return not type_of(operand(x)).shape and not isinstance(layout(x), np.ndarray)
+    kind = x.type if isinstance(x, ArrayOperand) else type_of(operand(x))
+    return not kind.shape and not isinstance(layout(x), np.ndarray)
 
 
 def bind(prim: Primitive, args: Sequence[Array], params: Params = EMPTY) -> Any:

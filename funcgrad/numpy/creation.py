@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.storage import new_array, view
+from funcgrad.core.storage import Cell, new_array, view
 from funcgrad.core.tracer import Operand, Tracer, concrete, is_scalar, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.numpy.calls import as_array, as_zero_dim, boxed, memory_of, numpy_function, order_of
@@ -315,7 +315,8 @@ def array(
     if order == "A":
         order = order_of(object)
     made = as_zero_dim(x) if is_scalar(x) or (new and order == "K") else copied(x, order)
-    return reshape(made, whole)
+    made = reshape(made, whole)
+    return Cell(made) if isinstance(object, Operand) and whole else made
 
 
 @numpy_function(np.asarray, views=True, converts=True)

@@ -50,7 +50,7 @@ __all__ = ["install"]
 
 
 def _kind(self: Any) -> Any:
-    return type_of(self.content())
+    return self.type
 
 
 def _transposed(self: Any) -> Any:

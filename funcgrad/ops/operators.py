@@ -19,7 +19,7 @@ from funcgrad.core.classes import has_own_rules
 from funcgrad.core.elements import elements_of
 from funcgrad.core.forms import bind2
 from funcgrad.core.primitive import Primitive
-from funcgrad.core.storage import View, boxed, set_item, splice, write
+from funcgrad.core.storage import Box, View, boxed, set_item, splice, write
 from funcgrad.core.tracer import (
     RAW_TYPES,
     ArrayOperand,
@@ -149,24 +149,28 @@ def _divmod(self: Any, y: Any) -> Any:
 
 
 def _getitem(self: Any, index: Any) -> Any:
-    x = self.content()
     if type(index) is int:  # a row or an element: what loops are made of
-        out = ix.getitem(x, (index,))
+        out = _part(self, (index,))
         return out if type_of(out).ndim == 0 else View(self, _reader((index,)), (index,), out)
-    if type(index) is slice and _is_plain(index) and not (isinstance(x, Tracer) and x.type.weak):
-        return View(self, _reader((index,)), (index,), ix.getitem(x, (index,)))
+    if type(index) is slice and _is_plain(index) and not self.type.weak:
+        return View(self, _reader((index,)), (index,), _part(self, (index,)))
     items = index if isinstance(index, tuple) else (index,)
     if ix.reads_view(items):
-        if type_of(x).weak:
+        if self.type.weak:
             raise TypeError(located("a Python number cannot be indexed"))
         index = tuple(map(ix.static, items))
-        out = ix.getitem(x, index)
+        out = _part(self, index)
         if type_of(out).ndim == 0 and not any(i is Ellipsis for i in index):
             return out  # a scalar; with an Ellipsis it is an array without axes
-        if is_scalar(x):
+        if is_scalar(self):
             return boxed(out)  # a new array: a scalar has no memory that could be shared
         return View(self, _reader(index), index, out)
-    return boxed(ix.read(x, tuple(_index_item(i) for i in items)))
+    return boxed(ix.read(self.content(), tuple(_index_item(i) for i in items)))
+
+
+def _part(x: Any, index: tuple[Any, ...]) -> Array:
+    """What a basic index chooses; of a box no more than that is put together."""
+    return x.part(index) if isinstance(x, Box) else ix.getitem(x.content(), index)
 
 
 def _is_plain(i: slice) -> bool:
@@ -194,17 +198,17 @@ def _setitem(self: Any, index: Any, v: Any) -> None:
 
 
 def _iter(self: Any) -> Iterator[Any]:
-    shape = type_of(self.content()).shape
+    shape = self.type.shape
     if not shape:
         raise TypeError(located("iteration over a 0-d array"))
     return (self[i] for i in range(shape[0]))
 
 
 def _len(self: Any) -> int:
-    shape = type_of(self.content()).shape
+    shape = self.type.shape
     if not shape:
         raise TypeError(located("len() of unsized object"))
-    return shape[0]
+    return int(shape[0])
 
 
 # ----------------------------------------------------------------------------- conversions
@@ -456,6 +460,7 @@ def install() -> None:
     for name, function in plain.items():
         setattr(ArrayOperand, f"__{name}__", function)
     splice.index_set, splice.set_positions = ix.index_set, ix.set_positions
+    splice.check_storable = ix.check_storable
 
 
 install()

@@ -331,9 +331,9 @@ def stack(xs: Sequence[Array], axis: int = 0) -> Array:
     shape = broadcast_shapes(*(type_of(x).shape for x in xs))
     if any(type_of(x).shape != shape for x in xs):
         raise ValueError("all input arrays must have the same shape")
-    place = (*(slice(None),) * axis, None)
+    longer = (*shape[:axis], 1, *shape[axis:])
     dtype = np.result_type(*(type_of(x).dtype for x in xs))
-    return concatenate([algebra.getitem(cast(x, dtype), place) for x in xs], axis)
+    return concatenate([reshape(cast(x, dtype), longer) for x in xs], axis)
 
 
 algebra.unbroadcast, algebra.broadcast, algebra.zeros = unbroadcast, broadcast_as, zeros
