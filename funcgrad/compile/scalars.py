@@ -22,6 +22,7 @@ from funcgrad.ops.activation import expit, relu
 from funcgrad.ops.arithmetic import (
     CAST,
     SCALE,
+    WEAKEN,
     WHERE,
     absolute,
     add,
@@ -353,7 +354,7 @@ def resolve(e: Equation, functions: frozenset[str]) -> Resolved | None:
     `functions` are the named functions that the backend has.
     """
     rule = e.prim.scalar
-    if rule is None or any(_python_int(o.type) for o in e.outputs):
+    if rule is None or (e.prim is not WEAKEN and any(_python_int(o.type) for o in e.outputs)):
         return None  # Python's integers do not wrap
     if any(a.type.dtype not in NATIVE for a in (e.outputs[0], *e.inputs)):
         return None
@@ -457,7 +458,8 @@ for _name, _operation in MATHEMATICS.items():
     by_loop(_operation.primitive, Bodies(function=_name).find)  # type: ignore[attr-defined]
 clip.primitive.scalar = _clip  # type: ignore[attr-defined]
 relu.primitive.scalar = _relu  # type: ignore[attr-defined]
-SCALE.scalar, WHERE.scalar, CAST.scalar, ROUND_CAST.scalar = _scale, _where, _cast, _cast
+SCALE.scalar, WHERE.scalar = _scale, _where
+CAST.scalar = ROUND_CAST.scalar = WEAKEN.scalar = _cast
 
 
 def apply(w: Writer, e: Equation, resolved: Resolved, xs: Sequence[Scalar]) -> Scalar:

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+import funcgrad as fg
+import funcgrad.numpy as fnp
+
 N = 80  # steps
 
 
@@ -116,7 +119,133 @@ def where_in_the_step(x, w):
     return np.sum(s)
 
 
+def places_anywhere(x, w):
+    s = x[0]
+    for i in range(N):
+        s = 0.9 * np.sin(s) * w[i % 2] + x[(i * i + 3 * i) % 17] * x[i]
+    return np.sum(s)
+
+
+def the_diagonal(x, w):
+    whole, s = x @ x.T, w[0, 0]
+    for i in range(N):
+        s = 0.5 * np.sin(s) + whole[i, i] * whole[(3 * i + 1) % N, i]
+    return s
+
+
+def windows(x, w):
+    s = w[0]
+    for i in range(3, N):
+        s = np.tanh(s + 0.3 * np.sum(x[i - 3 : i], axis=0) * x[i : i - 3 : -1][1])
+    return np.sum(s)
+
+
+def windows_of_columns(x, w):
+    turned, s = x.T, w[0]
+    for i in range(3, N):
+        s = np.tanh(s + 0.3 * turned[:, i - 3 : i] @ x[i - 3 : i, 0])
+    return np.sum(s)
+
+
+def written_elements(x, w):
+    y = fnp.zeros(N)
+    y[0] = x[0, 0]
+    for i in range(1, N):
+        y[i] = w[0, 0] * y[i - 1] + x[i, 1]
+    return np.sum(y**3)
+
+
+def written_rows(x, w):
+    y = fnp.empty((N, 2))
+    y[0] = x[0]
+    for i in range(1, N):
+        y[i] = np.tanh(w @ y[i - 1]) + x[i]
+    return np.sum(y * x)
+
+
+def written_columns(x, w):
+    y = fnp.zeros((N, 2))
+    y[0] = w[0]
+    for i in range(1, N):
+        y[i, 0] = y[i - 1, 0] + 0.1 * y[i - 1, 1]
+        y[i, 1] = y[i - 1, 1] - 0.1 * np.sin(y[i - 1, 0]) * x[i, 0]
+    return np.sum(y[:, 0] ** 2)
+
+
+def a_copy_that_is_written(x, w):
+    y = x.copy() if hasattr(x, "owner") else fnp.array(x)
+    for i in range(2, N):
+        y[i] += w[0] * y[i - 1]
+        y[i] -= 0.1 * y[i - 2]
+    return np.sum(y * y)
+
+
+def windows_of_what_is_written(x, w):
+    y = fnp.zeros(N)
+    y[:3] = x[:3, 0]
+    for i in range(3, N):
+        y[i] = 0.3 * np.dot(y[i - 3 : i], x[i - 3 : i, 1]) + w[0, 0] * x[i, 0]
+    return np.sum(y**2)
+
+
+def there_and_back(x, w):
+    c, d, y = fnp.zeros(N), fnp.zeros(N), fnp.zeros(N)
+    b = 2.0 + w[0, 0] ** 2
+    c[0], d[0] = -1 / b, x[0, 0] / b
+    for i in range(1, N):
+        pivot = b + c[i - 1]
+        c[i], d[i] = -1 / pivot, (x[i, 0] + d[i - 1]) / pivot
+    y[N - 1] = d[N - 1]
+    for i in range(N - 2, -1, -1):
+        y[i] = d[i] - c[i] * y[i + 1]
+    return np.sum(y * y)
+
+
+def rows_of_a_table(x, w):
+    table = fnp.zeros((52, 52))
+    table[0, :] = np.arange(52) * w[0, 0]
+    for i in range(52):
+        table[i, 0] = 0.5 * i * w[0, 0]
+    for i in range(1, 52):
+        for j in range(1, 52):
+            table[i, j] = 0.4 * np.sin(table[i - 1, j] + table[i, j - 1]) + x[i, 0] * x[j, 1]
+    return table[51, 51] + table[51, 3]
+
+
+def values_of_another_loop(x, w):
+    ys, s, t = [], x[0], w[0]
+    for i in range(N):
+        s = np.sin(s) * w[1] + x[i]
+        ys.append(s)
+    for i in range(N):
+        t = np.tanh(t * ys[(i * 7) % N] + ys[N - 1 - i])
+    return np.sum(t)
+
+
+def trees_of_carries(x, w):
+    state = {"a": w[0], "b": (w[1], x[0])}
+    for i in range(N):
+        a, (b, c) = state["a"], state["b"]
+        state = {"a": 0.5 * a + 0.1 * b * x[i], "b": (np.sin(c), a * 0.2 + c * 0.3)}
+    return np.sum(state["a"] + state["b"][0])
+
+
+def integers_of_the_step(x, w):
+    s = w[0]
+    for k in range(N, 0, -1):
+        s = k + w[1, 1] ** 2 / (2.0 + s * s) * (1 if k % 2 else -1)
+    return np.sum(s)
+
+
+def close(found, wanted):
+    for a, b in zip(fg.tree.leaves(found), fg.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12 * (1 + np.max(np.abs(b))))
+
+
 PROGRAMS = [f for f in list(globals().values()) if getattr(f, "__module__", None) == __name__]
+PROGRAMS.remove(close)
+# of which the loops of the value are found, and some of the gradient
+PARTLY = (rows_of_a_table, values_of_another_loop)
 
 
 def arguments(seed=0):

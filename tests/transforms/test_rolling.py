@@ -7,9 +7,7 @@ import funcgrad as fg
 from funcgrad.extend import Sample, explicit
 from funcgrad.graph.interpret import evaluate
 from funcgrad.transforms.rolling import rolled
-from tests.transforms.rolling_programs import PROGRAMS, N, arguments, rows, stack
-
-BY_NAME = pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+from tests.transforms.rolling_programs import PARTLY, PROGRAMS, N, arguments, close, rows, stack
 
 
 def hessian_product(f):
@@ -20,22 +18,18 @@ def hessian_product(f):
     return product
 
 
+# some 50,000 equations
+LARGE = {
+    ("loop_in_a_loop", "product"),
+    ("rows_of_a_table", "gradient"),
+    ("rows_of_a_table", "product"),
+}
 FORMS = {"value": lambda f: f, "gradient": lambda f: fg.grad(f, (0, 1)), "product": hessian_product}
-
-
-def close(found, wanted):
-    for a, b in zip(fg.tree.leaves(found), fg.tree.leaves(wanted), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12 * (1 + np.max(np.abs(b))))
 
 
 @pytest.mark.parametrize(
     ("f", "form"),
-    [
-        (f, form)
-        for f in PROGRAMS
-        for form in FORMS
-        if (f.__name__, form) != ("loop_in_a_loop", "product")  # 50,000 equations
-    ],
+    [(f, form) for f in PROGRAMS for form in FORMS if (f.__name__, form) not in LARGE],
     ids=lambda x: getattr(x, "__name__", x),
 )
 def test_the_program_with_loops_computes_the_same(f, form):
@@ -43,11 +37,14 @@ def test_the_program_with_loops_computes_the_same(f, form):
     graph = fg.make_graph(FORMS[form](f))(x, w)
     found = rolled(graph)
     close(evaluate(found.graph, x, w), evaluate(graph, x, w))
-    assert len(found.graph.equations) < len(graph.equations) / 3
+    if form == "value" or f not in PARTLY:
+        assert len(found.graph.equations) < len(graph.equations) / 3
     assert any(note.startswith(("a loop of", "a map of")) for note in found.notes)
 
 
-@BY_NAME
+@pytest.mark.parametrize(
+    "f", [f for f in PROGRAMS if (f.__name__, "gradient") not in LARGE], ids=lambda f: f.__name__
+)
 def test_a_compiled_loop_gives_value_and_gradient(f):
     x, w = arguments(1)
     close(fg.jit(fg.value_and_grad(f, (0, 1)))(x, w), fg.value_and_grad(f, (0, 1))(x, w))
@@ -110,15 +107,18 @@ def test_float32_stays_float32():
     np.testing.assert_allclose(gradient, slope, rtol=1e-4, atol=1e-5)
 
 
-def test_python_numbers_stay_python_numbers():
-    def f(a):
-        s = 1.0
-        for _ in range(100):
-            s = s * a + 0.1
+def test_explain_names_the_branch_that_comes_irregularly():
+    def f(x):
+        s = x[0]
+        for i in range(200):
+            s = np.sin(s) * x[i % 3]
+            if (i * i) % 7 < 3:
+                s = np.cos(s)
         return s
 
-    assert type(fg.jit(f)(0.5)) is type(f(0.5))
-    assert fg.jit(f)(0.5) == pytest.approx(f(0.5), rel=1e-14)
+    text = fg.jit(f).explain(np.linspace(0.1, 1, 7))
+    assert "is no loop: sin at" in text
+    assert "stands where cos of" in text
 
 
 def test_large_arrays_stay_in_kernels_of_many_operations():
@@ -135,11 +135,12 @@ def test_explain_says_what_keeps_a_repetition_from_being_a_loop():
     def f(x):
         s = x[0]
         for i in range(200):
-            s = np.sin(s) * x[(i * i) % 7] + x[i % 3]
+            s = np.sin(s) * np.sum(x[: i + 1])
         return s
 
-    text = fg.jit(f).explain(np.linspace(0.1, 1, 7))
-    assert "is no loop: add at" in text
+    text = fg.jit(f).explain(np.linspace(0.1, 1, 200))
+    assert "is no loop: sum at" in text
+    assert "has other operands or types than before" in text
 
 
 def test_checkpointed_steps_are_kept_apart():

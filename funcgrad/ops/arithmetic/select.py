@@ -21,6 +21,7 @@ __all__ = [
     "CONJUGATE",
     "IMAG",
     "REAL",
+    "WEAKEN",
     "WHERE",
     "cast",
     "conjugate",
@@ -157,6 +158,31 @@ class RoundCast(Elementwise):
 
 
 ROUND_CAST = RoundCast()
+
+
+class Weaken(Elementwise):
+    """A value without axes as a Python number, which takes the dtype of the arrays beside it.
+
+    Loops hand on arrays; where a program that was found to be one hands on Python numbers, this
+    makes them of what the loop gives. Of several examples at once there is no such number: it
+    stays an array.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("weaken", np.positive, _as_number, (1,))
+        self.cost = 0
+        self.sample = lambda: [Sample((np.float64(1.5),)), Sample((np.array(-0.5),))]
+
+    def type_rule(self, types: Any, params: Params) -> ArrayType:
+        (x,) = types
+        return ArrayType(x.shape, x.dtype, not x.shape)
+
+
+def _as_number(x: Any) -> Any:
+    return x if np.ndim(x) else np.asarray(x).item()
+
+
+WEAKEN = Weaken()
 
 
 def _complex_sample() -> list[Sample]:

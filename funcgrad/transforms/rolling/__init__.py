@@ -9,7 +9,8 @@ passes, code and time to compile are those of one step, and derivatives those of
 - `steps`: whether such blocks are the steps of one loop: what is local, carried, or the
   same;
 - `sums`: cotangents of rows that are added up one by one, which the loop stacks;
-- `build`: the loop and what stands around it.
+- `build`: the loop and what stands around it;
+- `broken`: what to say where much repeats and is no loop.
 
 These are imported with the first program that is long enough.
 """

@@ -16,36 +16,50 @@ from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.graph.loop import Loop
 from funcgrad.ops import records
-from funcgrad.ops.index import GETITEM, PLACE
-from funcgrad.ops.shape import TRANSPOSE
+from funcgrad.ops.arithmetic import CAST, WEAKEN
+from funcgrad.ops.index import GATHER, GETITEM, PLACE, SCATTER_ADD
+from funcgrad.ops.shape import CONCATENATE, RESHAPE, TRANSPOSE
 from funcgrad.transforms.call import batched_graph
 from funcgrad.transforms.loop import LOOP
 from funcgrad.transforms.rolling.periods import places
 from funcgrad.transforms.rolling.program import Program
 from funcgrad.transforms.rolling.steps import (
+    GATHERED,
+    Anywhere,
     Before,
+    Elsewhere,
     Numbers,
     Operand,
     Refused,
+    Rows,
     Same,
     Steps,
     Within,
 )
-from funcgrad.transforms.rolling.sums import Sum, sums_of
+from funcgrad.transforms.rolling.sums import Sum
 
 __all__ = ["loop_of"]
 
+# a Python number beside a float is rounded to its dtype by these, also an integer
+ROUNDING = {
+    records.ADD,
+    records.SUBTRACT,
+    records.MULTIPLY,
+    records.DIVIDE,
+    records.POWER,
+    records.SCALE,
+}
 
-def loop_of(program: Program, steps: Steps) -> list[Equation]:
-    """The equations that take the place of the steps."""
-    return _Builder(program, steps).equations()
+
+def loop_of(program: Program, steps: Steps, sums: Sequence[Sum]) -> list[Equation]:
+    """The equations that take the place of the steps, of which `sums` become stacks."""
+    return _Builder(program, steps, sums).equations()
 
 
 class _Builder:
-    def __init__(self, program: Program, steps: Steps) -> None:
-        self.program, self.steps = program, steps
+    def __init__(self, program: Program, steps: Steps, sums: Sequence[Sum]) -> None:
+        self.program, self.steps, self.sums = program, steps, sums
         self.count, self.period = steps.number, steps.period
-        self.sums = sums_of(program, steps)
         self.skipped = {q for s in self.sums for q in (*s.places, *s.adds)}
         self.source = steps.equation(program, 0, 0)
         self.before: list[Equation] = []
@@ -55,8 +69,11 @@ class _Builder:
         # of the body: its inputs, and what stands for the values of a step
         self.consts: dict[Var, Var] = {}
         self.rows: list[tuple[Var, Var]] = []  # outside, inside
+        self.stacks: dict[tuple[Atom, ...], Var] = {}  # rows made of values of their own
+        self.reads: dict[tuple[Any, ...], Var] = {}  # rows of arrays, by the array and the index
         self.chains: dict[tuple[int, int], list[tuple[list[Atom], list[Var]]]] = {}
         self.local: dict[tuple[int, int], Var] = {}
+        self.weak: dict[Var, Var] = {}  # what Python numbers are within a step
         self.body: list[Equation] = []
 
     def equations(self) -> list[Equation]:
@@ -76,7 +93,7 @@ class _Builder:
     # ------------------------------------------------------------------------ one step
 
     def _goes_back(self) -> bool:
-        moves = [m for q in range(self.period) for m in self.steps.moves[q]]
+        moves = [m for row in self.steps.moves if not isinstance(row, Anywhere) for m in row]
         return sum(m < 0 for m in moves) > sum(m > 0 for m in moves)
 
     def _is_row(self, q: int, e: Equation) -> bool:
@@ -89,35 +106,74 @@ class _Builder:
 
     def _row_read(self, q: int, e: Equation) -> Var:
         """The row that an equation reads in each step, as an input of the body."""
+        moves = self.steps.moves[q]
+        if isinstance(moves, Anywhere):
+            return self._input_row(self._gathered(e, moves))
         index, axis = self._sliced(q, e)
+        key = (e.inputs[0], index)
+        if key not in self.reads:
+            self.reads[key] = self._sliced_row(e, index, axis)
+        return self.reads[key]
+
+    def _sliced_row(self, e: Equation, index: Any, axis: int) -> Var:
         (made,) = self._emit(self.before, GETITEM, e.inputs, {"index": index})
         if axis:
             rest = [a for a in range(made.type.ndim) if a != axis]
             (made,) = self._emit(self.before, TRANSPOSE, (made,), {"axes": (axis, *rest)})
         return self._input_row(made)
 
+    def _gathered(self, e: Equation, moves: Anywhere) -> Var:
+        """The rows that an equation reads at any places, stacked."""
+        numbers, rest = self._numbers_of(e, moves)
+        (made,) = self._emit(self.before, GATHER, (*e.inputs, *numbers), {})
+        if made.type.size > GATHERED:
+            raise Refused(f"{e.prim.name} at places anywhere, of {made.type.size} elements")
+        if rest:
+            whole = (None, None, None)
+            index = (*[whole] * len(numbers[0].type.shape), *rest)
+            (made,) = self._emit(self.before, GETITEM, (made,), {"index": index})
+        return made
+
+    def _numbers_of(self, e: Equation, moves: Anywhere) -> tuple[list[Var], tuple[Any, ...]]:
+        """The first items of an index in all steps, as integer arrays, and the items behind.
+
+        The arrays have an axis for the steps, and then one for each slice.
+        """
+        index, given = e.params["index"], places(e)
+        starts = np.array(moves.numbers[::-1] if self.reverse else moves.numbers)
+        moving = [k for k in range(len(given)) if np.any(starts[:, k] != starts[0, k])]
+        depth = moving[-1] + 1 if moving else 1
+        if any(i is None or i is Ellipsis for i in index[: given[depth - 1].item]):
+            raise Refused(f"{e.prim.name} at places anywhere, behind a new axis or an ellipsis")
+        slices = [p for p in given[:depth] if p.length is not None]
+        found = []
+        for k, p in enumerate(given[:depth]):
+            extents = [1] * len(slices)
+            numbers = starts[:, k].reshape(-1, *extents)
+            if p.length is not None:
+                extents[slices.index(p)] = p.length
+                numbers = numbers + (np.arange(p.length) * p.stride).reshape(extents)
+            numbers = np.ascontiguousarray(numbers)
+            found.append(self.program.constant(numbers, ArrayType(numbers.shape, numbers.dtype)))
+        return found, index[depth:]
+
     def _sliced(self, q: int, e: Equation) -> tuple[Any, int]:
         """The index of all steps at once, and the axis along which they lie."""
         moves = self.steps.moves[q]
-        if sum(m != 0 for m in moves) > 1:
-            raise Refused(f"{e.prim.name} moves along several axes at once")
-        at = next(k for k, m in enumerate(moves) if m)
-        step = moves[at]
-        start = places(e)[at][1]
+        assert not isinstance(moves, Anywhere)
+        step, place = next((m, p) for m, p in zip(moves, places(e), strict=True) if m)
+        start = place.start
         if self.reverse:
             start, step = start + (self.count - 1) * step, -step
         stop = start + self.count * step
         index: list[Any] = []
-        ints, axis, found = 0, 0, 0
-        for i in e.params["index"]:
+        axis, found = 0, 0
+        for item, i in enumerate(e.params["index"]):
+            if item == place.item:
+                found = axis
+                i = (start, stop if stop >= 0 else None, step)
             if type(i) is int:
-                if ints == at:
-                    found = axis
-                    index.append((start, stop if stop >= 0 else None, step))
-                    axis += 1
-                else:
-                    index.append(i)
-                ints += 1
+                index.append(i)
                 continue
             if i is Ellipsis:
                 whole = e.inputs[0].type if e.prim is GETITEM else e.outputs[0].type
@@ -148,6 +204,10 @@ class _Builder:
             return self._carried(x)
         if isinstance(x, Numbers):
             return self._table(e, x)
+        if isinstance(x, Elsewhere):
+            return self._stacked(x)
+        if isinstance(x, Rows):
+            return self._rows_of(x)
         if isinstance(x.atom, Literal):
             return x.atom
         return self._const(x.atom)
@@ -155,21 +215,58 @@ class _Builder:
     def _const(self, v: Var) -> Var:
         if v not in self.consts:
             self.consts[v] = self.program.var(_strong(v.type))
-        return self.consts[v]
+        return self._inside(self.consts[v], v.type)
+
+    def _inside(self, v: Var, kind: ArrayType) -> Var:
+        """What a step is handed, which is an array, as a value of this type."""
+        if not kind.weak:
+            return v
+        if v not in self.weak:
+            (self.weak[v],) = self._emit(self.body, WEAKEN, (v,), {})
+        return self.weak[v]
+
+    def _outside(self, where: list[Equation], a: Atom) -> Atom:
+        """What a step hands on, or is handed, as an array: a loop knows no Python numbers."""
+        if not a.type.weak:
+            return a
+        return self._emit(where, CAST, (a,), {"dtype": a.type.dtype})[0]
 
     def _table(self, e: Equation, x: Numbers) -> Var:
         """The numbers of all steps; Python's are rounded as NumPy rounds them beside arrays."""
         kind = x.values[0].type
         dtype = kind.dtype
         if kind.weak:
-            dtype = e.outputs[0].type.dtype
-            others = [a.type.dtype for a in e.inputs if isinstance(a, Var)]
-            if dtype.kind != "f" or any(d != dtype for d in others):
-                raise Refused(f"{e.prim.name} with a number that differs from step to step")
+            others = {a.type.dtype for a in e.inputs if isinstance(a, Var) and not a.type.weak}
+            if others == {e.outputs[0].type.dtype} and (e.prim in ROUNDING or dtype.kind == "f"):
+                (dtype,) = others
+                kind = ArrayType((), dtype) if dtype.kind == "f" else kind
         arrays = self.program.arrays
         rows = [a.value if isinstance(a, Literal) else arrays[a] for a in x.values]
-        values = np.stack(rows[::-1] if self.reverse else rows).astype(dtype)
-        return self._input_row(self.program.constant(values, ArrayType(values.shape, dtype)))
+        values = np.stack(rows[::-1] if self.reverse else rows).astype(kind.dtype)
+        table = self.program.constant(values, ArrayType(values.shape, kind.dtype))
+        return self._inside(self._input_row(table), kind)
+
+    def _stacked(self, x: Elsewhere) -> Var:
+        """Values that are there before the loop, one for each step, as rows."""
+        kind = x.values[0].type
+        if x.values not in self.stacks:
+            longer = (1, *kind.shape)
+            parts: list[Atom] = []
+            for a in x.values[::-1] if self.reverse else x.values:
+                assert isinstance(a, Var)
+                self._needed_before(a)
+                parts += self._emit(self.before, RESHAPE, (a,), {"shape": longer})
+            (made,) = self._emit(self.before, CONCATENATE, parts, {"axis": 0})
+            self.stacks[x.values] = self._input_row(made)
+        return self._inside(self.stacks[x.values], kind)
+
+    def _rows_of(self, x: Rows) -> Var:
+        """Rows that are read of one array, by the integers of their indices."""
+        key = tuple([e.outputs[0] for e in x.reads])
+        if key not in self.stacks:
+            numbers = tuple([tuple([p.start for p in places(e)]) for e in x.reads])
+            self.stacks[key] = self._input_row(self._gathered(x.reads[0], Anywhere(numbers)))
+        return self.stacks[key]
 
     def _carried(self, x: Before) -> Var:
         """The value of an earlier step, handed on from one to the next."""
@@ -181,13 +278,14 @@ class _Builder:
                 for a in wanted[short:]:
                     first.append(a)
                     chain.append(self.program.var(_strong(a.type)))
-                return chain[x.lag - 1]
+                return self._inside(chain[x.lag - 1], wanted[0].type)
+        kind = self._equation(x.offset).outputs[x.which].type
         for a in wanted:
-            if a.type != wanted[0].type or not isinstance(a, Var):
+            if a.type != kind or not isinstance(a, Var):
                 raise Refused("what is handed from step to step changes its type")
             self._needed_before(a)
         known.append((wanted, [self.program.var(_strong(a.type)) for a in wanted]))
-        return known[-1][1][x.lag - 1]
+        return self._inside(known[-1][1][x.lag - 1], wanted[0].type)
 
     def _needed_before(self, v: Var) -> None:
         """See to it that a value is there before the loop: rows can be read there as well."""
@@ -209,6 +307,12 @@ class _Builder:
 
     def _loop(self) -> None:
         stacked, last = self._read_outside()
+        for s in self.sums:
+            if isinstance(s.first, Var):
+                self._needed_before(s.first)
+        placed = [q for s in self.sums for q in s.places]
+        terms = [self._atom(self._equation(q), self.steps.operands[q][0]) for q in placed]
+        terms = [self._outside(self.body, a) for a in terms]
         ends: dict[int, Var] = {}  # the values that stand after the loop, by carry
         first: list[Atom] = []
         inside: list[Var] = []
@@ -216,30 +320,25 @@ class _Builder:
         for key, chains in self.chains.items():
             for values, chain in chains:
                 if key in last:
-                    ends[len(first)] = last.pop(key)
-                first += values
+                    ends[len(first)] = self._made_of(last.pop(key))
+                first += [self._outside(self.before, a) for a in values]
                 inside += chain
-                following += [self.local[key], *chain[:-1]]
+                following += [self._handed(key), *chain[:-1]]
         for key, v in last.items():  # carried for its last value alone
-            ends[len(first)] = v
+            ends[len(first)] = self._made_of(v)
             zero = np.zeros(v.type.shape, v.type.dtype)
             first.append(self.program.constant(zero, _strong(v.type)))
             inside.append(self.program.var(_strong(v.type)))
-            following.append(self.local[key])
-        ys = [self.local[key] for key in stacked]
-        for s in self.sums:
-            if isinstance(s.first, Var):
-                self._needed_before(s.first)
-        placed = [q for s in self.sums for q in s.places]
-        terms = [self._atom(self._equation(q), self.steps.operands[q][0]) for q in placed]
+            following.append(self._handed(key))
+        ys = [self._handed(key) for key in stacked]
         body = Graph(
             (*self.consts.values(), *inside, *(v for _, v in self.rows)),
             tuple(self.body),
             (*following, *ys, *terms),
         )
-        _check_types([*inside, *following, *ys, *terms, *self.consts], self.body)
-        inputs = [*self.consts, *first, *(v for v, _ in self.rows)]
-        if first:
+        consts = [self._outside(self.before, v) for v in self.consts]
+        inputs = [*consts, *first, *(v for v, _ in self.rows)]
+        if first or any(v.type.weak for e in self.body for v in e.outputs):
             loop = Loop(body, None, len(self.consts), len(first), self.count, self.reverse)
             rows = self._emit(self.before, LOOP, inputs, loop.params, ends)[len(first) :]
         else:
@@ -249,6 +348,22 @@ class _Builder:
         terms_of = dict(zip(placed, rows[len(stacked) :], strict=True))
         for s in self.sums:
             self._total(s, terms_of)
+
+    def _handed(self, key: tuple[int, int]) -> Atom:
+        return self._outside(self.body, self.local[key])
+
+    def _made_of(self, v: Var) -> Var:
+        """An array of which `v` is made after the loop; `v` itself where that is no number."""
+        array = self._array_of(v)
+        self._number_of(array, v)
+        return array
+
+    def _array_of(self, v: Var) -> Var:
+        return self.program.var(_strong(v.type)) if v.type.weak else v
+
+    def _number_of(self, array: Var, v: Var) -> None:
+        if array is not v:
+            self._emit(self.after, WEAKEN, (array,), {}, {0: v})
 
     def _mapped(self, body: Graph, inputs: Sequence[Atom]) -> tuple[Var, ...]:
         """The stacked outputs of steps that hand nothing on: all of them at once."""
@@ -298,12 +413,14 @@ class _Builder:
     def _reads(self, q: int, w: int, rows: Var) -> None:
         for k in range(self.count):
             if self._is_read(k, q, w):
-                v = self.steps.equation(self.program, k, q).outputs[w]
+                number = self.steps.equation(self.program, k, q).outputs[w]
+                v = self._array_of(number)
                 row = self.count - 1 - k if self.reverse else k
                 e = self.source._replace(
                     prim=GETITEM, inputs=(rows,), params={"index": (row,)}, outputs=(v,)
                 )
                 self.after.append(e)
+                self._number_of(v, number)
 
     def _total(self, s: Sum, terms: dict[int, Var]) -> None:
         """What was there before the steps, and what they have put to it, each in its place."""
@@ -311,6 +428,12 @@ class _Builder:
         final = self.steps.equation(self.program, self.count - 1, s.adds[-1]).outputs[0]
         for q in s.places:
             e, rows = self._equation(q), terms[q]
+            ends = {0: final} if q == s.places[-1] else None
+            moves = self.steps.moves[q]
+            if isinstance(moves, Anywhere):
+                placed = self._scattered(e, moves, rows)
+                (total,) = self._emit(self.after, records.ADD, (total, placed), {}, ends)
+                continue
             index, axis = self._sliced(q, e)
             if axis:
                 order = list(range(1, rows.type.ndim))
@@ -318,8 +441,20 @@ class _Builder:
                 (rows,) = self._emit(self.after, TRANSPOSE, (rows,), {"axes": tuple(order)})
             params = {"shape": e.params["shape"], "index": index}
             (placed,) = self._emit(self.after, PLACE, (rows,), params)
-            ends = {0: final} if q == s.places[-1] else None
             (total,) = self._emit(self.after, records.ADD, (total, placed), {}, ends)
+
+    def _scattered(self, e: Equation, moves: Anywhere, rows: Var) -> Var:
+        """The rows that steps place anywhere, added up where they meet."""
+        numbers, rest = self._numbers_of(e, moves)
+        shape = e.params["shape"]
+        if rest:
+            lead = np.broadcast_shapes(*(v.type.shape for v in numbers))
+            params = {
+                "shape": (*lead, *shape[len(numbers) :]),
+                "index": (*[(None, None, None)] * len(lead), *rest),
+            }
+            (rows,) = self._emit(self.after, PLACE, (rows,), params)
+        return self._emit(self.after, SCATTER_ADD, (rows, *numbers), {"shape": shape})[0]
 
     def _emit(
         self,
@@ -341,9 +476,3 @@ class _Builder:
 
 def _strong(kind: ArrayType) -> ArrayType:
     return ArrayType(kind.shape, kind.dtype)
-
-
-def _check_types(values: Sequence[Atom], body: Sequence[Equation]) -> None:
-    """Refuse a loop in which it matters that a number is one of Python's."""
-    if any(a.type.weak for a in values):
-        raise Refused("a Python number is handed from step to step; pass it as a NumPy number")

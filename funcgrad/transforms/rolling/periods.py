@@ -15,7 +15,7 @@ import numpy as np
 from funcgrad.graph.ir import Equation, Graph, Literal
 from funcgrad.ops.index import GETITEM, PLACE
 
-__all__ = ["Run", "kinds_of", "places", "runs"]
+__all__ = ["Place", "Run", "kinds_of", "like", "places", "runs"]
 
 WINDOWS = 8  # kinds are looked at alone, and in windows of 2, 4, ... 128
 CANDIDATES = 4  # distances that are looked at for each, those that were met most often
@@ -30,8 +30,17 @@ class Run(NamedTuple):
     period: int
 
 
-def places(e: Equation) -> tuple[tuple[int, int], ...]:
-    """The axes and numbers of an index that may differ from step to step."""
+class Place(NamedTuple):
+    """An integer of an index, or where a slice begins: what may differ from step to step."""
+
+    item: int  # its position in the index
+    start: int
+    length: int | None = None  # of a slice
+    stride: int = 1
+
+
+def places(e: Equation) -> tuple[Place, ...]:
+    """The numbers of an index that may differ from step to step."""
     if e.prim is GETITEM:
         shape = e.inputs[0].type.shape
     elif e.prim is PLACE:
@@ -40,12 +49,15 @@ def places(e: Equation) -> tuple[tuple[int, int], ...]:
         return ()
     index = e.params["index"]
     found, axis = [], 0
-    for i in index:
+    for item, i in enumerate(index):
         if i is Ellipsis:
             axis += len(shape) - sum(j is not None and j is not Ellipsis for j in index)
             continue
         if type(i) is int:
-            found.append((axis, i % shape[axis]))
+            found.append(Place(item, i % shape[axis]))
+        elif i is not None:
+            taken = range(*slice(*i).indices(shape[axis]))
+            found.append(Place(item, taken.start, len(taken), taken.step))
         axis += i is not None
     return tuple(found)
 
@@ -69,10 +81,16 @@ def kinds_of(equations: Sequence[Equation]) -> list[int]:
     return found
 
 
+def like(e: Equation) -> Hashable:
+    """What reads or writes of the same form have in common: the index but for its numbers."""
+    given = {p.item: (p.length, p.stride) for p in places(e)}
+    return tuple([given.get(item, i) for item, i in enumerate(e.params["index"])])
+
+
 def _plain(e: Equation, name: str) -> Hashable:
     value: Any = e.params[name]
     if name == "index" and (e.prim is GETITEM or e.prim is PLACE):
-        return tuple([int if type(i) is int else i for i in value])
+        return like(e)
     if isinstance(value, Graph) and not value.constants:
         return value.digest()
     held: Hashable = value

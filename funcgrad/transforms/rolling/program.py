@@ -1,20 +1,25 @@
 """A program that is edited: its equations in order, and where each value is made and read.
 
 Reads of one row (``x[i]``) stand where they are first needed, so that they belong to the step that
-needs them, wherever the program took them from; so do their reshapings.
+needs them, wherever the program took them from; so do their reshapings. Where several steps read
+the same row, each does so by itself.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
+from funcgrad.ops.arithmetic import WEAKEN
 from funcgrad.ops.index import GETITEM
 from funcgrad.ops.shape import CONCATENATE, RESHAPE
 from funcgrad.transforms.rolling.stacks import joined_rows, row_of_slice
 
 __all__ = ["Program"]
+
+MANY = 48  # rows of an array, or uses of one of them
 
 
 class Program:
@@ -40,36 +45,54 @@ class Program:
 
     def arrange(self, equations: Iterable[Equation]) -> None:
         """Take these equations, reads where they are first needed; note where all is."""
+        equations = list(equations)
+        shared = _shared(equations)
         waiting: dict[Var, Equation] = {}
         placed: list[Equation] = []
 
-        def place(atoms: Sequence[Atom]) -> None:
+        def place(atoms: Sequence[Atom]) -> tuple[Atom, ...]:
+            """Put the reads that are waiting here; what is read now may have another name."""
+            if not waiting or waiting.keys().isdisjoint(atoms):
+                return tuple(atoms)
+            here: dict[Atom, Var] = {}
             for a in atoms:
-                e = waiting.pop(a, None) if isinstance(a, Var) and waiting else None
-                if e is not None:
-                    place(e.inputs)
-                    placed.append(e)
+                e = waiting.get(a) if isinstance(a, Var) and a not in here else None
+                if e is None:
+                    continue
+                v = e.outputs[0]
+                if v in shared:
+                    v = self.var(v.type)
+                else:
+                    del waiting[v]
+                placed.append(e._replace(inputs=place(e.inputs), outputs=(v,)))
+                here[a] = v
+            return tuple([here.get(a, a) for a in atoms])
 
         for e in equations:
             if e.prim is RESHAPE:
                 e = row_of_slice(e, waiting)
-            if e.prim is GETITEM or (e.prim is RESHAPE and e.inputs[0] in waiting):
+            follows = e.prim is RESHAPE or e.prim is WEAKEN
+            if e.prim is GETITEM or (follows and e.inputs[0] in waiting):
                 waiting[e.outputs[0]] = e
                 continue
             if e.prim is CONCATENATE:
                 *made, e = joined_rows(e, waiting, self.var)
-                for row in made:
-                    place(row.inputs)
-                    placed.append(row)
-            place(e.inputs)
-            placed.append(e)
+                placed += [row._replace(inputs=place(row.inputs)) for row in made]
+            inputs = place(e.inputs)
+            placed.append(e if inputs == e.inputs else e._replace(inputs=inputs))
+        shared.difference_update(a for a in self.graph.outputs if isinstance(a, Var))
         place(self.graph.outputs)
         self.equations = placed
         self._index()
 
+    @staticmethod
+    def moves(e: Equation) -> bool:
+        """Whether an equation computes nothing."""
+        return e.prim is GETITEM or e.prim is RESHAPE
+
     def work(self) -> int:
-        """The number of equations but for reads."""
-        return sum(e.prim is not GETITEM for e in self.equations)
+        """The number of equations that compute something."""
+        return sum(not self.moves(e) for e in self.equations)
 
     def _index(self) -> None:
         self.made: dict[Var, int] = {}
@@ -86,3 +109,13 @@ class Program:
         read = self.returned | self.users.keys()
         constants = tuple((v, x) for v, x in self.arrays.items() if v in read)
         return Graph(self.graph.inputs, tuple(self.equations), self.graph.outputs, constants)
+
+
+def _shared(equations: Sequence[Equation]) -> set[Var]:
+    """Rows of arrays of which many are read, that are read several times, but not in all steps."""
+    uses = Counter(a for e in equations for a in e.inputs)
+    rows = [e for e in equations if e.prim is GETITEM]
+    arrays = Counter(e.inputs[0] for e in rows)
+    return {
+        e.outputs[0] for e in rows if 1 < uses[e.outputs[0]] < MANY and arrays[e.inputs[0]] >= MANY
+    }

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from funcgrad.graph.ir import Equation, Graph
 from funcgrad.transforms.loop import LOOP
+from funcgrad.transforms.rolling.broken import difference
 from funcgrad.transforms.rolling.build import loop_of
 from funcgrad.transforms.rolling.periods import kinds_of, runs
 from funcgrad.transforms.rolling.program import Program
-from funcgrad.transforms.rolling.steps import Refused, Steps, steps_of
+from funcgrad.transforms.rolling.steps import Elsewhere, Refused, Steps, steps_of
+from funcgrad.transforms.rolling.sums import Sum, sums_of
 
 __all__ = ["roll"]
 
@@ -25,31 +29,47 @@ def roll(graph: Graph, least: int) -> tuple[Graph, tuple[str, ...]]:
     program = Program(graph)
     notes: list[str] = []
     found, work = False, program.work()
-    while _roll_once(program, notes, least):
+    while _roll_once(program, notes, least, False) or _roll_once(program, notes, least, True):
         found, before, work = True, work, program.work()
         if work >= before:  # what is applied to one row at a time comes out as it went in
             break
+    if not any("is no loop" in n for n in notes) and program.work() >= least:
+        said = difference(program, kinds_of(program.equations), STEPS)
+        notes += [said] if said is not None else []
     return program.finish() if found else graph, tuple(dict.fromkeys(notes))
 
 
-def _roll_once(program: Program, notes: list[str], least: int) -> bool:
-    """Put loops in the place of the runs of the shortest period that are any."""
+def _roll_once(program: Program, notes: list[str], least: int, gathers: bool) -> bool:
+    """Put loops in the place of the runs of the shortest period that are any.
+
+    Loops that have to put together values from `Elsewhere` come last: those may be rows of others.
+    """
     found: list[tuple[Steps, list[Equation]]] = []
     refused: list[str] = []
+    end = 0  # of what is a loop
     for run in runs(kinds_of(program.equations), STEPS):
-        if found and (run.period != found[0][0].period or run.start < found[-1][0].stop):
+        if found and run.period != found[0][0].period:
             break
-        try:
-            steps = steps_of(program, run, STEPS)
-            if _pays(program, steps):
-                found.append((steps, loop_of(program, steps)))
-        except Refused as why:
-            if run.stop - run.start >= least:
-                where = program.equations[run.start].source
-                refused.append(f"what repeats at {where} is no loop: {why}")
+        waiting = [run._replace(start=max(run.start, end))]
+        while waiting:
+            run = waiting.pop()
+            if run.stop - run.start < STEPS * run.period:
+                continue
+            try:
+                steps = steps_of(program, run, STEPS)
+                sums = sums_of(program, steps)
+                if _pays(program, steps, sums, gathers):
+                    found.append((steps, loop_of(program, steps, sums)))
+                    end = max(end, steps.stop)
+                    waiting += [run._replace(start=steps.stop), run._replace(stop=steps.start)]
+            except Refused as why:
+                if run.stop - run.start >= least:
+                    where = program.equations[run.start].source
+                    refused.append(f"what repeats at {where} is no loop: {why}")
     if not found:
-        notes += refused
+        notes += refused if gathers else []
         return False
+    found.sort(key=lambda made: made[0].start)
     equations: list[Equation] = []
     at = 0
     for steps, made in found:
@@ -62,10 +82,16 @@ def _roll_once(program: Program, notes: list[str], least: int) -> bool:
     return True
 
 
-def _pays(program: Program, steps: Steps) -> bool:
+def _pays(program: Program, steps: Steps, sums: Sequence[Sum], gathers: bool) -> bool:
     total = steps.number * steps.period
     if total < REPEATED:
         return False
     block = program.equations[steps.start : steps.start + steps.period]
-    largest = max(v.type.size for e in block for v in e.outputs)
+    stacks = {x for row in steps.operands for x in row if isinstance(x, Elsewhere)}
+    computed = sum(not program.moves(e) for e in block)
+    if not computed or 2 * len(stacks) > (computed if gathers else 0):
+        return False  # to put together what the steps read takes as long as they do
+    outside = {q for s in sums for q in (*s.places, *s.adds)}
+    inside = [e for q, e in enumerate(block) if q not in outside]
+    largest = max((v.type.size for e in inside for v in e.outputs), default=0)
     return largest <= LARGE or total >= MANY

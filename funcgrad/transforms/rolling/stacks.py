@@ -9,20 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from funcgrad.core.primitive import Primitive
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Atom, Equation, Var
 from funcgrad.ops.index import GETITEM
-from funcgrad.ops.shape import RESHAPE
+from funcgrad.ops.shape import CONCATENATE, RESHAPE
 
 __all__ = ["joined_rows", "row_of_slice"]
 
 SHORTEST = 8  # rows that are joined to one slice, at the least
+PARTS = 8  # arrays whose rows take turns, at the most
 
 Reads = Mapping[Var, Equation]
 
 
+class _Run(NamedTuple):
+    """Rows at even distances."""
+
+    step: int
+    number: int
+
+
 class _Row(NamedTuple):
-    """A row of an array, as it lies in what is joined: with an axis of its own, or without."""
+    """A row of an array, and its shape in what is joined: with an axis of its own, or without."""
 
     source: Var
     row: int
@@ -50,14 +59,16 @@ def joined_rows(e: Equation, reads: Reads, var: Callable[[ArrayType], Var]) -> l
     before: list[Equation] = []
     inputs: list[Atom] = []
     at = 0
-    while at < len(e.inputs):
-        stop = _end_of_run(e.inputs, at, reads)
-        if stop - at >= SHORTEST:
-            before += _slice(e, at, stop, reads, var)
-            inputs.append(before[-1].outputs[0])
-        else:
-            inputs += e.inputs[at:stop]
-        at = stop
+    rows = [_row(a, reads) for a in e.inputs]
+    while at < len(rows):
+        run = _run(rows, at)
+        if run is None:
+            inputs.append(e.inputs[at])
+            at += 1
+            continue
+        before += _slices(e, rows[at : at + len(run)], run, at, var)
+        inputs.append(before[-1].outputs[0])
+        at += len(run) * run[0].number
     if not before:
         return [e]
     if len(inputs) == 1:
@@ -67,6 +78,7 @@ def joined_rows(e: Equation, reads: Reads, var: Callable[[ArrayType], Var]) -> l
 
 
 def _row(a: Atom, reads: Reads) -> _Row | None:
+    kind = a.type
     e = reads.get(a) if isinstance(a, Var) else None
     if e is not None and e.prim is RESHAPE:
         (a,) = e.inputs
@@ -77,41 +89,69 @@ def _row(a: Atom, reads: Reads) -> _Row | None:
     source = e.inputs[0]
     if type(row) is not int or row < 0 or not isinstance(source, Var):
         return None
-    return _Row(source, row, source.type.shape[1:])
+    shape = source.type.shape[1:]
+    return _Row(source, row, kind.shape) if kind.shape in (shape, (1, *shape)) else None
 
 
-def _end_of_run(atoms: tuple[Atom, ...], at: int, reads: Reads) -> int:
-    """Where the rows end that follow one another in one array."""
-    first = _row(atoms[at], reads)
-    shape = atoms[at].type.shape
-    if first is None or shape not in (first.shape, (1, *first.shape)):
-        return at + 1
-    stop = at + 1
-    while stop < len(atoms):
-        row = _row(atoms[stop], reads)
-        ahead = first.row + stop - at
-        if row is None or (row.source, row.row) != (first.source, ahead):
-            break
-        if atoms[stop].type.shape != shape:
-            break
-        stop += 1
-    return stop
+def _run(rows: list[_Row | None], at: int) -> list[_Run] | None:
+    """The longest run of rows at even distances of one array, or of some arrays by turns."""
+    for parts in range(1, min(PARTS, len(rows) - at - 1) + 1):
+        found = _turns(rows, at, parts)
+        if found is not None and parts * found[0].number >= SHORTEST:
+            return found
+    return None
 
 
-def _slice(
-    e: Equation, at: int, stop: int, reads: Reads, var: Callable[[ArrayType], Var]
+def _turns(rows: list[_Row | None], at: int, parts: int) -> list[_Run] | None:
+    steps = []
+    for k in range(at, at + parts):
+        one, next_ = rows[k], rows[k + parts] if k + parts < len(rows) else None
+        if one is None or next_ is None or one.shape != (rows[at] or one).shape:
+            return None
+        steps.append(next_.row - one.row)
+    if not all(steps):
+        return None
+    count = 1
+    while at + (count + 1) * parts <= len(rows):
+        for k, step in enumerate(steps):
+            one, here = rows[at + k], rows[at + count * parts + k]
+            assert one is not None
+            if here != _Row(one.source, one.row + count * step, one.shape):
+                return [_Run(step, count) for step in steps] if count > 1 else None
+        count += 1
+    return [_Run(step, count) for step in steps] if count > 1 else None
+
+
+def _slices(
+    e: Equation,
+    rows: list[_Row | None],
+    run: list[_Run],
+    at: int,
+    var: Callable[[ArrayType], Var],
 ) -> list[Equation]:
-    """What gives the rows from `at` to `stop` of a concatenation at once."""
-    first = _row(e.inputs[at], reads)
-    assert first is not None
-    count, kind = stop - at, first.source.type
-    rows = var(ArrayType((count, *first.shape), kind.dtype))
-    index: dict[str, Any] = {"index": ((first.row, first.row + count, 1),)}
-    found = [e._replace(prim=GETITEM, inputs=(first.source,), params=index, outputs=(rows,))]
-    shape = e.inputs[at].type.shape
-    if shape == first.shape:  # joined end to end
-        flat = (count * shape[0], *shape[1:])
-        out = var(ArrayType(flat, kind.dtype))
-        params: dict[str, Any] = {"shape": flat}
-        found.append(e._replace(prim=RESHAPE, inputs=(rows,), params=params, outputs=(out,)))
-    return found
+    """What gives the rows of a run of a concatenation at once."""
+    made: list[Equation] = []
+
+    def emit(prim: Primitive, inputs: tuple[Atom, ...], params: Any, shape: Any) -> Var:
+        out = var(ArrayType(shape, inputs[0].type.dtype))
+        made.append(e._replace(prim=prim, inputs=inputs, params=params, outputs=(out,)))
+        return out
+
+    parts = []
+    for row, (step, count) in zip(rows, run, strict=True):
+        assert row is not None
+        stop = row.row + count * step
+        index = ((row.row, stop if stop >= 0 else None, step),)
+        shape = (count, *row.source.type.shape[1:])
+        parts.append(emit(GETITEM, (row.source,), {"index": index}, shape))
+    extent, *rest = e.inputs[at].type.shape
+    count, shape = run[0].number, parts[0].type.shape
+    out = parts[0]
+    if len(parts) > 1:
+        longer = (count, 1, *shape[1:])
+        turned = tuple([emit(RESHAPE, (v,), {"shape": longer}, longer) for v in parts])
+        out = emit(CONCATENATE, turned, {"axis": 1}, (count, len(parts), *shape[1:]))
+    whole = (count * len(parts) * extent, *rest)
+    if out.type.shape != whole:
+        emit(RESHAPE, (out,), {"shape": whole}, whole)
+    return made

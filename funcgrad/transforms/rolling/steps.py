@@ -1,9 +1,9 @@
 """Whether a run of equations is a loop: what each operand of a step is, and in which steps.
 
-An operand is the same in all steps, comes from the same step, or from one or a few steps before; a
-number that is written differs between steps or not; a place that is read moves evenly. What the
-step in the middle says has to hold in all of them; steps at the ends where it does not are left
-out.
+An operand is the same in all steps, comes from the same step, from one or a few steps before, or
+in each step from elsewhere; a number that is written differs between steps or not; a place that is
+read moves evenly or not. What the step in the middle says has to hold in all of them; steps at the
+ends where it does not are left out.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from funcgrad.graph.ir import Atom, Equation, Literal
-from funcgrad.transforms.rolling.periods import Run, places
+from funcgrad.graph.ir import Atom, Equation, Literal, Var
+from funcgrad.ops.index import GETITEM
+from funcgrad.transforms.rolling.periods import Run, like, places
 from funcgrad.transforms.rolling.program import Program
 
 __all__ = [
+    "GATHERED",
+    "Anywhere",
     "Before",
+    "Elsewhere",
     "Numbers",
     "Operand",
     "Refused",
@@ -27,6 +31,8 @@ __all__ = [
 ]
 
 LAGS = 8  # steps that a value may be carried on
+EVEN = 0.75  # of the steps, for which a place has to move evenly: else it is anywhere
+GATHERED = 1 << 22  # elements that are put together for a loop, at the most
 
 
 class Same(NamedTuple):
@@ -57,7 +63,26 @@ class Numbers(NamedTuple):
     values: tuple[Atom, ...]
 
 
-Operand = Same | Within | Before | Numbers
+class Elsewhere(NamedTuple):
+    """A value that was computed before the loop, another one for each step."""
+
+    values: tuple[Atom, ...]
+
+
+class Rows(NamedTuple):
+    """A row of one array, another one for each step: the equations that read them."""
+
+    reads: tuple[Equation, ...]
+
+
+class Anywhere(NamedTuple):
+    """The places of an index where they do not move evenly: the numbers of each step."""
+
+    numbers: tuple[tuple[int, ...], ...]
+
+
+Operand = Same | Within | Before | Numbers | Elsewhere | Rows
+Moves = tuple[int, ...] | Anywhere
 
 
 class Steps(NamedTuple):
@@ -71,7 +96,7 @@ class Steps(NamedTuple):
     period: int
     number: int
     operands: tuple[tuple[Operand, ...], ...]
-    moves: tuple[tuple[int, ...], ...]
+    moves: tuple[Moves, ...]
 
     @property
     def stop(self) -> int:
@@ -143,6 +168,10 @@ class _Reading:
         operands = []
         for q, row in enumerate(found):
             operands.append(tuple(self._from_start(q, j, x) for j, x in enumerate(row)))
+        moves = [
+            Anywhere(m.numbers[self.low : self.high]) if isinstance(m, Anywhere) else m
+            for m in moves
+        ]
         return Steps(start, self.period, count, tuple(operands), tuple(moves))
 
     def _at(self, step: int, offset: int) -> Equation:
@@ -176,19 +205,65 @@ class _Reading:
             for k, x in enumerate(atoms):
                 self._fits(k, x in self.program.arrays, 0)
             return Numbers(tuple(atoms))
-        if made < self.start or self._is_same(atoms, made):
+        if self._is_same(atoms, made):
             for k, x in enumerate(atoms):
                 self._fits(k, x is a, 0)
             return Same(a)
+        rows = self._rows(atoms) if made < self.start or self._wanders(atoms, made) else None
+        if rows is not None:
+            return rows
+        if made < self.start:
+            return self._elsewhere(atoms, self.start)
         return self._from_step(q, atoms, made)
 
     def _is_same(self, atoms: Sequence[Atom], made: int) -> bool:
         """Whether a value of one of the first steps is read by all that follow."""
         a = atoms[self.middle]
         same = a is atoms[self.middle - 1] and a is atoms[min(self.middle + 1, self.count - 1)]
-        if same:
+        if same and made >= self.start:
             self._fits((made - self.start) // self.period, False, 0)
         return same
+
+    def _wanders(self, atoms: Sequence[Atom], made: int) -> bool:
+        """Whether a value comes from no fixed number of steps before."""
+        holds = []
+        for k, a in enumerate(atoms):
+            at = self.program.made.get(a, -1) if isinstance(a, Var) else -1
+            holds.append(at - made == (k - self.middle) * self.period)
+        low, high = _around(self.middle, holds)
+        return high - low < EVEN * (self.high - self.low)
+
+    def _rows(self, atoms: Sequence[Atom]) -> Rows | None:
+        """Values that are read of one array, at any places, wherever the program does so."""
+        program = self.program
+        reads = [program.equations[program.made.get(a, 0)] for a in atoms if isinstance(a, Var)]
+        here = reads[self.middle]
+        if len(reads) < len(atoms) or here.prim is not GETITEM:
+            return None
+        source, kind = here.inputs[0], like(here)
+        if program.made.get(source, -1) >= self.start:  # type: ignore[arg-type]
+            return None
+        alike = [
+            e.prim is GETITEM and e.inputs[0] is source and a is e.outputs[0] and like(e) == kind
+            for a, e in zip(atoms, reads, strict=True)
+        ]
+        low, high = _around(self.middle, alike)
+        if min(high, self.high) - max(low, self.low) < EVEN * (self.high - self.low):
+            return None
+        for k, holds in enumerate(alike):
+            self._fits(k, holds, 0)
+        if here.outputs[0].type.size * (self.high - self.low) > GATHERED:
+            return None
+        return Rows(tuple(reads))
+
+    def _elsewhere(self, atoms: Sequence[Atom], start: int) -> Operand:
+        """Values that were computed before the equation at `start`."""
+        for k, x in enumerate(atoms):
+            there = not isinstance(x, Literal) and self.program.made.get(x, -1) < start
+            self._fits(k, there, 0)
+        if atoms[self.middle].type.size * (self.high - self.low) > GATHERED:
+            raise self._refused()
+        return Elsewhere(tuple(atoms))
 
     def _number(self, atoms: Sequence[Atom]) -> Operand:
         literals = []
@@ -207,8 +282,12 @@ class _Reading:
         step, offset = divmod(made - self.start, self.period)
         lag = self.middle - step
         which = self._at(step, offset).outputs.index(atoms[self.middle])
-        if not 0 <= lag <= LAGS or (lag == 0 and offset >= q):
+        if lag < 0 or (lag == 0 and offset >= q):
             raise self._refused()
+        if lag > LAGS:  # so many steps at the most, which read what was there before them
+            self._fits(self.middle - lag, False, 0)
+            self._fits(self.low + lag, False, 0)
+            return self._elsewhere(atoms, self.start + self.low * self.period)
         for k, x in enumerate(atoms):
             whence = k - lag
             holds = whence >= 0 and x is self._at(whence, offset).outputs[which]
@@ -217,28 +296,51 @@ class _Reading:
 
     def _from_start(self, q: int, j: int, x: Operand) -> Operand:
         """The operand of the steps that are left."""
-        if isinstance(x, Numbers):
-            return Numbers(x.values[self.low : self.high])
+        if isinstance(x, Numbers | Elsewhere):
+            return x._replace(values=x.values[self.low : self.high])
+        if isinstance(x, Rows):
+            return Rows(x.reads[self.low : self.high])
         if not isinstance(x, Before):
             return x
         first = [self._at(self.low + k, q).inputs[j] for k in range(x.lag)]
         return x._replace(first=tuple(first))
 
-    def _moves(self, q: int) -> tuple[int, ...]:
+    def _moves(self, q: int) -> Moves:
         """How the numbers of an index change from step to step."""
         here = _numbers(self._at(self.middle, q))
         if not here:
             return ()
         after = _numbers(self._at(min(self.middle + 1, self.count - 1), q))
         moves = tuple([b - a for a, b in zip(here, after, strict=True)])
-        for k in range(self.count):
-            want = tuple([a + (k - self.middle) * m for a, m in zip(here, moves, strict=True)])
-            self._fits(k, _numbers(self._at(k, q)) == want, 0)
+        numbers = tuple([_numbers(self._at(k, q)) for k in range(self.count)])
+        even = [
+            all(a + (k - self.middle) * m == b for a, m, b in zip(here, moves, row, strict=True))
+            for k, row in enumerate(numbers)
+        ]
+        low, high = _around(self.middle, even)
+        fitting = min(high, self.high) - max(low, self.low)
+        given = places(self._at(self.middle, q))
+        integers = [m for m, p in zip(moves, given, strict=True) if m and p.length is None]
+        windows = any(m for m, p in zip(moves, given, strict=True) if p.length is not None)
+        if fitting < EVEN * (self.high - self.low) or windows or len(integers) > 1:
+            return Anywhere(numbers)
+        for k, holds in enumerate(even):
+            self._fits(k, holds, 0)
         return moves
 
 
+def _around(middle: int, holds: Sequence[bool]) -> tuple[int, int]:
+    """The steps around the one in the middle for which something holds."""
+    low = high = middle
+    while low > 0 and holds[low - 1]:
+        low -= 1
+    while high < len(holds) and holds[high]:
+        high += 1
+    return low, high
+
+
 def _numbers(e: Equation) -> tuple[int, ...]:
-    return tuple([i for _, i in places(e)])
+    return tuple([p.start for p in places(e)])
 
 
 def _equal(a: Atom, b: Atom) -> bool:
