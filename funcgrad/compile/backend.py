@@ -36,6 +36,7 @@ class Backend(Protocol):
 
     functions: frozenset[str]
     vector_bytes: int  # of one register
+    signals: bool  # whether a long loop may ask Python whether a signal has come
 
     def text(self, kernels: Sequence[Kernel]) -> str:
         """The text of a module of these kernels."""

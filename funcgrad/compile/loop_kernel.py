@@ -431,7 +431,7 @@ class _LoopKernel:
     def look_for_signals(self, loop: For) -> None:
         """A long loop ends where a signal's handler raises; a loop in a loop leaves that to it."""
         steps = FOREVER if self.p.length is None else self.p.length
-        if self.within or steps * self.work < LONG:
+        if self.within or not self.backend.signals or steps * self.work < LONG:
             return
         self.code.requires = True
         loop.every = 1 << max(0, int(BETWEEN / max(self.work, 1.0)).bit_length() - 1)

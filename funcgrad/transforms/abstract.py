@@ -16,7 +16,7 @@ from funcgrad.graph.ir import Graph
 from funcgrad.transforms.arguments import leaves_of
 from funcgrad.transforms.transformed import transformed
 
-__all__ = ["ShapeDtypeStruct", "eval_shape", "make_graph"]
+__all__ = ["ShapeDtypeStruct", "abstract", "eval_shape", "make_graph"]
 
 Function = Callable[..., Any]
 
@@ -52,7 +52,8 @@ class ShapeDtypeStruct:
         return hash((self.shape, self.dtype))
 
 
-def _abstract(x: Any) -> ArrayType:
+def abstract(x: Any) -> ArrayType:
+    """The type of an array, or of what stands for one."""
     if isinstance(x, ShapeDtypeStruct):
         return ArrayType(x.shape, x.dtype)
     return type_of(operand(x))
@@ -63,7 +64,7 @@ def _staged_call(f: Function, args: Any, kwargs: Any) -> tuple[Graph, tree.TreeD
     out: list[tree.TreeDef] = []
     with Stage() as trace:
         inputs = [
-            trace.input(_abstract(x), None if isinstance(x, ShapeDtypeStruct) else operand(x))
+            trace.input(abstract(x), None if isinstance(x, ShapeDtypeStruct) else operand(x))
             for x in leaves
         ]
         variables = [t.variable for t in inputs]

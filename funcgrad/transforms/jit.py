@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import os
 import types
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +40,9 @@ from funcgrad.transforms.static import (
     typed,
 )
 from funcgrad.transforms.transformed import named
+
+if TYPE_CHECKING:
+    from funcgrad.compile.export import Exported
 
 __all__ = ["jit"]
 
@@ -124,11 +128,11 @@ def _stage(
 
 
 def stage_flat(
-    flat: Function, fun: Function, types: Sequence[ArrayType]
+    flat: Function, fun: Function, types: Sequence[ArrayType], roll: bool = False
 ) -> tuple[Staged, list[np.ndarray[Any, Any]]]:
     """A flat function made of `fun`, staged for these types, and the captured arrays it takes."""
     captures = capture(fun)
-    staged = _stage(flat, types, [None] * len(types), captures, name_of(fun), roll=False)
+    staged = _stage(flat, types, [None] * len(types), captures, name_of(fun), roll=roll)
     return staged, [captures.arrays[i] for i in staged.captured]
 
 
@@ -321,6 +325,68 @@ class Jitted:
         1.0
         """
         return native.cfunc(self, signature, vector, size, data)
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *args: Any,
+        name: str | None = None,
+        derivatives: str | Sequence[str] = (),
+        cpu: str = "native",
+        shared: bool = True,
+    ) -> Exported:
+        """Write the function as a C header with an object file, which need no Python.
+
+        Parameters
+        ----------
+        path : path
+            Without an ending: ``path.h`` and ``path.o`` are written, and the shared library
+            ``lib….so`` beside them where a C compiler is found, which links it.
+        *args
+            Arguments like those of later calls, or `ShapeDtypeStruct` for arrays. Each leaf is a
+            parameter in C: a number by value, an array by its address, dense and in C order.
+        name : str, optional
+            The name in C; by default that of the function.
+        derivatives : sequence of {"grad", "vjp", "jvp"}, optional
+            Further functions: ``name_grad`` gives the value and the gradient with respect to every
+            floating point argument, of a function that returns one real number; ``name_vjp`` takes
+            cotangents of the results, ``name_jvp`` tangents of the arguments.
+        cpu : str, optional
+            What the code is made for: "native", the processor at hand, or one of "x86-64",
+            "x86-64-v2", "x86-64-v3", "x86-64-v4" and "generic", which others run too.
+        shared : bool, optional
+            Whether the shared library is wanted.
+
+        Returns
+        -------
+        Exported
+            The files, and how much memory each function wants from its caller.
+
+        Raises
+        ------
+        NativeCodeError
+            An operation has no native form that needs no library (LAPACK, a function of the
+            user's); nothing is written.
+
+        Notes
+        -----
+        What the function captures is taken as it is now. The functions have no state: any number of
+        threads may call them, each with results and a workspace of its own. Loops stay loops.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> f = fg.jit(lambda x: np.sum(np.sin(x)))
+        >>> folder = tempfile.mkdtemp()
+        >>> made = f.export(f"{folder}/waves", np.ones(3), name="waves", derivatives="grad")
+        >>> made.workspace
+        {'waves': 0, 'waves_grad': 0}
+        """
+        from funcgrad.transforms.export import export
+
+        return export(self, path, args, name, derivatives, cpu, shared)
 
     def _staged(
         self, args: Any, kwargs: Any, sizes: tuple[int, ...] = ()

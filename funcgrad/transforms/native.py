@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # Numba: not before it is asked for
     from funcgrad.compile.numba.source import Made, Slot
     from funcgrad.transforms.jit import Jitted, Staged
 
-__all__ = ["Native", "cfunc", "njit"]
+__all__ = ["Native", "cfunc", "holding", "njit", "refuse_static"]
 
 # Extents that are tried: all axes alike, so that products and sums of arguments fit.
 PLAIN = (int, float, bool, str, tuple, type(None))
@@ -54,13 +54,7 @@ class Native:
     """A jitted function as a source of programs; see `compile.numba.function.Source`."""
 
     def __init__(self, jitted: Jitted) -> None:
-        if jitted.static.any:
-            raise NativeCodeError(
-                located(
-                    f"{name_of(jitted.fun)} has static arguments, which compiled callers cannot "
-                    "give; bind them first: jit(functools.partial(f, …)).njit"
-                )
-            )
+        refuse_static(jitted, "njit")
         self.jitted = jitted
         name = re.sub(r"\W", "_", name_of(jitted.fun)).strip("_")
         self.name = name if name.isidentifier() and not keyword.iskeyword(name) else "function"
@@ -96,19 +90,31 @@ class Native:
         def flat(*xs: Any) -> Any:
             return fun(*(_filled(a, xs) for a in arguments))
 
-        staged, captured = stage_flat(flat, fun, kinds)
-        if staged.adopted:
-            raise NativeCodeError(
-                f"{name_of(fun)} closes over a value of a transform that is running; native code "
-                "can only hold arrays: pass it as an argument"
-            )
-        graph = staged.graph
-        count = len(graph.inputs) - len(captured)
-        held = tuple((v, np.array(a)) for v, a in zip(graph.inputs[count:], captured, strict=True))
-        whole = Graph(
-            graph.inputs[:count], graph.equations, graph.outputs, (*graph.constants, *held)
+        return holding(*stage_flat(flat, fun, kinds), name_of(fun))
+
+
+def holding(staged: Staged, captured: Sequence[np.ndarray[Any, Any]], name: str) -> Staged:
+    """What was staged, with what is captured as constants of the graph."""
+    if staged.adopted:
+        raise NativeCodeError(
+            f"{name} closes over a value of a transform that is running; native code can only hold "
+            "arrays: pass it as an argument"
         )
-        return staged._replace(graph=whole)
+    graph = staged.graph
+    count = len(graph.inputs) - len(captured)
+    held = tuple((v, np.array(a)) for v, a in zip(graph.inputs[count:], captured, strict=True))
+    whole = Graph(graph.inputs[:count], graph.equations, graph.outputs, (*graph.constants, *held))
+    return staged._replace(graph=whole)
+
+
+def refuse_static(jitted: Jitted, advice: str) -> None:
+    if jitted.static.any:
+        raise NativeCodeError(
+            located(
+                f"{name_of(jitted.fun)} has static arguments, which compiled callers cannot "
+                f"give; bind them first: jit(functools.partial(f, …)).{advice}"
+            )
+        )
 
 
 class _Special:

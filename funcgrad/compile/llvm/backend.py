@@ -66,6 +66,8 @@ class LLVMCode:
 class LLVM:
     """See `backend.Backend`."""
 
+    signals = True
+
     def __init__(self) -> None:
         self.functions = frozenset(FUNCTIONS) & set(MATHEMATICS)
         self.vector_bytes = host().vector_bits // 8

@@ -28,6 +28,7 @@ def build(
     optimize: bool = False,
     linked: Sequence[str] = (),
     finished: Sequence[str] = (),
+    beside: Sequence[str] = (),
     target: Target | None = None,
     first_tier: bool = False,
 ) -> bytes:
@@ -36,11 +37,12 @@ def build(
     `optimize` runs LLVM's O1 pipeline first: for scalar loop bodies. Vector kernels are printed
     clean, and the pipeline would only double the time to build them. What is linked in becomes
     internal; it is inlined, and lanes of the same arithmetic are made vectors again. Modules that
-    are `finished` went through a pipeline before: of them stays what is needed, as it is.
+    are `finished` went through a pipeline before: of them stays what is needed, as it is. Those
+    `beside` stand beside the first one: what each of them shows, the module shows.
     `first_tier` is described in `target.machine`.
     """
     target = host() if target is None else target
-    with lock, _parsed(text, target, (*linked, *finished)) as module:
+    with lock, _parsed(text, target, (*linked, *finished), beside) as module:
         if optimize or linked:
             _optimize(module, target, vectorize=bool(linked))
         elif finished:
@@ -55,7 +57,9 @@ def module_text(text: str, target: Target) -> str:
 
 
 @contextmanager
-def _parsed(text: str, target: Target, linked: Sequence[str]) -> Iterator[Any]:
+def _parsed(
+    text: str, target: Target, linked: Sequence[str], beside: Sequence[str] = ()
+) -> Iterator[Any]:
     llvm = binding()
     # A context of its own: types and constants in LLVM's global context are never freed.
     with llvm.create_context() as context:
@@ -67,6 +71,8 @@ def _parsed(text: str, target: Target, linked: Sequence[str]) -> Iterator[Any]:
                 raise _rejected("parser", str(error), text) from None
 
         with parse(text) as module:
+            for other in map(parse, beside):
+                module.link_in(other)
             link(module, map(parse, linked))
             try:
                 module.verify()

@@ -22,9 +22,9 @@ from funcgrad.compile.llvm.printer import foreign_of
 from funcgrad.compile.numba.call import run_found, run_known, types
 from funcgrad.compile.numba.default import Default, DefaultType
 from funcgrad.compile.numba.factors import INDEFINITE, SINGULAR, UNCONVERGED
-from funcgrad.compile.numba.program import OUT_OF_MEMORY
 from funcgrad.compile.numba.shapes import Table, extent, finder
 from funcgrad.compile.numba.source import Made, Slot, Source, Special
+from funcgrad.compile.program import OUT_OF_MEMORY
 from funcgrad.compile.scalars import NATIVE
 from funcgrad.errors import NativeCodeError
 from funcgrad.tree import TreeDef

@@ -16,12 +16,13 @@ import numpy as np
 from funcgrad.compile import cache
 from funcgrad.compile.executable import Executable
 from funcgrad.compile.llvm.objects import link
-from funcgrad.compile.llvm.printer import foreign_of, print_kernel
+from funcgrad.compile.llvm.printer import foreign_of
+from funcgrad.compile.llvm.program_module import program_module
 from funcgrad.compile.llvm.target import vector_width
 from funcgrad.compile.memory import address_of
 from funcgrad.compile.numba import private
 from funcgrad.compile.numba.intrinsics import Width
-from funcgrad.compile.numba.program import NativeProgram
+from funcgrad.compile.program import NativeProgram
 from funcgrad.errors import NativeCodeError
 
 __all__ = ["Loaded", "library_of", "load"]
@@ -84,26 +85,9 @@ def _width(codegen: Any) -> Width:
 
 
 def _text(program: NativeProgram, target: Width) -> str:
-    """One module: the program, its kernels, what they call, and the constants."""
-    definitions: dict[str, str] = {}
-    declarations: dict[str, None] = {}
-    kernels = []
-    for kernel in program.kernels:
-        text, body = print_kernel(kernel, target)
-        body.enclose()
-        text = text.replace("define void", "define internal void", 1)
-        kernels.append(text.replace(" nounwind {", " nounwind alwaysinline {", 1)
-                       if program.small else text)  # fmt: skip
-        definitions |= body.definitions
-        declarations |= body.declarations
-    constants = [
-        f'@constant{k} = internal constant [{a.nbytes} x i8] c"{_escaped(a)}", align 64'
-        for k, a in enumerate(program.constants)
-    ]
+    """One module: the program with its kernels, and the functions of Numba's that it calls."""
     outside = {o.name: _by_address(o.name, o.address) for o in program.outside}
-    lines = [*constants, *definitions.values(), *outside.values(), *kernels, program.text]
-    lines += declarations
-    return "\n".join([_UNCACHED, *lines])
+    return "\n".join([_UNCACHED, *outside.values(), program_module(program, target)])
 
 
 def _by_address(name: str, address: int) -> str:
@@ -113,7 +97,3 @@ def _by_address(name: str, address: int) -> str:
         f"  %code = inttoptr i64 {address} to ptr\n"
         "  call void %code(ptr %words, i64 %first, i64 %last, i64 %thread)\n  ret void\n}"
     )
-
-
-def _escaped(a: np.ndarray[Any, Any]) -> str:
-    return "".join(f"\\{byte:02X}" for byte in a.tobytes())

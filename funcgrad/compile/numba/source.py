@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from funcgrad.compile.numba.link import Loaded
-from funcgrad.compile.numba.program import NativeProgram
+from funcgrad.compile.program import NativeProgram
 from funcgrad.core.types import ArrayType
 from funcgrad.tree import TreeDef
 
