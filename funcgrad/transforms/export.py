@@ -66,12 +66,12 @@ class _Exporter:
 
     def __init__(self, fun: Callable[..., Any], args: tuple[Any, ...], name: str) -> None:
         self.fun, self.name = fun, name
-        found, self.definition = tree.flatten_with_paths(args)
-        self.types = [_plain(abstract(x)) for _, x in found]
+        found, self.definition = tree.flatten(args)
+        self.types = [_plain(abstract(x)) for x in found]
         self.moving = [k for k, t in enumerate(self.types) if is_inexact(t.dtype)]
         names = _argument_names(fun, len(args))
         self.taken = {"workspace"}
-        self.inputs = [self.unique(_path(p, names)) for p, _ in found]
+        self.inputs = [self.unique(_path(p, names)) for p in tree.paths(self.definition)]
         self.staged = self.stage(self.call, self.types)
         paths = tree.paths(self.staged.out)
         self.results = [self.unique(f"out{_identifier(p)}") for p in paths]
