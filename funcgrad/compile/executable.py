@@ -28,6 +28,7 @@ from funcgrad.compile.lower import Lowered, lower
 from funcgrad.compile.places import Places
 from funcgrad.compile.scalars import resolve
 from funcgrad.compile.signals import reraise
+from funcgrad.compile.small_steps import is_small, once, small_step
 from funcgrad.compile.tiles import product_of
 from funcgrad.compile.workspace import Layout, Workspaces
 from funcgrad.errors import GraphError
@@ -37,6 +38,7 @@ from funcgrad.passes.fuse import fuse
 from funcgrad.passes.pipeline import optimize
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Region
+from funcgrad.passes.rewrite import rewrite
 
 __all__ = ["Executable", "compile_graph"]
 
@@ -49,12 +51,14 @@ def compile_graph(graph: Graph, backend: Backend, donated: Collection[int] = ())
         return Executable(graph, plan_of(graph, backend), backend, donated)
 
 
-def plan_of(graph: Graph, backend: Backend) -> Plan:
-    """The graph optimised and fused."""
+def plan_of(graph: Graph, backend: Backend, within_loops: bool = False) -> Plan:
+    """The graph optimised and fused, `within_loops` without what only Python can run."""
 
     def elementwise(e: Equation) -> bool:
         return moves(e) or resolve(e, backend.functions) is not None
 
+    if within_loops:
+        graph = rewrite(graph, lambda r, e: e.prim.within_loops and e.prim.within_loops(r, e))
     return fuse(optimize(graph), elementwise, reduces)
 
 
@@ -121,19 +125,24 @@ class Executable:
                 low: Lowered | None = lower(self.plan, step, self.backend.functions, f"k{k}")
             elif step.prim.loops:
                 low = self.loop(step, f"k{k}")
+            elif step.prim.within_loops is not None:
+                low = self.loop(once(step), f"k{k}") if is_small(step) else None
             else:
                 low = self.named(self.product(self.plan, step, f"k{k}"), f"k{k}")
+                low = low or small_step(self.plan, step, f"k{k}")
             if low is not None:
                 yield id(step), low
                 k += 1
 
     def loop(self, e: Equation, name: str) -> Lowered | None:
         """The kernel of a loop whose body has a native form; otherwise a note says why not."""
-        make = functools.partial(plan_of, backend=self.backend)
+        make = functools.partial(plan_of, backend=self.backend, within_loops=True)
         try:
             return loop_kernel(self.plan, e, self.backend, name, make, self.product)
         except NotNative as why:
-            self.plan.notes.append(f"the loop of {e.source} runs step by step in Python: {why}")
+            what = "loop" if e.prim.loops else e.prim.name
+            steps = " step by step" if e.prim.loops else ""
+            self.plan.notes.append(f"the {what} of {e.source} runs{steps} in Python: {why}")
             return None
 
     def product(self, plan: Plan, e: Equation, name: str) -> Lowered | None:

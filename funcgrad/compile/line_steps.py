@@ -1,22 +1,19 @@
 """Loops along one axis in the order of its elements: running sums, recurrences, positions.
 
-Also the cotangent of a single element. They import the nest that is written, and nothing that
-decides when they are taken: see `steps`.
+They import the nest that is written, and nothing that decides when they are taken: see `steps`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
-from funcgrad.compile.loops import Carry, Combine, Const, For, Let, Load, Require, Store
+from funcgrad.compile.loops import Carry, Combine, Const, For, Let, Load, Store
 from funcgrad.compile.nest import Nest, whole_strides
 from funcgrad.compile.scalars import NATIVE
 from funcgrad.graph.ir import Equation
-from funcgrad.passes.operands import domain
 from funcgrad.passes.views import View, whole
 
-__all__ = ["accumulated", "position", "recurrence", "scatter_one"]
+__all__ = ["accumulated", "position", "recurrence"]
 
 
 def accumulated(op: str) -> Callable[[Nest, Equation], bool]:
@@ -111,42 +108,3 @@ def position(op: str) -> Callable[[Nest, Equation], bool]:
         return True
 
     return write
-
-
-def scatter_one(nest: Nest, e: Equation) -> bool:
-    """One element, added to zeros at a position that is a value."""
-    (out,), (g, *at) = e.outputs, e.inputs
-    dtype = NATIVE[out.type.dtype]
-    if math.prod(domain(e)) != 1 or g.type.dtype != out.type.dtype:
-        return False
-    target = whole(out)
-    nest.fill(target, Const(0, dtype))
-    nest.code.requires = True
-    terms = []
-    for a, n, stride in zip(at, out.type.shape, target.strides, strict=False):
-        index, kind = nest.read(_single(nest.view(a)), [], nest.body), NATIVE[a.type.dtype]
-        low, moved, inside, positive, below, held, place = (nest.fresh("v") for _ in range(7))
-        wide = index
-        if kind != "int64":
-            wide = nest.fresh("v")
-            nest.body.append(Let(wide, "int64", "cast", (index,)))
-        nest.body += [
-            Let(low, "bool", "lt", (wide, Const(0, "int64"))),
-            Let(moved, "int64", "add", (wide, Const(n, "int64"))),
-            Let(inside, "int64", "select", (low, moved, wide)),
-            Let(positive, "bool", "ge", (inside, Const(0, "int64"))),
-            Let(below, "bool", "lt", (inside, Const(n, "int64"))),
-            Let(held, "bool", "and", (positive, below)),
-            Require(held),
-            Let(place, "int64", "select", (held, inside, Const(0, "int64"))),
-        ]
-        terms.append((place, stride))
-    value = nest.read(_single(nest.view(g)), [], nest.body)
-    address = nest.at(target._replace(strides=()), [], "output")
-    address = address._replace(terms=tuple((i, s) for i, s in terms if s))
-    nest.body.append(Store(address, value, dtype))
-    return True
-
-
-def _single(x: View | Const) -> View | Const:
-    return x if isinstance(x, Const) else View(x.base, x.offset, (), ())

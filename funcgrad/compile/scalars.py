@@ -36,8 +36,10 @@ from funcgrad.ops.arithmetic import (
     equal,
     fabs,
     floor,
+    floor_divide,
     fmax,
     fmin,
+    fmod,
     greater,
     greater_equal,
     heaviside,
@@ -60,6 +62,7 @@ from funcgrad.ops.arithmetic import (
     positive,
     power,
     reciprocal,
+    remainder,
     rint,
     sign,
     signbit,
@@ -200,6 +203,64 @@ def _finite(w: Writer, x: Scalar) -> Scalar:
     return w.compare("lt", w("abs", x), w.number(np.inf, x))
 
 
+def _remainder(w: Writer, x: Scalar, y: Scalar) -> Scalar:
+    """With the sign of the divisor, as Python has it; of 0 as well."""
+    rest, turned = _rest(w, x, y)
+    zero = w("copysign", w.number(0, x), y)
+    found = w.select(turned, w("add", rest, y), rest)
+    exact = w.compare("eq", rest, w.number(0, x))
+    return w.select(exact, zero, found)  # a NaN is not 0
+
+
+def _quotient(w: Writer, x: Scalar, y: Scalar) -> Scalar:
+    """Rounded down, from what the remainder leaves."""
+    zero, one, half = (w.number(k, x) for k in (0.0, 1.0, 0.5))
+    rest, turned = _rest(w, x, y)
+    ratio = w("div", x, y)
+    whole = w("div", w("sub", x, rest), y)
+    whole = w.select(turned, w("sub", whole, one), whole)
+    down = w("floor", whole)
+    low = w.compare("gt", w("sub", whole, down), half)
+    found = w.select(low, w("add", down, one), down)
+    found = w.select(w.compare("eq", whole, zero), w("copysign", zero, ratio), found)
+    return w.select(w.compare("eq", y, zero), ratio, found)
+
+
+def _rest(w: Writer, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+    """The remainder with the sign of `x`, and whether it has another than the divisor."""
+    zero, rest = w.number(0, x), w("rem", x, y)
+    signs = (w.compare("lt", v, zero) for v in (y, rest))
+    return rest, w("and", w.compare("ne", rest, zero), w("xor", *signs))
+
+
+def _integer_quotient(w: Writer, x: Scalar, y: Scalar) -> Scalar:
+    """Rounded down; by 0 it is 0."""
+    quotient, rest, differ = _divided(w, x, y)
+    zero, one = w.number(0, x), w.number(1, x)
+    more = w("and", differ, w.compare("ne", rest, zero))
+    down = w("sub", w("neg", quotient), w.select(more, one, zero))
+    return w.select(w.compare("eq", y, zero), zero, w.select(differ, down, quotient))
+
+
+def _integer_remainder(w: Writer, x: Scalar, y: Scalar) -> Scalar:
+    """With the sign of the divisor; by 0 it is 0."""
+    _, rest, differ = _divided(w, x, y)
+    zero = w.number(0, x)
+    same = w.select(w.compare("lt", x, zero), w("neg", rest), rest)
+    turned = w.select(w.compare("eq", rest, zero), zero, w("add", same, y))
+    found = w.select(differ, turned, same)
+    return w.select(w.compare("eq", y, zero), zero, found)
+
+
+def _divided(w: Writer, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """The quotient and the remainder of the sizes, and whether the signs differ."""
+    zero, one = w.number(0, x), w.number(1, x)
+    below = [w.compare("lt", v, zero) for v in (x, y)]
+    p, q = (w.select(b, w("neg", v), v) for b, v in zip(below, (x, y), strict=True))
+    q = w.select(w.compare("eq", y, zero), one, q)  # as an unsigned number the least one is right
+    return w("div", p, q), w("rem", p, q), w("xor", *below)
+
+
 def _logical(op: str) -> Body:
     return lambda w, *xs: w(op, *(w.cast(x, "bool") for x in xs))
 
@@ -242,6 +303,9 @@ BODIES: tuple[tuple[Op, Bodies], ...] = (
     (subtract, Bodies(_op("sub"), _op("sub"))),
     (multiply, Bodies(_op("mul"), _op("mul"), _op("and"))),
     (divide, Bodies(_op("div"))),
+    (floor_divide, Bodies(_quotient, _integer_quotient)),
+    (remainder, Bodies(_remainder, _integer_remainder)),
+    (fmod, Bodies(_op("rem"))),
     (negative, Bodies(_op("neg"), _op("neg"))),
     (positive, Bodies(lambda w, x: x, lambda w, x: x)),
     (reciprocal, Bodies(lambda w, x: w("div", w.number(1, x), x))),
@@ -306,10 +370,10 @@ BODIES: tuple[tuple[Op, Bodies], ...] = (
             _op("not"),
         ),
     ),
-    (bitwise_and, Bodies(bools=_op("and"))),
-    (bitwise_or, Bodies(bools=_op("or"))),
-    (bitwise_xor, Bodies(bools=_op("xor"))),
-    (invert, Bodies(bools=_op("not"))),
+    (bitwise_and, Bodies(integers=_op("and"), bools=_op("and"))),
+    (bitwise_or, Bodies(integers=_op("or"), bools=_op("or"))),
+    (bitwise_xor, Bodies(integers=_op("xor"), bools=_op("xor"))),
+    (invert, Bodies(integers=lambda w, x: w("xor", x, w.number(-1, x)), bools=_op("not"))),
 )
 # Functions of mathematics, under the names by which loop nests call them.
 MATHEMATICS: dict[str, Op] = {
@@ -418,8 +482,27 @@ def _where(e: Equation, _: frozenset[str]) -> Resolved:
 def _cast(e: Equation, _: frozenset[str]) -> Resolved | None:
     source, target = NATIVE[e.inputs[0].type.dtype], NATIVE[e.outputs[0].type.dtype]
     if source.startswith("float") and target.startswith("int"):
-        return None  # what NumPy makes of a NaN depends on the processor
+        known = _beyond(source, target)
+        return Resolved((source,), functools.partial(_whole_number, target)) if known else None
     return Resolved((source,), lambda w, x: w.cast(x, target))
+
+
+@functools.cache
+def _beyond(source: str, target: str) -> bool:
+    """Whether NumPy makes the least integer of what no integer is, here: processors differ."""
+    odd = np.repeat(np.array([np.nan, np.inf, -np.inf, 1e30, -1e30], source), 9)
+    with np.errstate(all="ignore"):
+        found = [odd.astype(target), np.array([x.astype(target) for x in odd])]
+    return all((x == np.iinfo(target).min).all() for x in found)
+
+
+def _whole_number(target: str, w: Writer, x: Scalar) -> Scalar:
+    """A float without its fraction; the least integer where there is none for it."""
+    limits, whole = np.iinfo(target), w("trunc", x)
+    bound = w.number(2.0 ** (limits.bits - 1), x)
+    held = w("and", w.compare("ge", whole, w("neg", bound)), w.compare("lt", whole, bound))
+    found = w.cast(w.select(held, whole, w.number(0, x)), target)
+    return w.select(held, found, w.number(int(limits.min), found))
 
 
 def _relu(e: Equation, _: frozenset[str]) -> Resolved | None:

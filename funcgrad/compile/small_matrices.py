@@ -33,7 +33,8 @@ def small_matrix_step(e: Equation, plan: Plan, name: str) -> Written | None:
     if write is None or a.dtype not in NATIVE or a.dtype.kind != "f" or not out.size:
         return None
     n, columns = a.shape[-1], e.inputs[-1].type.shape[-1]
-    if n * n * (n + columns) > LARGEST or any(x.type.dtype != a.dtype for x in e.inputs):
+    times = n * n // 3 if e.prim is records.COFACTORS else 1
+    if n * n * (n + columns) * times > LARGEST or any(x.type.dtype != a.dtype for x in e.inputs):
         return None
     nest = Nest(plan, name)
     step = _Step(nest, e)
@@ -101,9 +102,9 @@ class _Step:
 
         `singular` matrices are gone through to the end; otherwise they fail the kernel.
         """
-        exchanged = []
-        for k in range(self.n):
-            for i in range(k + 1, self.n):
+        exchanged, n = [], len(rows)
+        for k in range(n):
+            for i in range(k + 1, n):
                 old, new = self.let("abs", rows[k][k]), self.let("abs", rows[i][k])
                 better = self.compare("gt", new, old)
                 exchanged.append(better)
@@ -115,7 +116,7 @@ class _Step:
             regular = self.compare("ne", pivot, self.number(0.0))
             if not singular:
                 self.require(regular)
-            for i in range(k + 1, self.n):
+            for i in range(k + 1, n):
                 factor: Operand = self.let("div", rows[i][k], pivot)
                 if singular:
                     factor = self.let("select", regular, factor, self.number(0.0))
@@ -123,6 +124,15 @@ class _Step:
                     term = self.let("mul", factor, rows[k][j])
                     rows[i][j] = self.let("sub", rows[i][j], term)
         return rows, exchanged
+
+    def determinant(self, rows: Rows) -> Operand:
+        rows, exchanged = self.eliminate(rows, True)
+        found: Operand = self.number(1.0)
+        for k in range(len(rows)):
+            found = self.let("mul", found, rows[k][k])
+        for swap in exchanged:
+            found = self.let("select", swap, self.let("neg", found), found)
+        return found
 
     def solved(self, a: Rows, b: Rows) -> Rows:
         rows, _ = self.eliminate([[*x, *y] for x, y in zip(a, b, strict=True)], False)
@@ -148,13 +158,17 @@ def _inverse(s: _Step) -> None:
 
 
 def _determinant(s: _Step) -> None:
-    rows, exchanged = s.eliminate(s.rows(0), True)
-    found: Operand = s.number(1.0)
-    for k in range(s.n):
-        found = s.let("mul", found, rows[k][k])
-    for swap in exchanged:
-        found = s.let("select", swap, s.let("neg", found), found)
-    s.store(s.e.outputs[0], [found])
+    s.store(s.e.outputs[0], [s.determinant(s.rows(0))])
+
+
+def _cofactors(s: _Step) -> None:
+    """Determinants of what is left without a row and a column: also of singular matrices."""
+    rows, found = s.rows(0), []
+    for i in range(s.n):
+        for j in range(s.n):
+            minor = s.determinant([r[:j] + r[j + 1 :] for k, r in enumerate(rows) if k != i])
+            found.append(s.let("neg", minor) if (i + j) % 2 else minor)
+    s.store(s.e.outputs[0], found)
 
 
 def _sign_and_logarithm(s: _Step) -> None:
@@ -199,4 +213,5 @@ STEPS: dict[Primitive, Callable[[_Step], None]] = {
     records.DET: _determinant,
     records.SLOGDET: _sign_and_logarithm,
     records.CHOLESKY: _cholesky,
+    records.COFACTORS: _cofactors,
 }

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from funcgrad.compile.code import Written
-from funcgrad.compile.line_steps import accumulated, position, recurrence, scatter_one
+from funcgrad.compile.line_steps import accumulated, position, recurrence
 from funcgrad.compile.loops import Carry, Combine, Const, For, Let, Store
 from funcgrad.compile.nest import Nest, whole_strides
+from funcgrad.compile.order_steps import permuted, searched, sorted_line
 from funcgrad.compile.scalars import NATIVE
+from funcgrad.compile.write_steps import added, put, scattered, winners
 from funcgrad.core.primitive import Primitive
 from funcgrad.graph.ir import Equation, Var
 from funcgrad.ops import records
@@ -196,9 +198,10 @@ def _tensordot(nest: Nest, e: Equation) -> bool:
 
 
 def _sum(nest: Nest, e: Equation) -> bool:
-    """Of integers and truth values, in any order the same."""
-    (a,) = e.inputs
-    if e.outputs[0].type.dtype.kind != "i" or a.type.dtype.kind == "f":
+    """Of integers and truth values, or of a single element: in any order the same."""
+    (a, *mask), (out,) = e.inputs, e.outputs
+    whole_numbers = out.type.dtype.kind == "i" and a.type.dtype.kind != "f"
+    if mask or not (whole_numbers or (a.type.size == out.type.size and out.type.dtype.kind == "f")):
         return False
     letters, axes = ascii_letters[: a.type.ndim], e.params["axes"]
     over = range(a.type.ndim) if axes is None else [k % a.type.ndim for k in axes]
@@ -224,5 +227,14 @@ STEPS: dict[Primitive, Callable[[Nest, Equation], bool]] = {
     records.RECURRENCE: recurrence,
     records.ARGMAX: position("gt"),
     records.ARGMIN: position("lt"),
-    records.SCATTER_ADD: scatter_one,
+    records.SCATTER_ADD: scattered,
+    records.SORT: sorted_line(False),
+    records.ARGSORT: sorted_line(True),
+    records.PARTITION: sorted_line(False),
+    records.ARGPARTITION: sorted_line(True),
+    records.PERMUTE: permuted,
+    records.SEARCHSORTED: searched,
+    records.PUT: put,
+    records.ADD_AT: added,
+    records.WINNERS: winners,
 }

@@ -108,6 +108,9 @@ class Primitive:
     composed : callable
         The same function in simpler operations, which the compiler takes in its place; None where
         there is none, or `passes.expand` looks at its parameters first.
+    within_loops : callable
+        What writes an equation of it in loops (`graph.loop`), for programs that run without Python:
+        a function of a `passes.rewrite.Rewriter` and the equation. None where there is none.
     scalar : object
         How native code computes an element (`compile.scalars`); None where NumPy does it.
     """
@@ -122,6 +125,7 @@ class Primitive:
     cost = 1
     scalar: Any = None
     composed: Callable[..., Any] | None = None
+    within_loops: Callable[..., Any] | None = None
     lies: Lies = staticmethod(fresh)  #: how its results lie in memory: a rule of `core.layout`
     loops = False  # whether it is the operation whose parameters are a `graph.loop.Loop`
     wraps = False  # whether it is its parameter `graph`, applied to the operands

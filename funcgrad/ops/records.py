@@ -42,7 +42,7 @@ from funcgrad.ops.cumulative import CUMPROD, CUMSUM, RECURRENCE
 from funcgrad.ops.determinant import COFACTORS, DET, SLOGDET
 from funcgrad.ops.einsum import EINSUM
 from funcgrad.ops.factor import CHOLESKY, EIGH, EIGVALSH, SVD, SVDVALS
-from funcgrad.ops.index import GATHER, GETITEM, PLACE, SCATTER_ADD
+from funcgrad.ops.index import ADD_AT, GATHER, GETITEM, PLACE, PUT, SCATTER_ADD, WINNERS
 from funcgrad.ops.nonlinear_reductions import MAX, MIN, PROD, STD, VAR
 from funcgrad.ops.norms import NORM
 from funcgrad.ops.product import MATMUL
@@ -54,6 +54,7 @@ from funcgrad.ops.sums import MEAN, SUM, SUM_FROM
 
 __all__ = [
     "ADD",
+    "ADD_AT",
     "ALL",
     "ANY",
     "ARGMAX",
@@ -106,6 +107,7 @@ __all__ = [
     "POWER_LOG",
     "POWER_SLOPE",
     "PROD",
+    "PUT",
     "RECIPROCAL",
     "RECURRENCE",
     "REMAINDER",
@@ -129,6 +131,7 @@ __all__ = [
     "TRANSPOSE",
     "VAR",
     "WHERE",
+    "WINNERS",
 ]
 
 

@@ -38,12 +38,12 @@ def expand(graph: Graph) -> Graph:
     """The graph in sums, products, extrema and elementwise operations, as far as possible."""
 
     def rule(r: Rewriter, e: Equation) -> list[Atom] | None:
-        body, composed = BODIES.get(e.prim), e.prim.composed
-        found = body(e) if body is not None else composed and partial(composed, **e.params)
-        if found is None:
+        own = BODIES.get(e.prim)
+        body = own(e) if own is not None else _composed(e)
+        if body is None:
             return None
         several = e.prim.multiple
-        parts = lambda *xs: list(found(*xs)) if several else [found(*xs)]
+        parts = lambda *xs: list(body(*xs)) if several else [body(*xs)]
         small, consts = stage(parts, [a.type for a in e.inputs])
         assert not consts
         if [a.type for a in small.outputs] != [a.type for a in e.outputs]:
@@ -53,13 +53,31 @@ def expand(graph: Graph) -> Graph:
     return rewrite(_unwrapped(graph), rule)
 
 
+def _composed(e: Equation) -> Body | None:
+    return e.prim.composed and partial(e.prim.composed, **e.params)
+
+
 def _unwrapped(graph: Graph) -> Graph:
-    """What is computed again was staged in a scope of its own, so wrappers have done their work."""
-    while any(e.prim.wraps for e in graph.equations):
-        graph = rewrite(
-            graph, lambda r, e: r.inline(e.params["graph"], e.inputs) if e.prim.wraps else None
-        )
+    """Graphs and functions that are called, whose derivatives have been taken, written out.
+
+    What is computed again was staged in a scope of its own.
+    """
+    while any(map(_calls, graph.equations)):
+        graph = rewrite(graph, lambda r, e: r.inline(_called(e), e.inputs) if _calls(e) else None)
     return graph
+
+
+def _calls(e: Equation) -> bool:
+    return e.prim.wraps or (e.prim.composed is not None and e.prim.form == "higher_order")
+
+
+def _called(e: Equation) -> Graph:
+    if e.prim.wraps:
+        found: Graph = e.params["graph"]
+        return found
+    composed = _composed(e)
+    assert composed is not None
+    return stage(composed, [a.type for a in e.inputs])[0]
 
 
 def _reduce(prim: Any, x: Array, axes: Any, keepdims: bool, **params: Any) -> Array:

@@ -58,7 +58,7 @@ class Rewriter:
             self.here.scope,
             self.here.source,
         )
-        self._add(e)
+        self.add(e)
         return e.outputs
 
     def replaced(self, e: Equation) -> Equation:
@@ -70,9 +70,10 @@ class Rewriter:
 
     def keep(self, e: Equation) -> None:
         """The equation as it is, on the values that stand for its operands."""
-        self._add(self.replaced(e))
+        self.add(self.replaced(e))
 
-    def _add(self, e: Equation) -> None:
+    def add(self, e: Equation) -> None:
+        """An equation on atoms of the new graph."""
         self.equations.append(e)
         for v in e.outputs:
             self.made[v] = e

@@ -75,7 +75,7 @@ def _cut(graph: Graph, mask: tuple[bool, ...], marks: bool) -> Partition:
             ends = [o.node if isinstance(o, Tracer) and o.owner is tape else None for o in outs]
             values = [lower(o, tape) for o in outs]
         split = len(trace.equations)
-        cts = [trace.input(_strong(type_of(v))) for v in values]
+        cts = [trace.input(type_of(zeros(type_of(v)))) for v in values]  # floats, also of integers
         roots = [(n, c) for n, c in zip(ends, cts, strict=True) if n is not None]
         wanted = [x.node for x in leaves if isinstance(x, Tracer) and x.owner is tape]
         found = [

@@ -23,10 +23,12 @@ from funcgrad.core.types import Array, ArrayType, is_inexact, promote
 from funcgrad.errors import located
 from funcgrad.graph.build import stage
 from funcgrad.graph.interpret import evaluate
-from funcgrad.graph.ir import Graph
+from funcgrad.graph.ir import Atom, Equation, Graph, Literal
 from funcgrad.graph.layouts import through
-from funcgrad.ops.arithmetic import cast, where
+from funcgrad.graph.loop import Loop
+from funcgrad.ops.arithmetic import cast, not_equal, subtract, where
 from funcgrad.ops.shape import reshape, zeros
+from funcgrad.passes.rewrite import Rewriter
 from funcgrad.transforms.arguments import leaves_of, name_of
 from funcgrad.transforms.call import (
     Marks,
@@ -37,6 +39,7 @@ from funcgrad.transforms.call import (
     split_marks,
     tangent_graph,
 )
+from funcgrad.transforms.loop import INTEGER, LOOP, staged_graph
 from funcgrad.transforms.results import handed_back
 
 __all__ = ["cond"]
@@ -148,7 +151,31 @@ def _run(condition: Any, *xs: Any, true: Graph, false: Graph) -> tuple[Any, ...]
     return execute(true if condition else false, *xs)
 
 
+def _as_loops(r: Rewriter, e: Equation) -> list[Atom]:
+    """Two loops, of which one runs a single step: native code has no other branches.
+
+    Each carries the results, which the other one leaves as they are.
+    """
+    condition, *xs = e.inputs
+
+    def steps(held: Array) -> list[Array]:
+        count = cast(not_equal(held, False), INTEGER.dtype)
+        return [count, subtract(1, count)]
+
+    counts = r.inline(staged_graph(steps, [condition.type]), [condition])
+    state: list[Atom] = [Literal(v.type.dtype.type(0), _strong(v.type)) for v in e.outputs]
+    for graph, count in zip(_branches(e.params), counts, strict=True):
+        carries = tuple(map(r.var, (_strong(v.type) for v in e.outputs)))
+        body = Graph((*graph.inputs, *carries), graph.equations, graph.outputs, graph.constants)
+        loop = Loop(body, None, len(xs), len(carries), 1, counted=True)
+        found = tuple(r.var(v.type) for v in e.outputs)
+        r.add(Equation(LOOP, (count, *xs, *state), loop.params, found, e.scope, e.source))
+        state = list(found)
+    return state
+
+
 COND = Cond("cond", _run)
+COND.within_loops = _as_loops
 COND_PULLBACK = CondPullback("cond_pullback", lambda *_: ())
 
 
@@ -174,10 +201,10 @@ def _reversed(branches: Branches, mask: tuple[bool, ...], marks: bool) -> tuple[
         cts = _types(back_one)[n:]
         saved = [*kept_one, *kept_other, *cts]
         branches[0].derived[key] = (
-            tuple(_staged(run, _types(g)) for run, g in ((run_one, one), (run_other, other))),
+            tuple(staged_graph(run, _types(g)) for run, g in ((run_one, one), (run_other, other))),
             (
-                _staged(lambda *xs: evaluate(back_one, *xs[:n], *xs[n + m :]), saved),
-                _staged(lambda *xs: evaluate(back_other, *xs[n:]), saved),
+                staged_graph(lambda *xs: evaluate(back_one, *xs[:n], *xs[n + m :]), saved),
+                staged_graph(lambda *xs: evaluate(back_other, *xs[n:]), saved),
             ),
         )
     found: tuple[Branches, Branches] = branches[0].derived[key]
@@ -208,7 +235,7 @@ def _pushed(
             ]
             return [*found[:count], *tangents]
 
-        return graph if own == has else _staged(run, _types(graph))
+        return graph if own == has else staged_graph(run, _types(graph))
 
     one, other = (whole(*each) for each in pushed)
     return (one, other), has
@@ -231,7 +258,7 @@ def _marked(branches: Branches, marks: Marks) -> tuple[Branches, Marks]:
             ]
             return [*found[: len(own)], *given]
 
-        return graph if own == has else _staged(run, _types(graph))
+        return graph if own == has else staged_graph(run, _types(graph))
 
     one, other = (whole(*each) for each in pairs)
     return (one, other), has
@@ -239,12 +266,6 @@ def _marked(branches: Branches, marks: Marks) -> tuple[Branches, Marks]:
 
 def _strong(kind: ArrayType) -> ArrayType:
     return ArrayType(kind.shape, kind.dtype)
-
-
-def _staged(run: Callable[..., Sequence[Array]], types: Sequence[ArrayType]) -> Graph:
-    graph, adopted = stage(run, types)
-    assert not adopted
-    return graph
 
 
 # ------------------------------------------------------------------------------- the function
@@ -360,4 +381,4 @@ def _fitted(
             for o, kind in zip(outs, results, strict=True)
         ]
 
-    return _staged(run, types)
+    return staged_graph(run, types)

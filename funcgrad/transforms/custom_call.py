@@ -265,5 +265,9 @@ class CustomJvp(HigherOrder):
         return made
 
 
-CUSTOM_VJP = CustomVjp("custom_vjp", lambda *xs, rule: tuple(rule.fun(*xs)))
-CUSTOM_JVP = CustomJvp("custom_jvp", lambda *xs, rule: tuple(rule.fun(*xs)))
+def _call(*xs: Any, rule: Any) -> tuple[Any, ...]:
+    return tuple(rule.fun(*xs))
+
+
+CUSTOM_VJP, CUSTOM_JVP = CustomVjp("custom_vjp", _call), CustomJvp("custom_jvp", _call)
+CUSTOM_VJP.composed = CUSTOM_JVP.composed = _call  # native where it has the derivatives it needs

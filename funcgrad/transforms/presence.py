@@ -19,7 +19,7 @@ import numpy as np
 
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Trace, Tracer, bind, plain, type_of
-from funcgrad.core.types import Array, ArrayType, broadcast_shapes
+from funcgrad.core.types import Array, ArrayType, broadcast_shapes, is_inexact
 from funcgrad.ops.arithmetic import logical_not, logical_or, not_equal, where
 from funcgrad.ops.shape import broadcast_to, zeros
 
@@ -81,7 +81,11 @@ class PartTracer(Tracer):
 
     def dense(self) -> Array:
         """The value with the number 0 where an element is absent."""
-        return self.value if self.clean else where(_known(self.mask), self.value, 0.0)
+        if self.clean:
+            return self.value
+        kind = type_of(self.value).dtype
+        nothing: Any = 0.0 if is_inexact(kind) else kind.type(0)  # truths stay truths
+        return where(_known(self.mask), self.value, nothing)
 
 
 class Presence(Trace):

@@ -54,8 +54,8 @@ class Operations:
         if op in ARITHMETIC:
             return e.binary(ARITHMETIC[op][not floating], xs[0], xs[1])
         if op in ("div", "rem"):
-            if floating:
-                return e.divide(*xs)
+            if floating:  # the C library's, as NumPy has it
+                return e.divide(*xs) if op == "div" else e.binary("frem", xs[0], xs[1])
             return e.binary(
                 "udiv" if op == "div" else "urem", xs[0], xs[1]
             )  # indices, never negative
@@ -123,6 +123,8 @@ class Operations:
                 one, zero = (e.constant(k, element) for k in (1.0, 0.0))
                 return e.select(x, one, zero)
             return e.convert("sitofp", x, element)
+        if source in ("double", "float"):  # of a number that has an integer
+            return e.convert("fptosi", x, element)
         if source == "i1":
             return e.convert("zext", x, element)
         return e.convert("sext" if element == "i64" else "trunc", x, element)
