@@ -54,6 +54,7 @@ FOLDED: dict[str, Callable[[int, int], Any]] = {
     "ne": operator.ne,
 }
 TRUTHS = ("and", "or", "not")
+FLOATING = ("float64", "float32")  # no operation on them is done ahead, but a choice
 Element = tuple[str, int]  # of a local buffer
 
 
@@ -235,6 +236,8 @@ class _Writer:
         alone = s.kind == "blocks" and count == 1
         if not alone and any(c.op == "compensated" for c in s.carries):
             raise _TooLong
+        if len(out) + count * self.least(s.body) > self.limit:
+            raise _TooLong
         for c in s.carries:
             self.ops[c.name] = ("alone" if alone else c.op, c.dtype)
             self.known[c.name] = Const(identity(c.op, c.dtype), c.dtype)
@@ -246,6 +249,22 @@ class _Writer:
                 self.statement(t, suffix, out)
                 if len(out) > self.limit:
                     raise _TooLong
+
+    def least(self, body: Sequence[Any]) -> int:
+        """How many statements are left at least when a block is written out."""
+        found = 0
+        for s in body:
+            if isinstance(s, For):
+                count = self.operand(s.count)
+                count = int(count.value) if isinstance(count, Const) else count
+                found += count * self.least(s.body) if isinstance(count, int) else 0
+            elif isinstance(s, Load):
+                found += s.guard is None
+            elif isinstance(s, Let):
+                found += s.dtype in FLOATING and s.op != "select"
+            else:
+                found += isinstance(s, Store)
+        return found
 
 
 class Promoted(NamedTuple):

@@ -40,9 +40,10 @@ __all__ = ["fission"]
 SHORTEST = 16  # steps
 MEMORY = 4 << 20  # bytes of the rows of one value: what a cache holds
 LANES = 8
+IDLE = 2  # additions that a processor does at a time, while a step waits for the one before
+WRITTEN_OUT = 1024  # multiplications of a product that is no loop
 SHORT = 64  # elements of a row for which a loop in each step costs much
 UNIT = 16  # costs are counted in such parts of an addition, as whole numbers
-REGISTERS = 16  # elements of a sum that a loop may keep in registers
 MOVED = (
     records.MATMUL,
     records.SUM,
@@ -160,16 +161,18 @@ class _Parts:
         out = e.outputs[0].type
         if e.prim is records.SCATTER_ADD:
             return UNIT * out.size * 2 // LANES
-        work = UNIT * e.prim.cost * out.size
         if e.prim is records.MATMUL:
-            work = UNIT * out.size * (e.inputs[0].type.shape or (1,))[-1]
-        elif not e.prim.aligned:
+            work = out.size * (e.inputs[0].type.shape or (1,))[-1]
+            return UNIT * work * 3 // 16 if work > WRITTEN_OUT else UNIT * work // 16
+        if not e.prim.aligned or not e.prim.cost:
             return 0
         if out.size < LANES:
-            return work * (LANES - 1) // LANES
-        if e.prim is records.MATMUL:
-            return work * 3 // 16
-        return 2 * UNIT if work and out.size <= SHORT else 0
+            return self.alone(e.prim.cost * out.size)
+        return UNIT // 2 if out.size <= SHORT else 0
+
+    def alone(self, work: int) -> int:
+        """What single additions cost more than lanes of them."""
+        return UNIT * work * (LANES - 1) // (LANES * IDLE)
 
     def stack(self, v: Var) -> int:
         """What it costs to write a value for each step, and to read it again."""
@@ -219,9 +222,13 @@ class _Parts:
     def needs(self, net: _Cut, node: int, operands: Iterable[Atom], number: dict[Var, int]) -> None:
         """What leaves reads rows: what computes these leaves, too, or stays and stacks them."""
         for a in operands:
-            if isinstance(a, Literal) or a in self.fixed or a in self.delays:
+            if isinstance(a, Literal) or a in self.delays:
                 continue
             k = number.get(a)
+            if a in self.fixed:
+                if k is None and a in self.made:
+                    net.edge(self.once_more(net, a, number), node, UNLIMITED)
+                continue
             at = net.value(a)
             if at is None:
                 at = net.add(a)
@@ -233,12 +240,22 @@ class _Parts:
             if k is not None:
                 net.edge(node, 2 + k, UNLIMITED)
 
+    def once_more(self, net: _Cut, a: Var, number: dict[Var, int]) -> int:
+        """What depends on no carry is computed again in lanes, for those that leave."""
+        at = net.value(a)
+        if at is None:
+            at, e = net.add(a), self.made[a]
+            net.edge(0, at, UNIT * e.prim.cost * a.type.size // LANES)
+            for b in e.inputs:
+                if isinstance(b, Var) and b in self.made:
+                    k = number.get(b)
+                    net.edge(self.once_more(net, b, number) if k is None else 2 + k, at, UNLIMITED)
+        return at
+
     def worth(self, t: Total) -> int:
         """What it costs more to add up in each step than to do so in lanes."""
         size = t.adds[0].outputs[0].type.size
-        if size <= REGISTERS:
-            return UNIT * size * len(t.adds) * (LANES - 1) // LANES
-        return UNIT * size * len(t.adds) // LANES
+        return self.alone(size * len(t.adds)) if size < LANES else UNIT * size // LANES
 
     def joint(self, t: Total) -> list[Equation]:
         """Terms that nothing else needs, and that one operation adds up for all steps."""

@@ -66,7 +66,7 @@ def as_interpreted(f, *args, rtol=1e-10):
 
 def test_what_reads_a_carry_or_rows_alone_leaves_the_loop():
     graph, (loop,) = divided(garch, THETA)
-    assert sorted(names(loop.body)) == ["add", "multiply"]
+    assert set(names(loop.body)) == {"add", "multiply"}
     assert {"log", "divide"} <= set(names(graph))
 
 
@@ -84,10 +84,10 @@ def test_products_that_are_added_up_become_one_product():
         def step(h, x):
             return np.tanh(x @ w + h @ u), None
 
-        return np.sum(fg.scan(step, np.zeros(5), xs)[0] ** 2)
+        return np.sum(fg.scan(step, np.zeros(40), xs)[0] ** 2)
 
     rng = np.random.default_rng(0)
-    args = rng.standard_normal((4, 5)), rng.standard_normal((5, 5)), rng.standard_normal((40, 4))
+    args = [rng.standard_normal(shape) * 0.2 for shape in ((40, 40), (40, 40), (30, 40))]
     graph, (one, two) = divided(fg.grad(f, (0, 1)), *args)
     assert names(one.body).count("matmul") == names(two.body).count("matmul") == 1
     assert names(graph).count("matmul") == 3
