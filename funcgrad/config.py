@@ -97,6 +97,9 @@ class Config:
         ones are watched by a checksum and an error is raised when they were changed.
     debug : bool
         Take a cryptographic digest of the arrays that are watched instead of a fast checksum.
+    check_keys : bool
+        Raise `KeyReuseError` where a key of `funcgrad.random` is used twice, so that two draws have
+        the same numbers.
     threads : int
         How many threads a compiled function may use, the caller's among them. At first the
         environment variable ``FUNCGRAD_THREADS``, or the number of usable cores. It may be
@@ -152,6 +155,7 @@ class Config:
 
     copy_limit: int = 64 * 1024
     debug: bool = False
+    check_keys: bool = False
     captures: Literal["warn", "error", "ignore"] = "warn"
     backend: Literal["llvm", "interpreter"] = field(default_factory=_backend)
     traceback: Literal["program", "full"] = field(default_factory=_traceback)

@@ -28,6 +28,7 @@ __all__ = [
     "FuncgradError",
     "GraphError",
     "InputTypeError",
+    "KeyReuseError",
     "LaterTransformError",
     "LeakedTracerError",
     "LoopLimitError",
@@ -159,6 +160,10 @@ class LoopTypeError(FuncgradError, TypeError, ValueError):
 
 class RandomnessError(FuncgradError, RuntimeError):
     """A function drew random numbers under `vmap`, which does not say whose they are."""
+
+
+class KeyReuseError(FuncgradError, RuntimeError):
+    """A key of random numbers is used twice, so that both draws have the same numbers."""
 
 
 class GraphError(FuncgradError, RuntimeError):

@@ -1,9 +1,10 @@
-"""Functions of neural networks under the names of ``jax.nn``.
+"""Functions of neural networks under the names of ``jax.nn``; `initializers` for their weights.
 
 They take and return arrays, traced or not, and have derivatives of every order. The facade's
 (`funcgrad.torch.nn.functional`) are made of the same operations.
 """
 
+from funcgrad.nn import initializers
 from funcgrad.nn.activations import (
     celu,
     elu,
@@ -52,6 +53,7 @@ __all__ = [
     "hard_swish",
     "hard_tanh",
     "identity",
+    "initializers",
     "leaky_relu",
     "log1mexp",
     "log_sigmoid",

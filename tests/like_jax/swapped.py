@@ -24,6 +24,8 @@ def ours():
         "tree": fg.tree,
         "tu": find("funcgrad.tree_util"),
         "nn": find("funcgrad.nn"),
+        "init": find("funcgrad.nn.initializers"),
+        "random": find("funcgrad.random"),
         "lax": find("funcgrad.lax"),
         "ravel": find("funcgrad.flatten_util").ravel_pytree,
     }
@@ -40,6 +42,8 @@ def theirs():
         "tree": jax.tree,
         "tu": jax.tree_util,
         "nn": jax.nn,
+        "init": jax.nn.initializers,
+        "random": jax.random,
         "lax": jax.lax,
         "ravel": jax.flatten_util.ravel_pytree,
     }
