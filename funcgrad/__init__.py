@@ -5,7 +5,9 @@ arrays; `funcgrad.numpy` is NumPy's namespace for them, and plain `np.*` calls w
 `funcgrad.torch` is PyTorch's stateful autograd; it is imported when it is first asked for.
 """
 
-from typing import Any
+import difflib
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from funcgrad import errors, numpy, tree
 from funcgrad.config import config
@@ -85,11 +87,47 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """`funcgrad.torch` and `funcgrad.Tensor`, on first use."""
-    if name in ("Tensor", "torch"):
-        import importlib
+# Modules that are imported when they are first asked for.
+_LATER = (
+    "compat",
+    "extend",
+    "flatten_util",
+    "lax",
+    "nn",
+    "optim",
+    "random",
+    "scipy",
+    "testing",
+    "torch",
+    "tree_util",
+)
 
-        torch = importlib.import_module("funcgrad.torch")
-        return torch if name == "torch" else torch.Tensor
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if TYPE_CHECKING:  # so that a checker knows these names, and no others
+    from funcgrad import compat as compat
+    from funcgrad import extend as extend
+    from funcgrad import flatten_util as flatten_util
+    from funcgrad import lax as lax
+    from funcgrad import nn as nn
+    from funcgrad import optim as optim
+    from funcgrad import random as random
+    from funcgrad import scipy as scipy
+    from funcgrad import testing as testing
+    from funcgrad import torch as torch
+    from funcgrad import tree_util as tree_util
+    from funcgrad.torch import Tensor as Tensor
+else:
+
+    def __getattr__(name: str) -> Any:
+        """The modules that are imported on first use, and `funcgrad.Tensor`."""
+        if name in _LATER:
+            return importlib.import_module(f"funcgrad.{name}")
+        if name == "Tensor":
+            return importlib.import_module("funcgrad.torch").Tensor
+        close = difflib.get_close_matches(name, __dir__(), 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+
+
+def __dir__() -> list[str]:
+    """What is public, whatever has been imported."""
+    return sorted({*__all__, *_LATER, "Tensor", "__version__"})

@@ -122,6 +122,15 @@ def capture_what_is_out_of_sight():
         fg.config.captures = "warn"
 
 
+def use_a_key_twice():
+    fg.config.check_keys = True
+    try:
+        key = fg.random.key(0)
+        return fg.random.normal(key) + fg.random.uniform(key)
+    finally:
+        fg.config.check_keys = False
+
+
 def store_later(w):
     memory = fnp.zeros(1)
 
@@ -164,6 +173,8 @@ EVERY = {
     "GraphError": (unsound_graph, RuntimeError, "is used in multiply before it is defined"),
     "InputTypeError": (lambda: fg.grad(total)(3), TypeError,
         "argument 0 of total has dtype int64, which has no derivative; pass a floating point"),
+    "KeyReuseError": (use_a_key_twice, RuntimeError,
+        "a key of funcgrad.random is used twice, so both draws have the same numbers; split"),
     "LaterTransformError": (lambda: fg.grad(store_later)(1.0), RuntimeError,
         "is written into an array that is older than that transform"),
     "LeakedTracerError": (leak, RuntimeError, "is used after that transform has ended; return it"),

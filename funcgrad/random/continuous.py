@@ -64,19 +64,19 @@ def parameter(x: Any, kind: Any) -> Any:
 
 def broadcast_shape(shape: Shape, what: str, *parameters: Any) -> tuple[int, ...]:
     """The shape of a draw; by default that of its parameters, which it may not cut."""
-    own = np.broadcast_shapes(*(type_of(operand(p)).shape for p in parameters))
+    own: tuple[int, ...] = np.broadcast_shapes(*(type_of(operand(p)).shape for p in parameters))
     if shape is None:
         return own
-    shape = size_of(shape)
+    wanted = size_of(shape)
     try:
-        fits = np.broadcast_shapes(shape, own) == shape
+        fits = np.broadcast_shapes(wanted, own) == wanted
     except ValueError:
         fits = False
     if not fits:
         raise ValueError(
-            located(f"random.{what}: parameters of shape {own} do not broadcast to {shape}")
+            located(f"random.{what}: parameters of shape {own} do not broadcast to {wanted}")
         )
-    return shape
+    return wanted
 
 
 def uniform(

@@ -93,9 +93,10 @@ def randint(key: Source, shape: Shape, minval: Any, maxval: Any, dtype: Any = No
     all_of_it = fnp.logical_and(past, fnp.greater(high, low)) if kind == wide else False
     first, second = split(key)
     width = wide.itemsize * 8
-    drawn = [whole_bits(k, width, shape, "randint") for k in (first, second)]
+    upper, lower = (whole_bits(k, width, shape, "randint") for k in (first, second))
     with np.errstate(over="ignore"):  # all modulo the largest number
-        return fnp.astype(low + fnp.astype(_below(*drawn, low, high, all_of_it), wide), kind)
+        offset = _below(upper, lower, low, high, all_of_it)
+        return fnp.astype(low + fnp.astype(offset, wide), kind)
 
 
 def _below(upper: Any, lower: Any, low: Any, high: Any, past: Any) -> Any:
@@ -335,7 +336,7 @@ def _binomial(u: Any, n: Any, p: Any) -> Any:
     with np.errstate(all="ignore"):
         fine = sp.bdtrik(u, m, q)
     fine = np.where(np.isfinite(fine), fine, guess)
-    found = _quantile(fine, lambda k: sp.bdtr(k, m, q), u, m)
+    found = _quantile(fine, lambda k: sp.bdtr(k, m.astype(np.int64), q), u, m)
     return np.where(usable, found, np.nan)
 
 

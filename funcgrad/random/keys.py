@@ -23,7 +23,7 @@ from funcgrad.core.forms.elementwise import Pointwise
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import Tracer, operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.errors import KeyReuseError, located
+from funcgrad.errors import KeyReuseError, line_at, located, user_place
 from funcgrad.numpy.calls import as_array
 
 __all__ = [
@@ -229,7 +229,7 @@ def words_of(key: Source, what: str, consumed: bool = True) -> tuple[Array, Arra
 def _data(key: Source, what: str, consumed: bool) -> Any:
     if isinstance(key, Key):
         if config.check_keys and consumed:
-            _use(key, what)
+            _use(key)
         return key.data
     if isinstance(key, np.random.Generator):
         return key.integers(0, 2**32, 2, np.uint32)
@@ -247,17 +247,17 @@ def _data(key: Source, what: str, consumed: bool) -> Any:
     return x
 
 
-def _use(key: Key, what: str) -> None:
+def _use(key: Key) -> None:
     """Note that a key is used; raise if it was used before."""
-    line = located(f"random.{what}")
     if key.used is not None:
         raise KeyReuseError(
             located(
-                f"random.{what} is given a key that was used before, by {key.used}: both draws "
-                "would have the same numbers; split the key, or use random.clone(key) if they shall"
+                "a key of funcgrad.random is used twice, so both draws have the same numbers; "
+                "split the key, or use random.clone(key) if they shall; it was used before\n"
+                f"  at {key.used}"
             )
         )
-    key.used = line.replace("\n", " ")
+    key.used = line_at(user_place())
 
 
 def like(key: Source, data: Any) -> Any:
