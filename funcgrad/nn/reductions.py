@@ -12,6 +12,7 @@ import funcgrad.numpy as fnp
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import located
+from funcgrad.numpy.calls import as_array
 from funcgrad.ops import softmax as soft
 from funcgrad.ops.matrices import as_float
 from funcgrad.ops.reduction import Axis, normalize_axes
@@ -21,7 +22,7 @@ __all__ = ["log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "stan
 
 def _masked(x: Any, where: Any) -> Array:
     """What `where` leaves out counts for nothing."""
-    x = as_float(operand(x))
+    x = as_float(as_array(x))
     return x if where is None else operand(fnp.where(where, x, -np.inf))
 
 
@@ -185,7 +186,7 @@ def standardize(
         raise ValueError(
             located(f"standardize: the algorithm is 'fast' or 'stable', not {algorithm!r}")
         )
-    x = as_float(operand(x))
+    x = as_float(as_array(x))
     taken: dict[str, Any] = {} if where is None else {"where": where}
     if mean is None:
         mean = fnp.mean(x, axis, keepdims=True, **taken)
@@ -219,7 +220,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
            [0., 0., 1.],
            [0., 0., 0.]])
     """
-    x = operand(x)
+    x = as_array(x)
     rank = type_of(x).ndim + 1
     (place,) = normalize_axes(axis, rank)
     classes = np.arange(num_classes).reshape([-1 if k == place else 1 for k in range(rank)])

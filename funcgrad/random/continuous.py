@@ -109,7 +109,7 @@ def uniform(
     >>> fg.random.uniform(k, (2,))
     array([0.4184..., 0.2162...])
     >>> fg.grad(lambda top: fg.random.uniform(k, maxval=top))(2.0)
-    np.float64(0.84231...)
+    np.float64(0.4184571...)
     """
     kind = float_type(dtype, "uniform")
     return _uniform(key, broadcast_shape(shape, "uniform", minval, maxval), kind, minval, maxval)
@@ -147,7 +147,7 @@ def normal(key: Source, shape: Shape = (), dtype: Any = None) -> Array:
     >>> k = fg.random.key(0)
     >>> mean = lambda p: np.mean((p["m"] + p["s"] * fg.random.normal(k, (1000,))) ** 2)
     >>> fg.grad(mean)({"m": 1.0, "s": 2.0})  # nearly 2 m and 2 s
-    {'m': np.float64(1.98...), 's': np.float64(4.0...)}
+    {'m': np.float64(1.88...), 's': np.float64(4.19...)}
     """
     kind = float_type(dtype, "normal", complex_=True)
     if kind.kind == "c":
@@ -202,7 +202,7 @@ def exponential(key: Source, shape: Shape = (), dtype: Any = None) -> Array:
     --------
     >>> import funcgrad as fg
     >>> fg.random.exponential(fg.random.key(0))
-    np.float64(1.152...)
+    np.float64(0.5420705...)
     """
     return -fnp.log1p(-_uniform(key, size_of(shape), float_type(dtype, "exponential")))
 
@@ -221,7 +221,7 @@ def gumbel(key: Source, shape: Shape = (), dtype: Any = None, mode: str | None =
     --------
     >>> import funcgrad as fg
     >>> fg.random.gumbel(fg.random.key(0))
-    np.float64(0.996...)
+    np.float64(0.1379056...)
     """
     kind, shape = float_type(dtype, "gumbel"), size_of(shape)
     if mode not in (None, "low", "high", "highest"):
@@ -283,7 +283,7 @@ def lognormal(key: Source, sigma: Any = 1.0, shape: Shape = None, dtype: Any = N
     --------
     >>> import funcgrad as fg
     >>> fg.grad(lambda s: fg.random.lognormal(fg.random.key(0), s))(0.0)
-    np.float64(1.00406...)
+    np.float64(-0.2058421...)
     """
     kind = float_type(dtype, "lognormal")
     shape = broadcast_shape(shape, "lognormal", sigma)

@@ -79,7 +79,7 @@ def randint(key: Source, shape: Shape, minval: Any, maxval: Any, dtype: Any = No
     --------
     >>> import funcgrad as fg
     >>> fg.random.randint(fg.random.key(0), (5,), 0, 10)
-    array([2, 2, 0, 9, 6])
+    array([5, 1, 5, 7, 3])
     """
     kind = np.dtype(np.int64 if dtype is None else dtype)
     if kind.kind not in "iu":
@@ -141,7 +141,7 @@ def permutation(key: Source, x: Any, axis: int = 0, independent: bool = False) -
     --------
     >>> import funcgrad as fg
     >>> fg.random.permutation(fg.random.key(0), 5)
-    array([3, 4, 2, 1, 0])
+    array([0, 1, 4, 3, 2])
     """
     x = fnp.asarray(x)
     if not x.ndim:
@@ -261,7 +261,7 @@ def categorical(
     >>> import numpy as np
     >>> import funcgrad as fg
     >>> fg.random.categorical(fg.random.key(0), np.log([0.1, 0.9]), shape=(4,))
-    array([1, 1, 1, 1])
+    array([1, 0, 1, 1])
     """
     x = stop_gradient(fnp.asarray(logits))
     (axis,) = normalize_axes(axis, x.ndim)
@@ -373,7 +373,7 @@ def poisson(key: Source, lam: Any, shape: Shape = None, dtype: Any = None) -> Ar
     --------
     >>> import funcgrad as fg
     >>> fg.random.poisson(fg.random.key(0), 4.0, (1000,)).mean()
-    np.float64(4.0...)
+    np.float64(3.954)
     """
     shape = broadcast_shape(shape, "poisson", lam)
     u = uniform(key, shape, FLOAT, np.finfo(FLOAT).tiny, 1.0)
@@ -401,7 +401,7 @@ def binomial(key: Source, n: Any, p: Any, shape: Shape = None, dtype: Any = None
     --------
     >>> import funcgrad as fg
     >>> fg.random.binomial(fg.random.key(0), 10, 0.3, (1000,)).mean()
-    np.float64(3.0...)
+    np.float64(2.965)
     """
     shape = broadcast_shape(shape, "binomial", n, p)
     u = uniform(key, shape, FLOAT, np.finfo(FLOAT).tiny, 1.0)

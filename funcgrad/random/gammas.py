@@ -68,7 +68,7 @@ def gamma(key: Source, a: Any, shape: Shape = None, dtype: Any = None) -> Array:
     >>> k = fg.random.key(0)
     >>> mean = lambda a: np.mean(fg.random.gamma(k, a, (1000,)))
     >>> fg.value_and_grad(mean)(3.0)  # nearly 3 and 1
-    (np.float64(3.0...), np.float64(1.0...))
+    (np.float64(2.97...), np.float64(0.99...))
     """
     return fnp.exp(loggamma(key, a, shape, float_type(dtype, "gamma")))
 
@@ -162,7 +162,7 @@ def chisquare(key: Source, df: Any, shape: Shape = None, dtype: Any = None) -> A
     >>> import funcgrad as fg
     >>> k = fg.random.key(0)
     >>> fg.grad(lambda v: np.mean(fg.random.chisquare(k, v, (1000,))))(4.0)  # nearly 1
-    np.float64(1.0...)
+    np.float64(0.99...)
     """
     kind = float_type(dtype, "chisquare")
     return fnp.astype(2.0 * gamma(key, parameter(df, WIDE) / 2.0, shape), kind)
