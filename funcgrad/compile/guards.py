@@ -142,21 +142,23 @@ class List(NamedTuple):
 
 
 class Dict(NamedTuple):
-    """A dictionary has these keys and values, in this order."""
+    """A dictionary has these keys and values, in this order; without `values`, these keys."""
 
     dict: dict[Any, Any]
     keys: tuple[Any, ...]
-    values: tuple[Any, ...]
+    values: tuple[Any, ...] | None
 
     def holds(self) -> bool:
         now = self.dict
         return (
             len(now) == len(self.keys)
             and not any(map(is_not, now, self.keys))
-            and not any(map(is_not, now.values(), self.values))
+            and (self.values is None or not any(map(is_not, now.values(), self.values)))
         )
 
     def put_back(self) -> bool:
+        if self.values is None:
+            return False
         self.dict.clear()
         self.dict.update(zip(self.keys, self.values, strict=True))
         return True

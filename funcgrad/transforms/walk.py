@@ -17,7 +17,7 @@ import functools
 import sys
 import sysconfig
 import types
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -311,10 +311,10 @@ class Walk:
             elif holder.whole and kind == "object":
                 continue  # seen whole
             elif holder.whole and (self.computed or kind != "class"):
-                yield Look(_has_keys(tuple(own)), own, True)
+                yield Dict(own, tuple(own), None)
                 continue
             if absent and not own and kind == "function":
-                yield Dict(own, (), ())  # one look for all of them
+                yield Dict(own, (), None)  # one look for all of them
             elif len(absent) <= FEW or kind == "slots":
                 yield from (holder.guard(name, ABSENT) for name in absent)
             else:
@@ -335,13 +335,3 @@ def _run_by(held: Any) -> Any:
     if isinstance(held, property):
         return held.fget
     return held.func if isinstance(held, functools.cached_property) else held
-
-
-class _has_keys:
-    """Whether a dictionary still has these keys, in this order."""
-
-    def __init__(self, keys: tuple[Any, ...]) -> None:
-        self.keys = keys
-
-    def __call__(self, own: Mapping[str, Any]) -> bool:
-        return tuple(own) == self.keys

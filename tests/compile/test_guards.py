@@ -175,6 +175,19 @@ def dicts():
     ]
 
 
+def keys():
+    x = {"a": ONE, "b": TWO}
+    x["a"] = TWO  # another value is no change
+    guard = Dict(x, ("a", "b"), None)
+    x["b"] = ONE
+    return guard, [
+        lambda: x.update(c=ONE),
+        lambda: x.pop("a"),
+        lambda: x.clear(),
+        lambda: x.__setitem__("a", x.pop("a")),
+    ]
+
+
 def array(make=lambda: np.arange(6.0).reshape(2, 3)):
     x = make()
 
@@ -216,7 +229,7 @@ def look():
 
 CASES = [
     *(items, absent, nothing_is_something, cell, empty_cell, function, bare_function),
-    *(class_of_an_object, lists, dicts, array, zeros, no_axes, frozen, look),
+    *(class_of_an_object, lists, dicts, keys, array, zeros, no_axes, frozen, look),
     *(attribute_of_an_object, dictionary_of_an_object, bases_of_a_class, slot),
     attribute_that_is_not_there,
 ]

@@ -14,6 +14,7 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import funcgrad as fg
+from funcgrad.compile.guards import Look
 from funcgrad.transforms.captures import capture
 
 
@@ -282,3 +283,32 @@ def test_a_staged_program_is_taken_as_it_is():
     push(x)
     np.testing.assert_array_equal(fg.jit(push)(x), push(x))
     assert len(capture(push, ()).key) < 30
+
+
+class Namespace:
+    """Hands names on to another namespace, so that all attributes count."""
+
+    def __init__(self, m):
+        self.m = m
+
+    def __getattr__(self, name):
+        return getattr(self.m, name)
+
+    def double(self, x):
+        return self.m.add(x, x)
+
+
+def test_computed_names_are_looked_at_without_python():
+    names = Namespace(np)
+    guards = capture(functools.partial(lambda m, x: m.double(x), names)).watches()
+    assert not any(isinstance(g, Look) for g in guards)
+    step = fg.jit(lambda x: names.double(x))
+    assert step(1.0) == 2.0
+    names.double = lambda x: -x
+    assert step(1.0) == -1.0
+    del names.double
+    Namespace.extra = 1.0  # looked at anew, with the same result
+    try:
+        assert step(1.0) == 2.0
+    finally:
+        del Namespace.extra

@@ -50,7 +50,8 @@ class _Encoder(Memory):
         if isinstance(x, kinds.List):
             return [kind, id(x.list), len(x.items), self.ids(x.items)]
         if isinstance(x, kinds.Dict):
-            return [kind, id(x.dict), len(x.keys), self.ids(x.keys), self.ids(x.values)]
+            values = 0 if x.values is None else self.ids(x.values)
+            return [kind, id(x.dict), len(x.keys), self.ids(x.keys), values]
         if isinstance(x, kinds.Array):
             return [kind, id(x.array), id(x.dtype), *self.array(x)]
         self.kept.append((x.argument,))

@@ -172,7 +172,8 @@ def _notices(code: Native) -> bool:
     instance = thing()
     cases: list[tuple[Guard, Callable[[], Any]]] = [
         (Item(names, "a", None), lambda: names.update(a=1)),
-        (Dict(both, ("a",), (None,)), both.clear),
+        (Dict(both, ("a",), (None,)), lambda: both.update(a=1)),
+        (Dict(both, ("a",), None), both.clear),
         (List(items, (None,)), items.clear),
         (Cell(f.__closure__[0], items), rebind),
         (Function(f, f.__code__, f.__defaults__, None), lambda: setattr(f, "__defaults__", None)),
