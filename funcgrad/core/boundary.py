@@ -15,7 +15,7 @@ from typing import ParamSpec, TypeVar
 from funcgrad.config import config
 from funcgrad.errors import FuncgradError, is_ours
 
-__all__ = ["boundary", "hide_frames"]
+__all__ = ["boundary", "bounded", "hide_frames"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,8 +23,12 @@ R = TypeVar("R")
 
 def boundary(function: Callable[P, R]) -> Callable[P, R]:
     """A public function whose errors show lines of the program only."""
+    return functools.update_wrapper(bounded(function), function)
 
-    @functools.wraps(function)
+
+def bounded(function: Callable[P, R]) -> Callable[P, R]:
+    """The same for a function without a name, which is made anew at each call of another one."""
+
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)

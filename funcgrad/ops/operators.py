@@ -403,6 +403,19 @@ def with_squares(power: Any) -> Any:
     return operator
 
 
+def _boxed_squares(power: Any) -> Any:
+    """`power` of a view or a new array: of a traced content its own operator."""
+
+    def operator(self: Any, other: Any) -> Any:
+        if (type(other) is int or type(other) is float) and other == 2:
+            x = self.content()
+            if isinstance(x, Tracer):
+                return x**other
+        return power(self, other)
+
+    return operator
+
+
 BITS: dict[str, Any] = {
     "and": a.bitwise_and,
     "or": a.bitwise_or,
@@ -416,7 +429,7 @@ def install() -> None:
     """Give `ArrayOperand` its operators."""
     for name, op in BINARY.items():
         prim = op.primitive
-        forward = _binary(prim)
+        forward = _boxed_squares(_binary(prim)) if name == "pow" else _binary(prim)
         setattr(ArrayOperand, f"__{name}__", forward)
         backward = _binary(prim, swapped=True)
         setattr(ArrayOperand, f"__r{name}__", backward)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad import tree
-from funcgrad.core.boundary import boundary
+from funcgrad.core.boundary import boundary, bounded
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.graph.build import stage
@@ -77,7 +77,7 @@ def linearized(f: Function, primals: Sequence[Any], marks: bool = True) -> tuple
     out = outputs[0]
     found, out_definition = tree.flatten(out)
 
-    @boundary
+    @bounded
     def push(*tangents: Any) -> Any:
         ts = check_matches(tuple(tangents), definition, types, "the tangent")
         given = [cast(ts[i], types[i].dtype) for i in moving]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from funcgrad import tree
-from funcgrad.core.boundary import boundary
+from funcgrad.core.boundary import boundary, bounded
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import ArrayType, is_inexact
 from funcgrad.ops.arithmetic import cast
@@ -16,7 +18,7 @@ from funcgrad.transforms.arguments import (
     lower,
 )
 from funcgrad.transforms.optimism import seen
-from funcgrad.transforms.results import apart, as_trees, handed_back, lowered, own, with_aux
+from funcgrad.transforms.results import as_trees, handed_back, lowered, own, with_aux
 from funcgrad.transforms.reverse import Tape, backward, node_of, verify
 
 __all__ = ["pullback", "vjp"]
@@ -80,13 +82,13 @@ def pullback(f: Function, primals: Sequence[Any], has_aux: bool, marks: bool = T
         roots = [node_of(o, tape) for o in outputs]
         # own buffers: what is saved for `pull` must not change with what is returned
         lows = [lower(o, tape) for o in outputs]
-        values = apart(lows, lows)
+        values = [x.copy("K") if type(x) is np.ndarray else x for x in lows]
     types = [type_of(v) for v in values]
     traced = any(isinstance(v, Tracer) for v in values)
     hidden = traced and not all(map(seen, values))
     primal_types = [([_no_value(x) for x in leaves], d) for leaves, d in flat]
 
-    @boundary
+    @bounded
     def pull(cotangent: Any) -> tuple[Any, ...]:
         cts = check_matches(cotangent, definition, types, "the cotangent")
         verify(tape.watches)

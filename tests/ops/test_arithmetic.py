@@ -81,3 +81,17 @@ def test_the_square_of_an_array_has_every_derivative_at_zero():
     np.testing.assert_array_equal(fg.hessian(lambda v: np.sum(v**2))(x), 2 * np.eye(3))
     third = fg.jacfwd(fg.hessian(lambda v: np.sum(v**2)))(x)
     np.testing.assert_array_equal(third, np.zeros((3, 3, 3)))
+
+
+def test_the_square_of_a_view_is_a_square():
+    def f(x):
+        y = np.stack([x, x])  # a new array
+        y **= 2
+        return x[1:] ** 2, x.reshape(2, 2) ** 2.0, y**2
+
+    names = [e.prim.name for e in fg.make_graph(f)(np.arange(4.0)).equations]
+    assert names.count("square") == 4 and "power" not in names
+    x = np.array([0.1, 0.7, 1.3])
+    value, slope = fg.value_and_grad(lambda x: np.sum(x[1:] ** 2))(x)
+    assert value == np.sum(x[1:] ** 2)
+    np.testing.assert_array_equal(slope, [0.0, 1.4, 2.6])
