@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from funcgrad.graph.ir import Graph
 from funcgrad.tree import TreeDef
 
 if TYPE_CHECKING:
+    from funcgrad.compile.backend import Backend
     from funcgrad.compile.executable import Executable
 
 __all__ = [
@@ -34,18 +35,20 @@ __all__ = [
 ]
 
 
-Compile: TypeAlias = "Callable[[Graph, tuple[int, ...]], Executable]"
+def compile_graph(graph: Graph, donated: tuple[int, ...]) -> Executable:
+    """The executable of a graph; passes, lowering and llvmlite come with the first one."""
+    with importing:
+        from funcgrad.compile import executable as compiler
+
+    return compiler.compile_graph(graph, _llvm(), donated)
 
 
 @functools.cache
-def _compiler() -> Compile:
-    """What compiles a graph; passes, lowering and llvmlite come with the first one."""
+def _llvm() -> Backend:
     with importing:
-        from funcgrad.compile.executable import compile_graph
         from funcgrad.compile.llvm.backend import LLVM
 
-    backend = LLVM()
-    return lambda graph, donated: compile_graph(graph, backend, donated)
+    return LLVM()
 
 
 def get_ready() -> None:
@@ -63,7 +66,7 @@ def executable(graph: Graph, donated: tuple[int, ...] = ()) -> Executable:
         with lock:
             found = graph.derived.get(key)
             if found is None:
-                found = graph.derived[key] = _compiler()(graph, donated)
+                found = graph.derived[key] = compile_graph(graph, donated)
     return found
 
 

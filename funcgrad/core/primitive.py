@@ -129,6 +129,7 @@ class Primitive:
     lies: Lies = staticmethod(fresh)  #: how its results lie in memory: a rule of `core.layout`
     loops = False  # whether it is the operation whose parameters are a `graph.loop.Loop`
     wraps = False  # whether it is its parameter `graph`, applied to the operands
+    branches = False  # or, by the first of them, `true` or `false`, applied to the others
     chooses = False  # whether its derivative may leave elements absent that were not taken
     gaps = False  # whether its result has zeros in places to which it moves nothing
 

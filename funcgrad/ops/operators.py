@@ -408,9 +408,10 @@ def _boxed_squares(power: Any) -> Any:
 
     def operator(self: Any, other: Any) -> Any:
         if (type(other) is int or type(other) is float) and other == 2:
-            x = self.content()
-            if isinstance(x, Tracer):
-                return x**other
+            content = self.content()
+            if isinstance(content, Tracer):
+                traced: Any = content
+                return traced**other
         return power(self, other)
 
     return operator

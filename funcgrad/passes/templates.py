@@ -23,7 +23,6 @@ from funcgrad.core.types import ArrayType
 from funcgrad.graph.build import holds
 from funcgrad.graph.identity import Writer, bits_of
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
-from funcgrad.graph.loop import Loop
 from funcgrad.passes.constants import uniform
 
 __all__ = ["Templates"]
@@ -36,26 +35,27 @@ _FOLDED = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
 class _Outline(Writer):
     """A graph without its numbers, and those, in the order in which they are met.
 
-    Also without those of the bodies of loops; the numbers of all other graphs within equations
-    stay. Functions and rules of the user's may depend on what has changed, so a graph that holds
-    one has no outline.
+    Also without those of the bodies of loops, of both branches of a `cond`, and of what
+    `checkpoint` computes again; the numbers of all other graphs within equations stay. Functions
+    and rules of the user's may depend on what has changed, so a graph that holds one has no
+    outline.
     """
 
     def __init__(self) -> None:
         self.numbers: list[Any] = []
         self.constants: set[Var] = set()  # those among the numbers
-        self.mixed: set[Any] = set()  # operands of what is neither elementwise nor a loop
+        self.mixed: set[Any] = set()  # operands of what is no `_keeps_apart`
         self.open, self.inside = True, False  # whether numbers leave; whether it is in a loop
 
     def graph(self, graph: Graph) -> Hashable:
         if self.open:
-            mixing = (e for e in graph.equations if not (e.prim.aligned or e.prim.loops))
+            mixing = (e for e in graph.equations if not _keeps_apart(e))
             self.mixed.update(a for e in mixing for a in e.inputs)
         return super().graph(graph)
 
     def params(self, e: Equation) -> Hashable:
         before = self.open, self.inside
-        self.open, self.inside = self.open and e.prim.loops, True
+        self.open, self.inside = self.open and _opens(e), True
         found = super().params(e)
         self.open, self.inside = before
         return found
@@ -78,6 +78,16 @@ class _Outline(Writer):
         """Whether an array may be an input: not where a pass knows that it is one number."""
         number = uniform(x)
         return number is None or (v not in self.mixed and _is_free(number))
+
+
+def _opens(e: Equation) -> bool:
+    """Whether numbers of the graphs in an equation can be operands of it."""
+    return e.prim.loops or e.prim.branches or e.prim.wraps
+
+
+def _keeps_apart(e: Equation) -> bool:
+    """Whether an operand that is one number, repeated, is nothing that a pass goes by."""
+    return e.prim.aligned or e.prim.loops or e.prim.branches
 
 
 def _number(a: Literal, e: Equation, inside: bool) -> Any:
@@ -199,11 +209,11 @@ class _Lifter:
                 kept.append((v, x))
         equations = []
         for e in graph.equations:
-            given, params = self.loop(e, made) if e.prim.loops else ([], e.params)
+            given, params = self.within(e, made) if _opens(e) else ([], e.params)
             operands = [
                 self.operand(a, e, made, inside) if isinstance(a, Literal) else a for a in e.inputs
             ]
-            at = int(e.prim.loops and params["counted"])
+            at = int(e.prim.branches or (e.prim.loops and params["counted"]))
             operands[at:at] = given
             equations.append(e._replace(inputs=tuple(operands), params=params))
         return Graph(graph.inputs, tuple(equations), graph.outputs, tuple(kept)), made
@@ -218,13 +228,10 @@ class _Lifter:
             made[first] = Var(kind, next(self.fresh))
         return made[first]
 
-    def loop(self, e: Equation, made: dict[int, Var]) -> tuple[list[Var], Params]:
-        """More constants for a loop, which come first, and its parameters with them."""
-        p = Loop(**e.params)
-        body, own = self.graph(p.body, True)
-        parts = (
-            [(body, own)] if p.condition is None else [(body, own), self.graph(p.condition, True)]
-        )
+    def within(self, e: Equation, made: dict[int, Var]) -> tuple[list[Var], Params]:
+        """More operands for an equation, which its graphs take first, and its parameters."""
+        names = [name for name, p in e.params.items() if isinstance(p, Graph)]
+        parts = [self.graph(e.params[name], True) for name in names]
         kinds = {first: v.type for _, each in parts for first, v in each.items()}
         graphs = [
             Graph(
@@ -234,12 +241,10 @@ class _Lifter:
             for g, each in parts
         ]  # fmt: skip
         given = [self.variable(k, kind, made) for k, kind in kinds.items()]
-        more = p._replace(
-            body=graphs[0],
-            condition=None if p.condition is None else graphs[1],
-            consts=p.consts + len(given),
-        )
-        return given, more.params
+        params = {**e.params, **dict(zip(names, graphs, strict=True))}
+        if e.prim.loops:
+            params["consts"] += len(given)
+        return given, params
 
 
 def _last(graph: Graph) -> int:

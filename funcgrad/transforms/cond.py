@@ -77,6 +77,8 @@ class Cond(HigherOrder):
     What both branches lay out alike lies so; where they differ, the result is in C order.
     """
 
+    branches = True
+
     @staticmethod
     def lies(prim: Any, ask: Ask, types: Sequence[ArrayType], params: Any, out: Any) -> Any:
         one, other = (
