@@ -13,6 +13,7 @@ from funcgrad import errors, numpy, tree
 from funcgrad.config import config
 from funcgrad.core.tracer import value
 from funcgrad.errors import CaptureWarning
+from funcgrad.numpy.at import at
 from funcgrad.numpy.patch import patch_numpy
 from funcgrad.numpy.support import Support, supports
 from funcgrad.scipy import dispatch as _scipy
@@ -20,11 +21,19 @@ from funcgrad.transforms.api import (
     ShapeDtypeStruct,
     associative_scan,
     checkpoint,
+    checkpoint_name,
+    checkpoint_policies,
+    closure_convert,
     cond,
+    custom_gradient,
     custom_jvp,
     custom_vjp,
+    custom_vmap,
+    disable_jit,
     eval_shape,
     fori_loop,
+    fvp,
+    gnvp,
     grad,
     hessian,
     hvp,
@@ -33,9 +42,11 @@ from funcgrad.transforms.api import (
     jacrev,
     jit,
     jvp,
+    linear_transpose,
     linearize,
     make_graph,
     map,
+    pure_callback,
     scan,
     stop_gradient,
     switch,
@@ -44,6 +55,8 @@ from funcgrad.transforms.api import (
     vmap,
     while_loop,
 )
+from funcgrad.transforms.api import checkpoint as remat
+from funcgrad.transforms.arguments import float0
 
 _scipy.install()
 
@@ -53,14 +66,24 @@ __all__ = [
     "ShapeDtypeStruct",
     "Support",
     "associative_scan",
+    "at",
     "checkpoint",
+    "checkpoint_name",
+    "checkpoint_policies",
+    "closure_convert",
     "cond",
     "config",
+    "custom_gradient",
     "custom_jvp",
     "custom_vjp",
+    "custom_vmap",
+    "disable_jit",
     "errors",
     "eval_shape",
+    "float0",
     "fori_loop",
+    "fvp",
+    "gnvp",
     "grad",
     "hessian",
     "hvp",
@@ -69,10 +92,13 @@ __all__ = [
     "jacrev",
     "jit",
     "jvp",
+    "linear_transpose",
     "linearize",
     "make_graph",
     "map",
     "numpy",
+    "pure_callback",
+    "remat",
     "patch_numpy",
     "scan",
     "stop_gradient",

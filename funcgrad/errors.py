@@ -146,6 +146,10 @@ class BatchSizeError(FuncgradError, ValueError):
     """The mapped axes of `vmap` are missing or differ in size."""
 
 
+class AxisNameError(FuncgradError, NameError):
+    """A collective operation names an axis that no running `vmap` has."""
+
+
 class ConvergenceError(FuncgradError, RuntimeError):
     """An iteration that a derivative needs has not come to its tolerance."""
 
@@ -156,6 +160,10 @@ class LoopLimitError(FuncgradError, RuntimeError):
 
 class LoopTypeError(FuncgradError, TypeError, ValueError):
     """The carry of a loop changes its type between steps, or a condition is no scalar bool."""
+
+
+class CallbackError(FuncgradError, RuntimeError):
+    """A function called by `pure_callback` returned something else than it was said to."""
 
 
 class RandomnessError(FuncgradError, RuntimeError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array
@@ -12,14 +12,63 @@ from funcgrad.errors import located
 from funcgrad.numpy.calls import as_array
 from funcgrad.ops.convolution import Window, convolution
 from funcgrad.ops.index import PLACE, encode
-from funcgrad.ops.shape import reshape, transpose
+from funcgrad.ops.shape import flip, reshape, transpose
 
-__all__ = ["conv", "conv_general_dilated", "conv_with_general_padding"]
+__all__ = [
+    "ConvDimensionNumbers",
+    "conv",
+    "conv_dimension_numbers",
+    "conv_general_dilated",
+    "conv_transpose",
+    "conv_with_general_padding",
+    "padtype_to_pads",
+]
 
 Padding = str | Sequence[tuple[int, int]]
 
 
-def conv(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Padding) -> Array:
+class ConvDimensionNumbers(NamedTuple):
+    """The axes of images (n, channels, …), filters (filters, channels, …) and results (n, …)."""
+
+    lhs_spec: Sequence[int]
+    rhs_spec: Sequence[int]
+    out_spec: Sequence[int]
+
+
+Layout = tuple[str, str, str] | ConvDimensionNumbers | None
+
+
+def conv_dimension_numbers(
+    lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Layout
+) -> ConvDimensionNumbers:
+    """Letters for axes as numbers of axes; spatial ones in the order of the filters.
+
+    Examples
+    --------
+    >>> from funcgrad import lax
+    >>> lax.conv_dimension_numbers((1, 8, 8, 3), (3, 3, 3, 4), ("NHWC", "HWIO", "NHWC"))
+    ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2))
+    """
+    if isinstance(dimension_numbers, ConvDimensionNumbers):
+        return dimension_numbers
+    letters = _letters(dimension_numbers, len(lhs_shape) - 2)
+    firsts = ("NC", "OI", "NC")
+    return ConvDimensionNumbers(
+        *(
+            tuple(own.index(c) for c in (*first, *_spatial(letters)))
+            for own, first in zip(letters, firsts, strict=True)
+        )
+    )
+
+
+def conv(
+    lhs: Any,
+    rhs: Any,
+    window_strides: Sequence[int],
+    padding: Padding,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
     """`conv_general_dilated` with strides and padding alone."""
     return conv_general_dilated(lhs, rhs, window_strides, padding)
 
@@ -31,6 +80,8 @@ def conv_with_general_padding(
     padding: Padding,
     lhs_dilation: Sequence[int] | None,
     rhs_dilation: Sequence[int] | None,
+    precision: Any = None,
+    preferred_element_type: Any = None,
 ) -> Array:
     """`conv_general_dilated` with both dilations."""
     return conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation)
@@ -43,9 +94,11 @@ def conv_general_dilated(
     padding: Padding,
     lhs_dilation: Sequence[int] | None = None,
     rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: tuple[str, str, str] | None = None,
+    dimension_numbers: Layout = None,
     feature_group_count: int = 1,
     batch_group_count: int = 1,
+    precision: Any = None,
+    preferred_element_type: Any = None,
 ) -> Array:
     """Images under filters that move over them, for any number of spatial axes.
 
@@ -61,12 +114,14 @@ def conv_general_dilated(
         Zeros before and after the images; negative numbers take elements away.
     lhs_dilation, rhs_dilation : sequence of int, optional
         How far the elements of images and of filters are apart.
-    dimension_numbers : tuple of str, optional
+    dimension_numbers : tuple of str or ConvDimensionNumbers, optional
         The axes of images, filters and results by letters, such as ``("NHWC", "HWIO", "NHWC")``.
     feature_group_count : int, optional
         In how many parts channels and filters are split, each with its own.
     batch_group_count : int, optional
         In how many parts images and filters are split, each with its own.
+    precision, preferred_element_type : optional
+        Accepted; the result has the dtype of the operands, and its precision.
 
     Returns
     -------
@@ -108,10 +163,106 @@ def conv_general_dilated(
     groups = feature_group_count * batch_group_count
     _check_channels(type_of(x).shape, type_of(w).shape, groups)
     size, kernel = type_of(x).shape[2:], type_of(w).shape[2:]
-    around = _padding(padding, size, kernel, stride, apart)
+    around = padding_of(padding, size, kernel, stride, apart)
     y = convolution(x, w, Window(size, kernel, stride, around, apart), groups)
     order = ["NC".find(c) if c in "NC" else _spatial(letters).index(c) + 2 for c in letters[2]]
     return transpose(y, order)
+
+
+def conv_transpose(
+    lhs: Any,
+    rhs: Any,
+    strides: Sequence[int],
+    padding: Padding,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Layout = None,
+    transpose_kernel: bool = False,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
+    """A convolution whose stride spreads the images out: what upsamples.
+
+    Parameters
+    ----------
+    lhs, rhs : array
+        Images and filters; without `dimension_numbers`, channels are last: ``("NHWC", "HWIO",
+        "NHWC")`` of two spatial axes.
+    strides : sequence of int
+        How far the elements of the images are apart.
+    padding : {"SAME", "VALID"} or sequence of pair of int
+        "SAME" makes the results `strides` times as large as the images.
+    rhs_dilation : sequence of int, optional
+    transpose_kernel : bool, optional
+        Whether the filters are turned, and their channels exchanged: then it is the transpose of
+        `conv_general_dilated`.
+
+    Returns
+    -------
+    array
+        It is linear in images and in filters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad import lax
+    >>> x, w = np.array([1.0, 2.0]).reshape(1, 2, 1), np.ones((2, 1, 1))
+    >>> lax.conv_transpose(x, w, (2,), "SAME").ravel()
+    array([1., 1., 2., 2.])
+    """
+    rank = type_of(operand(lhs)).ndim - 2
+    if dimension_numbers is None:
+        spatial = "".join(chr(ord("0") + k) for k in range(rank))
+        dimension_numbers = f"N{spatial}C", f"{spatial}IO", f"N{spatial}C"
+    numbers = conv_dimension_numbers(
+        type_of(operand(lhs)).shape, type_of(operand(rhs)).shape, dimension_numbers
+    )
+    w = as_array(rhs)
+    apart = _sizes("rhs_dilation", rhs_dilation, rank)
+    if isinstance(padding, str):
+        sizes = [type_of(w).shape[a] for a in numbers.rhs_spec[2:]]
+        wide = [(k - 1) * d + 1 for k, d in zip(sizes, apart, strict=True)]
+        padding = [_spread(k, s, padding) for k, s in zip(wide, strides, strict=True)]
+    if transpose_kernel:
+        w = flip(w, tuple(numbers.rhs_spec[2:]))
+        order = list(range(rank + 2))
+        out, into = numbers.rhs_spec[:2]
+        order[out], order[into] = into, out
+        w = transpose(w, order)
+    one = (1,) * rank
+    return conv_general_dilated(lhs, w, one, padding, strides, apart, numbers)
+
+
+def _spread(size: int, stride: int, padding: str) -> tuple[int, int]:
+    """The zeros before and behind images that are spread out."""
+    if padding.upper() not in ("SAME", "VALID"):
+        raise ValueError(
+            located(f"conv_transpose: padding is 'SAME', 'VALID' or pairs, not {padding!r}")
+        )
+    if padding.upper() == "VALID":
+        return size - 1, stride - 1 + max(size - stride, 0)
+    total = size + stride - 2
+    before = size - 1 if stride > size - 1 else math.ceil(total / 2)
+    return before, total - before
+
+
+def padtype_to_pads(
+    in_shape: Sequence[int],
+    window_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Padding,
+) -> list[tuple[int, int]]:
+    """How many elements "SAME", "SAME_LOWER" or "VALID" put before and behind each axis.
+
+    Examples
+    --------
+    >>> from funcgrad import lax
+    >>> lax.padtype_to_pads((5,), (2,), (1,), "SAME")
+    [(0, 1)]
+    """
+    ones = (1,) * len(in_shape)
+    return list(
+        padding_of(padding, in_shape, window_shape, window_strides, ones, "padtype_to_pads")
+    )
 
 
 # ---------------------------------------------------------------------------------- checks
@@ -157,7 +308,9 @@ def _sizes(name: str, given: Sequence[int] | None, rank: int) -> tuple[int, ...]
 # ------------------------------------------------------------------------------- arranging
 
 
-def _letters(given: tuple[str, str, str] | None, rank: int) -> tuple[str, str, str]:
+def _letters(given: Layout, rank: int) -> tuple[str, str, str]:
+    if isinstance(given, ConvDimensionNumbers):
+        return _in_letters(given)
     if given is None:
         spatial = "".join(chr(ord("0") + k) for k in range(rank))
         return f"NC{spatial}", f"OI{spatial}", f"NC{spatial}"
@@ -175,6 +328,16 @@ def _letters(given: tuple[str, str, str] | None, rank: int) -> tuple[str, str, s
             )
         )
     return given
+
+
+def _in_letters(given: ConvDimensionNumbers) -> tuple[str, str, str]:
+    made = []
+    for axes, first in zip(given, ("NC", "OI", "NC"), strict=True):
+        names = [*first, *(chr(ord("0") + k) for k in range(len(axes) - 2))]
+        placed = sorted(zip(axes, names, strict=True))
+        made.append("".join(name for _, name in placed))
+    x, w, y = made
+    return x, w, y
 
 
 def _spatial(letters: tuple[str, str, str]) -> list[str]:
@@ -211,28 +374,25 @@ def _batch_groups(x: Array, groups: int, others: int) -> Array:
     return reshape(transpose(parts, order), (n // groups, groups * c, *rest))
 
 
-def _padding(
+def padding_of(
     given: Padding,
     size: Sequence[int],
     kernel: Sequence[int],
     stride: Sequence[int],
     dilation: Sequence[int],
+    what: str = "conv_general_dilated",
 ) -> tuple[tuple[int, int], ...]:
+    """How many elements go before and after each axis; errors name the function `what`."""
     if not isinstance(given, str):
         pairs = tuple((int(lo), int(hi)) for lo, hi in given)
         if len(pairs) != len(size):
-            raise ValueError(
-                located(f"conv_general_dilated: padding needs {len(size)} pairs, got {given}")
-            )
+            raise ValueError(located(f"{what}: padding needs {len(size)} pairs, got {given}"))
         return pairs
     if given.upper() == "VALID":
         return ((0, 0),) * len(size)
     if given.upper() not in ("SAME", "SAME_LOWER"):
         raise ValueError(
-            located(
-                "conv_general_dilated: padding is 'SAME', 'SAME_LOWER', 'VALID' or pairs, not "
-                f"{given!r}"
-            )
+            located(f"{what}: padding is 'SAME', 'SAME_LOWER', 'VALID' or pairs, not {given!r}")
         )
     pads = []
     for n, k, s, d in zip(size, kernel, stride, dilation, strict=True):

@@ -39,6 +39,7 @@ from funcgrad.numpy import (
     writing,
 )
 from funcgrad.numpy import reshaping as shape
+from funcgrad.numpy.at import at
 from funcgrad.numpy.calls import refuse
 from funcgrad.ops import arithmetic
 from funcgrad.ops import shape as shapes
@@ -87,6 +88,7 @@ ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "strides": _strides,
     "flags": _flags,
     "device": lambda self: "cpu",
+    "at": at,
     "T": _transposed,
     "mT": _mt,
     "real": complex_parts.real,

@@ -9,7 +9,7 @@ with their sizes for capacities. It imports graphs, and views of values.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from funcgrad.graph.ir import Equation, Graph, Var
@@ -49,13 +49,20 @@ class Partition(NamedTuple):
         return "\n".join(lines)
 
 
-def partition(whole: Graph, inputs: int, outputs: int, first: set[Var]) -> Partition:
+Saves = Callable[[Equation], bool]
+
+
+def partition(
+    whole: Graph, inputs: int, outputs: int, first: set[Var], saves: Saves | None = None
+) -> Partition:
     """Cut a joint graph after the forward equations, whose results are in `first`.
 
     Parameters
     ----------
     whole : Graph
         Its first `inputs` and `outputs` are those of the forward part.
+    saves : callable, optional
+        Which equations' results may be kept: all others are computed again, cheap or not.
     """
     forward = [e for e in whole.equations if e.outputs[0] in first]
     later = [e for e in whole.equations if e.outputs[0] not in first]
@@ -65,7 +72,7 @@ def partition(whole: Graph, inputs: int, outputs: int, first: set[Var]) -> Parti
     read |= {a for a in results if isinstance(a, Var)}
     early = [*whole.inputs[:inputs], *(v for e in forward for v in e.outputs)]
     wanted = [v for v in early if v in read and v not in known]
-    kept = _kept(whole.inputs[:inputs], forward, wanted, known)
+    kept = _kept(whole.inputs[:inputs], forward, wanted, known, saves)
     again = _again(forward, wanted, kept | known)
     needed = {a for e in again for a in e.inputs} | set(wanted)
     residuals = tuple(v for v in early if v in kept and v in needed)
@@ -91,12 +98,19 @@ def _is_cheap(e: Equation) -> bool:
 
 
 def _kept(
-    inputs: Sequence[Var], forward: Sequence[Equation], wanted: Sequence[Var], known: set[Var]
+    inputs: Sequence[Var],
+    forward: Sequence[Equation],
+    wanted: Sequence[Var],
+    known: set[Var],
+    saves: Saves | None,
 ) -> set[Var]:
     """The values to keep: the minimum cut. A value is an edge, from its one node to its other."""
-    if len(forward) > LIMIT:
+    if saves is not None:
+        made = {v: e for e in forward for v in e.outputs if not saves(e)}
+    elif len(forward) > LIMIT:
         return set(wanted)
-    made = {e.outputs[0]: e for e in forward if _is_cheap(e)}
+    else:
+        made = {e.outputs[0]: e for e in forward if _is_cheap(e)}
     number: dict[Var, int] = {}
     waiting = list(wanted)
     while waiting:
@@ -110,7 +124,8 @@ def _kept(
     owned = set(inputs)
     for v, n in number.items():
         size = _bytes(v) // OWNED if v in owned else _bytes(v)
-        network.connect(n, n + 1, HANDLE + size)
+        never = saves is not None and v in made
+        network.connect(n, n + 1, UNLIMITED if never else HANDLE + size)
         if v not in made:
             network.connect(0, n, UNLIMITED)
             continue
@@ -130,7 +145,7 @@ def _again(
     missing = {v for v in wanted if v not in held}
     found: list[Equation] = []
     for e in reversed(forward):
-        if e.outputs[0] in missing:
+        if not missing.isdisjoint(e.outputs):
             found.append(e)
             missing |= {a for a in e.inputs if isinstance(a, Var) and a not in held}
     return tuple(reversed(found))

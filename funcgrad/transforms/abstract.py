@@ -13,10 +13,10 @@ from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.build import Stage, finish
 from funcgrad.graph.ir import Graph
-from funcgrad.transforms.arguments import leaves_of
+from funcgrad.transforms.arguments import leaves_of, positions, within
 from funcgrad.transforms.transformed import transformed
 
-__all__ = ["ShapeDtypeStruct", "abstract", "eval_shape", "make_graph"]
+__all__ = ["ShapeDtypeStruct", "abstract", "eval_shape", "make_graph", "shapes_of"]
 
 Function = Callable[..., Any]
 
@@ -60,7 +60,7 @@ def abstract(x: Any) -> ArrayType:
 
 
 def _staged_call(f: Function, args: Any, kwargs: Any) -> tuple[Graph, tree.TreeDef]:
-    leaves, definition = tree.flatten((args, kwargs))
+    leaves, definition = tree.flatten((tuple(args), kwargs))
     out: list[tree.TreeDef] = []
     with Stage() as trace:
         inputs = [
@@ -75,13 +75,19 @@ def _staged_call(f: Function, args: Any, kwargs: Any) -> tuple[Graph, tree.TreeD
     return graph, out[0]
 
 
-def make_graph(f: Function) -> Callable[..., Graph]:
+def make_graph(
+    f: Function, static_argnums: int | Sequence[int] = (), return_shape: bool = False
+) -> Callable[..., Any]:
     """A function that returns the graph of `f` for its arguments.
 
     Parameters
     ----------
     f : callable
         A function of trees of arrays.
+    static_argnums : int or sequence of int, optional
+        Arguments that are handed to `f` as they are.
+    return_shape : bool, optional
+        Return ``(graph, shapes)``: what `eval_shape` says of the output as well.
 
     Returns
     -------
@@ -106,12 +112,29 @@ def make_graph(f: Function) -> Callable[..., Graph]:
     }
     """
 
-    @transformed(make_graph, f)
+    given = positions(static_argnums, "make_graph: static_argnums")
+
+    @transformed(make_graph, f, static_argnums, return_shape)
     @boundary
-    def wrapped(*args: Any, **kwargs: Any) -> Graph:
-        return _staged_call(f, args, kwargs)[0]
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        static = within(given, len(args), "make_graph: static_argnums")
+
+        def dynamic(*xs: Any, **named: Any) -> Any:
+            rest = iter(xs)
+            whole = [a if k in static else next(rest) for k, a in enumerate(args)]
+            return f(*whole, **named)
+
+        chosen = [a for k, a in enumerate(args) if k not in static]
+        graph, definition = _staged_call(dynamic if static else f, chosen, kwargs)
+        return (graph, shapes_of(graph, definition)) if return_shape else graph
 
     return wrapped
+
+
+def shapes_of(graph: Graph, definition: tree.TreeDef) -> Any:
+    """The shapes and dtypes of what a graph gives, in the tree of its outputs."""
+    shapes = [ShapeDtypeStruct(o.type.shape, o.type.dtype) for o in graph.outputs]
+    return tree.unflatten(definition, shapes)
 
 
 @boundary
@@ -141,6 +164,4 @@ def eval_shape(f: Function, *args: Any, **kwargs: Any) -> Any:
     >>> fg.eval_shape(np.dot, fg.ShapeDtypeStruct((2, 3), float), np.ones(3))
     ShapeDtypeStruct(shape=(2,), dtype=float64)
     """
-    graph, definition = _staged_call(f, args, kwargs)
-    shapes = [ShapeDtypeStruct(o.type.shape, o.type.dtype) for o in graph.outputs]
-    return tree.unflatten(definition, shapes)
+    return shapes_of(*_staged_call(f, args, kwargs))

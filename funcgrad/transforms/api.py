@@ -2,15 +2,23 @@
 
 from funcgrad.transforms.abstract import ShapeDtypeStruct, eval_shape, make_graph
 from funcgrad.transforms.associative_scan import associative_scan
+from funcgrad.transforms.callback import pure_callback
 from funcgrad.transforms.checkpoint import checkpoint
+from funcgrad.transforms.closures import closure_convert, custom_gradient
 from funcgrad.transforms.cond import cond
 from funcgrad.transforms.custom import custom_jvp, custom_vjp
+from funcgrad.transforms.custom_vmap import custom_vmap
+from funcgrad.transforms.direct import disable_jit
 from funcgrad.transforms.grad import grad, hvp, value_and_grad
+from funcgrad.transforms.implicit import custom_linear_solve, custom_root
 from funcgrad.transforms.jacobian import hessian, jacfwd, jacobian, jacrev
 from funcgrad.transforms.jit import jit
 from funcgrad.transforms.jvp import jvp
+from funcgrad.transforms.linear_transpose import linear_transpose
 from funcgrad.transforms.linearize import linearize
 from funcgrad.transforms.map import map
+from funcgrad.transforms.policies import checkpoint_name, checkpoint_policies
+from funcgrad.transforms.products import fvp, gnvp
 from funcgrad.transforms.scan import scan
 from funcgrad.transforms.stop import stop_gradient
 from funcgrad.transforms.switch import switch
@@ -22,11 +30,21 @@ __all__ = [
     "ShapeDtypeStruct",
     "associative_scan",
     "checkpoint",
+    "checkpoint_name",
+    "checkpoint_policies",
+    "closure_convert",
     "cond",
+    "custom_gradient",
     "custom_jvp",
+    "custom_linear_solve",
+    "custom_root",
     "custom_vjp",
+    "custom_vmap",
+    "disable_jit",
     "eval_shape",
     "fori_loop",
+    "fvp",
+    "gnvp",
     "grad",
     "hessian",
     "hvp",
@@ -35,9 +53,11 @@ __all__ = [
     "jacrev",
     "jit",
     "jvp",
+    "linear_transpose",
     "linearize",
     "make_graph",
     "map",
+    "pure_callback",
     "scan",
     "stop_gradient",
     "switch",

@@ -7,6 +7,7 @@ checks what comes back.
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -34,6 +35,7 @@ __all__ = [
     "leaves_of",
     "lower",
     "name_of",
+    "named",
     "no_tangent",
     "positions",
     "present",
@@ -88,8 +90,8 @@ def leaves_of(
             raise InputTypeError(
                 located(
                     f"{_path(what, definition, len(out) - 1)} has dtype {dtype}, which has no "
-                    "derivative; pass a floating point value (3.0 instead of 3), or leave it out "
-                    "of argnums"
+                    "derivative; pass a floating point value (3.0 instead of 3), leave it out of "
+                    "argnums, or say allow_int=True"
                 )
             )
     return out, definition
@@ -117,6 +119,22 @@ def select(
         f"{transform}: argnums",
         f"{name_of(f)} was called with {len(args)} positional argument(s); pass it by position",
     )
+
+
+def named(argnames: Any, args: Sequence[Any], f: Any) -> tuple[int | str, ...]:
+    """Arguments by name: the position of each that was given by position, else its name."""
+    names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+    if len(set(names)) != len(names) or not all(isinstance(n, str) for n in names):
+        raise ValueError(located(f"grad: argnames={argnames!r} are no names, or one comes twice"))
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    places = {p.name: k for k, p in enumerate(parameters) if p.kind in _BY_POSITION}
+    return tuple(places[n] if places.get(n, len(args)) < len(args) else n for n in names)
+
+
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def is_integer(given: Any) -> bool:

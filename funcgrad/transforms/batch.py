@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.shape import every_lane
 from funcgrad.transforms.arguments import lower
 
-__all__ = ["Batch", "BatchTracer", "whole"]
+__all__ = ["HIDDEN", "Batch", "BatchTracer", "axes", "whole"]
 
 ndarray = np.ndarray
 _new = tuple.__new__
@@ -102,17 +103,42 @@ def whole(x: Array, trace: Batch) -> Array:
     return every_lane(trace.size, [lower(x, trace)], [mine])[0]
 
 
+class _Axes(threading.local):
+    """The named axes of the traces that run in this thread, the innermost one last."""
+
+    def __init__(self) -> None:
+        self.running: list[tuple[Any, Batch]] = []
+
+
+axes = _Axes()
+HIDDEN: Any = object()  # the name of an axis that has lost its own: no other is found behind it
+
+
 class Batch(Trace):
     """The trace of `vmap`."""
 
-    __slots__ = ("size",)
+    __slots__ = ("name", "size")
     what: ClassVar[str] = "a vmap"
     has_numbers: ClassVar[bool] = False
     hides: ClassVar[bool] = False
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, name: Any = None) -> None:
         super().__init__()
-        self.size = size
+        self.size, self.name = size, name
+
+    def __enter__(self) -> Self:
+        if self.name is not None:
+            axes.running.append((self.name, self))
+        return super().__enter__()
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if self.name is not None:
+            axes.running.pop()
+        super().__exit__(kind, error, traceback)
+
+    def again(self) -> Batch:
+        """Another trace of the same axis, for functions of a user that are mapped later."""
+        return Batch(self.size, self.name)
 
     def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         if self.closed:

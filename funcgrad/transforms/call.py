@@ -21,9 +21,9 @@ from funcgrad.graph.build import Stage, finish, stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
 from funcgrad.ops.shape import copied, zeros
-from funcgrad.passes.partition import Partition, partition
+from funcgrad.passes.partition import Partition, Saves, partition
 from funcgrad.transforms.arguments import lower
-from funcgrad.transforms.batch import Batch, BatchTracer, whole
+from funcgrad.transforms.batch import HIDDEN, Batch, BatchTracer, whole
 from funcgrad.transforms.forward import DualTracer, Forward
 from funcgrad.transforms.presence import Presence
 from funcgrad.transforms.reverse import Tape, backward
@@ -44,14 +44,17 @@ __all__ = [
 ]
 
 
-def reverse_graphs(graph: Graph, mask: tuple[bool, ...], marks: bool = True) -> tuple[Graph, Graph]:
+def reverse_graphs(
+    graph: Graph, mask: tuple[bool, ...], marks: bool = True, saves: Saves | None = None
+) -> tuple[Graph, Graph]:
     """(inputs → outputs and residuals) and (residuals and cotangents → cotangents of `mask`).
 
-    Without `marks` the backward pass does not follow which elements are there.
+    Without `marks` the backward pass does not follow which elements are there. Where it is said
+    which equation `saves` its results, these and inputs alone are residuals.
     """
-    key = ("reverse", mask, marks)
+    key = ("reverse", mask, marks, saves)
     if key not in graph.derived:
-        graph.derived[key] = _cut(graph, mask, marks)
+        graph.derived[key] = _cut(graph, mask, marks, saves)
     found: Partition = graph.derived[key]
     return found.forward, found.backward
 
@@ -65,7 +68,7 @@ def residuals(graph: Graph) -> list[str]:
     ]
 
 
-def _cut(graph: Graph, mask: tuple[bool, ...], marks: bool) -> Partition:
+def _cut(graph: Graph, mask: tuple[bool, ...], marks: bool, saves: Saves | None) -> Partition:
     with Stage() as trace:
         inputs = [trace.input(v.type) for v in graph.inputs]
         variables = [t.variable for t in inputs]
@@ -89,7 +92,7 @@ def _cut(graph: Graph, mask: tuple[bool, ...], marks: bool) -> Partition:
         whole, adopted = finish(trace, (*variables, *(c.variable for c in cts)), [*values, *found])
         assert not adopted
         first = {v for e in trace.equations[:split] for v in e.outputs} | set(variables)
-    return partition(whole, len(variables), len(values), first)
+    return partition(whole, len(variables), len(values), first, saves)
 
 
 def _strong(kind: ArrayType) -> ArrayType:
@@ -140,7 +143,7 @@ def batched_graph(graph: Graph, size: int, mask: tuple[bool, ...]) -> Graph:
     if key not in graph.derived:
 
         def spread(*args: Array) -> list[Array]:
-            with Batch(size) as trace:
+            with Batch(size, HIDDEN) as trace:
                 xs = [BatchTracer(x, trace) if m else x for x, m in zip(args, mask, strict=True)]
                 outs = evaluate(graph, *xs)
                 return [whole(o, trace) for o in outs]

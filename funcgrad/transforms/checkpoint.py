@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
@@ -14,22 +15,29 @@ from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, is_inexact
 from funcgrad.graph.build import Stage, stage
 from funcgrad.graph.interpret import evaluate
+from funcgrad.graph.ir import Equation
 from funcgrad.graph.layouts import through
-from funcgrad.transforms.arguments import leaves_of, lower
+from funcgrad.passes.partition import Saves
+from funcgrad.transforms.arguments import leaves_of, lower, positions
 from funcgrad.transforms.call import (
+    CallPullback,
     batched_graph,
+    call_graph,
     joined_marks,
     marked_graph,
+    reverse_graphs,
     split_marks,
     tangent_graph,
 )
 from funcgrad.transforms.results import apart, handed_back
 from funcgrad.transforms.reverse import Tape, backward
+from funcgrad.transforms.static import Static
 from funcgrad.transforms.transformed import transformed
 
 __all__ = ["checkpoint"]
 
 Function = Callable[..., Any]
+Policy = Callable[..., Any]
 scopes = count(1)
 
 
@@ -90,10 +98,12 @@ class Checkpoint(HigherOrder):
         if trace.linear:
             return evaluate(params["graph"], *args)
         nodes, xs, _ = trace.split(args)
-        outs = bind(self, xs, params)
         moving = tuple(
             n if is_inexact(type_of(x).dtype) else None for n, x in zip(nodes, xs, strict=True)
         )
+        if "saves" in params:
+            return _partly(trace, params, moving, xs)
+        outs = bind(self, xs, params)
         kept = [x if n is not None else trace.keep(x) for x, n in zip(xs, nodes, strict=True)]
         return trace.record_multiple(
             RECOMPUTE, moving, {**params, "marks": trace.marks}, kept, outs
@@ -104,7 +114,7 @@ class Checkpoint(HigherOrder):
         moving = tuple(t is not None for t in ts)
         made, has = tangent_graph(params["graph"], moving, trace.marks)
         given = (*xs, *(t for t in ts if t is not None))
-        results = bind(self, given, {"graph": made})
+        results = bind(self, given, {**params, "graph": made})
         outputs = len(params["graph"].outputs)
         moved = iter(results[outputs:])
         return tuple(
@@ -115,20 +125,47 @@ class Checkpoint(HigherOrder):
     def map(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         xs, batched = trace.split(args)
         made = batched_graph(params["graph"], trace.size, tuple(batched))
-        found: Any = trace.results(self, args, params, bind(self, xs, {"graph": made}))
+        found: Any = trace.results(self, args, params, bind(self, xs, {**params, "graph": made}))
         return found
 
     def mark(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         xs, marks = split_marks(trace, args)
         made, has = marked_graph(params["graph"], marks)
-        return joined_marks(trace, bind(self, xs, {"graph": made}), has)
+        return joined_marks(trace, bind(self, xs, {**params, "graph": made}), has)
 
 
-CHECKPOINT = Checkpoint("checkpoint", lambda *xs, graph: evaluate(graph, *xs))
+def _partly(trace: Any, params: Params, moving: Any, xs: Sequence[Array]) -> Any:
+    """A call of which the results of some operations are kept, besides the operands."""
+    graph = params["graph"]
+    mask = tuple(n is not None for n in moving)
+    one, two = reverse_graphs(graph, mask, trace.marks, params["saves"])
+    results = call_graph(one, *xs)
+    count, raw = len(graph.outputs), {id(x) for x in xs}
+    residuals = [trace.keep(r) if id(r) in raw else r for r in results[count:]]
+    return trace.record_multiple(SAVED, moving, {"graph": two}, residuals, results[:count])
+
+
+class Saved(CallPullback):
+    """The node of such a call: what is computed again stands in a scope of its own."""
+
+    def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
+        with _Scope([*node.saved, *(c for c in g if c is not None)]):
+            return super().vjp(node, g)
+
+
+CHECKPOINT = Checkpoint("checkpoint", lambda *xs, graph, saves=None: evaluate(graph, *xs))
+SAVED = Saved("checkpoint_saved", lambda *_: ())
 RECOMPUTE = Recompute("checkpoint_pullback", lambda *_: ())
 
 
-def checkpoint(f: Function) -> Function:
+def checkpoint(
+    f: Function | None = None,
+    *,
+    prevent_cse: bool = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Any:
     """`f` with its intermediate values computed again in the backward pass instead of kept.
 
     Parameters
@@ -137,12 +174,24 @@ def checkpoint(f: Function) -> Function:
         A function of trees of arrays. It is traced on abstract values, as under `jit`: Python
         branches on values raise `AbstractValueError`. Traced values over which it closes are
         adopted as further arguments, so gradients reach them.
+    prevent_cse : bool, optional
+        Accepted: what is computed again is never merged with what it computes again.
+    policy : callable, optional
+        Which results are kept nevertheless: one of `checkpoint_policies`, or a function
+        ``policy(primitive, *types, **params)`` of an operation, the types of its operands and its
+        parameters. Of those that it allows, what the backward pass needs and is smallest is kept.
+    static_argnums, static_argnames : optional
+        Arguments that `f` gets as they are: they need not be arrays.
 
     Returns
     -------
     callable
-        The same value and derivatives of every order, with the memory of the arguments alone, at
-        the cost of a second evaluation.
+        The same value and derivatives of every order, with the memory of the arguments, and of
+        what the policy keeps, at the cost of a second evaluation.
+
+    See Also
+    --------
+    checkpoint_name : name a value for policies.
 
     Examples
     --------
@@ -150,23 +199,59 @@ def checkpoint(f: Function) -> Function:
     >>> import funcgrad as fg
     >>> fg.grad(fg.checkpoint(lambda x: np.sin(np.exp(x))))(0.0)
     np.float64(0.5403023058681398)
+    >>> layer = fg.checkpoint(
+    ...     lambda x, w: np.tanh(x @ w), policy=fg.checkpoint_policies.dots_saveable
+    ... )
+    >>> fg.grad(lambda w: layer(np.ones(2), w).sum())(np.zeros((2, 1)))
+    array([[1.],
+           [1.]])
     """
+    if f is None:
+        return functools.partial(
+            checkpoint,
+            prevent_cse=prevent_cse,
+            policy=policy,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+        )
+    places = positions(static_argnums, "checkpoint: static_argnums")
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    chosen = Static(f, places, names)
+    more = {} if policy is None else {"saves": _saves(policy)}
 
-    @transformed(checkpoint, f)
+    @transformed(
+        checkpoint,
+        f,
+        policy=policy,
+        static_argnums=places or None,
+        static_argnames=names or None,
+    )
     @boundary
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        leaves, definition = leaves_of((args, kwargs), ("the arguments", f))
+        static, dynamic, named = chosen.divide(args, kwargs)
+        leaves, definition = leaves_of((dynamic, named), ("the arguments", f))
         out: list[tree.TreeDef] = []
 
         def flat(*xs: Any) -> list[Any]:
             new_args, new_kwargs = tree.unflatten(definition, xs)
-            outputs, out_definition = leaves_of(f(*new_args, **new_kwargs), ("the output", f))
+            made = f(*Static.merge(static, new_args), **new_kwargs, **dict(static[1]))
+            outputs, out_definition = leaves_of(made, ("the output", f))
             out.append(out_definition)
             return outputs
 
         graph, adopted = stage(flat, [type_of(x) for x in leaves], leaves)
         given = [*leaves, *adopted]
-        found = bind(CHECKPOINT, given, {"graph": graph})
+        found = bind(CHECKPOINT, given, {"graph": graph, **more})
         return handed_back(out[0], apart(found, [*given, *(a for _, a in graph.constants)]))
 
     return wrapped
+
+
+@functools.lru_cache(256)
+def _saves(policy: Policy) -> Saves:
+    """The policy as the compiler asks it: the same function for the same policy."""
+
+    def saves(e: Equation) -> bool:
+        return bool(policy(e.prim, *(a.type for a in e.inputs), **e.params))
+
+    return saves

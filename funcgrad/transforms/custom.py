@@ -17,15 +17,27 @@ from funcgrad import tree
 from funcgrad.core.tracer import Operand, Tracer, bind, operand, running, twin, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.errors import CustomRuleError, OperandError, located
-from funcgrad.ops.shape import broadcast_as
+from funcgrad.ops.arithmetic import add
+from funcgrad.ops.shape import broadcast_as, zeros
 from funcgrad.transforms.arguments import leaves_of, name_of, positions, within
-from funcgrad.transforms.custom_call import CUSTOM_JVP, CUSTOM_VJP, JvpRule, VjpRule
+from funcgrad.transforms.custom_call import (
+    CUSTOM_JVP,
+    CUSTOM_VJP,
+    CustomVJPPrimal,
+    JvpRule,
+    SymbolicZero,
+    VjpRule,
+)
 from funcgrad.transforms.guard import Watches, small_copy, verify, watch
 from funcgrad.transforms.results import apart, handed_back
 
-__all__ = ["custom_jvp", "custom_vjp"]
+__all__ = ["CustomVJPPrimal", "SymbolicZero", "custom_jvp", "custom_vjp"]
 
 Function = Callable[..., Any]
+
+
+def _dense(x: Any) -> Any:
+    return zeros(x.kind) if isinstance(x, SymbolicZero) else x
 
 
 class _Custom:
@@ -33,10 +45,32 @@ class _Custom:
 
     single = False  # whether `vmap` hands the function one example at a time
 
-    def __init__(self, fun: Function, nondiff_argnums: int | Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        fun: Function,
+        nondiff_argnums: int | Sequence[int] = (),
+        nondiff_argnames: str | Sequence[str] = (),
+    ) -> None:
         functools.update_wrapper(cast(Any, self), fun, updated=())
         self.fun = fun
         self.nondiff = positions(nondiff_argnums, f"{name_of(fun)}: nondiff_argnums")
+        self.symbolic = False  # whether the rule is told which tangents and cotangents are zero
+        if nondiff_argnames:
+            names = (nondiff_argnames,) if isinstance(nondiff_argnames, str) else nondiff_argnames
+            self.nondiff += tuple(k for k in self._places(names) if k not in self.nondiff)
+
+    def _places(self, names: Sequence[str]) -> list[int]:
+        """The positions of arguments by name; those without a position are constants anyway."""
+        parameters = inspect.signature(self.fun).parameters
+        unknown = [n for n in names if n not in parameters]
+        if unknown:
+            raise ValueError(
+                located(
+                    f"{name_of(self.fun)}: nondiff_argnames name {unknown[0]!r}, which it lacks"
+                )
+            )
+        order = [n for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY]
+        return [order.index(n) for n in names if n in order]
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(cast(Any, self), instance)
@@ -132,6 +166,8 @@ class custom_vjp(_Custom):
         The function; its value is used where nothing is differentiated.
     nondiff_argnums : int or sequence of int, optional
         Arguments that are not differentiated and may be anything; `bwd` gets them first.
+    nondiff_argnames : str or sequence of str, optional
+        The same by name.
 
     Notes
     -----
@@ -164,10 +200,25 @@ class custom_vjp(_Custom):
     fwd: Function | None = None
     bwd: Function | None = None
     jvp: Function | None = None
+    linear_in: int = 0  # in how many of the first leaves, taken together, it is linear
 
-    def defvjp(self, fwd: Function, bwd: Function, jvp: Function | None = None) -> None:
-        """State the rule; with `jvp`, as `custom_jvp` takes it, that of forward mode as well."""
+    def defvjp(
+        self,
+        fwd: Function,
+        bwd: Function,
+        jvp: Function | None = None,
+        *,
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None:
+        """State the rule; with `jvp`, as `custom_jvp` takes it, that of forward mode as well.
+
+        With `symbolic_zeros`, `fwd` gets a `CustomVJPPrimal` in the place of each array, which says
+        whether it is differentiated by, and `bwd` a `SymbolicZero` where a cotangent is known to be
+        zero. `optimize_remat` is accepted: nothing is kept that the backward pass does not read.
+        """
         self.fwd, self.bwd, self.jvp = fwd, bwd, jvp
+        self.symbolic = symbolic_zeros
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = self._arguments(args, kwargs)
@@ -191,9 +242,13 @@ class custom_vjp(_Custom):
                 merged = given.merged(tree.unflatten(definition, lend(xs)))
                 return flat(self.fun(*merged, **given.named))
 
-        def flat_fwd(*xs: Any) -> tuple[list[Any], Any]:
+        def flat_fwd(*xs: Any, moving: Sequence[bool] | None = None) -> tuple[list[Any], Any]:
             with _Lent() as lend:
-                merged = given.merged(tree.unflatten(definition, lend(xs)))
+                lent = lend(xs)
+                if self.symbolic:
+                    flags = moving or [True] * len(lent)
+                    lent = list(map(CustomVJPPrimal, lent, flags))
+                merged = given.merged(tree.unflatten(definition, lent))
                 pair = fwd(*merged, **given.named)
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise CustomRuleError(
@@ -211,7 +266,8 @@ class custom_vjp(_Custom):
             return _flat_cotangents(found, definition, box["types"], name)
 
         jvp = self.jvp and _flat_jvp(self.jvp, given, definition, box, name)
-        return VjpRule(name, flat_fun, flat_fwd, flat_bwd, jvp, self.single)
+        single, symbolic = self.single, self.symbolic
+        return VjpRule(name, flat_fun, flat_fwd, flat_bwd, jvp, single, symbolic, self.linear_in)
 
 
 def _content(x: Any) -> Any:
@@ -234,7 +290,7 @@ def _flat_cotangents(
                     f"has {part}"
                 )
             )
-        out.extend(found)
+        out.extend(None if isinstance(f, SymbolicZero) else f for f in found)
     for i, (c, kind) in enumerate(zip(out, types, strict=True)):
         if c is None:
             continue
@@ -268,6 +324,8 @@ class custom_jvp(_Custom):
         The function; its value is used where nothing is differentiated.
     nondiff_argnums : int or sequence of int, optional
         Arguments that are not differentiated and may be anything; the rule gets them first.
+    nondiff_argnames : str or sequence of str, optional
+        The same by name.
 
     Notes
     -----
@@ -299,10 +357,36 @@ class custom_jvp(_Custom):
 
     rule: Function | None = None
 
-    def defjvp(self, jvp: Function) -> Function:
-        """State the rule; returns it, so that it can be used as a decorator."""
-        self.rule = jvp
+    def defjvp(self, jvp: Function, symbolic_zeros: bool = False) -> Function:
+        """State the rule; returns it, so that it can be used as a decorator.
+
+        With `symbolic_zeros`, a tangent that is known to be zero is a `SymbolicZero`.
+        """
+        self.rule, self.symbolic = jvp, symbolic_zeros
         return jvp
+
+    def defjvps(self, *jvps: Function | None) -> None:
+        """State the tangent by each argument: ``jvp(tangent, output, *primals)``; None is zero.
+
+        Arguments that are not differentiated are among the primals.
+        """
+
+        def rule(*args: Any, **named: Any) -> tuple[Any, Any]:
+            *static, primals, tangents = args
+            count = len(self.nondiff) + len(primals)
+            places = within(self.nondiff, count, f"{name_of(self.fun)}: nondiff_argnums")
+            given = Arguments(places, static, list(primals), named)
+            out = self(*given.merged(primals), **named)
+            parts = [
+                jvp(t, out, *given.merged(primals))
+                for jvp, t in zip(jvps, tangents, strict=True)
+                if jvp is not None
+            ]
+            if not parts:
+                return out, tree.map(_zero_of, out)
+            return out, functools.reduce(functools.partial(tree.map, add), parts)
+
+        self.defjvp(rule)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = self._arguments(args, kwargs)
@@ -324,7 +408,7 @@ class custom_jvp(_Custom):
             return leaves
 
         flat_jvp = _flat_jvp(jvp, given, definition, box, name)
-        return JvpRule(name, flat_fun, flat_jvp, self.single)
+        return JvpRule(name, flat_fun, flat_jvp, self.single, self.symbolic)
 
 
 def _flat_jvp(
@@ -336,7 +420,7 @@ def _flat_jvp(
             found = jvp(*given.static, primals, tangents, **given.named)
         pair = _numbered(found, 2, f"the jvp rule of {name}")
         leaves, box["out"] = leaves_of(pair[0], f"the output of {name}")
-        moved, got = leaves_of(pair[1], f"the tangent of {name}")
+        moved, got = leaves_of(tree.map(_dense, pair[1]), f"the tangent of {name}")
         if got != box["out"]:
             raise CustomRuleError(
                 located(f"the jvp rule of {name} returned a tangent of tree {got}")
@@ -345,3 +429,7 @@ def _flat_jvp(
         return leaves, [_checked(t, type_of(o), what) for o, t in zip(leaves, moved, strict=True)]
 
     return flat_jvp
+
+
+def _zero_of(x: Any) -> Any:
+    return zeros(type_of(operand(x)))

@@ -27,7 +27,7 @@ from funcgrad.transforms.arguments import lower
 from funcgrad.transforms.batch import Batch, BatchTracer, whole
 from funcgrad.transforms.reverse import transpose_linear
 
-__all__ = ["CUSTOM_JVP", "CUSTOM_VJP", "JvpRule", "VjpRule"]
+__all__ = ["CUSTOM_JVP", "CUSTOM_VJP", "CustomVJPPrimal", "JvpRule", "SymbolicZero", "VjpRule"]
 
 Function = Callable[..., Any]
 
@@ -41,6 +41,12 @@ class VjpRule(NamedTuple):
     bwd: Function  # bwd(residuals, cotangents of the outputs) -> cotangents of xs, None for zero
     jvp: Function | None = None  # as of `JvpRule`, where forward mode is stated as well
     single: bool = False  # whether `vmap` hands it one example at a time
+    symbolic: bool = False  # whether zeros are given as `SymbolicZero`, and `fwd` told what moves
+    linear_in: int = 0  # in how many of the first operands, taken together, it is linear
+
+    def cotangents(self, g: Sequence[Any], outputs: Sequence[ArrayType]) -> Sequence[Any]:
+        """The cotangents of the outputs as `bwd` takes them."""
+        return _with_zeros(g, outputs) if self.symbolic else filled(g, outputs)
 
 
 class JvpRule(NamedTuple):
@@ -50,6 +56,45 @@ class JvpRule(NamedTuple):
     fun: Function
     jvp: Function
     single: bool = False
+    symbolic: bool = False
+
+    def tangents(self, xs: Sequence[Any], ts: Sequence[Any]) -> list[Any]:
+        """The tangents as `jvp` takes them."""
+        types = list(map(type_of, xs))
+        if self.symbolic:
+            return _with_zeros(ts, types)
+        return [zeros(k) if t is None else t for k, t in zip(types, ts, strict=True)]
+
+
+class SymbolicZero:
+    """A tangent or cotangent that is known to be zero, with the shape and dtype of its value."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: ArrayType) -> None:
+        self.kind = kind
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.kind.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.kind.dtype
+
+    def __repr__(self) -> str:
+        return f"SymbolicZero({self.kind})"
+
+
+class CustomVJPPrimal(NamedTuple):
+    """A value, and whether it is differentiated by."""
+
+    value: Any
+    perturbed: bool
+
+
+def _with_zeros(given: Sequence[Any], types: Sequence[ArrayType]) -> list[Any]:
+    return [SymbolicZero(k) if t is None else t for k, t in zip(types, given, strict=True)]
 
 
 def _refuse_captured(outputs: Sequence[Any], trace: Any, name: str) -> None:
@@ -58,7 +103,8 @@ def _refuse_captured(outputs: Sequence[Any], trace: Any, name: str) -> None:
             raise CustomRuleError(
                 located(
                     f"{name} has a custom derivative rule and closes over a traced value, whose "
-                    "gradient the rule cannot give; pass that value as an argument"
+                    "gradient the rule cannot give; pass that value as an argument (by "
+                    "closure_convert, where a function holds it)"
                 )
             )
 
@@ -82,14 +128,14 @@ def _split(xs: Sequence[Any], batched: Sequence[bool], trace: Batch) -> list[Any
     return [BatchTracer(x, trace) if b else x for x, b in zip(xs, batched, strict=True)]
 
 
-def _batched_vjp(rule: VjpRule, size: int, batched: Sequence[bool]) -> VjpRule:
+def _batched_vjp(rule: VjpRule, like: Batch, batched: Sequence[bool]) -> VjpRule:
     def fun(*xs: Any) -> list[Any]:
-        with Batch(size) as trace:
+        with like.again() as trace:
             return [whole(o, trace) for o in rule.fun(*_split(xs, batched, trace))]
 
-    def fwd(*xs: Any) -> tuple[list[Any], Any]:
-        with Batch(size) as trace:
-            outs, residuals = rule.fwd(*_split(xs, batched, trace))
+    def fwd(*xs: Any, **moving: Any) -> tuple[list[Any], Any]:
+        with like.again() as trace:
+            outs, residuals = rule.fwd(*_split(xs, batched, trace), **moving)
             found, definition = tree.flatten(residuals)
             mapped = [isinstance(r, Tracer) and r.owner is trace for r in found]
             values = [lower(r, trace) for r in found]
@@ -97,34 +143,45 @@ def _batched_vjp(rule: VjpRule, size: int, batched: Sequence[bool]) -> VjpRule:
 
     def bwd(residuals: Any, cts: Sequence[Any]) -> list[Any]:
         values, mapped, definition = residuals
-        with Batch(size) as trace:
+        with like.again() as trace:
             given = tree.unflatten(definition, _split(values, mapped, trace))
-            found = rule.bwd(given, [BatchTracer(c, trace) for c in cts])
+            found = rule.bwd(given, [_example(c, trace) for c in cts])
             out: list[Any] = []
             for c, b in zip(found, batched, strict=True):
                 c = None if c is None else whole(c, trace)
                 out.append(c if b or c is None else sum_(c, (0,)))
             return out
 
-    jvp = None if rule.jvp is None else _batched_jvp(_forward(rule), size, batched).jvp
-    return VjpRule(rule.name, fun, fwd, bwd, jvp)
+    jvp = None if rule.jvp is None else _batched_jvp(_forward(rule), like, batched).jvp
+    return rule._replace(fun=fun, fwd=fwd, bwd=bwd, jvp=jvp)
+
+
+def _example(c: Any, trace: Batch) -> Any:
+    """A cotangent or tangent of all examples as that of one."""
+    if isinstance(c, SymbolicZero):
+        return SymbolicZero(ArrayType(c.shape[1:], c.dtype))
+    return BatchTracer(c, trace)
 
 
 def _forward(rule: Any) -> JvpRule:
     return JvpRule(rule.name, rule.fun, rule.jvp)
 
 
-def _batched_jvp(rule: JvpRule, size: int, batched: Sequence[bool]) -> JvpRule:
+def _batched_jvp(rule: JvpRule, like: Batch, batched: Sequence[bool]) -> JvpRule:
     def fun(*xs: Any) -> list[Any]:
-        with Batch(size) as trace:
+        with like.again() as trace:
             return [whole(o, trace) for o in rule.fun(*_split(xs, batched, trace))]
 
     def jvp(xs: Sequence[Any], ts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        with Batch(size) as trace:
-            outs, moved = rule.jvp(_split(xs, batched, trace), _split(ts, batched, trace))
+        with like.again() as trace:
+            moving = [
+                _example(t, trace) if b or isinstance(t, SymbolicZero) else t
+                for t, b in zip(ts, batched, strict=True)
+            ]
+            outs, moved = rule.jvp(_split(xs, batched, trace), moving)
             return [whole(o, trace) for o in outs], [whole(t, trace) for t in moved]
 
-    return JvpRule(rule.name, fun, jvp)
+    return rule._replace(fun=fun, jvp=jvp)
 
 
 def _one_by_one(
@@ -149,9 +206,12 @@ class Pullback(Primitive):
     opaque = True
 
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
-        cts = filled(g, node.outputs)
-        found: list[Array | None] = node.params["rule"].bwd(node.saved, cts)
+        rule = node.params["rule"]
+        found: list[Array | None] = rule.bwd(node.saved, rule.cotangents(g, node.outputs))
         return found
+
+    def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
+        return not any(mask[params["rule"].linear_in :])
 
 
 PULLBACK = Pullback("custom_vjp_pullback", lambda *_: ())
@@ -174,8 +234,10 @@ class CustomVjp(HigherOrder):
 
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         nodes, xs, _ = trace.split(args)
-        outs, residuals = params["rule"].fwd(*xs)
-        _refuse_captured([*outs, *tree.leaves(residuals)], trace, params["rule"].name)
+        rule = params["rule"]
+        moving = {"moving": [n is not None for n in nodes]} if rule.symbolic else {}
+        outs, residuals = rule.fwd(*xs, **moving)
+        _refuse_captured([*outs, *tree.leaves(residuals)], trace, rule.name)
         kept = tree.map(lambda r: _kept(r, trace), residuals)
         return trace.record_multiple(PULLBACK, nodes, params, kept, outs)
 
@@ -184,7 +246,8 @@ class CustomVjp(HigherOrder):
         if rule.jvp is not None:
             return CUSTOM_JVP.forward(trace, args, {"rule": _forward(rule)})
         xs, ts = trace.split(args)
-        outs, residuals = rule.fwd(*xs)
+        there = {"moving": [t is not None for t in ts]} if rule.symbolic else {}
+        outs, residuals = rule.fwd(*xs, **there)
         _refuse_captured(outs, trace, rule.name)
         moving = [i for i, t in enumerate(ts) if t is not None]
         types = [type_of(o) for o in outs]
@@ -200,7 +263,7 @@ class CustomVjp(HigherOrder):
         xs, batched = trace.split(args)
         if params["rule"].single:
             return _one_by_one(self, trace, xs, batched, params)
-        outs = bind(self, xs, {"rule": _batched_vjp(params["rule"], trace.size, batched)})
+        outs = bind(self, xs, {"rule": _batched_vjp(params["rule"], trace, batched)})
         made: Any = trace.results(self, args, params, outs)
         return made
 
@@ -216,10 +279,10 @@ class PushedBack(Primitive):
         used = [k for k, c in enumerate(g) if c is not None]
 
         def push(*moved: Any) -> tuple[Any, ...]:
-            ts = [zeros(type_of(x)) for x in xs]
+            ts: list[Any] = [None] * len(xs)
             for i, t in zip(wanted, moved, strict=True):
                 ts[i] = t
-            tangents = rule.jvp(xs, ts)[1]
+            tangents = rule.jvp(xs, rule.tangents(xs, ts))[1]
             return tuple(tangents[k] for k in used)
 
         back = transpose_linear(push, [type_of(xs[i]) for i in wanted], tuple(g[k] for k in used))
@@ -249,8 +312,7 @@ class CustomJvp(HigherOrder):
 
     def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         xs, ts = trace.split(args)
-        given = [zeros(type_of(x)) if t is None else t for x, t in zip(xs, ts, strict=True)]
-        outs, moved = params["rule"].jvp(xs, given)
+        outs, moved = params["rule"].jvp(xs, params["rule"].tangents(xs, ts))
         _refuse_captured(outs, trace, params["rule"].name)
         return tuple(trace.dual(o, t) for o, t in zip(outs, moved, strict=True))
 
@@ -260,7 +322,7 @@ class CustomJvp(HigherOrder):
             return _one_by_one(self, trace, xs, batched, params)
         # a tangent may be mapped where its primal is not
         xs = every_lane(trace.size, xs, batched)
-        rule = _batched_jvp(params["rule"], trace.size, [True] * len(xs))
+        rule = _batched_jvp(params["rule"], trace, [True] * len(xs))
         made: Any = trace.results(self, args, params, bind(self, xs, {"rule": rule}))
         return made
 
@@ -271,3 +333,4 @@ def _call(*xs: Any, rule: Any) -> tuple[Any, ...]:
 
 CUSTOM_VJP, CUSTOM_JVP = CustomVjp("custom_vjp", _call), CustomJvp("custom_jvp", _call)
 CUSTOM_VJP.composed = CUSTOM_JVP.composed = _call  # native where it has the derivatives it needs
+CUSTOM_VJP.rereads = CUSTOM_JVP.rereads = True

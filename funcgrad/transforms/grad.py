@@ -10,12 +10,16 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.core.boundary import boundary, hide_frames
-from funcgrad.core.tracer import Tracer, twin
+from funcgrad.core.tracer import Tracer, twin, type_of
+from funcgrad.core.types import is_inexact
+from funcgrad.errors import located
 from funcgrad.transforms.arguments import (
     check_complex,
     check_scalar,
     leaves_of,
     lower,
+    name_of,
+    named,
     present,
     select,
 )
@@ -37,6 +41,9 @@ def value_and_grad(
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    *,
+    argnames: str | Sequence[str] | None = None,
 ) -> Function:
     """A function that returns the value of `f` and its gradient.
 
@@ -51,6 +58,12 @@ def value_and_grad(
     holomorphic : bool, optional
         `f` is a holomorphic function of complex arguments: the result is its complex derivative.
         That it is one is not checked.
+    allow_int : bool, optional
+        Integers and bools may be among what is differentiated; theirs is a gradient of dtype
+        ``float0``, which holds nothing.
+    argnames : str or sequence of str, optional
+        The argument(s) to differentiate by name instead, whether a call gives them by keyword or
+        by position. The gradient is that of the one, or a dictionary of them.
 
     Returns
     -------
@@ -62,8 +75,10 @@ def value_and_grad(
     Raises
     ------
     InputTypeError
-        An argument to be differentiated holds integers or bools; with `holomorphic`, anything but
-        complex numbers.
+        An argument to be differentiated holds integers or bools, without `allow_int`; with
+        `holomorphic`, anything but complex numbers.
+    TypeError
+        A call has no argument of a name in `argnames`.
     NonScalarOutputError
         `f` returns anything but a real scalar; with `holomorphic`, a complex one.
 
@@ -78,12 +93,18 @@ def value_and_grad(
     >>> import funcgrad as fg
     >>> fg.value_and_grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
     (np.float64(5.0), array([2., 4.]))
+    >>> fg.value_and_grad(lambda x, w=1.0: w * x, argnames=["x", "w"])(3.0, w=2.0)
+    (np.float64(6.0), {'x': np.float64(2.0), 'w': np.float64(3.0)})
     """
 
-    @transformed(value_and_grad, f, argnums, has_aux, holomorphic)
+    _check_names(argnums, argnames, "value_and_grad")
+
+    @transformed(value_and_grad, f, argnums, has_aux, holomorphic, allow_int, argnames=argnames)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         try:
-            value, aux, gradient = evaluated(f, argnums, has_aux, args, kwargs, True, holomorphic)
+            value, aux, gradient = evaluated(
+                f, argnums, has_aux, args, kwargs, True, holomorphic, allow_int, argnames
+            )
         except Exception as error:
             hide_frames(error)
             raise
@@ -100,25 +121,38 @@ def evaluated(
     kwargs: Any,
     marks: bool = True,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    argnames: Any = None,
 ) -> Any:
     """The value of `f`, what it returned besides, and the gradient.
 
     Without `marks` the backward pass does not follow which elements are there.
     """
-    wanted = select(argnums, args, f, "grad")
+    wanted = select(argnums, args, f, "grad") if argnames is None else named(argnames, args, f)
     flat: list[tuple[list[Any], tree.TreeDef]] = []
-    nodes: list[Node] = []
-    new_args, aux = list(args), None
+    nodes: list[Any] = []
+    new_args, new_kwargs, aux = list(args), kwargs, None
     node: Node | None
+    if argnames is not None:
+        new_kwargs = _checked(wanted, kwargs, f)
     for k in wanted:
-        flat.append(leaves_of(args[k], (k, f), True))
+        given = args[k] if type(k) is int else kwargs[k]
+        named_so: Any = (k, f) if type(k) is int else (f"argument {k!r}", f)
+        flat.append(leaves_of(given, named_so, not allow_int))
         if holomorphic:
             check_complex(flat[-1][0], "grad", f)
     with Tape(marks=marks) as tape:
         for k, (leaves, definition) in zip(wanted, flat, strict=True):
-            inputs = tape.inputs(leaves, nodes)
-            new_args[k] = inputs[0] if definition is LEAF else tree.unflatten(definition, inputs)
-        out = f(*new_args, **kwargs)
+            if allow_int:
+                inputs = [_input(tape, x, nodes) for x in leaves]
+            else:
+                inputs = tape.inputs(leaves, nodes)
+            made = inputs[0] if definition is LEAF else tree.unflatten(definition, inputs)
+            if type(k) is int:
+                new_args[k] = made
+            else:
+                new_kwargs[k] = made
+        out = f(*new_args, **new_kwargs)
         if has_aux:
             out, aux = with_aux(out, f)
             aux = lowered(aux, tape)
@@ -135,9 +169,52 @@ def evaluated(
         found = [None] * len(nodes)
     else:
         hidden = traced and not seen(value)
-        found = backward([(node, _one(kind.dtype))], nodes, traced, hidden, marks)
+        roots = [(node, _one(kind.dtype))]
+        found = _spread(backward(roots, _there(nodes), traced, hidden, marks), nodes)
     gradient = as_trees(found, flat)
+    if argnames is not None:
+        names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+        by_name = dict(zip(names, gradient, strict=True))
+        return value, aux, gradient[0] if isinstance(argnames, str) else by_name
     return value, aux, gradient if isinstance(argnums, (tuple, list)) else gradient[0]
+
+
+def _input(tape: Tape, x: Any, nodes: list[Any]) -> Any:
+    """A leaf as an input of the tape; what has no derivative stays as it is."""
+    if is_inexact(type_of(x).dtype):
+        return tape.inputs([x], nodes)[0]
+    nodes.append(None)
+    return x
+
+
+def _there(nodes: list[Any]) -> list[Any]:
+    return nodes if None not in nodes else [n for n in nodes if n is not None]
+
+
+def _spread(found: list[Any], nodes: list[Any]) -> list[Any]:
+    """Cotangents, with None for the leaves that have no node."""
+    if len(found) == len(nodes):
+        return found
+    rest = iter(found)
+    return [None if n is None else next(rest) for n in nodes]
+
+
+def _check_names(argnums: Any, argnames: Any, transform: str) -> None:
+    if argnames is not None and not (type(argnums) is int and argnums == 0):
+        raise TypeError(located(f"{transform}: give argnums or argnames, not both"))
+
+
+def _checked(wanted: Sequence[Any], kwargs: Any, f: Function) -> dict[str, Any]:
+    """The keyword arguments, among which are those that are wanted by name."""
+    for k in wanted:
+        if type(k) is str and k not in kwargs:
+            raise TypeError(
+                located(
+                    f"grad: {name_of(f)} was called without its argument {k!r}, by which it is to "
+                    "be differentiated; a default value is no argument of the call: pass it"
+                )
+            )
+    return dict(kwargs)
 
 
 def grad(
@@ -145,6 +222,9 @@ def grad(
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    *,
+    argnames: str | Sequence[str] | None = None,
 ) -> Function:
     """A function that returns the gradient of `f`.
 
@@ -159,6 +239,12 @@ def grad(
     holomorphic : bool, optional
         `f` is a holomorphic function of complex arguments: the result is its complex derivative.
         That it is one is not checked.
+    allow_int : bool, optional
+        Integers and bools may be among what is differentiated; theirs is a gradient of dtype
+        ``float0``, which holds nothing.
+    argnames : str or sequence of str, optional
+        The argument(s) to differentiate by name instead, whether a call gives them by keyword or
+        by position. The gradient is that of the one, or a dictionary of them.
 
     Returns
     -------
@@ -169,8 +255,10 @@ def grad(
     Raises
     ------
     InputTypeError
-        An argument to be differentiated holds integers or bools; with `holomorphic`, anything but
-        complex numbers.
+        An argument to be differentiated holds integers or bools, without `allow_int`; with
+        `holomorphic`, anything but complex numbers.
+    TypeError
+        A call has no argument of a name in `argnames`.
     NonScalarOutputError
         `f` returns anything but a real scalar; with `holomorphic`, a complex one.
 
@@ -189,10 +277,14 @@ def grad(
     np.complex128(2+4j)
     """
 
-    @transformed(grad, f, argnums, has_aux, holomorphic)
+    _check_names(argnums, argnames, "grad")
+
+    @transformed(grad, f, argnums, has_aux, holomorphic, allow_int, argnames=argnames)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         try:
-            _, aux, gradient = evaluated(f, argnums, has_aux, args, kwargs, True, holomorphic)
+            _, aux, gradient = evaluated(
+                f, argnums, has_aux, args, kwargs, True, holomorphic, allow_int, argnames
+            )
         except Exception as error:
             hide_frames(error)
             raise

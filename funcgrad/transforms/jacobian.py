@@ -10,13 +10,19 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.core.boundary import boundary
-from funcgrad.core.tracer import operand, type_of
+from funcgrad.core.tracer import Operand, operand, running, type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.errors import NotDifferentiableError, located
 from funcgrad.ops.arithmetic import not_equal
-from funcgrad.ops.shape import moveaxis, reshape, zeros
+from funcgrad.ops.shape import concatenate, moveaxis, reshape, zeros
 from funcgrad.transforms.abstract import eval_shape
-from funcgrad.transforms.arguments import check_complex, leaves_of, name_of, select
+from funcgrad.transforms.arguments import (
+    check_complex,
+    integer,
+    leaves_of,
+    name_of,
+    select,
+)
 from funcgrad.transforms.jvp import moved_along
 from funcgrad.transforms.optimism import optimistic
 from funcgrad.transforms.presence import Presence
@@ -46,11 +52,24 @@ def _basis(kind: ArrayType) -> Any:
     return np.eye(kind.size, dtype=kind.dtype).reshape(kind.size, *kind.shape)
 
 
-def _over_basis(one: Function, kind: ArrayType) -> Any:
-    """``one(element)`` for the elements of the basis of `kind`, along axis 0; a number has one."""
+def _over_basis(one: Function, kind: ArrayType, chunk: int | None) -> Any:
+    """``one(element)`` for the elements of the basis of `kind`, along axis 0; a number has one.
+
+    With a `chunk` no more than so many are mapped at a time.
+    """
     if not kind.shape:
         return one(kind.dtype.type(1))
-    return over_rows(one, _basis(kind))
+    rows = _basis(kind)
+    if chunk is None or chunk >= len(rows):
+        return over_rows(one, rows)
+    parts = [over_rows(one, rows[k : k + chunk]) for k in range(0, len(rows), chunk)]
+    return tree.map(lambda *each: concatenate([operand(e) for e in each], 0), *parts)
+
+
+def _chunk(given: int | None, transform: str) -> int | None:
+    if given is not None and integer(given, f"{transform}: chunk_size must be an integer") < 1:
+        raise ValueError(located(f"{transform}: chunk_size={given} is not positive"))
+    return given
 
 
 def _alone(seeds: Presence | None, t: Any, types: Sequence[ArrayType], i: int) -> list[Any]:
@@ -63,7 +82,15 @@ def _alone(seeds: Presence | None, t: Any, types: Sequence[ArrayType], i: int) -
     ]
 
 
-def jacrev(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = False) -> Function:
+def jacrev(
+    f: Function,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    *,
+    chunk_size: int | None = None,
+) -> Function:
     """The Jacobian of `f` in reverse mode: one mapped backward pass for each output.
 
     Parameters
@@ -72,9 +99,15 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = Fa
         A function of arrays; trees are allowed on both sides.
     argnums : int or sequence of int, optional
         The argument(s) to differentiate.
+    has_aux : bool, optional
+        `f` returns ``(output, aux)``; the result is ``(Jacobian, aux)``.
     holomorphic : bool, optional
         `f` is a holomorphic function of complex arguments: the entries are complex derivatives.
         That it is one is not checked.
+    allow_int : bool, optional
+        As of `grad` (`jacrev` alone).
+    chunk_size : int, optional
+        How many rows are computed at a time: less memory for more time. All of them by default.
 
     Returns
     -------
@@ -106,21 +139,25 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = Fa
            [0., 4.]])
     """
 
-    @transformed(jacrev, f, argnums, holomorphic)
+    chunk = _chunk(chunk_size, "jacrev")
+
+    @transformed(jacrev, f, argnums, has_aux, holomorphic, allow_int, chunk_size=chunk_size)
     @boundary
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "jacrev")
         chosen = [args[k] for k in wanted]
         for k, x in zip(wanted, chosen, strict=True):
-            _leaves(x, (k, f), "jacrev", holomorphic)
-        out, pull = vjp(_partial(f, args, wanted, kwargs), *chosen)
+            _leaves(x, (k, f), "jacrev", holomorphic, allow_int)
+        out, pull, *aux = vjp(_partial(f, args, wanted, kwargs), *chosen, has_aux=has_aux)
         outputs, definition = tree.flatten(out)
         types = [type_of(o) for o in outputs]
+        named = None if holomorphic else f
         rows = []
         for i in range(len(types)):
-            rows.append(_rows(pull, definition, outputs, types, i, None if holomorphic else f))
+            rows.append(_rows(pull, definition, outputs, types, i, named, chunk))
         picked = rows if isinstance(argnums, (tuple, list)) else [r[0] for r in rows]
-        return _whole(tree.unflatten(definition, picked))
+        found = _whole(tree.unflatten(definition, picked))
+        return (found, *aux) if has_aux else found
 
     return wrapped
 
@@ -130,9 +167,9 @@ def _whole(jacobian: Any) -> Any:
     return handed_back(definition, found)
 
 
-def _leaves(x: Any, what: Any, mode: str, holomorphic: bool) -> list[Any]:
+def _leaves(x: Any, what: Any, mode: str, holomorphic: bool, allow_int: bool = False) -> list[Any]:
     """The leaves of an argument to be differentiated."""
-    leaves = leaves_of(x, what, differentiable=True)[0]
+    leaves = leaves_of(x, what, differentiable=not allow_int)[0]
     if holomorphic:
         check_complex(leaves, mode, what[1])
     return leaves
@@ -178,6 +215,7 @@ def _rows(
     types: Sequence[ArrayType],
     i: int,
     f: Any,
+    chunk: int | None,
 ) -> Any:
     """The Jacobian of output `i` of `f`, which is None if it is holomorphic."""
     kind = types[i]
@@ -193,7 +231,7 @@ def _rows(
         return _joined(pulled(marked, ct), turned, kind.dtype.kind == "c", 1j, f)
 
     def mapped(marked: bool) -> tuple[Any, list[Any]]:
-        found = _over_basis(functools.partial(one, marked), kind)
+        found = _over_basis(functools.partial(one, marked), kind, chunk)
         return found, tree.leaves(found)
 
     def rows(c: Any) -> Any:
@@ -204,12 +242,20 @@ def _rows(
     return tree.map(rows, found) if kind.shape else found
 
 
-def jacfwd(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = False) -> Function:
+def jacfwd(
+    f: Function,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
+    chunk_size: int | None = None,
+) -> Function:
     """The Jacobian of `f` in forward mode: one mapped pass for each input.
 
-    Parameters, result and errors are those of `jacrev`. It pays where the argument has fewer
-    elements than the output. `f` is called a second time where the Jacobian has a NaN, to follow
-    which elements a `where` or an index did not take.
+    Parameters, result and errors are those of `jacrev`; of a chunk the columns are computed at a
+    time, and `f` is called for each. It pays where the argument has fewer elements than the output.
+    `f` is called a second time where the Jacobian has a NaN, to follow which elements a `where` or
+    an index did not take.
 
     Examples
     --------
@@ -219,7 +265,9 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = Fa
     array([ 1.,  4., 12.])
     """
 
-    @transformed(jacfwd, f, argnums, holomorphic)
+    chunk = _chunk(chunk_size, "jacfwd")
+
+    @transformed(jacfwd, f, argnums, has_aux, holomorphic, chunk_size=chunk_size)
     @boundary
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "jacfwd")
@@ -232,12 +280,14 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = Fa
         definition = tree.structure(chosen)
         g = _partial(f, args, wanted, kwargs)
         named = None if holomorphic else f
+        aux: list[Any] = []
 
         def mapped(marked: bool) -> tuple[list[Any], list[Any]]:
             columns = []
             for i, kind in enumerate(types):
-                column = functools.partial(_column, g, chosen, definition, types, i, named, marked)
-                columns.append(_over_basis(column, kind))
+                fixed = (g, chosen, definition, types, i, named, marked, aux if has_aux else None)
+                column = functools.partial(_column, *fixed)
+                columns.append(_over_basis(column, kind, chunk))
             return columns, tree.leaves(columns)
 
         columns = optimistic(mapped, tree.leaves(chosen))
@@ -248,7 +298,8 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = Fa
             entries = [_as_rows(c[0][j], kind) for c, kind in zip(flat, types, strict=True)]
             row = tree.unflatten(definition, entries)
             rows.append(row if isinstance(argnums, (tuple, list)) else row[0])
-        return _whole(tree.unflatten(out_definition, rows))
+        jacobian = _whole(tree.unflatten(out_definition, rows))
+        return (jacobian, tree.map(_unboxed, aux[0])) if has_aux else jacobian
 
     return wrapped
 
@@ -261,15 +312,25 @@ def _column(
     i: int,
     f: Any,
     marked: bool,
+    aux: list[Any] | None,
     t: Any,
 ) -> Any:
+    """A column of the Jacobian; what `f` returns besides goes to `aux`, unless that is None."""
+
     def moved(t: Any) -> Any:
         seeds = Presence()
-        ts = _alone(seeds if marked else None, t, types, i)
-        found = moved_along(g, chosen, tree.unflatten(definition, ts), marked)
+        ts = tree.unflatten(definition, _alone(seeds if marked else None, t, types, i))
+        found = moved_along(g, chosen, ts, marked, aux is not None)
+        if aux is not None:
+            found, aux[:] = found[0], [found[1]]  # it depends on the primals alone
         return tree.map(seeds.dense, found)
 
     return _joined(moved(t), lambda: moved(1j * t), types[i].dtype.kind == "c", -1j, f)
+
+
+def _unboxed(x: Any) -> Any:
+    """What was made within a transform that has ended, as a caller outside of any sees it."""
+    return x.content() if isinstance(x, Operand) and not running.count else x
 
 
 def _as_rows(columns: Any, kind: ArrayType) -> Any:
@@ -281,7 +342,14 @@ def _as_rows(columns: Any, kind: ArrayType) -> Any:
     return reshape(last, type_of(last).shape[:-1] + kind.shape)
 
 
-def jacobian(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = False) -> Function:
+def jacobian(
+    f: Function,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
+    chunk_size: int | None = None,
+) -> Function:
     """The Jacobian of `f`, in the mode that needs fewer passes.
 
     Parameters, result and errors are those of `jacrev`. The mode is decided from the sizes of the
@@ -296,24 +364,38 @@ def jacobian(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = 
            [0., 1.]])
     """
 
-    @transformed(jacobian, f, argnums, holomorphic)
+    _chunk(chunk_size, "jacobian")
+    given = (f, argnums, has_aux, holomorphic)
+
+    @transformed(jacobian, *given, chunk_size=chunk_size)
     @boundary
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = select(argnums, args, f, "jacobian")
         types = [type_of(x) for k in wanted for x in leaves_of(args[k], (k, f))[0]]
         inputs = sum(t.size for t in types)
         try:
-            out = eval_shape(functools.partial(f, **kwargs), *args)
+            out = eval_shape(lambda *xs: _alone_of(f(*xs, **kwargs), has_aux), *args)
         except Exception:  # a Python branch on a value: reverse mode works all the same
-            return jacrev(f, argnums, holomorphic=holomorphic)(*args, **kwargs)
+            return jacrev(*given, chunk_size=chunk_size)(*args, **kwargs)
         outputs = sum(ArrayType(s.shape, s.dtype).size for s in tree.leaves(out))
-        mode = jacfwd if inputs <= outputs else jacrev
-        return mode(f, argnums, holomorphic=holomorphic)(*args, **kwargs)
+        mode: Any = jacfwd if inputs <= outputs else jacrev
+        return mode(*given, chunk_size=chunk_size)(*args, **kwargs)
 
     return wrapped
 
 
-def hessian(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = False) -> Function:
+def _alone_of(out: Any, has_aux: bool) -> Any:
+    return out[0] if has_aux else out
+
+
+def hessian(
+    f: Function,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
+    chunk_size: int | None = None,
+) -> Function:
     """The Hessian of a scalar function, forward over reverse.
 
     Parameters
@@ -322,8 +404,8 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = F
         Returns a scalar; of a function that returns arrays it is the Hessian of each element.
     argnums : int or sequence of int, optional
         The argument(s) to differentiate.
-    holomorphic : bool, optional
-        As of `jacrev`.
+    has_aux, holomorphic, chunk_size : optional
+        As of `jacrev`; of a chunk the columns are computed at a time.
 
     Returns
     -------
@@ -348,5 +430,5 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0, holomorphic: bool = F
     array([[0., 4.],
            [4., 2.]])
     """
-    first = jacrev(f, argnums, holomorphic=holomorphic)
-    return jacfwd(first, argnums, holomorphic=holomorphic)
+    first = jacrev(f, argnums, has_aux, holomorphic)
+    return jacfwd(first, argnums, has_aux, holomorphic, chunk_size=chunk_size)

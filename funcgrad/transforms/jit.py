@@ -21,10 +21,13 @@ from funcgrad.graph.build import Stage, finish, holds
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.passes.templates import Templates
 from funcgrad.transforms import native
+from funcgrad.transforms.abstract import ShapeDtypeStruct, shapes_of
+from funcgrad.transforms.ahead import Lowered
 from funcgrad.transforms.arguments import leaves_of, name_of, positions
 from funcgrad.transforms.call import call_graph, residuals
 from funcgrad.transforms.captures import Captures, announce, capture
 from funcgrad.transforms.clock import Readings, warn_of_time
+from funcgrad.transforms.direct import direct
 from funcgrad.transforms.fast_path import Quick, layouts_of
 from funcgrad.transforms.random_draws import Draws, warn
 from funcgrad.transforms.report import Report
@@ -181,6 +184,8 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
+            if direct.on:
+                return self.fun(*args, **kwargs)
             if not running.count:  # within a transform results are boxed
                 result = self.quick.call(*args, **kwargs)
                 if result is not NotImplemented:
@@ -262,6 +267,22 @@ class Jitted:
     def report(self) -> str:
         """When the function was traced, and what had changed each time, as text."""
         return str(self.tracings)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """What the function is traced to for these arguments, ahead of its first call.
+
+        Arrays, or `ShapeDtypeStruct` in their place. The result has ``compile()``,
+        ``as_text()``, ``cost_analysis()`` and ``out_info``.
+        """
+        given = tree.map(_stand_in, (args, kwargs))
+        leaves, _, staged = self._staged(*given)
+        types = tuple(map(type_of, leaves))
+        shapes = shapes_of(staged.graph, staged.out)
+        return Lowered(self, staged.graph, shapes, types, tree.structure(given))
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """The shapes and dtypes of the results, as `funcgrad.eval_shape` gives them."""
+        return self.lower(*args, **kwargs).out_info
 
     @functools.cached_property
     def njit(self) -> Any:
@@ -468,10 +489,11 @@ def jit(
     Returns
     -------
     callable
-        With the methods ``show(*args)``, which returns the graph and all that was made of it as
-        text, ``explain(*args)``, which says what runs together and what does not, and
-        ``report()``, which says why it was traced each time. Arrays that
-        `f` takes from its closure, globals or object are looked at on every call, never baked in.
+        With the methods ``lower(*args)``, which traces ahead of the first call, ``show(*args)``,
+        which returns the graph and all that was made of it as text, ``explain(*args)``, which says
+        what runs together and what does not, and ``report()``, which says why it was traced each
+        time. Arrays that `f` takes from its closure, globals or object are looked at on every call,
+        never baked in.
 
     Raises
     ------
@@ -506,6 +528,11 @@ def jit(
         return Jitted(g, Static(g, *static), Donated(g, *donated))
 
     return make if f is None else make(f)
+
+
+def _stand_in(x: Any) -> Any:
+    """An array for a `ShapeDtypeStruct`: only its type counts, and its memory is never touched."""
+    return np.zeros(x.shape, x.dtype)[()] if isinstance(x, ShapeDtypeStruct) else x
 
 
 def _made_again(f: Function, static: Any, donated: Any) -> Jitted:

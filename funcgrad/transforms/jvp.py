@@ -82,9 +82,15 @@ def pushforward(
     return optimistic(lambda marked: _moved(f, given, has_aux, marked), looked_at)
 
 
-def moved_along(f: Function, primals: Any, tangents: Any, marked: bool) -> Any:
-    """The tangent of `jvp`, which follows which elements are there only if `marked`."""
-    return _moved(f, _checked(primals, tangents), False, marked)[0][1]
+def moved_along(
+    f: Function, primals: Any, tangents: Any, marked: bool, has_aux: bool = False
+) -> Any:
+    """The tangent of `jvp`, which follows which elements are there only if `marked`.
+
+    With `has_aux`, what `f` returned besides, too.
+    """
+    _, moved, *aux = _moved(f, _checked(primals, tangents), has_aux, marked)[0]
+    return (moved, *aux) if has_aux else moved
 
 
 Given = tuple[list[Any], tree.TreeDef, list[ArrayType], Sequence[Any]]

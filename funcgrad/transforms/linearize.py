@@ -26,7 +26,7 @@ Function = Callable[..., Any]
 
 
 @boundary
-def linearize(f: Function, *primals: Any) -> tuple[Any, Function]:
+def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     """The value of `f` and its derivative at `primals` as a linear function of tangents.
 
     Parameters
@@ -35,10 +35,12 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Function]:
         Its output may be any tree of arrays. It runs once.
     *primals
         Its arguments: trees of arrays.
+    has_aux : bool, optional
+        `f` returns ``(output, aux)``.
 
     Returns
     -------
-    output, push
+    output, push[, aux]
         ``push(*tangents)`` takes trees like `primals` and returns a tree like `output`. It may be
         called several times, and costs what `jvp` costs beyond the function itself.
 
@@ -55,10 +57,12 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Function]:
     >>> push(1.0), push(0.5)
     (np.float64(6.0), np.float64(3.0))
     """
-    return linearized(f, primals)
+    return linearized(f, primals, True, has_aux)
 
 
-def linearized(f: Function, primals: Sequence[Any], marks: bool = True) -> tuple[Any, Function]:
+def linearized(
+    f: Function, primals: Sequence[Any], marks: bool = True, has_aux: bool = False
+) -> Any:
     """`linearize`; without `marks` it does not follow which elements are there."""
     leaves, definition = leaves_of(tuple(primals), "the primals")
     types = [type_of(x) for x in leaves]
@@ -69,12 +73,13 @@ def linearized(f: Function, primals: Sequence[Any], marks: bool = True) -> tuple
         given = [no_tangent(t) for t in types]
         for i, t in zip(moving, ts, strict=True):
             given[i] = t
-        out, moved = pushforward(f, tuple(primals), tree.unflatten(definition, given), marks=marks)
-        outputs.append(out)
+        tangents = tree.unflatten(definition, given)
+        out, moved, *more = pushforward(f, tuple(primals), tangents, has_aux, marks)
+        outputs[:] = [out, *more]
         return [t for t, o in zip(*map(tree.leaves, (moved, out)), strict=True) if _moves(o)]
 
     graph, adopted = stage(pushed, [ArrayType(types[i].shape, types[i].dtype) for i in moving])
-    out = outputs[0]
+    out, *aux = outputs
     found, out_definition = tree.flatten(out)
 
     @bounded
@@ -85,7 +90,7 @@ def linearized(f: Function, primals: Sequence[Any], marks: bool = True) -> tuple
         whole = [next(moved) if _moves(o) else no_tangent(type_of(o)) for o in found]
         return handed_back(out_definition, whole)
 
-    return out, push
+    return (out, push, *aux) if has_aux else (out, push)
 
 
 def _moves(x: Any) -> bool:

@@ -35,7 +35,7 @@ from funcgrad.ops.arithmetic import add, cast, less, where
 from funcgrad.ops.shape import moveaxis, reshape
 from funcgrad.ops.sums import sum as sum_
 from funcgrad.transforms.arguments import lower
-from funcgrad.transforms.batch import Batch, BatchTracer, whole
+from funcgrad.transforms.batch import HIDDEN, Batch, BatchTracer, whole
 from funcgrad.transforms.call import (
     bare_tangent_graph,
     marked_graph,
@@ -637,7 +637,7 @@ def _lanes(p: Loop, size: int, mask: tuple[bool, ...]) -> list[ArrayType]:
 def _spread(graph: Graph, size: int, mask: Sequence[bool], xs: Sequence[Array]) -> list[Array]:
     """The outputs of a graph for all examples, those that are the same in all without the axis."""
     own = _reached(graph, mask, lambda v: True)
-    with Batch(size) as trace:
+    with Batch(size, HIDDEN) as trace:
         given = [BatchTracer(x, trace) if m else x for x, m in zip(xs, mask, strict=True)]
         outs = evaluate(graph, *given)
         return [whole(o, trace) if m else lower(o, trace) for o, m in zip(outs, own, strict=True)]

@@ -185,16 +185,21 @@ def node_of(x: Any, tape: Tape) -> Any:
 # ------------------------------------------------------------- transposing linear functions
 
 
+OF_A_RULE = "; a rule from which the other mode is derived has to be linear in its (co)tangents"
+
+
 def transpose_linear(
     fn: Callable[..., Any],
     types: Sequence[ArrayType],
     cotangents: Any,
     known: bool = False,
+    advice: str = OF_A_RULE,
 ) -> list[Array]:
     """The transpose of a linear function of operands of `types`, applied to `cotangents`.
 
     It is taped at zero, where its value has to be zero, and every node on the way has to be
     linear in what is traced. With `known` this is not looked at: the function is one of ours.
+    An error ends with the `advice`.
     """
     with Tape(linear=True) as tape:
         start = map(zeros, types)  # ours: nobody changes them, so they are not watched
@@ -208,15 +213,15 @@ def transpose_linear(
         if isinstance(o, Tracer) and o.owner is tape and g is not None
     ]
     if not known:
-        _check_linear([node for node, _ in roots])
+        _check_linear([node for node, _ in roots], advice)
         for o in outputs:
-            _check_zero(o)
+            _check_zero(o, advice)
     traced = any(isinstance(o.value, Tracer) for o in outputs if isinstance(o, Tracer))
     found = backward(roots, [x.node for x in inputs], traced)
     return [zeros(t) if c is None else c for c, t in zip(found, types, strict=True)]
 
 
-def _check_linear(roots: Sequence[Node]) -> None:
+def _check_linear(roots: Sequence[Node], advice: str) -> None:
     for node in reachable(roots):
         prim = node.prim
         if prim is None or prim is PICK:
@@ -224,13 +229,12 @@ def _check_linear(roots: Sequence[Node]) -> None:
         if not prim.is_linear([p is not None for p in node.parents], node.params):
             raise NotDifferentiableError(
                 located(
-                    f"a function to be transposed is not linear: it applies {prim.name}; a rule "
-                    "from which the other mode is derived has to be linear in its (co)tangents"
+                    f"a function to be transposed is not linear: it applies {prim.name}{advice}"
                 )
             )
 
 
-def _check_zero(x: Array) -> None:
+def _check_zero(x: Array, advice: str) -> None:
     """Raise for what is not zero at zero: an affine function has linear nodes too.
 
     A NaN is let pass (0 times an infinite factor), and so is what is abstract under `jit`.
@@ -242,8 +246,7 @@ def _check_zero(x: Array) -> None:
     if np.any((x != 0) & (x == x)):
         raise NotDifferentiableError(
             located(
-                "a function to be transposed is not linear: its value at zero is not zero; a rule "
-                "from which the other mode is derived has to be linear in its (co)tangents"
+                f"a function to be transposed is not linear: its value at zero is not zero{advice}"
             )
         )
 

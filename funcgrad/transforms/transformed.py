@@ -28,7 +28,7 @@ def named(f: Any) -> str | None:
 class Transformed(functools.partial[Any]):
     """A closure, with what made it. A partial application of nothing calls it at no cost."""
 
-    again: tuple[Function, tuple[Any, ...]]
+    again: tuple[Function, tuple[Any, ...]]  # what made it, and what that was given
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -38,16 +38,21 @@ class Transformed(functools.partial[Any]):
 
     def __repr__(self) -> str:
         make, (f, *_) = self.again
+        make = make.func if isinstance(make, functools.partial) else make
         return f"<{make.__name__} of {getattr(f, '__qualname__', None) or repr(f)}>"
 
 
-def transformed(make: Function, f: Function, *given: Any) -> Callable[[Function], Function]:
-    """Present the decorated closure as what ``make(f, *given)`` returns."""
+def transformed(
+    make: Function, f: Function, *given: Any, **named: Any
+) -> Callable[[Function], Function]:
+    """Present the decorated closure as what ``make(f, *given, **named)`` returns."""
+    asked = {k: v for k, v in named.items() if v is not None}
+    whole_make = functools.partial(make, **asked) if asked else make
 
     def decorate(closure: Function) -> Function:
         whole = Transformed(closure)
         functools.update_wrapper(whole, f, updated=())
-        whole.again = make, (f, *given)
+        whole.again = whole_make, (f, *given)
         return whole
 
     return decorate

@@ -31,7 +31,9 @@ def vmap(
     f: Function,
     in_axes: Any = 0,
     out_axes: Any = 0,
+    axis_name: Any = None,
     axis_size: int | None = None,
+    *,
     randomness: str = "error",
 ) -> Function:
     """`f` applied to every example along an axis of its arguments, without a loop.
@@ -45,6 +47,8 @@ def vmap(
         tuple or list gives one entry for each argument, each may be a tree prefix of it.
     out_axes : int, None or tree
         Where the axis goes in the output; a tree prefix of it.
+    axis_name : hashable, optional
+        A name for the axis, by which `lax.psum`, `lax.axis_index` and their kin within `f` find it.
     axis_size : int, optional
         The number of examples, needed only where no argument is mapped.
     randomness : {"error", "same", "different"}
@@ -76,13 +80,13 @@ def vmap(
         )
     sources: list[tuple[list[Any], bool]] = []  # of random numbers, once they were looked for
 
-    @transformed(vmap, f, in_axes, out_axes, axis_size, randomness)
+    @transformed(vmap, f, in_axes, out_axes, axis_name, axis_size, randomness=randomness)
     @boundary
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         leaves, definition = leaves_of((args, kwargs), ("the arguments", f))
         axes = _input_axes(in_axes, args, kwargs)
         size = _common_size(leaves, axes, axis_size, f)
-        call = _Call(f, leaves, definition, axes, out_axes)
+        call = _Call(f, leaves, definition, axes, out_axes, axis_name)
         if randomness == "different" and size:
             return handed_back(*call.one_by_one(size))
         draws = None
@@ -121,10 +125,11 @@ class _Call(NamedTuple):
     definition: tree.TreeDef
     axes: Sequence[int | None]
     out_axes: Any
+    name: Any = None  # of the axis
 
     def mapped(self, size: int) -> tuple[tree.TreeDef, list[Array]]:
         """The tree and the leaves of the output, without a loop."""
-        with Batch(size) as trace:
+        with Batch(size, self.name) as trace:
             outputs, definition, wanted = self._outputs(
                 lambda x, axis: trace.argument(moveaxis(x, axis, 0))
             )

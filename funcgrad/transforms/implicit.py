@@ -1,0 +1,247 @@
+"""Roots and linear solves by a solver of the user's, differentiated by what they solve.
+
+Neither the steps of the solver nor its branches are followed: by the implicit function theorem the
+derivative is one linear solve. What the equation closes over becomes arguments of the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from funcgrad import tree
+from funcgrad.core.boundary import boundary
+from funcgrad.core.tracer import operand, type_of
+from funcgrad.errors import NotDifferentiableError, TreeError, located
+from funcgrad.ops.arithmetic import negative, subtract
+from funcgrad.ops.shape import zeros
+from funcgrad.transforms.abstract import ShapeDtypeStruct
+from funcgrad.transforms.arguments import name_of
+from funcgrad.transforms.closures import Converted, converted
+from funcgrad.transforms.custom import custom_jvp, custom_vjp
+from funcgrad.transforms.jvp import jvp
+from funcgrad.transforms.linear_transpose import linear_transpose
+from funcgrad.transforms.linearize import linearize
+from funcgrad.transforms.results import with_aux
+from funcgrad.transforms.stop import stop_gradient
+from funcgrad.transforms.vjp import vjp
+
+__all__ = ["custom_linear_solve", "custom_root"]
+
+Function = Callable[..., Any]
+
+
+def _shapes(x: Any) -> Any:
+    def one(leaf: Any) -> ShapeDtypeStruct:
+        kind = type_of(operand(leaf))
+        return ShapeDtypeStruct(kind.shape, kind.dtype)
+
+    return tree.map(one, x)
+
+
+def _no_tangents(x: Any) -> Any:
+    return tree.map(lambda leaf: zeros(type_of(operand(leaf))), x)
+
+
+def _same_trees(f: Any, given: Any, found: Any, what: str) -> None:
+    one = tree.map(lambda s: (s.shape, s.dtype), given), tree.structure(given)
+    two = tree.map(lambda s: (s.shape, s.dtype), found), tree.structure(found)
+    if one != two:
+        raise TreeError(
+            located(f"{what}: {name_of(f)} returns {found} for {given}; they have to be alike")
+        )
+
+
+@boundary
+def custom_root(
+    f: Function,
+    initial_guess: Any,
+    solve: Function,
+    tangent_solve: Function,
+    has_aux: bool = False,
+) -> Any:
+    """A root of a function, found by any solver, with the derivatives of the root.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(x)`` is zero at the root: a tree like `x`. It may close over traced values, by which
+        the root is differentiated.
+    initial_guess : tree of arrays
+        It has no derivative.
+    solve : callable
+        ``solve(f, initial_guess)`` returns the root, by whatever steps; with `has_aux` a pair of it
+        and anything else. It is not differentiated.
+    tangent_solve : callable
+        ``tangent_solve(g, y)`` solves ``g(x) = y`` for the linear `g`, the derivative of `f` at the
+        root: ``y / g(1.0)`` for numbers, ``np.linalg.solve(jacobian(g)(y), y)`` for vectors.
+        It has to be linear in `y`.
+    has_aux : bool, optional
+
+    Returns
+    -------
+    root[, aux]
+
+    Raises
+    ------
+    NotDifferentiableError
+        `tangent_solve` is not linear in `y`.
+    TreeError
+        `f` returns another tree, other shapes or dtypes than it is given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad import lax
+    >>> def newton(f, x):
+    ...     for _ in range(20):
+    ...         x = x - f(x) / fg.grad(f)(x)
+    ...     return x
+    >>> root = lambda a: lax.custom_root(
+    ...     lambda x: x**2 - a, 1.0, newton, lambda g, y: y / g(1.0)
+    ... )
+    >>> fg.grad(root)(4.0)
+    np.float64(0.25)
+    """
+    initial_guess = stop_gradient(initial_guess)
+    shapes = _shapes(initial_guess)
+    equation, consts = converted(f, (shapes,))
+    _same_trees(f, shapes, _shapes_of(equation), "custom_root")
+
+    @custom_jvp
+    def root(*held: Any) -> Any:
+        fixed = lambda x: equation(x, *held)
+        found = solve(fixed, initial_guess)
+        return with_aux(found, solve) if has_aux else found
+
+    @root.defjvp
+    def _(held: Any, moved: Any) -> Any:
+        out = root(*held)
+        x = out[0] if has_aux else out
+        residual = jvp(lambda *c: equation(x, *c), held, moved)[1]
+        push = linearize(lambda v: equation(v, *held), x)[1]
+        tangent = tree.map(negative, tangent_solve(push, residual))
+        return out, ((tangent, _no_tangents(out[1])) if has_aux else tangent)
+
+    found = root(*consts) if consts else _plain(solve, f, initial_guess, has_aux)
+    return tuple(found) if has_aux else found
+
+
+def _plain(solve: Function, f: Function, guess: Any, has_aux: bool) -> Any:
+    """The root of a function that closes over nothing that is traced."""
+    found = solve(f, guess)
+    return with_aux(found, solve) if has_aux else found
+
+
+def _shapes_of(equation: Converted) -> Any:
+    outputs = [ShapeDtypeStruct(o.type.shape, o.type.dtype) for o in equation.graph.outputs]
+    return tree.unflatten(equation.out, outputs)
+
+
+@boundary
+def custom_linear_solve(
+    matvec: Function,
+    b: Any,
+    solve: Function,
+    transpose_solve: Function | None = None,
+    symmetric: bool = False,
+    has_aux: bool = False,
+) -> Any:
+    """The solution of a linear system, found by any solver, with the derivatives of the solution.
+
+    Parameters
+    ----------
+    matvec : callable
+        ``matvec(x)``: linear, a tree like `x`. It may close over traced values, by which the
+        solution is differentiated.
+    b : tree of arrays
+        The right-hand side.
+    solve : callable
+        ``solve(matvec, b)`` returns the solution, with `has_aux` a pair of it and anything else. It
+        is not differentiated, and may be a loop of unknown length.
+    transpose_solve : callable, optional
+        ``transpose_solve(vecmat, b)`` solves the transposed system, and returns what `solve` does:
+        needed in reverse mode, unless the system is symmetric.
+    symmetric : bool, optional
+        Whether `matvec` is its own transpose.
+    has_aux : bool, optional
+
+    Returns
+    -------
+    solution[, aux]
+        Linear in `b`, also for `linear_transpose`.
+
+    Raises
+    ------
+    NotDifferentiableError
+        In reverse mode without a `transpose_solve`, of what is not `symmetric`.
+    TreeError
+        `matvec` returns another tree, other shapes or dtypes than it is given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad import lax
+    >>> def solution(d):
+    ...     divide = lambda matvec, b: b / matvec(np.ones(2))
+    ...     return lax.custom_linear_solve(lambda x: d * x, np.ones(2), divide, symmetric=True)
+    >>> fg.grad(lambda d: solution(d).sum())(np.array([1.0, 2.0]))
+    array([-1.  , -0.25])
+    """
+    back = solve if symmetric and transpose_solve is None else transpose_solve
+    shapes = _shapes(b)
+    product, consts = converted(matvec, (shapes,))
+    _same_trees(matvec, shapes, _shapes_of(product), "custom_linear_solve")
+
+    def again(product: Function, rhs: Any, forward: Any, backward: Any, aux: bool) -> Any:
+        return custom_linear_solve(product, rhs, forward, backward, symmetric, aux)
+
+    def solution(rhs: Any, *held: Any) -> Any:
+        found = solve(lambda x: product(x, *held), rhs)
+        return with_aux(found, solve) if has_aux else found
+
+    def forward(rhs: Any, *held: Any) -> Any:
+        out = made(rhs, *held)
+        return out, (out[0] if has_aux else out, held)
+
+    def backward(residuals: Any, g: Any) -> Any:
+        x, held = residuals
+        if back is None:
+            raise _no_transpose(matvec)
+        transposed = linear_transpose(lambda v: product(v, *held), shapes)
+        vecmat = lambda v: transposed(v)[0]
+        found = again(vecmat, g[0] if has_aux else g, back, solve, has_aux)
+        found = found[0] if has_aux else found
+        if not held:
+            return (found,)
+        pull = vjp(lambda *c: product(x, *c), *held)[1]
+        return (found, *pull(tree.map(negative, found)))
+
+    def push(primals: Any, tangents: Any) -> Any:
+        (rhs, *held), (moved, *held_moved) = primals, tangents
+        out = made(rhs, *held)
+        x = out[0] if has_aux else out
+        fixed = lambda v: product(v, *held)
+        if held:
+            change = jvp(lambda *c: product(x, *c), tuple(held), tuple(held_moved))[1]
+            moved = tree.map(subtract, moved, change)
+        tangent = again(fixed, moved, solve, back, has_aux)
+        return out, ((tangent[0], _no_tangents(out[1])) if has_aux else tangent)
+
+    made = custom_vjp(solution)
+    made.defvjp(forward, backward, push)
+    made.linear_in = len(tree.leaves(b))
+    found = made(b, *consts)
+    return tuple(found) if has_aux else found
+
+
+def _no_transpose(matvec: Function) -> Exception:
+    return NotDifferentiableError(
+        located(
+            f"custom_linear_solve with {name_of(matvec)} is differentiated in reverse mode, and "
+            "nothing solves the transposed system: give transpose_solve, or say symmetric=True if "
+            "it is"
+        )
+    )
