@@ -82,7 +82,7 @@ def perturbed(jax, jnp):
     f.defvjp(fwd, lambda kept, g: (2.0 * g * kept[1], 3.0 * g * kept[0]), symbolic_zeros=True)
     return f
 
-def gradient((jax, jnp):
+def gradient(jax, jnp):
     @jax.custom_gradient
     def f(x):
         kept = jnp.sin(x)
