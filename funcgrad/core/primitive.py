@@ -131,7 +131,6 @@ class Primitive:
     wraps = False  # whether it is its parameter `graph`, applied to the operands
     branches = False  # or, by the first of them, `true` or `false`, applied to the others
     chooses = False  # whether its derivative may leave elements absent that were not taken
-    rereads = False  # whether it runs code of the user, which reads its captures at every call
     gaps = False  # whether its result has zeros in places to which it moves nothing
 
     def __init__(self, name: str, impl: Callable[..., Any]) -> None:

@@ -333,4 +333,3 @@ def _call(*xs: Any, rule: Any) -> tuple[Any, ...]:
 
 CUSTOM_VJP, CUSTOM_JVP = CustomVjp("custom_vjp", _call), CustomJvp("custom_jvp", _call)
 CUSTOM_VJP.composed = CUSTOM_JVP.composed = _call  # native where it has the derivatives it needs
-CUSTOM_VJP.rereads = CUSTOM_JVP.rereads = True

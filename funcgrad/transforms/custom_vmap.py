@@ -33,8 +33,6 @@ class Rule(NamedTuple):
 class CustomVmap(HigherOrder):
     """A call of a function with its own rule of batching; other transforms look through it."""
 
-    rereads = True
-
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
         return tuple(o.type for o in stage(params["rule"].fun, types)[0].outputs)
 
@@ -49,8 +47,12 @@ class CustomVmap(HigherOrder):
         return tuple(BatchTracer(o, trace) if m else o for o, m in zip(outs, mapped, strict=True))
 
 
-CUSTOM_VMAP = CustomVmap("custom_vmap", lambda *xs, rule: tuple(rule.fun(*xs)))
-CUSTOM_VMAP.composed = lambda *xs, rule: tuple(rule.fun(*xs))
+def _call(*xs: Any, rule: Any) -> tuple[Any, ...]:
+    return tuple(rule.fun(*xs))
+
+
+CUSTOM_VMAP = CustomVmap("custom_vmap", _call)
+CUSTOM_VMAP.composed = _call
 
 
 class custom_vmap:

@@ -22,7 +22,6 @@ from funcgrad.graph.ir import Graph, Var
 from funcgrad.passes.templates import Templates
 from funcgrad.transforms import native
 from funcgrad.transforms.abstract import ShapeDtypeStruct, shapes_of
-from funcgrad.transforms.ahead import Lowered
 from funcgrad.transforms.arguments import leaves_of, name_of, positions
 from funcgrad.transforms.call import call_graph, residuals
 from funcgrad.transforms.captures import Captures, announce, capture
@@ -274,6 +273,8 @@ class Jitted:
         Arrays, or `ShapeDtypeStruct` in their place. The result has ``compile()``,
         ``as_text()``, ``cost_analysis()`` and ``out_info``.
         """
+        from funcgrad.transforms.ahead import Lowered  # needed by few programs
+
         given = tree.map(_stand_in, (args, kwargs))
         leaves, _, staged = self._staged(*given)
         types = tuple(map(type_of, leaves))
