@@ -45,6 +45,7 @@ from funcgrad.transforms.transformed import named
 
 if TYPE_CHECKING:
     from funcgrad.compile.export import Exported
+    from funcgrad.transforms.ahead import Lowered
 
 __all__ = ["jit"]
 
