@@ -12,17 +12,11 @@ import os
 import numpy as np
 import pytest
 from hypothesis import assume
-from hypothesis import strategies as st
 from strategies import backend
 
 import funcgrad as fg
 from funcgrad.testing import derivative_along
-
-REAL = [np.float64, np.float32, np.float16]
-COMPLEX = [np.complex128, np.complex64]
-LAYOUTS = ["C", "F", "negative", "step", "read-only", "view"]
-EXTENTS = st.integers(0, 4)
-GAP = 0.02  # the least distance of two drawn numbers
+from funcgrad.testing.strategies import GAP
 
 
 @pytest.fixture(autouse=True, scope="module")  # of the files that import it
@@ -30,64 +24,6 @@ def run_by_the_interpreter():
     """The reference runs the graphs, unless the environment says otherwise."""
     with backend(os.environ.get("FUNCGRAD_BACKEND", "interpreter")):
         yield
-
-
-# ------------------------------------------------------------------------------- drawing
-
-
-def laid_out(x, layout):
-    """The same numbers in another memory layout."""
-    x = np.asarray(x)
-    if layout == "F" and x.ndim:
-        return np.asfortranarray(x)
-    if layout == "negative":
-        back = (slice(None, None, -1),) * x.ndim
-        return x[back].copy()[back]
-    if layout == "step":
-        wide = np.zeros([2 * n for n in x.shape], x.dtype)
-        wide[(slice(None, None, 2),) * x.ndim] = x
-        return wide[(slice(None, None, 2),) * x.ndim]
-    if layout == "view":
-        return np.concatenate([x.ravel(), x.ravel()])[: x.size].reshape(x.shape)
-    if layout == "read-only":
-        x.flags.writeable = False
-    return x
-
-
-def shapes(least=0, most=3, smallest=0):
-    extents = st.integers(smallest, 4)
-    return st.lists(extents, min_size=least, max_size=most).map(tuple)
-
-
-@st.composite
-def arrays(draw, shape, low=-0.95, high=1.05, kinds=REAL, avoid=0.0, others=0):
-    """Distinct numbers from a grid over an interval; none within `avoid` of 0."""
-    shape = draw(shape) if hasattr(shape, "example") else shape
-    dtype = np.dtype(draw(st.sampled_from(kinds)))
-    rng = np.random.default_rng(draw(st.integers(0, 2**16)))
-    x = numbers(rng, shape, low, high)
-    if avoid:
-        x = np.where(np.abs(x) < avoid, x + 2 * avoid, x)
-    if dtype.kind == "c":
-        x = x + 1j * numbers(rng, shape, 0.1, 0.9)
-    return laid_out(x.astype(dtype), draw(st.sampled_from(LAYOUTS)))
-
-
-def numbers(rng, shape, low, high):
-    size = int(np.prod(shape))
-    grid = low + (high - low) * (np.arange(size) + rng.uniform(0.4, 0.6)) / max(size, 1)
-    return rng.permutation(grid).reshape(shape)
-
-
-@st.composite
-def broadcast_shapes(draw, most=3, smallest=0):
-    """Two shapes that broadcast: axes of the second may be missing or 1, or those of the first."""
-    whole = draw(shapes(0, most, smallest))
-    pair = []
-    for _ in range(2):
-        cut = whole[draw(st.integers(0, len(whole))) :] if draw(st.booleans()) else whole
-        pair.append(tuple(1 if draw(st.integers(0, 4)) == 0 else n for n in cut))
-    return pair
 
 
 # ------------------------------------------------------------------------------ checking

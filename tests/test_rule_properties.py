@@ -8,30 +8,21 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from rule_checks import (
+from rule_checks import check, wide
+from strategies import backend, derandomized
+
+import funcgrad.numpy as fnp
+from funcgrad.testing.strategies import (
     COMPLEX,
     GAP,
     REAL,
     arrays,
-    broadcast_shapes,
-    check,
+    axes,
+    broadcastable_shapes,
     shapes,
-    wide,
 )
-from strategies import backend, derandomized
-
-import funcgrad.numpy as fnp
 
 ANY, POSITIVE, UNIT, ABOVE = (-0.95, 1.05), (0.4, 2.0), (-0.8, 0.8), (1.3, 2.5)
-
-
-@st.composite
-def axes(draw, rank, several=True):
-    options = [None, *range(-rank, rank)]
-    if several and rank > 1:
-        options += [(0, 1), (-1, 0), (1,), ()]
-        options += [(0, 1, 2), (2, 0)] if rank > 2 else []
-    return draw(st.sampled_from(options))
 
 
 UNARY = {
@@ -109,7 +100,7 @@ def test_binary_of_two_arrays(data):
     table = {**BINARY, **REAL_BINARY} if real else BINARY
     name = data.draw(st.sampled_from(list(table)))
     f = getattr(data.draw(st.sampled_from([np, fnp])), name)
-    one, two = data.draw(broadcast_shapes())
+    one, two = data.draw(broadcastable_shapes())
     kinds = REAL if real else COMPLEX + REAL[:2]
     x = data.draw(arrays(one, *table[name][0], kinds, avoid=GAP))
     y = data.draw(arrays(two, *table[name][1], kinds, avoid=GAP))
@@ -124,7 +115,7 @@ def test_binary_with_an_untraced_operand(data):
     table = {**BINARY, **REAL_BINARY} if real else BINARY
     name = data.draw(st.sampled_from(list(table)))
     f = getattr(data.draw(st.sampled_from([np, fnp])), name)
-    one, two = data.draw(broadcast_shapes())
+    one, two = data.draw(broadcastable_shapes())
     x = data.draw(arrays(one, 0.3, 0.9, REAL if real else COMPLEX))
     if data.draw(st.booleans()):
         y = data.draw(st.sampled_from(SECOND))
@@ -142,8 +133,8 @@ def test_binary_with_an_untraced_operand(data):
 @derandomized(200)
 @given(st.data())
 def test_where_and_clip(data):
-    one, two = data.draw(broadcast_shapes())
-    x, y = data.draw(arrays(one)), data.draw(arrays(two))
+    one, two = data.draw(broadcastable_shapes())
+    x, y = (data.draw(arrays(shape, dtypes=REAL)) for shape in (one, two))
     mask = np.random.default_rng(data.draw(st.integers(0, 99))).random(one) < 0.5
     space = data.draw(st.sampled_from([np, fnp]))
     check(lambda x, y: space.where(mask, x, y), x, y)

@@ -7,19 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from rule_checks import (
-    COMPLEX,
-    EXTENTS,
-    REAL,
-    arrays,
-    broadcast_shapes,
-    check,
-    shapes,
-)
+from rule_checks import check
 from strategies import backend, derandomized
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
+from funcgrad.testing.strategies import COMPLEX, REAL, arrays, broadcastable_shapes, indices, shapes
+
+EXTENTS = st.integers(0, 4)
 
 
 def rearrangements(data, x, s):
@@ -83,7 +78,7 @@ def rearrangements(data, x, s):
 @derandomized(500)
 @given(st.data())
 def test_shapes(data):
-    x = data.draw(arrays(shapes(), kinds=REAL + COMPLEX))
+    x = data.draw(arrays(shapes(), dtypes=REAL + COMPLEX))
     space = data.draw(st.sampled_from([np, fnp]))
     f = data.draw(st.sampled_from(list(rearrangements(data, x, space))))
     with np.errstate(all="ignore"):
@@ -92,39 +87,6 @@ def test_shapes(data):
 
 
 # ------------------------------------------------------------------------------- indices
-
-
-@st.composite
-def indices(draw, shape):
-    """An index of any kind into an array of that shape."""
-    if draw(st.integers(0, 7)) == 0:
-        rng = np.random.default_rng(draw(st.integers(0, 99)))
-        rank = draw(st.integers(0, len(shape)))
-        return rng.random(shape[:rank]) < 0.5
-    items = []
-    count = draw(st.integers(0, len(shape)))
-    many = draw(shapes(0, 2, 1))
-    for n in shape[:count]:
-        kind = draw(st.integers(0, 5))
-        if kind == 0 and n:
-            items.append(draw(st.integers(-n, n - 1)))
-        elif kind == 1 and n:
-            rng = np.random.default_rng(draw(st.integers(0, 99)))
-            items.append(rng.integers(-n, n, many))
-        elif kind == 2:
-            rng = np.random.default_rng(draw(st.integers(0, 99)))
-            mask = rng.random(n) < 0.6
-            items.append(mask if not any(isinstance(i, np.ndarray) for i in items) else slice(None))
-        else:
-            bound = st.none() | st.integers(-n - 1, n + 1)
-            step = draw(st.sampled_from([None, 1, 2, -1, -2]))
-            items.append(slice(draw(bound), draw(bound), step))
-    if draw(st.booleans()):
-        items.insert(draw(st.integers(0, len(items))), None)
-    if count == len(shape) or draw(st.booleans()):
-        at = draw(st.integers(0, len(items))) if count == len(shape) else len(items)
-        items.insert(at, Ellipsis)
-    return tuple(items) if len(items) != 1 or draw(st.booleans()) else items[0]
 
 
 def indexed(x, index):
@@ -137,7 +99,7 @@ def indexed(x, index):
 @derandomized(500)
 @given(st.data())
 def test_indexing(data):
-    x = data.draw(arrays(shapes(), kinds=REAL + COMPLEX))
+    x = data.draw(arrays(shapes(), dtypes=REAL + COMPLEX))
     index = data.draw(indices(x.shape))
     indexed(x, index)
     check(lambda x: x[index], x)
@@ -148,12 +110,12 @@ def test_indexing(data):
 def test_item_assignment(data):
     """Both the array written into and what is written are differentiated."""
     kinds = REAL + COMPLEX
-    x = data.draw(arrays(shapes(1), kinds=kinds))
+    x = data.draw(arrays(shapes(1), dtypes=kinds))
     index = data.draw(indices(x.shape))
     part = indexed(x, index)
     cut = part.shape[data.draw(st.integers(0, part.ndim)) :]
     extents = tuple(1 if data.draw(st.integers(0, 4)) == 0 else n for n in cut)
-    v = data.draw(arrays(extents, kinds=kinds))
+    v = data.draw(arrays(extents, dtypes=kinds))
     assume(np.can_cast(v.dtype, x.dtype, "same_kind"))
     symbol = data.draw(st.sampled_from(["=", "+=", "*=", "add.at"]))
 
@@ -187,7 +149,7 @@ def test_item_assignment(data):
 @given(st.data())
 def test_an_array_of_a_list(data):
     """`array` of a list of rows is one array, whichever namespace it comes from."""
-    x = data.draw(arrays(shapes(1, 3, 1), kinds=REAL + COMPLEX))
+    x = data.draw(arrays(shapes(1, 3, 1), dtypes=REAL + COMPLEX))
     weights = np.linspace(0.5, 2.0, 2 * x[0].size).reshape(2, *x.shape[1:])
     space = data.draw(st.sampled_from([np, fnp]))
     form = data.draw(st.sampled_from([space.array, space.asarray, space.stack]))
@@ -204,7 +166,7 @@ def test_an_array_of_a_list(data):
 @given(st.data())
 def test_byte_order(data):
     """An array in the other byte order has values and a gradient in that byte order."""
-    x = data.draw(arrays(shapes(1, 2), 0.4, 1.6))
+    x = data.draw(arrays(shapes(1, 2), 0.4, 1.6, REAL))
     x = x.astype(x.dtype.newbyteorder(">"))
     options = [
         np.sin,
@@ -221,7 +183,7 @@ def test_byte_order(data):
 @derandomized(200)
 @given(st.data())
 def test_taking(data):
-    x = data.draw(arrays(shapes(1, 3, 1), kinds=REAL + COMPLEX))
+    x = data.draw(arrays(shapes(1, 3, 1), dtypes=REAL + COMPLEX))
     axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     n = x.shape[axis]
@@ -250,7 +212,7 @@ def test_taking(data):
 @given(st.data())
 def test_products(data):
     n, m, k = (data.draw(EXTENTS) for _ in range(3))
-    lead, tail = data.draw(broadcast_shapes(2))
+    lead, tail = data.draw(broadcastable_shapes(2))
     s = data.draw(st.sampled_from([np, fnp]))
     options = {
         "matmul": (s.matmul, (*lead, n, m), (*tail, m, k)),
@@ -281,7 +243,7 @@ def test_products(data):
     }
     f, one, two = options[data.draw(st.sampled_from(list(options)))]
     kinds = data.draw(st.sampled_from([REAL, REAL[:2] + COMPLEX]))
-    x, y = data.draw(arrays(one, kinds=kinds)), data.draw(arrays(two, kinds=kinds))
+    x, y = data.draw(arrays(one, dtypes=kinds)), data.draw(arrays(two, dtypes=kinds))
     check(f, x, y, size=f(np.abs(x), np.abs(y)))
 
 

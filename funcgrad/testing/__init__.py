@@ -1,5 +1,30 @@
-"""Checks of derivatives against differences: `check_grads`."""
+"""Checks of derivatives and transforms, and strategies of hypothesis for their arguments.
 
-from funcgrad.testing.check import check_grads, derivative_along
+`check_grads`, `check_jvp` and `check_vjp` compare derivatives with differences, `check_vmap` and
+`check_jit` a transform with the function, `check_all` everything with everything.
+`funcgrad.testing.strategies` is imported on first use, with hypothesis.
+"""
 
-__all__ = ["check_grads", "derivative_along"]
+from typing import Any
+
+from funcgrad.testing.agree import check_all, check_jit, check_vmap
+from funcgrad.testing.check import check_grads, check_jvp, check_vjp, derivative_along
+
+__all__ = [
+    "check_all",
+    "check_grads",
+    "check_jit",
+    "check_jvp",
+    "check_vjp",
+    "check_vmap",
+    "derivative_along",
+    "strategies",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "strategies":
+        import importlib
+
+        return importlib.import_module("funcgrad.testing.strategies")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

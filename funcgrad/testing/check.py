@@ -16,10 +16,11 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import is_inexact
+from funcgrad.errors import TreeError
 from funcgrad.transforms.jvp import jvp
 from funcgrad.transforms.vjp import vjp
 
-__all__ = ["check_grads", "derivative_along"]
+__all__ = ["check_grads", "check_jvp", "check_vjp", "derivative_along", "eps_of", "random_like"]
 
 Function = Callable[..., Any]
 MODES = {"fwd": "forward mode", "rev": "reverse mode"}
@@ -35,7 +36,7 @@ def _inexact(x: Any) -> bool:
     return is_inexact(type_of(operand(x)).dtype)
 
 
-def _eps(xs: Sequence[Any]) -> float:
+def eps_of(xs: Sequence[Any]) -> float:
     """The rounding error of the coarsest dtype among `xs`."""
     kinds = [np.asarray(x).dtype for x in xs]
     return max((float(np.finfo(k).eps) for k in kinds if k.kind in "fc"), default=2.3e-16)
@@ -88,9 +89,12 @@ def derivative_along(
     """
     if not step > 0:
         raise ValueError(f"derivative_along: the step has to be positive, not {step}")
+    kinds = tree.structure(tuple(args)), tree.structure(tuple(direction))
+    if kinds[0] != kinds[1]:
+        raise TreeError(f"the trees of args and direction do not match: {kinds[0]} and {kinds[1]}")
     points = [x for x in _leaves(args) if _inexact(x)]
     eps, extent = (
-        _eps(points),
+        eps_of(points),
         max((float(np.max(np.abs(x), initial=0)) for x in points), default=0),
     )
 
@@ -102,7 +106,7 @@ def derivative_along(
             slope = (np.asarray(a, _wide(a)) - np.asarray(b, _wide(b))) / (2 * h)
             size = (np.abs(a) + np.abs(b)) / 2 + extent * np.abs(slope)
             slopes.append(slope)
-            noise.append(max(eps, _eps([a])) * size / h)
+            noise.append(max(eps, eps_of([a])) * size / h)
         return slopes, noise
 
     shrink, rounds = 1.4, 14
@@ -130,7 +134,7 @@ def _wide(x: Any) -> Any:
     return np.result_type(np.asarray(x).dtype, np.float64)
 
 
-def _random_like(x: Any, rng: np.random.Generator) -> Any:
+def random_like(x: Any, rng: np.random.Generator) -> Any:
     kind = type_of(operand(x))
     if not is_inexact(kind.dtype):
         return np.zeros(kind.shape)
@@ -215,16 +219,94 @@ def check_grads(
     _check(f, tuple(args), int(order), test, ())
 
 
+def check_jvp(
+    f: Function,
+    f_jvp: Function,
+    args: Sequence[Any],
+    rtol: float | None = None,
+    atol: float | None = None,
+    seed: int = 0,
+) -> None:
+    """Compare a rule of forward mode with differences of the function.
+
+    Parameters
+    ----------
+    f : callable
+        Trees of arrays in and out; it has to be smooth around `args`.
+    f_jvp : callable
+        Takes a tuple of primals and one of tangents, gives the output and its tangent, as
+        ``functools.partial(jvp, f)`` does.
+    args : sequence
+        The arguments of `f`.
+    rtol, atol, seed : optional
+        As in `check_grads`.
+
+    Raises
+    ------
+    AssertionError
+        They disagree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad.testing import check_jvp
+    >>> check_jvp(np.sin, lambda x, t: (np.sin(x[0]), np.cos(x[0]) * t[0]), (0.7,))
+    """
+    rng = np.random.default_rng(seed)
+    test = _Test(("fwd",), rtol, atol, rng, lambda _, x, t: f_jvp(x, t))
+    _check(f, tuple(args), 1, test, ())
+
+
+def check_vjp(
+    f: Function,
+    f_vjp: Function,
+    args: Sequence[Any],
+    rtol: float | None = None,
+    atol: float | None = None,
+    seed: int = 0,
+) -> None:
+    """Compare a rule of reverse mode with differences of the function.
+
+    Parameters
+    ----------
+    f : callable
+        Trees of arrays in and out; it has to be smooth around `args`.
+    f_vjp : callable
+        Takes the arguments of `f`, gives the output and a function that pulls a cotangent back to
+        a tuple, as ``functools.partial(vjp, f)`` does.
+    args : sequence
+        The arguments of `f`.
+    rtol, atol, seed : optional
+        As in `check_grads`.
+
+    Raises
+    ------
+    AssertionError
+        They disagree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad.testing import check_vjp
+    >>> check_vjp(np.sin, lambda x: (np.sin(x), lambda g: (np.cos(x) * g,)), (0.7,))
+    """
+    rng = np.random.default_rng(seed)
+    test = _Test(("rev",), rtol, atol, rng, pull=lambda _, *x: f_vjp(*x))
+    _check(f, tuple(args), 1, test, ())
+
+
 class _Test(NamedTuple):
     modes: tuple[str, ...]
     rtol: float | None
     atol: float | None
     rng: np.random.Generator
+    push: Function = jvp  # of the function, primals and tangents
+    pull: Function = vjp
 
     def slack(self, xs: Sequence[Any]) -> tuple[float, float]:
         """The relative and the absolute tolerance."""
         # a difference of values loses half of the digits where the extrapolation does not help
-        own = _eps(xs) ** 0.55
+        own = eps_of(xs) ** 0.55
         return (
             own if self.rtol is None else self.rtol,
             own if self.atol is None else self.atol,
@@ -245,22 +327,22 @@ def _check(
     f: Function, args: tuple[Any, ...], order: int, test: _Test, inner: tuple[str, ...]
 ) -> None:
     """Check `f`, which is what the modes `inner` made of the user's function."""
-    ts = tree.map(lambda x: _random_like(x, test.rng), args)
+    ts = tree.map(lambda x: random_like(x, test.rng), args)
     value = f(*args)
     if not any(_inexact(x) for x in tree.leaves(value)):
         raise ValueError("check_grads: the output holds no floating point number to differentiate")
-    gs = tree.map(lambda x: _random_like(x, test.rng), value)
+    gs = tree.map(lambda x: random_like(x, test.rng), value)
     rtol, atol = test.slack([*_leaves(args), *_leaves(value)])
-    step = 0.05 if _eps(_leaves(args)) < 1e-10 else 0.2
+    step = 0.05 if eps_of(_leaves(args)) < 1e-10 else 0.2
 
     def forward(direction: Any, wanted: Any) -> Iterator[_Miss]:
-        _, moved = jvp(f, args, direction)
+        _, moved = test.push(f, args, direction)
         paths = tree.paths(tree.structure(value))
         for path, got, want, error in zip(paths, _leaves(moved), *wanted, strict=True):
             yield from _compare(path, got, want, rtol, atol, error)
 
     def reverse(direction: Any, wanted: Any) -> Iterator[_Miss]:
-        _, pull = vjp(f, *args)
+        _, pull = test.pull(f, *args)
         back = _leaves(pull(gs))
         groups = [
             (np.asarray(g), np.asarray(want), error)
