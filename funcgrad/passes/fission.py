@@ -97,6 +97,7 @@ class _Parts:
         self.delays = self.delayed()
         self.totals = [t for k in range(p.carries) if (t := self.total(k)) is not None]
         self.added = {id(e) for t in self.totals for e in t.adds}
+        self.joint = {id(e) for t in self.totals for e in self.together(t)}
         self.fixed = self.independent()
 
     # ------------------------------------------------------------------- what is known of values
@@ -203,9 +204,8 @@ class _Parts:
         number = {v: k for k, e in enumerate(late) for v in e.outputs}
         n = len(late) + len(self.totals)
         net = _Cut(2 + n)
-        joint = {id(e) for t in self.totals for e in self.joint(t)}
         for k, e in enumerate(late):
-            fits = id(e) in joint or all(map(self.has_room, e.outputs))
+            fits = id(e) in self.joint or all(map(self.has_room, e.outputs))
             if not _moves(e) or not fits:
                 net.edge(0, 2 + k, UNLIMITED)
             net.edge(2 + k, 1, gains[id(e)])
@@ -242,22 +242,33 @@ class _Parts:
 
     def once_more(self, net: _Cut, a: Var, number: dict[Var, int]) -> int:
         """What depends on no carry is computed again in lanes, for those that leave."""
-        at = net.value(a)
-        if at is None:
-            at, e = net.add(a), self.made[a]
-            net.edge(0, at, UNIT * e.prim.cost * a.type.size // LANES)
-            for b in e.inputs:
-                if isinstance(b, Var) and b in self.made:
-                    k = number.get(b)
-                    net.edge(self.once_more(net, b, number) if k is None else 2 + k, at, UNLIMITED)
-        return at
+        new: list[Var] = []
+        waiting = [a]
+        while waiting:
+            b = waiting.pop()
+            if net.value(b) is None:
+                net.add(b)
+                new.append(b)
+                waiting += [c for c in self.sources(b) if c not in number]
+        for b in new:
+            at, cost = net.values[b], self.made[b].prim.cost
+            fits = self.has_room(b)
+            net.edge(0, at, UNIT * cost * b.type.size // LANES if fits else UNLIMITED)
+            for c in self.sources(b):
+                k = number.get(c)
+                net.edge(net.values[c] if k is None else 2 + k, at, UNLIMITED)
+        return net.values[a]
+
+    def sources(self, v: Var) -> list[Var]:
+        """The operands that the step computes of what computes a value."""
+        return [a for a in self.made[v].inputs if isinstance(a, Var) and a in self.made]
 
     def worth(self, t: Total) -> int:
         """What it costs more to add up in each step than to do so in lanes."""
         size = t.adds[0].outputs[0].type.size
         return self.alone(size * len(t.adds)) if size < LANES else UNIT * size // LANES
 
-    def joint(self, t: Total) -> list[Equation]:
+    def together(self, t: Total) -> list[Equation]:
         """Terms that nothing else needs, and that one operation adds up for all steps."""
         made = [self.made.get(a) for a in t.terms if isinstance(a, Var) and self.uses[a] == 1]
         return [e for e in made if e is not None and self.is_joint(e)]
@@ -351,12 +362,10 @@ class _Program:
             if v in read and v not in self.known:
                 first = state[self.parts.carried.index(v)]
                 self.known[v] = (self.delayed(first, x), True)
-        taken = {id(e) for e in self.late}
-        wanted = [e for e in self.late] + self.again()
-        order = {id(e): k for k, e in enumerate(body.equations)}
-        for e in sorted(wanted, key=lambda e: order[id(e)]):
-            if e.outputs[0] not in self.known or id(e) in taken:
-                self.apply_late(e)
+        wanted = {id(e) for e in (*self.late, *self.again())} - self.parts.joint
+        for e in body.equations:
+            if id(e) in wanted:
+                self.apply(e)
         found = [ends[k] if k in ends else self.total(state[k], k) for k in range(p.carries)]
         return [*found, *(self.row(o) for o in body.outputs[p.carries :])]
 
@@ -438,10 +447,6 @@ class _Program:
         for v, y in zip(e.outputs, outs, strict=True):
             self.known[v] = (plain(y), any(flags))
 
-    def apply_late(self, e: Equation) -> None:
-        if not any(e in self.parts.joint(t) for t in self.totals):
-            self.apply(e)
-
     def row(self, o: Atom) -> Array:
         """All rows of a result."""
         x, moving = self.read(o)
@@ -457,10 +462,10 @@ class _Program:
 
     def total(self, start: Array, k: int) -> Array:
         (t,) = (t for t in self.totals if t.carry == k)
-        joint = {id(e) for e in self.parts.joint(t)}
+        leaving = {id(e) for e in self.late} & self.parts.joint
         for a in reversed(t.terms):
             e = self.parts.made.get(a) if isinstance(a, Var) else None
-            if e is not None and id(e) in joint and any(e is x for x in self.late):
+            if e is not None and id(e) in leaving:
                 part = self.together(e)
             else:
                 x, moving = self.read(a)
