@@ -99,14 +99,15 @@ def fit_network(images, labels, epochs=40, seed=0):
         "w2": rng.normal(0, 1 / 8, (64, 10)),
         "b2": np.zeros(10),
     }
-    step, start = optim.adam(3e-3)
-    state, curve = start(parameters), []
+    optimizer = optim.adam(3e-3)
+    state, curve = optimizer.init(parameters), []
     value_and_grad = fg.value_and_grad(network_loss)
     for _ in (bar := tqdm(range(epochs), desc="two-layer network, Adam", unit="epoch")):
         order, losses = rng.permutation(len(labels)), []
         for batch in np.array_split(order, len(labels) // 64):
             loss, gradient = value_and_grad(parameters, images[batch], labels[batch])
-            parameters, state = step(parameters, gradient, state)
+            updates, state = optimizer.update(gradient, state)
+            parameters = optim.apply_updates(parameters, updates)
             losses.append(float(loss))
         curve.append(float(np.mean(losses)))
         bar.set_postfix(loss=f"{curve[-1]:.4f}")

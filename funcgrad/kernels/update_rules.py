@@ -20,11 +20,12 @@ from funcgrad.ops.arithmetic import (
     maximum,
     minimum,
     not_equal,
+    sign,
     sqrt,
     where,
 )
 
-__all__ = ["OPTIONS", "RULES", "arrays_of", "numbers_of", "prepared"]
+__all__ = ["OPTIONS", "OTHER_RULES", "RULES", "arrays_of", "numbers_of", "prepared"]
 
 Rule = Callable[..., tuple[Array, ...]]
 OPTIONS = ("maximize", "shrink", "decay")
@@ -219,6 +220,45 @@ def rmsprop_centered_momentum(
     return x - buffer * lr, square, mean, buffer
 
 
+# ------------------------------------------------------ what the functional optimisers have besides
+
+
+def lion(
+    x: Any, g: Any, mean: Any, *, beta1: Any, rest1: Any, beta2: Any, rest2: Any, lr: Any
+) -> tuple[Any, ...]:
+    """Chen et al. 2023."""
+    return x - sign(mean * beta1 + g * rest1) * lr, mean * beta2 + g * rest2
+
+
+def adagrad_under_root(x: Any, g: Any, total: Any, *, eps: Any, rate: Any) -> tuple[Any, ...]:
+    """`adagrad` with `eps` under the root; no step where there was no gradient yet."""
+    total = total + g * g
+    some = greater(total, 0.0)
+    size = sqrt(where(some, total, 1.0) + eps)
+    return x - where(some, g / size, 0.0) * rate, total
+
+
+def rmsprop_under_root(
+    x: Any, g: Any, square: Any, *, alpha: Any, rest: Any, eps: Any, lr: Any
+) -> tuple[Any, ...]:
+    """`rmsprop` with `eps` under the root."""
+    square = _mean_square(square, g, alpha, rest)
+    return x - g / sqrt(square + eps) * lr, square
+
+
+def rmsprop_centered_under_root(
+    x: Any, g: Any, square: Any, mean: Any, *, alpha: Any, rest: Any, eps: Any, lr: Any
+) -> tuple[Any, ...]:
+    """`rmsprop_centered` with `eps` under the root."""
+    square = _mean_square(square, g, alpha, rest)
+    variance, mean = _variance(square, mean, g, rest)
+    return x - g / sqrt(variance + eps) * lr, square, mean
+
+
+OTHER_RULES: dict[str, Rule] = {
+    rule.__name__: rule
+    for rule in (lion, adagrad_under_root, rmsprop_under_root, rmsprop_centered_under_root)
+}  # without kernels of their own
 RULES: dict[str, Rule] = {
     rule.__name__: rule
     for rule in (

@@ -1,0 +1,592 @@
+"""The optimisers: each scales updates by a rule of `kernels.update_rules`.
+
+The same statements are behind the facade's optimisers and its kernels. A rule gives the parameter
+after a step; of the parameter 0 that is the step itself. Constants and states are those of optax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import funcgrad.numpy as fnp
+from funcgrad import tree
+from funcgrad.core.tracer import operand
+from funcgrad.kernels.update_rules import OTHER_RULES, RULES
+from funcgrad.ops.arithmetic import negative
+from funcgrad.optim.base import (
+    GradientTransformation,
+    Schedule,
+    add_decayed_weights,
+    chain,
+    fitting,
+    identity,
+    next_count,
+    scale_by_learning_rate,
+    zeros_like,
+)
+
+__all__ = [
+    "ScaleByAdaDeltaState",
+    "ScaleByAdamState",
+    "ScaleByLionState",
+    "ScaleByRStdDevState",
+    "ScaleByRmsState",
+    "ScaleByRssState",
+    "TraceState",
+    "adadelta",
+    "adagrad",
+    "adam",
+    "adamax",
+    "adamw",
+    "lion",
+    "nadam",
+    "nadamw",
+    "radam",
+    "rmsprop",
+    "scale_by_adadelta",
+    "scale_by_adam",
+    "scale_by_adamax",
+    "scale_by_lion",
+    "scale_by_radam",
+    "scale_by_rms",
+    "scale_by_rss",
+    "scale_by_stddev",
+    "sgd",
+    "trace",
+]
+
+Rate = float | Schedule
+
+
+class TraceState(NamedTuple):
+    """The sum of updates, in which older ones decay."""
+
+    trace: Any
+
+
+class ScaleByAdamState(NamedTuple):
+    """The number of steps, and running means of the gradient and of its square."""
+
+    count: Any
+    mu: Any
+    nu: Any
+
+
+class ScaleByLionState(NamedTuple):
+    """The number of steps, and a running mean of the gradient."""
+
+    count: Any
+    mu: Any
+
+
+class ScaleByRmsState(NamedTuple):
+    """A running mean of the square of the gradient."""
+
+    nu: Any
+
+
+class ScaleByRStdDevState(NamedTuple):
+    """Running means of the gradient's square, and of itself."""
+
+    nu: Any
+    mu: Any
+
+
+class ScaleByRssState(NamedTuple):
+    """The sum of the squares of gradients."""
+
+    sum_of_squares: Any
+
+
+class ScaleByAdaDeltaState(NamedTuple):
+    """Running means of the squares of gradients, and of steps."""
+
+    e_g: Any
+    e_x: Any
+
+
+def by_rule(
+    rule: str, state_class: Any, numbers: Callable[[Any], dict[str, Any]], start: float = 0.0
+) -> GradientTransformation:
+    """The step of a rule, upwards, with the numbers that are its in the step so-and-so."""
+    function = RULES[rule] if rule in RULES else OTHER_RULES[rule]
+    counts = "count" in state_class._fields
+
+    def init(params: Any) -> Any:
+        arrays = [zeros_like(params) for _ in state_class._fields[counts:]]
+        if start:
+            arrays = [tree.map(lambda z: z + fitting(start, z), a) for a in arrays]
+        return state_class(*([np.int64(0)] if counts else []), *arrays)
+
+    def update(updates: Any, state: Any, params: Any = None, **more: Any) -> tuple[Any, Any]:
+        count = next_count(state.count) if counts else None
+        given = numbers(count)
+        leaves, definition = tree.flatten(updates)
+        columns = [definition.flatten_up_to(part) for part in state[counts:]]
+        rows = []
+        for g, *own in zip(leaves, *columns, strict=True):
+            g = operand(g)
+            rows.append(function(0.0, g, *own, **{n: fitting(x, g) for n, x in given.items()}))
+        made = [tree.unflatten(definition, c) for c in zip(*rows, strict=True)]
+        if not rows:
+            made = [tree.unflatten(definition, ()) for _ in range(1 + len(columns))]
+        steps = tree.map(lambda u: negative(operand(u)), made[0])
+        return steps, state_class(*([count] if counts else []), *made[1:])
+
+    return GradientTransformation(init, update)
+
+
+def trace(decay: float, nesterov: bool = False) -> GradientTransformation:
+    """Updates with momentum: ``t = g + decay * t``, or ``g + decay * t`` of the new one.
+
+    Parameters
+    ----------
+    decay : float
+    nesterov : bool, optional
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> heavy = optim.trace(0.5)
+    >>> _, state = heavy.update(1.0, heavy.init(0.0))
+    >>> heavy.update(1.0, state)
+    (np.float64(1.5), TraceState(trace=np.float64(1.5)))
+    """
+    numbers = {"momentum": decay, "share": 1.0, "lr": 1.0}
+    return by_rule("nesterov" if nesterov else "momentum", TraceState, lambda _: numbers)
+
+
+def scale_by_adam(
+    b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, *, nesterov: bool = False
+) -> GradientTransformation:
+    """Updates over the root of a running mean of their squares (Kingma and Ba 2015).
+
+    Parameters
+    ----------
+    b1, b2 : float, optional
+        How much of the running means stays in a step.
+    eps : float, optional
+        Added to the root.
+    nesterov : bool, optional
+        With Nesterov's momentum (Dozat 2016).
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> scaled = optim.scale_by_adam()
+    >>> round(float(scaled.update(5.0, scaled.init(0.0))[0]), 6)
+    1.0
+    """
+
+    def numbers(count: Any) -> dict[str, Any]:
+        given = {"rest1": 1 - b1, "beta2": b2, "rest2": 1 - b2, "eps": eps}
+        left = 1 - b2**count
+        if not nesterov:
+            return {**given, "root": fnp.sqrt(left), "rate": 1 / (1 - b1**count)}
+        rate, ahead = (1 - b1) / (1 - b1**count), b1 / (1 - b1 ** (count + 1))
+        return {**given, "correction": left, "rate": rate, "momentum_rate": ahead}
+
+    return by_rule("nadam" if nesterov else "adam", ScaleByAdamState, numbers)
+
+
+def scale_by_adamax(
+    b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8
+) -> GradientTransformation:
+    """`scale_by_adam` with the largest gradient in the place of the mean square.
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> scaled = optim.scale_by_adamax()
+    >>> round(float(scaled.update(5.0, scaled.init(0.0))[0]), 6)
+    1.0
+    """
+
+    def numbers(count: Any) -> dict[str, Any]:
+        return {"rest1": 1 - b1, "beta2": b2, "eps": eps, "rate": 1 / (1 - b1**count)}
+
+    return by_rule("adamax", ScaleByAdamState, numbers)
+
+
+def scale_by_radam(
+    b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, threshold: float = 5.0
+) -> GradientTransformation:
+    """`scale_by_adam` once the variance of its steps is known (Liu et al. 2020).
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> scaled = optim.scale_by_radam()
+    >>> scaled.update(5.0, scaled.init(0.0))[0]
+    np.float64(5.0)
+    """
+    most = 2 / (1 - b2) - 1
+
+    def numbers(count: Any) -> dict[str, Any]:
+        left, power = 1 - b2**count, b2**count
+        known = most - 2 * count * power / left
+        rectified = known >= threshold
+        share = (known - 4) * (known - 2) * most / ((most - 4) * (most - 2) * known)
+        root = fnp.sqrt(left)
+        size = fnp.where(rectified, fnp.sqrt(fnp.where(rectified, share, 1.0)) * root, 1.0)
+        given = {"rest1": 1 - b1, "beta2": b2, "rest2": 1 - b2, "eps": eps * root}
+        on = fnp.where(rectified, 1.0, 0.0)
+        return {**given, "rectified": on, "rate": size / (1 - b1**count)}
+
+    return by_rule("radam", ScaleByAdamState, numbers)
+
+
+def scale_by_lion(b1: float = 0.9, b2: float = 0.99) -> GradientTransformation:
+    """The sign of a mean of the gradient and a running mean of it (Chen et al. 2023).
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> scaled = optim.scale_by_lion()
+    >>> scaled.update(-5.0, scaled.init(0.0))[0]
+    np.float64(-1.0)
+    """
+    numbers = {"beta1": b1, "rest1": 1 - b1, "beta2": b2, "rest2": 1 - b2, "lr": 1.0}
+    return by_rule("lion", ScaleByLionState, lambda _: numbers)
+
+
+def scale_by_rms(
+    decay: float = 0.9, eps: float = 1e-8, initial_scale: float = 0.0, eps_in_sqrt: bool = True
+) -> GradientTransformation:
+    """Updates over the root of a running mean of their squares (Hinton 2012).
+
+    Parameters
+    ----------
+    decay : float, optional
+        How much of the mean stays in a step.
+    eps : float, optional
+    initial_scale : float, optional
+        What the mean begins with.
+    eps_in_sqrt : bool, optional
+        Whether `eps` is added under the root, as in optax; PyTorch adds it to the root.
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> scaled = optim.scale_by_rms(0.75)
+    >>> round(float(scaled.update(5.0, scaled.init(0.0))[0]), 6)
+    2.0
+    """
+    numbers = {"alpha": decay, "rest": 1 - decay, "eps": eps, "lr": 1.0}
+    rule = "rmsprop_under_root" if eps_in_sqrt else "rmsprop"
+    return by_rule(rule, ScaleByRmsState, lambda _: numbers, initial_scale)
+
+
+def scale_by_stddev(
+    decay: float = 0.9, eps: float = 1e-8, initial_scale: float = 0.0, eps_in_sqrt: bool = True
+) -> GradientTransformation:
+    """`scale_by_rms` with the variance in the place of the mean square (Graves 2013).
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> scaled = optim.scale_by_stddev(0.5)
+    >>> round(float(scaled.update(5.0, scaled.init(0.0))[0]), 6)
+    2.0
+    """
+    numbers = {"alpha": decay, "rest": 1 - decay, "eps": eps, "lr": 1.0}
+    rule = "rmsprop_centered_under_root" if eps_in_sqrt else "rmsprop_centered"
+    made = by_rule(rule, ScaleByRStdDevState, lambda _: numbers)
+
+    def init(params: Any) -> ScaleByRStdDevState:
+        state: ScaleByRStdDevState = made.init(params)
+        nu = tree.map(lambda z: z + fitting(initial_scale, z), state.nu)
+        return state._replace(nu=nu) if initial_scale else state
+
+    return GradientTransformation(init, made.update)
+
+
+def scale_by_rss(
+    initial_accumulator_value: float = 0.1, eps: float = 1e-7
+) -> GradientTransformation:
+    """Updates over the root of the sum of their squares so far (Duchi et al. 2011).
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> scaled = optim.scale_by_rss(0.0)
+    >>> round(float(scaled.update(5.0, scaled.init(0.0))[0]), 6)
+    1.0
+    """
+    numbers = {"eps": eps, "rate": 1.0}
+    return by_rule(
+        "adagrad_under_root", ScaleByRssState, lambda _: numbers, initial_accumulator_value
+    )
+
+
+def scale_by_adadelta(rho: float = 0.9, eps: float = 1e-6) -> GradientTransformation:
+    """Updates times the size of the steps so far over that of the gradients (Zeiler 2012).
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> scaled = optim.scale_by_adadelta()
+    >>> bool(0.0 < scaled.update(5.0, scaled.init(0.0))[0] < 1.0)
+    True
+    """
+    numbers = {"rho": rho, "rest": 1 - rho, "eps": eps, "lr": 1.0}
+    return by_rule("adadelta", ScaleByAdaDeltaState, lambda _: numbers)
+
+
+# -------------------------------------------------------------------------------- optimisers
+
+
+def _descent(first: GradientTransformation, rate: Rate, *between: Any) -> GradientTransformation:
+    return chain(first, *between, scale_by_learning_rate(rate))
+
+
+def sgd(
+    learning_rate: Rate, momentum: float | None = None, nesterov: bool = False
+) -> GradientTransformation:
+    """Gradient descent, with heavy-ball or Nesterov's momentum.
+
+    Parameters
+    ----------
+    learning_rate : float or schedule
+        A function of the number of steps done may take the place of a number.
+    momentum : float, optional
+        How much of the sum of steps stays.
+    nesterov : bool, optional
+
+    Returns
+    -------
+    GradientTransformation
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> optimizer = optim.sgd(0.5)
+    >>> updates, state = optimizer.update(0.5, optimizer.init(1.0))
+    >>> optim.apply_updates(1.0, updates)
+    np.float64(0.75)
+    """
+    first = identity() if momentum is None else trace(momentum, nesterov)
+    return _descent(first, learning_rate)
+
+
+def adam(
+    learning_rate: Rate,
+    b1: float = 0.9,
+    b2: float = 0.999,
+    eps: float = 1e-8,
+    *,
+    nesterov: bool = False,
+) -> GradientTransformation:
+    """Adam (Kingma and Ba 2015).
+
+    Parameters
+    ----------
+    learning_rate : float or schedule
+    b1, b2, eps, nesterov
+        As of `scale_by_adam`.
+
+    Returns
+    -------
+    GradientTransformation
+        Its state is ``(ScaleByAdamState, …)``.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> optimizer = fg.optim.adam(0.1)
+    >>> x = 1.0
+    >>> state = optimizer.init(x)
+    >>> for _ in range(200):
+    ...     updates, state = optimizer.update(fg.grad(lambda x: (x - 3.0) ** 2)(x), state)
+    ...     x = fg.optim.apply_updates(x, updates)
+    >>> bool(abs(x - 3.0) < 1e-2)
+    True
+    """
+    return _descent(scale_by_adam(b1, b2, eps, nesterov=nesterov), learning_rate)
+
+
+def adamw(
+    learning_rate: Rate,
+    b1: float = 0.9,
+    b2: float = 0.999,
+    eps: float = 1e-8,
+    weight_decay: float = 1e-4,
+    mask: Any = None,
+    *,
+    nesterov: bool = False,
+) -> GradientTransformation:
+    """`adam` with weights that decay by themselves (Loshchilov and Hutter 2019).
+
+    Parameters
+    ----------
+    learning_rate, b1, b2, eps, nesterov
+        As of `adam`.
+    weight_decay : float, optional
+        Times the learning rate.
+    mask : tree of bool or callable, optional
+        Which weights decay.
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> optimizer = optim.adamw(0.1, weight_decay=0.5)
+    >>> round(float(optimizer.update(0.0, optimizer.init(1.0), 1.0)[0]), 6)
+    -0.05
+    """
+    decay = add_decayed_weights(weight_decay, mask)
+    return _descent(scale_by_adam(b1, b2, eps, nesterov=nesterov), learning_rate, decay)
+
+
+def nadam(
+    learning_rate: Rate, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8
+) -> GradientTransformation:
+    """`adam` with Nesterov's momentum (Dozat 2016).
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> optimizer = optim.nadam(0.1)
+    >>> bool(optimizer.update(1.0, optimizer.init(1.0))[0] < 0.0)
+    True
+    """
+    return adam(learning_rate, b1, b2, eps, nesterov=True)
+
+
+def nadamw(
+    learning_rate: Rate,
+    b1: float = 0.9,
+    b2: float = 0.999,
+    eps: float = 1e-8,
+    weight_decay: float = 1e-4,
+    mask: Any = None,
+) -> GradientTransformation:
+    """`adamw` with Nesterov's momentum.
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> optimizer = optim.nadamw(0.1)
+    >>> bool(optimizer.update(1.0, optimizer.init(1.0), 1.0)[0] < 0.0)
+    True
+    """
+    return adamw(learning_rate, b1, b2, eps, weight_decay, mask, nesterov=True)
+
+
+def adamax(
+    learning_rate: Rate, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8
+) -> GradientTransformation:
+    """`adam` with the largest gradient in the place of the mean square.
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> optimizer = optim.adamax(0.1)
+    >>> round(float(optimizer.update(1.0, optimizer.init(1.0))[0]), 6)
+    -0.1
+    """
+    return _descent(scale_by_adamax(b1, b2, eps), learning_rate)
+
+
+def radam(
+    learning_rate: Rate,
+    b1: float = 0.9,
+    b2: float = 0.999,
+    eps: float = 1e-8,
+    threshold: float = 5.0,
+) -> GradientTransformation:
+    """`adam` once the variance of its steps is known (Liu et al. 2020).
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> optimizer = optim.radam(0.1)
+    >>> optimizer.update(1.0, optimizer.init(1.0))[0]
+    np.float64(-0.1)
+    """
+    return _descent(scale_by_radam(b1, b2, eps, threshold), learning_rate)
+
+
+def lion(
+    learning_rate: Rate,
+    b1: float = 0.9,
+    b2: float = 0.99,
+    weight_decay: float = 1e-3,
+    mask: Any = None,
+) -> GradientTransformation:
+    """Steps by the sign of a running mean (Chen et al. 2023); the weights decay by themselves.
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> optimizer = optim.lion(0.1, weight_decay=0.0)
+    >>> optimizer.update(5.0, optimizer.init(1.0), 1.0)[0]
+    np.float64(-0.1)
+    """
+    decay = add_decayed_weights(weight_decay, mask)
+    return _descent(scale_by_lion(b1, b2), learning_rate, decay)
+
+
+def rmsprop(
+    learning_rate: Rate,
+    decay: float = 0.9,
+    eps: float = 1e-8,
+    initial_scale: float = 0.0,
+    eps_in_sqrt: bool = True,
+    centered: bool = False,
+    momentum: float | None = None,
+    nesterov: bool = False,
+) -> GradientTransformation:
+    """Hinton's RMSprop; centered, by the variance of the gradient (Graves 2013).
+
+    Parameters
+    ----------
+    learning_rate : float or schedule
+    decay, eps, initial_scale, eps_in_sqrt
+        As of `scale_by_rms`.
+    centered : bool, optional
+    momentum, nesterov : optional
+        As of `sgd`, of the steps.
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> optimizer = optim.rmsprop(0.1, decay=0.75)
+    >>> round(float(optimizer.update(5.0, optimizer.init(1.0))[0]), 6)
+    -0.2
+    """
+    scaled = (scale_by_stddev if centered else scale_by_rms)(decay, eps, initial_scale, eps_in_sqrt)
+    heavy = identity() if momentum is None else trace(momentum, nesterov)
+    return chain(scaled, scale_by_learning_rate(learning_rate), heavy)
+
+
+def adagrad(
+    learning_rate: Rate, initial_accumulator_value: float = 0.1, eps: float = 1e-7
+) -> GradientTransformation:
+    """Adagrad (Duchi et al. 2011).
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> optimizer = optim.adagrad(0.1, initial_accumulator_value=0.0)
+    >>> round(float(optimizer.update(5.0, optimizer.init(1.0))[0]), 6)
+    -0.1
+    """
+    return _descent(scale_by_rss(initial_accumulator_value, eps), learning_rate)
+
+
+def adadelta(
+    learning_rate: Rate = 1.0, rho: float = 0.9, eps: float = 1e-6
+) -> GradientTransformation:
+    """Adadelta (Zeiler 2012).
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> optimizer = optim.adadelta()
+    >>> bool(optimizer.update(5.0, optimizer.init(1.0))[0] < 0.0)
+    True
+    """
+    return _descent(scale_by_adadelta(rho, eps), learning_rate)
