@@ -51,6 +51,7 @@ class Modes(threading.local):
     off_since = 0  # the level of tracing at which recording was switched off
 
     stage: Any = None  # of the step that is traced to be compiled
+    written: list[Any] | None = None  # tensors that hold values of a transform since, and theirs
     watching: list[Any] | None = None  # what the root tape is given, while a recipe is made of it
 
     # calls a ufunc without NumPy's warnings; None unless operations are recorded and recording
@@ -225,8 +226,13 @@ class set_grad_enabled(GradMode):
     """
 
     def __init__(self, mode: bool) -> None:
+        if type(mode) is not bool:
+            raise TypeError(
+                "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not "
+                f"{type(mode).__name__}"
+            )
         self.before = modes.grad, modes.wished
-        self.value = bool(mode)
+        self.value = mode
         self.off_before = modes.switch(self.value)
 
     def clone(self) -> Self:

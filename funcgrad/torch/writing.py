@@ -7,13 +7,14 @@ from that when it is looked at.
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
 
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array
-from funcgrad.ops.arithmetic import cast
+from funcgrad.ops.arithmetic import cast, multiply
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Link, Tensor, box
 from funcgrad.torch.composite import Composite
@@ -24,7 +25,7 @@ from funcgrad.torch.places import places_of, write_places
 from funcgrad.torch.root import ROOT, RootTracer, tangent_of
 from funcgrad.torch.staged import memory_copy, staged
 from funcgrad.torch.views import forbidden, move_retained, regenerate, rename
-from funcgrad.transforms.node import new
+from funcgrad.transforms.node import LeafNode, TapeTracer, new
 
 __all__ = [
     "check_mode",
@@ -41,6 +42,8 @@ def check_writable(x: Tensor) -> None:
     """Raise where PyTorch refuses an in-place operation on `x`."""
     t = x._renewed() if modes.grad else x._t
     if type(t) is not RootTracer:
+        if type(t) is TapeTracer:
+            _check_traced_leaf(x, t)
         return
     check_mode(t)
     if modes.grad:
@@ -48,6 +51,19 @@ def check_writable(x: Tensor) -> None:
     array = t.value
     if type(array) is np.ndarray and array.size:
         _check_memory(array)
+
+
+def _check_traced_leaf(x: Tensor, t: TapeTracer) -> None:
+    """Inside a transform that takes gradients its arguments are leaves."""
+    if x._link is None:
+        if type(t.node) is LeafNode:
+            raise RuntimeError(
+                "a leaf Variable that requires grad is being used in an in-place operation."
+            )
+    elif type(base := x._link.base._t) is TapeTracer and type(base.node) is LeafNode:
+        raise RuntimeError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+        )
 
 
 def check_mode(t: RootTracer) -> None:
@@ -117,7 +133,8 @@ def _check_leaf(x: Tensor, t: RootTracer) -> None:
         return
     if link.refusal is not None and (t.node is not None or link.base._t.node is not None):
         raise forbidden(link.refusal, t.node, False)
-    if type(link.base._t.node) is AccumulateGrad:
+    base = link.base._t.node  # None where the view alone was made to require grad
+    if type(base) is AccumulateGrad or (base is None and t.node is not None):
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
@@ -295,10 +312,20 @@ def _write_traced(x: Tensor, new_content: Array) -> Tensor:
             f"{list(made.shape)}"
         )
     content = cast(new_content, target.dtype)  # the memory stays what it was: so does its version
+    if type(content) is TapeTracer and type(content.node) is LeafNode:
+        content = multiply(content, 1)  # a copy of an argument is no leaf
     if x._link is not None:
+        _watch(x._link.base)
         _write_base_traced(x._link, content)
+    _watch(x)
     x._t = content
     return x
+
+
+def _watch(x: Tensor) -> None:
+    """Note that `x`, which does not belong to a transform, gets a content that does."""
+    if modes.written is not None and type(x._t) is RootTracer:
+        modes.written.append((weakref.ref(x), x._t))
 
 
 def _write_base_traced(link: Link, content: Array) -> None:

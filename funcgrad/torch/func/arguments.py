@@ -11,6 +11,7 @@ from funcgrad import tree
 from funcgrad.core.types import Array
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.autograd_state import check_differentiable
+from funcgrad.torch.func.writes import IN_GRAD, without_leaks
 from funcgrad.torch.gradients import conjugated
 from funcgrad.torch.modes import enable_grad, modes
 from funcgrad.torch.root import bare
@@ -110,11 +111,15 @@ def only_tensors(x: Any, text: str) -> None:
 
 
 def recording(f: Callable[..., Any]) -> Callable[..., Any]:
-    """`f` with recording switched on: a transform does not see the mode outside of it."""
+    """`f` with recording switched on: a transform does not see the mode outside of it.
+
+    It must not leave values of the transform in tensors that it captured.
+    """
+    checked = without_leaks(f, IN_GRAD)
 
     def run(*args: Any, **kwargs: Any) -> Any:
         with enable_grad():
-            return f(*args, **kwargs)
+            return checked(*args, **kwargs)
 
     return run
 

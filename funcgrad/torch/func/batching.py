@@ -13,6 +13,7 @@ from funcgrad.ops.index import read
 from funcgrad.ops.shape import broadcast_to, concatenate, moveaxis
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.func.arguments import structure_of, tensor_mask
+from funcgrad.torch.func.writes import IN_VMAP, pairs, without_leaks, write_back
 from funcgrad.torch.randomness import mapped
 from funcgrad.transforms.arguments import lower, rebuild
 from funcgrad.transforms.batch import Batch, BatchTracer
@@ -75,16 +76,26 @@ def vmap(
         leaves, dims, definition = call.inputs(args)
         size = _common_size(leaves, dims)
         if chunk_size is None or chunk_size >= size:
-            return rebuild(*call.run(leaves, dims, definition, size))
+            result = rebuild(*call.run(leaves, dims, definition, size))
+            call.write_back(args)
+            return result
         parts = []
         for start in range(0, size, chunk_size):
             end = min(start + chunk_size, size)
             some = [x if d is None else _part(x, d, start, end)
                     for x, d in zip(leaves, dims, strict=True)]  # fmt: skip
             parts.append(call.run(some, dims, definition, end - start))
+        call.write_back(args)
         return _joined(parts, call.output_dims)
 
     return wrapped
+
+
+def _change(x: Tensor, old: Any, d: int | None, trace: Batch) -> Any:
+    """The dimension and the examples of an argument that was written, else None."""
+    if x._t is old or d is None:
+        return None
+    return d, moveaxis(lower(x._t, trace), 0, d)
 
 
 def _part(x: Any, d: int, start: int, end: int) -> Any:
@@ -117,6 +128,7 @@ class Call:
         self.func, self.name, self.kwargs = func, _name(func), kwargs
         self.in_dims, self.out_dims, self.randomness = in_dims, out_dims, randomness
         self.output_dims: list[int | None] = []
+        self.changes: list[list[Any]] = []  # of each run, what it wrote into its arguments
         for d in tree.leaves(out_dims):
             if not isinstance(d, int):
                 raise ValueError(
@@ -183,7 +195,11 @@ class Call:
                 x if d is None else BatchTracer(moveaxis(x, d, 0), trace)
                 for x, d in zip(leaves, dims, strict=True)
             ]
-            out = self.func(*tree.unflatten(definition, given), **self.kwargs)
+            inner = tree.unflatten(definition, given)
+            places = {id(g): d for g, d in zip(given, dims, strict=True) if d is not None}
+            mapped_ = [(x, x._t, places.get(id(x._t))) for _, x in pairs(inner, inner)]
+            out = without_leaks(self.func, IN_VMAP)(*inner, **self.kwargs)
+            self.changes.append([_change(*place, trace) for place in mapped_])
             if self.out_dims is not None and _holds_none(out):
                 raise self._no_tensor(None)
             found, structure = tree.flatten(out)
@@ -195,6 +211,14 @@ class Call:
                 )
             ]
         return structure, results
+
+    def write_back(self, args: Any) -> None:
+        """Write into the caller's tensors what the function wrote into its arguments."""
+        for (x, _), found in zip(pairs(args, args), zip(*self.changes, strict=True), strict=True):
+            if any(change is not None for change in found):
+                d = next(change[0] for change in found if change is not None)
+                parts = [content for _, content in found]
+                write_back(x, parts[0] if len(parts) == 1 else concatenate(parts, d))
 
     def _no_tensor(self, o: Any) -> ValueError:
         return ValueError(

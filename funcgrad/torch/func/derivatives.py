@@ -21,6 +21,8 @@ from funcgrad.torch.func.arguments import (
     structure_of,
     tensor_leaves,
 )
+from funcgrad.torch.func.writes import pairs, write_back
+from funcgrad.transforms.forward import DualTracer
 from funcgrad.transforms.grad import evaluated
 from funcgrad.transforms.jvp import pushforward
 from funcgrad.transforms.linearize import linearized
@@ -239,7 +241,11 @@ def jvp(
         check_tangent(x, t)
 
     def checked(*xs: Any) -> Any:
+        before = [mine._t for _, mine in pairs(primals, xs)]
         out = func(*xs)
+        for (x, mine), old in zip(pairs(primals, xs), before, strict=True):
+            if mine._t is not old and isinstance(mine._t, DualTracer):
+                write_back(x, mine._t.value)
         if has_aux:
             out, aux = _with_aux(out, JVP)
         only_tensors(
@@ -257,8 +263,6 @@ def jvp(
 
 
 def _check_depends(out: Any) -> None:
-    from funcgrad.transforms.forward import DualTracer
-
     for o in tensor_leaves(out):
         if not isinstance(o._t, DualTracer):
             raise RuntimeError(
