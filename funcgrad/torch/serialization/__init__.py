@@ -43,8 +43,9 @@ def save(
     Parameters
     ----------
     obj : object
-        Of None, bool, int, float, complex, str, Tensor, Parameter, Size, dtype in list, tuple,
-        set, dict, OrderedDict and Counter; usually a `state_dict`.
+        Of None, bool, int, float, complex, str, Tensor, Parameter, Size, dtype, device, and NumPy's
+        arrays and numbers, in list, tuple, set, dict, OrderedDict, defaultdict and Counter;
+        usually a `state_dict`.
     f : str, path or binary file
     pickle_module, pickle_protocol, _use_new_zipfile_serialization
         PyTorch's; without effect.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from funcgrad.torch import dtypes
 
-__all__ = ["DTYPES", "OF_DTYPE", "STORAGES", "StorageType"]
+__all__ = ["DTYPES", "FACTORIES", "OF_DTYPE", "STORAGES", "StorageType"]
 
 
 class StorageType:
@@ -30,6 +30,8 @@ STORAGES = {
         ("ComplexFloatStorage", dtypes.complex64),
     )
 }
+# what a defaultdict of a file may make
+FACTORIES: tuple[type, ...] = (list, dict, set, tuple, int, float, str, bool)
 OF_DTYPE = {found.dtype: name for name, found in STORAGES.items()}
 DTYPES = {
     name: getattr(dtypes, name)

@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import pickle
 import struct
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad.torch._tensor import Tensor
+import numpy as np
+
+from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.contents import as_array
 from funcgrad.torch.copying import rebuild
+from funcgrad.torch.device import device
 from funcgrad.torch.nn.parameter import Parameter
-from funcgrad.torch.serialization.names import DTYPES, STORAGES, StorageType
+from funcgrad.torch.serialization.names import DTYPES, FACTORIES, STORAGES, StorageType
+from funcgrad.torch.serialization.numpy_values import NUMPY_CALLABLE, NUMPY_NAMES, set_state
 from funcgrad.torch.size import Size
 from funcgrad.transforms.node import new
 
@@ -24,12 +29,29 @@ __all__ = ["Reader"]
 
 
 def _tensor(
-    storage: Any, offset: int, size: Any, stride: Any, requires_grad: Any = False, *_: Any
-) -> Any:
+    storage: Any, offset: int, size: Any, stride: Any, requires_grad: Any = False,
+    _hooks: Any = None, flags: Any = None,
+) -> Any:  # fmt: skip
     memory, kind = storage
     step = kind.itemsize
     strides = [s * step for s in stride]
+    if flags:
+        return _flagged(_tensor(storage, offset, size, stride), flags, bool(requires_grad))
     return rebuild(Tensor, memory, kind.numpy, offset * step, size, strides, bool(requires_grad))
+
+
+def _flagged(x: Tensor, flags: Any, requires_grad: bool) -> Tensor:
+    """`x`, of whose memory the conjugate or the negative is meant, in memory of its own."""
+    array = as_array(x)
+    for flag, change in (("conj", np.conjugate), ("neg", np.negative)):
+        array = change(array) if flags.get(flag) else array
+    return box(np.array(array)).requires_grad_(requires_grad)
+
+
+def _defaultdict(factory: Any = None) -> Any:
+    if factory is not None and not any(factory is kind for kind in FACTORIES):
+        raise _unsupported(f"a defaultdict that makes {factory!r}")
+    return defaultdict(factory)
 
 
 def _parameter(data: Any, requires_grad: Any, hooks: Any = None, state: Any = None) -> Any:
@@ -51,10 +73,14 @@ def _from_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
 NAMES: dict[str, Any] = {
     "collections.OrderedDict": OrderedDict,
     "collections.Counter": Counter,
-    "builtins.set": set,
-    "__builtin__.set": set,
-    "builtins.complex": complex,
-    "__builtin__.complex": complex,
+    "collections.defaultdict": _defaultdict,
+    **{
+        f"{module}.{kind.__name__}": kind
+        for module in ("builtins", "__builtin__")
+        for kind in (set, complex, *FACTORIES)
+    },
+    **NUMPY_NAMES,
+    "torch.device": device,
     "torch._utils._rebuild_tensor_v2": _tensor,
     "torch._utils._rebuild_parameter": _parameter,
     "torch._utils._rebuild_parameter_with_state": _parameter,
@@ -68,7 +94,8 @@ NAMES: dict[str, Any] = {
 DAMAGE = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, struct.error,
           RecursionError, AssertionError, BufferError)  # fmt: skip
 DEEPEST = 50  # tuples in tuples as a key: Python takes the hash of one by recursion
-CALLABLE = (OrderedDict, Counter, set, complex, _tensor, _parameter, _from_type, Size)
+CALLABLE = (OrderedDict, Counter, _defaultdict, set, complex, _tensor, _parameter, _from_type, Size,
+            device, *NUMPY_CALLABLE)  # fmt: skip
 HASHING = (OrderedDict, Counter, set)
 MARK = object()
 
@@ -179,6 +206,9 @@ class Reader:
     def build(self) -> None:
         state = self.stack.pop()
         target = self.stack[-1]
+        if isinstance(target, (np.ndarray, np.dtype)):
+            set_state(target, state)
+            return
         if type(target) not in (OrderedDict, Tensor, Parameter) or not isinstance(state, dict):
             raise _unsupported(f"BUILD of {type(target).__name__}")
         target.__dict__.update(self.copied(state))
@@ -195,7 +225,7 @@ class Reader:
         self.stack[-1].extend(values)
 
     def set_items(self, values: list[Any]) -> None:
-        if type(self.stack[-1]) not in (dict, OrderedDict, Counter):
+        if type(self.stack[-1]) not in (dict, OrderedDict, Counter, defaultdict):
             raise _unsupported(f"SETITEM of {type(self.stack[-1]).__name__}")
         for k, v in zip(values[::2], values[1::2], strict=True):
             self.stack[-1][self.key(k)] = v

@@ -7,7 +7,7 @@ containers.
 from __future__ import annotations
 
 import struct
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +16,10 @@ import numpy as np
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.contents import as_array
+from funcgrad.torch.device import device
 from funcgrad.torch.nn.parameter import Parameter
-from funcgrad.torch.serialization.names import OF_DTYPE
+from funcgrad.torch.serialization.names import FACTORIES, OF_DTYPE
+from funcgrad.torch.serialization.numpy_values import dtype_state
 from funcgrad.torch.size import Size
 from funcgrad.torch.storage import UntypedStorage, place_of
 
@@ -145,6 +147,60 @@ class Writer:
     def write_complex(self, x: Any, path: str) -> None:
         self.call("builtins", "complex", (x.real, x.imag), path)
 
+    def default_dict(self, x: Any, path: str) -> None:
+        factory = x.default_factory
+        if factory is not None and factory not in FACTORIES:
+            raise TypeError(_refusal(x, path))
+        self.name("collections", "defaultdict")
+        self.out += b"("
+        if factory is not None:
+            self.name("builtins", factory.__name__)
+        self.out += b"tR"
+        self.remember(x)
+        self.items(x, path)
+
+    def device(self, x: Any, path: str) -> None:
+        self.call("torch", "device", (str(x),), path)
+
+    # -- NumPy
+
+    def dtype(self, kind: Any, path: str) -> None:
+        name, state = dtype_state(kind)
+        self.call("numpy", "dtype", (name, False, True), path)
+        self.write_tuple(state, path)
+        self.out += b"b"
+
+    def data(self, data: bytes, path: str) -> None:
+        self.call("_codecs", "encode", (data.decode("latin1"), "latin1"), path)
+
+    def array(self, x: Any, path: str) -> None:
+        try:
+            dtype_state(x.dtype)
+        except TypeError as error:
+            raise TypeError(f"{_refusal(x, path)} ({error})") from None
+        self.name("numpy.core.multiarray", "_reconstruct")
+        self.out += b"("
+        self.name("numpy", "ndarray")
+        self.write_tuple((0,), path)
+        self.data(b"b", path)
+        self.out += b"tR"
+        self.remember(x)
+        fortran = x.flags.fnc
+        self.out += b"("
+        self.integer(1)
+        self.write_tuple(x.shape, path)
+        self.dtype(x.dtype, path)
+        self.value(bool(fortran), path)
+        self.data(x.tobytes("F" if fortran else "C"), path)
+        self.out += b"tb"
+
+    def scalar(self, x: Any, path: str) -> None:
+        self.name("numpy.core.multiarray", "scalar")
+        self.out += b"("
+        self.dtype(x.dtype, path)
+        self.data(x.tobytes(), path)
+        self.out += b"tR"
+
     # -- tensors
 
     def tensor(self, x: Tensor, path: str) -> None:
@@ -210,6 +266,10 @@ WRITERS: dict[Any, Callable[..., None]] = {
     Size: Writer.size,
     set: Writer.write_set,
     Counter: Writer.counter,
+    defaultdict: Writer.default_dict,
+    device: Writer.device,
+    np.ndarray: Writer.array,
+    **{np.dtype(code).type: Writer.scalar for code in "?bhilqBHILQefdgFDG"},
     complex: Writer.write_complex,
     Tensor: Writer.tensor,
     Parameter: Writer.parameter,
@@ -220,7 +280,9 @@ def _refusal(x: Any, path: str) -> str:
     where = f" at {path}" if path else ""
     advice = "convert it to tensors, numbers, strings, lists or dictionaries"
     if isinstance(x, (np.ndarray, np.generic)):
-        advice = "use torch.from_numpy, or .item()"
+        advice = "of NumPy's arrays it holds those of numbers and texts"
+    elif isinstance(x, defaultdict):
+        advice = f"it would have to hold the function {x.default_factory!r}; save dict(...) of it"
     elif hasattr(x, "state_dict"):
         advice = "save its state_dict()"
     return (
