@@ -65,10 +65,10 @@ def normal(
     return into(out, box(np.asarray(array * parts[1] + parts[0], kind.numpy)), "normal")
 
 
-def toss(p: Any, generator: Any) -> Any:
+def toss(p: Any, generator: Any, order: Any = None) -> Any:
     """0 or 1 with probabilities, in their shape and dtype."""
     kind = np.asarray(p).dtype
-    u = drawn(lambda s, n, k: s.uniform(n, k), generator, np.shape(p), kind, "bernoulli")
+    u = drawn(lambda s, n, k: s.uniform(n, k), generator, np.shape(p), kind, "bernoulli", order)
     return (u < p).astype(kind)
 
 

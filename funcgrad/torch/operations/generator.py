@@ -24,6 +24,12 @@ __all__ = [
 
 DEFAULT_SEED = 67280421310721
 SIXTEEN = 16
+WORDS = 624  # of the twister
+STATE = np.dtype(  # PyTorch's form of a state
+    [("seed", "<u8"), ("left", "<i4"), ("seeded", "<i4"), ("next", "<u8"),
+     ("words", "<u8", WORDS), ("unused", "<f8"), ("spare", "<f8"), ("rho", "<f8"),
+     ("has_spare", "<i4"), ("padding", "<i4"), ("single", "<f8")]
+)  # fmt: skip
 
 
 class Generator:
@@ -88,24 +94,30 @@ class Generator:
         return self._seed
 
     def get_state(self) -> Tensor:
-        """The state as bytes, for `set_state`."""
+        """The state as PyTorch's 5056 bytes, for `set_state`; both libraries take it."""
         found = self.bits.state["state"]
-        spare = np.array([np.nan if self.spare is None else self.spare])
-        parts = (np.array([self._seed], np.uint64), found["key"].astype(np.uint32),
-                 np.array([found["pos"]], np.int64), spare)  # fmt: skip
-        return box(np.concatenate([p.view(np.uint8) for p in parts]))
+        state = np.zeros((), STATE)
+        fresh = found["pos"] == WORDS and int(found["key"][0]) == self._seed % (1 << 32)
+        state["seed"], state["seeded"] = self._seed, 1
+        state["words"], state["next"] = found["key"], 0 if fresh else found["pos"]
+        state["left"] = 1 if fresh else WORDS + 1 - found["pos"]
+        if self.spare is not None:
+            state["spare"], state["has_spare"] = self.spare, 1
+        return box(np.frombuffer(state.tobytes(), np.uint8).copy())
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Go on from a state."""
-        raw = as_array(new_state).tobytes()
-        if len(raw) != 8 + 624 * 4 + 8 + 8:
+        """Go on from a state, one of PyTorch's too."""
+        raw = _bytes_of(new_state)
+        if len(raw) != STATE.itemsize:
             raise RuntimeError("RNG state is wrong size")
-        self._seed = int(np.frombuffer(raw, np.uint64, 1)[0])
-        key = np.frombuffer(raw, np.uint32, 624, 8)
-        pos = int(np.frombuffer(raw, np.int64, 1, 8 + 2496)[0])
-        spare = float(np.frombuffer(raw, np.float64, 1, 16 + 2496)[0])
-        self.bits.state = {"bit_generator": "MT19937", "state": {"key": key.copy(), "pos": pos}}
-        self.spare = None if np.isnan(spare) else spare
+        state = np.frombuffer(raw, STATE)[0]
+        if not 0 <= state["next"] <= WORDS or not 1 <= state["left"] <= WORDS:
+            raise RuntimeError("RNG state is invalid")
+        pos = WORDS if state["left"] == 1 else int(state["next"])
+        key = state["words"].astype(np.uint32)
+        self.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": pos}}
+        self._seed = int(state["seed"])
+        self.spare = float(state["spare"]) if state["has_spare"] else None
         return self
 
     # -- numbers
@@ -130,7 +142,7 @@ class Generator:
     def normal(self, count: int, dtype: np.dtype[Any]) -> Any:
         """Numbers of the standard normal distribution, in double precision where they are few."""
         if count < SIXTEEN:
-            return np.array([self._one_normal() for _ in range(count)]).astype(dtype)
+            return self.normals(count, dtype)
         single = np.dtype(np.float32) if dtype == np.float16 else dtype
         drawn = self.uniform(count, single)
         whole = count // SIXTEEN * SIXTEEN
@@ -138,6 +150,10 @@ class Generator:
         if whole < count:
             drawn[-SIXTEEN:] = _box_muller(self.uniform(SIXTEEN, single))
         return drawn.astype(dtype)
+
+    def normals(self, count: int, dtype: np.dtype[Any]) -> Any:
+        """The same, always in double precision, two at a time."""
+        return np.array([self._one_normal() for _ in range(count)], float).astype(dtype)
 
     def _one_normal(self) -> float:
         if self.spare is not None:
@@ -161,6 +177,20 @@ class Generator:
             j = i + word % (n - i)
             order[i], order[j] = order[j], order[i]
         return np.array(order, np.int64)
+
+
+def _bytes_of(state: Any) -> bytes:
+    """The content of a tensor of bytes, one of PyTorch's too."""
+    if isinstance(state, Tensor):
+        array = as_array(state)
+    elif type(state).__name__ == "Tensor" and hasattr(state, "numpy"):
+        array = state.numpy()
+    else:
+        name = f"{type(state).__module__}.{type(state).__qualname__}".removeprefix("builtins.")
+        raise TypeError(f"expected a torch.ByteTensor, but got {name}")
+    if array.dtype != np.uint8:
+        raise TypeError("RNG state must be a torch.ByteTensor")
+    return bytes(array.tobytes())
 
 
 def _box_muller(uniform: Any) -> Any:

@@ -13,7 +13,7 @@ from funcgrad.torch import dtypes, randomness
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.common import check_int, into
-from funcgrad.torch.operations.creation import like, shape_given
+from funcgrad.torch.operations.creation import like, memory_order, shape_given
 from funcgrad.torch.operations.data import finished, kind_given
 from funcgrad.torch.operations.generator import Generator, default_generator
 from funcgrad.torch.operations.promotion import wrong_type
@@ -26,6 +26,7 @@ DOUBLE = np.dtype(np.float64)
 WIDEST = {"float16": 1 << 11, "float32": 1 << 24, "float64": 1 << 53}
 
 Draw = Callable[[Generator, int, np.dtype[Any]], Any]
+Order = tuple[int, ...] | None
 
 
 def source_of(generator: Any, function: str = "rand") -> Generator:
@@ -40,28 +41,49 @@ def source_of(generator: Any, function: str = "rand") -> Generator:
     return generator
 
 
+def order_of(x: Tensor) -> Order:
+    """The dimensions of `x` as its elements lie in memory; None where that is their order."""
+    order = tuple(memory_order(x.stride()))
+    return None if order == tuple(range(len(order))) else order
+
+
 def drawn(
-    draw: Draw, generator: Any, shape: tuple[int, ...], kind: np.dtype[Any], function: str = "rand"
-) -> Any:
-    """An array of random numbers; under `vmap` what that says of randomness."""
+    draw: Draw, generator: Any, shape: tuple[int, ...], kind: np.dtype[Any], function: str = "rand",
+    order: Order = None,
+) -> Any:  # fmt: skip
+    """An array of random numbers; under `vmap` what that says of randomness.
+
+    The numbers come as PyTorch writes them: in the order of memory, which is `order`.
+    """
     source = source_of(generator, function)
     if modes.stage is not None:
-        return _staged(draw, source, shape, kind)
+        return _staged(draw, source, shape, kind, order)
 
     def sample(sizes: tuple[int, ...]) -> Any:
         with source.lock, np.errstate(all="ignore"):
-            return np.asarray(draw(source, math.prod(sizes), kind)).reshape(sizes)
+            return _laid(draw(source, math.prod(sizes), kind), sizes, order)
 
     return randomness.draw(sample, shape)
 
 
-def _staged(draw: Draw, source: Generator, shape: tuple[int, ...], kind: np.dtype[Any]) -> Any:
+def _laid(numbers: Any, sizes: tuple[int, ...], order: Order) -> Any:
+    """Numbers in a shape whose last dimensions lie in memory as `order` says."""
+    if order is None:
+        return np.asarray(numbers).reshape(sizes)
+    lanes = len(sizes) - len(order)
+    axes = (*range(lanes), *(lanes + k for k in order))
+    return np.asarray(numbers).reshape([sizes[k] for k in axes]).transpose(np.argsort(axes))
+
+
+def _staged(
+    draw: Draw, source: Generator, shape: tuple[int, ...], kind: np.dtype[Any], order: Order
+) -> Any:
     """Numbers that each call of a compiled step draws anew, from the same source."""
     count = math.prod(shape)
 
     def sample() -> Any:
         with source.lock, np.errstate(all="ignore"):
-            return np.asarray(draw(source, count, kind)).reshape(shape)
+            return _laid(draw(source, count, kind), shape, order)
 
     stage, modes.stage = modes.stage, None
     try:
@@ -95,7 +117,15 @@ def draw_normal(source: Generator, count: int, kind: np.dtype[Any]) -> Any:
     return source.normal(count, kind)
 
 
-def _maker(name: str, draw: Draw, kernel: str) -> Any:
+def draw_normal_one_by_one(source: Generator, count: int, kind: np.dtype[Any]) -> Any:
+    """The same numbers in the way that PyTorch goes where the elements do not lie in a row."""
+    if kind.kind == "c":
+        part = _part(kind)
+        return _complex(source.normals(2 * count, part) * part.type(math.sqrt(0.5))).astype(kind)
+    return source.normals(count, kind)
+
+
+def _maker(name: str, draw: Draw, kernel: str, order: Order = None) -> Any:
     def function(
         *size: Any, generator: Generator | None = None, dtype: Any = None,
         requires_grad: bool = False, device: Any = None, out: Tensor | None = None,
@@ -107,44 +137,49 @@ def _maker(name: str, draw: Draw, kernel: str) -> Any:
                 f"\"{kernel}\" not implemented for '{dtypes.scalar_name(kind)}'"
             )
         shape = shape_given(name, size, more.get("size"))
-        array = drawn(draw, generator, shape, kind.numpy, name)
-        return into(out, finished(array, requires_grad, device), name)
+        array = drawn(draw, generator, shape, kind.numpy, name, order)
+        return into(out, finished(array, requires_grad, device, name), name)
 
     function.__name__ = function.__qualname__ = name
     return function
 
 
-rand = _maker("rand", draw_uniform, "check_uniform_bounds")
+UNIFORM, NORMAL = "check_uniform_bounds", "normal_kernel_cpu"
+rand = _maker("rand", draw_uniform, UNIFORM)
 rand.__doc__ = "Random numbers, uniform in [0, 1)."
-randn = _maker("randn", draw_normal, "normal_kernel_cpu")
+randn = _maker("randn", draw_normal, NORMAL)
 randn.__doc__ = "Random numbers of the standard normal distribution."
 
 
-def _like(name: str, make: Callable[..., Tensor]) -> Any:
+def _like(name: str, draw: Draw, scattered: Draw, kernel: str) -> Any:
     def function(
         input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
         memory_format: Any = None, generator: Generator | None = None,
     ) -> Tensor:  # fmt: skip
         x = like(name, input)
         kind = kind_given(name, dtype) or x.dtype
-        return make(tuple(x.shape), dtype=kind, device=device, requires_grad=requires_grad,
-                    generator=generator)  # fmt: skip
+        order = order_of(x)
+        make = _maker(name[:-5], draw if order is None else scattered, kernel, order)
+        made: Tensor = make(tuple(x.shape), dtype=kind, device=device,
+                            requires_grad=requires_grad, generator=generator)  # fmt: skip
+        return made
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`{name.removesuffix('_like')}` in the shape and dtype of a tensor."
+    function.__doc__ = f"`{name[:-5]}` in the shape and dtype of a tensor."
     return function
 
 
-rand_like = _like("rand_like", rand)
-randn_like = _like("randn_like", randn)
+rand_like = _like("rand_like", draw_uniform, draw_uniform, UNIFORM)
+randn_like = _like("randn_like", draw_normal, draw_normal_one_by_one, NORMAL)
 
 
 # ------------------------------------------------------------------------------------ integers
 
 
 def draw_integers(
-    low: int, high: int, shape: tuple[int, ...], kind: dtypes.dtype, generator: Any
-) -> Any:
+    low: int, high: int, shape: tuple[int, ...], kind: dtypes.dtype, generator: Any,
+    order: Order = None,
+) -> Any:  # fmt: skip
     """Integers from `low` up to `high`, which is not among them."""
     if low >= high:
         raise RuntimeError(
@@ -155,7 +190,11 @@ def draw_integers(
         for name, value in (("from", low), ("to - 1", high - 1)):
             if not limits.min <= value <= limits.max:
                 raise RuntimeError(f"{name} is out of bounds for {dtypes.c_name(kind)}")
-    made = drawn(lambda s, n, _: low + s.below(n, high - low), generator, shape, DOUBLE, "randint")
+
+    def draw(source: Generator, count: int, _: Any) -> Any:
+        return low + source.below(count, high - low)
+
+    made = drawn(draw, generator, shape, DOUBLE, "randint", order)
     return made.astype(kind.numpy)
 
 
@@ -195,7 +234,7 @@ def randint(
     first, last, sizes = _randint_arguments(args, low, high, size)
     kind = kind_given("randint", dtype) or dtypes.int64
     array = draw_integers(first, last, sizes, kind, generator)
-    return into(out, finished(array, requires_grad, device), "randint")
+    return into(out, finished(array, requires_grad, device, "randint"), "randint")
 
 
 def randint_like(
@@ -206,7 +245,7 @@ def randint_like(
     x = like("randint_like", input)
     limits = (0, low) if high is None else (low, high)
     kind = kind_given("randint_like", dtype) or x.dtype
-    return finished(draw_integers(*limits, tuple(x.shape), kind, None), requires_grad)
+    return finished(draw_integers(*limits, tuple(x.shape), kind, None, order_of(x)), requires_grad)
 
 
 def randperm(

@@ -20,8 +20,10 @@ from funcgrad.torch.operations.sampling import (
     Draw,
     draw_integers,
     draw_normal,
+    draw_normal_one_by_one,
     draw_uniform,
     drawn,
+    order_of,
 )
 from funcgrad.torch.writing import check_writable, write
 
@@ -51,7 +53,7 @@ def uniform_(
         )
     kind = self.dtype.numpy
     check_writable(self)
-    u = drawn(draw_uniform, generator, shape_of(self), kind, "uniform_")
+    u = drawn(draw_uniform, generator, shape_of(self), kind, "uniform_", order_of(self))
     return _written(self, u * kind.type(to - low) + kind.type(low), "UniformBackward0")
 
 
@@ -63,7 +65,8 @@ def normal_(
     _check_floating(self, "normal_kernel_cpu")
     kind = self.dtype.numpy
     check_writable(self)
-    z = drawn(draw_normal, generator, shape_of(self), kind, "normal_")
+    draw = draw_normal if self.is_contiguous() else draw_normal_one_by_one
+    z = drawn(draw, generator, shape_of(self), kind, "normal_", order_of(self))
     return _written(self, z * kind.type(std) + kind.type(mean), "NormalBackward0")
 
 
@@ -79,7 +82,9 @@ def random_(self: Tensor, *limits: int, generator: Generator | None = None, **mo
         "RandomBackward0")  # fmt: skip
     if high is None and low is None:
         return _written(self, _any_integers(self, generator), name)
-    found = draw_integers(low or 0, int(high), shape_of(self), self.dtype, generator)  # type: ignore[arg-type]
+    limits_ = (low or 0, int(high))  # type: ignore[arg-type]
+    order = order_of(self)
+    found = draw_integers(*limits_, shape_of(self), self.dtype, generator, order)
     return _written(self, found, name)
 
 
@@ -91,22 +96,23 @@ def _any_integers(self: Tensor, generator: Any) -> Any:
         most = 2
     else:
         most = int(np.iinfo(kind).max) + 1
-    if kind.itemsize == 8:
-        return drawn(lambda s, n, _: s.long_words(n) % np.uint64(most), generator, shape_of(self),
-                     kind, "random_")  # fmt: skip
-    return drawn(lambda s, n, _: s.words(n) % np.uint64(most), generator, shape_of(self), kind,
-                 "random_")  # fmt: skip
+
+    def draw(source: Generator, count: int, _: Any) -> Any:
+        words = source.long_words if kind.itemsize == 8 else source.words
+        return words(count) % np.uint64(most)
+
+    return drawn(draw, generator, shape_of(self), kind, "random_", order_of(self))
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with 0 or 1 with a probability."""
     if isinstance(p, Tensor):
         values = np.broadcast_to(known(p.content(), "bernoulli_()"), shape_of(self))
-        return _written(self, toss(values, generator), "BernoulliBackward1")
+        return _written(self, toss(values, generator, order_of(self)), "BernoulliBackward1")
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     check_writable(self)
-    tossed = toss(np.full(shape_of(self), float(p)), generator)
+    tossed = toss(np.full(shape_of(self), float(p)), generator, order_of(self))
     return _written(self, tossed, "BernoulliBackward2")
 
 
@@ -120,7 +126,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
 
 def _filled_by(self: Tensor, draw: Draw, generator: Any, node: str) -> Tensor:
     check_writable(self)
-    array = drawn(draw, generator, shape_of(self), self.dtype.numpy, node)
+    array = drawn(draw, generator, shape_of(self), self.dtype.numpy, node, order_of(self))
     return _written(self, array, node)
 
 
