@@ -102,10 +102,51 @@ def _constant_pad(x: Array, widths: Any, filler: Any) -> Array:
 def _picked_pad(x: Array, widths: Any, mode: Any) -> Array:
     for axis, ((lo, hi), n) in enumerate(zip(widths, shape_of(x), strict=True)):
         if lo or hi:
-            at = np.pad(np.arange(n)[max(-lo, 0) : n - max(-hi, 0)], (max(lo, 0), max(hi, 0)), mode)
+            wide, kept = (max(lo, 0), max(hi, 0)), slice(max(-lo, 0), n - max(-hi, 0))
+            if mode == "wrap":  # what is cut off does not come back at the other end
+                at = np.pad(np.arange(n)[kept], wide, mode)
+            else:
+                whole = np.pad(np.arange(n), wide, mode)
+                at = whole[kept.start : len(whole) - max(-hi, 0)]
             lead = (slice(None),) * axis
             x = indexing.read(x, (*lead, at))
     return x
+
+
+def _check_picked(mode: str, shape: tuple[int, ...], given: tuple[int, ...]) -> None:
+    """Raise where PyTorch has no elements to repeat, or no such padding."""
+    rank, count = len(shape), len(given) // 2
+    if not 1 <= count <= 3 or rank not in (count + 1, count + 2):
+        raise NotImplementedError(
+            f"Padding size {len(given)} is not supported for {rank}D input tensor.\n"
+            "Supported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
+    if mode != "circular" and 0 in shape[rank - count - 1 :]:
+        raise RuntimeError(
+            f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size "
+            f"and other non-zero dimensions for input, but got: {list(shape)}"
+        )
+    for k in range(count):
+        (lo, hi), axis = given[2 * k : 2 * k + 2], rank - 1 - k
+        n = shape[axis]
+        if mode == "circular":
+            if lo > n or hi > n:
+                raise RuntimeError("Padding value causes wrapping around more than once.")
+            if n + lo + hi < 0:
+                raise RuntimeError("Negative padding value is resulting in an empty dimension")
+        elif mode == "reflect" and (lo >= n or hi >= n):
+            raise RuntimeError(
+                f"Argument #{2 * k + 4}: Padding size should be less than the corresponding input "
+                f"dimension, but got: padding ({lo}, {hi}) at dimension {axis} of input "
+                f"{list(shape)}"
+            )
+        elif n + lo + hi < 1:
+            raise RuntimeError(
+                f"input ({'WHD'[k]}: {n}) is too small. Calculated output {'WHD'[k]}: {n + lo + hi}"
+            )
 
 
 CONSTANT_PAD = Composite("constant_pad_nd", _constant_pad)
@@ -146,10 +187,10 @@ def pad(
         )
     pairs = [given[k : k + 2] for k in range(0, len(given), 2)][::-1]
     widths = ((0, 0),) * (len(shape) - len(pairs)) + tuple(pairs)
-    for n, (lo, hi) in zip(shape, widths, strict=True):
-        if n + lo < 0 or n + hi < 0 or n + lo + hi < 0:
-            raise RuntimeError("narrow(): length must be non-negative.")
     if mode == "constant":
+        for n, (lo, hi) in zip(shape, widths, strict=True):
+            if n + lo < 0 or n + hi < 0 or n + lo + hi < 0:
+                raise RuntimeError("narrow(): length must be non-negative.")
         filler = number(0.0 if value is None else value, dtype_of(x))
         found = computed(CONSTANT_PAD, x, widths=widths, filler=filler)
         return boxed(found, named("ConstantPadNdBackward0"))
@@ -157,5 +198,6 @@ def pad(
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    _check_picked(mode, shape, given)
     name = f"{MODE_NODES[mode]}{len(pairs)}DBackward0"
     return boxed(computed(PICKED_PAD, x, widths=widths, mode=MODES[mode]), named(name))
