@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from funcgrad.core.tracer import Operand
 from funcgrad.torch import dtypes
+from funcgrad.torch.dimensions import check_requires_grad
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad, edge_of
 from funcgrad.torch.root import RootTracer, leaf_tracer
@@ -60,6 +61,8 @@ class AutogradState(Operand):
 
     @requires_grad.setter
     def requires_grad(self, flag: bool) -> None:
+        if not isinstance(flag, bool):
+            raise RuntimeError("requires_grad must be a bool")
         if not self.is_leaf:
             raise RuntimeError(ONLY_LEAVES if flag else f"{ONLY_LEAVES} {DETACH_INSTEAD}")
         if flag and not (self.dtype.is_floating_point or self.dtype.is_complex):
@@ -70,6 +73,7 @@ class AutogradState(Operand):
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Make a leaf require grad, or no longer."""
+        check_requires_grad(requires_grad, "requires_grad_", " (position 1)")
         t = self._t
         if type(t) is not RootTracer:
             raise RuntimeError(IN_TRANSFORM)

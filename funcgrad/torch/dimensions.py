@@ -4,7 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["axes_of", "axis_of"]
+import numpy as np
+
+__all__ = ["axes_of", "axis_of", "check_flag", "check_requires_grad"]
+
+
+def check_flag(function: str, argument: str, position: int, given: Any) -> bool:
+    """A flag; PyTorch's TypeError for anything but a bool."""
+    if not isinstance(given, (bool, np.bool_)):
+        raise TypeError(_no_bool(f"{function}(): ", f"{argument}' (position {position})", given))
+    return bool(given)
+
+
+def check_requires_grad(given: Any, function: str = "", position: str = "") -> bool:
+    """The argument `requires_grad`: a bool of Python's, or None."""
+    if given is not None and type(given) is not bool:
+        name = f"{function}(): " if function else ""
+        raise TypeError(_no_bool(name, f"requires_grad'{position}", given))
+    return bool(given)
+
+
+def _no_bool(start: str, argument: str, given: Any) -> str:
+    kind = type(given).__name__ if not isinstance(given, np.bool_) else "numpy.bool"
+    return f"{start}argument '{argument} must be bool, not {kind}"
 
 
 def axis_of(dim: Any, ndim: int, extra: int = 0) -> int:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.dtypes.kinds import Default
 from funcgrad.torch.modes import modes
 from funcgrad.torch.recipes import Recipe, recipe
 from funcgrad.torch.root import RootTracer
@@ -59,6 +60,7 @@ def remembered(function: F, layout: bool = False, positions: str = "") -> F:
                     return function(*args, **kwargs)
         if layout and tensors:
             key.append(tensors[0]._t.value.strides)
+        key.append(Default.kind)  # what Python's floats become
         known = tuple(key)
         found = recipes.get(known, 0)
         if type(found) is not int:

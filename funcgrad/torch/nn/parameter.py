@@ -9,6 +9,7 @@ import numpy as np
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.autograd_state import check_differentiable
+from funcgrad.torch.dimensions import check_requires_grad
 from funcgrad.torch.storage import in_storage
 from funcgrad.transforms.node import new
 
@@ -53,7 +54,7 @@ class Parameter(Tensor):
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         made = _shared(cls, _empty() if data is None else data)
-        if requires_grad:
+        if check_requires_grad(requires_grad, "Parameter"):
             check_differentiable(made.dtype)
             made.requires_grad_()
         return made

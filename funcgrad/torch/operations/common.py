@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from funcgrad.torch.composite import Composite
 from funcgrad.torch.dimensions import axes_of, axis_of
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import GradNode, Pick, edge_of, keep_quietly, node_class
-from funcgrad.torch.operations.promotion import Pending
+from funcgrad.torch.operations.promotion import Pending, dtype_of
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.saved import outside
 from funcgrad.torch.storage import resize
@@ -39,7 +39,9 @@ __all__ = [
     "lacking",
     "method",
     "named",
+    "narrow_or",
     "shape_of",
+    "widened",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -142,6 +144,53 @@ class Zeroing(Composite):
 CASTING = Zeroing("casting", _casting)
 
 
+HALF, SINGLE = np.dtype(np.float16), np.dtype(np.float32)
+# the dtypes in which PyTorch computes, where it is another one
+WIDER: Mapping[np.dtype[Any], np.dtype[Any]] = {HALF: SINGLE}
+RUNNING: Mapping[np.dtype[Any], np.dtype[Any]] = {  # the same for running sums and products
+    HALF: SINGLE,
+    SINGLE: np.dtype(np.float64),
+    np.dtype(np.complex64): np.dtype(np.complex128),
+}
+
+
+def widened(
+    core: Callable[..., Any], wider: Mapping[np.dtype[Any], np.dtype[Any]] = WIDER
+) -> Callable[..., Any]:
+    """`core`, computed in a wider dtype than that of the first operand, as PyTorch does it.
+
+    Half precision overflows in a square of 300, and a sum of ones in it stops at 2048.
+    """
+
+    def function(*xs: Any, **params: Any) -> Any:
+        narrow = dtype_of(xs[0])
+        wide = wider.get(narrow)
+        if wide is None:
+            return core(*xs, **params)
+        found = core(*(cast(x, wide) if dtype_of(x) == narrow else x for x in xs), **params)
+        if isinstance(found, tuple):
+            return tuple(cast(x, narrow) for x in found)
+        return cast(found, narrow)
+
+    return function
+
+
+def narrow_or(
+    name: str,
+    core: Callable[..., Any],
+    fixed: int = 0,
+    wider: Mapping[np.dtype[Any], np.dtype[Any]] = WIDER,
+    linear: bool = False,
+) -> Callable[..., Any]:
+    """`core`, a primitive: one node; for dtypes that are too narrow one with the casts around."""
+    narrow = Composite(name, widened(core, wider), linear, fixed)
+
+    def function(*xs: Any, **params: Any) -> Any:
+        return (narrow if dtype_of(xs[0]) in wider else core)(*xs, **params)
+
+    return function
+
+
 def mismatch(all_shapes: Sequence[tuple[int, ...]]) -> str | None:
     """What does not fit together in shapes that are to be broadcast."""
     shapes = [s for s in all_shapes if s]
@@ -194,16 +243,6 @@ def warn_once(text: str) -> None:
     if text not in SAID:
         SAID.add(text)
         warnings.warn(text, UserWarning, stacklevel=outside())
-
-
-def check_flag(function: str, argument: str, position: int, given: Any) -> bool:
-    """A flag; PyTorch's TypeError for anything but a bool."""
-    if not isinstance(given, (bool, np.bool_)):
-        raise TypeError(
-            f"{function}(): argument '{argument}' (position {position}) must be bool, "
-            f"not {type(given).__name__}"
-        )
-    return bool(given)
 
 
 def check_int(function: str, argument: str, position: int, given: Any) -> int:

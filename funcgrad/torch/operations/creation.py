@@ -88,7 +88,7 @@ def _filler(name: str, make: Callable[..., Any]) -> Any:
         kind = (kind_given(name, dtype) or dtypes.get_default_dtype()).numpy
         if out is not None and dtype is None:
             kind = out.dtype.numpy
-        made = finished(make(shape, kind), requires_grad and out is None, device)
+        made = finished(make(shape, kind), requires_grad if out is None else False, device, name)
         return into(out, made, name)
 
     function.__name__ = function.__qualname__ = name
@@ -107,7 +107,7 @@ def full(
 ) -> Tensor:  # fmt: skip
     """A tensor with the same number everywhere, in the dtype of the number by default."""
     array = _full("full", size, fill_value, kind_given("full", dtype))
-    return into(out, finished(array, requires_grad, device), "full")
+    return into(out, finished(array, requires_grad, device, "full"), "full")
 
 
 def _full(function: str, size: Any, fill_value: Any, kind: dtypes.dtype | None) -> Any:
@@ -172,7 +172,7 @@ def _like(name: str, make: Callable[..., Any]) -> Any:
         if isinstance(array, np.ndarray):
             order = memory_order(array.strides)
         made = make(np.empty([x.shape[k] for k in order], kind.numpy))
-        return finished(made.transpose(np.argsort(order)), requires_grad, device)
+        return finished(made.transpose(np.argsort(order)), requires_grad, device, name)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{name.removesuffix('_like')}` in the shape and dtype of a tensor."
@@ -251,4 +251,4 @@ def eye(
         if size is not None and check_int("eye", name, position, size) < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
     kind = (kind_given("eye", dtype) or dtypes.get_default_dtype()).numpy
-    return into(out, finished(np.eye(n, m, dtype=kind), requires_grad, device), "eye")
+    return into(out, finished(np.eye(n, m, dtype=kind), requires_grad, device, "eye"), "eye")

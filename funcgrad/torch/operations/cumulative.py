@@ -8,6 +8,7 @@ from funcgrad.ops import cumulative as core
 from funcgrad.ops import logcumsumexp as logarithmic
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.common import (
+    RUNNING,
     axis_of,
     boxed,
     computed,
@@ -17,6 +18,7 @@ from funcgrad.torch.operations.common import (
     into,
     method,
     named,
+    narrow_or,
     numpy_names,
     shape_of,
     told,
@@ -43,6 +45,7 @@ def _running(name: str, along: Any, node: Any) -> Any:
         told(result, dim=axis)
         return result if out is None else into(out, result, name)
 
+    along = narrow_or(name, along, wider=RUNNING, linear=name == "cumsum")
     function.__name__ = function.__qualname__ = name
     function = remembered(function)
     install(**{name: function, f"{name}_": inplace(function, f"{name}_")})
@@ -53,6 +56,7 @@ cumsum = _running("cumsum", core.cumsum, named("CumsumBackward0"))
 cumsum.__doc__ = "The running sum along a dimension; integers are summed in int64."
 cumprod = _running("cumprod", core.cumprod, named("CumprodBackward0", "result", "self"))
 cumprod.__doc__ = "The running product along a dimension; exact where factors are zero."
+LOG_ALONG = narrow_or("logcumsumexp", logarithmic.logcumsumexp)
 LOGCUMSUMEXP = named("LogcumsumexpBackward0", "result", "self")
 
 
@@ -64,6 +68,6 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tenso
     refuse_kinds("logcumsumexp_out_cpu", "biu", x)
     shape = shape_of(x)
     axis = axis_of(dim, len(shape))
-    found = computed(logarithmic.logcumsumexp, x, axis) if shape else copied(x)
+    found = computed(LOG_ALONG, x, axis=axis) if shape else copied(x)
     result = told(boxed(found, LOGCUMSUMEXP), dim=axis)
     return result if out is None else into(out, result, "logcumsumexp")

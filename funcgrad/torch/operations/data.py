@@ -14,6 +14,7 @@ from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.autograd_state import check_differentiable
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.device import check_device
+from funcgrad.torch.dimensions import check_requires_grad
 from funcgrad.torch.operations.common import install, warn_once
 from funcgrad.torch.operations.converting import to_dtype
 
@@ -55,12 +56,14 @@ def kind_given(function: str, dtype: Any) -> dtypes.dtype | None:
     )
 
 
-def finished(array: Any, requires_grad: bool = False, device: Any = None) -> Tensor:
+def finished(
+    array: Any, requires_grad: bool = False, device: Any = None, function: str = ""
+) -> Tensor:
     """A new tensor of an array that nobody else holds."""
     if device is not None:
         check_device(device)
     out = box(array)
-    if requires_grad:
+    if check_requires_grad(requires_grad, function):
         check_differentiable(out.dtype)
         out.requires_grad_()
     return out
@@ -250,7 +253,7 @@ def tensor(
     """
     if isinstance(data, Tensor):
         warnings.warn(COPY.format(name="torch.tensor"), UserWarning, stacklevel=2)
-    return finished(infer(data, kind_given("tensor", dtype)), requires_grad, device)
+    return finished(infer(data, kind_given("tensor", dtype)), requires_grad, device, "tensor")
 
 
 def _new_tensor(
@@ -260,7 +263,7 @@ def _new_tensor(
     if isinstance(data, Tensor):
         warnings.warn(COPY.format(name="tensor.new_tensor"), UserWarning, stacklevel=2)
     kind = kind_given("new_tensor", dtype) or self.dtype
-    return finished(infer(data, kind), requires_grad, device)
+    return finished(infer(data, kind), requires_grad, device, "new_tensor")
 
 
 install(new_tensor=_new_tensor)
@@ -296,6 +299,7 @@ def asarray(
 ) -> Tensor:  # fmt: skip
     """A tensor of an object, sharing its memory where it can be, and unless `copy`."""
     kind = kind_given("asarray", dtype)
+    check_requires_grad(requires_grad, "asarray")
     if requires_grad is None:
         requires_grad = isinstance(obj, Tensor) and obj.requires_grad
         if requires_grad:
@@ -303,7 +307,7 @@ def asarray(
     if copy is False:
         _check_alias(obj, kind)
     if copy:
-        return finished(infer(obj, kind), requires_grad, device)
+        return finished(infer(obj, kind), requires_grad, device, "asarray")
     out = as_tensor(obj, kind, device)
     if not requires_grad and out.requires_grad and out.is_leaf:
         return out.detach()

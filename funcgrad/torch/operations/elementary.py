@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.forms import elementwise
+from funcgrad.core.primitive import Sample
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import transcendental as t
+from funcgrad.ops.samples import draw
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import Zeroing, inplace, install, named
@@ -93,8 +96,15 @@ BOTH = ("", "self", "other")
 atan2 = binary("atan2", t.arctan2, named("Atan2Backward0", *BOTH), floats=True, refused="c",
                kernel="atan2_cpu")  # fmt: skip
 arctan2 = _alias("arctan2", atan2)
+HYPOT = elementwise(  # PyTorch divides at 0, too, where the derivative is none
+    np.hypot,
+    lambda z, x, _: a.divide(x, z),
+    lambda z, _, y: a.divide(y, z),
+    name="torch.hypot",
+    sample=lambda: [Sample((draw((2, 3)), draw((2, 3), seed=1)))],
+)
 hypot = binary(
-    "hypot", a.hypot, named("HypotBackward0", "result", "self", "other"), refused="biuc",
+    "hypot", HYPOT, named("HypotBackward0", "result", "self", "other"), refused="biuc",
     kernel="hypot_cpu",
 )  # fmt: skip
 

@@ -15,13 +15,13 @@ from funcgrad.ops import constant, nonlinear_reductions, order
 from funcgrad.torch import return_types
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.dimensions import check_flag
 from funcgrad.torch.operations import choosing
 from funcgrad.torch.operations.common import (
     axes_of,
     axis_of,
     boxed,
     boxed_all,
-    check_flag,
     computed,
     install,
     into,

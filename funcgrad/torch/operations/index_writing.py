@@ -29,6 +29,7 @@ from funcgrad.torch.operations.common import (
     named,
     shape_of,
     traced,
+    widened,
 )
 from funcgrad.torch.operations.converting import copy_, fill_
 from funcgrad.torch.operations.indexing import (
@@ -127,7 +128,7 @@ def _without_extra(v: Array, rank: int) -> Array:
 
 @functools.cache
 def _writer(count: int) -> Composite:
-    return Composite(f"index_put_{count}", _put, linear=True, fixed=count)
+    return Composite(f"index_put_{count}", widened(_put), linear=True, fixed=count)
 
 
 def _put_arrays(x: Tensor, arrays: dict[int, Array], source: Tensor, accumulate: bool) -> Tensor:

@@ -9,7 +9,15 @@ from funcgrad.ops import arithmetic as a
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.common import boxed, computed, into, method, named, told
+from funcgrad.torch.operations.common import (
+    boxed,
+    computed,
+    into,
+    method,
+    named,
+    told,
+    widened,
+)
 from funcgrad.torch.operations.promotion import (
     NUMBERS,
     content,
@@ -40,8 +48,8 @@ def _lerp(x: Array, end: Array, weight: Array) -> Array:
     return a.where(a.less(a.absolute(weight), 0.5), near, far)
 
 
-LERP_OPERATION = Composite("lerp", _lerp)
-LERP_NUMBER_OPERATION = Composite("lerp_number", lambda x, end, weight: _lerp(x, end, weight))
+LERP_OPERATION = Composite("lerp", widened(_lerp))
+LERP_NUMBER_OPERATION = Composite("lerp_number", widened(_lerp))
 
 
 @method(changing=True)
@@ -72,8 +80,12 @@ def _same_dtype(x: Array, y: Array, what: str) -> None:
         )
 
 
-ADDCMUL = Composite("addcmul", lambda x, y, z, value: a.add(x, a.multiply(a.multiply(y, z), value)))
-ADDCDIV = Composite("addcdiv", lambda x, y, z, value: a.add(x, a.multiply(a.divide(y, z), value)))
+ADDCMUL = Composite(
+    "addcmul", widened(lambda x, y, z, value: a.add(x, a.multiply(a.multiply(y, z), value)))
+)
+ADDCDIV = Composite(
+    "addcdiv", widened(lambda x, y, z, value: a.add(x, a.multiply(a.divide(y, z), value)))
+)
 INTEGER_DIVISION = (
     "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
     "perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be "

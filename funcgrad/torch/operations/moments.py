@@ -9,19 +9,21 @@ from funcgrad.core.types import Array
 from funcgrad.ops import nonlinear_reductions, sums
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.dimensions import check_flag
 from funcgrad.torch.operations.common import (
     axes_of,
     boxed,
     boxed_all,
-    check_flag,
     computed,
     install,
     into,
     named,
+    narrow_or,
     numpy_names,
     quietly,
     shape_of,
     told,
+    widened,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.remembered import remembered
@@ -74,13 +76,15 @@ def _shown(
 
 
 def _moment(name: str, core: Any, node: Any) -> Any:
+    core = narrow_or(name, core)
+
     @numpy_names
     def function(
         input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None, out: Tensor | None = None,
     ) -> Tensor:  # fmt: skip
         x, axes, ddof, applied = _prepared(name, input, dim, unbiased, keepdim, correction)
-        result = boxed(applied(core, x, axes, ddof, keepdim), node)
+        result = boxed(applied(core, x, axis=axes, ddof=ddof, keepdims=keepdim), node)
         told(result, **_shown(dim, axes, ddof, keepdim, unbiased, correction))
         return result if out is None else into(out, result, name)
 
@@ -100,7 +104,7 @@ def _pair(name: str, core: Any, node: Any) -> Any:
     def both(x: Array, axes: Any, ddof: Any, keepdim: bool) -> tuple[Array, Array]:
         return core(x, axes, ddof, keepdim), sums.mean(x, axes, keepdim)
 
-    operation = Composite(name, both, multiple=True)
+    operation = Composite(name, widened(both), multiple=True)
 
     @numpy_names
     def function(

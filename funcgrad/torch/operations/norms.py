@@ -14,18 +14,20 @@ from funcgrad.ops.shape import reshape, transpose
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.dimensions import check_flag
 from funcgrad.torch.operations.common import (
     axes_of,
     axis_of,
     boxed,
-    check_flag,
     computed,
     into,
     method,
     named,
+    narrow_or,
     numpy_names,
     shape_of,
     told,
+    widened,
 )
 from funcgrad.torch.operations.converting import to_dtype
 from funcgrad.torch.operations.promotion import content, dtype_of, in_dtype, kind_of, promoted
@@ -51,7 +53,8 @@ def _vector(x: Array, order: float, axes: tuple[int, ...], keepdim: bool) -> Arr
     return reshape(y, kept) if keepdim else y
 
 
-SEVERAL = Composite("vector_norm", _vector)
+NORM = narrow_or("norm", core.norm)
+SEVERAL = Composite("vector_norm", widened(_vector))
 
 
 def _check_floating(x: Array) -> None:
@@ -79,7 +82,7 @@ def vector_norm(
     _check_empty(shape, axes, ord)
     order = float(ord)
     if len(axes) == 1:
-        found = computed(core.norm, c, ord=order, axis=axes[0], keepdims=keepdim)
+        found = computed(NORM, c, ord=order, axis=axes[0], keepdims=keepdim)
     else:
         found = computed(SEVERAL, c, order=order, axes=axes, keepdim=keepdim)
     shown = None if dim is None else axes
@@ -199,7 +202,7 @@ def _distance(x: Array, y: Array, order: float) -> Array:
     return _vector(gap, order, tuple(range(len(shape_of(gap)))), False)
 
 
-DIST = Composite("dist", _distance)
+DIST = Composite("dist", widened(_distance))
 DIST_NODE = named("DistBackward0", "result", "self", "other")
 
 
@@ -223,7 +226,7 @@ def _bounded(x: Array, p: float, dim: int, maxnorm: float) -> Array:
     return a.multiply(x, a.where(a.greater(size, limit), scale, np.ones((), dtype_of(kind))[()]))
 
 
-RENORM = Composite("renorm", _bounded)
+RENORM = Composite("renorm", widened(_bounded))
 RENORM_NODE = named("RenormBackward0", "", "self")
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from funcgrad.core.types import Array
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.dimensions import check_flag
 from funcgrad.torch.operations import axes, gathering, reshaping
 from funcgrad.torch.operations.common import (
     axis_of,
-    check_flag,
     install,
     into,
     numpy_names,

@@ -55,7 +55,7 @@ def arange(
     )
     by = rest[0] if rest else (1 if step is None else _limit("arange", "step", 3, step))
     array = _arranged(first, last, by, kind_given("arange", dtype))
-    return into(out, finished(array, requires_grad, device), "arange")
+    return into(out, finished(array, requires_grad, device, "arange"), "arange")
 
 
 def _arranged(first: Any, last: Any, by: Any, kind: dtypes.dtype | None) -> Any:
@@ -138,7 +138,7 @@ def linspace(
     """`steps` numbers from `start` to `end`, both included."""
     (first, last), kind = _spacing("linspace", start, end, steps, dtype)
     array = _spaced(first, last, steps, kind)
-    return into(out, finished(array, requires_grad, device), "linspace")
+    return into(out, finished(array, requires_grad, device, "linspace"), "linspace")
 
 
 def logspace(
@@ -149,7 +149,7 @@ def logspace(
     (first, last), kind = _spacing("logspace", start, end, steps, dtype)
     wide = np.dtype(np.float64) if kind.kind in "iub" else kind
     array = np.power(wide.type(base), _spaced(first, last, steps, wide)).astype(kind)
-    return into(out, finished(array, requires_grad, device), "logspace")
+    return into(out, finished(array, requires_grad, device, "logspace"), "logspace")
 
 
 def _triangle_indices(name: str, lower: bool) -> Any:

@@ -13,19 +13,21 @@ from funcgrad.ops import constant, nonlinear_reductions, sums
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.dimensions import check_flag
 from funcgrad.torch.operations.common import (
     axes_of,
     boxed,
-    check_flag,
     computed,
     install,
     into,
     method,
     named,
+    narrow_or,
     numpy_names,
     quietly,
     shape_of,
     told,
+    widened,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of, in_dtype, kind_of
 from funcgrad.torch.remembered import remembered
@@ -52,6 +54,10 @@ def _checked_dims(function: str, dim: Any) -> None:
             )
 
 
+SUM_OVER, MEAN_OVER, PRODUCT_OVER = (
+    narrow_or(core.__name__, core, linear=core is not nonlinear_reductions.prod)
+    for core in (sums.sum, sums.mean, nonlinear_reductions.prod)
+)
 SUM, SUM_ALONG = named("SumBackward0"), named("SumBackward1")
 MEAN, MEAN_ALONG = named("MeanBackward0"), named("MeanBackward1")
 
@@ -67,7 +73,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     x = accumulator(content(input, "sum"), dtype)
     axes = axes_of(dim, len(shape_of(x)))
     whole = dim is None and not keepdim
-    result = boxed(computed(sums.sum, x, axis=axes, keepdims=keepdim), SUM if whole else SUM_ALONG)
+    result = boxed(computed(SUM_OVER, x, axis=axes, keepdims=keepdim), SUM if whole else SUM_ALONG)
     return result if out is None else into(out, result, "sum")
 
 
@@ -93,7 +99,7 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     whole = dim is None and not keepdim
     applied = computed if 0 not in shape_of(x) else quietly
     result = boxed(
-        applied(sums.mean, x, axis=axes, keepdims=keepdim), MEAN if whole else MEAN_ALONG
+        applied(MEAN_OVER, x, axis=axes, keepdims=keepdim), MEAN if whole else MEAN_ALONG
     )
     return result if out is None else into(out, result, "mean")
 
@@ -112,7 +118,7 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     check_flag("prod", "keepdim", 2, keepdim)
     x = accumulator(content(input, "prod"), dtype)
     axes = axes_of(dim, len(shape_of(x)))
-    found = computed(nonlinear_reductions.prod, x, axis=axes, keepdims=keepdim)
+    found = computed(PRODUCT_OVER, x, axis=axes, keepdims=keepdim)
     result = boxed(found, PROD if dim is None else PROD_ALONG)
     return result if out is None else into(out, result, "prod")
 
@@ -124,7 +130,7 @@ def _known(x: Array) -> Array:
     return a.where(a.isnan(x), np.zeros((), dtype_of(x))[()], x)
 
 
-NANSUM = Composite("nansum", lambda x, axes, keepdim: sums.sum(_known(x), axes, keepdim))
+NANSUM = Composite("nansum", widened(lambda x, axes, keepdim: sums.sum(_known(x), axes, keepdim)))
 NANSUM_NODE = named("NansumBackward0", "", "self")
 
 

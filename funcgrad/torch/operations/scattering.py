@@ -24,6 +24,7 @@ from funcgrad.torch.operations.common import (
     named,
     numpy_names,
     shape_of,
+    widened,
 )
 from funcgrad.torch.operations.gathering import (
     check_bounds,
@@ -39,7 +40,7 @@ __all__ = [
 ]  # fmt: skip
 
 SET_AT = Composite("set_at", lambda x, v, at: core.set_positions(x, at, v), linear=True, fixed=1)
-ADD_AT = Composite("add_at", lambda x, v, at: core.add_at(x, at, v), linear=True, fixed=1)
+ADD_AT = Composite("add_at", widened(lambda x, v, at: core.add_at(x, at, v)), linear=True, fixed=1)
 
 
 def _source(function: str, x: Array, src: Tensor, at: Array) -> Array:
@@ -70,7 +71,7 @@ def _scattered(x: Array, v: Array, at: Array, axis: int, adding: bool) -> Array:
     return write_(x, positions, v)
 
 
-SCATTER = Composite("scatter", _scattered, linear=True, fixed=1)
+SCATTER = Composite("scatter", widened(_scattered), linear=True, fixed=1)
 SCATTER_NODE = named("ScatterBackward0", "", "", "", "index", shown=(0, 1))
 SCATTER_NUMBER = named("ScatterBackward1", "", "", "", "index", shown=(0,))
 SCATTER_ADD = named("ScatterAddBackward0", "", "", "", "index", shown=(0, 1))

@@ -27,6 +27,7 @@ from funcgrad.torch.operations.common import (
     named,
     numpy_names,
     shape_of,
+    widened,
 )
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.gathering import check_bounds, positions_along
@@ -96,10 +97,10 @@ def _written(x: Array, v: Array, at: Array, axis: int, adding: bool) -> Array:
     return (core.add_at if adding else core.set_positions)(x, positions, v)
 
 
-ALONG = Composite("index_write", _written, linear=True, fixed=1)
+ALONG = Composite("index_write", widened(_written), linear=True, fixed=1)
 SCALED_ALONG = Composite(
     "index_add_scaled",
-    lambda x, v, at, axis, alpha: _written(x, a.multiply(v, alpha), at, axis, True),
+    widened(lambda x, v, at, axis, alpha: _written(x, a.multiply(v, alpha), at, axis, True)),
     linear=True, fixed=1,
 )  # fmt: skip
 

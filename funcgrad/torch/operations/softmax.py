@@ -8,15 +8,16 @@ from funcgrad.ops import arithmetic as a
 from funcgrad.ops import softmax as core
 from funcgrad.ops import transcendental as t
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.dimensions import check_flag
 from funcgrad.torch.operations.common import (
     axes_of,
     axis_of,
     boxed,
-    check_flag,
     computed,
     into,
     method,
     named,
+    narrow_or,
     numpy_names,
     shape_of,
 )
@@ -29,6 +30,8 @@ __all__ = ["log_softmax", "logsumexp", "softmax"]
 
 SOFTMAX = named("SoftmaxBackward0", "result")
 LOG_SOFTMAX = named("LogSoftmaxBackward0", "result")
+ALONG = narrow_or("softmax", core.softmax)
+LOG_ALONG = narrow_or("log_softmax", core.log_softmax)
 # of a tensor without dimensions: 1 and 0, but for infinities and NaN
 ONE = Flat("softmax_scalar", lambda x: t.exp(a.subtract(x, x)))
 ZERO = Flat("log_softmax_scalar", lambda x: a.subtract(x, x))
@@ -43,7 +46,7 @@ def _along(name: str, along: Any, scalar: Any, node: Any, input: Tensor, dim: in
     axis = axis_of(dim, len(shape))
     kernel = "lastdim_kernel_impl" if axis == max(len(shape) - 1, 0) else "kernel_impl"
     refuse_kinds(f"{name}_{kernel}", "biuc", x)
-    return boxed(computed(along, x, axis) if shape else computed(scalar, x), node)
+    return boxed(computed(along, x, axis=axis) if shape else computed(scalar, x), node)
 
 
 @method()
@@ -51,7 +54,7 @@ def _along(name: str, along: Any, scalar: Any, node: Any, input: Tensor, dim: in
 @numpy_names
 def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
     """``exp(x) / sum(exp(x))`` along a dimension."""
-    result = _along("softmax", core.softmax, ONE, SOFTMAX, input, dim, dtype)
+    result = _along("softmax", ALONG, ONE, SOFTMAX, input, dim, dtype)
     return result if out is None else into(out, result, "softmax")
 
 
@@ -60,10 +63,11 @@ def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = 
 @numpy_names
 def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of `softmax`."""
-    result = _along("log_softmax", core.log_softmax, ZERO, LOG_SOFTMAX, input, dim, dtype)
+    result = _along("log_softmax", LOG_ALONG, ZERO, LOG_SOFTMAX, input, dim, dtype)
     return result if out is None else into(out, result, "log_softmax")
 
 
+LOG_OF_SUM = narrow_or("logsumexp", core.logsumexp)
 LOGSUMEXP = named("LogsumexpBackward0", "result", "self")
 
 
@@ -78,5 +82,5 @@ def logsumexp(
     check_flag("logsumexp", "keepdim", 2, keepdim)
     x = floating("logsumexp", input)
     axes = axes_of(dim, len(shape_of(x)))
-    result = boxed(computed(core.logsumexp, x, axes, keepdim), LOGSUMEXP)
+    result = boxed(computed(LOG_OF_SUM, x, axis=axes, keepdims=keepdim), LOGSUMEXP)
     return result if out is None else into(out, result, "logsumexp")

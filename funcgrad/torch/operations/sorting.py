@@ -19,10 +19,10 @@ from funcgrad.ops.shape import flip, reshape
 from funcgrad.ops.sums import sum as sum_
 from funcgrad.torch import return_types
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.dimensions import check_flag
 from funcgrad.torch.operations.common import (
     axis_of,
     boxed,
-    check_flag,
     check_int,
     computed,
     install,

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.forms import elementwise
+from funcgrad.core.primitive import Sample
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import bessel, error, gamma, normal, pointwise
 from funcgrad.ops import transcendental as t
+from funcgrad.ops.samples import draw
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import (
@@ -96,21 +99,35 @@ NDTR = Composite("ndtr", normal.ndtr)
 # --------------------------------------------------------------------------------- products
 
 
-def _times_log(log: Any) -> Any:
-    """x log(y), which is 0 where x is 0, whatever y but NaN."""
+def _times_log(name: str, log: Any, least: float) -> Any:
+    """x log(y), which is 0 where x is 0, whatever y but NaN; `least` is where the logarithm ends.
 
-    def product(x: Array, y: Array) -> Array:
-        wild = a.logical_or(a.isinf(y), a.less_equal(log(y), -np.inf))
-        none = a.logical_and(a.equal(x, 0), a.logical_or(wild, a.isnan(log(y))))
-        none = a.logical_and(none, a.logical_not(a.isnan(y)))
-        inner = a.where(none, np.ones((), dtype_of(y))[()], y)
-        return a.where(none, np.zeros((), dtype_of(x))[()], a.multiply(x, log(inner)))
+    The derivative is PyTorch's: in y it divides where x is 0, too.
+    """
+    numbers = {t.log: np.log, t.log1p: np.log1p}[log]
 
-    return product
+    def product(x: Any, y: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return np.where((x == 0) & ~np.isnan(y), np.zeros_like(x), x * numbers(y))[()]
+
+    def partial(_: Any, x: Any, y: Any) -> Any:
+        none = a.logical_and(a.equal(x, 0), a.less_equal(y, least))
+        return a.where(none, 0.0, log(y))
+
+    def other(_: Any, x: Any, y: Any) -> Any:
+        return a.divide(x, a.subtract(y, least) if least else y)
+
+    return elementwise(
+        product,
+        partial,
+        other,
+        name=f"torch.{name}",
+        sample=lambda: [Sample((draw((2, 3)), np.abs(draw((2, 3), seed=1))))],
+    )
 
 
-def _logarithmic(name: str, log: Any, node: str) -> Any:
-    operation = Composite(name, _times_log(log))
+def _logarithmic(name: str, log: Any, least: float, node: str) -> Any:
+    operation = _times_log(name, log, least)
 
     def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
         for x, argument, position in ((input, "input", 1), (other, "other", 2)):
@@ -134,9 +151,9 @@ def _logarithmic(name: str, log: Any, node: str) -> Any:
     return function
 
 
-xlogy = _logarithmic("xlogy", t.log, "XlogyBackward")
+xlogy = _logarithmic("xlogy", t.log, 0.0, "XlogyBackward")
 install(xlogy=xlogy, xlogy_=inplace(xlogy, "xlogy_"))
-xlog1py = _logarithmic("xlog1py", t.log1p, "SpecialXlog1PyBackward")
+xlog1py = _logarithmic("xlog1py", t.log1p, -1.0, "SpecialXlog1PyBackward")
 
 
 # ----------------------------------------------------------------------------- with parameters

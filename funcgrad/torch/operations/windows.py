@@ -11,7 +11,8 @@ import numpy as np
 from funcgrad.ops.bessel import i0
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.operations.common import check_flag, check_int
+from funcgrad.torch.dimensions import check_flag
+from funcgrad.torch.operations.common import check_int
 from funcgrad.torch.operations.data import finished, kind_given
 from funcgrad.torch.operations.promotion import NUMBERS, wrong_type
 

@@ -14,6 +14,8 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.hooks import RemovableHandle, add_hook
 from funcgrad.torch.modes import enable_grad, no_grad
@@ -229,7 +231,8 @@ class Optimizer:
         for group in self.param_groups:
             pairs = [(p, p.grad) for p in group["params"]]
             found = [(p, held(g)) for p, g in pairs if g is not None]
-            carry_out(self._moves(found, group), sum([g.size for _, g in found]))
+            with np.errstate(all="ignore"):  # an overflow shows in the numbers, as in PyTorch
+                carry_out(self._moves(found, group), sum([g.size for _, g in found]))
         return loss
 
     step = hooked(step)

@@ -12,8 +12,19 @@ from funcgrad.ops import arithmetic as a
 from funcgrad.ops.activation import clamped
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.nn.functional.common import apply, constant, inplace, widened
-from funcgrad.torch.operations.common import boxed, computed, install, named, shape_of
+from funcgrad.torch.nn.functional.common import (
+    apply,
+    constant,
+    inplace,
+)
+from funcgrad.torch.operations.common import (
+    boxed,
+    computed,
+    install,
+    named,
+    shape_of,
+    widened,
+)
 from funcgrad.torch.operations.promotion import content, dtype_of, number
 from funcgrad.torch.remembered import remembered
 

@@ -13,8 +13,17 @@ from funcgrad.ops.activation import log_sigmoid
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.nn.functional.common import constant, reduced, reduction_of, widened
-from funcgrad.torch.operations.common import boxed, computed, named
+from funcgrad.torch.nn.functional.common import (
+    constant,
+    reduced,
+    reduction_of,
+)
+from funcgrad.torch.operations.common import (
+    boxed,
+    computed,
+    named,
+    widened,
+)
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, promoted
 from funcgrad.torch.staged import bounded
 

@@ -15,14 +15,16 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.modes import modes, no_grad
-from funcgrad.torch.nn.functional.common import HALF, SINGLE, narrow_or
 from funcgrad.torch.nn.functional.distance import pad
 from funcgrad.torch.operations.common import (
+    HALF,
+    SINGLE,
     boxed,
     boxed_all,
     computed,
     lacking,
     named,
+    narrow_or,
     shape_of,
     told,
 )

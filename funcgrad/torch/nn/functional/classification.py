@@ -13,9 +13,18 @@ from funcgrad.ops import likelihood
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes
-from funcgrad.torch.nn.functional.common import by_number, narrow_or, reduction_of
+from funcgrad.torch.nn.functional.common import (
+    by_number,
+    reduction_of,
+)
 from funcgrad.torch.nn.functional.softmax import log_softmax
-from funcgrad.torch.operations.common import boxed, computed, named, shape_of
+from funcgrad.torch.operations.common import (
+    boxed,
+    computed,
+    named,
+    narrow_or,
+    shape_of,
+)
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.staged import bounded

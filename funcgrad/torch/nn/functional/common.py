@@ -11,13 +11,11 @@ import numpy as np
 from funcgrad.core.tracer import bind
 from funcgrad.core.types import Array
 from funcgrad.ops import sums
-from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.composite import Composite
 from funcgrad.torch.nodes import GradNode
 from funcgrad.torch.operations.common import boxed, computed, mismatch, named
-from funcgrad.torch.operations.promotion import content, dtype_of
+from funcgrad.torch.operations.promotion import content
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.writing import check_writable, write
@@ -28,43 +26,18 @@ __all__ = [
     "by_number",
     "constant",
     "inplace",
-    "narrow_or",
     "reduced",
     "reduced_tensor",
     "reduction_of",
     "renamed",
-    "widened",
 ]
 
 TWINS = ("EluBackward0", "CeluBackward0", "LeakyReluBackward0")
-HALF, SINGLE = np.dtype(np.float16), np.dtype(np.float32)
 
 
 def constant(x: Array) -> Array:
     """`x` with no derivative."""
     return bind(STOP_GRADIENT, (x,))
-
-
-def widened(core: Callable[..., Any]) -> Callable[..., Any]:
-    """`core` with half precision computed in single precision, as PyTorch does it."""
-
-    def function(*xs: Any, **params: Any) -> Any:
-        if dtype_of(xs[0]) != HALF:
-            return core(*xs, **params)
-        wide = [cast(x, SINGLE) if dtype_of(x) == HALF else x for x in xs]
-        return cast(core(*wide, **params), HALF)
-
-    return function
-
-
-def narrow_or(name: str, core: Callable[..., Any], fixed: int = 0) -> Callable[..., Any]:
-    """`core`, a primitive: one node; for half precision one with the casts around it."""
-    half = Composite(name, widened(core), fixed=fixed)
-
-    def function(*xs: Any, **params: Any) -> Any:
-        return (half if dtype_of(xs[0]) == HALF else core)(*xs, **params)
-
-    return function
 
 
 def apply(

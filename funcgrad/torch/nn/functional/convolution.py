@@ -10,7 +10,6 @@ from funcgrad.ops import convolution as core
 from funcgrad.ops.shape import reshape
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.nn.functional.common import widened
 from funcgrad.torch.nn.functional.convolution_checks import (
     by,
     check_dtypes,
@@ -20,7 +19,13 @@ from funcgrad.torch.nn.functional.convolution_checks import (
 )
 from funcgrad.torch.nn.functional.distance import pad
 from funcgrad.torch.nn.functional.windows import batched, is_ints, refused_call, spread
-from funcgrad.torch.operations.common import boxed, computed, named, shape_of
+from funcgrad.torch.operations.common import (
+    boxed,
+    computed,
+    named,
+    shape_of,
+    widened,
+)
 from funcgrad.torch.operations.promotion import content, dtype_of, wrong_type
 from funcgrad.torch.operations.recorded import refuse_kinds
 

@@ -13,9 +13,15 @@ from funcgrad.ops import index, shape, sums
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.nn.functional.common import HALF, reduced, reduced_tensor, reduction_of
+from funcgrad.torch.nn.functional.common import reduced, reduced_tensor, reduction_of
 from funcgrad.torch.nn.functional.smooth import logsigmoid
-from funcgrad.torch.operations.common import boxed, computed, named, shape_of
+from funcgrad.torch.operations.common import (
+    HALF,
+    boxed,
+    computed,
+    named,
+    shape_of,
+)
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.staged import bounded

@@ -8,9 +8,18 @@ from typing import Any
 from funcgrad.ops import normalization
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.nn.functional.common import by_number, narrow_or
-from funcgrad.torch.operations.common import boxed, computed, lacking, named, shape_of
-from funcgrad.torch.operations.creation import empty
+from funcgrad.torch.nn.functional.common import (
+    by_number,
+)
+from funcgrad.torch.operations.common import (
+    boxed,
+    computed,
+    lacking,
+    named,
+    narrow_or,
+    shape_of,
+)
+from funcgrad.torch.operations.creation import empty_like
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.remembered import remembered
@@ -158,9 +167,9 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
             f"{dtypes.scalar_name(input.dtype)}"
         )
     if p < 1.0:
-        factor = empty(tuple(input.shape), dtype=input.dtype).bernoulli_(1 - p) / (1 - p)
+        factor = empty_like(input).bernoulli_(1 - p) / (1 - p)
     else:
-        factor = empty(tuple(input.shape), dtype=input.dtype).zero_()
+        factor = empty_like(input).zero_()
     if inplace:
         check_writable(input)
         return write(input, (input * factor)._t)

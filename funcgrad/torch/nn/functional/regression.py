@@ -14,13 +14,17 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.common import (
     broadcast,
-    narrow_or,
     reduced,
     reduced_tensor,
     reduction_of,
+)
+from funcgrad.torch.operations.common import (
+    boxed,
+    computed,
+    named,
+    narrow_or,
     widened,
 )
-from funcgrad.torch.operations.common import boxed, computed, named
 from funcgrad.torch.operations.promotion import content, promoted
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.remembered import remembered

@@ -13,8 +13,16 @@ from funcgrad.ops import transcendental as t
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.activation import SELF, SELU_ALPHA, SELU_SCALE
-from funcgrad.torch.nn.functional.common import apply, inplace, widened
-from funcgrad.torch.operations.common import axis_of, named, shape_of
+from funcgrad.torch.nn.functional.common import (
+    apply,
+    inplace,
+)
+from funcgrad.torch.operations.common import (
+    axis_of,
+    named,
+    shape_of,
+    widened,
+)
 from funcgrad.torch.operations.promotion import content
 from funcgrad.torch.remembered import remembered
 

@@ -29,6 +29,12 @@ def _listed(parameters: Tensors) -> list[Tensor]:
     return [parameters] if isinstance(parameters, Tensor) else list(parameters)
 
 
+def _norm(x: Any, order: float) -> Any:
+    """The norm in the precision of `x`; half precision, whose squares overflow, is widened."""
+    wide = x.astype(np.float32) if x.dtype == np.float16 else x
+    return np.linalg.norm(wide, order).astype(x.real.dtype)
+
+
 def get_total_norm(
     tensors: Tensors,
     norm_type: float = 2.0,
@@ -39,9 +45,9 @@ def get_total_norm(
     given, order = _listed(tensors), float(norm_type)
     if not given:
         return box(np.zeros((), np.float32))
-    arrays = [as_array(g) for g in given]
-    norms = [np.linalg.norm(g.reshape(-1), order).astype(g.real.dtype) for g in arrays]
-    total = np.linalg.norm(np.stack(norms), order).astype(norms[0].dtype)
+    with np.errstate(all="ignore"):
+        norms = [_norm(as_array(g).reshape(-1), order) for g in given]
+        total = _norm(np.stack(norms), order)
     if error_if_nonfinite and not np.isfinite(total):
         raise RuntimeError(
             f"The total norm of order {order} for gradients from `parameters` is non-finite, so it "
@@ -55,12 +61,13 @@ def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
     """Scale the gradients so that `total_norm` becomes at most `max_norm`, in place."""
-    factor = np.minimum(max_norm / (as_array(total_norm) + 1e-6), 1.0)
-    for p in _listed(parameters):
-        if p.grad is not None:
-            array = as_array(p.grad)
-            array *= factor.astype(array.dtype)
-            p.grad._t.version.count += 1
+    with np.errstate(all="ignore"):
+        factor = np.minimum(max_norm / (as_array(total_norm) + 1e-6), 1.0)
+        for p in _listed(parameters):
+            if p.grad is not None:
+                array = as_array(p.grad)
+                array *= factor.astype(array.dtype)
+                p.grad._t.version.count += 1
 
 
 def clip_grad_norm_(
