@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -287,10 +288,17 @@ def flip(x: Array, axes: Sequence[int]) -> Array:
 # -------------------------------------------------------------------------------- joining
 
 
-def _join_transpose(g: Any, *xs: Any, which: int = 0, axis: int) -> Any:
-    start = sum(x.shape[axis] for x in xs[:which])
-    index = (slice(None),) * axis + (slice(start, start + xs[which].shape[axis]),)
-    return cast(algebra.getitem(g, index), xs[which].dtype)
+def _join_transpose(g: Any, *xs: Any, axis: int, needs: Sequence[bool] | None = None) -> Any:
+    if needs is None:
+        return cast(g, xs[0].dtype)
+    stops = accumulate(x.shape[axis] for x in xs)
+    before = (slice(None),) * axis
+    return [
+        cast(algebra.getitem(g, (*before, slice(stop - x.shape[axis], stop))), x.dtype)
+        if needed
+        else None
+        for x, stop, needed in zip(xs, stops, needs)
+    ]
 
 
 def _join_type(*xs: ArrayType, axis: int) -> ArrayType:

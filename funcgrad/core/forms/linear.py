@@ -62,6 +62,10 @@ class Linear(Primitive):
             rule = self._rule(0)
             assert rule is not None
             return (rule(g, node.fix[0], **node.params),)
+        if callable(self.transpose):
+            needs = [parent is not None for parent in node.parents]
+            found: Sequence[Array | None] = self.transpose(g, *node.fix, needs=needs, **node.params)
+            return found
         given = [node.saved[i + 1] if self._rule(i) is None else node.fix[i] for i in range(count)]
         out: list[Array | None] = []
         for i in range(count):
@@ -69,8 +73,7 @@ class Linear(Primitive):
             if node.parents[i] is None or rule is None:
                 out.append(None)
             else:
-                extra = {"which": i} if callable(self.transpose) and count > 1 else {}
-                out.append(rule(g, *given, **extra, **node.params))
+                out.append(rule(g, *given, **node.params))
         return out
 
     def jvp(self, y: Any, xs: Sequence[Array], ts: Sequence[Array | None], params: Params) -> Any:
@@ -123,8 +126,9 @@ def linear(
     transpose : callable or sequence of callable or None
         ``transpose(g, *operands, **params)``: the cotangent of an operand, given that of the
         output; the `ArrayType` of each linear operand stands in its place. None for an operand in
-        which it is not linear (a mask, an index). A single callable serves all operands and is
-        told which one by the keyword `which` where there are several.
+        which it is not linear (a mask, an index). A single callable serves all operands: where
+        there are several it returns the cotangents of all, in time that grows with their number,
+        and is told by the keyword `needs` which of them are wanted (None serves for the others).
     type_rule : callable
         ``type_rule(*types, **params)``, the `ArrayType` of the output.
     batch : callable
