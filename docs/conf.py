@@ -11,6 +11,7 @@ import scipy.signal.windows
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent))
 
+from draw_performance import main as draw_performance
 from write_coverage import page
 
 import funcgrad
@@ -61,6 +62,9 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = (
+    True  # else an attribute that a docstring lists and autodoc finds is there twice
+)
 suppress_warnings = [
     "ref.python"
 ]  # words for types in docstrings, as "shape", that are attributes too
@@ -86,13 +90,15 @@ def shorten_borrowed(
             return
 
 
-def write_coverage(app: Any) -> None:
-    """The page on coverage, from the records of this version."""
-    generated = Path(app.srcdir) / "generated"
+def generate(app: Any) -> None:
+    """The page on coverage, from the records of this version, and the picture of performance."""
+    source = Path(app.srcdir)
+    generated = source / "generated"
     generated.mkdir(exist_ok=True)
     (generated / "coverage.md").write_text(page())
+    draw_performance(source / "performance.md", generated / "performance.svg")
 
 
 def setup(app: Any) -> None:
-    app.connect("builder-inited", write_coverage)
+    app.connect("builder-inited", generate)
     app.connect("autodoc-process-docstring", shorten_borrowed, priority=100)

@@ -9,7 +9,8 @@ import pytest
 import funcgrad as fg
 
 ROOT = pathlib.Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+MANUAL = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted([*MANUAL.glob("*.md"), *MANUAL.glob("how_to/*.md")])]
 
 # ordinary programs hold nothing that a compiled function cannot follow
 pytestmark = pytest.mark.filterwarnings("error::funcgrad.CaptureWarning")
