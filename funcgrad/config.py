@@ -93,8 +93,9 @@ class Config:
     Attributes
     ----------
     copy_limit : int
-        Arrays of the caller that a backward pass needs are copied up to this many bytes; larger
-        ones are watched by a checksum and an error is raised when they were changed.
+        Arrays of the caller that a backward pass needs are copied up to this many bytes, arguments
+        that it differentiates by up to 64 times as many; larger ones are watched by a checksum,
+        and an error is raised when they were changed.
     debug : bool
         Take a cryptographic digest of the arrays that are watched instead of a fast checksum.
     check_keys : bool

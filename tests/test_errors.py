@@ -142,7 +142,7 @@ def store_later(w):
 
 
 def change_a_capture():
-    large = np.ones(20_000)
+    large = np.ones(600_000)
     _, pull = fg.vjp(lambda a: np.sum(a * a), large)
     large += 1.0
     return pull(1.0)
@@ -179,7 +179,7 @@ EVERY = {
         "is written into an array that is older than that transform"),
     "LeakedTracerError": (leak, RuntimeError, "is used after that transform has ended; return it"),
     "MutatedCaptureError": (change_a_capture, RuntimeError,
-        "an array of shape (20000,) and dtype float64 was changed in place after"),
+        "an array of shape (600000,) and dtype float64 was changed in place after"),
     "NativeCodeError": (lambda: fg.jit(lambda x: np.nextafter(x, x)).njit(np.eye(2)), TypeError,
         "<lambda>: nextafter of float64[3,3], float64[3,3] has no native form; in the host"),
     "NonScalarOutputError": (lambda: fg.grad(np.sin)(X), TypeError,

@@ -3,6 +3,7 @@
 The caller may change an array after it was recorded: a workspace that a loop reuses, an input
 that changes between `vjp` and its call. Small arrays are copied; of large ones a checksum of all
 elements is kept and compared before backward, so that the gradient is right or an error is raised.
+An argument is copied once, what is saved at each use, so what is small differs.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from numpy.lib.array_utils import byte_bounds
 from funcgrad.config import config
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.errors import MutatedCaptureError, located
+from funcgrad.kernels import memory
 from funcgrad.transforms.checksum import checksum
 
-__all__ = ["Watches", "is_frozen", "small_copy", "verify", "watch"]
+__all__ = ["Watches", "argument_copy", "is_frozen", "small_copy", "verify", "watch"]
 
 ndarray = np.ndarray
+ARGUMENTS = 64  # times the limit for what is saved; two checksums take as long as ten copies
 # An array with its checksum, or a tracer with what its trace watches. The key is the memory: what
 # is used a hundred times, under whatever name, is read once.
 Watches = dict[Hashable, tuple[Any, Any]]
@@ -71,6 +74,17 @@ def verify(watches: Watches) -> None:
             )
 
 
+def argument_copy(x: ndarray[Any, Any]) -> ndarray[Any, Any] | None:
+    """`small_copy` of an argument; None also where nobody can write into it."""
+    if x.nbytes <= config.copy_limit:
+        return small_copy(x)
+    if x.nbytes > ARGUMENTS * config.copy_limit or not x.flags.c_contiguous or is_frozen(x):
+        return None
+    copy = memory.empty(x.shape, x.dtype)
+    np.copyto(copy, x)
+    return copy
+
+
 def small_copy(x: ndarray[Any, Any]) -> ndarray[Any, Any] | None:
     """A copy with the very strides of `x`, if it is small: NumPy rounds by the layout of memory."""
     if x.nbytes > config.copy_limit:
@@ -82,7 +96,7 @@ def small_copy(x: ndarray[Any, Any]) -> ndarray[Any, Any] | None:
     if high - low > config.copy_limit:
         return None
     start = x.__array_interface__["data"][0] - low
-    memory = np.empty(high - low, np.uint8)
-    copy = np.ndarray(x.shape, x.dtype, memory, start, x.strides)
+    span = np.empty(high - low, np.uint8)
+    copy = np.ndarray(x.shape, x.dtype, span, start, x.strides)
     copy[...] = x
     return copy

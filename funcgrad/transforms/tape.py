@@ -15,7 +15,7 @@ from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import EMPTY, Trace, Tracer, bind, type_of
 from funcgrad.core.types import Array, is_inexact
 from funcgrad.kernels.forward import apply
-from funcgrad.transforms.guard import Watches, small_copy, watch
+from funcgrad.transforms.guard import Watches, argument_copy, watch
 from funcgrad.transforms.node import (
     IN_PLACE_FROM,
     Node,
@@ -52,7 +52,7 @@ class Tape(Trace):
         """A leaf with the value `x`: a copy that the caller cannot change, or `x`, watched."""
         kind = type_of(x)
         if type(x) is ndarray:
-            copy = small_copy(x)
+            copy = argument_copy(x)
             if copy is None:
                 watch(self.watches, x)
             else:

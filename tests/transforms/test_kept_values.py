@@ -165,13 +165,31 @@ def test_the_checksum_notices_another_permutation_matrix(seed):
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("captured", [False, True])
-def test_a_change_of_a_large_array_is_noticed(change, captured):
+def test_a_change_of_a_large_array_is_noticed(change, captured, monkeypatch):
+    monkeypatch.setattr(fg.config, "copy_limit", 1 << 12)  # of arguments 64 times that
     x = RNG.normal(size=SIZE)
     w = RNG.normal(size=SIZE)
     _, pull = fg.vjp(lambda x: np.sum(x * x * w), x)
     CHANGES[change](w if captured else x)
     with pytest.raises(MutatedCaptureError, match="changed in place"):
         pull(1.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+def test_an_argument_of_medium_size_is_copied(dtype, monkeypatch):
+    import funcgrad.transforms.guard as guard
+
+    monkeypatch.setattr(guard, "checksum", lambda x: pytest.fail("read"))
+    x = RNG.normal(size=SIZE).astype(dtype)
+    want = 2 * x
+    value, pull = fg.vjp(lambda x: np.sum(x * x), x)
+    x[:] = 0.0
+    np.testing.assert_array_equal(pull(value.dtype.type(1.0))[0], want)
+    whole = RNG.normal(size=SIZE)
+    given = whole.copy()
+    value, slope = fg.value_and_grad(lambda x: np.sum(x * x))(given)
+    assert value == np.sum(whole * whole) and np.array_equal(slope, 2 * whole)
+    assert np.array_equal(given, whole) and not np.shares_memory(slope, given)
 
 
 def test_a_large_workspace_refilled_in_a_loop_is_noticed():

@@ -61,7 +61,11 @@ def test_trap_29_the_input_changes_before_its_pullback():
     _, pull = fg.vjp(lambda a: fnp.sum(a * a), x)
     x += 100
     np.testing.assert_array_equal(pull(1.0)[0], [2, 4])
-    large = np.ones(20_000)
+    middling = np.ones(20_000)
+    _, pull = fg.vjp(lambda a: fnp.sum(a * a), middling)
+    middling += 1
+    np.testing.assert_array_equal(pull(1.0)[0], 2.0)
+    large = np.ones(600_000)
     _, pull = fg.vjp(lambda a: fnp.sum(a * a), large)
     large += 1
     with pytest.raises(errors.MutatedCaptureError, match="changed in place"):
