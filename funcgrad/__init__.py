@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from funcgrad import errors, numpy, tree
 from funcgrad.config import config
+from funcgrad.core import warned as _warned
 from funcgrad.core.tracer import value
 from funcgrad.errors import CaptureWarning
 from funcgrad.numpy.at import at
@@ -59,6 +60,7 @@ from funcgrad.transforms.api import checkpoint as remat
 from funcgrad.transforms.arguments import float0
 
 _scipy.install()
+_warned.install()
 
 __version__ = "0.1.0"
 __all__ = [

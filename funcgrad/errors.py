@@ -229,7 +229,11 @@ def user_place() -> Place:
 
 
 def _user_frame() -> types.FrameType:
-    frame = sys._getframe(2)
+    return _program_frame(sys._getframe(2))
+
+
+def _program_frame(frame: types.FrameType) -> types.FrameType:
+    """The first frame from `frame` on that is the program's."""
     while frame.f_back is not None:
         name = frame.f_code.co_filename
         ours = _known.get(name)
@@ -258,10 +262,17 @@ def is_of_numpy(frame: types.FrameType) -> bool:
 _of_numpy: dict[str, bool] = {}
 
 
-def warn_at_line(text: str, category: type[Warning]) -> None:
-    """Warn as the user's line would: Python's filters see that module and that line."""
-    frame = _user_frame()
+def warn_at_line(
+    text: str | Warning, category: type[Warning], below: types.FrameType | None = None
+) -> bool:
+    """Warn as the user's line would: Python's filters see that module and that line.
+
+    The line is that under the frame `below`, by default the caller's; False if there is none.
+    """
+    frame = _user_frame() if below is None else _program_frame(below)
     space = frame.f_globals
+    if below is not None and is_ours(frame):
+        return False
     warnings.warn_explicit(
         text,
         category,
@@ -270,6 +281,7 @@ def warn_at_line(text: str, category: type[Warning]) -> None:
         module=space.get("__name__") or "<unknown>",
         registry=space.setdefault("__warningregistry__", {}),
     )
+    return True
 
 
 def line_at(place: Place) -> SourceLine:
@@ -289,6 +301,18 @@ _known: dict[str, bool] = {}  # files, of which a program has so many: asked for
 
 def _is_ours(filename: str) -> bool:
     return filename.startswith(_OURS)
+
+
+def program_line(error: BaseException) -> SourceLine:
+    """The line of the program that led to an error."""
+    trace = error.__traceback__
+    frames = []
+    while trace is not None:
+        frames.append((trace.tb_frame, trace.tb_lineno))
+        trace = trace.tb_next
+    program = [f for f in frames if not _is_ours(f[0].f_code.co_filename)] or frames
+    frame, line = program[-1]
+    return SourceLine(frame.f_code.co_filename, line, frame.f_code.co_name)
 
 
 def located(what: str) -> str:

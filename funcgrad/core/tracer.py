@@ -34,6 +34,7 @@ from funcgrad.errors import (
     failed_in_scipy,
     line_at,
     located,
+    program_line,
     user_line,
     user_place,
     warn_at_line,
@@ -213,6 +214,12 @@ class Trace:
                 "give it the others as arrays of the transform, funcgrad.numpy.array(x), or write "
                 "it with functions of funcgrad.numpy and funcgrad.scipy if it mixes them itself"
             ) from error
+        if not self.has_numbers and type(error) is TypeError and "'Traced(" in str(error):
+            raise AbstractValueError(
+                f"{error}: Python needs a number here, and none is known while the function is "
+                "traced by jit or vmap; make the argument static with static_argnums, or take it "
+                f"from a shape (x.shape, len(x))\n  at {program_line(error)}"
+            ).with_traceback(error.__traceback__) from None
         if self.objects is None:
             return
         if isinstance(error, FuncgradError):

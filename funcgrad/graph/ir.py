@@ -78,3 +78,8 @@ class Graph:
         from funcgrad.graph.show import show  # printing stands on this file
 
         return show(self)
+
+    def __repr__(self) -> str:
+        if len(self.equations) <= 100:
+            return str(self)
+        return f"<graph of {len(self.equations)} equations; print(graph) shows them>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Callable
 from types import ModuleType
@@ -36,6 +37,8 @@ def complete(
             return importlib.import_module(f"{ours}.{name}")
         if not name.startswith("_") and hasattr(theirs, name):
             return getattr(theirs, name)
-        raise AttributeError(f"module {ours!r} has no attribute {name!r}")
+        close = difflib.get_close_matches(name, _public(theirs), 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise AttributeError(f"module {ours!r} has no attribute {name!r}{hint}")
 
     return __getattr__, lambda: _public(theirs)

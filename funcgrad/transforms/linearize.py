@@ -19,6 +19,7 @@ from funcgrad.transforms.arguments import check_matches, leaves_of, no_tangent
 from funcgrad.transforms.call import call_graph
 from funcgrad.transforms.jvp import pushforward
 from funcgrad.transforms.results import handed_back, own
+from funcgrad.transforms.transformed import derived
 
 __all__ = ["linearize"]
 
@@ -90,7 +91,8 @@ def linearized(
         whole = [next(moved) if _moves(o) else no_tangent(type_of(o)) for o in found]
         return handed_back(out_definition, whole)
 
-    return (out, push, *aux) if has_aux else (out, push)
+    whole = derived("pushforward", f, push)
+    return (out, whole, *aux) if has_aux else (out, whole)
 
 
 def _moves(x: Any) -> bool:

@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["named", "transformed"]
+__all__ = ["derived", "named", "transformed"]
 
 Function = Callable[..., Any]
 
@@ -40,6 +40,23 @@ class Transformed(functools.partial[Any]):
         make, (f, *_) = self.again
         make = make.func if isinstance(make, functools.partial) else make
         return f"<{make.__name__} of {getattr(f, '__qualname__', None) or repr(f)}>"
+
+
+class Derived(functools.partial[Any]):
+    """A closure that a transform gives beside a value, such as a pullback; it tells of what."""
+
+    what: str
+    of: Any
+
+    def __repr__(self) -> str:
+        return f"<{self.what} of {getattr(self.of, '__qualname__', None) or repr(self.of)}>"
+
+
+def derived(what: str, f: Function, closure: Function) -> Function:
+    """Present a closure as the `what` of `f`."""
+    whole = Derived(closure)
+    whole.what, whole.of = what, f
+    return whole
 
 
 def transformed(

@@ -20,6 +20,7 @@ from funcgrad.transforms.arguments import (
 from funcgrad.transforms.optimism import seen
 from funcgrad.transforms.results import as_trees, handed_back, lowered, own, with_aux
 from funcgrad.transforms.reverse import Tape, backward, node_of, verify
+from funcgrad.transforms.transformed import derived
 
 __all__ = ["pullback", "vjp"]
 
@@ -101,7 +102,7 @@ def pullback(f: Function, primals: Sequence[Any], has_aux: bool, marks: bool = T
         found = iter(own(backward(pairs, wanted, traced, hidden, marks), [c for _, c in pairs]))
         return as_trees([None if n is None else next(found) for n in nodes], primal_types)
 
-    result = (handed_back(definition, values), pull)
+    result = (handed_back(definition, values), derived("pullback", f, pull))
     return (*result, aux) if has_aux else result
 
 
