@@ -215,7 +215,7 @@ def user_line() -> SourceLine:
     >>> user_line().function
     '<module>'
     """
-    frame = _user_frame()
+    frame = _program_frame(sys._getframe(1))
     return SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
@@ -224,12 +224,8 @@ Place = tuple[types.CodeType, int]
 
 def user_place() -> Place:
     """What `line_at` makes the user's line of, where it is seldom asked for."""
-    frame = _user_frame()
+    frame = _program_frame(sys._getframe(1))
     return frame.f_code, frame.f_lasti
-
-
-def _user_frame() -> types.FrameType:
-    return _program_frame(sys._getframe(2))
 
 
 def _program_frame(frame: types.FrameType) -> types.FrameType:
@@ -269,7 +265,7 @@ def warn_at_line(
 
     The line is that under the frame `below`, by default the caller's; False if there is none.
     """
-    frame = _user_frame() if below is None else _program_frame(below)
+    frame = _program_frame(sys._getframe(1)) if below is None else _program_frame(below)
     space = frame.f_globals
     if below is not None and is_ours(frame):
         return False
