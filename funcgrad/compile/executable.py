@@ -7,11 +7,9 @@ threads may run an executable at once.
 from __future__ import annotations
 
 import functools
-import gc
 import itertools
 import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -31,6 +29,7 @@ from funcgrad.compile.signals import reraise
 from funcgrad.compile.small_steps import is_small, once, small_step
 from funcgrad.compile.tiles import product_of
 from funcgrad.compile.workspace import Layout, Workspaces
+from funcgrad.core.collector import uncollected
 from funcgrad.errors import GraphError
 from funcgrad.graph.interpret import blame, evaluate
 from funcgrad.graph.ir import Equation, Graph
@@ -47,7 +46,7 @@ _numbers = itertools.count(1)
 
 def compile_graph(graph: Graph, backend: Backend, donated: Collection[int] = ()) -> Executable:
     """The executable of a graph; it may write results into the inputs of the `donated` numbers."""
-    with _uncollected():
+    with uncollected():
         return Executable(graph, plan_of(graph, backend), backend, donated)
 
 
@@ -60,21 +59,6 @@ def plan_of(graph: Graph, backend: Backend, within_loops: bool = False) -> Plan:
     if within_loops:
         graph = rewrite(graph, lambda r, e: e.prim.within_loops and e.prim.within_loops(r, e))
     return fuse(optimize(graph), elementwise, reduces)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without the cycle collector: it would look at all objects of the process several times,
-    because a compilation makes many at once, and free nothing, because they form no cycles.
-    """
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 class Executable:

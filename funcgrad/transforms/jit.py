@@ -14,6 +14,7 @@ from funcgrad import tree
 from funcgrad.compile.execute import Kept, executable, get_ready, kept_or_compiled
 from funcgrad.compile.imports import interpreted
 from funcgrad.core.boundary import hide_frames
+from funcgrad.core.collector import uncollected
 from funcgrad.core.tracer import Operand, Tracer, concrete, running, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
@@ -91,7 +92,7 @@ def _stage(
     one that was staged before.
     """
     definition: list[tree.TreeDef] = []
-    with Stage() as trace:
+    with uncollected(), Stage() as trace:
         inputs = [trace.input(t, x) for t, x in zip(types, leaves, strict=True)]
         variables = [t.variable for t in inputs]
         outputs, out = leaves_of(flat(*inputs), f"the output of {name}")
@@ -122,7 +123,8 @@ def _stage(
     numbers: tuple[Any, ...] = ()
     notes: tuple[str, ...] = ()
     if roll and not sizes:
-        whole, notes = rolled(whole)
+        with uncollected():
+            whole, notes = rolled(whole)
     if templates is not None and not sizes:
         whole, numbers = templates.fit(whole)
     used = tuple(i for _, i in moved)

@@ -1,21 +1,29 @@
 """Random programs with Python loops: what `rolled` makes of them computes the same.
 
-The graph is interpreted before and after, so no compiler takes part. Steps are drawn with several
-carries, rows at places that move by any number, numbers and arrays of the step, lists, branches on
-the step, inner loops and irregular ends; then derivatives of them are.
+The graph is interpreted before and after, and some are compiled. Steps are drawn with several
+carries, rows at places that move by any number or not evenly, windows, numbers and arrays of the
+step, Python numbers that are given, lists, arrays that are written, branches on the step, inner
+loops and irregular ends; then derivatives of them are, and nests of transforms.
+
+``python -m tests.transforms.test_random_rolling FIRST LAST`` runs the seeds between, one form each.
 """
 
 from __future__ import annotations
+
+import sys
 
 import numpy as np
 import pytest
 
 import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad.graph.interpret import evaluate
 from funcgrad.transforms.rolling import rolled
 from tests.amount import examples
 
 COLUMNS = 3
+OPERANDS = ["row", "two rows", "number", "data", "weight", "lag", "column"]
+OPERANDS += ["given", "anywhere", "window"]
 FUNCTIONS = [
     np.sin,
     np.tanh,
@@ -26,16 +34,18 @@ FUNCTIONS = [
 
 
 class Drawn:
-    """A program of (x, w): x has a row for each step and some more, w a row for each carry."""
+    """A program of rows, a row for each step and some more, weights, and Python numbers."""
 
     def __init__(self, seed: int) -> None:
+        self.seed = seed
         draw = self.draw = np.random.default_rng(seed)
         self.count = int(draw.integers(50, 62))
         self.carries = int(draw.integers(1, 4))
         self.scalar = bool(draw.integers(2))
         self.data = draw.normal(size=(self.count, COLUMNS))
         self.terms = [self.term() for _ in range(int(draw.integers(1, 5)))]
-        self.lists = bool(draw.integers(2))
+        self.kept = str(draw.choice(["list", "array", "elements", "sum", "sum"]))
+        self.multiple, self.shift = int(draw.integers(1, 6)), int(draw.integers(5))
         self.inner = int(draw.choice([0, 0, 2, 50]))
         self.period = int(draw.choice([1, 1, 2, 3]))
         self.ends = draw.integers(2, size=2)
@@ -47,7 +57,7 @@ class Drawn:
         return (
             int(draw.integers(self.carries)),  # the carry that it changes
             int(draw.integers(self.carries)),  # one that it reads
-            str(draw.choice(["row", "two rows", "number", "data", "weight", "lag", "column"])),
+            str(draw.choice(OPERANDS)),
             FUNCTIONS[int(draw.integers(len(FUNCTIONS)))],
             int(draw.choice([1, 1, 2, -1])),  # how the place moves
             int(draw.integers(0, 4)),
@@ -57,7 +67,7 @@ class Drawn:
         at = move * i + offset if move > 0 else self.rows - 1 - i - offset
         return x[at, 1] if self.scalar else x[at]
 
-    def operand(self, x, w, i, before, kind, move, offset):
+    def operand(self, x, w, a, i, before, kind, move, offset):
         if kind == "row":
             return self.row(x, i, move, offset)
         if kind == "two rows":
@@ -70,11 +80,32 @@ class Drawn:
             return w[offset % 3, 0] if self.scalar else w[offset % 3]
         if kind == "column":
             return x.T[offset % 3, i]
+        if kind == "given":
+            return a[0] * (0.01 * i) + a[1]
+        if kind == "anywhere":
+            at = (self.multiple * i * i + self.shift) % self.rows
+            return x[at, offset % 3] if self.scalar else x[at]
+        if kind == "window":
+            rows = x[i + offset : i + offset + 3]
+            return np.sum(rows[:, 1]) if self.scalar else rows[0] * 0.5 + rows[2]
         return before[-1 - min(offset, len(before) - 1)]
 
-    def __call__(self, x, w):
+    def array(self):
+        return fnp.zeros(self.count) if self.scalar else fnp.zeros((self.count, COLUMNS))
+
+    def write(self, y, n, v):
+        """A step of a recurrence in an array, written by rows or by elements."""
+        if self.kept == "elements" and not self.scalar:
+            for k in range(COLUMNS):
+                y[n, k] = 0.5 * v[k] + (0.2 * y[n - 1, k] * y[n - 1, 0] if n else 0.0)
+            return
+        y[n] = 0.5 * v
+        if n > 2:
+            y[n] += 0.1 * np.sum(y[n - 3 : n]) * y[n - 1]
+
+    def __call__(self, x, w, *a):
         c = [w[k, k] if self.scalar else w[k] * 1.0 for k in range(self.carries)]
-        kept, before = [], [c[0]]
+        kept, before, y = [], [c[0]], self.array()
         total = 0.0
         steps = range(self.count)
         for n, i in enumerate(steps if self.order > 0 else reversed(steps)):
@@ -84,50 +115,101 @@ class Drawn:
                 if i % self.period and k == 0:
                     continue
                 c[target] = 0.6 * f(
-                    c[read] + 0.5 * self.operand(x, w, i, before, kind, move, offset)
+                    c[read] + 0.5 * self.operand(x, w, a, i, before, kind, move, offset)
                 )
             for _ in range(self.inner if n < 3 or self.inner < 3 else 0):
                 c[-1] = np.sin(c[-1] * w[1, 1])
             before.append(c[0])
-            if self.lists:
+            if self.kept == "list":
                 kept.append(c[0] * 0.5)
-            else:
+            elif self.kept == "sum":
                 total = total + np.sum(c[0] * c[-1])
+            else:
+                self.write(y, n, c[0])
             if n == self.count - 1 and self.ends[1]:
                 c[0] = np.tanh(c[0])
-        if self.lists:
+        if self.kept in ("array", "elements"):
+            total = np.sum(y**2) + np.sum(y[1:] * y[:-1]) * np.sum(w)
+        if self.kept == "list":
             total = np.sum(np.stack(kept) ** 2 * np.sum(w))
             for y in kept[:: max(1, self.order)]:
                 total = total * 0.97 + np.sum(y)
         return total + sum(np.sum(v) for v in c)
 
     def arguments(self):
-        return self.draw.normal(size=(self.rows, COLUMNS)), self.draw.normal(size=(3, COLUMNS))
+        rows, weights = (self.rows, COLUMNS), (3, COLUMNS)
+        return self.draw.normal(size=rows), self.draw.normal(size=weights), 0.3, -0.2
 
 
-def forms(f, x, w):
+def forms(f, x, w, *a):
     many = np.stack([x, 0.5 * x])
     ones = (np.ones_like(x), np.ones_like(w))
+
+    def tangent(g):
+        return lambda x, w, *a: fg.jvp(lambda x, w: g(x, w, *a), (x, w), ones)[1]
+
+    gradient = fg.grad(f, (0, 1))
+    examples_ = (0, *(None,) * (1 + len(a)))
     return {
-        "value": (f, (x, w)),
-        "gradient": (fg.grad(f, (0, 1)), (x, w)),
-        "tangent": (lambda x, w: fg.jvp(f, (x, w), ones)[1], (x, w)),
-        "product": (lambda x, w: fg.jvp(fg.grad(f, (0, 1)), (x, w), ones)[1], (x, w)),
-        "mapped": (fg.vmap(fg.grad(f), (0, None)), (many, w)),
+        "value": (f, (x, w, *a)),
+        "gradient": (fg.grad(f, (0, 1, 2)), (x, w, *a)),
+        "tangent": (tangent(f), (x, w, *a)),
+        "product": (tangent(gradient), (x, w, *a)),
+        "mapped": (fg.vmap(fg.grad(f), examples_), (many, w, *a)),
+        "mapped product": (fg.vmap(tangent(fg.grad(f)), examples_), (many, w, *a)),
+        "gradient of compiled": (fg.grad(fg.jit(f), (0, 1)), (x, w, *a)),
     }
+
+
+def compared(f, name, g, given):
+    """Whether a loop was found; raises where it gives another result."""
+    graph = fg.make_graph(g)(*given)
+    made = rolled(graph)
+    agree(evaluate(made.graph, *given), evaluate(graph, *given), f"{f.seed} {name}")
+    return made.graph is not graph
+
+
+def agree(found, wanted, name):
+    for a, b in zip(found, wanted, strict=True):
+        assert type(a) is type(b), name
+        scale = np.max(np.abs(b), initial=1e-30)
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11 * scale, err_msg=name)
 
 
 @pytest.mark.parametrize("seed", range(examples(40)))
 def test_random_loops(seed):
     f = Drawn(seed)
-    x, w = f.arguments()
-    found = 0
-    for name, (g, given) in forms(f, x, w).items():
-        graph = fg.make_graph(g)(*given)
-        made = rolled(graph)
-        found += made.graph is not graph
-        for a, b in zip(evaluate(made.graph, *given), evaluate(graph, *given), strict=True):
-            scale = np.max(np.abs(b), initial=1e-30)
-            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11 * scale, err_msg=name)
+    drawn = list(forms(f, *f.arguments()).items())
+    found = sum([compared(f, name, *form) for name, form in drawn[: 5 + seed % 3]])
     if f.count * len(f.terms) > 300:
         assert found
+
+
+@pytest.mark.parametrize("seed", range(1000, 1000 + examples(8)))
+def test_random_loops_compiled(seed):
+    f = Drawn(seed)
+    name, (g, given) = list(forms(f, *f.arguments()).items())[seed % 6]
+    wanted = fg.tree.leaves(g(*given))
+    agree(fg.tree.leaves(fg.jit(g)(*given)), wanted, f"{seed} {name} compiled")
+
+
+def run(first, last):
+    """The seeds from `first` on, one form each, every eighth compiled, too; print what fails."""
+    failures = 0
+    for seed in range(first, last):
+        try:
+            f = Drawn(seed)
+            name, (g, given) = list(forms(f, *f.arguments()).items())[seed % 7]
+            compared(f, name, g, given)
+            if seed // 7 % 8 == 0:
+                test_random_loops_compiled(seed)
+        except Exception as error:
+            failures += 1
+            print(f"seed {seed}: {type(error).__name__} {str(error)[:400]}", flush=True)
+        if seed % 50 == 0:
+            print(f"{seed - first + 1} programs, {failures} failures", flush=True)
+    print(f"{last - first} programs, {failures} failures: done", flush=True)
+
+
+if __name__ == "__main__":
+    run(int(sys.argv[1]), int(sys.argv[2]))

@@ -407,8 +407,8 @@ class _Builder:
         v = self.steps.equation(self.program, k, q).outputs[w]
         if v in self.program.returned:
             return True
-        start, stop = self.steps.start, self.steps.stop
-        return any(not start <= user < stop for user in self.program.users.get(v, ()))
+        users = self.program.users.get(v)  # in order, and behind it
+        return users is not None and users[-1] >= self.steps.stop
 
     def _reads(self, q: int, w: int, rows: Var) -> None:
         for k in range(self.count):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Equation, Graph, Literal
 from funcgrad.ops.index import GETITEM, PLACE
 
@@ -66,12 +67,13 @@ def kinds_of(equations: Sequence[Equation]) -> list[int]:
     """A number for the kind of each equation; what cannot be compared is of a kind of its own."""
     known: dict[Hashable, int] = {}
     found = []
+    number = _Numbers().of
     for k, e in enumerate(equations):
         key: Hashable = (
             e.prim,
             e.scope,
-            tuple([(type(a) is Literal, a.type) for a in e.inputs]),
-            tuple([v.type for v in e.outputs]),
+            tuple([~number(a.type) if type(a) is Literal else number(a.type) for a in e.inputs]),
+            tuple([number(v.type) for v in e.outputs]),
             tuple([(name, _plain(e, name)) for name in sorted(e.params)]) if e.params else (),
         )
         try:
@@ -79,6 +81,22 @@ def kinds_of(equations: Sequence[Equation]) -> list[int]:
         except TypeError:
             found.append(-1 - k)
     return found
+
+
+class _Numbers:
+    """A number for each type: most values share the object of theirs, whose hash takes long."""
+
+    def __init__(self) -> None:
+        self.by_object: dict[int, int] = {}
+        self.by_type: dict[ArrayType, int] = {}
+
+    def of(self, kind: ArrayType) -> int:
+        """The number of the type of a value that lives on."""
+        found = self.by_object.get(id(kind))
+        if found is None:
+            found = self.by_type.setdefault(kind, len(self.by_type))
+            self.by_object[id(kind)] = found
+        return found
 
 
 def like(e: Equation) -> Hashable:
