@@ -274,7 +274,7 @@ def scale_by_backtracking_linesearch(
     >>> f = lambda x: (x - 3.0) ** 2
     >>> search = optim.scale_by_backtracking_linesearch(decrease_factor=0.5)
     >>> search.update(6.0, search.init(0.0), 0.0, value=9.0, grad=-6.0, value_fn=f)[0]
-    np.float64(3.0)
+    3.0
     """
 
     def find(d: Any, state: Any, params: Any, at: Any, gradient: Any, function: Function) -> Any:

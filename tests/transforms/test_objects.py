@@ -1,0 +1,112 @@
+"""What transforms make of functions: pickled, copied, with signatures, of all that is callable."""
+
+import asyncio
+import copy
+import functools
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+
+
+def square(x: float, scale: float = 2.0, *, shift: float = 0.0) -> float:
+    """Scaled, shifted, squared."""
+    return scale * x**2 + shift
+
+
+class Model:
+    def __init__(self, weight):
+        self.weight = weight
+
+    def loss(self, x):
+        return self.weight * x**2
+
+    __call__ = loss
+
+    @functools.partial(fg.grad, argnums=1)
+    def slope(self, x):
+        return self.weight * x**2
+
+
+TRANSFORMS = {
+    "grad": fg.grad,
+    "value_and_grad": fg.value_and_grad,
+    "jacfwd": fg.jacfwd,
+    "jacrev": fg.jacrev,
+    "jacobian": fg.jacobian,
+    "hessian": fg.hessian,
+    "vmap": fg.vmap,
+    "jit": fg.jit,
+    "checkpoint": fg.checkpoint,
+    "jit of grad": lambda f: fg.jit(fg.grad(f)),
+    "grad of jit": lambda f: fg.grad(fg.jit(f)),
+    "vmap of grad of jit": lambda f: fg.vmap(fg.grad(fg.jit(f))),
+    "grad of grad": lambda f: fg.grad(fg.grad(f)),
+}
+MODEL = Model(3.0)
+FUNCTIONS = {
+    "function": square,
+    "method": MODEL.loss,
+    "callable": MODEL,
+    "partial": functools.partial(square, scale=3.0),
+    "ufunc": np.square,
+}
+
+
+def same(a, b):
+    for x, y in zip(fg.tree.leaves(a), fg.tree.leaves(b), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_transformed_functions_are_pickled_and_copied(name, kind):
+    made = TRANSFORMS[name](FUNCTIONS[kind])
+    x = np.array([1.5, 2.5]) if "vmap" in name else 1.5
+    want = made(x)
+    for again in (pickle.loads(pickle.dumps(made)), copy.copy(made), copy.deepcopy(made)):
+        same(again(x), want)
+        assert repr(again).split(" at 0x")[0] == repr(made).split(" at 0x")[0]
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_signatures_and_docstrings_are_carried_over(name):
+    made = TRANSFORMS[name](square)
+    assert inspect.signature(made) == inspect.signature(square)
+    assert made.__doc__ == square.__doc__
+    assert made.__name__ == "square"
+    assert made.__wrapped__ is not None
+    assert inspect.unwrap(made) is square
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+def test_everything_callable_is_differentiated(kind):
+    f = FUNCTIONS[kind]
+    want = (f(1.5 + 1e-6) - f(1.5 - 1e-6)) / 2e-6
+    for made in (fg.grad(f), fg.jit(fg.grad(f)), fg.grad(fg.jit(f)), fg.jacfwd(f)):
+        np.testing.assert_allclose(made(1.5), want, rtol=1e-8)
+
+
+def test_a_transformed_method_has_its_object():
+    a, b = Model(3.0), Model(5.0)
+    assert (a.slope(2.0), b.slope(2.0)) == (12.0, 20.0)
+    assert fg.vmap(b.slope)(np.array([1.0, 2.0])).tolist() == [10.0, 20.0]
+
+
+def test_an_async_function_is_refused_and_its_value_is_not():
+    async def loss(x):
+        return x**2
+
+    for make in (fg.grad, fg.jit, fg.vmap, fg.value_and_grad):
+        with pytest.raises(TypeError, match="coroutine"):
+            made = make(loss)(np.ones(2) if make is fg.vmap else 2.0)
+            made.close()
+
+    async def gradient(x):
+        await asyncio.sleep(0)
+        return fg.grad(square)(x)
+
+    assert asyncio.run(gradient(2.0)) == 8.0
