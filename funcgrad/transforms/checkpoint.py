@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, overload
 
 from funcgrad import tree
 from funcgrad.core.boundary import boundary
@@ -31,6 +31,7 @@ from funcgrad.transforms.call import (
 )
 from funcgrad.transforms.results import apart, handed_back
 from funcgrad.transforms.reverse import Tape, backward
+from funcgrad.transforms.signatures import P, R, SameType
 from funcgrad.transforms.static import Static
 from funcgrad.transforms.transformed import transformed
 
@@ -158,6 +159,24 @@ SAVED = Saved("checkpoint_saved", lambda *_: ())
 RECOMPUTE = Recompute("checkpoint_pullback", lambda *_: ())
 
 
+@overload
+def checkpoint(
+    f: Callable[P, R],
+    *,
+    prevent_cse: bool = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Callable[P, R]: ...
+@overload
+def checkpoint(
+    f: None = None,
+    *,
+    prevent_cse: bool = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> SameType: ...
 def checkpoint(
     f: Function | None = None,
     *,

@@ -28,6 +28,7 @@ from funcgrad.transforms.node import Node, TapeTracer
 from funcgrad.transforms.optimism import seen
 from funcgrad.transforms.results import as_trees, lowered, with_aux
 from funcgrad.transforms.reverse import Tape, backward, node_of, verify
+from funcgrad.transforms.signatures import P, R
 from funcgrad.transforms.transformed import transformed
 from funcgrad.tree import LEAF
 
@@ -37,14 +38,14 @@ Function = Callable[..., Any]
 
 
 def value_and_grad(
-    f: Function,
+    f: Callable[P, R],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     *,
     argnames: str | Sequence[str] | None = None,
-) -> Function:
+) -> Callable[P, tuple[R, Any]]:
     """A function that returns the value of `f` and its gradient.
 
     Parameters
@@ -218,14 +219,14 @@ def _checked(wanted: Sequence[Any], kwargs: Any, f: Function) -> dict[str, Any]:
 
 
 def grad(
-    f: Function,
+    f: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     *,
     argnames: str | Sequence[str] | None = None,
-) -> Function:
+) -> Callable[P, Any]:
     """A function that returns the gradient of `f`.
 
     Parameters

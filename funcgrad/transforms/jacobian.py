@@ -27,6 +27,7 @@ from funcgrad.transforms.jvp import moved_along
 from funcgrad.transforms.optimism import optimistic
 from funcgrad.transforms.presence import Presence
 from funcgrad.transforms.results import handed_back
+from funcgrad.transforms.signatures import P
 from funcgrad.transforms.transformed import transformed
 from funcgrad.transforms.vjp import vjp
 from funcgrad.transforms.vmap import over_rows
@@ -83,14 +84,14 @@ def _alone(seeds: Presence | None, t: Any, types: Sequence[ArrayType], i: int) -
 
 
 def jacrev(
-    f: Function,
+    f: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     *,
     chunk_size: int | None = None,
-) -> Function:
+) -> Callable[P, Any]:
     """The Jacobian of `f` in reverse mode: one mapped backward pass for each output.
 
     Parameters
@@ -243,13 +244,13 @@ def _rows(
 
 
 def jacfwd(
-    f: Function,
+    f: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     *,
     chunk_size: int | None = None,
-) -> Function:
+) -> Callable[P, Any]:
     """The Jacobian of `f` in forward mode: one mapped pass for each input.
 
     Parameters, result and errors are those of `jacrev`; of a chunk the columns are computed at a
@@ -343,13 +344,13 @@ def _as_rows(columns: Any, kind: ArrayType) -> Any:
 
 
 def jacobian(
-    f: Function,
+    f: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     *,
     chunk_size: int | None = None,
-) -> Function:
+) -> Callable[P, Any]:
     """The Jacobian of `f`, in the mode that needs fewer passes.
 
     Parameters, result and errors are those of `jacrev`. The mode is decided from the sizes of the
@@ -389,13 +390,13 @@ def _alone_of(out: Any, has_aux: bool) -> Any:
 
 
 def hessian(
-    f: Function,
+    f: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     *,
     chunk_size: int | None = None,
-) -> Function:
+) -> Callable[P, Any]:
     """The Hessian of a scalar function, forward over reverse.
 
     Parameters

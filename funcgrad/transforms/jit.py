@@ -6,7 +6,7 @@ import functools
 import os
 import types
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from funcgrad.transforms.report import Report
 from funcgrad.transforms.results import handed_back, own, unshared
 from funcgrad.transforms.rolling import rolled
 from funcgrad.transforms.selection_sizes import SizeChanged, Sizes, numbers_after, sizes_of
+from funcgrad.transforms.signatures import Compiled, Compiler, P, R
 from funcgrad.transforms.static import (
     Donated,
     Static,
@@ -467,6 +468,24 @@ class Jitted:
         return leaves, captures, staged
 
 
+@overload
+def jit(
+    f: Callable[P, R],
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    donate_argnames: str | Sequence[str] = (),
+) -> Compiled[P, R]: ...
+@overload
+def jit(
+    f: None = None,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    donate_argnames: str | Sequence[str] = (),
+) -> Compiler: ...
 def jit(
     f: Function | None = None,
     *,

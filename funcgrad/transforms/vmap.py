@@ -20,6 +20,7 @@ from funcgrad.transforms.batch import Batch
 from funcgrad.transforms.captures import sources_of
 from funcgrad.transforms.random_draws import SharedDraws
 from funcgrad.transforms.results import apart, handed_back, untraced
+from funcgrad.transforms.signatures import P, R
 from funcgrad.transforms.transformed import transformed
 
 __all__ = ["over_rows", "vmap"]
@@ -28,14 +29,14 @@ Function = Callable[..., Any]
 
 
 def vmap(
-    f: Function,
+    f: Callable[P, R],
     in_axes: Any = 0,
     out_axes: Any = 0,
     axis_name: Any = None,
     axis_size: int | None = None,
     *,
     randomness: str = "error",
-) -> Function:
+) -> Callable[P, R]:
     """`f` applied to every example along an axis of its arguments, without a loop.
 
     Parameters

@@ -1,0 +1,42 @@
+"""A program that type checkers look at (`tests/test_types.py`); the comments say what they see."""
+
+import funcgrad as fg
+
+
+def loss(x: float, scale: float = 2.0, *, shift: float = 0.0) -> float:
+    return scale * x**2 + shift
+
+
+class Model:
+    weight: float = 2.0
+
+    @fg.jit
+    def apply(self, x: float) -> float:
+        return self.weight * x
+
+    @fg.jit(static_argnums=2)
+    def power(self, x: float, n: int) -> float:
+        return x**n
+
+
+value: float = fg.jit(loss)(1.0, 2.0, shift=3.0)
+both: tuple[float, object] = fg.value_and_grad(loss)(1.0)
+again: float = fg.checkpoint(loss)(1.0)
+applied: float = Model().apply(2.0)
+raised: float = Model().power(2.0, 3)
+lines: str = fg.jit(loss).show(1.0)
+mapped = fg.vmap(fg.grad(loss), in_axes=(0, None))(1.0, 2.0)
+shown = fg.nn.relu(fg.random.normal(fg.random.key(0)))
+
+fg.grad(loss)("text")  # wrong: arg-type
+fg.grad(loss)(1.0, shft=2.0)  # wrong: call-arg
+fg.jit(loss)()  # wrong: call-arg
+fg.hessian(loss)(1.0, 2.0, 3.0)  # wrong: call-arg
+fg.jit(loss)(1.0).upper()  # wrong: attr-defined
+Model().apply("text")  # wrong: arg-type
+Model().apply(1.0, 2.0)  # wrong: call-arg
+fg.gard(loss)  # wrong: attr-defined
+fg.nn.rleu(1.0)  # wrong: attr-defined
+fg.random.norml(fg.random.key(0))  # wrong: attr-defined
+fg.optim.adm(0.1)  # wrong: attr-defined
+fg.tree.mpa(abs, {})  # wrong: attr-defined
