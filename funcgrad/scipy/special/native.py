@@ -7,6 +7,7 @@ of both are SciPy's to a few ulp, complex numbers are left to SciPy.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +23,7 @@ from funcgrad.ops import error as errors
 from funcgrad.ops import transcendental as t
 from funcgrad.scipy.special import elementary
 from funcgrad.scipy.special.elementary import expit
-from funcgrad.scipy.special.error import erf, erfc, log_ndtr, ndtr
+from funcgrad.scipy.special.error import erf, erfc, erfinv, log_ndtr, ndtr, ndtri
 from funcgrad.scipy.special.gamma_functions import gammaln, psi
 
 __all__ = ["install"]
@@ -39,6 +40,7 @@ BODIES: list[tuple[Op, Op]] = [
     (elementary.cbrt, a.cbrt),
 ]
 
+Table = tuple[tuple[float, ...], tuple[float, ...]]
 HALF_ROOT = math.sqrt(0.5)
 
 
@@ -59,6 +61,32 @@ def _log_ndtr(x: Any) -> Any:
     tail = -0.5 * a.square(z) - t.log(-z * math.sqrt(2 * math.pi)) + t.log1p(series)
     tail = a.where(a.isinf(x), x, tail)
     return a.where(right, near, a.where(far, tail, left))
+
+
+def _ratio(x: Any, table: Table) -> Any:
+    above, below = (functools.reduce(lambda y, c: y * x + c, row[::-1]) for row in table)
+    return above / below
+
+
+def _quantile(q: Any, tail: Any) -> Any:
+    """The normal quantile of p - 1/2 and the smaller of p and 1 - p: AS 241, as in `normal`."""
+    centre = a.less_equal(a.absolute(q), 0.425)
+    inner = a.where(centre, q, 0.0)
+    middle = inner * _ratio(0.180625 - a.square(inner), normal.CENTRE)
+    r = a.sqrt(-t.log(a.where(centre, 0.05, tail)))
+    flank = a.less_equal(r, 5.0)
+    near = _ratio(a.where(flank, r, 2.0) - 1.6, normal.FLANK)
+    far = _ratio(a.where(flank, 5.0, a.minimum(r, 30.0)) - 5.0, normal.TAIL)
+    size = a.where(flank, near, a.where(a.isinf(r), math.inf, far))
+    return a.where(centre, middle, a.where(a.isnan(r), math.nan, a.copysign(size, q)))
+
+
+def _ndtri(p: Any) -> Any:
+    return _quantile(p - 0.5, a.minimum(p, 1.0 - p))
+
+
+def _erfinv(x: Any) -> Any:
+    return _quantile(x * 0.5, (1.0 - a.absolute(x)) * 0.5) * HALF_ROOT
 
 
 def _log_expit(x: Any) -> Any:
@@ -91,6 +119,8 @@ def _xlog1py(x: Any, y: Any) -> Any:
 COMPOSITIONS: list[tuple[Op, Callable[..., Any]]] = [
     (ndtr, _ndtr),
     (log_ndtr, _log_ndtr),
+    (ndtri, _ndtri),
+    (erfinv, _erfinv),
     (elementary.log_expit, _log_expit),
     (elementary.logit, _logit),
     (elementary.entr, _entr),
