@@ -19,8 +19,10 @@ from benchmarks.facade_losses import PROBES as FACADE_LOSSES
 from benchmarks.facade_normalisations import PROBES as FACADE_NORMALISATIONS
 from benchmarks.facade_operations import PROBES as FACADE_OPERATIONS
 from benchmarks.leaving import PROBES as LEAVING
+from benchmarks.loop_memory import PROBES as LOOP_MEMORY
 from benchmarks.loops import PROBES as LOOPS
 from benchmarks.measure import Result, run
+from benchmarks.newton import PROBES as NEWTON
 from benchmarks.optimizers import PROBES as OPTIMIZERS
 from benchmarks.peers import LOADERS, load
 from benchmarks.probes import PROBES as EAGER
@@ -38,6 +40,8 @@ PROBES = {
     **FACADE_NORMALISATIONS,
     **OPTIMIZERS,
     **LOOPS,
+    **LOOP_MEMORY,
+    **NEWTON,
 }
 
 

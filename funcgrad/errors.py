@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import threading
 import types
 import warnings
 from typing import NamedTuple
@@ -167,7 +168,7 @@ class CallbackError(FuncgradError, RuntimeError):
 
 
 class RandomnessError(FuncgradError, RuntimeError):
-    """A function drew random numbers under `vmap`, which does not say whose they are."""
+    """Random numbers were drawn once for all examples of `vmap`, or all steps of a staged loop."""
 
 
 class KeyReuseError(FuncgradError, RuntimeError):
@@ -204,6 +205,15 @@ _FUNCTOOLS = functools.__file__  # of our cached properties
 # asked where it lies.
 _BESIDE = os.path.dirname(_NUMPY.rstrip(os.sep))
 _SCIPY, _NUMBA = (os.path.join(_BESIDE, name) + os.sep for name in ("scipy", "numba"))
+
+
+class _Repeated(threading.local):
+    """The line of the equation that a thread binds again, which is not the one that it is at."""
+
+    line: SourceLine | None = None
+
+
+repeated = _Repeated()
 
 
 def user_line() -> SourceLine:

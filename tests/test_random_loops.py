@@ -76,6 +76,10 @@ class Draws:
             "turned": lambda vs, x: a(vs, x) + (np.ones(4) * b(vs, x))[::-1],
             "matrix": lambda vs, x: np.outer(x, np.ones(4) * a(vs, x)) @ TENTHS + b(vs, x),
             "row": lambda vs, x: a(vs, x) * TABLE[index] + b(vs, x) * x,
+            "branch": lambda vs, x: branch(a(vs, x), b(vs, x), scale),
+            "sorted": lambda vs, x: np.sort(np.ones(4) * a(vs, x) + x * scale) * b(vs, x),
+            "written": lambda vs, x: written(a(vs, x) * np.ones(4), b(vs, x), index),
+            "running": lambda vs, x: np.cumprod(np.tanh(x + a(vs, x))) - b(vs, x),
         }  # fmt: skip
         return one[self.among(*one)]
 
@@ -147,6 +151,23 @@ class Draws:
             return number + two(loops, np.sin(number), x * number, x)
 
         return f
+
+
+def branch(a, b, bound):
+    """A branch with an infinite derivative at its border."""
+    return fg.cond(
+        np.sum(a) > bound,
+        lambda a: np.sqrt(np.ones(4) * np.sum(a) - bound) + b,
+        lambda a: np.cumsum(np.ones(4) * a) * b,
+        a,
+    )
+
+
+def written(a, b, place):
+    """An array of which an element is written over, at a position that values decide."""
+    out = fnp.array(a)
+    out[(place + fnp.argmax(a)) % 4] = np.sum(b)
+    return out
 
 
 def root(a, b, bound):

@@ -109,4 +109,5 @@ class _Part:
             s.lanes,
             self.block(s.test),
             None if s.condition is None else self.operand(s.condition),
+            s.every,
         )

@@ -429,13 +429,17 @@ class _LoopKernel:
             body[:] = [s for s in body if not is_fixed(s)]
 
     def look_for_signals(self, loop: For) -> None:
-        """A long loop ends where a signal's handler raises; a loop in a loop leaves that to it."""
+        """A long loop ends where a signal's handler raises, and with it those around it."""
+        if not self.backend.signals:
+            return
         steps = FOREVER if self.p.length is None else self.p.length
-        if self.within or not self.backend.signals or steps * self.work < LONG:
+        if steps * self.work >= LONG:
+            loop.every = 1 << max(0, int(BETWEEN / max(self.work, 1.0)).bit_length() - 1)
+        if not loop.every and not loop.inner_looks:
             return
         self.code.requires = True
-        loop.every = 1 << max(0, int(BETWEEN / max(self.work, 1.0)).bit_length() - 1)
-        self.polls = [str(self.code.integer(("poll", k), n)) for k, n in enumerate(poll())]
+        if not self.within:
+            self.polls = [str(self.code.integer(("poll", k), n)) for k, n in enumerate(poll())]
 
     def after_condition(self, loop: For) -> None:
         """The number of steps, and whether the condition holds after the most of them."""

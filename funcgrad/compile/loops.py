@@ -145,6 +145,11 @@ class For:
     condition: Operand | None = None
     every: int = 0  # how many steps there are between two looks for signals; 0: none
 
+    @property
+    def inner_looks(self) -> bool:
+        """Whether a loop within it looks for signals, and may end before its time."""
+        return any(isinstance(s, For) and s.every for s in statements([*self.test, *self.body]))
+
 
 class Buffer(NamedTuple):
     """An array argument, or ("local") one that each thread has to itself, of `size` elements."""

@@ -218,7 +218,7 @@ class _Writer:
         count = int(count.value) if isinstance(count, Const) else count
         carries = [self.carry(c, suffix) for c in s.carries]
         index = self.define(s.index, suffix)
-        inner = For(index, count, s.kind, [], carries, s.lanes)
+        inner = For(index, count, s.kind, [], carries, s.lanes, every=s.every)
         inner.test = self.block(s.test, suffix)
         inner.condition = None if s.condition is None else self.operand(s.condition)
         inner.body = self.block(s.body, suffix)
@@ -368,4 +368,5 @@ class _Renamer:
             s.lanes,
             list(map(self.statement, s.test)),
             self.operand(s.condition),
+            s.every,
         )

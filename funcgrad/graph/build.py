@@ -17,7 +17,7 @@ from funcgrad.core.layout import standard
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Trace, Tracer, bind, layout, look, operand, twin, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.errors import AbstractValueError, located, user_line
+from funcgrad.errors import AbstractValueError, located, repeated, user_line
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.graph.layouts import Layouts
 from funcgrad.graph.live import demanded, live
@@ -184,7 +184,8 @@ class Stage(Trace):
             found = prim.type_rule([a.type for a in atoms], params)
             types = tuple(found) if prim.multiple else (found,)
             outputs = tuple(map(self.var, types))
-            self.equations.append(Equation(prim, atoms, params, outputs, self.scope, user_line()))
+            line = repeated.line or user_line()
+            self.equations.append(Equation(prim, atoms, params, outputs, self.scope, line))
             if key is not None:
                 self.numbering[key] = outputs
         made = tuple(StageTracer(v, self) for v in outputs)

@@ -12,7 +12,7 @@ import numpy as np
 
 from funcgrad.core.tracer import bind
 from funcgrad.core.types import Array
-from funcgrad.errors import FuncgradError
+from funcgrad.errors import FuncgradError, repeated
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 
 __all__ = ["blame", "evaluate", "unwarned"]
@@ -50,6 +50,11 @@ def unwarned() -> np.errstate:
     return np.errstate(**settings)
 
 
+def _runs_code(e: Equation) -> bool:
+    """Whether it calls functions of the user, whose operations have lines of their own."""
+    return e.prim.opaque or (e.prim.form == "higher_order" and e.prim.composed is not None)
+
+
 def evaluate(graph: Graph, *args: Array) -> tuple[Array, ...]:
     """The outputs of `graph` for these inputs."""
     values: dict[Var, Any] = dict(zip(graph.inputs, args, strict=True))
@@ -58,12 +63,16 @@ def evaluate(graph: Graph, *args: Array) -> tuple[Array, ...]:
     def read(a: Atom) -> Any:
         return a.value if isinstance(a, Literal) else values[a]
 
+    around = repeated.line
     for e, dead in zip(graph.equations, _last_uses(graph), strict=True):
+        repeated.line = None if _runs_code(e) else e.source
         try:
             made = bind(e.prim, [read(a) for a in e.inputs], e.params)
         except Exception as error:
             blame(error, e)
             raise
+        finally:
+            repeated.line = around
         if e.prim.multiple:
             values.update(zip(e.outputs, made, strict=True))
         else:

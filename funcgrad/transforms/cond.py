@@ -26,7 +26,10 @@ from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal
 from funcgrad.graph.layouts import through
 from funcgrad.graph.loop import Loop
-from funcgrad.ops.arithmetic import cast, not_equal, subtract, where
+from funcgrad.graph.raising import may_raise
+from funcgrad.ops import constant
+from funcgrad.ops.arithmetic import cast, logical_not, not_equal, subtract, where
+from funcgrad.ops.index import gather
 from funcgrad.ops.shape import reshape, zeros
 from funcgrad.passes.rewrite import Rewriter
 from funcgrad.transforms.arguments import leaves_of, name_of
@@ -135,12 +138,36 @@ class Cond(HigherOrder):
             batched_graph(graph, trace.size, tuple(batched)) for graph in _branches(params)
         )
         if chosen:
-            pairs = zip(evaluate(one, *xs), evaluate(other, *xs), strict=True)
-            found = [_chosen(condition, a, b) for a, b in pairs]
+            held = not_equal(condition, False)
+            ours = _for_all(one, held, xs, batched)
+            theirs = _for_all(other, logical_not(held), xs, batched)
+            found = [_chosen(condition, a, b) for a, b in zip(ours, theirs, strict=True)]
         else:
             found = bind(self, [condition, *xs], _params((one, other)))
         made: Any = trace.results(self, args, params, found)
         return made
+
+
+def _for_all(
+    graph: Graph, held: Array, xs: Sequence[Array], batched: Sequence[bool]
+) -> Sequence[Array]:
+    """What a branch gives for all examples, of which those count for which it is `held`.
+
+    Where it may raise, the others run it on the operands of the first that takes it; where none
+    does, nothing runs.
+    """
+    if not may_raise(graph.equations):
+        return evaluate(graph, *xs)
+    (size,) = type_of(held).shape
+    places = where(held, np.arange(size), constant.argmax(cast(held, INTEGER.dtype), 0))
+    given = [gather(x, places) if b else x for x, b in zip(xs, batched, strict=True)]
+    nothing = [np.zeros(o.type.shape, o.type.dtype) for o in graph.outputs]
+    taken = constant.any(held)
+    if concrete(taken):
+        return evaluate(graph, *given) if value(taken) else nothing
+    idle = staged_graph(lambda *_: nothing, _types(graph))
+    found: Sequence[Array] = bind(COND, [taken, *given], _params((graph, idle)))
+    return found
 
 
 def _chosen(condition: Array, a: Array, b: Array) -> Array:

@@ -12,13 +12,15 @@ from typing import Any
 from funcgrad import tree
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array, ArrayType, promote
-from funcgrad.errors import LoopTypeError, located
+from funcgrad.errors import LoopTypeError, RandomnessError, located
 from funcgrad.graph.build import stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph, Var
+from funcgrad.graph.raising import may_raise
 from funcgrad.ops.arithmetic import cast
-from funcgrad.ops.index import GATHER
 from funcgrad.transforms.arguments import leaves_of, name_of
+from funcgrad.transforms.captures import sources_of
+from funcgrad.transforms.random_draws import SharedDraws
 
 __all__ = ["Body", "as_type", "invariant", "traced", "types_of"]
 
@@ -75,6 +77,7 @@ def traced(
     """The graph (captured, carries, xs) → (carries, ys), what it captured, the types of carries."""
     count = len(types)
     given = [ArrayType(t.shape, t.dtype) for t in types]
+    draws = SharedDraws(*sources_of(body.f))
     for _ in range(TRIALS):
         graph, adopted = stage(flat, [*given, *kinds])
         after = [o.type for o in graph.outputs[:count]]
@@ -89,6 +92,13 @@ def traced(
         given = strong
     else:
         body.check([ArrayType(t.shape, t.dtype) for t in types], after)
+    if draws.happened():
+        raise RandomnessError(
+            located(
+                f"{body.what}: {name_of(body.f)} draws random numbers, and as one operation all "
+                "its steps would share them; draw an array before the loop and go through its rows"
+            )
+        )
     own = count + len(kinds)
     whole = Graph(
         (*graph.inputs[own:], *graph.inputs[:own]), graph.equations, graph.outputs, graph.constants
@@ -123,7 +133,7 @@ def invariant(graph: Graph, captured: Sequence[Array]) -> tuple[Graph, list[Arra
     early, late = [], []
     for e in graph.equations:
         same = all(a in known for a in e.inputs if isinstance(a, Var))
-        if same and not e.scope and e.prim is not GATHER and not e.prim.checks:
+        if same and not e.scope and not may_raise([e]):
             early.append(e)
             known.update(e.outputs)
         else:

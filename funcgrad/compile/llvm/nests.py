@@ -134,6 +134,11 @@ class Nests:
 
         return one.rarely(due, [one.mask(True)], ask)[0]
 
+    def undamaged(self) -> Value:
+        """Whether nothing has failed so far, as a loop within does that a signal has ended."""
+        failed = self.single.new("i64", "load i64, ptr %failed")
+        return self.single.compare("eq", failed, self.single.constant(0, "i64"))
+
     def one_by_one(self, s: For, start: str, end: Value) -> None:
         """The loop itself; what it defines is forgotten afterwards, but for the carries."""
         self.access.hoist(s)
@@ -182,6 +187,8 @@ class Nests:
             going = self.single.binary("and", going, self.frame.read(s.condition))
         if s.every:
             going = self.single.binary("and", going, self.undisturbed(index, s.every))
+        if s.kind == "steps" and s.inner_looks:
+            going = self.single.binary("and", going, self.undamaged())
         self.frame.line(f"br i1 {going}, label %{inside}, label %{after}")
         self.frame.open(inside)
 

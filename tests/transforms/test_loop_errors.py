@@ -1,0 +1,149 @@
+"""What loops and branches refuse, and what they do not run although they compute with all of it."""
+
+from __future__ import annotations
+
+import inspect
+import signal
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as fnp
+from funcgrad import errors
+
+WAYS = {
+    "jit": fg.jit,
+    "jit of grad": lambda f: fg.jit(fg.grad(f)),
+    "jit of vmap": lambda f: lambda x, n: fg.jit(fg.vmap(f, in_axes=(None, 0)))(x, np.array([n])),
+}
+
+
+def reading(x, n):
+    def inner(i, c):
+        return fg.fori_loop(0, 2, lambda j, d: d + x[i * n + j], c)
+
+    return fg.fori_loop(0, 3, inner, 0.0)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_index_out_of_range_in_a_nested_loop_names_its_line(way):
+    """IndexError, and not a crash: the kernel reads no memory that is not the array's."""
+    x = np.arange(7.0)
+    f = WAYS[way](reading)
+    f(x, 2)
+    with pytest.raises(IndexError, match="out of bounds") as error:
+        f(x, 3)
+    line = inspect.getsourcelines(reading)[1] + 2
+    told = str(error.value) + "".join(getattr(error.value, "__notes__", []))
+    assert f'{__file__}", line {line}' in told
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, fg.jit], ids=["eager", "jit"])
+def test_an_integer_carry_that_becomes_a_float_is_named_with_both_types(wrap):
+    def f(n):
+        return fg.while_loop(
+            lambda c: c["n"] < 5, lambda c: {"n": c["n"] + 0.5, "k": c["k"]}, {"n": n, "k": 0}
+        )
+
+    with pytest.raises(errors.LoopTypeError, match=r"carry\['n'\] has type int64\[\].*float64\[\]"):
+        wrap(f)(np.int64(1))
+
+
+def test_branches_with_different_results_are_refused_with_both_types():
+    def f(branch):
+        return fg.jit(lambda x: fg.cond(x > 0, lambda v: v, branch, x))
+
+    with pytest.raises(TypeError, match=r"float64.*\[\] and float64\[2\]"):
+        f(lambda v: v * np.ones(2))(1.0)
+    with pytest.raises(TypeError, match="different trees"):
+        f(lambda v: (v, v))(1.0)
+    with pytest.raises(ValueError, match=r"shape \(2,\)"):
+        fg.jit(lambda x: fg.cond(x > 0, np.sum, np.max, x))(np.ones(2))
+
+
+GENERATOR = np.random.default_rng(0)
+DRAWING = {
+    "scan": lambda x: fg.scan(lambda c, _: (c + GENERATOR.normal(), None), x, length=3)[0],
+    "fori_loop": lambda x: fg.fori_loop(0, 3, lambda i, c: c + np.random.rand(), x),
+    "while_loop": lambda x: fg.while_loop(lambda c: c < 9, lambda c: c + np.random.rand(), x),
+}
+
+
+@pytest.mark.parametrize("name", DRAWING)
+def test_steps_of_a_compiled_loop_share_no_random_numbers(name):
+    """Traced once, the body would draw once for all steps."""
+    f = DRAWING[name]
+    f(0.5)  # in Python every step draws its own
+    with pytest.raises(errors.RandomnessError, match=f"{name}: .* before the loop"):
+        fg.jit(f)(0.5)
+
+
+def test_random_numbers_that_are_rows_of_a_loop():
+    def f(x, draws):
+        return fg.scan(lambda c, r: (c * 0.5 + r * x, None), 0.0, draws)[0]
+
+    draws = np.random.default_rng(1).normal(size=20)
+    slope = sum(r * 0.5**k for k, r in enumerate(draws[::-1]))
+    np.testing.assert_allclose(fg.jit(fg.grad(f))(2.0, draws), slope, rtol=1e-13)
+
+
+def inverse(a):
+    return np.sum(np.linalg.inv(a))
+
+
+def element(a):
+    return np.sum(fnp.take(np.arange(3.0), (a[0, 0] * 2).astype(int)) * a)
+
+
+@pytest.mark.parametrize("f", [inverse, element])
+@pytest.mark.parametrize("ends", [[], [1.0], [3.0, 1.0, 2.0]], ids=["none", "one", "all"])
+def test_examples_that_take_the_other_branch_raise_nothing(f, ends):
+    """A matrix that is singular, or an index that is out of range, but for those examples only."""
+    good = [np.array([[0.5, k], [k * 2, 1.0]]) for k in (0.1, 0.2)] if len(ends) != 0 else []
+    xs = np.stack([np.full((2, 2), k) for k in (3.0, 4.0, *ends)] + good)
+
+    def g(a):
+        return fg.cond(a[0, 0] < 1, f, lambda a: np.sum(a * a), a)
+
+    each = [g(a) for a in xs]
+    slopes = [fg.grad(g)(a) for a in xs]
+    for wrap in (lambda h: h, fg.jit):
+        np.testing.assert_allclose(wrap(fg.vmap(g))(xs), each, rtol=1e-12)
+        np.testing.assert_allclose(wrap(fg.vmap(fg.grad(g)))(xs), slopes, rtol=1e-11)
+        whole = wrap(fg.grad(lambda xs: np.sum(fg.vmap(g)(xs))))
+        np.testing.assert_allclose(whole(xs), slopes, rtol=1e-11)
+
+
+class Disturbed(Exception):
+    pass
+
+
+def disturb(*_):
+    raise Disturbed
+
+
+def forever(x):
+    return fg.while_loop(lambda c: c[1] > -1, lambda c: (np.sin(c[0]), c[1] + 1), (x, 0))[0]
+
+
+NESTED = {
+    "in a scan": lambda x: fg.scan(lambda c, _: (forever(c), None), x, length=10**6)[0],
+    "in a branch": lambda x: fg.fori_loop(
+        0, 3, lambda i, c: fg.cond(c < 5, forever, np.sin, c), x
+    ),
+    "in a while_loop": lambda x: fg.while_loop(lambda c: c < 5, forever, x),
+}  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
+@pytest.mark.parametrize("where", NESTED)
+def test_a_signal_ends_a_long_loop_within_another(where):
+    before = signal.signal(signal.SIGALRM, disturb)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 3.0, 3.0)
+        with pytest.raises(Disturbed):
+            fg.jit(NESTED[where])(0.5)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
