@@ -4,9 +4,11 @@ import subprocess
 import sys
 import types
 
+import numpy as np
 import pytest
 
 import funcgrad as fg
+import funcgrad.numpy as fnp
 
 LATER = "lax nn optim random scipy testing torch".split()  # noqa: SIM905
 
@@ -43,3 +45,23 @@ def test_a_misspelt_name_tells_the_right_one():
         fg.value_and_gard
     with pytest.raises(AttributeError, match=r"no attribute 'qqq'$"):
         fg.qqq
+
+
+TRANSFORMS = {
+    "grad": lambda f: fg.grad(f)(np.ones(3)),
+    "jvp": lambda f: fg.jvp(f, (np.ones(3),), (np.ones(3),)),
+    "vmap": lambda f: fg.vmap(f)(np.ones((2, 3))),
+    "jit": lambda f: fg.jit(f)(np.ones(3)),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_traced_values_show_the_names_of_arrays(name):
+    def f(x):
+        for value in (x, x[1:], x.sum(), fnp.zeros(3) + x, fnp.zeros(2)):
+            shown = {n for n in dir(value) if not n.startswith("_")}
+            assert shown <= {*dir(np.ndarray), "at"}
+            assert {"shape", "dtype", "sum", "T", "reshape", "astype", "copy"} <= shown
+        return x.sum()
+
+    TRANSFORMS[name](f)

@@ -106,6 +106,10 @@ class ArrayOperand(Operand):
 
     __slots__ = ()
 
+    def __dir__(self) -> list[str]:
+        # what is of use to users: the names of arrays
+        return [name for name in object.__dir__(self) if name in _NAMES_OF_ARRAYS]
+
     @property
     def type(self) -> ArrayType:
         return type_of(self.content())
@@ -119,6 +123,9 @@ class ArrayOperand(Operand):
                 "funcgrad.value(t), where there is one, id(t) if the object is meant, or a list"
             )
         )
+
+
+_NAMES_OF_ARRAYS = frozenset([*dir(np.ndarray), "at"])
 
 
 class Tracer(ArrayOperand):
