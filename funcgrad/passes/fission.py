@@ -44,6 +44,7 @@ IDLE = 2  # additions that a processor does at a time, while a step waits for th
 WRITTEN_OUT = 1024  # multiplications of a product that is no loop
 SHORT = 64  # elements of a row for which a loop in each step costs much
 UNIT = 16  # costs are counted in such parts of an addition, as whole numbers
+STACK = "abcdefgh"  # letters of the axes before those of a matrix
 MOVED = (
     records.MATMUL,
     records.SUM,
@@ -278,7 +279,8 @@ class _Parts:
         kind = e.outputs[0].type
         if e.prim is records.SCATTER_ADD:
             return len(e.inputs) == 2 and x.dtype == kind.dtype and not y.ndim
-        return e.prim is records.MATMUL and x.ndim == y.ndim == 2 and x.dtype == y.dtype
+        same = x.dtype == y.dtype and x.shape[:-2] == y.shape[:-2]
+        return e.prim is records.MATMUL and 2 <= x.ndim == y.ndim <= 2 + len(STACK) and same
 
     def earlier(self, core: Sequence[Equation], ends: set[Atom]) -> list[Equation]:
         """The equations of the rest of the step that depend on no carry, and leave."""
@@ -479,7 +481,9 @@ class _Program:
         if not one and not other:
             return ops.multiply(bind(e.prim, [x, y], e.params), float(self.parts.steps))
         if e.prim is records.MATMUL:
-            return einsum_letters(f"{'t' * one}mk,{'t' * other}kn->mn", [x, y])
+            lead = STACK[: len(e.outputs[0].type.shape) - 2]
+            left, right = "t" * one + lead, "t" * other + lead
+            return einsum_letters(f"{left}mk,{right}kn->{lead}mn", [x, y])
         if not other:
             x = sum_(x, 0)
         elif not one:

@@ -95,6 +95,19 @@ def test_products_that_are_added_up_become_one_product():
     as_interpreted(fg.grad(f, (0, 1)), *args)
 
 
+def test_products_of_examples_are_added_up_for_each():
+    def f(w):
+        return np.sum(fg.scan(lambda h, x: (np.tanh(w @ h + x), None), np.zeros(20), xs)[0] ** 2)
+
+    xs = np.random.default_rng(0).standard_normal((30, 20))
+    ws = np.random.default_rng(1).standard_normal((3, 20, 20)) * 0.2
+    _, (_, two) = divided(fg.vmap(fg.grad(f)), ws)
+    assert two.carries == 1 and names(two.body).count("matmul") == 1
+    found = fg.jit(fg.vmap(fg.grad(f)))(ws)
+    wanted = np.stack([fg.grad(f)(w) for w in ws])
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+
+
 def test_rows_of_a_table_are_added_up_at_once():
     def f(table, places):
         return fg.scan(lambda c, k: (np.sin(c * table[k]), None), np.ones(3), places)[0].sum()
@@ -171,6 +184,40 @@ def test_sums_of_every_kind(reverse, dtype):
 
     for a, b in zip(fg.tree.leaves(as_interpreted(f, xs)), fg.tree.leaves(f(xs)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_an_index_out_of_range_in_what_has_left_names_the_line():
+    @fg.jit
+    def f(table, places):
+        return fg.scan(lambda c, k: (c * 0.5 + 1, np.exp(np.sin(table[k] * c))), 1.0, places)[1]
+
+    places = np.arange(20)
+    np.testing.assert_allclose(f(np.ones(20), places)[0], np.exp(np.sin(1.0)), rtol=1e-15)
+    with pytest.raises(IndexError) as error:
+        f(np.ones(19), places)
+    assert any(__file__ in note for note in error.value.__notes__)
+
+
+@pytest.mark.parametrize(
+    "way", [lambda f: f, fg.grad, fg.hessian], ids=["value", "grad", "hessian"]
+)
+def test_parts_of_loops_in_loops(way):
+    rows = np.linspace(-1, 1, 60).reshape(20, 3)
+
+    def f(p):
+        def inner(c, x):
+            return (c[0] * 0.9 + x * p[0], c[1] + np.sin(c[0] * p[1])), np.log(1 + c[0] ** 2)
+
+        def outer(c, row):
+            d, ys = fg.scan(inner, (c[0], 0.0), np.tile(row, 10))
+            return (d[0], c[1] + d[1]), np.sum(ys)
+
+        c, y = fg.scan(outer, (p[2], 0.0), rows)
+        return c[1] + np.sum(y * y)
+
+    p = np.array([0.3, 0.8, 0.1])
+    found, wanted = fg.jit(way(f))(p), way(f)(p)
+    np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-9 * np.max(np.abs(wanted)))
 
 
 def test_infinities_and_nan_stay_where_they_are():
