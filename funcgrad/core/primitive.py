@@ -122,6 +122,7 @@ class Primitive:
     opaque = False  # whether its vjp runs code of the user, which may look at the cotangent
     aligned = commutes = False
     fills = in_pieces = False
+    by_number = False  # whether a partial is simpler where the other operand is a Python number
     cost = 1
     scalar: Any = None
     composed: Callable[..., Any] | None = None

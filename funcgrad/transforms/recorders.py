@@ -130,12 +130,13 @@ def quick_pull(prim: Any, mask: int) -> tuple[str, dict[str, Any]]:
     """What hands the products of `g` and the partials to the parents `p, q`, and its names.
 
     Rules of ours are printed from their staged graphs. A rule of a user is called as it is: it may
-    read what changes.
+    read what changes. So is one of ours that looks at an operand which is a number here.
     """
     straight, text = Straight("k", {}), ""
     for i, d in enumerate(prim.partials):
         if mask >> i & 1 and (callable(d) or d != 0):
-            graph = _product(prim, i) if callable(d) and prim.is_ours else None
+            called = not prim.is_ours or (prim.by_number and mask != 3)
+            graph = _product(prim, i) if callable(d) and not called else None
             lines = [_called(straight, d, prim.ufunc.nin)]
             if graph is not None:
                 straight.names |= zip(graph.inputs, ["g", "out", "a", "b"], strict=False)

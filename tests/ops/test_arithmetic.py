@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from funcgrad.ops.arithmetic.power import power, ufunc_power
+from funcgrad.transforms.recorders import quick_pull
 
 both = [0, 1]
 
@@ -95,3 +97,16 @@ def test_the_square_of_a_view_is_a_square():
     value, slope = fg.value_and_grad(lambda x: np.sum(x[1:] ** 2))(x)
     assert value == np.sum(x[1:] ** 2)
     np.testing.assert_array_equal(slope, [0.0, 1.4, 2.6])
+
+
+@pytest.mark.parametrize("op", [power, ufunc_power])
+def test_the_slope_of_a_power_by_a_number_chooses_nothing(op):
+    text, _ = quick_pull(op.primitive, 1)
+    assert "where" not in text and text.count("g * ") == 1
+    for p in (0, 1, 2, 3, 2.5, -1, 0.5):
+        for dtype in (np.float64, np.float32):
+            x = np.array([0.5, 1.5, 3.0], dtype)
+            want = p * x ** (p - 1) if p else 0 * x
+            slope = fg.grad(lambda x, p=p: np.sum(op(x, p)))(x)
+            np.testing.assert_array_almost_equal_nulp(slope, want.astype(dtype), 2)
+            assert slope.dtype == dtype

@@ -125,6 +125,8 @@ ufunc_power: Op = elementwise(
 power: Op = elementwise(
     np.power, _power_base, _power_exponent, operator=operator.pow, cost=40, sample=_power_samples
 )
+for _op in (ufunc_power, power):
+    _op.primitive.by_number = True  # type: ignore[attr-defined]
 float_power: Op = elementwise(
     np.float_power, _power_base, _power_exponent, sample=binary(0.5, 2, -2, 2)
 )
