@@ -8,7 +8,7 @@ and every element is chosen. Traced values over which a branch closes are adopte
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from funcgrad.core.types import Array, ArrayType, is_inexact, promote
 from funcgrad.errors import located
 from funcgrad.graph.build import stage
 from funcgrad.graph.interpret import evaluate
-from funcgrad.graph.ir import Atom, Equation, Graph, Literal
+from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.graph.layouts import through
 from funcgrad.graph.loop import Loop
 from funcgrad.graph.raising import may_raise
@@ -103,11 +103,12 @@ class Cond(HigherOrder):
             n is not None and is_inexact(type_of(x).dtype)
             for n, x in zip(nodes[1:], xs, strict=True)
         )
-        forward, backward = _reversed(branches, moving, trace.marks)
+        forward, backward, operands = _reversed(branches, moving, trace.marks)
         results = bind(self, [condition, *xs], _params(forward))
         count = len(branches[0].outputs)
         raw = {id(x) for x, n in zip(xs, nodes[1:], strict=True) if n is None}
-        saved = [trace.keep(r) if id(r) in raw else r for r in (condition, *results[count:])]
+        kept = (condition, *(xs[k] for k in operands), *results[count:])
+        saved = [trace.keep(r) if id(r) in raw else r for r in kept]
         parents = (None, *(n if m else None for n, m in zip(nodes[1:], moving, strict=True)))
         return trace.record_multiple(
             COND_PULLBACK, parents, _params(backward), saved, results[:count]
@@ -208,36 +209,88 @@ COND.within_loops = _as_loops
 COND_PULLBACK = CondPullback("cond_pullback", lambda *_: ())
 
 
-def _reversed(branches: Branches, mask: tuple[bool, ...], marks: bool) -> tuple[Branches, Branches]:
-    """Forward graphs that return the residuals of both branches, and backward graphs.
+class _Reversed(NamedTuple):
+    """Forward graphs that return residuals, backward graphs, and what else these read.
 
-    The residuals of the branch that is not taken are zeros, which nobody reads.
+    `operands` are the numbers of those that are saved as they are, before the residuals.
     """
+
+    forward: Branches
+    backward: Branches
+    operands: tuple[int, ...]
+
+
+def _reversed(branches: Branches, mask: tuple[bool, ...], marks: bool) -> _Reversed:
+    """Residuals of the same type share a slot; those of the branch that is not taken are zeros."""
     key = ("cond", mask, marks, branches[1])
     if key not in branches[0].derived:
         count = len(branches[0].outputs)
-        (one, back_one), (other, back_other) = (reverse_graphs(g, mask, marks) for g in branches)
-        kept_one, kept_other = ([o.type for o in g.outputs[count:]] for g in (one, other))
-
-        def run_one(*xs: Array) -> list[Array]:
-            return [*evaluate(one, *xs), *map(_nothing, kept_other)]
-
-        def run_other(*xs: Array) -> list[Array]:
-            found = evaluate(other, *xs)
-            return [*found[:count], *map(_nothing, kept_one), *found[count:]]
-
-        n, m = len(kept_one), len(kept_other)
-        cts = _types(back_one)[n:]
-        saved = [*kept_one, *kept_other, *cts]
-        branches[0].derived[key] = (
-            tuple(staged_graph(run, _types(g)) for run, g in ((run_one, one), (run_other, other))),
-            (
-                staged_graph(lambda *xs: evaluate(back_one, *xs[:n], *xs[n + m :]), saved),
-                staged_graph(lambda *xs: evaluate(back_other, *xs[n:]), saved),
+        pairs = [reverse_graphs(g, mask, marks) for g in branches]
+        slots: list[ArrayType] = []
+        places = [_places(one, count, slots) for one, _ in pairs]
+        operands = tuple(sorted({-1 - k for each in places for k in each if k < 0}))
+        held = [branches[0].inputs[k].type for k in operands]
+        cts = _types(pairs[0][1])[len(places[0]) :]
+        branches[0].derived[key] = _Reversed(
+            _each(lambda g, own: _kept(g, count, own, slots), [g for g, _ in pairs], places),
+            _each(
+                lambda g, own: _given(g, own, operands, [*held, *slots, *cts]),
+                [g for _, g in pairs],
+                places,
             ),
+            operands,
         )
-    found: tuple[Branches, Branches] = branches[0].derived[key]
+    found: _Reversed = branches[0].derived[key]
     return found
+
+
+def _each(make: Callable[..., Graph], graphs: Sequence[Graph], places: Any) -> Branches:
+    one, other = map(make, graphs, places)
+    return one, other
+
+
+def _places(one: Graph, count: int, slots: list[ArrayType]) -> list[int]:
+    """The slots of the residuals of a branch, which adds what it lacks; -1 - k: operand k."""
+    given = {v: k for k, v in enumerate(one.inputs)}
+    found: list[int] = []
+    for r in one.outputs[count:]:
+        if isinstance(r, Var) and r in given:
+            found.append(-1 - given[r])
+            continue
+        fit = (s for s, t in enumerate(slots) if t == r.type and s not in found)
+        place = next(fit, len(slots))
+        if place == len(slots):
+            slots.append(r.type)
+        found.append(place)
+    return found
+
+
+def _kept(graph: Graph, count: int, places: Sequence[int], slots: Sequence[ArrayType]) -> Graph:
+    """The forward graph of a branch, with the slots behind its outputs."""
+
+    def run(*xs: Array) -> list[Array]:
+        found = evaluate(graph, *xs)
+        rows = list(map(_nothing, slots))
+        for place, r in zip(places, found[count:], strict=True):
+            if place >= 0:
+                rows[place] = r
+        return [*found[:count], *rows]
+
+    return staged_graph(run, _types(graph))
+
+
+def _given(
+    graph: Graph, places: Sequence[int], operands: Sequence[int], types: Sequence[ArrayType]
+) -> Graph:
+    """The backward graph of a branch, of operands, slots and cotangents."""
+    first = len(operands)
+    cotangents = len(graph.inputs) - len(places)
+
+    def run(*xs: Array) -> Sequence[Array]:
+        own = [xs[first + p] if p >= 0 else xs[operands.index(-1 - p)] for p in places]
+        return evaluate(graph, *own, *xs[len(xs) - cotangents :])
+
+    return staged_graph(run, types)
 
 
 def _nothing(kind: ArrayType) -> Any:

@@ -180,3 +180,22 @@ def test_errors_name_the_line(f, error, text):
 def test_the_graph_shows_both_branches():
     text = str(fg.make_graph(lambda x: fg.cond(x > 0, np.sin, np.cos, x))(1.0))
     assert "cond" in text and "sin" in text and "cos" in text
+
+
+def test_branches_share_the_memory_of_their_residuals_and_keep_no_operand_twice():
+    def f(w, x):
+        def step(c, _):
+            return fg.cond(
+                c[0] > 0, lambda c: np.tanh(w @ c), lambda c: np.exp(-np.abs(w.T @ c)), c
+            ), None
+
+        return np.sum(fg.scan(step, x, length=10)[0])
+
+    w, x = np.full((4, 4), 0.3), np.arange(4.0) - 1
+    both = fg.grad(f, argnums=(0, 1))
+    graph = fg.make_graph(both)(w, x)
+    loops = [e for e in graph.equations if e.prim.name == "loop"]
+    stacks = [v.type.shape for v in loops[0].outputs if v.type.ndim > 1]
+    assert (10, 4, 4) not in stacks and len(stacks) <= 4
+    for a, b in zip(fg.jit(both)(w, x), both(w, x), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
