@@ -192,7 +192,7 @@ def erf_inv(x: Any) -> Array:
 
 
 def lgamma(x: Any) -> Array:
-    """log |Γ(x)|, whose derivative is `digamma`.
+    """The logarithm of the absolute value of Γ(x), whose derivative is `digamma`.
 
     Examples
     --------
