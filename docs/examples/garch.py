@@ -109,7 +109,7 @@ def main(arguments=None):
 
     likelihoods = -found.fun, others[0].loglikelihood
     print("{} returns; log-likelihood {:.4f}, arch {:.4f}".format(len(returns), *likelihoods))
-    print("        estimate     arch   std error     arch   robust s.e.     arch")
+    print("        estimate     arch   std error     arch      robust     arch")
     columns = [
         found.x, others[0].params, np.sqrt(np.diag(classic)), others[0].std_err,
         np.sqrt(np.diag(robust)), others[1].std_err,
