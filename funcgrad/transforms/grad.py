@@ -171,7 +171,10 @@ def evaluated(
     else:
         hidden = traced and not seen(value)
         roots = [(node, _one(kind.dtype))]
-        found = _spread(backward(roots, _there(nodes), traced, hidden, marks), nodes)
+        if allow_int:  # leaves without a derivative have no node
+            found = _spread(backward(roots, _there(nodes), traced, hidden, marks), nodes)
+        else:
+            found = backward(roots, nodes, traced, hidden, marks)
     gradient = as_trees(found, flat)
     if argnames is not None:
         names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
