@@ -349,6 +349,11 @@ class Writer:
                 (f"np.concatenate({both}, axis={axis})", joined),
                 (f"xp.stack({both}, {axis})", np.stack([np.zeros(v.shape)] * 2, axis).shape),
                 (f"xp.array({both})", (2, *v.shape)),
+                (f"xp.r_[{v.name}, {w.name}]", np.concatenate([np.zeros(v.shape)] * 2).shape),
+                (
+                    f"xp.c_[{v.name}, {w.name}]",
+                    np.c_[np.zeros(v.shape), np.zeros(v.shape)].shape,
+                ),
                 # an object array of traced elements, of which NumPy would compute in Python
                 (f"xp.asarray(np.array({both}))", (2, *v.shape)),
             ]
