@@ -118,6 +118,7 @@ __all__ = [
 # Modules that are imported when they are first asked for.
 _LATER = (
     "compat",
+    "debug",
     "extend",
     "flatten_util",
     "lax",
@@ -132,6 +133,7 @@ _LATER = (
 
 if TYPE_CHECKING:  # so that a checker knows these names, and no others
     from funcgrad import compat as compat
+    from funcgrad import debug as debug
     from funcgrad import extend as extend
     from funcgrad import flatten_util as flatten_util
     from funcgrad import lax as lax

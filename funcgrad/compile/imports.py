@@ -1,7 +1,8 @@
 """Modules that are imported when they are needed first, and what runs meanwhile.
 
 Python cannot import a module within its own import: the handler of a signal that calls a compiled
-function while this thread imports the compiler runs it in the interpreter. It imports `config`.
+function while this thread imports the compiler runs it in the interpreter. It imports `config` and
+`core`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import threading
 
 from funcgrad.config import config
+from funcgrad.core.tracer import running
 
 __all__ = ["importing", "interpreted"]
 
@@ -29,5 +31,5 @@ importing = _Importing()
 
 
 def interpreted() -> bool:
-    """Whether graphs run in the interpreter: by the settings, or within an import."""
-    return config.backend == "interpreter" or importing.depth > 0
+    """Whether graphs run in the interpreter: by the settings, in an import, or to be watched."""
+    return config.backend == "interpreter" or importing.depth > 0 or bool(running.watching)

@@ -71,6 +71,7 @@ class Running(threading.local):
 
     count = 0
     hiding = 0  # how many of them have values that nobody can look at to the end
+    watching: tuple[str, ...] = ()  # what is looked for in every result: see `core.watching`
 
 
 running = Running()

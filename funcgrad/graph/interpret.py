@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.tracer import bind
+from funcgrad.core.tracer import bind, running
 from funcgrad.core.types import Array
+from funcgrad.core.watching import found_in, refuse
 from funcgrad.errors import FuncgradError, repeated
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 
@@ -55,6 +56,13 @@ def _runs_code(e: Equation) -> bool:
     return e.prim.opaque or (e.prim.form == "higher_order" and e.prim.composed is not None)
 
 
+def _look(e: Equation, args: Any, made: Any) -> None:
+    """Raise where an equation has made what is looked for, of operands without it."""
+    what = found_in(*(made if e.prim.multiple else (made,)))
+    if what and not found_in(*args):
+        raise refuse(what, f"{e.prim.name} in a traced function", f"\n  at {e.source}")
+
+
 def evaluate(graph: Graph, *args: Array) -> tuple[Array, ...]:
     """The outputs of `graph` for these inputs."""
     values: dict[Var, Any] = dict(zip(graph.inputs, args, strict=True))
@@ -67,12 +75,16 @@ def evaluate(graph: Graph, *args: Array) -> tuple[Array, ...]:
     for e, dead in zip(graph.equations, _last_uses(graph), strict=True):
         repeated.line = None if _runs_code(e) else e.source
         try:
-            made = bind(e.prim, [read(a) for a in e.inputs], e.params)
+            given = [read(a) for a in e.inputs]
+            made = bind(e.prim, given, e.params)
         except Exception as error:
             blame(error, e)
             raise
         finally:
             repeated.line = around
+        if running.watching:
+            _look(e, given, made)
+        del given  # which would keep what is dead
         if e.prim.multiple:
             values.update(zip(e.outputs, made, strict=True))
         else:

@@ -189,7 +189,7 @@ class Jitted:
         try:
             if direct.on:
                 return self.fun(*args, **kwargs)
-            if not running.count:  # within a transform results are boxed
+            if not (running.count or running.watching):  # within a transform results are boxed
                 result = self.quick.call(*args, **kwargs)
                 if result is not NotImplemented:
                     return result

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.algebra import algebra
-from funcgrad.core.tracer import Tracer, plain, type_of
+from funcgrad.core.tracer import Tracer, plain, running, type_of
 from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.watching import found_in, place_of, refuse
 from funcgrad.errors import AbstractValueError, NotDifferentiableError, located
 from funcgrad.graph.build import StageTracer, stage
 from funcgrad.graph.interpret import evaluate
@@ -33,7 +34,7 @@ from funcgrad.transforms.node import (
     leaf_node,
 )
 from funcgrad.transforms.optimism import SMALL, has_nan, seen, settled
-from funcgrad.transforms.presence import Presence
+from funcgrad.transforms.presence import PartTracer, Presence
 from funcgrad.transforms.presence_pass import pull_marked
 from funcgrad.transforms.tape import PLAIN, Tape
 
@@ -92,6 +93,8 @@ def within(
 ) -> list[Array | None]:
     """`backward` as a part of a pass in which NumPy does not warn."""
     order = reachable([node for node, _ in roots])
+    if running.watching:  # node by node
+        return _pull_marked(order, roots, leaves)
     if not traced and not any(isinstance(g, Tracer) for _, g in roots):
         try:
             found = pulled(order, roots, leaves, True)
@@ -174,7 +177,24 @@ def _pull_marked(
         g = cts.pop(node, None)
         if g is not None:
             pull_marked(node, trace, cts, g)
+            if running.watching:
+                _look(node, cts, g)
     return [trace.dense(dense(cts.get(leaf))) for leaf in leaves]
+
+
+def _look(node: Node, cts: Cotangents, g: Any) -> None:
+    """Raise where the rule of a node has made what is looked for."""
+    what = found_in(*(_there(cts[p]) for p in node.parents if p in cts))
+    if node.prim is None or not what:
+        return
+    saved = node.saved if isinstance(node.saved, tuple) else ()
+    if not found_in(*(g if type(g) is list else [_there(g)]), *saved):
+        raise refuse(what, f"the derivative of {node.prim.name}", place_of(node))
+
+
+def _there(c: Any) -> Any:
+    """A cotangent as it is where elements of it are absent: 0 there."""
+    return c.owner.dense(c) if isinstance(c, PartTracer) else getattr(c, "g", c)
 
 
 def node_of(x: Any, tape: Tape) -> Any:

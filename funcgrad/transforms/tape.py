@@ -12,8 +12,9 @@ import numpy as np
 
 from funcgrad.config import config
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import EMPTY, Trace, Tracer, bind, type_of
+from funcgrad.core.tracer import EMPTY, Trace, Tracer, bind, running, type_of
 from funcgrad.core.types import Array, is_inexact
+from funcgrad.core.watching import note_place
 from funcgrad.kernels.forward import apply
 from funcgrad.transforms.guard import Watches, argument_copy, watch
 from funcgrad.transforms.node import (
@@ -76,7 +77,9 @@ class Tape(Trace):
         return t
 
     def kind_of(self, x: Array) -> object:
-        """The `kind` of a tracer of the value `x`."""
+        """The `kind` of a tracer of the value `x`; None keeps it out of the hot path."""
+        if running.watching:
+            return None
         if type(x) is ndarray:
             if x.dtype is not FLOAT64:
                 return None
@@ -179,6 +182,8 @@ class Tape(Trace):
         node = new(OpNode)
         node.prim, node.params, node.parents = prim, params, parents
         node.saved, node.fix, node.seq = saved, types, next(seq)
+        if running.watching:
+            note_place(node)
         if not isinstance(y, tuple):
             if type(y) is float or (y.dtype if type(y) in PLAIN else type_of(y).dtype).kind in "fc":
                 return self.tracer(y, node)

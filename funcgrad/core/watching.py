@@ -1,0 +1,41 @@
+"""Looking for NaN and infinities at each operation, while `funcgrad.debug` asks for it."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from funcgrad.core.tracer import running
+from funcgrad.errors import Place, line_at, user_place
+
+__all__ = ["found_in", "note_place", "place_of", "refuse"]
+
+_TESTS = {"NaN": np.isnan, "an infinity": np.isinf}
+_places: WeakKeyDictionary[Any, Place] = WeakKeyDictionary()  # of what a tape recorded
+
+
+def found_in(*xs: Any) -> str:
+    """The first of what is looked for that is in arrays or numbers; traced values are not read."""
+    for what in running.watching:
+        for x in xs:
+            numbers = isinstance(x, (np.ndarray, np.generic, float, complex))
+            if numbers and np.asarray(x).dtype.kind in "fc" and _TESTS[what](x).any():
+                return what
+    return ""
+
+
+def note_place(recorded: Any) -> None:
+    """Keep the line of the program at which something was recorded."""
+    _places[recorded] = user_place()
+
+
+def place_of(recorded: Any) -> str:
+    place = _places.get(recorded)
+    return "" if place is None else f"\n  at {line_at(place)}"
+
+
+def refuse(what: str, made_by: str, place: str) -> FloatingPointError:
+    """The error where something has made `what`."""
+    return FloatingPointError(f"{made_by} has made {what}{place}")
