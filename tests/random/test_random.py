@@ -222,3 +222,13 @@ def test_a_draw_of_numpy_under_jit_is_made_at_every_call():
     f = fg.jit(lambda x: x + random.normal(RNG))
     with pytest.warns(RuntimeWarning, match="random numbers were drawn"):
         assert f(0.0) != f(0.0)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 9])
+def test_few_words_are_those_of_many(count):
+    many = random.bits(KEY, (20_000,))
+    np.testing.assert_array_equal(random.bits(KEY, (count,)), many[:count])
+    np.testing.assert_array_equal(random.split(KEY, count), random.split(KEY, 999)[:count])
+    keys = random.split(KEY, 40)
+    rows = fg.vmap(lambda k: random.bits(k, (count,)))(keys)
+    np.testing.assert_array_equal(rows, [random.bits(k, (count,)) for k in keys])
