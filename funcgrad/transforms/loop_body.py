@@ -21,6 +21,7 @@ from funcgrad.ops.arithmetic import cast
 from funcgrad.transforms.arguments import leaves_of, name_of
 from funcgrad.transforms.captures import sources_of
 from funcgrad.transforms.random_draws import SharedDraws
+from funcgrad.transforms.rolling import rolled
 
 __all__ = ["Body", "as_type", "invariant", "traced", "types_of"]
 
@@ -103,7 +104,7 @@ def traced(
     whole = Graph(
         (*graph.inputs[own:], *graph.inputs[:own]), graph.equations, graph.outputs, graph.constants
     )
-    return _strong_outputs(whole, given), adopted, given
+    return _strong_outputs(rolled(whole).graph, given), adopted, given
 
 
 def _strong_outputs(graph: Graph, types: Sequence[ArrayType]) -> Graph:

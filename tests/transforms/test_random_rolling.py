@@ -138,7 +138,8 @@ class Drawn:
 
     def arguments(self):
         rows, weights = (self.rows, COLUMNS), (3, COLUMNS)
-        return self.draw.normal(size=rows), self.draw.normal(size=weights), 0.3, -0.2
+        # small weights: a chaotic program says nothing of rounding
+        return self.draw.normal(size=rows), 0.4 * self.draw.normal(size=weights), 0.3, -0.2
 
 
 def forms(f, x, w, *a):
