@@ -4,7 +4,6 @@ They are made of the same operations as `funcgrad.numpy`, so everything can be d
 mapped and compiled. Operands broadcast and dtypes are promoted as in NumPy, where JAX would refuse.
 """
 
-from funcgrad.core.types import broadcast_shapes
 from funcgrad.lax.convolution import (
     ConvDimensionNumbers,
     conv,
@@ -125,6 +124,7 @@ from funcgrad.numpy import (
     bitwise_not,
     bitwise_or,
     bitwise_xor,
+    broadcast_shapes,
     cbrt,
     ceil,
     conj,

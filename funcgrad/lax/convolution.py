@@ -69,7 +69,15 @@ def conv(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Array:
-    """`conv_general_dilated` with strides and padding alone."""
+    """`conv_general_dilated` with strides and padding alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad import lax
+    >>> lax.conv(np.ones((1, 1, 3)), np.ones((1, 1, 2)), (1,), "VALID")
+    array([[[2., 2.]]])
+    """
     return conv_general_dilated(lhs, rhs, window_strides, padding)
 
 
@@ -83,7 +91,16 @@ def conv_with_general_padding(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Array:
-    """`conv_general_dilated` with both dilations."""
+    """`conv_general_dilated` with both dilations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad import lax
+    >>> x, w = np.ones((1, 1, 3)), np.ones((1, 1, 2))
+    >>> lax.conv_with_general_padding(x, w, (1,), "VALID", None, (2,))
+    array([[[2.]]])
+    """
     return conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation)
 
 

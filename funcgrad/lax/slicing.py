@@ -262,7 +262,7 @@ def dynamic_index_in_dim(
     >>> import numpy as np
     >>> from funcgrad import lax
     >>> lax.dynamic_index_in_dim(np.arange(4.0), 7, keepdims=False)
-    np.float64(3.0)
+    array(3.)
     """
     found = dynamic_slice_in_dim(operand, index, 1, axis)
     return found if keepdims else fnp.squeeze(found, axis)

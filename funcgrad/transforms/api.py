@@ -12,6 +12,7 @@ from funcgrad.transforms.direct import disable_jit
 from funcgrad.transforms.grad import grad, hvp, value_and_grad
 from funcgrad.transforms.implicit import custom_linear_solve, custom_root
 from funcgrad.transforms.jacobian import hessian, jacfwd, jacobian, jacrev
+from funcgrad.transforms.jet import jet
 from funcgrad.transforms.jit import jit
 from funcgrad.transforms.jvp import jvp
 from funcgrad.transforms.linear_transpose import linear_transpose
@@ -51,6 +52,7 @@ __all__ = [
     "jacfwd",
     "jacobian",
     "jacrev",
+    "jet",
     "jit",
     "jvp",
     "linear_transpose",

@@ -95,7 +95,7 @@ def value_and_grad(
     >>> fg.value_and_grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
     (np.float64(5.0), array([2., 4.]))
     >>> fg.value_and_grad(lambda x, w=1.0: w * x, argnames=["x", "w"])(3.0, w=2.0)
-    (np.float64(6.0), {'x': np.float64(2.0), 'w': np.float64(3.0)})
+    (6.0, {'x': np.float64(2.0), 'w': np.float64(3.0)})
     """
 
     _check_names(argnums, argnames, "value_and_grad")

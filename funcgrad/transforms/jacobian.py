@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import Operand, operand, running, type_of
-from funcgrad.core.types import ArrayType
+from funcgrad.core.types import ArrayType, is_inexact
 from funcgrad.errors import NotDifferentiableError, located
 from funcgrad.ops.arithmetic import not_equal
 from funcgrad.ops.shape import concatenate, moveaxis, reshape, zeros
@@ -233,7 +233,7 @@ def _rows(
 
     def mapped(marked: bool) -> tuple[Any, list[Any]]:
         found = _over_basis(functools.partial(one, marked), kind, chunk)
-        return found, tree.leaves(found)
+        return found, [c for c in tree.leaves(found) if is_inexact(type_of(operand(c)).dtype)]
 
     def rows(c: Any) -> Any:
         c = operand(c)
