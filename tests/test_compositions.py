@@ -37,6 +37,27 @@ def vmap(f):
     return lambda x: fg.vmap(lambda s: f(s * x))(W)
 
 
+def jet(f):
+    """The tangent, as the first of two coefficients."""
+
+    def tangent(x):
+        out, series = fg.jet(f, (x,), ([T, T],))
+        flat = [s[0] for s in fg.tree.leaves(series, is_leaf=lambda s: isinstance(s, list))]
+        return fg.tree.unflatten(fg.tree.structure(out), flat)
+
+    return tangent
+
+
+def saving(f):
+    return fg.checkpoint(f, policy=fg.checkpoint_policies.dots_saveable)
+
+
+def named(f):
+    """`vmap` of a function that asks for all examples of a named axis."""
+    every = lambda s, x: fg.tree.map(lambda o: o + 0.0 * fg.lax.pmean(o, "i"), f(s * x))
+    return lambda x: fg.vmap(lambda s: every(s, x), axis_name="i")(W)
+
+
 TRANSFORMS = {
     "grad": grad,
     "jvp": jvp,
@@ -44,6 +65,8 @@ TRANSFORMS = {
     "jit": fg.jit,
     "checkpoint": fg.checkpoint,
 }
+MORE = {**TRANSFORMS, "jet": jet, "saving": saving, "named": named}
+SAME = {"jet": "jvp", "named": "vmap"}  # by what the direct answer is found
 
 
 def leaves(out):
@@ -52,6 +75,7 @@ def leaves(out):
 
 def direct(name, f):
     """The same as the transform by differences and loops."""
+    name = SAME.get(name, name)
     if name == "grad":
         return lambda x: np.array(
             [derivative_along(lambda v: weigh(f(v)), (x,), (e,))[0][0] for e in np.eye(3)]
@@ -75,12 +99,12 @@ def direct(name, f):
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
-@pytest.mark.parametrize("names", list(itertools.product(TRANSFORMS, repeat=2)), ids="-".join)
+@pytest.mark.parametrize("names", list(itertools.product(MORE, repeat=2)), ids="-".join)
 def test_pairs(names, program):
     outer, inner = names
-    transformed = TRANSFORMS[outer](TRANSFORMS[inner](program))
+    transformed = MORE[outer](MORE[inner](program))
     # one level by differences at a time keeps the oracle accurate
-    expected = direct(outer, TRANSFORMS[inner](program))
+    expected = direct(outer, MORE[inner](program))
     for got, want in zip(leaves(transformed(X)), leaves(expected(X)), strict=True):
         np.testing.assert_allclose(got, want, rtol=2e-7, atol=2e-8)
 

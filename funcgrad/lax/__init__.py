@@ -4,6 +4,7 @@ They are made of the same operations as `funcgrad.numpy`, so everything can be d
 mapped and compiled. Operands broadcast and dtypes are promoted as in NumPy, where JAX would refuse.
 """
 
+from funcgrad.lax import linalg
 from funcgrad.lax.convolution import (
     ConvDimensionNumbers,
     conv,
@@ -295,6 +296,7 @@ __all__ = [
     "is_finite",
     "le",
     "lgamma",
+    "linalg",
     "log",
     "log1p",
     "logistic",

@@ -236,4 +236,16 @@ PROGRAMS = {
                               "transpose_kernel=True)", X),
     "fft": ("lambda x: lax.fft(x, 'RFFT', (5,))", V),
     "ifft": ("lambda x: lax.fft(lax.complex(x, x), 'IFFT', (2, 3))", X),
+    # lax.linalg
+    "cholesky": ("lambda x: lax.linalg.cholesky(x @ x.T + 2 * np.eye(2))", X),
+    "eigh": ("lambda x: lax.linalg.eigh(x @ x.T + np.diag([1., 3.]))[1]", X),
+    "qr": ("lambda x: lax.linalg.qr(x.T, full_matrices=False)[1] ** 2", X),
+    "svd": ("lambda x: lax.linalg.svd(x, full_matrices=False)[1]", X),
+    "svd values": ("lambda x: lax.linalg.svd(x, compute_uv=False)", X),
+    "triangular_solve": ("lambda x: lax.linalg.triangular_solve(x[:, :2] + 2 * np.eye(2), x, "
+                         "left_side=True, lower=True)", X),
+    "triangular_solve x a": ("lambda x: lax.linalg.triangular_solve(x[:, :2] + 2 * np.eye(2), x.T, "
+                               "transpose_a=True, unit_diagonal=True)", X),
+    "symmetric_product": ("lambda x: lax.linalg.symmetric_product(x, x[:, :2] @ x[:, :2].T, "
+                          "alpha=2.0, beta=0.5, symmetrize_output=True)", X, False),
 }  # fmt: skip
