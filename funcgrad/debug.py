@@ -28,7 +28,7 @@ def nans() -> contextlib.AbstractContextManager[None]:
 
     Eagerly, NumPy's error comes at the line of the operation. A backward pass names the operation
     whose derivative made the NaN, and its line. Compiled functions run operation by operation and
-    name the line, too; where such a function is differentiated, that is the line of its call.
+    name the line, too.
 
     Raises
     ------
