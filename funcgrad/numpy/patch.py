@@ -97,6 +97,7 @@ class _Patches:
         self.lock = threading.RLock()
         self.wanted: list[patch_numpy] = []
         self.inside: set[int] = set()  # threads in which a transform runs
+        self.planned: list[_Name] = []
         self.bound: list[_Name] = []
 
     def begin(self) -> None:
@@ -115,15 +116,15 @@ class _Patches:
 
     def bind(self) -> None:
         if not self.bound:
-            for each in self.names():
-                each.space[each.name] = each.ours
-                self.bound.append(each)
+            self.bound = self.planned  # first: what is interrupted here is bound back
+            for space, name, _, ours in self.planned:
+                space[name] = ours
 
     def restore(self) -> None:
-        while self.bound:
-            each = self.bound.pop()
-            if each.space.get(each.name) is each.ours:  # else somebody has bound it since
-                each.space[each.name] = each.own
+        for space, name, own, ours in self.bound:
+            if space.get(name) is ours:  # else somebody has bound it since
+                space[name] = own
+        self.bound = []
 
     def names(self) -> Iterator[_Name]:
         """Those of NumPy, and those that modules have taken from it."""
@@ -141,6 +142,7 @@ class _Patches:
         with self.lock:
             self.restore()
             change(what)
+            self.planned = list(self.names())
             patches.begin = self.begin if self.wanted else None
             patches.end = self.end if self.wanted else None
             if running.count:
