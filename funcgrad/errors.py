@@ -19,7 +19,9 @@ import numpy
 
 __all__ = [
     "AbstractValueError",
+    "AxisNameError",
     "BatchSizeError",
+    "CallbackError",
     "CaptureError",
     "CaptureWarning",
     "CompilerError",

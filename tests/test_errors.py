@@ -156,6 +156,10 @@ def unsound_graph():
 EVERY = {
     "AbstractValueError": (lambda: fg.jit(lambda x: x if x > 0 else -x)(1.0), TypeError,
         "is not known while it is traced by jit or vmap; use funcgrad.numpy.where"),
+    "AxisNameError": (lambda: fg.vmap(lambda x: x / fg.lax.psum(x, "batch"))(X), NameError,
+        "no axis is named 'batch' here: vmap(f, axis_name='batch') gives an axis its name"),
+    "CallbackError": (lambda: fg.pure_callback(lambda x: x[0], fg.ShapeDtypeStruct((2,), float), X),
+        RuntimeError, "<lambda> returned dtype float64 and shape (); result_shape_dtypes say"),
     "BatchSizeError": (lambda: fg.vmap(np.add)(np.ones(2), np.ones(3)), ValueError,
         "vmap of add: the mapped axes have different sizes [2, 3]"),
     "CaptureError": (capture_what_is_out_of_sight, RuntimeError, "calls eval(); if that changes"),

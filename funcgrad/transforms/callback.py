@@ -46,7 +46,10 @@ class _Call:
         name = name_of(self.f)
         if got != self.out:
             raise CallbackError(
-                f"pure_callback: {name} returned the tree {got}; result_shape_dtypes say {self.out}"
+                located(
+                    f"pure_callback: {name} returned the tree {got}; result_shape_dtypes say "
+                    f"{self.out}"
+                )
             )
         return tuple(_checked(x, t, name) for x, t in zip(found, types, strict=True))
 
@@ -64,8 +67,10 @@ def _checked(x: Any, kind: ArrayType, name: str) -> Any:
     made = np.asarray(x)
     if made.shape != kind.shape or not np.can_cast(made.dtype, kind.dtype, "same_kind"):
         raise CallbackError(
-            f"pure_callback: {name} returned dtype {made.dtype} and shape {made.shape}; "
-            f"result_shape_dtypes say {kind.dtype} and {kind.shape}"
+            located(
+                f"pure_callback: {name} returned dtype {made.dtype} and shape {made.shape}; "
+                f"result_shape_dtypes say {kind.dtype} and {kind.shape}"
+            )
         )
     return np.array(made, kind.dtype)[()]  # what it returned may be its own, and change
 
