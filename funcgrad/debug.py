@@ -7,7 +7,8 @@ Examples
 >>> with fg.debug.nans():
 ...     fg.grad(lambda x: np.sqrt(x - 2.0))(1.0)
 Traceback (most recent call last):
-FloatingPointError: invalid value encountered in sqrt
+    ...
+FloatingPointError: invalid value encountered in ...
 """
 
 from __future__ import annotations
@@ -62,8 +63,9 @@ def infs() -> contextlib.AbstractContextManager[None]:
     >>> import numpy as np
     >>> import funcgrad as fg
     >>> with fg.debug.infs():
-    ...     fg.jit(lambda x: 1.0 / x)(0.0)
+    ...     fg.jit(lambda x: np.log(x))(0.0)
     Traceback (most recent call last):
+        ...
     FloatingPointError: divide by zero encountered in ...
     """
     return _watching("an infinity", {"divide": "raise", "over": "raise"})
