@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.ops.arithmetic import cast, less
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.operations.common import boxed, install, into, mismatch, named, shape_of
@@ -69,7 +70,7 @@ def toss(p: Any, generator: Any, order: Any = None) -> Any:
     """0 or 1 with probabilities, in their shape and dtype."""
     kind = np.asarray(p).dtype
     u = drawn(lambda s, n, k: s.uniform(n, k), generator, np.shape(p), kind, "bernoulli", order)
-    return (u < p).astype(kind)
+    return cast(less(u, p), kind)
 
 
 BERNOULLI = Flat("bernoulli", lambda x, made: made.array)
@@ -85,7 +86,7 @@ def bernoulli(
         part = "self" if dtype_of(x).kind == "c" else "p"
         raise elementwise_refusal(f"bernoulli_tensor_cpu_{part}_", x)
     if p is not None:
-        made = toss(np.full(shape_of(x), p), generator).astype(dtype_of(x))
+        made = cast(toss(np.full(shape_of(x), p), generator), dtype_of(x))
     else:
         values = known(x, "bernoulli()")
         if not ((values >= 0) & (values <= 1)).all():

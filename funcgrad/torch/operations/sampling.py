@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.types import ArrayType
+from funcgrad.ops.arithmetic import cast
 from funcgrad.torch import dtypes, randomness
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes
@@ -195,7 +196,7 @@ def draw_integers(
         return low + source.below(count, high - low)
 
     made = drawn(draw, generator, shape, DOUBLE, "randint", order)
-    return made.astype(kind.numpy)
+    return cast(made, kind.numpy)
 
 
 def _randint_arguments(
@@ -259,4 +260,4 @@ def randperm(
     source = source_of(generator, "randperm")
     with source.lock:
         array = source.permutation(n)
-    return finished(array.astype(kind.numpy), requires_grad, device)
+    return finished(cast(array, kind.numpy), requires_grad, device)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.tracer import Tracer
+from funcgrad.ops.arithmetic import cast
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.operations.common import install, shape_of
 from funcgrad.torch.operations.comparison import known
@@ -31,7 +32,7 @@ from funcgrad.torch.writing import check_writable, write
 def _written(self: Tensor, array: Any, name: str) -> Tensor:
     check_writable(self)
     given: Any = array if isinstance(array, Tracer) else np.asarray(array)
-    made = box(given.astype(self.dtype.numpy))
+    made = box(cast(given, self.dtype.numpy))
     return write(self, filled(self, made, name, (0,))._t)
 
 

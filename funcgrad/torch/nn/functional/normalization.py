@@ -19,9 +19,10 @@ from funcgrad.torch.operations.common import (
     narrow_or,
     shape_of,
 )
-from funcgrad.torch.operations.creation import empty_like
+from funcgrad.torch.operations.creation import empty
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.recorded import refuse_kinds
+from funcgrad.torch.operations.sampling import order_of
 from funcgrad.torch.remembered import remembered
 from funcgrad.torch.writing import check_writable, write
 
@@ -148,6 +149,14 @@ def rms_norm(
     return out if out.dtype is input.dtype else out.to(input.dtype)
 
 
+def _tossed(input: Tensor, p: float) -> Tensor:
+    """What each element is multiplied by, drawn in the order in which they lie in memory."""
+    order = order_of(input) or tuple(range(input.ndim))
+    made: Tensor = empty(tuple(input.shape[k] for k in order), dtype=input.dtype)
+    made = made.bernoulli_(1 - p) / (1 - p) if p < 1.0 else made.zero_()
+    return made.permute(tuple(sorted(range(input.ndim), key=order.__getitem__)))
+
+
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeros with probability `p`; what stays is divided by ``1 - p``. Nothing unless `training`.
 
@@ -166,10 +175,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
             "result type Float can't be cast to the desired output type "
             f"{dtypes.scalar_name(input.dtype)}"
         )
-    if p < 1.0:
-        factor = empty_like(input).bernoulli_(1 - p) / (1 - p)
-    else:
-        factor = empty_like(input).zero_()
+    factor = _tossed(input, p)
     if inplace:
         check_writable(input)
         return write(input, (input * factor)._t)
