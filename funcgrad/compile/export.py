@@ -170,7 +170,14 @@ def _entry(function: Function) -> str:
             lines.append(f"  store ptr {at}, ptr %{what}{k}.at")
     head = f"define i32 @{function.name}({', '.join([*parameters, 'ptr %workspace'])}) nounwind {{"
     call = f"call i64 @{function.name}.program(ptr %in, ptr %out, ptr %workspace)"
-    end = [f"  %status = {call}", "  %code = trunc i64 %status to i32", "  ret i32 %code", "}"]
+    end = [
+        f"  %status = {call}",
+        "  %failed = icmp ugt i64 %status, 2",
+        "  %known = select i1 %failed, i64 1, i64 %status",
+        "  %code = trunc i64 %known to i32",
+        "  ret i32 %code",
+        "}",
+    ]
     return "\n".join([head, *lines, *end, ""])
 
 

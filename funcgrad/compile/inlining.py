@@ -92,7 +92,7 @@ class _Part:
             times = None if s.times is None else self.operand(s.times)
             return Combine(name + s.carry, self.operand(s.value), times)
         if isinstance(s, Require):
-            return Require(name + s.condition)
+            return Require(name + s.condition, s.kind)
         return self.loop(s)
 
     def loop(self, s: For) -> For:

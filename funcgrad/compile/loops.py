@@ -105,10 +105,14 @@ class Combine(NamedTuple):
     times: Operand | None = None
 
 
+OUT_OF_BOUNDS, SINGULAR, INDEFINITE = 1, 16, 32  # bits of the flag: which requirement failed
+
+
 class Require(NamedTuple):
-    """Note in the kernel's flag that a condition did not hold."""
+    """Note in the kernel's flag that a condition did not hold, and which kind of one it was."""
 
     condition: str
+    kind: int = OUT_OF_BOUNDS
 
 
 class Carry(NamedTuple):

@@ -146,11 +146,12 @@ class _Writer:
         elif isinstance(s, Require):
             condition = self.operand(s.condition)
             if not isinstance(condition, Const):
-                out.append(Require(condition))
+                out.append(Require(condition, s.kind))
             elif not condition.value:
                 self.count += 1
                 name = f"f{self.count}"
-                out += [Let(name, "bool", "and", (condition, condition)), Require(name)]
+                held = Let(name, "bool", "and", (condition, condition))
+                out += [held, Require(name, s.kind)]
         else:
             self.loop(s, suffix, out)
 

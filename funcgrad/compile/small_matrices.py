@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from funcgrad.compile.code import Written
-from funcgrad.compile.loops import Const, Let, Operand, Require, Store
+from funcgrad.compile.loops import INDEFINITE, SINGULAR, Const, Let, Operand, Require, Store
 from funcgrad.compile.nest import Nest, whole_strides
 from funcgrad.compile.scalars import NATIVE
 from funcgrad.core.primitive import Primitive
@@ -67,9 +67,9 @@ class _Step:
     def compare(self, op: str, x: Operand, y: Operand) -> str:
         return self.let(op, x, y, dtype="bool")
 
-    def require(self, condition: str) -> None:
+    def require(self, condition: str, kind: int) -> None:
         self.requires = True
-        self.body.append(Require(condition))
+        self.body.append(Require(condition, kind))
 
     def rows(self, which: int) -> Rows:
         """The elements of an operand."""
@@ -115,7 +115,7 @@ class _Step:
             pivot = rows[k][k]
             regular = self.compare("ne", pivot, self.number(0.0))
             if not singular:
-                self.require(regular)
+                self.require(regular, SINGULAR)
             for i in range(k + 1, n):
                 factor: Operand = self.let("div", rows[i][k], pivot)
                 if singular:
@@ -199,7 +199,7 @@ def _cholesky(s: _Step) -> None:
             for k in range(j):
                 x = s.let("sub", x, s.let("mul", low[i][k], low[j][k]))
             if i == j:
-                s.require(s.compare("gt", x, s.number(0.0)))
+                s.require(s.compare("gt", x, s.number(0.0)), INDEFINITE)
                 low[j][j] = s.let("sqrt", x)
             else:
                 low[i][j] = s.let("div", x, low[j][j])

@@ -24,7 +24,8 @@ from funcgrad.compile.loops import (
     Store,
     scratch_bytes,
 )
-from funcgrad.compile.numba.program import STACK, native_program
+from funcgrad.compile.numba.program import native_program
+from funcgrad.compile.program import STACK
 from funcgrad.config import config
 
 PROGRAM = """

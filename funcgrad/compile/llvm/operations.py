@@ -8,7 +8,7 @@ from funcgrad.compile.foreign import FOREIGN, Foreign
 from funcgrad.compile.llvm.emit import Emitter, Value
 from funcgrad.compile.llvm.frame import ELEMENTS, Frame
 from funcgrad.compile.llvm.mathematics import FUNCTIONS, external
-from funcgrad.compile.loops import Const, Let
+from funcgrad.compile.loops import OUT_OF_BOUNDS, Const, Let
 
 __all__ = ["ATTRIBUTES", "Operations"]
 
@@ -152,7 +152,7 @@ class Operations:
             v = self.combined(op, self.frame.part(v, half, 0), self.frame.part(v, half, width))
         return v
 
-    def require(self, held: Value) -> None:
+    def require(self, held: Value, kind: int = OUT_OF_BOUNDS) -> None:
         e = held.emitter
         wrong = e.binary("xor", held, e.mask(True))
         if self.frame.mask is not None:
@@ -160,5 +160,5 @@ class Operations:
         found = e.any(wrong)
         one = self.frame.single
         old = one.new("i64", "load i64, ptr %failed")
-        wide = one.new("i64", f"zext i1 {found} to i64")
+        wide = one.new("i64", f"select i1 {found}, i64 {kind}, i64 0")
         self.frame.line(f"store i64 {one.binary('or', old, wide)}, ptr %failed")

@@ -35,7 +35,7 @@ class Straight:
         elif isinstance(s, Combine):
             self.combine(s)
         else:
-            self.operations.require(self.frame.read(s.condition))
+            self.operations.require(self.frame.read(s.condition), s.kind)
 
     def combine(self, s: Combine) -> None:
         around = self.frame.mask

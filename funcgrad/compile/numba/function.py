@@ -18,6 +18,7 @@ from numba.core.errors import NumbaError
 from numba.extending import overload
 from numba.np import numpy_support
 
+from funcgrad.compile import loops
 from funcgrad.compile.llvm.printer import foreign_of
 from funcgrad.compile.numba.call import run_found, run_known, types
 from funcgrad.compile.numba.default import Default, DefaultType
@@ -171,11 +172,21 @@ def _failure(source: Source, made: Made, names: dict[str, Any]) -> list[str]:
             f'        raise LinAlgError("{what_failed} in {source.name}")',
         )
     ]
+    failed = (SINGULAR, INDEFINITE)
+    bits = [
+        line
+        for bit, status in zip((loops.SINGULAR, loops.INDEFINITE), failed, strict=True)
+        for line in (
+            f"    if found[0] & {bit}:",
+            f'        raise LinAlgError("{FAILURES[status]} in {source.name}")',
+        )
+    ]
     names["LinAlgError"] = np.linalg.LinAlgError
     return [
         "if found[0] != 0:",
         f"    if found[0] == {OUT_OF_MEMORY}:",
         '        raise MemoryError("no memory for intermediate values")',
+        *bits,
         *(factorised if made.program.outside else ()),
         f'    raise {error}("{what} in {source.name}")',
     ]
