@@ -214,7 +214,10 @@ class Trace:
             behind = behind.__cause__ or behind.__context__
         if type(behind) is ValueError and str(behind).startswith("setting an array element"):
             behind = behind.__cause__  # what NumPy says of an error of ours
-        if behind is not error and isinstance(behind, FuncgradError):
+        theirs = None
+        if self.objects is not None and not isinstance(error, FuncgradError):
+            theirs = failed_in_scipy(error)
+        if behind is not error and isinstance(behind, FuncgradError) and not theirs:
             raise behind.with_traceback(error.__traceback__) from None
         if isinstance(error, TypeError) and "Multiple namespaces for array inputs" in str(error):
             raise UnsupportedCallError(
@@ -233,7 +236,6 @@ class Trace:
         if isinstance(error, FuncgradError):
             self._add_note(error)
             return
-        theirs = failed_in_scipy(error)
         if theirs:
             raise UnsupportedCallError(
                 f"{theirs} cannot compute with an array of objects ({error}); if funcgrad.scipy "

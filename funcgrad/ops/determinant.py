@@ -134,11 +134,10 @@ def _cofactors_along_vjp(g: Any, _: Any, a: Any, x: Any, *, needs: Any) -> Any:
     )
 
 
-def _rank_short(n: int = 4) -> Any:
-    """A matrix of rank n - 1."""
-    a = draw((n, n))
-    a[1] = a[0] - 0.5 * a[2]
-    return a
+def _rank_short() -> Any:
+    """A matrix of rank 3 that is eliminated without rounding: its determinant is 0 exactly."""
+    rows = [[4.0, 2.0, 1.0, 8.0], [2.0, 1.0, 3.0, 2.0], [8.0, 4.0, 2.0, 16.0], [1.0, 2.0, 0.5, 1.0]]
+    return 0.25 * np.array(rows)
 
 
 COFACTORS_ALONG = explicit(

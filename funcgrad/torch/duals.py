@@ -83,10 +83,12 @@ def _moved(
 def _apart(t: Array, given: Sequence[Array | None]) -> Array:
     """A tangent in memory of its own: the result may be written."""
     value = t.value if type(t) is RootTracer else t
+    if not isinstance(value, np.ndarray):  # numbers, and values of a transform, are not written
+        return t
     for g in given:
         held = g.value if type(g) is RootTracer else g
-        if value is held or (held is not None and np.may_share_memory(value, held)):
-            copy = np.array(value)[()]
+        if isinstance(held, np.ndarray) and np.may_share_memory(value, held):
+            copy = value.copy()
             return ROOT.tracer(copy, t.node) if type(t) is RootTracer else copy
     return t
 
