@@ -194,7 +194,7 @@ def take(
     kind = type_of(at)
     if kind.ndim == 0:
         found = index.read(x, (slice(None),) * axis + (at,))
-        return shapes.in_c_order(found) if axis else found
+        return shapes.in_c_order(found)
     if not kind.size:
         at = np.asarray(at).astype(int)
     order = (axis, *(k for k in range(type_of(x).ndim) if k != axis))

@@ -154,8 +154,14 @@ def swap_last(x: Array) -> Array:
 
 
 def in_c_order(x: Array) -> Array:
-    """The elements of `x`, contiguous in C order: what NumPy's functions write into new arrays."""
-    return x if concrete(x) and lies_in_c_order(x) else copied(x, "C")
+    """The elements of `x`, contiguous in C order: what NumPy's functions write into new arrays.
+
+    One element may lie at a step backwards and yet count as contiguous; NumPy's loops over it round
+    as those over reversed arrays.
+    """
+    if concrete(x) and lies_in_c_order(x) and all(s >= 0 for s in np.asarray(value(x)).strides):
+        return x
+    return copied(x, "C")
 
 
 def lying_as(x: Array, like: Any) -> Array:

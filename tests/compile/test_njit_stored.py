@@ -23,16 +23,17 @@ stored.Sealed.load_overload = counted
 """
 SOLVING = """
 f = fg.jit(lambda a, b: np.linalg.solve(a, b)).njit
-a, b = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([1.0, 2.0])
+a, b = np.eye(40) * 9 + np.random.RandomState(0).randn(40, 40), np.arange(40.0)
 print(f(a, b).tobytes().hex(), sum(loaded))
 """
 ELEMENTS = """
-x, n = np.array([-1.0, 2.0, -0.7, 5.0]), np.arange(-4, 4)
+a = np.eye(40) * 9 + np.random.RandomState(0).randn(40, 40)
+n = np.arange(-4, 4)
 for f, a in [
-    (lambda x: x % 0.3, x), (lambda x: np.fmod(x, 0.3), x), (lambda x: x // 0.3, x),
-    (lambda n: np.fmod(n, 3), n), (lambda n: n & 3, n), (lambda n: n | 3, n),
+    (lambda n: np.fmod(n, 3), n), (np.linalg.inv, a), (lambda a: np.linalg.solve(a, a[0]), a),
+    (lambda a: np.linalg.eigvalsh(a + a.T), a), (lambda a: np.linalg.cholesky(a @ a.T), a),
 ]:
-    np.testing.assert_array_equal(fg.jit(f).njit(a), f(a))
+    np.testing.assert_allclose(fg.jit(f).njit(a), f(a), rtol=1e-9, atol=1e-9)
 print("equal", sum(loaded))
 """
 
@@ -65,7 +66,7 @@ def test_a_second_process_finds_them_and_a_damaged_one_is_made_again(tmp_path):
 def test_functions_written_for_operations_are_not_taken_for_each_other(tmp_path):
     """Neither in the process that makes them nor in the next."""
     assert run(tmp_path, ELEMENTS) == ("equal", 0)
-    assert run(tmp_path, ELEMENTS) == ("equal", 6)
+    assert run(tmp_path, ELEMENTS) == ("equal", 5)
 
 
 def test_a_name_that_does_not_tell_whose_code_it_is_keeps_nothing():
