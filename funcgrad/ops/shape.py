@@ -38,8 +38,8 @@ def _reshape_type(x: ArrayType, *, shape: tuple[int, ...]) -> ArrayType:
 def _reshape_impl(x: Any, shape: tuple[int, ...]) -> Any:
     if type(x) is not ndarray:
         return np.reshape(x, shape)
-    if x.shape == shape and not x.flags.forc:
-        return np.copy(x)  # see `renewed`
+    if x.shape == shape and (not x.flags.forc or min(x.strides, default=0) < 0):
+        return np.copy(x)  # see `renewed`; one element counts as contiguous wherever it lies
     return x.reshape(shape)
 
 
