@@ -154,7 +154,8 @@ def _tossed(input: Tensor, p: float) -> Tensor:
     order = order_of(input) or tuple(range(input.ndim))
     made: Tensor = empty(tuple(input.shape[k] for k in order), dtype=input.dtype)
     made = made.bernoulli_(1 - p) / (1 - p) if p < 1.0 else made.zero_()
-    return made.permute(tuple(sorted(range(input.ndim), key=order.__getitem__)))
+    tossed: Tensor = made.permute(tuple(sorted(range(input.ndim), key=order.__getitem__)))
+    return tossed
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
