@@ -44,6 +44,12 @@ SCHEDULES = {
     "LambdaLR": lambda o: [s.LambdaLR(o, lambda e: 1 / math.sqrt(1 + e))],
     "MultiplicativeLR": lambda o: [s.MultiplicativeLR(o, lambda e: 0.9 if e % 3 else 1.05)],
     "chained": lambda o: [s.ConstantLR(o, 0.5, 4), s.ExponentialLR(o, 0.9)],
+    "CyclicLR": lambda o: [s.CyclicLR(o, 0.01, 0.2, 5, cycle_momentum=False)],
+    "OneCycleLR": lambda o: [s.OneCycleLR(o, 0.2, 60, cycle_momentum=False)],
+    "restarts": lambda o: [s.CosineAnnealingWarmRestarts(o, 7, 2)],
+    "SequentialLR": lambda o: [
+        s.SequentialLR(o, [s.LinearLR(o, 0.1), s.ExponentialLR(o, 0.9)], [6])
+    ],
     "own": lambda o: [Halving(o)],
 }
 

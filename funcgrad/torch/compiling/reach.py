@@ -24,6 +24,7 @@ from funcgrad.torch.compiling.schedules import RATE, is_schedule, runs_in_python
 from funcgrad.torch.dtypes import dtype
 from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.operations.generator import Generator
+from funcgrad.torch.optim.combined import family
 from funcgrad.torch.root import RootTracer
 from funcgrad.transforms import captured_kinds
 from funcgrad.transforms.captures import Captures
@@ -207,10 +208,11 @@ def _visit_schedule(found: Reached, x: Any, path: Path) -> None:
     found.saw(Item(x.__dict__, "optimizer", x.optimizer), path)
     found.more(x.optimizer, (*path, "optimizer"))
     inner = Reached(found.home)
-    inner.more(type(x), path)
-    for k, v in x.__dict__.items():
-        if k != "optimizer":
-            inner.more(v, (*path, k))
+    for part in family(x):
+        inner.more(type(part), path)
+        for k, v in part.__dict__.items():
+            if k not in ("optimizer", "_schedulers"):
+                inner.more(v, (*path, k))
     inner.run()
     found.schedules.append((x, inner))
 

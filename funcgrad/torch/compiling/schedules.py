@@ -16,7 +16,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from funcgrad.torch.optim.combined import SequentialLR, family
 from funcgrad.torch.optim.optimizer import Optimizer
+from funcgrad.torch.optim.restarts import CosineAnnealingWarmRestarts
 from funcgrad.torch.optim.scheduler import LRScheduler
 from funcgrad.torch.staged import Number, StepStage
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["RATE", "Moment", "Schedules", "Undo", "is_schedule", "runs_in_python"]
 
 RATE = "lr"  # the setting of optimizers that schedules change: a number that goes in
+STEPS = (LRScheduler.step, CosineAnnealingWarmRestarts.step, SequentialLR.step)
 Group = dict[str, Any]
 Moment = tuple[int, int]  # after how many steps of schedulers, and of which group
 
@@ -34,7 +37,8 @@ def is_schedule(x: Any) -> bool:
     """Whether `x` is a scheduler whose `step` changes nothing but itself and rates."""
     return (
         isinstance(x, LRScheduler)
-        and type(x).step is LRScheduler.step
+        and type(x).step in STEPS
+        and all(map(is_schedule, getattr(x, "_schedulers", ())))
         and "step" not in x.__dict__
         and isinstance(getattr(x, "optimizer", None), Optimizer)
         and all(type(group.get(RATE)) in (float, int) for group in x.optimizer.param_groups)
@@ -153,7 +157,8 @@ class Undo:
     """Schedulers and rates as they are now."""
 
     def __init__(self, schedulers: Sequence[Any], groups: Sequence[Group]) -> None:
-        self.schedulers = [(x, dict(x.__dict__)) for x in schedulers]
+        all_ = [y for x in schedulers for y in family(x)]
+        self.schedulers = [(x, dict(x.__dict__)) for x in all_]
         self.groups = [(group, group[RATE]) for group in groups]
 
     def __call__(self) -> None:

@@ -12,21 +12,29 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from funcgrad.torch.optim.combined import ChainedScheduler, SequentialLR
+from funcgrad.torch.optim.cyclic import CyclicLR, OneCycleLR
 from funcgrad.torch.optim.optimizer import Optimizer
 from funcgrad.torch.optim.plateau import ReduceLROnPlateau
+from funcgrad.torch.optim.restarts import CosineAnnealingWarmRestarts
 from funcgrad.torch.optim.scheduler import LRScheduler, check_optimizer
 
 __all__ = [
+    "ChainedScheduler",
     "ConstantLR",
     "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
     "ExponentialLR",
     "LRScheduler",
     "LambdaLR",
     "LinearLR",
     "MultiStepLR",
     "MultiplicativeLR",
+    "OneCycleLR",
     "PolynomialLR",
     "ReduceLROnPlateau",
+    "SequentialLR",
     "StepLR",
 ]
 

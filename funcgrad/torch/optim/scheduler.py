@@ -74,6 +74,10 @@ class LRScheduler:
         self.base_lrs = setting_of(optimizer, "initial_lr")
         self.last_epoch = last_epoch
         _watch(optimizer)
+        self.begin()
+
+    def begin(self) -> None:
+        """Set the first rates."""
         self._step_count = 0
         self._is_initial = True
         try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from itertools import chain
 from typing import Any
@@ -10,14 +11,20 @@ from typing import Any
 import funcgrad.torch as torch
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes, no_grad
+from funcgrad.torch.nn.modules.channels import BatchNorm
 from funcgrad.torch.nn.modules.module import Module
+from funcgrad.torch.optim.cyclic import for_each_group
+from funcgrad.torch.optim.optimizer import Optimizer
+from funcgrad.torch.optim.scheduler import LRScheduler
 
 __all__ = [
+    "SWALR",
     "AveragedModel",
     "get_ema_avg_fn",
     "get_ema_multi_avg_fn",
     "get_swa_avg_fn",
     "get_swa_multi_avg_fn",
+    "update_bn",
 ]
 
 Tensors = Sequence[Tensor]
@@ -182,3 +189,81 @@ class AveragedModel(Module):
         average = self.avg_fn or get_swa_avg_fn()
         for x, new in zip(averages, present, strict=True):
             x.copy_(average(x, new, self.n_averaged))
+
+
+SHAPES: dict[str, Callable[[float], float]] = {
+    "cos": lambda t: (1 - math.cos(math.pi * t)) / 2,
+    "linear": lambda t: t,
+}
+
+
+class SWALR(LRScheduler):
+    """The rate to a constant one within `anneal_epochs` epochs, at which weights are averaged."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        swa_lr: Any,
+        anneal_epochs: int = 10,
+        anneal_strategy: str = "cos",
+        last_epoch: int = -1,
+    ) -> None:
+        rates = for_each_group("swa_lr", optimizer, swa_lr)
+        for rate, group in zip(rates, optimizer.param_groups, strict=True):
+            group["swa_lr"] = rate
+        if anneal_strategy not in SHAPES:
+            raise ValueError(
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
+            )
+        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
+            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
+        self._anneal_strategy, self.anneal_epochs = anneal_strategy, anneal_epochs
+        super().__init__(optimizer, last_epoch)
+
+    def _share(self, step: int) -> float:
+        """How much of the constant rate a step has."""
+        done = step / max(1, self.anneal_epochs)
+        return SHAPES[self._anneal_strategy](max(0, min(1, done)))
+
+    def get_lr(self) -> list[Any]:
+        """The rates of the groups: from the present ones, whoever has set them, on their way."""
+        self._warn_outside()
+        step = self._step_count - 1
+        if self.anneal_epochs == 0:
+            step = max(1, step)
+        before, now = self._share(step - 1), self._share(step)
+        return [
+            group["swa_lr"] * now + _start(group, before) * (1 - now)
+            for group in self.optimizer.param_groups
+        ]
+
+
+def _start(group: dict[str, Any], share: float) -> Any:
+    """The rate from which a group would have come to its present one."""
+    if share == 1:
+        return group["swa_lr"]
+    return (group["lr"] - share * group["swa_lr"]) / (1 - share)
+
+
+def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+    """Measure the means and variances of all batch norms of a model anew, over a loader's batches.
+
+    A batch that is a tuple or a list is read for its first part.
+    """
+    norms = [m for m in model.modules() if isinstance(m, BatchNorm)]
+    found = {m: m.momentum for m in norms}
+    for m in norms:
+        m.reset_running_stats()
+    if not found:
+        return
+    trained = model.training
+    model.train()
+    for m in norms:
+        m.momentum = None
+    with no_grad():
+        for batch in loader:
+            x = batch[0] if isinstance(batch, (list, tuple)) else batch
+            model(x if device is None else x.to(device))
+    for m, momentum in found.items():
+        m.momentum = momentum
+    model.train(trained)
