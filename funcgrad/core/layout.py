@@ -171,14 +171,14 @@ def fresh(prim: Any, ask: Ask, types: Sequence[ArrayType], params: Any, out: Any
     return tuple(map(standard, out)) if prim.multiple else standard(out)
 
 
-def standard(kind: ArrayType) -> Any:
+def standard(aval: ArrayType) -> Any:
     """An array in C order; without axes, a scalar."""
-    return memory(kind.shape, kind.dtype) if kind.shape else _scalar(kind)
+    return memory(aval.shape, aval.dtype) if aval.shape else _scalar(aval)
 
 
-def _scalar(kind: ArrayType) -> Any:
-    one = kind.dtype.type(1)
-    return one.item() if kind.weak else one
+def _scalar(aval: ArrayType) -> Any:
+    one = aval.dtype.type(1)
+    return one.item() if aval.weak else one
 
 
 def moved(prim: Any, ask: Ask, types: Sequence[ArrayType], params: Any, out: Any) -> Any:

@@ -53,24 +53,24 @@ class Pending:
     The values have the type of a row, and nobody else writes into them.
     """
 
-    __slots__ = ("depth", "kind", "rows")
+    __slots__ = ("aval", "depth", "rows")
 
     def __init__(self, depth: int, whole: ArrayType) -> None:
-        self.depth, self.kind = depth, ArrayType(whole.shape[depth:], whole.dtype)
+        self.depth, self.aval = depth, ArrayType(whole.shape[depth:], whole.dtype)
         self.rows: dict[Row, Array] = {}
 
     def fitted(self, v: Array) -> Array:
         """A value as a row, that is nobody else's; raises where it does not fit, as NumPy."""
-        made = algebra.cast(v, self.kind.dtype)
+        made = algebra.cast(v, self.aval.dtype)
         lead = type_of(made).shape
-        while len(lead) > len(self.kind.shape) and lead[0] == 1:  # NumPy drops leading axes of 1
+        while len(lead) > len(self.aval.shape) and lead[0] == 1:  # NumPy drops leading axes of 1
             lead = lead[1:]
-        made = algebra.broadcast(algebra.reshape(made, lead), self.kind.shape, self.kind.dtype)
+        made = algebra.broadcast(algebra.reshape(made, lead), self.aval.shape, self.aval.dtype)
         if not isinstance(made, Tracer):
             made = np.array(made)[()]
         elif made is v:
             made = twin(v)
-        if not self.kind.shape and not is_scalar(made):
+        if not self.aval.shape and not is_scalar(made):
             made = algebra.getitem(algebra.reshape(made, (1,)), (0,))
         return made
 

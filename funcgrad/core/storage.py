@@ -135,7 +135,7 @@ class Cell(Box):
             noted = Pending(len(row), self.type)
         elif noted.depth != len(row):
             return False
-        splice.check_storable(noted.kind.dtype, v)
+        splice.check_storable(noted.aval.dtype, v)
         fitted = noted.fitted(v)
         self._begin(v)
         noted.rows[row] = fitted
@@ -191,8 +191,8 @@ class View(Box):
                 write(base, splice.index_set(base.content(), self.index, new))
             return
         whole = base.content()
-        kind = type_of(whole)
-        positions = self.function(np.arange(kind.size).reshape(kind.shape))
+        aval = type_of(whole)
+        positions = self.function(np.arange(aval.size).reshape(aval.shape))
         write(base, splice.set_positions(whole, positions, new))
 
 

@@ -307,9 +307,9 @@ class Trace:
         it is needed."""
         raise AbstractValueError(located(why))
 
-    def nothing(self, kind: ArrayType) -> Array:
+    def nothing(self, aval: ArrayType) -> Array:
         """The cotangent of what nobody has read, beside one that is a tracer of this trace."""
-        return algebra.zeros(kind)
+        return algebra.zeros(aval)
 
     def check_open(self) -> None:
         """Raise when the transform has ended: its tracers must not be used any more."""
@@ -462,8 +462,8 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 def is_scalar(x: Any) -> bool:
     """Whether `x` is a scalar, which nothing can be written into, and no array without axes."""
-    kind = x.type if isinstance(x, ArrayOperand) else type_of(operand(x))
-    return not kind.shape and not isinstance(layout(x), np.ndarray)
+    aval = x.type if isinstance(x, ArrayOperand) else type_of(operand(x))
+    return not aval.shape and not isinstance(layout(x), np.ndarray)
 
 
 def bind(prim: Primitive, args: Sequence[Array], params: Params = EMPTY) -> Any:

@@ -62,7 +62,7 @@ class Stage(Trace):
     """The trace that builds a graph."""
 
     __slots__ = (
-        "adopted",
+        "consts",
         "asked",
         "constants",
         "equations",
@@ -82,7 +82,7 @@ class Stage(Trace):
         super().__init__()
         self.equations: list[Equation] = []
         self.constants: dict[Hashable, tuple[Var, Any, Any]] = {}
-        self.adopted: dict[int, tuple[Var, Tracer]] = {}
+        self.consts: dict[int, tuple[Var, Tracer]] = {}
         self.numbering: dict[Hashable, tuple[Var, ...]] = {}
         self.numbers = count()
         self.scope = 0
@@ -92,12 +92,12 @@ class Stage(Trace):
         self.layouts = Layouts(self.equations)
         self.asked: set[Var] = set()  # inputs whose layout in memory was asked for
 
-    def var(self, kind: ArrayType) -> Var:
-        return Var(kind, next(self.numbers))
+    def var(self, aval: ArrayType) -> Var:
+        return Var(aval, next(self.numbers))
 
-    def input(self, kind: ArrayType, given: Array | None = None) -> StageTracer:
+    def input(self, aval: ArrayType, given: Array | None = None) -> StageTracer:
         """A new input; `given` is the argument at hand that it stands for."""
-        v = self.var(kind)
+        v = self.var(aval)
         if given is not None:
             self.given[v] = given
         return StageTracer(v, self)
@@ -114,7 +114,7 @@ class Stage(Trace):
         for w, _, array in self.constants.values():
             if w is v:
                 return array
-        for w, t in self.adopted.values():
+        for w, t in self.consts.values():
             if w is v:
                 return layout(t)
         self.asked.add(v)
@@ -134,7 +134,7 @@ class Stage(Trace):
     def _see(self, v: Var, why: str) -> Any:
         if v not in self.seen:
             held = [a for w, a, _ in self.constants.values() if w is v]
-            held += [a for w, a in self.adopted.values() if w is v]
+            held += [a for w, a in self.consts.values() if w is v]
             held += [self.given[v]] if v in self.given else []
             if not held:
                 raise AbstractValueError(located(why))
@@ -154,9 +154,9 @@ class Stage(Trace):
 
     def _adopt(self, a: Tracer) -> Var:
         a.owner.check_open()
-        if id(a) not in self.adopted:  # the entry keeps `a` alive, so the id stays its own
-            self.adopted[id(a)] = (self.var(a.type), a)
-        return self.adopted[id(a)][0]
+        if id(a) not in self.consts:  # the entry keeps `a` alive, so the id stays its own
+            self.consts[id(a)] = (self.var(a.type), a)
+        return self.consts[id(a)][0]
 
     def _hoist(self, a: np.ndarray[Any, Any]) -> Var:
         count = 0
@@ -230,10 +230,10 @@ def finish(
     atoms = [trace.atom(o) for o in outputs]
     equations = live(trace.equations, demanded(trace.equations, atoms))
     used = {a for e in equations for a in e.inputs} | set(atoms)
-    adopted = [(v, t) for v, t in trace.adopted.values() if v in used]
+    consts = [(v, t) for v, t in trace.consts.values() if v in used]
     constants = tuple((v, a) for v, a, _ in trace.constants.values() if v in used)
-    whole = (*inputs, *(v for v, _ in adopted))
-    return Graph(whole, equations, tuple(atoms), constants), [t for _, t in adopted]
+    whole = (*inputs, *(v for v, _ in consts))
+    return Graph(whole, equations, tuple(atoms), constants), [t for _, t in consts]
 
 
 def stage(
@@ -245,7 +245,7 @@ def stage(
 
     Returns
     -------
-    graph, adopted
+    graph, consts
         The inputs of the graph are those of the function and then one for each adopted value: a
         traced value of an outer transform over which the function closes.
     """

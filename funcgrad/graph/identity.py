@@ -130,8 +130,8 @@ def _array(x: Any) -> Hashable:
     return type(x).__name__, _dtype(x.dtype), x.shape, own.shape, content
 
 
-def _type(kind: ArrayType) -> Hashable:
-    return kind.shape, _dtype(kind.dtype), kind.weak
+def _type(aval: ArrayType) -> Hashable:
+    return aval.shape, _dtype(aval.dtype), aval.weak
 
 
 def _dtype(dtype: np.dtype[Any]) -> str:

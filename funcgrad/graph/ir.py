@@ -17,8 +17,8 @@ class Var:
 
     __slots__ = ("id", "type")
 
-    def __init__(self, kind: ArrayType, number: int) -> None:
-        self.type, self.id = kind, number
+    def __init__(self, aval: ArrayType, number: int) -> None:
+        self.type, self.id = aval, number
 
     def __repr__(self) -> str:
         return f"v{self.id}"
@@ -29,8 +29,8 @@ class Literal:
 
     __slots__ = ("type", "value")
 
-    def __init__(self, value: Any, kind: ArrayType) -> None:
-        self.value, self.type = value, kind
+    def __init__(self, value: Any, aval: ArrayType) -> None:
+        self.value, self.type = value, aval
 
     def __repr__(self) -> str:
         return repr(self.value)

@@ -47,9 +47,9 @@ def _results(e: Equation, of: Callable[[Var], Any]) -> dict[Var, Any]:
         a = e.inputs[i]
         return a.value if isinstance(a, Literal) else of(a)
 
-    many, kinds = e.prim.multiple, [o.type for o in e.outputs]
+    many, avals = e.prim.multiple, [o.type for o in e.outputs]
     types = [a.type for a in e.inputs]
-    made = e.prim.lies(e.prim, ask, types, e.params, kinds if many else kinds[0])
+    made = e.prim.lies(e.prim, ask, types, e.params, avals if many else avals[0])
     return dict(zip(e.outputs, made if many else (made,), strict=True))
 
 

@@ -55,7 +55,7 @@ def _node(prim: Any, xs: Sequence[Any], wanted: Sequence[bool], params: dict[str
         prim=prim,
         params=params,
         parents=tuple(object() if w else None for w in wanted),
-        fix=tuple(map(type_of_raw, xs)),
+        avals=tuple(map(type_of_raw, xs)),
         saved=tuple(v if f else None for v, f in zip((y, *xs), flags, strict=True)),
         outputs=(),
     )

@@ -110,13 +110,13 @@ def _added(node: Any, rows: Rows, sums: Sequence[Any], wanted: Sequence[bool]) -
     """The cotangents of weight and bias from the sums of the rows; zeros if they do not count."""
     out: list[Any] = []
     for k, there in ((1, node.params["scaled"]), (2, node.params["moved"])):
-        kind = node.fix[k]
+        aval = node.avals[k]
         if not wanted[k]:
             out.append(None)
         elif there:
             out.append(np.add.reduce(sums[k - 1].reshape(-1, rows.channels), 0))
         else:
-            out.append(np.zeros(kind.shape, kind.dtype))
+            out.append(np.zeros(aval.shape, aval.dtype))
     return out
 
 

@@ -87,7 +87,7 @@ def _kernel(node: Any) -> str:
 
 def _arranged(node: Any, g: Any) -> tuple[Arranged | None, list[Any]]:
     """The arguments, and for each operand the shape of its cotangent, None if it is not wanted."""
-    types = node.fix
+    types = node.avals
     if types is None:
         return None, []
     shapes = []
@@ -139,7 +139,7 @@ def _run(
         seen = seen[:1]
     if not execute(entry, rows, columns, [*arguments, *seen], bool(rows_of)):
         return None
-    return [_fitted(c, s, g.shape, node.fix[k]) for k, (c, s) in enumerate(zip(outs, shapes))]
+    return [_fitted(c, s, g.shape, node.avals[k]) for k, (c, s) in enumerate(zip(outs, shapes))]
 
 
 def execute(entry: Entry, rows: int, columns: int, arguments: list[Any], adds_up: bool) -> bool:

@@ -101,11 +101,11 @@ def _pull(node: Any, g: Any) -> tuple[Sequence[Any], bool]:
 def _added(node: Any, sums: Sequence[Any], wanted: Sequence[bool]) -> list[Any]:
     """The cotangents of weight and bias from the sums of the chunks; zeros if they do not count."""
     out: list[Any] = []
-    for part, needed, kind in zip(sums, wanted[1:], node.fix[1:], strict=True):
+    for part, needed, aval in zip(sums, wanted[1:], node.avals[1:], strict=True):
         if part is None:
-            out.append(np.zeros(kind.shape, kind.dtype) if needed else None)
+            out.append(np.zeros(aval.shape, aval.dtype) if needed else None)
         else:
-            out.append(np.add.reduce(part, 0).reshape(kind.shape))
+            out.append(np.add.reduce(part, 0).reshape(aval.shape))
     return out
 
 

@@ -40,8 +40,8 @@ WHOLE = frozenset((SOFTMAX, LOG_SOFTMAX))  # as large as their operand
 def _pull(node: Any, g: Any) -> tuple[Sequence[Array | None], bool]:
     """The cotangents of the operands of `node`, and whether they are arrays of nobody else."""
     entry, work = None, None
-    kind = node.fix[0]
-    if config.kernels and kind.size >= FEWEST and kind.dtype in FLOATS and _plain(node, g):
+    aval = node.avals[0]
+    if config.kernels and aval.size >= FEWEST and aval.dtype in FLOATS and _plain(node, g):
         work = _prepared(node, g)
         if work is not None:
             entry = entry_of(work.kernel, work.types)
@@ -54,11 +54,11 @@ def _pull(node: Any, g: Any) -> tuple[Sequence[Array | None], bool]:
 
 def _plain(node: Any, g: Any) -> bool:
     """Whether cotangent and saved values are raw, of one dtype, and nothing unusual is asked."""
-    dtype, params = node.fix[0].dtype, node.params
+    dtype, params = node.avals[0].dtype, node.params
     if any(params.get(name) is not None for name in ("dtype", "initial")):
         return False
     if params.get("ord") not in (None, 2, "fro", "f") or (
-        params.get("ord") == 2 and len(params["axes"] or node.fix[0].shape) != 1
+        params.get("ord") == 2 and len(params["axes"] or node.avals[0].shape) != 1
     ):
         return False
     if type(node.saved) is not tuple or not isinstance(g, (ndarray, np.floating)):
@@ -81,25 +81,25 @@ class Work(NamedTuple):
 
 def _prepared(node: Any, g: Any) -> Work | None:
     """What the kernel is to be called with; None if it cannot be."""
-    prim, params, kind = node.prim, node.params, node.fix[0]
+    prim, params, aval = node.prim, node.params, node.avals[0]
     axes = (params["axis"],) if "axis" in params else params["axes"]
-    axes = range(len(kind.shape)) if axes is None else axes
+    axes = range(len(aval.shape)) if axes is None else axes
     y, x = node.saved
-    layout = layout_of(y if x is None else x, kind.shape, axes)
+    layout = layout_of(y if x is None else x, aval.shape, axes)
     whole = prim in WHOLE
     given = [None if a is None else layout.view(a, whole) for a in (g, y)]
     given.append(None if x is None else layout.view(x, True))
     divisor = None
     if prim in (VAR, STD):
-        divisor = max(float(kind.size // max(layout.groups, 1)) - params["ddof"], 0.0)
-    out = layout.empty(kind.shape, kind.dtype)
+        divisor = max(float(aval.size // max(layout.groups, 1)) - params["ddof"], 0.0)
+    out = layout.empty(aval.shape, aval.dtype)
     arguments = [*given, divisor, layout.view(out, True)]
     kernel = f"{KERNELS[prim]}_{'along' if len(layout.whole) == 4 else 'beside'}"
-    return Work(kernel, letters(kind.dtype, arguments), arguments, [out], layout.groups)
+    return Work(kernel, letters(aval.dtype, arguments), arguments, [out], layout.groups)
 
 
 def _run(entry: Entry, node: Any, work: Work) -> list[Any] | None:
-    if not pieces.run(entry, [FIRST, LAST, *work.arguments], work.groups, node.fix[0].size):
+    if not pieces.run(entry, [FIRST, LAST, *work.arguments], work.groups, node.avals[0].size):
         return None
     return [c if p is not None else None for c, p in zip(work.out, node.parents, strict=True)]
 

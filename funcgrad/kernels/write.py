@@ -91,7 +91,7 @@ def _rule(prim: Primitive, types: list[ArrayType], which: int, exponent: Any) ->
             saved=(z, *operands),
             params={},
             parents=[True if p else None for p in parents],
-            fix=tuple(types),
+            avals=tuple(types),
         )
         return [prim.vjp(node, g)[which]]
 

@@ -32,9 +32,9 @@ def combined(x: Array, product: Array, beta: Any, alpha: Any) -> Array:
     scaled = _scaled(product, alpha)
     if beta != 0:
         return add(_scaled(x, beta), scaled)
-    kinds = type_of(x), type_of(scaled)  # a NaN of `x` does not count
-    shape = np.broadcast_shapes(*(kind.shape for kind in kinds))
-    dtype = np.result_type(*(kind.dtype for kind in kinds))
+    avals = type_of(x), type_of(scaled)  # a NaN of `x` does not count
+    shape = np.broadcast_shapes(*(aval.shape for aval in avals))
+    dtype = np.result_type(*(aval.dtype for aval in avals))
     return add(broadcast_as(scaled, shape, dtype), dtype.type(0))
 
 
@@ -74,16 +74,16 @@ def _pull_b(g: Any, _y: Any, _x: Any, a: Any, _b: Any, *, beta: Any, alpha: Any)
 
 
 def _push(y: Any, xs: Sequence[Any], ts: Sequence[Any], *, beta: Any, alpha: Any) -> Array:
-    kind = type_of(y)
+    aval = type_of(y)
     terms = [] if ts[0] is None or beta == 0 else [_scaled(ts[0], beta)]
     terms += [_scaled(matmul(ts[1], xs[2]), alpha)] if ts[1] is not None else []
     terms += [_scaled(matmul(xs[1], ts[2]), alpha)] if ts[2] is not None else []
     if not terms:
-        return zeros(kind)
+        return zeros(aval)
     total = terms[0]
     for term in terms[1:]:
         total = add(total, term)
-    return broadcast_as(total, kind.shape, kind.dtype)
+    return broadcast_as(total, aval.shape, aval.dtype)
 
 
 def _batch(size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:

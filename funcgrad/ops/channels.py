@@ -70,24 +70,24 @@ def _batch_norm(x: Any, w: Any, b: Any, eps: float, scaled: bool, moved: bool) -
     return np.ascontiguousarray(y).reshape(x.shape), middle, variance
 
 
-def _around(kind: ArrayType) -> tuple[int, ...]:
+def _around(aval: ArrayType) -> tuple[int, ...]:
     """All axes but that of the channels."""
-    return (0, *range(2, kind.ndim))
+    return (0, *range(2, aval.ndim))
 
 
 def batch_norm_composed(
     x: Array, w: Array, b: Array, *, eps: float, scaled: bool, moved: bool
 ) -> tuple[Array, Array, Array]:
     """`batch_norm` in simpler operations, for the compiler."""
-    kind = type_of(x)
-    axes = _around(kind)
+    aval = type_of(x)
+    axes = _around(aval)
     middle = mean(x, axes, keepdims=True)
     centred = subtract(x, middle)
     variance = mean(multiply(centred, centred), axes, keepdims=True)
     y = multiply(centred, reciprocal(sqrt(add(variance, eps))))
-    y = multiply(y, _per_channel(w, kind.ndim)) if scaled else y
-    y = add(y, _per_channel(b, kind.ndim)) if moved else y
-    count = kind.shape[1:2]
+    y = multiply(y, _per_channel(w, aval.ndim)) if scaled else y
+    y = add(y, _per_channel(b, aval.ndim)) if moved else y
+    count = aval.shape[1:2]
     return y, reshape(middle, count), reshape(variance, count)
 
 
@@ -100,8 +100,8 @@ def _batch_norm_pull(
     g: Any, _y: Any, x: Any, w: Any, _b: Any, needs: Sequence[bool], *, eps: float, scaled: bool,
     moved: bool,
 ) -> list[Array | None]:  # fmt: skip
-    kind = type_of(x)
-    axes, rank = _around(kind), kind.ndim
+    aval = type_of(x)
+    axes, rank = _around(aval), aval.ndim
     v, c = (_like_channels(z, rank) for z in (w, _b))
     out = layer_norm_pull(
         g[0], None, x, v, c, needs, axes=axes, eps=eps, scaled=scaled, moved=moved
@@ -114,7 +114,7 @@ def _batch_norm_pull(
     spread = multiply(along_variance, 2.0)
     centred = subtract(x, mean(x, axes, keepdims=True))
     rest = add(multiply(spread, centred), along_mean)
-    out[0] = add(out[0], multiply(rest, 1.0 / max(kind.size // max(kind.shape[1], 1), 1)))
+    out[0] = add(out[0], multiply(rest, 1.0 / max(aval.size // max(aval.shape[1], 1), 1)))
     return out
 
 
@@ -223,10 +223,10 @@ def _grouped(x: Array, groups: int) -> Array:
 
 def _group_parts(z: Any, groups: int) -> Any:
     """A weight, or the type that is kept of one, next to a grouped operand."""
-    kind = z if type(z) is ArrayType else type_of(z)
-    if not kind.shape:
+    aval = z if type(z) is ArrayType else type_of(z)
+    if not aval.shape:
         return z
-    shape = (groups, kind.shape[0] // groups, 1)
+    shape = (groups, aval.shape[0] // groups, 1)
     return z._replace(shape=shape) if type(z) is ArrayType else reshape(z, shape)
 
 

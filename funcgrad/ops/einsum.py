@@ -62,7 +62,7 @@ class Einsum(Multilinear):
 
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
         terms, out = _split(node.params["spec"])
-        types, saved = node.fix, node.saved[1:]
+        types, saved = node.avals, node.saved[1:]
         optimize = node.params.get("optimize", False)
         return [
             None if p is None else _einsum_cotangent(i, g, saved, types, terms, out, optimize)
@@ -73,7 +73,7 @@ class Einsum(Multilinear):
 def _einsum_cotangent(
     i: int, g: Array, saved: Any, types: Any, terms: list[str], out: str, optimize: Any
 ) -> Array:
-    own, kind = terms[i], types[i]
+    own, aval = terms[i], types[i]
     extents = _extents(terms, [t.shape for t in types])
     others = [j for j in range(len(terms)) if j != i]
     # A path given for the operands is none for the cotangent: an order of our own, where it pays.
@@ -91,8 +91,8 @@ def _einsum_cotangent(
     shape = tuple(there_extents.get(k, 1) for k in unique)
     full = broadcast_to(reshape(c, shape), tuple(extents[k] for k in unique))
     if unique == own:
-        return unbroadcast(full, kind)
-    return unbroadcast(_on_diagonal(full, unique, own, extents), kind)
+        return unbroadcast(full, aval)
+    return unbroadcast(_on_diagonal(full, unique, own, extents), aval)
 
 
 def _on_diagonal(x: Array, unique: str, own: str, extents: dict[str, int]) -> Array:

@@ -56,16 +56,16 @@ def shifted(record: Callable[[], Linear]) -> Callable[..., Any]:
     return batch
 
 
-def fitted(c: Array, kind: ArrayType, axes: Ints) -> Array:
+def fitted(c: Array, aval: ArrayType, axes: Ints) -> Array:
     """The cotangent of an operand that was cut, or filled up with zeros, before its transform."""
     for axis in axes:
-        now, want, lead = type_of(c), kind.shape[axis], (slice(None),) * axis
+        now, want, lead = type_of(c), aval.shape[axis], (slice(None),) * axis
         if (have := now.shape[axis]) > want:
             c = getitem(c, (*lead, slice(want)))
         elif have < want:
             rest = (*now.shape[:axis], want - have, *now.shape[axis + 1 :])
             c = concatenate([c, np.zeros(rest, now.dtype)], axis)
-    return cast(c, kind.dtype)
+    return cast(c, aval.dtype)
 
 
 def samples(
@@ -154,12 +154,12 @@ def _weighted(c: Array, n: int, axis: int, between: float) -> Array:
 
     These are all but the first one and, where `n` is even, the one in the middle.
     """
-    kind = type_of(c)
-    weights = np.full(kind.shape[axis], between, np.zeros(0, kind.dtype).real.dtype)
+    aval = type_of(c)
+    weights = np.full(aval.shape[axis], between, np.zeros(0, aval.dtype).real.dtype)
     weights[0] = 1
     if n % 2 == 0:
         weights[n // 2] = 1
-    return multiply(c, weights.reshape(-1, *(1,) * (kind.ndim - axis - 1)))
+    return multiply(c, weights.reshape(-1, *(1,) * (aval.ndim - axis - 1)))
 
 
 def _along(function: Any) -> Function:

@@ -130,15 +130,15 @@ def nll_loss_composed(
     x: Array, target: Array, *weight: Array, reduction: str, ignore: int
 ) -> Array:
     """`nll_loss` in simpler operations, for the compiler."""
-    kind, dtype = type_of(target), type_of(x).dtype
-    rows, flat = _in_rows(x), reshape(target, (kind.size,))
+    aval, dtype = type_of(target), type_of(x).dtype
+    rows, flat = _in_rows(x), reshape(target, (aval.size,))
     kept = not_equal(flat, ignore)
-    picked = gather(rows, np.arange(kind.size), where(kept, flat, kind.dtype.type(0)))
+    picked = gather(rows, np.arange(aval.size), where(kept, flat, aval.dtype.type(0)))
     weights = _weights(flat, weight, ignore, dtype)
     loss = multiply(negative(picked), weights) if weight else negative(picked)
     loss = where(kept, loss, dtype.type(0))
     if reduction == "none":
-        return reshape(loss, kind.shape)
+        return reshape(loss, aval.shape)
     return divide(sum_(loss), sum_(weights)) if reduction == "mean" else sum_(loss)
 
 
@@ -146,14 +146,14 @@ def nll_scatter_composed(
     g: Array, target: Array, *, shape: Shape, reduction: str, ignore: int
 ) -> Array:
     """The cotangent of log probabilities in simpler operations, for the compiler."""
-    kind, dtype = type_of(target), type_of(g).dtype
+    aval, dtype = type_of(target), type_of(g).dtype
     if reduction == "mean":
         g = divide(g, sum_(cast(not_equal(target, ignore), dtype)))
-    g = reshape(g if reduction == "none" else broadcast_to(g, kind.shape), (kind.size, 1))
+    g = reshape(g if reduction == "none" else broadcast_to(g, aval.shape), (aval.size, 1))
     classes = shape[0] if len(shape) == 1 else shape[1]
-    column = reshape(target, (kind.size, 1))
-    at = where(equal(column, ignore), kind.dtype.type(-1), column)
-    here = equal(at, np.arange(classes, dtype=kind.dtype))
+    column = reshape(target, (aval.size, 1))
+    at = where(equal(column, ignore), aval.dtype.type(-1), column)
+    here = equal(at, np.arange(classes, dtype=aval.dtype))
     return _from_rows(where(here, negative(g), dtype.type(0)), shape)
 
 
@@ -187,12 +187,12 @@ def _lane_weights(
 
 def _nll_loss_batch(size: int, xs: Any, batched: Any, params: Params) -> Array:
     x, target, *weight = every_lane(size, xs, batched)
-    kind, given, ignore = type_of(x), type_of(target).shape, params["ignore"]
+    aval, given, ignore = type_of(x), type_of(target).shape, params["ignore"]
     axes = tuple(range(1, len(given)))
     loss = _merged(x, target, ignore)
     weights = None
     if weight or params["reduction"] == "mean":
-        weights = _lane_weights(weight, target, kind.shape, kind.dtype, ignore)
+        weights = _lane_weights(weight, target, aval.shape, aval.dtype, ignore)
     if weight:
         loss = multiply(loss, weights)
     if params["reduction"] == "none":

@@ -31,8 +31,8 @@ def _total(x: Array, reduction: str, axes: tuple[int, ...], count: int) -> Array
 def squared_error_composed(x: Array, y: Array, *, reduction: str) -> Array:
     """`squared_error` in simpler operations, for the compiler."""
     d = subtract(x, y)
-    kind = type_of(d)
-    return _total(multiply(d, d), reduction, tuple(range(kind.ndim)), kind.size)
+    aval = type_of(d)
+    return _total(multiply(d, d), reduction, tuple(range(aval.ndim)), aval.size)
 
 
 def _squared_error(x: Any, y: Any, reduction: str) -> Any:

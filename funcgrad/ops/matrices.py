@@ -35,8 +35,8 @@ __all__ = [
 
 def as_float(x: Array) -> Array:
     """Integers as floats, as NumPy's linear algebra does."""
-    kind = type_of(x)
-    return x if is_inexact(kind.dtype) else cast(x, np.float64)
+    aval = type_of(x)
+    return x if is_inexact(aval.dtype) else cast(x, np.float64)
 
 
 def square(x: Array, name: str) -> Array:

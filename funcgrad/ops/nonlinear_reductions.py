@@ -83,9 +83,9 @@ def graded(
         return scale(c if chosen is None else where(chosen, c, 0.0), d)
 
     def vjp(g: Any, y: Any, x: Any, *mask: Any, needs: Any, **params: Any) -> list[Any]:
-        kind = type_of(x)
-        c = weighted(spread(g, kind.shape, params["axes"]), y, x, mask, params)
-        return [cast(c, kind.dtype), *(None for _ in mask)]
+        aval = type_of(x)
+        c = weighted(spread(g, aval.shape, params["axes"]), y, x, mask, params)
+        return [cast(c, aval.dtype), *(None for _ in mask)]
 
     made = explicit(
         name,

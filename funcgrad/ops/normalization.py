@@ -73,8 +73,8 @@ def layer_norm_pull(
         out[2] = unbroadcast(g, type_of(b)) if moved else zeros(type_of(b))
     n, inverse = _normal(x, axes, eps) if needs[0] or (needs[1] and scaled) else (None, None)
     if needs[1]:
-        kind = type_of(w)
-        out[1] = unbroadcast(scale(g, n), kind) if scaled else zeros(kind)
+        aval = type_of(w)
+        out[1] = unbroadcast(scale(g, n), aval) if scaled else zeros(aval)
     if needs[0]:
         out[0] = multiply(_across(scale(g, w) if scaled else g, n, axes), inverse)
     return out

@@ -104,23 +104,23 @@ def _inplace(compute: Callable[[Any, Any], Any], symbol: str) -> Callable[[Any, 
         new = compute(self, y)
         if new is NotImplemented or is_scalar(self):
             return new  # a scalar is immutable: Python rebinds the name
-        new, kind = operand(new), type_of(x)
+        new, aval = operand(new), type_of(x)
         made = type_of(new)
-        if made.shape != kind.shape:
+        if made.shape != aval.shape:
             raise ValueError(
                 located(
-                    f"non-broadcastable output operand with shape {kind.shape} doesn't match the "
+                    f"non-broadcastable output operand with shape {aval.shape} doesn't match the "
                     f"broadcast shape {made.shape} in '{symbol}'"
                 )
             )
-        if not np.can_cast(made.dtype, kind.dtype, "same_kind"):
+        if not np.can_cast(made.dtype, aval.dtype, "same_kind"):
             raise TypeError(
                 located(
                     f"'{symbol}' cannot store a result of dtype {made.dtype} in an array of dtype "
-                    f"{kind.dtype}; make the array {made.dtype} first"
+                    f"{aval.dtype}; make the array {made.dtype} first"
                 )
             )
-        _store(self, x, a.cast(new, kind.dtype))
+        _store(self, x, a.cast(new, aval.dtype))
         return self
 
     return dunder
@@ -395,8 +395,8 @@ def with_squares(power: Any) -> Any:
 
     def operator(self: Any, other: Any) -> Any:
         if (type(other) is int or type(other) is float) and other == 2:
-            kind = self.type
-            if kind.shape and kind.dtype.kind == "f":
+            aval = self.type
+            if aval.shape and aval.dtype.kind == "f":
                 return a.square(self)
         return power(self, other)
 

@@ -105,10 +105,10 @@ def _exclusive(running: Array, at: Array) -> Array:
 
 def _moved(x: Array, step: int, first: int) -> Array:
     """`x` moved on by some places, with `first` in front."""
-    kind = type_of(x)
-    step = min(step, kind.size)
-    front = np.full(step, first, kind.dtype)
-    return concatenate([front, getitem(x, (slice(0, kind.size - step),))], 0)
+    aval = type_of(x)
+    step = min(step, aval.size)
+    front = np.full(step, first, aval.dtype)
+    return concatenate([front, getitem(x, (slice(0, aval.size - step),))], 0)
 
 
 def _batch(size: int, xs: Sequence[Array], batched: Sequence[bool], params: Params) -> Any:

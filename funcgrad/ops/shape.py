@@ -125,10 +125,10 @@ TRANSPOSE: Linear = linear(
 def line_of(x: Any, axis: int | None) -> tuple[Array, int]:
     """`x` and the axis to run along; without one it is made flat, as NumPy does."""
     x = operand(x)
-    kind = type_of(x)
+    aval = type_of(x)
     if axis is None:
-        return reshape(x, (kind.size,)), 0
-    return x, normalize_axis_index(axis, kind.ndim)
+        return reshape(x, (aval.size,)), 0
+    return x, normalize_axis_index(axis, aval.ndim)
 
 
 def transpose(x: Array, axes: Sequence[int]) -> Array:
@@ -240,37 +240,37 @@ def broadcast_as(x: Array, shape: tuple[int, ...], dtype: Any) -> Array:
     return broadcast_to(cast(x, dtype), shape)
 
 
-def unbroadcast(c: Array, kind: ArrayType) -> Array:
-    """A cotangent summed over the axes along which its operand of type `kind` was broadcast."""
+def unbroadcast(c: Array, aval: ArrayType) -> Array:
+    """A cotangent summed over the axes along which its operand of type `aval` was broadcast."""
     shape, dtype, weak = type_of(c)
-    if shape == kind.shape and dtype is kind.dtype and not weak:
+    if shape == aval.shape and dtype is aval.dtype and not weak:
         return c
-    if shape != kind.shape:
-        lead = len(shape) - len(kind.shape)
-        if lead > 0 and type(c) is ndarray and shape[lead:] == kind.shape:  # a bias, most often
-            return cast(np.add.reduce(c, tuple(range(lead))), kind.dtype)
+    if shape != aval.shape:
+        lead = len(shape) - len(aval.shape)
+        if lead > 0 and type(c) is ndarray and shape[lead:] == aval.shape:  # a bias, most often
+            return cast(np.add.reduce(c, tuple(range(lead))), aval.dtype)
         if lead < 0:
-            c = broadcast_to(c, kind.shape)
+            c = broadcast_to(c, aval.shape)
         else:
             axes = tuple(range(lead)) + tuple(
                 lead + i
-                for i, extent in enumerate(kind.shape)
+                for i, extent in enumerate(aval.shape)
                 if extent == 1 and shape[lead + i] != 1
             )
             if axes:
                 c = algebra.sum(c, axes)
-            c = broadcast_to(reshape(c, _kept(shape, axes, lead)), kind.shape)
-    return cast(c, kind.dtype)
+            c = broadcast_to(reshape(c, _kept(shape, axes, lead)), aval.shape)
+    return cast(c, aval.dtype)
 
 
 def _kept(shape: tuple[int, ...], axes: Sequence[int], lead: int) -> tuple[int, ...]:
     return tuple(1 if i in axes else n for i, n in enumerate(shape))[lead:]
 
 
-def zeros(kind: ArrayType) -> Any:
+def zeros(aval: ArrayType) -> Any:
     """Zeros of a type: a NumPy scalar where it has no axes."""
-    dtype = kind.dtype if kind.dtype.kind in "fc" else np.dtype(float)
-    return np.zeros(kind.shape, dtype)[()]
+    dtype = aval.dtype if aval.dtype.kind in "fc" else np.dtype(float)
+    return np.zeros(aval.shape, dtype)[()]
 
 
 # ------------------------------------------------------------------------------- flipping

@@ -92,8 +92,8 @@ def _sum_from_batch(size: int, xs: Any, batched: Any, params: Params) -> Any:
     else:
         total = bind(SUM, alone, params)
         total = broadcast_to(total, (size, *type_of(total).shape))
-    kind = type_of(total)
-    return add(total, cast(reshape(start, (size,) + (1,) * (kind.ndim - 1)), kind.dtype))
+    aval = type_of(total)
+    return add(total, cast(reshape(start, (size,) + (1,) * (aval.ndim - 1)), aval.dtype))
 
 
 SUM_FROM = linear(
@@ -148,11 +148,11 @@ def _mean(x: Any, *mask: Any, axes: Axes, keepdims: bool, dtype: Any) -> Any:
     return np.mean(x, axis=axes, dtype=dtype, keepdims=keepdims, **keywords(mask))
 
 
-def counted(kind: ArrayType, mask: tuple[Array, ...], axes: Axes) -> Array:
+def counted(aval: ArrayType, mask: tuple[Array, ...], axes: Axes) -> Array:
     """How many elements are reduced: a number, or an array that keeps the reduced axes."""
     if not mask:
-        return float(extent(kind.shape, axes))
-    return sum(cast(broadcast_to(mask[0], kind.shape), float), axes, keepdims=True)
+        return float(extent(aval.shape, axes))
+    return sum(cast(broadcast_to(mask[0], aval.shape), float), axes, keepdims=True)
 
 
 def wide(dtype: np.dtype[Any]) -> np.dtype[Any]:

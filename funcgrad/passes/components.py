@@ -121,10 +121,10 @@ class _Components:
         (v,) = e.outputs
         if v not in self.read and any(a.type.ndim and a not in self.found for a in e.inputs):
             return None  # each element of what lies in memory would be read
-        kinds = [ArrayType((), a.type.dtype, a.type.weak) for a in e.inputs]
-        if e.prim.type_rule(kinds, e.params) != ArrayType((), v.type.dtype):
+        avals = [ArrayType((), a.type.dtype, a.type.weak) for a in e.inputs]
+        if e.prim.type_rule(avals, e.params) != ArrayType((), v.type.dtype):
             return None
-        adds = e.prim is records.ADD and all(k.dtype == v.type.dtype for k in kinds)
+        adds = e.prim is records.ADD and all(k.dtype == v.type.dtype for k in avals)
         rows = [np.broadcast_to(self.numbers(a), v.type.shape).ravel() for a in e.inputs]
         columns = list(zip(*(row.tolist() for row in rows), strict=True))
         known = {c: self.sum(c) if adds else None for c in columns}
@@ -132,7 +132,7 @@ class _Components:
             return None
         for c, number in known.items():
             if number is None:
-                known[c] = self.new(e, [self.atom(k, t) for k, t in zip(c, kinds, strict=True)])
+                known[c] = self.new(e, [self.atom(k, t) for k, t in zip(c, avals, strict=True)])
                 if adds and (NOTHING in c or not self.unsigned.isdisjoint(c)):
                     self.unsigned.add(known[c])  # type: ignore[arg-type]
         return np.array([known[c] for c in columns]).reshape(v.type.shape)
@@ -151,8 +151,8 @@ class _Components:
             return None
         last = np.moveaxis(self.found[x], axes, range(-len(axes), 0))
         rows = last.reshape(v.type.size, -1).tolist()
-        kind = ArrayType((), v.type.dtype)
-        made = [fold(self.r, e, [self.atom(k, kind) for k in row]) for row in rows]
+        aval = ArrayType((), v.type.dtype)
+        made = [fold(self.r, e, [self.atom(k, aval) for k in row]) for row in rows]
         return np.array([self.numbered(a) for a in made]).reshape(v.type.shape)
 
     def allowed(self, v: Var, operations: int) -> bool:
@@ -170,9 +170,9 @@ class _Components:
             self.atoms.append(a)
         return self.number[a]
 
-    def atom(self, number: int, kind: ArrayType) -> Atom:
+    def atom(self, number: int, aval: ArrayType) -> Atom:
         found = self.atoms[number]
-        return self.r.literal(kind.dtype.type(0)) if found is None else found
+        return self.r.literal(aval.dtype.type(0)) if found is None else found
 
     def numbers(self, a: Atom) -> Numbers:
         """The numbers of an operand, which are read one by one if it is an array in memory."""
@@ -205,15 +205,15 @@ class _Components:
         """Put an array together that was taken apart, once."""
         if not isinstance(a, Var) or a not in self.found or a in self.r.known:
             return
-        kind = ArrayType((), a.type.dtype)
+        aval = ArrayType((), a.type.dtype)
         numbers = self.found[a].ravel().tolist()
         pieces = {
-            n: self.r.append(RESHAPE, (self.atom(n, kind),), {"shape": (1,)})[0]
+            n: self.r.append(RESHAPE, (self.atom(n, aval),), {"shape": (1,)})[0]
             for n in dict.fromkeys(numbers)
         }
         if len(pieces) == 1:
             (number,) = pieces
-            made = self.r.append(BROADCAST, (self.atom(number, kind),), {"shape": a.type.shape})
+            made = self.r.append(BROADCAST, (self.atom(number, aval),), {"shape": a.type.shape})
         else:
             line = self.r.append(CONCATENATE, [pieces[n] for n in numbers], {"axis": 0})
             made = self.r.append(RESHAPE, line, {"shape": a.type.shape})

@@ -80,8 +80,8 @@ def _fold(e: Equation, inputs: tuple[Atom, ...]) -> Literal | None:
             value = e.prim.impl(*(a.value for a in inputs if isinstance(a, Literal)), **e.params)
         except ArithmeticError:  # Python's own numbers raise; leave that to the run
             return None
-    kind = type_of(value)
-    return Literal(value, kind) if _same(kind, e.outputs[0].type) else None
+    aval = type_of(value)
+    return Literal(value, aval) if _same(aval, e.outputs[0].type) else None
 
 
 def _same(one: ArrayType, other: ArrayType) -> bool:

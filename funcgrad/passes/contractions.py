@@ -40,8 +40,8 @@ def contractions(graph: Graph) -> Graph:
         (out,) = e.outputs if len(e.outputs) == 1 else (None,)
         if terms is None or out is None or out.type.dtype.kind != "f" or out.type.weak:
             return None
-        kinds = [a.type for a in e.inputs]
-        if any(t.dtype != out.type.dtype or t.size == 0 for t in kinds) or len(kinds) < 2:
+        avals = [a.type for a in e.inputs]
+        if any(t.dtype != out.type.dtype or t.size == 0 for t in avals) or len(avals) < 2:
             return None
         *left, kept = terms
         if any(len(set(term)) < len(term) for term in (*left, kept)):

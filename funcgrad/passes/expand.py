@@ -88,13 +88,13 @@ def _chosen(x: Array, mask: tuple[Array, ...], other: float) -> Array:
     """`x` where the mask holds, elsewhere what the reduction does not notice."""
     if not mask:
         return x
-    kind = type_of(x)
-    return ops.where(broadcast_to(mask[0], kind.shape), x, kind.dtype.type(other))
+    aval = type_of(x)
+    return ops.where(broadcast_to(mask[0], aval.shape), x, aval.dtype.type(other))
 
 
 def _native(e: Equation) -> bool:
-    kind, out = e.inputs[0].type, e.outputs[0].type
-    return kind.dtype in REAL and out.dtype in REAL and not kind.weak and kind.size > 0
+    aval, out = e.inputs[0].type, e.outputs[0].type
+    return aval.dtype in REAL and out.dtype in REAL and not aval.weak and aval.size > 0
 
 
 def _sum(e: Equation) -> Body | None:
@@ -195,8 +195,8 @@ def _prod(e: Equation) -> Body | None:
 
 
 def _norm(e: Equation) -> Body | None:
-    kind, p = e.inputs[0].type, e.params
-    axes = tuple(range(kind.ndim)) if p["axes"] is None else p["axes"]
+    aval, p = e.inputs[0].type, e.params
+    axes = tuple(range(aval.ndim)) if p["axes"] is None else p["axes"]
     order = p.get("ord")
     if not _native(e) or not axes:
         return None

@@ -276,9 +276,9 @@ class _Parts:
 
     def is_joint(self, e: Equation) -> bool:
         x, y = e.inputs[0].type, e.inputs[-1].type
-        kind = e.outputs[0].type
+        aval = e.outputs[0].type
         if e.prim is records.SCATTER_ADD:
-            return len(e.inputs) == 2 and x.dtype == kind.dtype and not y.ndim
+            return len(e.inputs) == 2 and x.dtype == aval.dtype and not y.ndim
         same = x.dtype == y.dtype and x.shape[:-2] == y.shape[:-2]
         return e.prim is records.MATMUL and 2 <= x.ndim == y.ndim <= 2 + len(STACK) and same
 
@@ -327,8 +327,8 @@ class _Parts:
         early = self.earlier(rest, ends)
         if not late and not totals and not early:
             return None
-        made, adopted = stage(_Program(self, e.prim, late, totals, early), _types(e))
-        assert not adopted
+        made, consts = stage(_Program(self, e.prim, late, totals, early), _types(e))
+        assert not consts
         if [o.type for o in made.outputs] != [o.type for o in e.outputs]:
             return None
         return made

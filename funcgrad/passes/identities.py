@@ -29,14 +29,14 @@ def identities(graph: Graph) -> Graph:
     def rule(r: Rewriter, e: Equation) -> tuple[Atom, ...] | None:
         if e.prim is not MATMUL:
             return None
-        (x, y), kind = e.inputs, e.outputs[0].type
-        if kind.dtype.kind != "f" or kind.size == 0:
+        (x, y), aval = e.inputs, e.outputs[0].type
+        if aval.dtype.kind != "f" or aval.size == 0:
             return None
-        if kind.weak or x.type.dtype != kind.dtype or y.type.dtype != kind.dtype:
+        if aval.weak or x.type.dtype != aval.dtype or y.type.dtype != aval.dtype:
             return None
-        if _is_identity(r, x) and y.type.shape == kind.shape:
+        if _is_identity(r, x) and y.type.shape == aval.shape:
             return _unchanged(r, y, max(y.type.ndim - 2, 0))
-        if _is_identity(r, y) and x.type.shape == kind.shape:
+        if _is_identity(r, y) and x.type.shape == aval.shape:
             return _unchanged(r, x, x.type.ndim - 1)
         return None
 
@@ -61,12 +61,12 @@ def _array(r: Rewriter, a: Atom) -> Any:
 
 def _unchanged(r: Rewriter, x: Atom, axis: int) -> tuple[Atom, ...]:
     """Each element, NaN where another one along the axis is not finite."""
-    kind = x.type.dtype.type
-    zero = r.literal(kind(0))
+    aval = x.type.dtype.type
+    zero = r.literal(aval(0))
     (nothing,) = r.append(records.MULTIPLY, (x, zero))
     (wrong,) = r.append(records.NOT_EQUAL, (nothing, zero))
     (count,) = r.append(CAST, (wrong,), {"dtype": x.type.dtype})
     (total,) = r.append(SUM, (count,), {"axes": (axis,), "keepdims": True, "dtype": None})
     (others,) = r.append(records.GREATER, (total, count))
     (plain,) = r.append(records.ADD, (x, zero))
-    return r.append(records.WHERE, (others, r.literal(kind("nan")), plain))
+    return r.append(records.WHERE, (others, r.literal(aval("nan")), plain))

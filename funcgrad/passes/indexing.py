@@ -104,14 +104,14 @@ def _sink(r: Rewriter, e: Equation) -> tuple[Atom, ...] | None:
     made = r.made.get(x)
     if made is None or made.scope != e.scope:
         return None
-    kind, out = x.type, e.outputs[0].type
-    if out.size * SHRINKS_BY > kind.size or len(indices) != kind.ndim:
+    aval, out = x.type, e.outputs[0].type
+    if out.size * SHRINKS_BY > aval.size or len(indices) != aval.ndim:
         return None
     if not made.prim.aligned:
         return None
-    if not all(_can_gather(a, kind) for a in made.inputs):
+    if not all(_can_gather(a, aval) for a in made.inputs):
         return None
-    found = r.append(made.prim, [_gather(r, a, kind, indices) for a in made.inputs], made.params)
+    found = r.append(made.prim, [_gather(r, a, aval, indices) for a in made.inputs], made.params)
     return found if found[0].type == out else None
 
 

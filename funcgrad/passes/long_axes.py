@@ -30,10 +30,10 @@ def long_axes(graph: Graph) -> Graph:
     return _Turn(graph, marks).run() if marks else graph
 
 
-def _is_tall(kind: ArrayType) -> bool:
-    if kind.ndim < 3 or kind.dtype.kind != "f":
+def _is_tall(aval: ArrayType) -> bool:
+    if aval.ndim < 3 or aval.dtype.kind != "f":
         return False
-    rows, columns = kind.shape[-2:]
+    rows, columns = aval.shape[-2:]
     return columns in NARROW and rows >= TALL
 
 
@@ -112,11 +112,11 @@ class _Turn:
         """An operand with its last two axes exchanged, for a result of so many axes."""
         if isinstance(a, Var) and a in self.turned:
             return self.turned[a]
-        x, kind = self.whole(a), a.type
-        if isinstance(x, Literal) or kind.ndim == 0:
+        x, aval = self.whole(a), a.type
+        if isinstance(x, Literal) or aval.ndim == 0:
             return x
-        if kind.ndim == 1:  # along the last axis
-            return self.r.append(RESHAPE, (x,), {"shape": (*kind.shape, 1)})[0]
+        if aval.ndim == 1:  # along the last axis
+            return self.r.append(RESHAPE, (x,), {"shape": (*aval.shape, 1)})[0]
         return self.swap(x)
 
     def swap(self, x: Atom) -> Atom:

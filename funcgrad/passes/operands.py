@@ -64,12 +64,12 @@ def mixes(e: Equation) -> bool:
     """Whether an equation multiplies many columns by a small square matrix."""
     if e.prim is not records.MATMUL:
         return False
-    (matrix, columns), kind = (a.type for a in e.inputs), e.outputs[0].type
-    same = matrix.dtype == columns.dtype == kind.dtype and kind.dtype.name in FLOATS
-    if not same or matrix.ndim < 2 or columns.shape != kind.shape or kind.ndim < 2:
+    (matrix, columns), aval = (a.type for a in e.inputs), e.outputs[0].type
+    same = matrix.dtype == columns.dtype == aval.dtype and aval.dtype.name in FLOATS
+    if not same or matrix.ndim < 2 or columns.shape != aval.shape or aval.ndim < 2:
         return False
     rows, inner = matrix.shape[-2:]
-    return rows == inner and rows in MIXED and kind.shape[-1] >= SIDE_BY_SIDE
+    return rows == inner and rows in MIXED and aval.shape[-1] >= SIDE_BY_SIDE
 
 
 def _joined(e: Equation) -> list[Piece]:

@@ -91,10 +91,10 @@ def _bytes(v: Var) -> int:
 
 
 def _is_cheap(e: Equation) -> bool:
-    kinds = [a.type for a in (*e.inputs, *e.outputs)]
+    avals = [a.type for a in (*e.inputs, *e.outputs)]
     moves = e.prim.view or e.prim in (PLACE, CONCATENATE)
     cheap = moves or (e.prim.aligned and e.prim.cost <= CHEAP)
-    return cheap and all(t.dtype.name in DTYPES for t in kinds)
+    return cheap and all(t.dtype.name in DTYPES for t in avals)
 
 
 def _kept(

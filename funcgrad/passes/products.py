@@ -43,23 +43,23 @@ def products(graph: Graph) -> Graph:
         if e.prim is not MATMUL:
             return None
         x, y = e.inputs
-        kind = e.outputs[0].type
-        same = x.type.dtype == y.type.dtype == kind.dtype and kind.dtype.kind == "f"
-        if not same or x.type.ndim < 2 or y.type.ndim < 2 or kind.size == 0:
+        aval = e.outputs[0].type
+        same = x.type.dtype == y.type.dtype == aval.dtype and aval.dtype.kind == "f"
+        if not same or x.type.ndim < 2 or y.type.ndim < 2 or aval.size == 0:
             return None
         if x.type.shape[-1] == 1:
             return r.append(records.MULTIPLY, (x, y))
-        if x.type.shape[-1] in SHORT and kind.size >= WORTHWHILE:
+        if x.type.shape[-1] in SHORT and aval.size >= WORTHWHILE:
             return _few_terms(r, x, y)
-        few = kind.ndim > 2 and x.type.shape[-2] in SHORT and y.type.shape[-1] in SHORT
+        few = aval.ndim > 2 and x.type.shape[-2] in SHORT and y.type.shape[-1] in SHORT
         if few and x.type.shape[-1] >= WORTHWHILE:
             return _few_elements(r, x, y)
-        if kind.ndim > 2 and x.type.shape[-2] == y.type.shape[-1] == 1:
-            return _dots(r, x, y, kind.shape)
+        if aval.ndim > 2 and x.type.shape[-2] == y.type.shape[-1] == 1:
+            return _dots(r, x, y, aval.shape)
         if x.type.ndim > 2 and y.type.ndim == 2:
-            return _rows(r, x, y, kind.shape)
+            return _rows(r, x, y, aval.shape)
         if x.type.ndim == 2 and y.type.ndim > 2 and y.type.shape[-1] == 1:
-            return _columns(r, x, y, kind.shape)
+            return _columns(r, x, y, aval.shape)
         return thin(r, x, y)
 
     return rewrite(graph, rule)

@@ -38,9 +38,9 @@ class Rewriter:
         """What stands for an atom of the old graph."""
         return self.known.get(a, a) if isinstance(a, Var) else a
 
-    def var(self, kind: ArrayType) -> Var:
+    def var(self, aval: ArrayType) -> Var:
         self.next += 1
-        return Var(kind, self.next)
+        return Var(aval, self.next)
 
     def append(
         self, prim: Primitive, inputs: Sequence[Atom], params: Params | None = None

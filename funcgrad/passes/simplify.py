@@ -64,14 +64,14 @@ def _is(value: Any, wanted: float) -> bool:
     return bool(value == wanted) and math.copysign(1.0, float(value)) == math.copysign(1.0, wanted)
 
 
-def _as(r: Rewriter, a: Atom, kind: ArrayType) -> Atom:
+def _as(r: Rewriter, a: Atom, aval: ArrayType) -> Atom:
     """An atom brought to a type: cast and spread where it has another one."""
-    if a.type == kind:
+    if a.type == aval:
         return a
-    if a.type.dtype != kind.dtype or a.type.weak != kind.weak:
-        a = r.append(CAST, (a,), {"dtype": kind.dtype})[0]
-    if a.type.shape != kind.shape:
-        a = r.append(BROADCAST, (a,), {"shape": kind.shape})[0]
+    if a.type.dtype != aval.dtype or a.type.weak != aval.weak:
+        a = r.append(CAST, (a,), {"dtype": aval.dtype})[0]
+    if a.type.shape != aval.shape:
+        a = r.append(BROADCAST, (a,), {"shape": aval.shape})[0]
     return a
 
 
@@ -85,32 +85,32 @@ def _floating(e: Equation) -> bool:
 @_of(records.SCALE)
 def _scale(r: Rewriter, e: Equation) -> Found:
     g, d = e.inputs
-    kind = e.outputs[0].type
+    aval = e.outputs[0].type
     counts = d.type.weak and d.type.dtype.kind == "i"  # a factor written as a Python integer
-    if kind.dtype.kind != "f" or g.type.dtype.kind != "f" or kind.weak:
+    if aval.dtype.kind != "f" or g.type.dtype.kind != "f" or aval.weak:
         return None
     if d.type.dtype.kind != "f" and not counts:
         return None
-    if _is(number_of(r, g), 1.0) and d.type.dtype == kind.dtype:
-        return (_as(r, d, kind),)
+    if _is(number_of(r, g), 1.0) and d.type.dtype == aval.dtype:
+        return (_as(r, d, aval),)
     if g.type.weak:
         return None
-    if d.type.dtype != kind.dtype and not d.type.weak:
+    if d.type.dtype != aval.dtype and not d.type.weak:
         return None  # the product is taken in the wider dtype
     (made,) = r.append(records.MULTIPLY, (g, d))
-    return (_as(r, made, kind),)
+    return (_as(r, made, aval),)
 
 
 @_of(records.MULTIPLY)
 def _multiply(r: Rewriter, e: Equation) -> Found:
     if not _floating(e):
         return None
-    kind = e.outputs[0].type
+    aval = e.outputs[0].type
     for one, other in (e.inputs, reversed(e.inputs)):
         c = number_of(r, one)
-        if _is(c, 1.0) and other.type.dtype == kind.dtype and other.type.weak == kind.weak:
-            return (_as(r, other, kind),)
-        if _is(c, -1.0) and other.type == kind:
+        if _is(c, 1.0) and other.type.dtype == aval.dtype and other.type.weak == aval.weak:
+            return (_as(r, other, aval),)
+        if _is(c, -1.0) and other.type == aval:
             return r.append(records.NEGATIVE, (other,))
     return None
 
@@ -118,20 +118,20 @@ def _multiply(r: Rewriter, e: Equation) -> Found:
 @_of(records.DIVIDE)
 def _divide(r: Rewriter, e: Equation) -> Found:
     x, y = e.inputs
-    kind = e.outputs[0].type
+    aval = e.outputs[0].type
     c = number_of(r, y)
     if not _floating(e) or c is None or c == 0 or not math.isfinite(c):
         return None
-    if _is(c, 1.0) and x.type.dtype == kind.dtype and x.type.weak == kind.weak:
-        return (_as(r, x, kind),)
+    if _is(c, 1.0) and x.type.dtype == aval.dtype and x.type.weak == aval.weak:
+        return (_as(r, x, aval),)
     if abs(float(c)) in (0.5, 2.0) and not _is_total(r, x):
         # the reciprocal is exact, so the product rounds as the quotient; other powers of two stay,
         # and so do means, or that of 2 or 16 elements would need another kernel than one of 17
         inverse = type(c)(1.0 / c)
-        if x.type.weak != kind.weak and isinstance(c, float) and not isinstance(c, np.generic):
+        if x.type.weak != aval.weak and isinstance(c, float) and not isinstance(c, np.generic):
             return None
         made = r.append(records.MULTIPLY, (x, r.literal(inverse)))
-        return made if made[0].type == kind else None
+        return made if made[0].type == aval else None
     return None
 
 
@@ -181,8 +181,8 @@ def _add_places(r: Rewriter, e: Equation) -> Found:
 
 
 def _keeps(x: Atom, e: Equation) -> bool:
-    kind = e.outputs[0].type
-    return x.type.dtype == kind.dtype and x.type.weak == kind.weak
+    aval = e.outputs[0].type
+    return x.type.dtype == aval.dtype and x.type.weak == aval.weak
 
 
 @_of(records.NEGATIVE)
@@ -200,11 +200,11 @@ def _negative(r: Rewriter, e: Equation) -> Found:
 def _power(r: Rewriter, e: Equation) -> Found:
     """The powers for which NumPy itself takes a shorter way, and the cube."""
     x, p = e.inputs
-    kind = e.outputs[0].type
+    aval = e.outputs[0].type
     c = number_of(r, p)
-    if x.type.dtype != kind.dtype or kind.dtype.kind != "f" or kind.weak or c is None:
+    if x.type.dtype != aval.dtype or aval.dtype.kind != "f" or aval.weak or c is None:
         return None
-    if x.type.shape != kind.shape or isinstance(c, complex):
+    if x.type.shape != aval.shape or isinstance(c, complex):
         return None
     multiply = records.MULTIPLY
     if c == 1:
@@ -229,8 +229,8 @@ def _where(r: Rewriter, e: Equation) -> Found:
     if chosen is None:
         return None
     x = e.inputs[1] if chosen else e.inputs[2]
-    kind = e.outputs[0].type
-    return (_as(r, x, kind),) if x.type.dtype == kind.dtype and x.type.weak == kind.weak else None
+    aval = e.outputs[0].type
+    return (_as(r, x, aval),) if x.type.dtype == aval.dtype and x.type.weak == aval.weak else None
 
 
 # -------------------------------------------------------------------------------- shapes
@@ -301,8 +301,8 @@ def _cast(r: Rewriter, e: Equation) -> Found:
 def _place(r: Rewriter, e: Equation) -> Found:
     """The transpose of an index that took every element in order is a reshape."""
     (x,) = e.inputs
-    kind, index = e.outputs[0].type, e.params["index"]
+    aval, index = e.outputs[0].type, e.params["index"]
     forward = all(not isinstance(i, tuple) or i[2] in (None, 1) for i in index)
-    if not forward or x.type.size != kind.size or x.type.dtype != kind.dtype or x.type.weak:
+    if not forward or x.type.size != aval.size or x.type.dtype != aval.dtype or x.type.weak:
         return None
-    return r.append(RESHAPE, (x,), {"shape": kind.shape})
+    return r.append(RESHAPE, (x,), {"shape": aval.shape})

@@ -73,10 +73,10 @@ def _product(r: Rewriter, e: Equation, a: Atom, uses: Counter[Atom]) -> Equation
     made = r.made.get(a) if isinstance(a, Var) else None
     if made is None or made.prim is not MATMUL or uses[a] > 1 or made.scope != e.scope:
         return None
-    kind = a.type
-    if kind.dtype.kind != "f" or any(b.type.dtype != kind.dtype for b in made.inputs):
+    aval = a.type
+    if aval.dtype.kind != "f" or any(b.type.dtype != aval.dtype for b in made.inputs):
         return None
-    if any(b.type.ndim < 2 for b in made.inputs) or kind.size == 0:
+    if any(b.type.ndim < 2 for b in made.inputs) or aval.size == 0:
         return None
     return made if any(map(any, _own(made, e.params["axes"]))) else None
 

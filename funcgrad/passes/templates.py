@@ -223,24 +223,24 @@ class _Lifter:
         first = None if number is None else self.inputs.get(next(self.places))
         return a if first is None else self.variable(first, type_of(number), made)
 
-    def variable(self, first: int, kind: ArrayType, made: dict[int, Var]) -> Var:
+    def variable(self, first: int, aval: ArrayType, made: dict[int, Var]) -> Var:
         if first not in made:
-            made[first] = Var(kind, next(self.fresh))
+            made[first] = Var(aval, next(self.fresh))
         return made[first]
 
     def within(self, e: Equation, made: dict[int, Var]) -> tuple[list[Var], Params]:
         """More operands for an equation, which its graphs take first, and its parameters."""
         names = [name for name, p in e.params.items() if isinstance(p, Graph)]
         parts = [self.graph(e.params[name], True) for name in names]
-        kinds = {first: v.type for _, each in parts for first, v in each.items()}
+        avals = {first: v.type for _, each in parts for first, v in each.items()}
         graphs = [
             Graph(
-                (*(self.variable(k, kinds[k], each) for k in kinds), *g.inputs),
+                (*(self.variable(k, avals[k], each) for k in avals), *g.inputs),
                 g.equations, g.outputs, g.constants,
             )
             for g, each in parts
         ]  # fmt: skip
-        given = [self.variable(k, kind, made) for k, kind in kinds.items()]
+        given = [self.variable(k, aval, made) for k, aval in avals.items()]
         params = {**e.params, **dict(zip(names, graphs, strict=True))}
         if e.prim.loops:
             params["consts"] += len(given)

@@ -42,27 +42,27 @@ def _c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def view_of(e: Equation, source: View) -> View | None:
     """What the equation makes of a view; None if it has to copy."""
-    kind = e.outputs[0].type
+    aval = e.outputs[0].type
     probe = _probe(source)
     if probe is None:
         return None
     base, x = probe
     if e.prim is RESHAPE:
         try:
-            y = np.reshape(x, kind.shape, copy=False)
+            y = np.reshape(x, aval.shape, copy=False)
         except ValueError:
             return None
     elif e.prim is TRANSPOSE:
         y = np.transpose(x, e.params["axes"])
     elif e.prim is BROADCAST:
-        y = np.broadcast_to(x, kind.shape)
+        y = np.broadcast_to(x, aval.shape)
     elif e.prim is FLIP:
         y = np.flip(x, e.params["axes"])
     else:
         index = decode(e.params["index"])
         y = x[index if Ellipsis in index else (*index, ...)]  # without axes still an array
     start = (y.__array_interface__["data"][0] - base) if y.size else 0
-    return View(source.base, start, kind.shape, tuple(y.strides))
+    return View(source.base, start, aval.shape, tuple(y.strides))
 
 
 def _probe(source: View) -> tuple[int, np.ndarray[tuple[int, ...], np.dtype[np.int8]]] | None:

@@ -123,14 +123,14 @@ class Composite(Primitive):
             for c, t in zip(cts, node.outputs if self.multiple else (None,), strict=True)
         )
         filled = [np.zeros(t.shape, t.dtype) if x is None else x
-                  for x, t in zip(held, node.fix, strict=True)]  # fmt: skip
+                  for x, t in zip(held, node.avals, strict=True)]  # fmt: skip
 
         def moved(*xs: Array) -> Any:
             for i, x in zip(wanted, xs, strict=True):
                 filled[i] = x
             return self.impl(*filled, **node.params)
 
-        back = transpose_linear(moved, [node.fix[i] for i in wanted], cts, known=True)
+        back = transpose_linear(moved, [node.avals[i] for i in wanted], cts, known=True)
         return spread_over(wanted, back, len(held))
 
 

@@ -33,7 +33,7 @@ TEMPLATE = """
 class HotNode(Base):
     __slots__ = ()
     hot, keeps = True, {keeps}
-    prim, params, fix, line, extra = prim, EMPTY, None, None, None
+    prim, params, avals, line, extra = prim, EMPTY, None, None, None
     {constant}
     quick = True
     def pull_quick(self, cts, g):

@@ -81,7 +81,7 @@ def _refused(*ts: RootTracer) -> bool:
 def _node(kind: Any, prim: Any, params: Any, parents: Any, values: Any) -> Any:
     node = new(kind)
     node.prim, node.params, node.parents, node.seq = prim, params, parents, next(seq)
-    node.fix = tuple(map(type_of_raw, values))
+    node.avals = tuple(map(type_of_raw, values))
     node.saved = (None,) * (len(values) + 1)
     node.origins, node.counts = (None,) * len(values), (0,) * len(values)
     node.extra = node.made = node.source = node.inner = node.line = None

@@ -141,15 +141,15 @@ def output_types(node: Any) -> Any:
     if hasattr(node, "outputs"):
         return node.outputs
     if type(node) is AccumulateGrad:
-        return node.fix
-    while node.fix is None:  # where all operands have the type of the output
+        return node.avals
+    while node.avals is None:  # where all operands have the type of the output
         node = next(p for p in node.parents if p is not None)
         parent, k = edge_of(node)
         if hasattr(parent, "outputs"):
             return (parent.outputs[k],)
         if type(parent) is AccumulateGrad:
-            return parent.fix
-    return (node.prim.type_rule(node.fix, node.params),)
+            return parent.avals
+    return (node.prim.type_rule(node.avals, node.params),)
 
 
 # operands that PyTorch knows to be numbers do not count as inputs of these
@@ -166,7 +166,7 @@ SHOWN = {
 FIELDS = (
     "prim",
     "params",
-    "fix",
+    "avals",
     "seq",
     "extra",
     "made",

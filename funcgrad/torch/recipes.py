@@ -68,7 +68,7 @@ TEMPLATE = """
 class HotNode(Base):
     __slots__ = ()
     hot, keeps = True, {keeps}
-    prim, params, fix, line, extra = prim, params, fix, None, None
+    prim, params, avals, line, extra = prim, params, avals, None, None
     {constant}
     def pull_quick(self, cts, g):
         {pull}
@@ -172,7 +172,7 @@ class _Writer:
             raise Unsuitable  # of the positions of a view, which are its memory's
         self.scope |= {"prim": prim, "params": params}
         if self.node is not None:
-            self.scope |= {"Base": type(self.node), "fix": self.node.fix}
+            self.scope |= {"Base": type(self.node), "avals": self.node.avals}
         operation: Applied = applied[0]
         return operation
 
@@ -221,8 +221,8 @@ class _Writer:
             args = [a if k is None else xs[k] for a, k in zip(self.args, self.places, strict=True)]
             return (bind(self.prim, args, self.params),)
 
-        graph, adopted = stage(applied, [type_of_raw(t.value) for t in self.tensors])
-        if adopted or not isinstance(graph.outputs[0], Var):
+        graph, consts = stage(applied, [type_of_raw(t.value) for t in self.tensors])
+        if consts or not isinstance(graph.outputs[0], Var):
             raise Unsuitable
         return graph
 

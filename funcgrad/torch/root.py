@@ -282,7 +282,7 @@ class RootTape(Tape):
             return y
         node: Any = new(default_class(prim))
         node.prim, node.params, node.parents = prim, params, parents
-        node.saved, node.fix, node.seq = saved, types, next(seq)
+        node.saved, node.avals, node.seq = saved, types, next(seq)
         node.extra = node.made = node.source = node.inner = None
         node.origins, node.counts = (), ()
         node.line = TRACEBACK[0]() if modes.anomaly else None
@@ -355,6 +355,6 @@ RootTracer.owner = ROOT  # type: ignore[misc]  # of all of them: no slot has to 
 def leaf_tracer(tensor: Any, t: RootTracer) -> None:
     """Make the tracer `t` of `tensor` a leaf that requires grad."""
     node = new(AccumulateGrad)
-    node.fix, node.seq, node.extra, node.grad = (type_of(t.value),), next(seq), None, None
+    node.avals, node.seq, node.extra, node.grad = (type_of(t.value),), next(seq), None, None
     node.tensor, node.value, node.version = weakref.ref(tensor), t.value, t.version
     t.node = node

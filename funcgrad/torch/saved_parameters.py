@@ -130,7 +130,7 @@ def _single(node: Any, dims: Any) -> bool:
 
 
 def _shape(node: Any, k: int) -> tuple[int, ...]:
-    found: tuple[int, ...] = node.fix[k].shape
+    found: tuple[int, ...] = node.avals[k].shape
     return found
 
 

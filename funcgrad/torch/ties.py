@@ -79,7 +79,7 @@ def tied(node: Any, pulled: list[Any]) -> list[Any]:
 def _tie(c: Array, node: Any, operands: Sequence[int], kind: Any) -> Any:
     """`c`, recorded as depending on operands of `node`, too."""
     content, edge = (c.value, c.node) if type(c) is RootTracer else (c, None)
-    types = tuple(type_of(c) if node.fix is None else node.fix[i] for i in operands)
+    types = tuple(type_of(c) if node.avals is None else node.avals[i] for i in operands)
     edges = (edge, *(node.parents[i] for i in operands))
     saved = (None,) * (len(edges) + 1)
     out = ROOT.record_node(TIE, edges, {}, saved, (type_of(c), *types), content)
@@ -91,7 +91,7 @@ def zeros_pulled(node: Any, pulled: Sequence[Any]) -> list[Any]:
     """The cotangents of the operands of a tie where user code may look at them."""
     return [
         zeros(kind) if c is None and p is not None else c
-        for c, p, kind in zip(pulled, node.parents, node.fix, strict=True)
+        for c, p, kind in zip(pulled, node.parents, node.avals, strict=True)
     ]
 
 

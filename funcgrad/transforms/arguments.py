@@ -215,29 +215,29 @@ def check_scalar(out: Any, f: Any, transform: str, holomorphic: bool = False) ->
     """The type of the output of a function for `grad`, which has to be a real scalar; of a
     holomorphic one it has to be a complex scalar."""
     wanted = "complex" if holomorphic else "real"
-    kind = None
+    aval = None
     if isinstance(out, Tracer):
-        kind = out.type
+        aval = out.type
     elif not isinstance(out, (tuple, list)):  # which other functions stack to an array
         with contextlib.suppress(OperandError):
-            kind = type_of(operand(out))
-    if kind is None:
+            aval = type_of(operand(out))
+    if aval is None:
         raise NonScalarOutputError(
             located(
                 f"{transform}: {name_of(f)} returned {type(out).__name__!r}, not a {wanted} "
                 "scalar; return one number, or use has_aux=True for (value, anything else)"
             )
         )
-    if kind.shape != () or kind.dtype.kind != ("c" if holomorphic else "f"):
-        unsaid = kind.dtype.kind == "c" and not holomorphic and transform == "grad"
+    if aval.shape != () or aval.dtype.kind != ("c" if holomorphic else "f"):
+        unsaid = aval.dtype.kind == "c" and not holomorphic and transform == "grad"
         more = ", or say holomorphic=True if the function is" if unsaid else ""
         raise NonScalarOutputError(
             located(
-                f"{transform}: {name_of(f)} returned a value of type {kind}, not a {wanted} "
+                f"{transform}: {name_of(f)} returned a value of type {aval}, not a {wanted} "
                 f"scalar; sum it, or use jacobian or vjp{more}"
             )
         )
-    return kind
+    return aval
 
 
 def check_matches(
@@ -250,8 +250,8 @@ def check_matches(
             located(f"{what} has the tree {got}, but the value it belongs to has {definition}")
         )
     out: list[Any] = []
-    for path, leaf, kind in zip(tree.paths(got), found, types, strict=True):
-        if not is_inexact(kind.dtype):
+    for path, leaf, aval in zip(tree.paths(got), found, types, strict=True):
+        if not is_inexact(aval.dtype):
             out.append(None)
             continue
         try:
@@ -261,22 +261,22 @@ def check_matches(
                 located(f"{what}{path} is {type(leaf).__name__!r}, not an array or a number")
             ) from error
         have = type_of(c)
-        if have.shape != kind.shape:
+        if have.shape != aval.shape:
             raise CotangentError(
-                located(f"{what}{path} has shape {have.shape}; it has to be {kind.shape}")
+                located(f"{what}{path} has shape {have.shape}; it has to be {aval.shape}")
             )
-        if not np.can_cast(have.dtype, kind.dtype, "same_kind"):
+        if not np.can_cast(have.dtype, aval.dtype, "same_kind"):
             raise CotangentError(
-                located(f"{what}{path} has dtype {have.dtype}; it has to be {kind.dtype}")
+                located(f"{what}{path} has dtype {have.dtype}; it has to be {aval.dtype}")
             )
-        mine, theirs = have.dtype.newbyteorder("="), kind.dtype.newbyteorder("=")
+        mine, theirs = have.dtype.newbyteorder("="), aval.dtype.newbyteorder("=")
         if not have.weak and mine != theirs and is_inexact(mine):
             raise CotangentError(
-                located(f"{what}{path} has dtype {have.dtype}; it has to be {kind.dtype}")
+                located(f"{what}{path} has dtype {have.dtype}; it has to be {aval.dtype}")
             )
         out.append(c)
     return out
 
 
-def no_tangent(kind: ArrayType) -> Any:
-    return np.zeros(kind.shape, float0)
+def no_tangent(aval: ArrayType) -> Any:
+    return np.zeros(aval.shape, float0)

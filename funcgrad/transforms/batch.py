@@ -50,8 +50,8 @@ class BatchTracer(Tracer):
         whole = self.value
         if type(whole) is ndarray:  # the hot case, spared the type of all examples
             return _new(ArrayType, (whole.shape[1:], whole.dtype, False))
-        kind = type_of(whole)
-        return ArrayType(kind.shape[1:], kind.dtype)
+        aval = type_of(whole)
+        return ArrayType(aval.shape[1:], aval.dtype)
 
     def assign(self, new: Tracer) -> None:
         self.value = new.value
@@ -72,10 +72,10 @@ class Derived:
     Of the operands no values are kept.
     """
 
-    __slots__ = ("args", "kind", "params", "prim", "types")
+    __slots__ = ("args", "aval", "params", "prim", "types")
 
-    def __init__(self, prim: Primitive, params: Params, args: Sequence[Array], kind: Any) -> None:
-        self.prim, self.params, self.kind = prim, params, kind
+    def __init__(self, prim: Primitive, params: Params, args: Sequence[Array], aval: Any) -> None:
+        self.prim, self.params, self.aval = prim, params, aval
         self.types = list(map(type_of, args))
         self.args = list(map(_memory, args, self.types))
 
@@ -87,13 +87,13 @@ class Output(NamedTuple):
     which: int
 
 
-def _memory(a: Array, kind: ArrayType) -> Any:
+def _memory(a: Array, aval: ArrayType) -> Any:
     """What tells how an operand lies."""
     if isinstance(a, BatchTracer):
-        return getattr(a, "laid", kind)
+        return getattr(a, "laid", aval)
     if staged(a):
         return a.owner.place(a)
-    return kind if is_standard(a) else new_memory(layout(a))
+    return aval if is_standard(a) else new_memory(layout(a))
 
 
 def whole(x: Array, trace: Batch) -> Array:
@@ -197,7 +197,7 @@ class Batch(Trace):
                 return of(a)
             return standard(a) if isinstance(a, ArrayType) else layout(a)
 
-        return {how: how.prim.lies(how.prim, ask, how.types, how.params, how.kind)}
+        return {how: how.prim.lies(how.prim, ask, how.types, how.params, how.aval)}
 
     def layout(self, t: Tracer) -> Any:
         laid = getattr(t, "laid", None)

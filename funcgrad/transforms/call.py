@@ -82,21 +82,21 @@ def _cut(graph: Graph, mask: tuple[bool, ...], marks: bool, saves: Saves | None)
         roots = [(n, c) for n, c in zip(ends, cts, strict=True) if n is not None]
         wanted = [x.node for x in leaves if isinstance(x, Tracer) and x.owner is tape]
         found = [
-            zeros(kind) if c is None else c
-            for c, kind in zip(
+            zeros(aval) if c is None else c
+            for c, aval in zip(
                 backward(roots, wanted, marks=marks),
                 [v.type for v, m in zip(graph.inputs, mask, strict=True) if m],
                 strict=True,
             )
         ]
-        whole, adopted = finish(trace, (*variables, *(c.variable for c in cts)), [*values, *found])
-        assert not adopted
+        whole, consts = finish(trace, (*variables, *(c.variable for c in cts)), [*values, *found])
+        assert not consts
         first = {v for e in trace.equations[:split] for v in e.outputs} | set(variables)
     return partition(whole, len(variables), len(values), first, saves)
 
 
-def _strong(kind: ArrayType) -> ArrayType:
-    return ArrayType(kind.shape, kind.dtype)
+def _strong(aval: ArrayType) -> ArrayType:
+    return ArrayType(aval.shape, aval.dtype)
 
 
 def tangent_graph(
@@ -125,8 +125,8 @@ def tangent_graph(
             return [*values, *(t for t in moved if t is not None)]
 
         types = [v.type for v in graph.inputs] + [_strong(t) for t in moving]
-        made, adopted = stage(push, types)
-        assert not adopted
+        made, consts = stage(push, types)
+        assert not consts
         graph.derived[key] = made, tuple(has)
     found: tuple[Graph, tuple[bool, ...]] = graph.derived[key]
     return found
@@ -152,8 +152,8 @@ def batched_graph(graph: Graph, size: int, mask: tuple[bool, ...]) -> Graph:
             ArrayType((size, *v.type.shape), v.type.dtype) if m else v.type
             for v, m in zip(graph.inputs, mask, strict=True)
         ]
-        made, adopted = stage(spread, types)
-        assert not adopted
+        made, consts = stage(spread, types)
+        assert not consts
         graph.derived[key] = made
     found: Graph = graph.derived[key]
     return found
@@ -186,8 +186,8 @@ def marked_graph(graph: Graph, marks: Marks) -> tuple[Graph, Marks]:
         types = [v.type for v in graph.inputs]
         boolean = np.dtype(bool)
         masks = [ArrayType(t.shape, boolean) for t, m in zip(types, marks, strict=True) if m]
-        made, adopted = stage(mark, [*types, *masks])
-        assert not adopted
+        made, consts = stage(mark, [*types, *masks])
+        assert not consts
         graph.derived[key] = made, tuple(has)
     found: tuple[Graph, Marks] = graph.derived[key]
     return found

@@ -63,16 +63,16 @@ def _readable(x: Any) -> Any:
     return x
 
 
-def _checked(x: Any, kind: ArrayType, name: str) -> Any:
+def _checked(x: Any, aval: ArrayType, name: str) -> Any:
     made = np.asarray(x)
-    if made.shape != kind.shape or not np.can_cast(made.dtype, kind.dtype, "same_kind"):
+    if made.shape != aval.shape or not np.can_cast(made.dtype, aval.dtype, "same_kind"):
         raise CallbackError(
             located(
                 f"pure_callback: {name} returned dtype {made.dtype} and shape {made.shape}; "
-                f"result_shape_dtypes say {kind.dtype} and {kind.shape}"
+                f"result_shape_dtypes say {aval.dtype} and {aval.shape}"
             )
         )
-    return np.array(made, kind.dtype)[()]  # what it returned may be its own, and change
+    return np.array(made, aval.dtype)[()]  # what it returned may be its own, and change
 
 
 class Callback(Primitive):
@@ -180,8 +180,8 @@ def pure_callback(
         )
     leaves, definition = leaves_of((args, kwargs), ("the arguments", callback))
     shapes, out = tree.flatten(result_shape_dtypes)
-    kinds = [abstract(s) for s in shapes]
-    types = tuple(ArrayType(k.shape, k.dtype) for k in kinds)
+    avals = [abstract(s) for s in shapes]
+    types = tuple(ArrayType(k.shape, k.dtype) for k in avals)
     call = _Call(callback, definition, out, vmap_method)
     found = bind(CALLBACK, leaves, {"call": call, "types": types})
     return handed_back(out, found)

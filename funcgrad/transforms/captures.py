@@ -71,7 +71,7 @@ class Captures(Walk):
 
     def changed(self) -> list[np.ndarray[Any, Any]]:
         """The arrays that are no longer what they were."""
-        return [x for x, kind, known in self.read if type_of(x) != kind or content(x) != known]
+        return [x for x, aval, known in self.read if type_of(x) != aval or content(x) != known]
 
 
 def watches_of(x: np.ndarray[Any, Any], known: bytes) -> list[Guard]:

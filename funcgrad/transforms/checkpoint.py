@@ -258,8 +258,8 @@ def checkpoint(
             out.append(out_definition)
             return outputs
 
-        graph, adopted = stage(flat, [type_of(x) for x in leaves], leaves)
-        given = [*leaves, *adopted]
+        graph, consts = stage(flat, [type_of(x) for x in leaves], leaves)
+        given = [*leaves, *consts]
         found = bind(CHECKPOINT, given, {"graph": graph, **more})
         return handed_back(out[0], apart(found, [*given, *(a for _, a in graph.constants)]))
 

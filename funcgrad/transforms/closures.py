@@ -26,8 +26,8 @@ Function = Callable[..., Any]
 
 def _example(x: Any) -> ShapeDtypeStruct:
     """What stands for a cotangent of `x`."""
-    kind = abstract(x)
-    return ShapeDtypeStruct(kind.shape, kind.dtype)
+    aval = abstract(x)
+    return ShapeDtypeStruct(aval.shape, aval.dtype)
 
 
 class Converted:
@@ -63,8 +63,8 @@ def converted(f: Function, args: tuple[Any, ...]) -> tuple[Converted, list[Trace
         out[:] = [made]
         return found
 
-    graph, adopted = stage(flat, [abstract(x) for x in leaves])
-    return Converted(graph, definition, out[0], name_of(f)), adopted
+    graph, consts = stage(flat, [abstract(x) for x in leaves])
+    return Converted(graph, definition, out[0], name_of(f)), consts
 
 
 @boundary
@@ -100,8 +100,8 @@ def closure_convert(f: Function, *example_args: Any) -> tuple[Function, list[Any
     >>> fg.grad(g)(0.0)
     np.float64(2.0)
     """
-    made, adopted = converted(f, tuple(example_args))
-    return made, list(adopted)
+    made, consts = converted(f, tuple(example_args))
+    return made, list(consts)
 
 
 def custom_gradient(f: Function) -> Function:

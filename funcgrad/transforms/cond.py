@@ -89,8 +89,8 @@ class Cond(HigherOrder):
             for graph in _branches(params)
         )
         return tuple(
-            a if key_of(a) == key_of(b) else standard(kind)
-            for a, b, kind in zip(one, other, out, strict=True)
+            a if key_of(a) == key_of(b) else standard(aval)
+            for a, b, aval in zip(one, other, out, strict=True)
         )
 
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
@@ -293,9 +293,9 @@ def _given(
     return staged_graph(run, types)
 
 
-def _nothing(kind: ArrayType) -> Any:
+def _nothing(aval: ArrayType) -> Any:
     """A residual that nobody reads."""
-    return np.zeros(kind.shape, kind.dtype)[()]
+    return np.zeros(aval.shape, aval.dtype)[()]
 
 
 def _pushed(
@@ -346,8 +346,8 @@ def _marked(branches: Branches, marks: Marks) -> tuple[Branches, Marks]:
     return (one, other), has
 
 
-def _strong(kind: ArrayType) -> ArrayType:
-    return ArrayType(kind.shape, kind.dtype)
+def _strong(aval: ArrayType) -> ArrayType:
+    return ArrayType(aval.shape, aval.dtype)
 
 
 # ------------------------------------------------------------------------------- the function
@@ -434,8 +434,8 @@ def _branch(
         out.append(made)
         return outputs
 
-    graph, adopted = stage(flat, [type_of(x) for x in leaves], leaves)
-    return graph, adopted, out[0]
+    graph, consts = stage(flat, [type_of(x) for x in leaves], leaves)
+    return graph, consts, out[0]
 
 
 def _common_types(one: Graph, other: Graph, out: tree.TreeDef) -> list[ArrayType]:
@@ -459,8 +459,8 @@ def _fitted(
     def run(*xs: Array) -> list[Array]:
         outs = evaluate(graph, *(xs[k] for k in own))
         return [
-            o if type_of(o) == kind else cast(o, kind.dtype)
-            for o, kind in zip(outs, results, strict=True)
+            o if type_of(o) == aval else cast(o, aval.dtype)
+            for o, aval in zip(outs, results, strict=True)
         ]
 
     return staged_graph(run, types)

@@ -37,7 +37,7 @@ Function = Callable[..., Any]
 
 
 def _dense(x: Any) -> Any:
-    return zeros(x.kind) if isinstance(x, SymbolicZero) else x
+    return zeros(x.aval) if isinstance(x, SymbolicZero) else x
 
 
 class _Custom:
@@ -291,28 +291,28 @@ def _flat_cotangents(
                 )
             )
         out.extend(None if isinstance(f, SymbolicZero) else f for f in found)
-    for i, (c, kind) in enumerate(zip(out, types, strict=True)):
+    for i, (c, aval) in enumerate(zip(out, types, strict=True)):
         if c is None:
             continue
-        if not is_inexact(kind.dtype):
+        if not is_inexact(aval.dtype):
             out[i] = None
             continue
-        out[i] = _checked(c, kind, f"the backward rule of {name}")
+        out[i] = _checked(c, aval, f"the backward rule of {name}")
     return out
 
 
-def _checked(c: Any, kind: ArrayType, what: str) -> Array:
+def _checked(c: Any, aval: ArrayType, what: str) -> Array:
     try:
         c = operand(c)
     except OperandError as error:
         raise CustomRuleError(located(f"{what} returned {type(c).__name__!r}")) from error
-    if type_of(c).shape != kind.shape:
+    if type_of(c).shape != aval.shape:
         raise CustomRuleError(
-            located(f"{what} returned shape {type_of(c).shape}; it has to be {kind.shape}")
+            located(f"{what} returned shape {type_of(c).shape}; it has to be {aval.shape}")
         )
     if isinstance(c, np.ndarray):
         c = c.copy()  # a residual may be returned as it is; what we add into must be ours
-    return broadcast_as(c, kind.shape, kind.dtype)
+    return broadcast_as(c, aval.shape, aval.dtype)
 
 
 class custom_jvp(_Custom):

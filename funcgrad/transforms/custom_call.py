@@ -69,21 +69,21 @@ class JvpRule(NamedTuple):
 class SymbolicZero:
     """A tangent or cotangent that is known to be zero, with the shape and dtype of its value."""
 
-    __slots__ = ("kind",)
+    __slots__ = ("aval",)
 
-    def __init__(self, kind: ArrayType) -> None:
-        self.kind = kind
+    def __init__(self, aval: ArrayType) -> None:
+        self.aval = aval
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.kind.shape
+        return self.aval.shape
 
     @property
     def dtype(self) -> Any:
-        return self.kind.dtype
+        return self.aval.dtype
 
     def __repr__(self) -> str:
-        return f"SymbolicZero({self.kind})"
+        return f"SymbolicZero({self.aval})"
 
 
 class CustomVJPPrimal(NamedTuple):

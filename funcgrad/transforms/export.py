@@ -177,17 +177,17 @@ class _Exporter:
         return self.function(f"{self.name}_jvp", text, staged, [*self.inputs, *names], found)
 
 
-def _moves(kind: ArrayType) -> bool:
-    return is_inexact(kind.dtype)
+def _moves(aval: ArrayType) -> bool:
+    return is_inexact(aval.dtype)
 
 
-def _plain(kind: ArrayType) -> ArrayType:
-    return ArrayType(kind.shape, kind.dtype)
+def _plain(aval: ArrayType) -> ArrayType:
+    return ArrayType(aval.shape, aval.dtype)
 
 
-def _nothing(kind: ArrayType) -> Any:
+def _nothing(aval: ArrayType) -> Any:
 
-    return no_tangent(kind)
+    return no_tangent(aval)
 
 
 # -------------------------------------------------------------------------------------- names

@@ -157,7 +157,7 @@ def evaluated(
         if has_aux:
             out, aux = with_aux(out, f)
             aux = lowered(aux, tape)
-        kind = check_scalar(out, f, "grad", holomorphic)
+        aval = check_scalar(out, f, "grad", holomorphic)
         if type(out) is TapeTracer and out.owner is tape:
             node, value = out.node, out.value
         else:
@@ -170,7 +170,7 @@ def evaluated(
         found = [None] * len(nodes)
     else:
         hidden = traced and not seen(value)
-        roots = [(node, _one(kind.dtype))]
+        roots = [(node, _one(aval.dtype))]
         if allow_int:  # leaves without a derivative have no node
             found = _spread(backward(roots, _there(nodes), traced, hidden, marks), nodes)
         else:

@@ -64,10 +64,10 @@ def verify(watches: Watches) -> None:
     """Raise when one of the watched arrays has changed since it was recorded."""
     for x, mark in watches.values():
         if (x.owner.watch(x) if isinstance(x, Tracer) else _mark(x)) != mark:
-            kind = type_of(x)
+            aval = type_of(x)
             raise MutatedCaptureError(
                 located(
-                    f"an array of shape {kind.shape} and dtype {kind.dtype} was changed in place "
+                    f"an array of shape {aval.shape} and dtype {aval.dtype} was changed in place "
                     "after it had been used in a computation whose gradient is now asked for; pass "
                     "a copy of it, or change it after the backward pass"
                 )

@@ -33,8 +33,8 @@ Function = Callable[..., Any]
 
 def _shapes(x: Any) -> Any:
     def one(leaf: Any) -> ShapeDtypeStruct:
-        kind = type_of(operand(leaf))
-        return ShapeDtypeStruct(kind.shape, kind.dtype)
+        aval = type_of(operand(leaf))
+        return ShapeDtypeStruct(aval.shape, aval.dtype)
 
     return tree.map(one, x)
 

@@ -49,18 +49,18 @@ def _partial(f: Function, args: Sequence[Any], wanted: Sequence[int], kwargs: An
     return g
 
 
-def _basis(kind: ArrayType) -> Any:
-    return np.eye(kind.size, dtype=kind.dtype).reshape(kind.size, *kind.shape)
+def _basis(aval: ArrayType) -> Any:
+    return np.eye(aval.size, dtype=aval.dtype).reshape(aval.size, *aval.shape)
 
 
-def _over_basis(one: Function, kind: ArrayType, chunk: int | None) -> Any:
-    """``one(element)`` for the elements of the basis of `kind`, along axis 0; a number has one.
+def _over_basis(one: Function, aval: ArrayType, chunk: int | None) -> Any:
+    """``one(element)`` for the elements of the basis of `aval`, along axis 0; a number has one.
 
     With a `chunk` no more than so many are mapped at a time.
     """
-    if not kind.shape:
-        return one(kind.dtype.type(1))
-    rows = _basis(kind)
+    if not aval.shape:
+        return one(aval.dtype.type(1))
+    rows = _basis(aval)
     if chunk is None or chunk >= len(rows):
         return over_rows(one, rows)
     parts = [over_rows(one, rows[k : k + chunk]) for k in range(0, len(rows), chunk)]
@@ -219,7 +219,7 @@ def _rows(
     chunk: int | None,
 ) -> Any:
     """The Jacobian of output `i` of `f`, which is None if it is holomorphic."""
-    kind = types[i]
+    aval = types[i]
 
     def pulled(marked: bool, ct: Any) -> Any:
         seeds = Presence()
@@ -229,18 +229,18 @@ def _rows(
     def one(marked: bool, ct: Any) -> Any:
         # a real argument receives the real part of what arrives: Re J, and of -i J it is Im J
         turned = lambda: pulled(marked, -1j * ct)
-        return _joined(pulled(marked, ct), turned, kind.dtype.kind == "c", 1j, f)
+        return _joined(pulled(marked, ct), turned, aval.dtype.kind == "c", 1j, f)
 
     def mapped(marked: bool) -> tuple[Any, list[Any]]:
-        found = _over_basis(functools.partial(one, marked), kind, chunk)
+        found = _over_basis(functools.partial(one, marked), aval, chunk)
         return found, [c for c in tree.leaves(found) if is_inexact(type_of(operand(c)).dtype)]
 
     def rows(c: Any) -> Any:
         c = operand(c)
-        return reshape(c, kind.shape + type_of(c).shape[1:])
+        return reshape(c, aval.shape + type_of(c).shape[1:])
 
     found = optimistic(mapped, outputs)
-    return tree.map(rows, found) if kind.shape else found
+    return tree.map(rows, found) if aval.shape else found
 
 
 def jacfwd(
@@ -285,10 +285,10 @@ def jacfwd(
 
         def mapped(marked: bool) -> tuple[list[Any], list[Any]]:
             columns = []
-            for i, kind in enumerate(types):
+            for i, aval in enumerate(types):
                 fixed = (g, chosen, definition, types, i, named, marked, aux if has_aux else None)
                 column = functools.partial(_column, *fixed)
-                columns.append(_over_basis(column, kind, chunk))
+                columns.append(_over_basis(column, aval, chunk))
             return columns, tree.leaves(columns)
 
         columns = optimistic(mapped, tree.leaves(chosen))
@@ -296,7 +296,7 @@ def jacfwd(
         out_definition = flat[0][1]
         rows = []
         for j in range(len(flat[0][0])):
-            entries = [_as_rows(c[0][j], kind) for c, kind in zip(flat, types, strict=True)]
+            entries = [_as_rows(c[0][j], aval) for c, aval in zip(flat, types, strict=True)]
             row = tree.unflatten(definition, entries)
             rows.append(row if isinstance(argnums, (tuple, list)) else row[0])
         jacobian = _whole(tree.unflatten(out_definition, rows))
@@ -334,13 +334,13 @@ def _unboxed(x: Any) -> Any:
     return x.content() if isinstance(x, Operand) and not running.count else x
 
 
-def _as_rows(columns: Any, kind: ArrayType) -> Any:
+def _as_rows(columns: Any, aval: ArrayType) -> Any:
     """Columns along axis 0 made the trailing axes of the argument."""
-    if not kind.shape:
+    if not aval.shape:
         return columns
     columns = operand(columns)
     last = moveaxis(columns, 0, type_of(columns).ndim - 1)
-    return reshape(last, type_of(last).shape[:-1] + kind.shape)
+    return reshape(last, type_of(last).shape[:-1] + aval.shape)
 
 
 def jacobian(

@@ -165,8 +165,8 @@ class Jet(Trace):
                 d = None if slope is None else slope[k - 1]
                 if d is None:
                     return None
-                kind = type_of(outputs[i])
-                d = broadcast_as(d, kind.shape, kind.dtype)
+                aval = type_of(outputs[i])
+                d = broadcast_as(d, aval.shape, aval.dtype)
                 return d if k == 1 else multiply(d, type_of(d).dtype.type(1.0 / k))
 
             return at
@@ -207,8 +207,8 @@ class Jet(Trace):
             return None if c is None else multiply(c, type_of(c).dtype.type(k + 1))
 
         first = at(0)
-        kind = type_of(x.value)
-        return JetTracer(self, Coefficients(zeros(kind) if first is None else first, at))
+        aval = type_of(x.value)
+        return JetTracer(self, Coefficients(zeros(aval) if first is None else first, at))
 
     def _series(self, x: Any) -> Any:
         """The series of what a rule returned, where it has one."""

@@ -66,7 +66,7 @@ class Staged(NamedTuple):
     graph: Graph
     captured: tuple[int, ...]
     numbers: tuple[Any, ...]
-    adopted: tuple[Any, ...]
+    consts: tuple[Any, ...]
     out: tree.TreeDef
     reusable: bool
     sizes: Sizes
@@ -98,14 +98,14 @@ def _stage(
         variables = [t.variable for t in inputs]
         outputs, out = leaves_of(flat(*inputs), f"the output of {name}")
         definition.append(out)
-        graph, adopted = finish(trace, variables, outputs)
+        graph, consts = finish(trace, variables, outputs)
         hoisted = {v: a for v, _, a in trace.constants.values()}
         asked = tuple(k for k, v in enumerate(variables) if v in trace.asked)
     changed = set(map(id, captures.changed()))
     position = {id(x): i for i, x in enumerate(captures.arrays)}
     moved: list[tuple[Var, int]] = []
     fixed: list[tuple[Var, Any]] = []
-    reusable = not adopted
+    reusable = not consts
     for v, array in graph.constants:
         where = position.get(id(hoisted[v]))
         if where is None:
@@ -130,7 +130,7 @@ def _stage(
         whole, numbers = templates.fit(whole)
     used = tuple(i for _, i in moved)
     out = definition[0]
-    return Staged(whole, used, numbers, tuple(adopted), out, reusable, sizes, asked, notes)
+    return Staged(whole, used, numbers, tuple(consts), out, reusable, sizes, asked, notes)
 
 
 def stage_flat(
@@ -235,7 +235,7 @@ class Jitted:
     def _run(
         self, leaves: Sequence[Array], captures: Captures, staged: Staged, run: Any = None
     ) -> Any:
-        operands = [*leaves, *staged.adopted, *staged.held(captures)]
+        operands = [*leaves, *staged.consts, *staged.held(captures)]
         found: Sequence[Any] = (
             call_graph(staged.graph, *operands) if run is None else run(*operands)
         )

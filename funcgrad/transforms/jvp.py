@@ -125,8 +125,8 @@ def _run(f: Function, given: Given, has_aux: bool, trace: Forward) -> tuple[Any,
     aux = None
     with trace:
         duals = [
-            x if t is None else DualTracer(x, trace, cast(t, kind.dtype))
-            for x, t, kind in zip(leaves, ts, types, strict=True)
+            x if t is None else DualTracer(x, trace, cast(t, aval.dtype))
+            for x, t, aval in zip(leaves, ts, types, strict=True)
         ]
         out = f(*tree.unflatten(definition, duals))
         if has_aux:

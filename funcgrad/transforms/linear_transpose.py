@@ -81,27 +81,27 @@ def linear_transpose(f: Function, *primals: Any) -> Function:
     def back(*cts: Array) -> list[Array]:
         return transpose_linear(flat, types, cts, advice=f" (linear_transpose of {name_of(f)})")
 
-    graph, adopted = stage(back, out_types)
+    graph, consts = stage(back, out_types)
 
     @boundary
     def transposed(cotangent: Any) -> Any:
         given = check_matches(cotangent, out_definition, out_types, "the cotangent")
         cts = [cast(c, t.dtype) for c, t in zip(given, out_types, strict=True)]
-        return handed_back(definition, own(call_graph(graph, *cts, *adopted), cts))
+        return handed_back(definition, own(call_graph(graph, *cts, *consts), cts))
 
     return transposed
 
 
-def _strong(kind: ArrayType) -> ArrayType:
-    return ArrayType(kind.shape, kind.dtype)
+def _strong(aval: ArrayType) -> ArrayType:
+    return ArrayType(aval.shape, aval.dtype)
 
 
 def _check_floats(types: list[ArrayType], what: str) -> None:
-    for kind in types:
-        if not is_inexact(kind.dtype):
+    for aval in types:
+        if not is_inexact(aval.dtype):
             raise InputTypeError(
                 located(
-                    f"linear_transpose: {what} has dtype {kind.dtype}; only functions of floating "
+                    f"linear_transpose: {what} has dtype {aval.dtype}; only functions of floating "
                     "point and complex numbers are linear"
                 )
             )

@@ -79,7 +79,7 @@ def linearized(
         outputs[:] = [out, *more]
         return [t for t, o in zip(*map(tree.leaves, (moved, out)), strict=True) if _moves(o)]
 
-    graph, adopted = stage(pushed, [ArrayType(types[i].shape, types[i].dtype) for i in moving])
+    graph, consts = stage(pushed, [ArrayType(types[i].shape, types[i].dtype) for i in moving])
     out, *aux = outputs
     found, out_definition = tree.flatten(out)
 
@@ -87,7 +87,7 @@ def linearized(
     def push(*tangents: Any) -> Any:
         ts = check_matches(tuple(tangents), definition, types, "the tangent")
         given = [cast(ts[i], types[i].dtype) for i in moving]
-        moved = iter(own(call_graph(graph, *given, *adopted), given))
+        moved = iter(own(call_graph(graph, *given, *consts), given))
         whole = [next(moved) if _moves(o) else no_tangent(type_of(o)) for o in found]
         return handed_back(out_definition, whole)
 

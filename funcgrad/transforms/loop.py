@@ -60,8 +60,8 @@ def run_loop(p: Loop, operands: Sequence[Array]) -> tuple[Array, ...]:
 
 def staged_graph(run: Callable[..., Sequence[Array]], types: Sequence[ArrayType]) -> Graph:
     """The graph of a function of operands of these types that brings nothing along."""
-    graph, adopted = stage(run, types)
-    assert not adopted
+    graph, consts = stage(run, types)
+    assert not consts
     return graph
 
 
@@ -77,9 +77,9 @@ def _run(*operands: Any, **params: Any) -> tuple[Any, ...]:
     p = Loop(**params)
     counts, constants, state, xs = p.parts(operands)
     steps = p.length if not counts else min(int(counts[0]), p.length or 0)
-    kinds = p.body.outputs[p.carries :]
+    rows = p.body.outputs[p.carries :]
     fill = np.empty if steps == p.length and p.condition is None else np.zeros
-    ys = [fill((p.length or 0, *o.type.shape), o.type.dtype) for o in kinds]
+    ys = [fill((p.length or 0, *o.type.shape), o.type.dtype) for o in rows]
     done = 0
     while steps is None or done < steps:
         if p.condition is not None and not _holds(p.condition, constants, state):
@@ -211,8 +211,8 @@ LOOP_PULLBACK = LoopPullback("loop_pullback", lambda *_: ())
 
 
 def _strong(x: Array) -> ArrayType:
-    kind = type_of(x)
-    return ArrayType(kind.shape, kind.dtype)
+    aval = type_of(x)
+    return ArrayType(aval.shape, aval.dtype)
 
 
 def _reached(graph: Graph, mask: Sequence[bool], follows: Callable[[Var], bool]) -> list[bool]:
@@ -376,7 +376,7 @@ def _back_body(
     ends = [t for t, m in zip(cts[: p.carries], carries, strict=True) if m]
     rows = [t for t, m in zip(cts[p.carries :], flags[p.carries :], strict=True) if m]
     sums = [t for t, m in zip(_types(p.body.inputs[: p.consts]), consts, strict=True) if m]
-    kinds = [types[k] for k in order]
+    avals = [types[k] for k in order]
 
     def back(*xs: Array) -> list[Array]:
         given = iter(xs)
@@ -394,7 +394,7 @@ def _back_body(
         begins = [next(found) for _ in ends]
         return [*begins, *(add(t, c) for t, c in zip(totals, own, strict=True)), *found]
 
-    return staged_graph(back, [*kinds[:held], *ends, *sums, *kinds[held:], *rows])
+    return staged_graph(back, [*avals[:held], *ends, *sums, *avals[held:], *rows])
 
 
 def _segmented(p: Loop) -> Graph:
@@ -498,18 +498,18 @@ def _with_others(
     kind: Callable[[ArrayType], ArrayType],
     missing: Callable[[Array, Any], Array],
 ) -> Loop:
-    kinds = _split(p, _types(p.body.inputs))
+    avals = _split(p, _types(p.body.inputs))
     others = [
         [kind(t) for t, m in zip(each, flags, strict=True) if m]
-        for each, flags in zip(kinds, _split(p, marks), strict=True)
+        for each, flags in zip(avals, _split(p, marks), strict=True)
     ]
-    types = [t for each, more in zip(kinds, others, strict=True) for t in (*each, *more)]
+    types = [t for each, more in zip(avals, others, strict=True) for t in (*each, *more)]
 
     def apart(xs: Sequence[Array], groups: int) -> tuple[list[Array], list[Array]]:
         values: list[Array] = []
         beside: list[Array] = []
         at = 0
-        for each, more in zip(kinds[:groups], others, strict=False):
+        for each, more in zip(avals[:groups], others, strict=False):
             values += xs[at : at + len(each)]
             beside += xs[at + len(each) : at + len(each) + len(more)]
             at += len(each) + len(more)
@@ -529,13 +529,13 @@ def _with_others(
     condition = None
     if p.condition is not None:
         goes_on = p.condition
-        first = sum(len(kinds[k]) + len(others[k]) for k in range(2))
+        first = sum(len(avals[k]) + len(others[k]) for k in range(2))
         condition = staged_graph(lambda *xs: evaluate(goes_on, *apart(xs, 2)[0]), types[:first])
     return p._replace(
         body=staged_graph(step, types),
         condition=condition,
-        consts=len(kinds[0]) + len(others[0]),
-        carries=len(kinds[1]) + len(others[1]),
+        consts=len(avals[0]) + len(others[0]),
+        carries=len(avals[1]) + len(others[1]),
     )
 
 
@@ -543,8 +543,8 @@ def _no_tangent(x: Array, _: Any) -> Array:
     return algebra.zeros(_strong(x))
 
 
-def _mask_type(kind: ArrayType) -> ArrayType:
-    return ArrayType(kind.shape, np.dtype(bool))
+def _mask_type(aval: ArrayType) -> ArrayType:
+    return ArrayType(aval.shape, np.dtype(bool))
 
 
 def _known_mask(x: Array, mark: Any) -> Array:
@@ -621,8 +621,8 @@ def _with_axes(
     for k, (each, mine, want) in enumerate(zip(operands, flags, wanted, strict=True)):
         for x, f, w in zip(each, mine, want, strict=True):
             if w and not f:
-                kind = type_of(x)
-                x = algebra.broadcast(x, (size, *kind.shape), kind.dtype)
+                aval = type_of(x)
+                x = algebra.broadcast(x, (size, *aval.shape), aval.dtype)
             found.append(moveaxis(x, 0, 1) if k == 2 and f else x)
     return found
 
@@ -672,13 +672,13 @@ def _masked_loop(p: Loop, size: int, mask: tuple[bool, ...], several: bool) -> L
     that it raises nothing, and drops what it gives.
     """
     second = p.consts + p.carries
-    kinds = _lanes(p, size, mask)
+    avals = _lanes(p, size, mask)
     counted, goes_on = p.counted, p.condition
     own = [ArrayType((size,), INTEGER.dtype)] if counted else []
     steps = [ArrayType((size,), INTEGER.dtype)] if goes_on is not None else []
     index = [INTEGER] if counted else []
-    before = kinds[p.consts : second] if goes_on is not None else []
-    types = [*own, *kinds[:second], *steps, *before, *kinds[second:], *index]
+    before = avals[p.consts : second] if goes_on is not None else []
+    types = [*own, *avals[:second], *steps, *before, *avals[second:], *index]
 
     def running(xs: Sequence[Array]) -> Array:
         assert goes_on is not None
@@ -717,11 +717,11 @@ def _masked_loop(p: Loop, size: int, mask: tuple[bool, ...], several: bool) -> L
     )
 
 
-def _every(o: Array, kind: Var | Literal, size: int) -> Array:
+def _every(o: Array, inner: Var | Literal, size: int) -> Array:
     """An output with the axis of the examples."""
-    if type_of(o).ndim > kind.type.ndim:
+    if type_of(o).ndim > inner.type.ndim:
         return o
-    return algebra.broadcast(o, (size, *kind.type.shape), kind.type.dtype)
+    return algebra.broadcast(o, (size, *inner.type.shape), inner.type.dtype)
 
 
 def _chosen(held: Array, new: Array, old: Array) -> Array:

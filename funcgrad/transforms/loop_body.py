@@ -73,14 +73,14 @@ def _fits(before: ArrayType, after: ArrayType) -> bool:
 
 
 def traced(
-    body: Body, flat: Function, types: list[ArrayType], kinds: Sequence[ArrayType]
+    body: Body, flat: Function, types: list[ArrayType], avals: Sequence[ArrayType]
 ) -> tuple[Graph, list[Tracer], list[ArrayType]]:
     """The graph (captured, carries, xs) → (carries, ys), what it captured, the types of carries."""
     count = len(types)
     given = [ArrayType(t.shape, t.dtype) for t in types]
     draws = SharedDraws(*sources_of(body.f))
     for _ in range(TRIALS):
-        graph, adopted = stage(flat, [*given, *kinds])
+        graph, consts = stage(flat, [*given, *avals])
         after = [o.type for o in graph.outputs[:count]]
         strong = [
             ArrayType(x.shape, promote(x, y) if y.weak else y.dtype)
@@ -100,11 +100,11 @@ def traced(
                 "its steps would share them; draw an array before the loop and go through its rows"
             )
         )
-    own = count + len(kinds)
+    own = count + len(avals)
     whole = Graph(
         (*graph.inputs[own:], *graph.inputs[:own]), graph.equations, graph.outputs, graph.constants
     )
-    return _strong_outputs(rolled(whole).graph, given), adopted, given
+    return _strong_outputs(rolled(whole).graph, given), consts, given
 
 
 def _strong_outputs(graph: Graph, types: Sequence[ArrayType]) -> Graph:
@@ -120,8 +120,8 @@ def _strong_outputs(graph: Graph, types: Sequence[ArrayType]) -> Graph:
     return stage(run, [v.type for v in graph.inputs])[0]
 
 
-def as_type(x: Array, kind: ArrayType) -> Array:
-    return x if type_of(x) == kind else cast(x, kind.dtype)
+def as_type(x: Array, aval: ArrayType) -> Array:
+    return x if type_of(x) == aval else cast(x, aval.dtype)
 
 
 def invariant(graph: Graph, captured: Sequence[Array]) -> tuple[Graph, list[Array]]:

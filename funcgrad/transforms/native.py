@@ -64,13 +64,13 @@ class Native:
     def special(self, arguments: Sequence[Any], slots: Sequence[Slot]) -> _Special:
         return _Special(self, arguments, slots)
 
-    def made(self, arguments: Sequence[Any], kinds: Sequence[ArrayType]) -> Made:
+    def made(self, arguments: Sequence[Any], avals: Sequence[ArrayType]) -> Made:
         """The program for arguments of these types."""
         from funcgrad.compile.numba.link import load
         from funcgrad.compile.numba.program import native_program
         from funcgrad.compile.numba.source import Made
 
-        staged = self.stage(arguments, kinds)
+        staged = self.stage(arguments, avals)
         made = executable(staged.graph)
         self.count += 1
         name = f"funcgrad.{self.name}.{id(self)}.{self.count}"
@@ -81,7 +81,7 @@ class Native:
         outputs = tuple(o.type for o in staged.graph.outputs)
         return Made(program, outputs, staged.out, lambda: load(program, made))
 
-    def stage(self, arguments: Sequence[Any], kinds: Sequence[ArrayType]) -> Staged:
+    def stage(self, arguments: Sequence[Any], avals: Sequence[ArrayType]) -> Staged:
         """The graph for these types, with what is captured as constants."""
         from funcgrad.transforms.jit import stage_flat
 
@@ -90,12 +90,12 @@ class Native:
         def flat(*xs: Any) -> Any:
             return fun(*(_filled(a, xs) for a in arguments))
 
-        return holding(*stage_flat(flat, fun, kinds), name_of(fun))
+        return holding(*stage_flat(flat, fun, avals), name_of(fun))
 
 
 def holding(staged: Staged, captured: Sequence[np.ndarray[Any, Any]], name: str) -> Staged:
     """What was staged, with what is captured as constants of the graph."""
-    if staged.adopted:
+    if staged.consts:
         raise NativeCodeError(
             f"{name} closes over a value of a transform that is running; native code can only hold "
             "arrays: pass it as an argument"
@@ -124,8 +124,8 @@ class _Special:
         self.native, self.arguments, self.slots = native, arguments, slots
 
     def made(self, shapes: Sequence[tuple[int, ...]]) -> Made:
-        kinds = [ArrayType(s, x.dtype) for s, x in zip(shapes, self.slots, strict=True)]
-        return self.native.made(self.arguments, kinds)
+        avals = [ArrayType(s, x.dtype) for s, x in zip(shapes, self.slots, strict=True)]
+        return self.native.made(self.arguments, avals)
 
     def example(self) -> Made:
         """The program for the first shapes that the function takes."""
@@ -150,9 +150,9 @@ class _Special:
         """Those of earlier calls of the jitted function, then guesses."""
         wanted = [(x.ndim, x.dtype) for x in self.slots]
         for staged in list(self.native.jitted.cache.values()):
-            kinds = [v.type for v in staged.graph.inputs[: len(self.slots)]]
-            if [(t.ndim, t.dtype) for t in kinds] == wanted:
-                yield [t.shape for t in kinds]
+            avals = [v.type for v in staged.graph.inputs[: len(self.slots)]]
+            if [(t.ndim, t.dtype) for t in avals] == wanted:
+                yield [t.shape for t in avals]
         for n in EXTENTS if any(x.ndim for x in self.slots) else EXTENTS[:1]:
             yield [(n,) * x.ndim for x in self.slots]
 

@@ -56,7 +56,7 @@ class OpaqueRule(Exception):
 class Node:
     """One recorded operation.
 
-    `saved` is (outputs, operand 0, …) with None for what its rule does not need; `fix` has the
+    `saved` is (outputs, operand 0, …) with None for what its rule does not need; `avals` has the
     type of each operand (None where it equals the output's, or in the place of the tuple when all
     do); `outputs` are the types of several outputs; `seq` is the order of creation. What is not
     a slot here is one in `OpNode`, and stands in the class where all nodes of it are alike.
@@ -68,7 +68,7 @@ class Node:
     params: Params
     parents: tuple[Node | None, ...]
     saved: Any
-    fix: Any
+    avals: Any
     seq: int
     outputs: tuple[ArrayType, ...]
 
@@ -83,7 +83,7 @@ class Node:
         kernel = prim.backward_kernel
         if kernel is not None:
             if kernel.of_operand:
-                large = self.fix is not None and self.fix[0].size >= FEWEST
+                large = self.avals is not None and self.avals[0].size >= FEWEST
             else:
                 large = type(g) is ndarray and g.size >= FEWEST
             if large:
@@ -119,17 +119,17 @@ class Node:
 class OpNode(Node):
     """A node of any operation."""
 
-    __slots__ = ("fix", "outputs", "params", "prim")
+    __slots__ = ("avals", "outputs", "params", "prim")
 
 
 class LeafNode(Node):
     """An input: what arrives stays, in the dtype and byte order of the input."""
 
-    __slots__ = ("fix",)
+    __slots__ = ("avals",)
     prim, params, parents, saved = None, EMPTY, (), None
 
     def pull(self, cts: Cotangents, g: Any) -> None:
-        dtype = self.fix[0].dtype
+        dtype = self.avals[0].dtype
         raw = type(g) is ndarray or type(g) is float64
         same = (g.dtype if raw else type_of(g).dtype) is dtype
         cts[self] = g if same else algebra.cast(g, dtype)
@@ -141,7 +141,7 @@ class PickNode(Node):
     """One output of a node with several: it fills a slot of the parent's list of cotangents."""
 
     __slots__ = ("params",)
-    prim, saved, fix = PICK, None, None
+    prim, saved, avals = PICK, None, None
 
     def pull(self, cts: Cotangents, g: Any) -> None:
         (parent,) = self.parents
@@ -155,10 +155,10 @@ class PickNode(Node):
     pull_quick = pull
 
 
-def leaf_node(kind: ArrayType) -> Node:
-    """The node of an input of the type `kind`."""
+def leaf_node(aval: ArrayType) -> Node:
+    """The node of an input of the type `aval`."""
     node = new(LeafNode)
-    node.fix, node.seq = (kind,), next(seq)
+    node.avals, node.seq = (aval,), next(seq)
     return node
 
 
@@ -201,10 +201,10 @@ class Held:
 class Scatter(Held):
     """A cotangent that is zero but at `index`: added into one buffer, so a loop stays linear."""
 
-    __slots__ = ("g", "index", "kind")
+    __slots__ = ("aval", "g", "index")
 
-    def __init__(self, kind: ArrayType, index: Any, g: Any) -> None:
-        self.kind, self.index, self.g = kind, index, g
+    def __init__(self, aval: ArrayType, index: Any, g: Any) -> None:
+        self.aval, self.index, self.g = aval, index, g
 
 
 class Buffer(Held):
@@ -256,7 +256,7 @@ def dense(c: Any) -> Any:
     if type(c) is Buffer:
         return c.array
     if type(c) is Scatter:
-        full = np.zeros(c.kind.shape, c.kind.dtype)
+        full = np.zeros(c.aval.shape, c.aval.dtype)
         full[c.index] = c.g
         return full
     return c

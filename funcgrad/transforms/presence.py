@@ -111,8 +111,8 @@ class Presence(Trace):
         """`x`, which is 0 where it is absent: everywhere but at `mask`."""
         return PartTracer(x, self, mask, True)
 
-    def nothing(self, kind: ArrayType) -> Array:
-        return self.part(zeros(kind), np.zeros(kind.shape, bool))
+    def nothing(self, aval: ArrayType) -> Array:
+        return self.part(zeros(aval), np.zeros(aval.shape, bool))
 
     def lower(self, x: Any) -> Any:
         """What need not be followed further: the value where every element is there."""

@@ -25,8 +25,8 @@ class Gathered(Held):
     __slots__ = ("array", "mask")
 
     def __init__(self, first: Scatter) -> None:
-        self.array = np.zeros(first.kind.shape, first.kind.dtype)
-        self.mask = np.zeros(first.kind.shape, bool)
+        self.array = np.zeros(first.aval.shape, first.aval.dtype)
+        self.mask = np.zeros(first.aval.shape, bool)
         self.add(first)
 
     def add(self, c: Scatter) -> None:

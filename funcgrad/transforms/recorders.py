@@ -34,7 +34,7 @@ FLOAT64 = np.dtype(np.float64)
 TEMPLATE = """
 class HotNode(Node):
     __slots__ = ()
-    prim, params, fix = prim, EMPTY, None
+    prim, params, avals = prim, EMPTY, None
     quick = True
     def pull_quick(self, cts, g):
         out, a, b = self.saved

@@ -130,8 +130,8 @@ def as_trees(found: Sequence[Any], flat: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def zero_tangent(x: Any) -> Any:
-    kind = type_of(x)
-    return np.zeros(kind.shape, kind.dtype)[()] if is_inexact(kind.dtype) else no_tangent(kind)
+    aval = type_of(x)
+    return np.zeros(aval.shape, aval.dtype)[()] if is_inexact(aval.dtype) else no_tangent(aval)
 
 
 def with_aux(out: Any, f: Function) -> tuple[Any, Any]:

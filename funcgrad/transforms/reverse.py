@@ -298,9 +298,9 @@ def transposed(
     values = (*operands, *present)
     if key is None:
         return whole(*values)
-    kinds = tuple(map(type_of, values))
+    avals = tuple(map(type_of, values))
     try:
-        known = derived.get(key := (key, kinds, tuple(c is None for c in given)), 0)
+        known = derived.get(key := (key, avals, tuple(c is None for c in given)), 0)
     except TypeError:  # parameters without a hash
         return whole(*values)
     if known == 0:
@@ -309,17 +309,17 @@ def transposed(
         derived[key] = 1
         return whole(*values)
     if known == 1:
-        known = derived[key] = _staged(whole, kinds)
+        known = derived[key] = _staged(whole, avals)
     return whole(*values) if known is None else evaluate(known, *values)
 
 
-def _staged(function: Callable[..., Any], kinds: Sequence[ArrayType]) -> Graph | None:
+def _staged(function: Callable[..., Any], avals: Sequence[ArrayType]) -> Graph | None:
     """The graph of a function, if it can do without the numbers."""
     try:
-        graph, adopted = stage(function, kinds)
+        graph, consts = stage(function, avals)
     except AbstractValueError:
         return None
-    return None if adopted else graph
+    return None if consts else graph
 
 
 algebra.transposed = transposed

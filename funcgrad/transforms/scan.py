@@ -171,7 +171,7 @@ def staged_scan(
     n: int,
     reverse: bool,
 ) -> Any:
-    kinds = [ArrayType(t.shape[1:], t.dtype) for t in map(type_of, rows)]
+    avals = [ArrayType(t.shape[1:], t.dtype) for t in map(type_of, rows)]
 
     def flat(*given: Any) -> list[Any]:
         carry = tree.unflatten(body.carry, given[: len(state)])
@@ -180,7 +180,7 @@ def staged_scan(
         outputs, body.rows = leaves_of(y, ("what is stacked", body.f))
         return [*body.next(carry), *outputs]
 
-    graph, captured, types = traced(body, flat, list(map(type_of, state)), kinds)
+    graph, captured, types = traced(body, flat, list(map(type_of, state)), avals)
     graph, constants = invariant(graph, captured)
     first = [as_type(x, t) for x, t in zip(state, types, strict=True)]
     loop = Loop(graph, None, len(constants), len(first), n, reverse)

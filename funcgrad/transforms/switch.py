@@ -47,9 +47,9 @@ def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
     if not branches:
         raise ValueError(located("switch takes one branch at least"))
     chosen = operand(index)
-    kind = type_of(chosen)
-    if kind.shape or kind.dtype.kind not in "iu":
-        raise TypeError(located(f"switch: the index has type {kind}; it has to be one integer"))
+    aval = type_of(chosen)
+    if aval.shape or aval.dtype.kind not in "iu":
+        raise TypeError(located(f"switch: the index has type {aval}; it has to be one integer"))
     if concrete(chosen):
         return branches[min(max(int(value(chosen)), 0), len(branches) - 1)](*operands)
     return _halves(chosen, branches, 0)(*operands)

@@ -51,7 +51,7 @@ class Tape(Trace):
 
     def input(self, x: Array) -> TapeTracer:
         """A leaf with the value `x`: a copy that the caller cannot change, or `x`, watched."""
-        kind = type_of(x)
+        aval = type_of(x)
         if type(x) is ndarray:
             copy = argument_copy(x)
             if copy is None:
@@ -60,7 +60,7 @@ class Tape(Trace):
                 x = copy
         elif isinstance(x, Tracer):
             watch(self.watches, x)
-        return self.tracer(x, leaf_node(kind))
+        return self.tracer(x, leaf_node(aval))
 
     def inputs(self, xs: Sequence[Array], nodes: list[Node]) -> list[TapeTracer]:
         """Leaves with these values; their nodes are added to `nodes`."""
@@ -181,7 +181,7 @@ class Tape(Trace):
         """One node for the output(s) `y`; outputs that are not floating point come back raw."""
         node = new(OpNode)
         node.prim, node.params, node.parents = prim, params, parents
-        node.saved, node.fix, node.seq = saved, types, next(seq)
+        node.saved, node.avals, node.seq = saved, types, next(seq)
         if running.watching:
             note_place(node)
         if not isinstance(y, tuple):
@@ -190,8 +190,8 @@ class Tape(Trace):
             return y
         node.outputs = tuple(map(type_of, y))
         return tuple(
-            self.tracer(o, pick_node(node, k)) if is_inexact(kind.dtype) else o
-            for k, (o, kind) in enumerate(zip(y, node.outputs, strict=True))
+            self.tracer(o, pick_node(node, k)) if is_inexact(aval.dtype) else o
+            for k, (o, aval) in enumerate(zip(y, node.outputs, strict=True))
         )
 
     def record_multiple(

@@ -94,8 +94,8 @@ def pullback(f: Function, primals: Sequence[Any], has_aux: bool, marks: bool = T
         cts = check_matches(cotangent, definition, types, "the cotangent")
         verify(tape.watches)
         pairs = [
-            (root, cast(c, kind.dtype))
-            for root, c, kind in zip(roots, cts, types, strict=True)
+            (root, cast(c, aval.dtype))
+            for root, c, aval in zip(roots, cts, types, strict=True)
             if root is not None and c is not None
         ]
         wanted = [n for n in nodes if n is not None]
@@ -109,15 +109,15 @@ def pullback(f: Function, primals: Sequence[Any], has_aux: bool, marks: bool = T
 class _Stand(Tracer):
     """Remembers the type of a primal and nothing of its value."""
 
-    __slots__ = ("kind",)
-    kind: ArrayType
+    __slots__ = ("aval",)
+    aval: ArrayType
 
     @property
     def type(self) -> ArrayType:
-        return self.kind
+        return self.aval
 
 
 def _no_value(x: Any) -> Any:
     stand = _Stand()
-    stand.kind = type_of(x)
+    stand.aval = type_of(x)
     return stand

@@ -57,9 +57,9 @@ def fori_loop(
     """
     bounds = [operand(b) for b in (lower, upper)]
     for b in bounds:
-        kind = type_of(b)
-        if kind.shape or kind.dtype.kind not in "iu":
-            raise TypeError(located(f"fori_loop: a bound has type {kind}; bounds are integers"))
+        aval = type_of(b)
+        if aval.shape or aval.dtype.kind not in "iu":
+            raise TypeError(located(f"fori_loop: a bound has type {aval}; bounds are integers"))
     if not all(concrete(b) for b in bounds):
         _, found = while_loop(
             lambda c: less(c[0], bounds[1]),
@@ -166,11 +166,11 @@ def while_loop(
 
 def _predicate(cond_fun: Function, val: Any) -> Any:
     held = operand(cond_fun(val))
-    kind = type_of(held)
-    if kind.shape or kind.dtype.kind != "b":
+    aval = type_of(held)
+    if aval.shape or aval.dtype.kind != "b":
         raise LoopTypeError(
             located(
-                f"while_loop: {name_of(cond_fun)} returns a value of type {kind}; a condition is a "
+                f"while_loop: {name_of(cond_fun)} returns a value of type {aval}; a condition is a "
                 "single bool"
             )
         )

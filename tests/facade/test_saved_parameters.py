@@ -76,7 +76,7 @@ def test_as_pytorch(part):
                 continue
             for a, b in pairs(g.grad_fn, w.grad_fn):
                 mine = dict(attributes(a))
-                rank = len(a.fix[0].shape) if a.fix else 0
+                rank = len(a.avals[0].shape) if a.avals else 0
                 rank += b.name() in ("StackBackward0", "DiagEmbedBackward0", "UnsqueezeBackward0")
                 for name, value in attributes(b):
                     if not plain(value) or name in ABSENT:

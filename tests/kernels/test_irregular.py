@@ -83,7 +83,7 @@ def test_backward_of_cumprod(data, shape, dtype):
     x, g = made(data, shape, dtype), made(data, shape, dtype)
     node = OpNode()
     node.prim, node.params = CUMPROD, {"axis": axis, "dtype": None}
-    node.parents, node.fix = (OpNode(),), (type_of_raw(x),)
+    node.parents, node.avals = (OpNode(),), (type_of_raw(x),)
     with np.errstate(all="ignore"):
         node.saved = (np.cumprod(x, axis), x)
         (expected,) = CUMPROD.vjp(node, g)

@@ -34,7 +34,7 @@ def node_of(prim, xs, params, wanted):
     node = OpNode()
     node.prim, node.params, node.seq = prim, params, 0
     node.parents = tuple(OpNode() if w else None for w in wanted)
-    node.fix = tuple(map(type_of_raw, xs))
+    node.avals = tuple(map(type_of_raw, xs))
     node.saved = (None, *xs)
     return node
 

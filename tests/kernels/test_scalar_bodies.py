@@ -41,7 +41,7 @@ def node_of(name, xs, wanted):
     node = OpNode()
     node.prim, node.params, node.seq = prim, {}, 0
     node.parents = tuple(OpNode() if w else None for w in wanted)
-    node.fix = tuple(type_of_raw(x) for x in xs)
+    node.avals = tuple(type_of_raw(x) for x in xs)
     mask = sum(1 << k for k, w in enumerate(wanted) if w)
     with np.errstate(all="ignore"):
         z = prim.impl(*xs)

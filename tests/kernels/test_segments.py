@@ -47,7 +47,7 @@ def test_kernels_are_the_rules(seed, size, count, special, dtype, reduce):
         node = OpNode()
         node.prim, node.params = SEGMENT, {"reduce": reduce}
         node.parents, node.saved = (OpNode(), None, OpNode()), (y, v, at, x)
-        node.fix = (type_of_raw(v), type_of_raw(at), type_of_raw(x))
+        node.avals = (type_of_raw(v), type_of_raw(at), type_of_raw(x))
         g = numbers(rng, size, dtype, 0)
         expected, (found, own) = SEGMENT.vjp(node, g), SEGMENT.backward_kernel.pull(node, g)
     assert own and found[1] is None

@@ -112,18 +112,15 @@ class Elementwise(Primitive):
         return ArrayType(shape, dtype, weak and dtype.kind in "ifc")
 
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
-        saved, fix = node.saved, node.fix
-        if fix is not None:
-            saved = (saved[0], *_widened(saved[1:], fix, type_of(g).dtype))
+        saved, avals = node.saved, node.avals
+        if avals is not None:
+            saved = (saved[0], *_widened(saved[1:], avals, type_of(g).dtype))
         out: list[Array | None] = []
         for i, d in enumerate(self.partials):
-            if node.parents[i] is None:
-                out.append(None)
-                continue
-            c = _times(g, d, saved)
-            out.append(
-                c if fix is None or c is None or fix[i] is None else algebra.unbroadcast(c, fix[i])
-            )
+            c = None if node.parents[i] is None else _times(g, d, saved)
+            if c is not None and avals is not None and avals[i] is not None:
+                c = algebra.unbroadcast(c, avals[i])
+            out.append(c)
         return out
 
     def jvp(self, y: Any, xs: Sequence[Array], ts: Sequence[Array | None], params: Params) -> Any:

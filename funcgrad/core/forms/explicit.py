@@ -69,8 +69,8 @@ class Explicit(Primitive):
         if self.multiple and not self.unread:
             g = filled(g, node.outputs)
         xs = node.saved[1:]
-        if node.fix is not None:
-            xs = [t if x is None else x for x, t in zip(xs, node.fix, strict=True)]
+        if node.avals is not None:
+            xs = [t if x is None else x for x, t in zip(xs, node.avals, strict=True)]
         return self.pull(g, node.saved[0], xs, needs, node.params)
 
     def pull(

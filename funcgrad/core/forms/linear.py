@@ -61,12 +61,16 @@ class Linear(Primitive):
         if count == 1:
             rule = self._rule(0)
             assert rule is not None
-            return (rule(g, node.fix[0], **node.params),)
+            return (rule(g, node.avals[0], **node.params),)
         if callable(self.transpose):
             needs = [parent is not None for parent in node.parents]
-            found: Sequence[Array | None] = self.transpose(g, *node.fix, needs=needs, **node.params)
+            found: Sequence[Array | None] = self.transpose(
+                g, *node.avals, needs=needs, **node.params
+            )
             return found
-        given = [node.saved[i + 1] if self._rule(i) is None else node.fix[i] for i in range(count)]
+        given = [
+            node.saved[i + 1] if self._rule(i) is None else node.avals[i] for i in range(count)
+        ]
         out: list[Array | None] = []
         for i in range(count):
             rule = self._rule(i)

@@ -50,7 +50,7 @@ class Multilinear(Primitive):
             if node.parents[i] is None:
                 out.append(None)
                 continue
-            given = [node.fix[i] if j == i else x for j, x in enumerate(node.saved[1:])]
+            given = [node.avals[i] if j == i else x for j, x in enumerate(node.saved[1:])]
             out.append(rule(g, *given, **node.params))
         return out
 

@@ -136,8 +136,8 @@ CAST: Linear = linear(
 def cast(x: Array, dtype: Any) -> Array:
     """`x` with another dtype; from complex to real it takes the real part."""
     dtype = np.dtype(dtype)
-    kind = type_of(x)
-    if kind.dtype == dtype and not kind.weak:
+    aval = type_of(x)
+    if aval.dtype == dtype and not aval.weak:
         return x
     if dtype.kind not in "fc":
         # an integer or a bool has no tangent: the result is locally constant

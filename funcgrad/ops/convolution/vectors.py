@@ -27,12 +27,12 @@ def window_of(n: int, m: int, mode: str) -> tuple[int, int]:
 
 
 def _cotangent(g: Any, x: Any, y: Any, mode: str, first: bool) -> Any:
-    kind, other = (x, y) if first else (y, x)
-    n, m = kind.shape[0], type_of(other).shape[0]
+    aval, other = (x, y) if first else (y, x)
+    n, m = aval.shape[0], type_of(other).shape[0]
     start, length = window_of(n, m, mode)
     at = encode(slice(start, start + length))
     full = bind(PLACE, (g,), {"shape": (n + m - 1,), "index": at})
-    return cast(bind(CONVOLVE, (full, flip(other, (0,))), {"mode": "valid"}), kind.dtype)
+    return cast(bind(CONVOLVE, (full, flip(other, (0,))), {"mode": "valid"}), aval.dtype)
 
 
 def _convolve_type(x: ArrayType, y: ArrayType, *, mode: str) -> ArrayType:

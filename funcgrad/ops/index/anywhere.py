@@ -121,13 +121,13 @@ def _axes_of(i: Any) -> int:
 def _index_array(i: Any) -> Array:
     """A list, number or array in an index as an operand of integers or bools."""
     i = operand(i)
-    kind = type_of(i)
-    if kind.dtype.kind in "biu":
+    aval = type_of(i)
+    if aval.dtype.kind in "biu":
         return i
-    if kind.size == 0 and not isinstance(i, Tracer):
+    if aval.size == 0 and not isinstance(i, Tracer):
         return np.asarray(i).astype(np.intp)
     raise IndexError(
-        located(f"arrays used as indices must be of integer or bool type, not {kind.dtype}")
+        located(f"arrays used as indices must be of integer or bool type, not {aval.dtype}")
     )
 
 
@@ -212,19 +212,19 @@ def check_storable(dtype: np.dtype[Any], v: Array) -> None:
 
 def index_set(x: Array, index: Any, v: Array) -> Array:
     """A copy of `x` in which ``copy[index] = v`` has been done; the last of equal indices wins."""
-    kind = type_of(x)
-    check_storable(kind.dtype, v)
-    v = cast(v, kind.dtype)
+    aval = type_of(x)
+    check_storable(aval.dtype, v)
+    v = cast(v, aval.dtype)
     items = index if isinstance(index, tuple) else (index,)
     if any(isinstance(i, Tracer) and not concrete(i) for i in items):
         chosen = _chosen(x, items, v)
         if chosen is not None:
             return chosen
-        positions = read(np.arange(kind.size).reshape(kind.shape), items)
+        positions = read(np.arange(aval.size).reshape(aval.shape), items)
     else:
         known = tuple(value(i) if isinstance(i, Tracer) else i for i in items)
         try:
-            positions = np.arange(kind.size).reshape(kind.shape)[known]
+            positions = np.arange(aval.size).reshape(aval.shape)[known]
         except IndexError as error:
             raise IndexError(located(str(error))) from error
     return set_positions(x, positions, v)
@@ -232,14 +232,14 @@ def index_set(x: Array, index: Any, v: Array) -> Array:
 
 def _chosen(x: Array, items: Sequence[Any], v: Array) -> Array | None:
     """``x`` with `v` where a single mask holds, if the same `v` fits any number of places."""
-    mask, kind, new = items[0], type_of(x), type_of(v)
+    mask, aval, new = items[0], type_of(x), type_of(v)
     if len(items) > 1 or type_of(mask).dtype.kind != "b":
         return None
-    rest = kind.shape[type_of(mask).ndim :]
+    rest = aval.shape[type_of(mask).ndim :]
     while new.ndim > len(rest) and new.shape[0] == 1:  # NumPy drops leading axes of extent 1
         v = reshape(v, new.shape[1:])
         new = type_of(v)
-    if new.ndim > len(rest) or type_of(mask).shape != kind.shape[: type_of(mask).ndim]:
+    if new.ndim > len(rest) or type_of(mask).shape != aval.shape[: type_of(mask).ndim]:
         return None
     return where(reshape(mask, type_of(mask).shape + (1,) * len(rest)), broadcast_to(v, rest), x)
 

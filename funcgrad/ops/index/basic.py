@@ -82,11 +82,11 @@ PLACE: Linear = linear(
 )
 
 
-def place(g: Array, kind: ArrayType, index: Slice) -> Array:
+def place(g: Array, aval: ArrayType, index: Slice) -> Array:
     """Zeros of shape `kind.shape` with `g` at `index`: the transpose of `getitem`."""
     if isinstance(g, Tracer):
-        return bind(PLACE, (g,), {"shape": kind.shape, "index": index})
-    return algebra.scatter(kind, decode(index), g)
+        return bind(PLACE, (g,), {"shape": aval.shape, "index": index})
+    return algebra.scatter(aval, decode(index), g)
 
 
 algebra.getitem = getitem

@@ -95,9 +95,9 @@ SCATTER_ADD: Linear = linear(
 )
 
 
-def scatter_add(g: Array, kind: ArrayType, indices: Sequence[Array]) -> Array:
+def scatter_add(g: Array, aval: ArrayType, indices: Sequence[Array]) -> Array:
     """Zeros of shape `kind.shape` into which `g` is added at integer arrays of leading axes."""
-    return bind(SCATTER_ADD, (g, *indices), {"shape": kind.shape})
+    return bind(SCATTER_ADD, (g, *indices), {"shape": aval.shape})
 
 
 def take_along_axis(x: Array, indices: Array, axis: int) -> Array:

@@ -126,7 +126,7 @@ class BackwardCFunction(FunctionCtx, GradNode):
 
     def record(self, count: int) -> None:
         """Take the first state of a node."""
-        self.params, self.saved, self.fix = {}, None, None
+        self.params, self.saved, self.avals = {}, None, None
         self.extra = self.made = None
         self.origins, self.counts = (), ()
         self.places: tuple[int, ...] = tuple(range(count))

@@ -201,7 +201,7 @@ def apply_on_root(cls: Any, args: Sequence[Any]) -> Any:
     tensors = [a if isinstance(a, Tensor) else None for a in args]
     ctx.places = tuple(k for k, x in enumerate(tensors) if x is not None)
     ctx.needs_input_grad = tuple(x is not None and x.requires_grad for x in tensors)
-    ctx.fix = tuple(None if x is None else type_of(x._t) for x in tensors)
+    ctx.avals = tuple(None if x is None else type_of(x._t) for x in tensors)
     nodes = [None if x is None else x._renewed().node for x in tensors]
     recording = modes.grad and any(ctx.needs_input_grad)
     ctx.parents = tuple(nodes if recording else [None] * len(nodes))
@@ -282,7 +282,7 @@ def _delayed(x: Any, source: Tensor) -> Any:
         return None
     node: Any = new(DelayedError)
     node.prim, node.params, node.seq = ONCE, {}, next(seq)
-    node.parents, node.saved, node.fix = (source._t.node,), None, (type_of(source._t),)
+    node.parents, node.saved, node.avals = (source._t.node,), None, (type_of(source._t),)
     node.extra = node.made = node.line = None
     node.origins, node.counts = (), ()
     return box(ROOT.tracer(x._t.value, node))

@@ -54,9 +54,9 @@ class TracedCtx(FunctionCtx):
         self.contents: list[Any] = []
         self.in_jvp = False
         self.fixed: set[int] = set()
-        self.fix = tuple(type_of(a._t) if isinstance(a, Tensor) else None for a in args)
-        self.parents = tuple(None if k is None else k for k in self.fix)
-        self.places = tuple(k for k, kind in enumerate(self.fix) if kind is not None)
+        self.avals = tuple(type_of(a._t) if isinstance(a, Tensor) else None for a in args)
+        self.parents = tuple(None if k is None else k for k in self.avals)
+        self.places = tuple(k for k, kind in enumerate(self.avals) if kind is not None)
 
     def name(self) -> str:
         """The name of the node that the call would have on the root tape."""

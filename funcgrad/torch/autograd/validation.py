@@ -30,7 +30,7 @@ def as_cotangents(node: Any, given: tuple[Any, ...]) -> list[Any]:
         )
     out: list[Any] = []
     for k, g in enumerate(given):
-        if node.fix[k] is None:
+        if node.avals[k] is None:
             if g is not None:
                 raise RuntimeError(
                     f"function {name} returned a gradient different than None at position {k + 1}, "
@@ -41,7 +41,7 @@ def as_cotangents(node: Any, given: tuple[Any, ...]) -> list[Any]:
         out.append(g)
     return [
         None if g is None or node.parents[k] is None
-        else fitted(g, node.fix[k], name, node.places.index(k))
+        else fitted(g, node.avals[k], name, node.places.index(k))
         for k, g in enumerate(out)
     ]  # fmt: skip
 

@@ -299,7 +299,7 @@ def _set_grad(x: Tensor, g: Tensor | None) -> None:
 def _ended(kind: Any) -> Any:
     """A node whose saved values a backward pass in the program has used."""
     node: Any = new(NODE)
-    node.prim, node.params, node.parents, node.fix = ENDED, {}, (), ()
+    node.prim, node.params, node.parents, node.avals = ENDED, {}, (), ()
     node.saved, node.seq, node.extra, node.made = FREED, next(seq), None, None
     node.source = node.inner = node.line = None
     node.origins, node.counts = (), ()

@@ -83,7 +83,7 @@ class Held:
         if type(node) is not AccumulateGrad:
             return _outside_node(self.memory.type)
         twin = new(AccumulateGrad)
-        twin.fix, twin.seq, twin.extra, twin.grad = node.fix, node.seq, node.extra, node.grad
+        twin.avals, twin.seq, twin.extra, twin.grad = node.avals, node.seq, node.extra, node.grad
         twin.tensor, twin.value, twin.version = weakref.ref(self.tensor), t.value, t.version
         return twin
 
@@ -96,7 +96,7 @@ class Held:
 
 def _outside_node(kind: ArrayType) -> Any:
     node: Any = new(OUTSIDE_NODE)
-    node.prim, node.params, node.parents, node.fix = OUTSIDE, {}, (), (kind,)
+    node.prim, node.params, node.parents, node.avals = OUTSIDE, {}, (), (kind,)
     node.saved, node.seq, node.extra, node.made = None, next(seq), None, None
     node.source = node.inner = node.line = None
     node.origins, node.counts = (), ()
@@ -152,7 +152,7 @@ class Trace:
             raise CannotCompile(f"{type(self.error).__name__}: {self.error}") from self.error
         if self.changed:
             raise CannotCompile(f"the call changes {_listed(self.changed)}", later=True)
-        if self.stage.adopted:
+        if self.stage.consts:
             raise CannotCompile("the call uses a value of a transform around it")
         for h, name in zip(self.held, self.reached.tensor_names, strict=True):
             _check_after(h, name)
@@ -337,8 +337,8 @@ class Writer:
             *(r.variable for r in trace.schedules.numbers),
             *(m.variable for m, _, _ in draws),
         ]
-        whole, adopted = finish(trace.stage, variables, self.outputs.values)
-        if adopted:
+        whole, consts = finish(trace.stage, variables, self.outputs.values)
+        if consts:
             raise CannotCompile("the call uses a value of a transform around it")
         used = _used(whole)
         kept = [k for k, v in enumerate(variables) if v in used]

@@ -305,7 +305,7 @@ def _keep_node(t: RootTracer, node: Any) -> None:
     """Where nothing is recorded, a tensor in another shape is what it was: the same leaf, too."""
     t.node = node
     if type(node) is AccumulateGrad:
-        node.fix, node.value = (type_of(t.value),), t.value
+        node.avals, node.value = (type_of(t.value),), t.value
 
 
 def _in_place(function: Callable[..., Tensor], name: str, node: Callable[[str], str]) -> Any:

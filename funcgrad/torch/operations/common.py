@@ -137,7 +137,7 @@ class Zeroing(Composite):
         found = super().vjp(node, g, quick)
         return [
             zeros_of(kind) if c is None and p is not None else c
-            for c, p, kind in zip(found, node.parents, node.fix, strict=True)
+            for c, p, kind in zip(found, node.parents, node.avals, strict=True)
         ]
 
 

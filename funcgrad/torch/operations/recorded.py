@@ -125,7 +125,7 @@ class Flat(Composite):
     def vjp(self, node: Any, g: Any, quick: bool = False) -> Sequence[Array | None]:
         return [
             None if p is None else zeros_of(kind)
-            for p, kind in zip(node.parents, node.fix, strict=True)
+            for p, kind in zip(node.parents, node.avals, strict=True)
         ]
 
 

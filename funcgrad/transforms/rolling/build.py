@@ -185,8 +185,8 @@ class _Builder:
         return tuple(index), found
 
     def _input_row(self, outside: Var) -> Var:
-        kind = outside.type
-        inside = self.program.var(ArrayType(kind.shape[1:], kind.dtype))
+        aval = outside.type
+        inside = self.program.var(ArrayType(aval.shape[1:], aval.dtype))
         self.rows.append((outside, inside))
         return inside
 
@@ -217,9 +217,9 @@ class _Builder:
             self.consts[v] = self.program.var(_strong(v.type))
         return self._inside(self.consts[v], v.type)
 
-    def _inside(self, v: Var, kind: ArrayType) -> Var:
+    def _inside(self, v: Var, aval: ArrayType) -> Var:
         """What a step is handed, which is an array, as a value of this type."""
-        if not kind.weak:
+        if not aval.weak:
             return v
         if v not in self.weak:
             (self.weak[v],) = self._emit(self.body, WEAKEN, (v,), {})
@@ -233,24 +233,24 @@ class _Builder:
 
     def _table(self, e: Equation, x: Numbers) -> Var:
         """The numbers of all steps; Python's are rounded as NumPy rounds them beside arrays."""
-        kind = x.values[0].type
-        dtype = kind.dtype
-        if kind.weak:
+        aval = x.values[0].type
+        dtype = aval.dtype
+        if aval.weak:
             others = {a.type.dtype for a in e.inputs if isinstance(a, Var) and not a.type.weak}
             if others == {e.outputs[0].type.dtype} and (e.prim in ROUNDING or dtype.kind == "f"):
                 (dtype,) = others
-                kind = ArrayType((), dtype) if dtype.kind == "f" else kind
+                aval = ArrayType((), dtype) if dtype.kind == "f" else aval
         arrays = self.program.arrays
         rows = [a.value if isinstance(a, Literal) else arrays[a] for a in x.values]
-        values = np.stack(rows[::-1] if self.reverse else rows).astype(kind.dtype)
-        table = self.program.constant(values, ArrayType(values.shape, kind.dtype))
-        return self._inside(self._input_row(table), kind)
+        values = np.stack(rows[::-1] if self.reverse else rows).astype(aval.dtype)
+        table = self.program.constant(values, ArrayType(values.shape, aval.dtype))
+        return self._inside(self._input_row(table), aval)
 
     def _stacked(self, x: Elsewhere) -> Var:
         """Values that are there before the loop, one for each step, as rows."""
-        kind = x.values[0].type
+        aval = x.values[0].type
         if x.values not in self.stacks:
-            longer = (1, *kind.shape)
+            longer = (1, *aval.shape)
             parts: list[Atom] = []
             for a in x.values[::-1] if self.reverse else x.values:
                 assert isinstance(a, Var)
@@ -258,7 +258,7 @@ class _Builder:
                 parts += self._emit(self.before, RESHAPE, (a,), {"shape": longer})
             (made,) = self._emit(self.before, CONCATENATE, parts, {"axis": 0})
             self.stacks[x.values] = self._input_row(made)
-        return self._inside(self.stacks[x.values], kind)
+        return self._inside(self.stacks[x.values], aval)
 
     def _rows_of(self, x: Rows) -> Var:
         """Rows that are read of one array, by the integers of their indices."""
@@ -279,9 +279,9 @@ class _Builder:
                     first.append(a)
                     chain.append(self.program.var(_strong(a.type)))
                 return self._inside(chain[x.lag - 1], wanted[0].type)
-        kind = self._equation(x.offset).outputs[x.which].type
+        aval = self._equation(x.offset).outputs[x.which].type
         for a in wanted:
-            if a.type != kind or not isinstance(a, Var):
+            if a.type != aval or not isinstance(a, Var):
                 raise Refused("what is handed from step to step changes its type")
             self._needed_before(a)
         known.append((wanted, [self.program.var(_strong(a.type)) for a in wanted]))
@@ -474,5 +474,5 @@ class _Builder:
         return made
 
 
-def _strong(kind: ArrayType) -> ArrayType:
-    return ArrayType(kind.shape, kind.dtype)
+def _strong(aval: ArrayType) -> ArrayType:
+    return ArrayType(aval.shape, aval.dtype)

@@ -90,12 +90,12 @@ class _Numbers:
         self.by_object: dict[int, int] = {}
         self.by_type: dict[ArrayType, int] = {}
 
-    def of(self, kind: ArrayType) -> int:
+    def of(self, aval: ArrayType) -> int:
         """The number of the type of a value that lives on."""
-        found = self.by_object.get(id(kind))
+        found = self.by_object.get(id(aval))
         if found is None:
-            found = self.by_type.setdefault(kind, len(self.by_type))
-            self.by_object[id(kind)] = found
+            found = self.by_type.setdefault(aval, len(self.by_type))
+            self.by_object[id(aval)] = found
         return found
 
 

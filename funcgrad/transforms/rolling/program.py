@@ -34,12 +34,12 @@ class Program:
         self.equations: list[Equation] = []
         self.arrange(graph.equations)
 
-    def var(self, kind: Any) -> Var:
+    def var(self, aval: Any) -> Var:
         self.next += 1
-        return Var(kind, self.next)
+        return Var(aval, self.next)
 
-    def constant(self, array: Any, kind: Any) -> Var:
-        v = self.var(kind)
+    def constant(self, array: Any, aval: Any) -> Var:
+        v = self.var(aval)
         self.arrays[v] = array
         return v
 

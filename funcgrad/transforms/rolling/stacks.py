@@ -78,7 +78,7 @@ def joined_rows(e: Equation, reads: Reads, var: Callable[[ArrayType], Var]) -> l
 
 
 def _row(a: Atom, reads: Reads) -> _Row | None:
-    kind = a.type
+    aval = a.type
     e = reads.get(a) if isinstance(a, Var) else None
     if e is not None and e.prim is RESHAPE:
         (a,) = e.inputs
@@ -90,7 +90,7 @@ def _row(a: Atom, reads: Reads) -> _Row | None:
     if type(row) is not int or row < 0 or not isinstance(source, Var):
         return None
     shape = source.type.shape[1:]
-    return _Row(source, row, kind.shape) if kind.shape in (shape, (1, *shape)) else None
+    return _Row(source, row, aval.shape) if aval.shape in (shape, (1, *shape)) else None
 
 
 def _run(rows: list[_Row | None], at: int) -> list[_Run] | None:

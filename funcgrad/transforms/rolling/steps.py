@@ -240,11 +240,11 @@ class _Reading:
         here = reads[self.middle]
         if len(reads) < len(atoms) or here.prim is not GETITEM:
             return None
-        source, kind = here.inputs[0], like(here)
+        source, aval = here.inputs[0], like(here)
         if program.made.get(source, -1) >= self.start:  # type: ignore[arg-type]
             return None
         alike = [
-            e.prim is GETITEM and e.inputs[0] is source and a is e.outputs[0] and like(e) == kind
+            e.prim is GETITEM and e.inputs[0] is source and a is e.outputs[0] and like(e) == aval
             for a, e in zip(atoms, reads, strict=True)
         ]
         low, high = _around(self.middle, alike)
