@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -396,13 +397,17 @@ def _scalar_method(name: str) -> Callable[..., Any]:
 
 def _round(self: Any, decimals: int | None = None) -> Any:
     """Python's round()."""
+    x = self.content()
+    aval = type_of(x)
+    weak = aval.weak and aval.dtype.kind in "if"
+    if concrete(x) and (weak or decimals is None):
+        return round(value(x), decimals)  # locally constant
     if decimals is None:
-        x = self.content()
-        if not concrete(x):
-            raise AbstractValueError(
-                located("round() to an integer is not known under jit or vmap; use np.round")
-            )
-        return round(value(x))
+        raise AbstractValueError(
+            located("round() to an integer is not known under jit or vmap; use np.round")
+        )
+    if weak:
+        return pointwise.round_number(x, operator.index(decimals))
     return pointwise.round(self, decimals)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.tracer import concrete, operand, type_of, value
+from funcgrad.core.tracer import bind, concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import located
 from funcgrad.numpy.calls import as_array, as_zero_dim, numpy_function, order_of, refuse
@@ -86,21 +86,64 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
     (np.float64(0.3), np.float64(0.0))
     """
     x = as_array(a)
-    if type_of(x).dtype.kind not in "fc":
+    dtype = type_of(x).dtype
+    if dtype.kind in "iu" and decimals >= 0:
         return x
     if decimals == 0:
         return ops.rint(x)
+    if dtype.kind == "b":
+        np.round(np.zeros(1, bool), decimals)  # NumPy refuses it
     factor = 10.0 ** math.fabs(decimals)
     if decimals > 0:
         rounded = ops.divide(ops.rint(ops.multiply(x, factor)), factor)
     else:
         rounded = ops.multiply(ops.rint(ops.divide(x, factor)), factor)
+    if dtype.kind in "iu":
+        rounded = ops.cast(rounded, dtype)
     if type_of(x).ndim < 2:
         return rounded
     return shapes.lying_as(rounded, np.empty(type_of(x).shape, order=order_of(a)))
 
 
 around = round
+
+
+def round_number(x: Any, decimals: int) -> Any:
+    """Python's ``round(x, decimals)`` of a traced Python number.
+
+    It is exact: half of the last decimal goes to the even one, and nothing else is taken for half.
+    """
+    factor = 10 ** abs(decimals)
+    if type_of(x).dtype.kind != "f":
+        if decimals >= 0:
+            return x
+        if factor > 2**62:
+            return x * 0
+        tens, rest = x // factor, x % factor
+        return (tens + (2 * rest + tens % 2 + factor - 1) // (2 * factor)) * factor
+    if abs(decimals) > 22:  # the factor is no exact number
+        raise ValueError(located("round: more than 22 decimals are not known of a traced number"))
+    scale = float(factor)
+    units = x * scale if decimals >= 0 else x / scale
+    rest = _rounded_off(x, scale, units) if decimals >= 0 else x - units * scale
+    whole = ops.rint(units)
+    half = ops.logical_and(ops.equal(abs(units - whole), 0.5), ops.not_equal(rest, 0.0))
+    whole = ops.where(half, units + 0.5 * ops.sign(rest), whole)
+    made = whole / scale if decimals >= 0 else whole * scale
+    found = ops.where(ops.less(abs(units), 2.0**52), made, x)  # else it has no further decimals
+    return bind(ops.WEAKEN, (found,))
+
+
+def _rounded_off(x: Any, y: float, product: Any) -> Any:
+    """``x * y - product`` exactly, of a product that is rounded (Dekker 1971)."""
+    (a, b), (c, d) = _halves(x), _halves(y)
+    return a * c - product + a * d + b * c + b * d
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    moved = x * (2.0**27 + 1)
+    high = moved - (moved - x)
+    return high, x - high
 
 
 @numpy_function(np.fix, constant=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.core.classes import has_own_rules
-from funcgrad.core.tracer import Operand, Trace, Tracer, operand, type_of
+from funcgrad.core.tracer import Operand, Trace, Tracer, concrete, operand, type_of, value
 from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.errors import (
     CotangentError,
@@ -252,6 +252,7 @@ def check_matches(
     out: list[Any] = []
     for path, leaf, aval in zip(tree.paths(got), found, types, strict=True):
         if not is_inexact(aval.dtype):
+            _check_none(leaf, f"{what}{path}")
             out.append(None)
             continue
         try:
@@ -276,6 +277,23 @@ def check_matches(
             )
         out.append(c)
     return out
+
+
+def _check_none(c: Any, place: str) -> None:
+    """Integers have no tangent: what is given in its place is of the dtype `float0`, or zero."""
+    if c is None or getattr(c, "dtype", None) == float0:
+        return
+    with contextlib.suppress(OperandError):
+        c = operand(c)
+        if not (np.any(value(c)) if concrete(c) else is_inexact(type_of(c).dtype)):
+            return
+    raise CotangentError(
+        located(
+            f"{place} belongs to integers or truth values, which have none, so it would be "
+            "ignored: make what it belongs to floating point, or pass numpy.zeros(shape, "
+            "funcgrad.float0)"
+        )
+    )
 
 
 def no_tangent(aval: ArrayType) -> Any:

@@ -216,6 +216,21 @@ def test_integers_have_tangents_without_content():
     assert gn.shape == (2,)
 
 
+def test_a_tangent_of_an_integer_is_not_ignored():
+    """It has none: what is given is `float0`, or zero, or an error."""
+    twice = lambda n: n * 2.0
+    for nothing in (np.zeros((), fg.float0), 0, 0.0):
+        assert fg.jvp(twice, (3,), (nothing,)) == (6.0, 0.0)
+    for something in (1.0, 1, np.ones(())):
+        with pytest.raises(fg.errors.CotangentError, match="belongs to integers") as info:
+            fg.jvp(twice, (3,), (something,))
+        assert __file__ in str(info.value)
+    with pytest.raises(fg.errors.CotangentError, match="belongs to integers"):
+        fg.vjp(lambda x: (x, 3), 1.0)[1]((1.0, 1.0))
+    with pytest.raises(fg.errors.CotangentError, match="belongs to integers"):
+        fg.grad(lambda t: fg.jvp(twice, (3,), (t,))[1])(1.0)
+
+
 def test_a_cotangent_may_be_a_python_number():
     assert fg.vjp(np.sin, 0.0)[1](2)[0] == 2.0
     assert fg.jvp(np.sin, (0.0,), (2,))[1] == 2.0
