@@ -27,6 +27,7 @@ from funcgrad.transforms.recorders import quick_pull
 __all__ = ["binary", "bookkeeping", "suits", "unary"]
 
 Record = Callable[..., Tensor]
+ABSENT = object()
 NodeClass = type[GradNode]
 
 TEMPLATE = """
@@ -151,14 +152,16 @@ def suits(op: Any) -> bool:
     return isinstance(prim, Elementwise) and prim.differentiable
 
 
-def unary(op: Any, node: NodeClass, general: Any) -> Any:
-    """A function that records `op` of a tensor on the hot path, or else calls `general`."""
-    prim = op.primitive
-    recorders: list[Record | None] = [None, None]
+def unary(op: Any, node: NodeClass, general: Any, recorders: list[Record | None]) -> Any:
+    """A function that records `op` of a tensor on the hot path, or else calls `general`.
 
-    def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    What is written out for its two cases is put into `recorders`, which several functions share.
+    """
+    prim = op.primitive
+
+    def function(input: Any = ABSENT, /, *args: Any, **kwargs: Any) -> Tensor:
         call = modes.hot
-        if call is not None and out is None and isinstance(input, Tensor):
+        if call is not None and isinstance(input, Tensor) and not args and not kwargs:
             t, link = input._t, input._link
             if (
                 type(t) is RootTracer
@@ -167,7 +170,8 @@ def unary(op: Any, node: NodeClass, general: Any) -> Any:
             ):
                 mask = t.node is not None
                 return (recorders[mask] or written(mask))(call, t)
-        made: Tensor = general(input, out=out)
+        given = args if input is ABSENT else (input, *args)
+        made: Tensor = general(*given, **kwargs)
         return made
 
     def written(mask: bool) -> Record:

@@ -24,8 +24,10 @@ __all__ = [
     "CALL_NODE",
     "FIELDS",
     "LEAF_TENSOR",
+    "OF_CORE",
     "SAVED_READERS",
     "AccumulateGrad",
+    "Bends",
     "GradNode",
     "Pick",
     "default_class",
@@ -200,6 +202,7 @@ class GradNode(NodeFace, OpNode):
     keeps: ClassVar[bool] = True  # whether there is anything to `release`
     saved_names: ClassVar[tuple[str, ...]] = ()
     shown: ClassVar[tuple[int, ...] | None] = None
+    bends: ClassVar[Bends | None] = None
 
     def shown_parents(self) -> Sequence[Any]:
         if self.shown is not None:
@@ -303,18 +306,28 @@ class AccumulateGrad(NodeFace, LeafNode):
 LEAF_TENSOR: list[Callable[[AccumulateGrad], Any]] = []
 
 
+# Of a derivative that is zero, and yet defined (see `ties`): the name of the gradient's node, and
+# the gradient of which operand bends with which operands.
+Bends = tuple[str, tuple[tuple[int, tuple[int, ...]], ...]]
+
+
 @functools.cache
 def node_class(
-    name: str, saved_names: tuple[str, ...] = (), shown: tuple[int, ...] | None = None
+    name: str,
+    saved_names: tuple[str, ...] = (),
+    shown: tuple[int, ...] | None = None,
+    tells: tuple[str, ...] = (),
+    bends: Bends | None = None,
 ) -> type[GradNode]:
     """The class of the nodes of one operation.
 
     `saved_names` are PyTorch's names of the output and of each operand that it saves, with "" for
     what it does not save, and several for an output with parts; `shown` are the operands that count
     as its inputs (by default all that can be differentiated), with -1 for an input that PyTorch
-    counts and the core does not have.
+    counts and the core does not have; `tells` are PyTorch's names of the parameters that it shows.
     """
     members: dict[str, Any] = {"__slots__": (), "saved_names": saved_names, "shown": shown}
+    members["bends"] = bends
     for slot, saved in enumerate(saved_names):
         several = saved.split()
         for k, part in enumerate(several):
@@ -322,7 +335,7 @@ def node_class(
             members[f"_saved_{part}"] = property(functools.partial(_read_saved, *place))
             if len(several) == 1:
                 members[f"_raw_saved_{part}"] = property(functools.partial(_read_raw, slot))
-    for parameter in shown_parameters(name):
+    for parameter in tells or shown_parameters(name):
         members[f"_saved_{parameter}"] = property(functools.partial(read_parameter, parameter))
     return type(name, (GradNode,), members)
 
@@ -366,9 +379,14 @@ NAMES = {
 }  # fmt: skip
 
 
+OF_CORE: dict[str, type[GradNode]] = {}  # the nodes of the core's operations that rows are about
+
+
 @functools.cache
 def default_class(prim: Primitive) -> type[GradNode]:
     """The class for an operation that the facade gives no name of its own."""
+    if prim.name in OF_CORE:
+        return OF_CORE[prim.name]
     camel = "".join(part.capitalize() for part in prim.name.split("_"))
     return node_class(f"{NAMES.get(prim.name, camel)}Backward0", SAVED_NAMES.get(prim.name, ()))
 

@@ -25,7 +25,6 @@ __all__ = ["TIE", "fill", "tied", "zeros_pulled"]
 SELF = ((0, (0,)),)
 SECOND = ((1, (0, 1)),)
 BENT: dict[str, tuple[str, tuple[tuple[int, tuple[int, ...]], ...]]] = {
-    "ReluBackward0": ("ThresholdBackwardBackward0", SELF),
     "LeakyReluBackward0": ("LeakyReluBackwardBackward0", SELF),
     "HardtanhBackward0": ("HardtanhBackwardBackward0", SELF),
     "ThresholdBackward0": ("ThresholdBackwardBackward0", SELF),
@@ -35,10 +34,7 @@ BENT: dict[str, tuple[str, tuple[tuple[int, tuple[int, ...]], ...]]] = {
     "ReflectionPad1DBackward0": ("ReflectionPad1DBackwardBackward0", SELF),
     "ReplicationPad1DBackward0": ("ReplicationPad1DBackwardBackward0", SELF),
     "NllLossBackward0": ("NllLossBackwardBackward0", SELF),
-    "AbsBackward0": ("MulBackward0", SELF),
     "LinalgVectorNormBackward0": ("MulBackward0", SELF),  # of the norms 1 and inf
-    "CopysignBackward0": ("MulBackward0", ((0, (0, 1)),)),
-    "CopysignBackward1": ("MulBackward0", SELF),
     "FmodBackward1": ("MulBackward0", SECOND),
     "RemainderBackward1": ("MulBackward0", SECOND),
 }
@@ -64,7 +60,7 @@ TIE = Tie("torch.tie", lambda x, *_: x)
 
 def tied(node: Any, pulled: list[Any]) -> list[Any]:
     """The cotangents `pulled` by the rule of `node`, those that bend with operands tied to them."""
-    bent = BENT.get(type(node).__name__)
+    bent = node.bends or BENT.get(type(node).__name__)
     if bent is None:
         return pulled
     name, places = bent

@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 from funcgrad.ops import activation
-from funcgrad.torch import hot
-from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.operations.common import boxed, computed, inplace, install, named
-from funcgrad.torch.operations.promotion import content, dtype_of
-from funcgrad.torch.operations.recorded import unary
+from funcgrad.torch.operations.record import alias, floats, in_place, op, same
 
-__all__ = ["relu", "relu_", "sigmoid"]
+__all__ = ["relu", "relu_", "sigmoid", "sigmoid_"]
 
-sigmoid = unary("sigmoid", activation.expit, named("SigmoidBackward0", "result"))
-expit = sigmoid
-RELU = named("ReluBackward0", "result")
-
-
-def relu(input: Tensor) -> Tensor:
-    """The positive part of each element; its derivative at 0 is 0."""
-    return RECTIFIED(input)  # type: ignore[no-any-return]
-
-
-def _relu(input: Tensor, *, out: Tensor | None) -> Tensor:
-    x = content(input, "relu")
-    kind = dtype_of(x).kind
-    if kind == "b":
-        raise RuntimeError("Boolean inputs not supported for relu")
-    if kind == "c":
-        raise NotImplementedError("clamp is not supported for complex types")
-    return boxed(computed(activation.relu, x), RELU)
-
-
-RECTIFIED = hot.unary(activation.relu, RELU, _relu)
-relu_ = inplace(relu, "relu_")
-install(relu=relu, relu_=relu_)
+sigmoid = op("sigmoid", "input, *, out", core=activation.expit, promote=floats, node="Sigmoid",
+             saves="result")  # fmt: skip
+expit = alias("special_expit", sigmoid, variants="")
+relu = op(
+    "relu", "input", core=activation.relu, promote=same, node="Relu", saves="result",
+    bends="ThresholdBackward",
+    refuses={
+        "b": RuntimeError("Boolean inputs not supported for relu"),
+        "c": NotImplementedError("clamp is not supported for complex types"),
+    },
+    doc="The positive part of each element; its derivative at 0 is 0.",
+)  # fmt: skip
+relu_, sigmoid_ = in_place(relu, sigmoid)

@@ -17,85 +17,69 @@ from funcgrad.ops import transcendental as t
 from funcgrad.ops.samples import draw
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.common import Zeroing, inplace, install, named
+from funcgrad.torch.operations.common import Zeroing
 from funcgrad.torch.operations.promotion import dtype_of
-from funcgrad.torch.operations.recorded import binary, unary
+from funcgrad.torch.operations.record import alias, common, floats, in_place, node, op
 
 __all__ = [
-    "abs", "absolute", "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
-    "arctan2", "arctanh", "asin", "asinh", "atan", "atan2", "atanh", "copysign", "cos", "cosh",
-    "deg2rad", "exp", "exp2", "expm1", "hypot", "ldexp", "log", "log10", "log1p", "log2",
-    "logaddexp", "logaddexp2", "rad2deg", "rsqrt", "sin", "sinh", "sqrt", "tan", "tanh",
+    "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "arccos", "arccos_",
+    "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2",
+    "arctan_", "arctanh", "arctanh_", "asin", "asin_", "asinh", "asinh_", "atan", "atan2",
+    "atan_", "atanh", "atanh_", "copysign", "cos", "cos_", "cosh", "cosh_", "deg2rad",
+    "deg2rad_", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "hypot", "ldexp", "ldexp_",
+    "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "logaddexp",
+    "logaddexp2", "rad2deg", "rad2deg_", "rsqrt", "rsqrt_", "sin", "sin_", "sinh", "sinh_",
+    "sqrt", "sqrt_", "tan", "tan_", "tanh", "tanh_",
 ]  # fmt: skip
 
-RESULT, SELF = ("result",), ("", "self")
+ONE, TWO = "input, *, out", "input, other, *, out"
 
-
-def _function(name: str, core: Any, node: str, saved: tuple[str, ...], **more: Any) -> Any:
-    return unary(name, core, named(node, *saved), **more)
-
-
-def _alias(name: str, function: Any) -> Any:
-    install(**{name: function, f"{name}_": inplace(function, f"{name}_")})
-    return function
-
-
-exp = _function("exp", t.exp, "ExpBackward0", RESULT)
-exp2 = _function("exp2", t.exp2, "Exp2Backward0", RESULT)
-expm1 = _function("expm1", t.expm1, "Expm1Backward0", RESULT)
-log = _function("log", t.log, "LogBackward0", SELF)
-log2 = _function("log2", t.log2, "Log2Backward0", SELF)
-log10 = _function("log10", t.log10, "Log10Backward0", SELF)
-log1p = _function("log1p", t.log1p, "Log1PBackward0", SELF)
-sqrt = _function("sqrt", a.sqrt, "SqrtBackward0", RESULT)
+exp = op("exp", ONE, core=t.exp, promote=floats, node="Exp", saves="result")
+exp2 = op("exp2", ONE, core=t.exp2, promote=floats, node="Exp2", saves="result")
+expm1 = op("expm1", ONE, core=t.expm1, promote=floats, node="Expm1", saves="result")
+log = op("log", ONE, core=t.log, promote=floats, node="Log", saves="self")
+log2 = op("log2", ONE, core=t.log2, promote=floats, node="Log2", saves="self")
+log10 = op("log10", ONE, core=t.log10, promote=floats, node="Log10", saves="self")
+log1p = op("log1p", ONE, core=t.log1p, promote=floats, node="Log1P", saves="self")
+sqrt = op("sqrt", ONE, core=a.sqrt, promote=floats, node="Sqrt", saves="result")
 RSQRT = Composite("rsqrt", lambda x: a.reciprocal(a.sqrt(x)))
-rsqrt = _function("rsqrt", RSQRT, "RsqrtBackward0", RESULT)
-sin = _function("sin", t.sin, "SinBackward0", SELF)
-cos = _function("cos", t.cos, "CosBackward0", SELF)
-tan = _function("tan", t.tan, "TanBackward0", RESULT)
-asin = _function("asin", t.arcsin, "AsinBackward0", SELF)
-acos = _function("acos", t.arccos, "AcosBackward0", SELF)
-atan = _function("atan", t.arctan, "AtanBackward0", SELF)
-sinh = _function("sinh", t.sinh, "SinhBackward0", SELF)
-cosh = _function("cosh", t.cosh, "CoshBackward0", SELF)
-tanh = _function("tanh", t.tanh, "TanhBackward0", RESULT)
-asinh = _function("asinh", t.arcsinh, "AsinhBackward0", SELF)
-acosh = _function("acosh", t.arccosh, "AcoshBackward0", SELF)
-atanh = _function("atanh", t.arctanh, "AtanhBackward0", SELF)
-deg2rad = _function("deg2rad", t.deg2rad, "Deg2RadBackward0", ("",))
-rad2deg = _function("rad2deg", t.rad2deg, "Rad2DegBackward0", ("",))
-arcsin, arccos, arctan = (
-    _alias(name, function) for name, function in
-    (("arcsin", asin), ("arccos", acos), ("arctan", atan))
-)  # fmt: skip
-arcsinh, arccosh, arctanh = (
-    _alias(name, function) for name, function in
-    (("arcsinh", asinh), ("arccosh", acosh), ("arctanh", atanh))
-)  # fmt: skip
-
-abs = _function(
-    "abs", a.absolute, "AbsBackward0", SELF, floats=False, refused="b", kernel="abs_cpu",
-    changing=False,
-)  # fmt: skip
+rsqrt = op("rsqrt", ONE, core=RSQRT, promote=floats, node="Rsqrt", saves="result")
+sin = op("sin", ONE, core=t.sin, promote=floats, node="Sin", saves="self")
+cos = op("cos", ONE, core=t.cos, promote=floats, node="Cos", saves="self")
+tan = op("tan", ONE, core=t.tan, promote=floats, node="Tan", saves="result")
+asin = op("asin", ONE, core=t.arcsin, promote=floats, node="Asin", saves="self")
+acos = op("acos", ONE, core=t.arccos, promote=floats, node="Acos", saves="self")
+atan = op("atan", ONE, core=t.arctan, promote=floats, node="Atan", saves="self")
+sinh = op("sinh", ONE, core=t.sinh, promote=floats, node="Sinh", saves="self")
+cosh = op("cosh", ONE, core=t.cosh, promote=floats, node="Cosh", saves="self")
+tanh = op("tanh", ONE, core=t.tanh, promote=floats, node="Tanh", saves="result")
+asinh = op("asinh", ONE, core=t.arcsinh, promote=floats, node="Asinh", saves="self")
+acosh = op("acosh", ONE, core=t.arccosh, promote=floats, node="Acosh", saves="self")
+atanh = op("atanh", ONE, core=t.arctanh, promote=floats, node="Atanh", saves="self")
+deg2rad = op("deg2rad", ONE, core=t.deg2rad, promote=floats, node="Deg2Rad")
+rad2deg = op("rad2deg", ONE, core=t.rad2deg, promote=floats, node="Rad2Deg")
+arccos, arccosh = alias("arccos", acos), alias("arccosh", acosh)
+arcsin, arcsinh = alias("arcsin", asin), alias("arcsinh", asinh)
+arctan, arctanh = alias("arctan", atan), alias("arctanh", atanh)
 
 
-def _abs_(self: Tensor) -> Tensor:
-    """`abs`, in place."""
-    if dtype_of(self.content()).kind == "c":
+def _check_real(input: Tensor) -> None:
+    if dtype_of(input.content()).kind == "c":
         raise RuntimeError("In-place abs is not supported for complex tensors.")
-    return CHANGE_ABS(self)
 
 
-CHANGE_ABS = inplace(abs, "abs_")
-absolute = abs
-install(abs_=_abs_, absolute=abs, absolute_=_abs_, __abs__=abs)
+abs = op(
+    "abs", ONE, core=a.absolute, node="Abs", saves="self", bends="Mul",
+    refuses={"b": "abs_cpu"}, before_change=_check_real,
+)  # fmt: skip
+absolute = alias("absolute", abs)
+setattr(Tensor, "__abs__", Tensor.abs)  # noqa: B010
 
 # ------------------------------------------------------------------------------- two operands
 
-BOTH = ("", "self", "other")
-atan2 = binary("atan2", t.arctan2, named("Atan2Backward0", *BOTH), floats=True, refused="c",
-               kernel="atan2_cpu")  # fmt: skip
-arctan2 = _alias("arctan2", atan2)
+atan2 = op("atan2", TWO, core=t.arctan2, promote=floats, node="Atan2", saves="self other",
+           refuses={"c": "atan2_cpu"})  # fmt: skip
+arctan2 = alias("arctan2", atan2)
 HYPOT = elementwise(  # PyTorch divides at 0, too, where the derivative is none
     np.hypot,
     lambda z, x, _: a.divide(x, z),
@@ -103,10 +87,8 @@ HYPOT = elementwise(  # PyTorch divides at 0, too, where the derivative is none
     name="torch.hypot",
     sample=lambda: [Sample((draw((2, 3)), draw((2, 3), seed=1)))],
 )
-hypot = binary(
-    "hypot", HYPOT, named("HypotBackward0", "result", "self", "other"), refused="biuc",
-    kernel="hypot_cpu",
-)  # fmt: skip
+hypot = op("hypot", TWO, core=HYPOT, promote=common, node="Hypot", saves="result self other",
+           refuses={"biuc": "hypot_cpu"})  # fmt: skip
 
 
 def _complex_log_sum(x: Array, y: Array) -> Array:
@@ -126,19 +108,20 @@ def _log_sum(x: Array, y: Array) -> Array:
     return (COMPLEX_LOG_SUM if dtype_of(x).kind == "c" else t.logaddexp)(x, y)
 
 
-logaddexp = binary(
-    "logaddexp", _log_sum, named("LogaddexpBackward0", *BOTH), refused="biu",
-    kernel="logaddexp_cpu", changing=False,
+logaddexp = op(
+    "logaddexp", TWO, core=_log_sum, promote=common, node="Logaddexp", saves="self other",
+    refuses={"biu": "logaddexp_cpu"}, variants="method",
 )  # fmt: skip
-logaddexp2 = binary(
-    "logaddexp2", t.logaddexp2, named("Logaddexp2Backward0", *BOTH), refused="biuc",
-    kernel="logaddexp2_cpu", changing=False,
+logaddexp2 = op(
+    "logaddexp2", TWO, core=t.logaddexp2, promote=common, node="Logaddexp2", saves="self other",
+    refuses={"biuc": "logaddexp2_cpu"}, variants="method",
 )  # fmt: skip
 COPYSIGN = Zeroing("copysign", a.copysign)
-copysign = binary(
-    "copysign", COPYSIGN, named("CopysignBackward0", "result", "self"), floats=True,
-    number=named("CopysignBackward1", "result", "self", shown=(0,)), refused="c",
-    kernel="copysign_cpu",
+copysign = op(
+    "copysign", f"{TWO} | input, Number other, *, out", core=COPYSIGN, promote=floats,
+    node=node("Copysign", "result self", bends=("MulBackward0", ((0, (0, 1)),))),
+    number=node("CopysignBackward1", "result self", shows=(0,), bends="Mul"),
+    refuses={"c": "copysign_cpu"},
 )  # fmt: skip
 
 
@@ -147,6 +130,11 @@ def _power_of_two(x: Array, exponent: Array) -> Array:
 
 
 LDEXP = Composite("ldexp", _power_of_two)
-ldexp = binary(
-    "ldexp", LDEXP, named("LdexpBackward0", "result", "", "other"), floats=True,
-)  # fmt: skip
+ldexp = op("ldexp", TWO, core=LDEXP, promote=floats, node="Ldexp", saves="result _ other")
+
+acos_, acosh_, asin_, asinh_, atan_, atanh_ = in_place(acos, acosh, asin, asinh, atan, atanh)
+arccos_, arccosh_, arcsin_, arcsinh_ = in_place(arccos, arccosh, arcsin, arcsinh)
+arctan_, arctanh_, cos_, cosh_, sin_, sinh_ = in_place(arctan, arctanh, cos, cosh, sin, sinh)
+abs_, exp_, exp2_, expm1_, sqrt_, rsqrt_ = in_place(abs, exp, exp2, expm1, sqrt, rsqrt)
+log_, log2_, log10_, log1p_, ldexp_ = in_place(log, log2, log10, log1p, ldexp)
+deg2rad_, rad2deg_, tan_, tanh_ = in_place(deg2rad, rad2deg, tan, tanh)

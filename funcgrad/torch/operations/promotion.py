@@ -33,6 +33,7 @@ __all__ = [
     "number",
     "pair",
     "promoted",
+    "typename",
     "wrapped",
     "wrong_type",
 ]
@@ -55,13 +56,16 @@ def kind_of(x: Array) -> dtypes.dtype:
 
 def wrong_type(function: str, argument: str, position: int, wanted: str, x: Any) -> NoReturn:
     """Raise PyTorch's TypeError for an argument of the wrong type."""
-    given = type(x)
-    name = given.__name__
-    if given.__module__ == "numpy":
-        name = f"numpy.{name}"
     raise TypeError(
-        f"{function}(): argument '{argument}' (position {position}) must be {wanted}, not {name}"
+        f"{function}(): argument '{argument}' (position {position}) must be {wanted}, not "
+        f"{typename(x)}"
     )
+
+
+def typename(x: Any) -> str:
+    """The type of an argument as PyTorch's messages name it."""
+    given = type(x)
+    return f"numpy.{given.__name__}" if given.__module__ == "numpy" else given.__name__
 
 
 def content(x: Any, function: str, argument: str = "input", position: int = 1) -> Array:

@@ -71,7 +71,7 @@ def unary(
         return result if out is None else into(out, result, name)
 
     fast = hot.suits(core) and "f" not in refused
-    function = hot.unary(core, node, general) if fast else remembered(general)
+    function = hot.unary(core, node, general, [None, None]) if fast else remembered(general)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{name}` of each element."
     setattr(Tensor, name, function)

@@ -1,0 +1,111 @@
+"""What a record of an operation becomes: function, method, in-place form, ``out=``.
+
+Every form has PyTorch's checks of its arguments before anything is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from funcgrad.ops.arithmetic import cast
+from funcgrad.torch import hot
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.operations.common import into
+from funcgrad.torch.operations.promotion import dtype_of
+from funcgrad.torch.operations.signature import Arguments
+from funcgrad.torch.remembered import remembered
+from funcgrad.torch.writing import check_overlap, check_writable, write
+
+if TYPE_CHECKING:
+    from funcgrad.torch.operations.record import Operation
+
+__all__ = ["changing_function", "installed"]
+
+
+def installed(record: Operation) -> Any:
+    """Give `Tensor` the methods of an operation, and return its function."""
+    name = record.name
+    if "method" in record.variants:
+        method = _named(record, name, _fast(record, _method(record)))
+        setattr(Tensor, name, method)
+        if "inplace" in record.variants:
+            setattr(Tensor, f"{name}_", _changing(record, method))
+    return _named(record, name, _fast(record, _function(record)))
+
+
+def _fast(record: Operation, general: Callable[..., Any]) -> Callable[..., Any]:
+    """`general` with the paths in front that repeat what it has done (see `hot`, `recipes`)."""
+    if record.hot:
+        return hot.unary(record.core, record.node, general, record.recorders)
+    if record.remembers:
+        return remembered(general, recipes=record.recipes)
+    return general
+
+
+def _named(record: Operation, name: str, function: Any) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{name}({record.signature})\n\n{record.doc}"
+    function.operation = record
+    return function
+
+
+def _function(record: Operation) -> Callable[..., Any]:
+    name, rule = record.name, record.rule
+    arguments = Arguments(name, record.signature, "function")
+    if "out" not in record.signature:
+        return lambda *args, **kwargs: rule(*arguments(args, kwargs))
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        *given, out = arguments(args, kwargs)
+        result = rule(*given)
+        return result if out is None else into(out, result, name)
+
+    return function
+
+
+def _method(record: Operation) -> Callable[..., Any]:
+    rule, arguments = record.rule, Arguments(record.name, record.signature, "method")
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return rule(self, *arguments(args, kwargs))
+
+    return method
+
+
+def _changing(record: Operation, method: Callable[..., Any]) -> Callable[..., Tensor]:
+    """The in-place method: what the method gives is written into the tensor."""
+    name = f"{record.name}_"
+    arguments = Arguments(name, record.signature, "method in place")
+    checked, entire = record.overlap != "any", record.overlap == "none"
+    before, casts = record.before_change, record.casts
+
+    def changed(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        given = arguments(args, kwargs)
+        check_writable(self)
+        if before is not None:
+            before(self, *given)
+        if checked:
+            for x in given:
+                if isinstance(x, Tensor):
+                    check_overlap(self, x, entire)
+        found = method(self, *args, **kwargs)._t
+        return write(self, cast(found, dtype_of(self._t)) if casts else found)
+
+    return _named(record, name, changed)  # type: ignore[no-any-return]
+
+
+def changing_function(record: Operation) -> Callable[..., Tensor]:
+    """``exp_(x)``, which is ``x.exp_()``."""
+    name = f"{record.name}_"
+    arguments = Arguments(name, record.signature, "function in place")
+    method: Any = getattr(Tensor, name)
+
+    def function(*args: Any, **kwargs: Any) -> Tensor:
+        arguments(args, kwargs)
+        if args:
+            return method(*args, **kwargs)  # type: ignore[no-any-return]
+        tensor = next(name for name in ("input", "self", "x", "a", "x1") if name in kwargs)
+        return method(kwargs.pop(tensor), **kwargs)  # type: ignore[no-any-return]
+
+    return _named(record, name, function)  # type: ignore[no-any-return]

@@ -1,0 +1,249 @@
+"""One record an operation: what PyTorch calls it, takes, computes, records, saves, shows, refuses.
+
+A row of a family's table is a call of `op`. From its record `install` makes the function, the
+method, the in-place form, ``out=`` and the checks of arguments; the node's class is made here.
+
+    mul = op("mul", "operand input, operand other, *, out", core=a.multiply, promote=pair,
+             node="Mul", saves="self other")
+
+An operation that is more than a promotion, an operation of the core and a node is a function with
+its record above it: it is given the arguments of `order` (all but `out`) and returns the tensor.
+
+    @op("round", "input, *, out | input, *, int decimals, out")
+    def round(input: Tensor, decimals: int | None) -> Tensor: ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from funcgrad.core.tracer import Tracer
+from funcgrad.core.types import Array
+from funcgrad.torch import dtypes, hot
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.nodes import OF_CORE, Bends, GradNode, node_class
+from funcgrad.torch.operations.common import boxed, computed
+from funcgrad.torch.operations.install import changing_function, installed
+from funcgrad.torch.operations.promotion import dtype_of, floating, kind_of, promoted
+from funcgrad.torch.operations.promotion import pair as paired
+
+__all__ = [
+    "Operation", "alias", "apart", "common", "floats", "in_place", "node", "op", "pair",
+    "pair_floats", "refuse", "same",
+]  # fmt: skip
+
+NodeClass = type[GradNode]
+Refusals = Mapping[str, str | Exception]
+SELF = ((0, (0,)),)
+
+
+class Operation:
+    """Everything that is to be known of one operation; see `op` for what the fields say."""
+
+    __slots__ = (
+        "before_change", "casts", "core", "doc", "hot", "name", "node", "overlap", "recipes",
+        "recorders", "remembers", "rule", "signature", "variants",
+    )  # fmt: skip
+
+    def __init__(self, name: str, signature: str, variants: str, doc: str) -> None:
+        self.name, self.signature, self.doc = name, signature, doc
+        self.variants = frozenset(variants.split())
+        self.rule: Callable[..., Any] = NotImplemented
+        self.core: Any = None
+        self.node: NodeClass | None = None
+        self.before_change: Callable[..., None] | None = None
+        self.remembers = self.casts = self.hot = False
+        self.overlap = "same"
+        self.recipes: dict[Any, Any] = {}
+        self.recorders: list[Any] = [None, None]
+
+
+# --------------------------------------------------------------------------------------- nodes
+
+
+def node(
+    name: str,
+    saves: str = "",
+    shows: tuple[int, ...] | None = None,
+    tells: str = "",
+    bends: str | Bends | None = None,
+    of: Any = None,
+) -> NodeClass:
+    """The class of the nodes of an operation: ``"Mul"`` is short for ``"MulBackward0"``.
+
+    `saves` has PyTorch's names of what it saves: ``result``, and of the operands in order, with
+    ``_`` for one that it does not save. `shows` are the operands that count as inputs, by default
+    all that can be differentiated, with -1 for an input that the core does not have. `tells` are
+    the numbers that it shows, as ``_saved_alpha``. Where its derivative is zero and yet depends on
+    an operand, `bends` is the name of the gradient's node (see `ties`), with which operands'
+    gradients bend with which, if it is not the first with itself. `of` is the operation of the
+    core whose nodes are of this class wherever it is recorded.
+    """
+    names = saves.split()
+    result = "result" if "result" in names else ""
+    operands = ["" if n == "_" else n for n in names if n != "result"]
+    bent = (_full(bends), SELF) if isinstance(bends, str) else bends
+    made = node_class(_full(name), (result, *operands), shows, tuple(tells.split()), bent)
+    if of is not None:
+        OF_CORE[of.primitive.name] = made
+    return made
+
+
+def _full(name: str) -> str:
+    return name if "Backward" in name or name == "NotImplemented" else f"{name}Backward0"
+
+
+# ---------------------------------------------------------------------- the dtype of the operands
+
+
+def same(name: str, input: Any) -> Sequence[Array]:
+    """The operand in its own dtype."""
+    return (_content(input),)
+
+
+def floats(name: str, *operands: Any) -> Sequence[Array]:
+    """The operands in one floating or complex dtype."""
+    if len(operands) == 1:
+        return (floating(name, operands[0]),)
+    return promoted(name, *operands, floats=True)
+
+
+def common(name: str, *operands: Any) -> Sequence[Array]:
+    """The operands in the dtype of the result; Python numbers become scalars of it."""
+    return promoted(name, *operands)
+
+
+def apart(name: str, *operands: Any) -> Sequence[Array]:
+    """The operands, each in its own dtype."""
+    return [_content(x) for x in operands]
+
+
+def pair(name: str, x: Any, y: Any) -> Sequence[Array]:
+    """Two operands in one dtype; a Python number may stay one."""
+    return paired(name, x, y)
+
+
+def pair_floats(name: str, x: Any, y: Any) -> Sequence[Array]:
+    """As `pair`; integers become floats."""
+    return paired(name, x, y, floats=True)
+
+
+def _content(x: Any) -> Array:
+    return x.content() if isinstance(x, Tensor) else x
+
+
+Promote = Callable[..., Sequence[Array]]
+
+
+# ------------------------------------------------------------------------------------- refusals
+
+
+def refuse(refuses: Refusals, x: Array) -> None:
+    """Raise what is said of the dtype of an operand, by NumPy's letters of kinds.
+
+    Words are the name of PyTorch's kernel that does not cover it; else it is the error itself.
+    """
+    kind = dtype_of(x).kind
+    for kinds, said in refuses.items():
+        if kind in kinds:
+            if isinstance(said, str):
+                name = dtypes.scalar_name(kind_of(x))
+                raise NotImplementedError(f"\"{said}\" not implemented for '{name}'")
+            raise type(said)(*said.args)
+
+
+# ------------------------------------------------------------------------------------------ rows
+
+
+def op(
+    name: str,
+    signature: str,
+    *,
+    core: Any = None,
+    promote: Promote | None = None,
+    node: str | NodeClass | None = None,
+    number: NodeClass | None = None,
+    saves: str = "",
+    shows: tuple[int, ...] | None = None,
+    tells: str = "",
+    bends: str | Bends | None = None,
+    refuses: Refusals | None = None,
+    variants: str = "method inplace",
+    remembers: bool = True,
+    casts: bool = False,
+    overlap: str = "same",
+    before_change: Callable[..., None] | None = None,
+    doc: str = "",
+) -> Any:
+    """Make an operation, and return its function.
+
+    `signature` is PyTorch's (see `signature`). The operands are brought into one dtype by
+    `promote`, which gets the name and the operands; what `refuses` says of a dtype is raised; the
+    operation of the `core` is applied to them; its node is of the class `node`, or of `number`
+    where the second operand is a Python number. For `saves`, `shows`, `tells` and `bends` see
+    `node`. Without a `core` the result decorates a function of the arguments.
+
+    `variants`: ``method``, ``inplace`` (the method ``mul_``). An operation that `remembers` what it
+    did follows a recipe when the same call has come often (see `remembered`). In place: a result of
+    any dtype is written if it `casts`; `overlap` is how operands may lie in the memory that is
+    written: the ``same`` elements, in ``any`` way, ``none`` of it; `before_change` gets the
+    arguments first, and may refuse.
+    """
+    record = Operation(name, signature, variants, doc)
+    record.remembers, record.casts, record.overlap = remembers, casts, overlap
+    record.before_change = before_change
+
+    def given(rule: Callable[..., Any]) -> Any:
+        record.rule = rule
+        record.doc = doc or rule.__doc__ or ""
+        return installed(record)
+
+    if core is None:
+        return given
+    made = node
+    if isinstance(node, str):
+        made = _row_node(node, core, saves, shows, tells, bends)
+    record.core, record.node = core, made  # type: ignore[assignment]
+    record.hot = promote in (same, floats) and hot.suits(core) and core.primitive.ufunc.nin == 1
+    record.hot = record.hot and "f" not in "".join(refuses or ())
+    return given(_rule(record, promote or same, number, refuses or {}))
+
+
+def _row_node(
+    name: str, core: Any, saves: str, shows: tuple[int, ...] | None, tells: str, bends: Any
+) -> NodeClass:
+    primitive = getattr(core, "primitive", None)
+    return node(name, saves, shows, tells, bends, None if primitive is None else core)
+
+
+def _rule(
+    record: Operation, promote: Promote, number: NodeClass | None, refuses: Refusals
+) -> Callable[..., Tensor]:
+    name, core, made = record.name, record.core, record.node
+
+    def rule(*operands: Any) -> Tensor:
+        xs = promote(name, *operands)
+        if refuses:
+            refuse(refuses, xs[0])
+        kind = made
+        if number is not None and not isinstance(operands[1], (Tensor, Tracer)):
+            kind = number
+        return boxed(computed(core, *xs), kind)
+
+    return rule
+
+
+def alias(name: str, function: Any, variants: str | None = None) -> Any:
+    """The same operation by another name, with its variants if none are given."""
+    old: Operation = function.operation
+    record = Operation(name, old.signature, variants or "", old.doc)
+    for field in Operation.__slots__:
+        if field != "name" and not (field == "variants" and variants is not None):
+            setattr(record, field, getattr(old, field))
+    return installed(record)
+
+
+def in_place(*functions: Any) -> list[Any]:
+    """The functions ``exp_(x)`` that do what the methods ``x.exp_()`` do."""
+    return [changing_function(f.operation) for f in functions]

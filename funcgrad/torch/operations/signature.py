@@ -1,0 +1,454 @@
+"""Arguments against PyTorch's signatures: which overload a call means, and PyTorch's errors.
+
+A signature is written as in PyTorch's own messages, but shorter: ``"input, other, *, Number
+alpha=1, out"``. What has no type is a Tensor, and `out` may be absent. Overloads are separated by
+``|``; one that PyTorch no longer lists starts with ``~``. A method has the same signatures without
+the first tensor and `out`.
+
+It is what PyTorch's parser of Python arguments does, with its words. A call by arguments of the
+same types comes again, so that what was decided is kept by the types.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, NoReturn
+
+import numpy as np
+
+from funcgrad.core.tracer import Tracer
+from funcgrad.torch import dtypes
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.device import device
+from funcgrad.torch.operations.promotion import NUMBERS, typename
+from funcgrad.torch.saved import outside
+
+__all__ = ["Arguments", "Form"]
+
+Form = Literal["function", "method", "method in place", "function in place"]
+METHODS = ("method", "method in place")
+
+
+# ---------------------------------------------------------------------------- types of arguments
+
+
+class Kind(NamedTuple):
+    """What an argument may be: `takes` says it of a class, with None where the value counts."""
+
+    shown: str
+    takes: Callable[[type], bool | None]
+    holds: Callable[[Any], bool] = bool
+
+
+INTEGERS = (int, np.integer)
+REALS = (int, float, np.integer, np.floating)
+TRUTH = (bool, np.bool_)
+
+
+def _of(*classes: Any) -> Callable[[type], bool]:
+    return lambda kind: issubclass(kind, classes)
+
+
+def _by_value(accepts: Callable[[type], bool], *asked: type) -> Callable[[type], bool | None]:
+    return lambda kind: accepts(kind) or (None if issubclass(kind, asked) else False)
+
+
+def _is_int(kind: type) -> bool:
+    return issubclass(kind, INTEGERS) and not issubclass(kind, bool)
+
+
+def _single(x: Tensor) -> bool:
+    return not x.ndim and not x.requires_grad
+
+
+def _single_integer(x: Tensor) -> bool:
+    return _single(x) and not (x.dtype.is_floating_point or x.dtype.is_complex)
+
+
+def _all(accepts: Callable[[type], bool]) -> Callable[[Any], bool]:
+    return lambda xs: all(accepts(type(x)) for x in xs)
+
+
+is_tensor, is_number = _of(Tensor, Tracer), _of(*NUMBERS)
+is_index: Callable[[type], bool] = lambda kind: _is_int(kind) or issubclass(kind, Tensor)  # noqa: E731
+NEVER: Callable[[type], bool] = lambda _: False  # noqa: E731
+
+KINDS: dict[str, Kind] = {
+    "Tensor": Kind("Tensor", is_tensor),
+    "operand": Kind("Tensor", _of(Tensor, Tracer, *NUMBERS)),  # of arithmetic: also a number
+    "Number": Kind("Number", _by_value(is_number, Tensor), _single),
+    "int": Kind("int", _by_value(_is_int, Tensor), _single_integer),
+    "float": Kind("float", _by_value(_of(*REALS, np.bool_), Tensor), _single),
+    "bool": Kind("bool", _of(*TRUTH)),
+    "str": Kind("str", _of(str)),
+    "dtype": Kind("torch.dtype", _by_value(_of(dtypes.dtype), type),
+                  lambda x: x in (bool, int, float, complex)),
+    "device": Kind("torch.device", _of(device, str, int)),
+    "ints": Kind("tuple of ints", _by_value(NEVER, tuple, list), _all(is_index)),
+    "dims": Kind("tuple of ints", _by_value(_is_int, tuple, list), _all(is_index)),
+    "floats": Kind("tuple of floats", _by_value(NEVER, tuple, list), _all(_of(*REALS))),
+    "Tensors": Kind("tuple of Tensors", _by_value(NEVER, tuple, list), _all(is_tensor)),
+    "object": Kind("object", _of(object)),
+}  # fmt: skip
+
+
+class Parameter(NamedTuple):
+    """One parameter of a signature."""
+
+    name: str
+    kind: Kind
+    default: Any
+    optional: bool
+    nullable: bool
+    keyword: bool
+
+    def text(self) -> str:
+        """As PyTorch's messages write it."""
+        said = f" = {self.default!r}" if self.optional else ""
+        return f"{self.kind.shown} {self.name}{said}"
+
+
+CONSTANTS: Mapping[str, Any] = {"None": None, "True": True, "False": False}
+# names that NumPy has for the same thing
+NUMPY_NAMES: Mapping[str, tuple[str, ...]] = {
+    "dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",),
+}  # fmt: skip
+
+
+def _constant(text: str) -> Any:
+    if text in CONSTANTS:
+        return CONSTANTS[text]
+    if text[0] in "'\"":
+        return text[1:-1]
+    return float(text) if any(c in text for c in ".e") else int(text)
+
+
+def _parameter(text: str, keyword: bool) -> Parameter:
+    declared, _, default = text.partition("=")
+    kind, _, name = declared.strip().rpartition(" ")
+    optional = bool(default) or name == "out"
+    value = _constant(default) if default else None
+    nullable = kind.endswith("?") or (optional and value is None)
+    return Parameter(name, KINDS[kind.rstrip("?") or "Tensor"], value, optional, nullable, keyword)
+
+
+# ------------------------------------------------------------------------------------ signatures
+
+
+class Signature:
+    """One overload."""
+
+    __slots__ = ("hidden", "parameters", "positional", "required")
+
+    def __init__(self, text: str, form: Form) -> None:
+        self.hidden = text.startswith("~")
+        words = [w.strip() for w in text.removeprefix("~").split(",")]
+        star = words.index("*") if "*" in words else len(words)
+        found = [_parameter(w, k > star) for k, w in enumerate(words) if k != star and w]
+        if form != "function":
+            found = [p for p in found if p.name != "out"]
+        if form in METHODS:
+            found = found[1:]
+        self.parameters = found
+        self.positional = sum(not p.keyword for p in found)
+        self.required = sum(not p.optional for p in found)
+
+    def text(self) -> str:
+        """As PyTorch's messages write it."""
+        words = [p.text() for p in self.parameters]
+        if self.positional < len(words):
+            words.insert(self.positional, "*")
+        return f"({', '.join(words)})"
+
+    def varargs(self) -> bool:
+        """Whether whole numbers may be given one by one, as in ``permute(1, 2, 3)``."""
+        return self.positional == 1 and self.parameters[0].kind is KINDS["ints"]
+
+    def matched(self, args: Any, kwargs: Any, asked: list[Any]) -> list[Any] | Mismatch:
+        """Where each parameter's value is: a position, a name, or None for the default.
+
+        What the value of an argument has decided, not its class alone, is noted in `asked`.
+        """
+        if len(args) > self.positional and not self.varargs():
+            return Mismatch("surplus", 0)
+        left, places = len(kwargs), []
+        at = 0
+        for k, p in enumerate(self.parameters):
+            place: Any = None
+            if at < len(args):
+                if p.keyword:
+                    return Mismatch("surplus", k)
+                place = at
+            else:
+                names = (p.name, *NUMPY_NAMES.get(p.name, ()))
+                place = next((n for n in names if n in kwargs), None)
+            if place is None:
+                if not p.optional:
+                    return Mismatch("missing", k)
+                places.append(None)
+                continue
+            by_name = type(place) is str
+            x = kwargs[place] if by_name else args[place]
+            if not (x is None and p.nullable) and not _fits(p.kind, x, asked):
+                if not (self.varargs() and not by_name and not at and _all(is_index)(args)):
+                    return Mismatch("type", k, place)
+                asked.append(args)
+                places.append(slice(None))
+                at = len(args)
+                continue
+            if by_name:
+                left -= 1
+            else:
+                at += 1
+            places.append(place)
+        return Mismatch("name", 0) if left else places
+
+
+class Mismatch(NamedTuple):
+    """Why a call does not have a signature."""
+
+    why: str
+    parameter: int
+    place: Any = None
+
+
+def _fits(kind: Kind, x: Any, asked: list[Any]) -> bool:
+    found = kind.takes(type(x))
+    if found is None:
+        asked.append(x)
+        return kind.holds(x)
+    return found
+
+
+# ------------------------------------------------------------------------------------- functions
+
+
+class Arguments:
+    """The signatures of one function or method: takes the arguments of calls apart.
+
+    A call gives the values of `order`, the names of the parameters of all overloads, with the
+    defaults of those that are absent. The signatures are read when the first call comes.
+    """
+
+    __slots__ = ("form", "name", "order", "plans", "signatures", "written")
+
+    def __init__(self, name: str, written: str, form: Form) -> None:
+        self.name, self.written, self.form = name, written, form
+        self.plans: dict[Any, Any] = {}
+        self.signatures: list[Signature] = []
+        self.order: list[str] = []
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        if kwargs:
+            key = (*map(type, args), *kwargs, *map(type, kwargs.values()))
+        else:
+            key = (*map(type, args),)
+        plan = self.plans.get(key)
+        if plan is None:
+            plan = self._decided(key, args, kwargs)
+        if type(plan) is tuple:  # of what follows the positional ones
+            return args + plan
+        return tuple(
+            default if p is None else kwargs[p] if type(p) is str else args[p]
+            for p, default in plan
+        )
+
+    def _read(self) -> None:
+        texts = [t.strip() for t in self.written.split("|")]
+        if self.form != "function":  # a number has no methods
+            texts = [t for t in texts if not t.startswith("Number ")]
+        self.signatures = [Signature(t, self.form) for t in texts]
+        for s in self.signatures:
+            for p in s.parameters:
+                name = _canonical(p)
+                if name not in self.order:
+                    self.order.append(name)
+        if "out" in self.order:
+            self.order.remove("out")
+            self.order.append("out")
+
+    def _decided(self, key: Any, args: Any, kwargs: Any) -> Any:
+        if not self.signatures:
+            self._read()
+        asked: list[Any] = []
+        for s in self.signatures:
+            places = s.matched(args, kwargs, asked)
+            if not isinstance(places, Mismatch):
+                break
+        else:
+            self._refuse(args, kwargs)
+        if s.hidden:
+            self._warn_of(s)
+        plan = self._plan(s, places, len(args))
+        if not asked:
+            self.plans[key] = plan
+        return plan
+
+    def _plan(self, s: Signature, places: list[Any], given: int) -> Any:
+        at = {_canonical(p): place for p, place in zip(s.parameters, places, strict=True)}
+        absent = {_canonical(p): p.default for s in self.signatures for p in s.parameters}
+        absent |= {_canonical(p): p.default for p in s.parameters}
+        found = [at.get(name) for name in self.order]
+        if found[:given] == list(range(given)) and all(p is None for p in found[given:]):
+            return tuple(absent[name] for name in self.order[given:])
+        return [(place, absent[name]) for place, name in zip(found, self.order, strict=True)]
+
+    # --------------------------------------------------------------------------------- refusals
+
+    def _warn_of(self, s: Signature) -> None:
+        shown = [v for v in self.signatures if not v.hidden]
+        listed = "\n\t".join(f"{self.name}{v.text()}" for v in shown)
+        _warn(
+            f"This overload of {self.name} is deprecated:\n\t{self.name}{s.text()}\nConsider using "
+            f"one of the following signatures instead:\n\t{listed}"
+        )
+
+    def _refuse(self, args: Any, kwargs: Any) -> NoReturn:
+        if self.form in METHODS and not self.signatures[0].parameters:
+            owner = f"TensorBase.{self.name}()"
+            if kwargs:
+                raise TypeError(f"{owner} takes no keyword arguments")
+            raise TypeError(f"{owner} takes no arguments ({len(args)} given)")
+        given = len(args) + len(kwargs)
+        likely = self.signatures
+        if len(likely) > 1:
+            likely = [
+                s for s in likely
+                if s.required <= given <= len(s.parameters) and not s.hidden
+            ]  # fmt: skip
+        if len(likely) == 1:
+            self._blame(likely[0], args, kwargs)
+        options = [s.text() for s in self.signatures if not s.hidden]
+        raise TypeError(invalid_combination(self.name, args, kwargs, options))
+
+    def _blame(self, s: Signature, args: Any, kwargs: Any) -> NoReturn:
+        """Raise what is wrong with a call of the one signature that it can have."""
+        found: Any = s.matched(args, kwargs, [])
+        name, n = self.name, s.positional
+        if found.why == "surplus":
+            were = "was" if len(args) == 1 else "were"
+            if s.required != n:
+                many = f"from {s.required} to {n} positional arguments"
+            else:
+                many = f"{n} positional argument{'' if n == 1 else 's'}"
+            raise TypeError(f"{name}() takes {many} but {len(args)} {were} given")
+        if found.why == "missing":
+            lacking = [p.name for p in s.parameters[found.parameter :] if not p.optional]
+            names = ", ".join(f'"{p}"' for p in lacking)
+            ending = "s" if len(lacking) == 1 else ""  # so it stands in PyTorch
+            raise TypeError(
+                f"{name}() missing {len(lacking)} required positional argument{ending}: {names}"
+            )
+        if found.why == "name":
+            self._blame_name(s, kwargs)
+        p = s.parameters[found.parameter]
+        by_name = type(found.place) is str
+        x = kwargs[found.place] if by_name else args[found.place]
+        where = "" if by_name else f" (position {found.place + 1})"
+        wanted, failed = p.kind.shown, typename(x)
+        if isinstance(x, (tuple, list)) and wanted.startswith("tuple of") and not by_name:
+            k = next(i for i, item in enumerate(x) if not p.kind.holds((item,)))
+            failed = f"found element of type {typename(x[k])} at pos {k}"
+            raise TypeError(f"{name}(): argument '{p.name}'{where} must be {wanted}, but {failed}")
+        raise TypeError(f"{name}(): argument '{p.name}'{where} must be {wanted}, not {failed}")
+
+    def _blame_name(self, s: Signature, kwargs: Any) -> NoReturn:
+        names = [p.name for p in s.parameters]
+        for given in kwargs:
+            if given not in names:
+                raise TypeError(f"{self.name}() got an unexpected keyword argument '{given}'")
+        given = next(k for k in kwargs if names.index(k) < s.positional)
+        raise TypeError(f"{self.name}() got multiple values for argument '{given}'")
+
+
+def _canonical(p: Parameter) -> str:
+    """The name of a parameter for its operation: a number in place of the tensor is the same."""
+    return "input" if p.name == "self" else p.name
+
+
+@functools.cache
+def _warn(text: str) -> None:
+    """A warning that PyTorch gives the first time only."""
+    warnings.warn(text, UserWarning, stacklevel=outside())
+
+
+# ---------------------------------------------------------- the message about several signatures
+
+
+def invalid_combination(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: list[str]
+) -> str:
+    """PyTorch's message for a call that has none of several signatures."""
+    start = f"{name}() received an invalid combination of arguments - "
+    if len(options) == 1:
+        wrong = _unknown_names(options[0], kwargs)
+        if wrong:
+            return f"{start}got unrecognized keyword arguments: " + "".join(
+                f"{n}, " for n in wrong
+            )
+        said = _described(options[0], args, kwargs)
+        return f"{start}got {said or _types(args, kwargs)}, but expected {options[0]}"
+    lines = [f"{start}got {_types(args, kwargs)}, but expected one of:"]
+    for option in options:
+        lines.append(f" * {option}")
+        if len(args) + len(kwargs) != len(_arguments(option)):
+            continue
+        wrong = _unknown_names(option, kwargs)
+        if wrong:
+            lines.append(
+                "      didn't match because some of the keywords were incorrect: "
+                + "".join(f"{n}, " for n in wrong)
+            )
+        else:
+            lines.append(
+                "      didn't match because some of the arguments have invalid types: "
+                + _described(option, args, kwargs)
+            )
+    return "\n".join([*lines, ""])
+
+
+def _arguments(option: str) -> list[tuple[str, str]]:
+    """Type and name of each argument, as PyTorch reads its own message: ``*`` counts as one."""
+    found = []
+    for argument in option[1:-1].split(", ") if len(option) > 2 else ():
+        kind, _, name = argument.rpartition(" ")
+        found.append((kind, name))
+    return found
+
+
+def _types(args: Any, kwargs: Any) -> str:
+    text = "".join(f"{typename(x)}, " for x in args)
+    text += "".join(f"{name}={typename(x)}, " for name, x in reversed(kwargs.items()))
+    return f"({text[:-2] if args else text})"
+
+
+def _unknown_names(option: str, kwargs: Any) -> list[str]:
+    arguments = _arguments(option)
+    names = [name for _, name in arguments[max(len(arguments) - len(kwargs), 0) :]]
+    return [name for name in kwargs if name not in names]
+
+
+def _described(option: str, args: Any, kwargs: Any) -> str:
+    """The types of the arguments, with marks at those that are wrong; "" for a wrong number."""
+    arguments = _arguments(option)
+    if len(args) + len(kwargs) != len(arguments):
+        return ""
+    words = []
+    for k, (kind, name) in enumerate(arguments):
+        x = args[k] if k < len(args) else kwargs[name]
+        mark = "" if typename(x) in ((kind,) if kind != "float" else ("float", "int")) else "!"
+        said = "" if k < len(args) else f"{name}="
+        words.append(f"{mark}{said}{_type_of_items(x)}{mark}")
+    text = "".join(f"{w}, " for w in words)
+    return f"({text[:-2] if args else text})"
+
+
+def _type_of_items(x: Any) -> str:
+    if not isinstance(x, (tuple, list)):
+        return typename(x)
+    items = ", ".join(map(typename, x))
+    if isinstance(x, list):
+        return f"list of [{items}]"
+    return f"tuple of ({items}{',' if len(x) == 1 else ''})"
