@@ -156,8 +156,6 @@ def output_types(node: Any) -> Any:
 
 # operands that PyTorch knows to be numbers do not count as inputs of these
 SHOWN = {
-    "PowBackward0": (0,),
-    "PowBackward2": (1,),
     "ZeroBackward0": (0,),
     "FillBackward2": (0,),
     "UniformBackward0": (0,),
@@ -371,10 +369,8 @@ def keep_quietly(node: GradNode, out: RootTracer | None) -> None:
 
 # PyTorch's name of each operation of the core that is recorded under the core's own name
 NAMES = {
-    "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "negative": "Neg",
-    "power": "Pow", "absolute": "Abs", "matmul": "Mm", "cast": "ToCopy", "broadcast": "Expand",
+    "matmul": "Mm", "cast": "ToCopy", "broadcast": "Expand",
     "reshape": "View", "transpose": "Permute", "getitem": "Slice", "where": "Where",
-    "arcsin": "Asin", "arccos": "Acos", "arctan": "Atan", "arctan2": "Atan2",
     "conjugate": "Conj", "concatenate": "Cat", "einsum": "Einsum", "scale": "Mul",
 }  # fmt: skip
 
@@ -392,11 +388,7 @@ def default_class(prim: Primitive) -> type[GradNode]:
 
 
 SAVED_NAMES: dict[str, tuple[str, ...]] = {
-    "multiply": ("result", "self", "other"),
-    "divide": ("result", "self", "other"),
-    "power": ("result", "self", "exponent"),
     "matmul": ("result", "self", "mat2"),
-    "arctan2": ("result", "self", "other"),
     "where": ("result", "condition", "self", "other"),
     "maximum": ("result", "self", "other"),
     "minimum": ("result", "self", "other"),

@@ -18,7 +18,6 @@ __all__ = ["READ_INDICES", "READ_MOMENTS", "read_parameter", "shown_parameters"]
 
 # operations, as their nodes are called without ``Backward0``, and PyTorch's names of what they show
 TABLE = """
-Add Sub Rsub Rsub1: alpha
 Sum Expand ReshapeAlias Trace UnsafeView View Squeeze Squeeze3: self_sym_sizes
 Index: indices self_sym_sizes
 Addmv Addr Baddbmm: alpha beta
@@ -73,7 +72,6 @@ Unfold: dimension size step self_sym_sizes
 Clamp1: min max
 ClampMin: min
 ClampMax: max
-Div2: rounding_mode
 Lerp: weight
 """
 

@@ -23,7 +23,6 @@ __all__ = ["TIE", "fill", "tied", "zeros_pulled"]
 
 # The gradient of which operand (first number) bends with which operands, and what PyTorch calls it.
 SELF = ((0, (0,)),)
-SECOND = ((1, (0, 1)),)
 BENT: dict[str, tuple[str, tuple[tuple[int, tuple[int, ...]], ...]]] = {
     "LeakyReluBackward0": ("LeakyReluBackwardBackward0", SELF),
     "HardtanhBackward0": ("HardtanhBackwardBackward0", SELF),
@@ -35,8 +34,6 @@ BENT: dict[str, tuple[str, tuple[tuple[int, tuple[int, ...]], ...]]] = {
     "ReplicationPad1DBackward0": ("ReplicationPad1DBackwardBackward0", SELF),
     "NllLossBackward0": ("NllLossBackwardBackward0", SELF),
     "LinalgVectorNormBackward0": ("MulBackward0", SELF),  # of the norms 1 and inf
-    "FmodBackward1": ("MulBackward0", SECOND),
-    "RemainderBackward1": ("MulBackward0", SECOND),
 }
 
 

@@ -10,46 +10,43 @@ from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.common import (
-    boxed,
-    computed,
-    inplace,
-    install,
-    into,
-    method,
-    named,
-    told,
-)
-from funcgrad.torch.operations.promotion import (
-    NUMBERS,
-    content,
-    dtype_of,
-    number,
+from funcgrad.torch.operations.common import boxed, computed, told
+from funcgrad.torch.operations.promotion import NUMBERS, dtype_of, number, promoted, wrapped
+from funcgrad.torch.operations.promotion import pair as paired
+from funcgrad.torch.operations.record import (
+    alias,
+    in_place,
+    node,
+    op,
+    operation,
     pair,
-    promoted,
-    wrapped,
+    pair_floats,
+    refuse,
+    same,
 )
-from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.operations.remainders import DIV_FLOOR, DIV_TRUNC, check_divisor
-from funcgrad.torch.remembered import remembered
 
 __all__ = [
-    "add", "div", "divide", "mul", "multiply", "neg", "negative", "positive", "rsub", "sub",
-    "subtract", "true_divide",
+    "add", "div", "divide", "mul", "multiply", "neg", "neg_", "negative", "negative_", "positive",
+    "rsub", "sub", "subtract", "true_divide",
 ]  # fmt: skip
 
 # ---------------------------------------------------------------------- addition, subtraction
 
-ADD = named("AddBackward0")
-SUB = named("SubBackward0")
-RSUB = named("RsubBackward0", shown=(1, 0))
-RSUB_NUMBER = named("RsubBackward1", shown=(1,))
+PAIR = "operand input, operand other, *, out"
+NUMBER_SECOND = "input, Number other"
+SCALED = (
+    "operand input, operand other, *, Number alpha=1, out"
+    " | ~operand input, Number alpha, operand other, *, out"
+)
+ADD = node("Add", tells="alpha", of=a.add)
+SUB = node("Sub", tells="alpha", of=a.subtract)
+RSUB = node("Rsub", shows=(1, 0), tells="alpha")
+RSUB_NUMBER = node("RsubBackward1", shows=(1,), tells="alpha")
 
 
 def _check_alpha(alpha: Any, x: Array) -> None:
     kind = dtype_of(x).kind
-    if not isinstance(alpha, NUMBERS):
-        raise TypeError(f"add(): argument 'alpha' must be Number, not {type(alpha).__name__}")
     if isinstance(alpha, (bool, np.bool_)) and kind != "b":
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if isinstance(alpha, (float, np.floating)) and kind in "biu":
@@ -88,14 +85,12 @@ def _combined(core: Any, scaled: Composite, x: Any, y: Any, alpha: Any) -> Array
     return computed(scaled, x, y, alpha=number(alpha, kind))
 
 
-@method(changing=True)
-def add(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+@operation("add", SCALED, node=ADD)
+def add(input: Any, other: Any, alpha: Any) -> Tensor:
     """``input + alpha * other``."""
-    x, y = pair("add", input, other)
+    x, y = paired("add", input, other)
     result = boxed(_combined(a.add, ADD_SCALED, x, y, alpha), ADD)
-    if alpha != 1:
-        told(result, alpha=alpha)
-    return result if out is None else into(out, result, "add")
+    return result if alpha == 1 else told(result, alpha=alpha)
 
 
 def _check_subtraction(x: Any, y: Any) -> None:
@@ -115,47 +110,38 @@ def _check_subtraction(x: Any, y: Any) -> None:
         )
 
 
-@method(changing=True)
-def sub(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+@operation("sub", SCALED, node=SUB)
+def sub(input: Any, other: Any, alpha: Any) -> Tensor:
     """``input - alpha * other``."""
     _check_subtraction(input, other)
-    x, y = pair("sub", input, other)
+    x, y = paired("sub", input, other)
     result = boxed(_combined(a.subtract, SUB_SCALED, x, y, alpha), SUB)
-    if alpha != 1:
-        told(result, alpha=alpha)
-    return result if out is None else into(out, result, "sub")
+    return result if alpha == 1 else told(result, alpha=alpha)
 
 
-subtract = sub
-install(subtract=sub, subtract_=inplace(sub, "subtract_"))
+NUMBER_SCALED = "input, Number other, Number alpha=1"
+subtract = alias("subtract", sub, f"input, other, *, Number alpha=1, out | {NUMBER_SCALED}")
 
 
-@remembered
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+@operation(
+    "rsub", f"input, other, *, Number alpha=1 | {NUMBER_SCALED}", variants="", remembers=True
+)
+def rsub(input: Any, other: Any, alpha: Any) -> Tensor:
     """``other - alpha * input``."""
     _check_subtraction(input, other)
-    x, y = pair("rsub", input, other)
-    node = RSUB if isinstance(other, Tensor) else RSUB_NUMBER
-    return told(boxed(_combined(a.subtract, SUB_SCALED, y, x, alpha), node), alpha=alpha)
+    x, y = paired("rsub", input, other)
+    kind = RSUB if isinstance(other, Tensor) else RSUB_NUMBER
+    return told(boxed(_combined(a.subtract, SUB_SCALED, y, x, alpha), kind), alpha=alpha)
 
 
 # ------------------------------------------------------------------- multiplication, division
 
-MUL = named("MulBackward0", "", "self", "other")
-DIV = named("DivBackward0", "", "self", "other")
-DIV_ROUNDED = named("DivBackward2", "", "self", "other")
+DIV = node("Div", "self other", of=a.divide)
+DIV_ROUNDED = node("DivBackward2", "self other", tells="rounding_mode")
 
-
-@method(changing=True)
-def mul(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """``input * other``."""
-    x, y = pair("mul", input, other)
-    result = boxed(computed(a.multiply, x, y), MUL)
-    return result if out is None else into(out, result, "mul")
-
-
-multiply = mul
-install(multiply=mul, multiply_=inplace(mul, "multiply_"))
+mul = op("mul", PAIR, core=a.multiply, promote=pair, node="Mul", saves="self other",
+         doc="``input * other``.")  # fmt: skip
+multiply = alias("multiply", mul, f"input, other, *, out | {NUMBER_SECOND}")
 
 
 def _quotient(x: Any, y: Any) -> Any:
@@ -164,72 +150,66 @@ def _quotient(x: Any, y: Any) -> Any:
     return a.divide(x, y)
 
 
-@method(changing=True)
-def div(
-    input: Any, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None
-) -> Tensor:
+ROUNDED = "input, other, *, str? rounding_mode, out"
+NUMBER_ROUNDED = "input, Number other, *, str? rounding_mode"
+
+
+@operation("div", f"{PAIR} | operand {ROUNDED} | {NUMBER_ROUNDED}", node=DIV)
+def div(input: Any, other: Any, rounding_mode: str | None) -> Tensor:
     """``input / other``; rounded down with ``"floor"``, towards zero with ``"trunc"``.
 
     The derivative of a rounded quotient is zero.
     """
     if rounding_mode is None:
-        x, y = pair("div", input, other, floats=True)
-        result = boxed(computed(_quotient, x, y), DIV)
-    else:
-        if rounding_mode not in ("floor", "trunc"):
-            raise RuntimeError(
-                "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
-                f"'{rounding_mode}'"
-            )
-        x, y = promoted("div", input, other)
-        refuse_kinds(f"div_{rounding_mode}_cpu", "bc", x)
-        check_divisor(x, y)
-        rounded = DIV_FLOOR if rounding_mode == "floor" else DIV_TRUNC
-        result = boxed(computed(rounded, x, y), DIV_ROUNDED)
-    return result if out is None else into(out, result, "div")
+        x, y = paired("div", input, other, floats=True)
+        return boxed(computed(_quotient, x, y), DIV)
+    if rounding_mode not in ("floor", "trunc"):
+        raise RuntimeError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+            f"'{rounding_mode}'"
+        )
+    x, y = promoted("div", input, other)
+    refuse({"bc": f"div_{rounding_mode}_cpu"}, x)
+    check_divisor(x, y)
+    rounded = DIV_FLOOR if rounding_mode == "floor" else DIV_TRUNC
+    return boxed(computed(rounded, x, y), DIV_ROUNDED)
 
 
-divide = true_divide = div
-install(divide=div, divide_=inplace(div, "divide_"))
-install(true_divide=div, true_divide_=inplace(div, "true_divide_"))
+divide = alias(
+    "divide", div, f"input, other, *, out | {ROUNDED} | {NUMBER_SECOND} | {NUMBER_ROUNDED}"
+)
+true_divide = op("true_divide", f"input, other, *, out | {NUMBER_SECOND}", core=_quotient,
+                 promote=pair_floats, node=DIV)  # fmt: skip
 
-
-MUL_SCALAR = named("MulBackward1", "", "", "other", shown=(0,))
-DIV_SCALAR = named("DivBackward1", "", "", "other", shown=(0,))
+MUL_SCALAR = node("MulBackward1", "_ other", shows=(0,))
+DIV_SCALAR = node("DivBackward1", "_ other", shows=(0,))
 
 
 def mul_scalar(x: Tensor, number_: float) -> Tensor:
     """``x * number``, as PyTorch's own functions write it: the number is no operand."""
-    return boxed(computed(a.multiply, *pair("mul", x, number_)), MUL_SCALAR)
+    return boxed(computed(a.multiply, *paired("mul", x, number_)), MUL_SCALAR)
 
 
 def div_scalar(x: Tensor, number_: float) -> Tensor:
     """``x / number``, likewise."""
-    return boxed(computed(a.divide, *pair("div", x, number_, floats=True)), DIV_SCALAR)
+    return boxed(computed(a.divide, *paired("div", x, number_, floats=True)), DIV_SCALAR)
 
 
-@method(changing=True)
-@remembered
-def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """``-input``."""
-    x = content(input, "neg")
-    if dtype_of(x).kind == "b":
-        raise RuntimeError(
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
-            "invert a mask, use the `~` or `logical_not()` operator instead."
-        )
-    result = boxed(computed(a.negative, x), NEG)
-    return result if out is None else into(out, result, "neg")
+# ------------------------------------------------------------------------------------------ signs
+
+NO_NEGATION = RuntimeError(
+    "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+    "invert a mask, use the `~` or `logical_not()` operator instead."
+)
+neg = op("neg", "input, *, out", core=a.negative, promote=same, node="Neg",
+         refuses={"b": NO_NEGATION}, doc="``-input``.")  # fmt: skip
+negative = alias("negative", neg)
+neg_, negative_ = in_place(neg, negative)
 
 
-NEG = named("NegBackward0")
-negative = neg
-install(negative=neg, negative_=inplace(neg, "negative_"))
-
-
-@method()
+@operation("positive", "input", variants="method")
 def positive(input: Tensor) -> Tensor:
     """``+input``: the tensor itself."""
-    if dtype_of(content(input, "positive")).kind == "b":
+    if dtype_of(input.content()).kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input

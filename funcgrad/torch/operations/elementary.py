@@ -5,8 +5,6 @@ Angles are in radians. The derivative of |x| at 0 is 0.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from funcgrad.core.forms import elementwise
@@ -17,7 +15,7 @@ from funcgrad.ops import transcendental as t
 from funcgrad.ops.samples import draw
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.common import Zeroing
+from funcgrad.torch.operations.common import Zeroing, install
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import alias, common, floats, in_place, node, op
 
@@ -73,7 +71,7 @@ abs = op(
     refuses={"b": "abs_cpu"}, before_change=_check_real,
 )  # fmt: skip
 absolute = alias("absolute", abs)
-setattr(Tensor, "__abs__", Tensor.abs)  # noqa: B010
+install(__abs__=abs)
 
 # ------------------------------------------------------------------------------- two operands
 

@@ -20,10 +20,9 @@ from funcgrad.torch.operations.converting import check_filling
 from funcgrad.torch.operations.promotion import content, dtype_of, number
 
 __all__ = [
-    "addmv_", "ceil_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "conj_physical_",
-    "detach", "detach_", "erf_", "erfc_", "fill", "fill_", "fix_", "floor_", "frac_", "gcd_",
-    "i0_", "lcm_", "logit_", "nan_to_num_", "neg_", "negative_", "reciprocal_", 
-    "resize_as_", "round_", "sinc_", "square_", "trunc_", "xlogy_", "zero_",
+    "addmv_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "conj_physical_", "detach",
+    "detach_", "erf_", "erfc_", "fill", "fill_", "i0_", "logit_", "nan_to_num_", "resize_as_",
+    "sinc_", "xlogy_", "zero_",
 ]  # fmt: skip
 
 
@@ -53,7 +52,6 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 addmv_ = _function("addmv_")
-ceil_ = _function("ceil_")
 clamp_ = _function("clamp_")
 clamp_max_ = _function("clamp_max_")
 clamp_min_ = _function("clamp_min_")
@@ -64,22 +62,11 @@ detach_ = _function("detach_")
 erf_ = _function("erf_")
 erfc_ = _function("erfc_")
 fill_ = _function("fill_")
-fix_ = _function("fix_")
-floor_ = _function("floor_")
-frac_ = _function("frac_")
-gcd_ = _function("gcd_")
 i0_ = _function("i0_")
-lcm_ = _function("lcm_")
 logit_ = _function("logit_")
 nan_to_num_ = _function("nan_to_num_")
-neg_ = _function("neg_")
-negative_ = _function("negative_")
-reciprocal_ = _function("reciprocal_")
 resize_as_ = _function("resize_as_")
-round_ = _function("round_")
 sinc_ = _function("sinc_")
-square_ = _function("square_")
-trunc_ = _function("trunc_")
 xlogy_ = _function("xlogy_")
 zero_ = _function("zero_")
 

@@ -13,7 +13,7 @@ from funcgrad.torch import hot
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.common import into
 from funcgrad.torch.operations.promotion import dtype_of
-from funcgrad.torch.operations.signature import Arguments
+from funcgrad.torch.operations.signature import Arguments, place_of_input
 from funcgrad.torch.remembered import remembered
 from funcgrad.torch.writing import check_overlap, check_writable, write
 
@@ -36,8 +36,9 @@ def installed(record: Operation) -> Any:
 
 def _fast(record: Operation, general: Callable[..., Any]) -> Callable[..., Any]:
     """`general` with the paths in front that repeat what it has done (see `hot`, `recipes`)."""
-    if record.hot:
-        return hot.unary(record.core, record.node, general, record.recorders)
+    if record.hot and record.node is not None:
+        fast: Callable[..., Any] = hot.unary(record.core, record.node, general, record.recorders)
+        return fast
     if record.remembers:
         return remembered(general, recipes=record.recipes)
     return general
@@ -66,9 +67,13 @@ def _function(record: Operation) -> Callable[..., Any]:
 
 def _method(record: Operation) -> Callable[..., Any]:
     rule, arguments = record.rule, Arguments(record.name, record.signature, "method")
+    at = place_of_input(record.signature)
+    if at == 0:
+        return lambda self, *args, **kwargs: rule(self, *arguments(args, kwargs))
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return rule(self, *arguments(args, kwargs))
+        given = arguments(args, kwargs)
+        return rule(*given[:at], self, *given[at:])
 
     return method
 

@@ -101,7 +101,7 @@ SWAPPED: dict[str, Any] = {
 HOT = {
     "add": (ops.add, arithmetic.ADD, True),
     "sub": (ops.subtract, arithmetic.SUB, True),
-    "mul": (ops.multiply, arithmetic.MUL, True),
+    "mul": (ops.multiply, arithmetic.mul.operation.node, True),
     "truediv": (ops.divide, arithmetic.DIV, True),
     "pow": (ops.power, powers.POW_NUMBER, False),
 }

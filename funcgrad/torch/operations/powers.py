@@ -11,43 +11,37 @@ from funcgrad.ops import arithmetic as a
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.arithmetic import of_one_dtype
-from funcgrad.torch.operations.common import boxed, computed, into, method, named
+from funcgrad.torch.operations.common import boxed, computed
 from funcgrad.torch.operations.promotion import dtype_of, number, pair, wrapped
-from funcgrad.torch.operations.recorded import refuse_kinds, unary
-from funcgrad.torch.remembered import remembered
+from funcgrad.torch.operations.record import floats, in_place, node, op, operation, refuse, same
 
 __all__ = [
-    "float_power", "pow", "reciprocal", "square",
+    "float_power", "pow", "reciprocal", "reciprocal_", "square", "square_",
 ]  # fmt: skip
 
 
-POW_NUMBER = named("PowBackward0", "", "self", "exponent", shown=(0,))
-POW = named("PowBackward1", "result", "self", "exponent")
-NUMBER_POW = named("PowBackward2", "result", "self", "exponent", shown=(1,))
+POW_NUMBER = node("Pow", "self exponent", shows=(0,), of=a.power)
+POW = node("PowBackward1", "result self exponent")
+NUMBER_POW = node("PowBackward2", "result self exponent", shows=(1,))
+POWERS = "input, exponent, *, out | Number self, exponent, *, out | input, Number exponent, *, out"
 
 
-@method(changing=True)
-@remembered
-def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
+@operation("pow", POWERS, remembers=True)
+def pow(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent``."""
-    if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
-        kinds = f"{type(input).__name__}, {type(exponent).__name__}"
-        raise TypeError(f"pow() received an invalid combination of arguments - got ({kinds})")
     x, y = pair("pow", input, exponent)
     if dtype_of(of_one_dtype(x, y)).kind == "b":
-        refuse_kinds("pow", "b", of_one_dtype(x, y))
+        refuse({"b": "pow"}, of_one_dtype(x, y))
     if not isinstance(input, Tensor):
         base = wrapped(x, dtype_of(y))
-        result = boxed(computed(_integer_safe_power, base, y), NUMBER_POW)
-    elif isinstance(exponent, Tensor):
-        result = boxed(computed(_integer_safe_power, x, y), POW)
-    else:
-        if dtype_of(x).kind in "iu":
-            if exponent < 0:
-                raise RuntimeError("Integers to negative integer powers are not allowed.")
-            number(exponent, dtype_of(x))
-        result = boxed(computed(a.power, x, y), POW_NUMBER)
-    return result if out is None else into(out, result, "pow")
+        return boxed(computed(_integer_safe_power, base, y), NUMBER_POW)
+    if isinstance(exponent, Tensor):
+        return boxed(computed(_integer_safe_power, x, y), POW)
+    if dtype_of(x).kind in "iu":
+        if exponent < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        number(exponent, dtype_of(x))
+    return boxed(computed(a.power, x, y), POW_NUMBER)
 
 
 def _integer_safe_power(x: Array, y: Array) -> Array:
@@ -62,8 +56,8 @@ def _integer_safe_power(x: Array, y: Array) -> Array:
     return a.cast(a.where(negative_, unit, whole), dtype_of(x))
 
 
-@method(changing=True)
-def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
+@operation("float_power", POWERS)
+def float_power(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent`` in double precision."""
     from funcgrad.torch.operations.converting import to_dtype
 
@@ -73,13 +67,14 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
     )
     target = dtypes.complex128 if whole else dtypes.float64
     wide = [to_dtype(x, target) if isinstance(x, Tensor) else x for x in (input, exponent)]
-    return pow(wide[0], wide[1], out=out)
+    return pow(*wide)
 
 
-square = unary(
-    "square",
-    lambda x: a.power(a.cast(x, np.int64) if dtype_of(x).kind == "b" else x, 2),
-    POW_NUMBER,
-    floats=False,
-)
-reciprocal = unary("reciprocal", a.reciprocal, named("ReciprocalBackward0", "result"))
+def _square(x: Array) -> Array:
+    return a.power(a.cast(x, np.int64) if dtype_of(x).kind == "b" else x, 2)
+
+
+square = op("square", "input, *, out", core=_square, promote=same, node=POW_NUMBER)
+reciprocal = op("reciprocal", "input, *, out", core=a.reciprocal, promote=floats,
+                node="Reciprocal", saves="result")  # fmt: skip
+square_, reciprocal_ = in_place(square, reciprocal)

@@ -9,14 +9,14 @@ method, the in-place form, ``out=`` and the checks of arguments; the node's clas
 An operation that is more than a promotion, an operation of the core and a node is a function with
 its record above it: it is given the arguments of `order` (all but `out`) and returns the tensor.
 
-    @op("round", "input, *, out | input, *, int decimals, out")
+    @operation("round", "input, *, out | input, *, int decimals, out")
     def round(input: Tensor, decimals: int | None) -> Tensor: ...
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from funcgrad.core.tracer import Tracer
 from funcgrad.core.types import Array
@@ -29,13 +29,25 @@ from funcgrad.torch.operations.promotion import dtype_of, floating, kind_of, pro
 from funcgrad.torch.operations.promotion import pair as paired
 
 __all__ = [
-    "Operation", "alias", "apart", "common", "floats", "in_place", "node", "op", "pair",
-    "pair_floats", "refuse", "same",
+    "Function", "Operation", "alias", "apart", "common", "floats", "in_place", "node", "op",
+    "operation", "pair", "pair_floats", "refuse", "same",
 ]  # fmt: skip
 
 NodeClass = type[GradNode]
 Refusals = Mapping[str, str | Exception]
 SELF = ((0, (0,)),)
+
+
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Function(Protocol[R_co]):
+    """The function of an operation."""
+
+    operation: Operation
+
+    def __call__(self, *args: Any, **kwargs: Any) -> R_co: ...
 
 
 class Operation:
@@ -160,8 +172,8 @@ def op(
     name: str,
     signature: str,
     *,
-    core: Any = None,
-    promote: Promote | None = None,
+    core: Any,
+    promote: Promote = same,
     node: str | NodeClass | None = None,
     number: NodeClass | None = None,
     saves: str = "",
@@ -175,14 +187,14 @@ def op(
     overlap: str = "same",
     before_change: Callable[..., None] | None = None,
     doc: str = "",
-) -> Any:
-    """Make an operation, and return its function.
+) -> Function[Tensor]:
+    """Make an operation that applies the `core`'s to its operands, and return its function.
 
     `signature` is PyTorch's (see `signature`). The operands are brought into one dtype by
     `promote`, which gets the name and the operands; what `refuses` says of a dtype is raised; the
     operation of the `core` is applied to them; its node is of the class `node`, or of `number`
     where the second operand is a Python number. For `saves`, `shows`, `tells` and `bends` see
-    `node`. Without a `core` the result decorates a function of the arguments.
+    `node`.
 
     `variants`: ``method``, ``inplace`` (the method ``mul_``). An operation that `remembers` what it
     did follows a recipe when the same call has come often (see `remembered`). In place: a result of
@@ -190,24 +202,45 @@ def op(
     written: the ``same`` elements, in ``any`` way, ``none`` of it; `before_change` gets the
     arguments first, and may refuse.
     """
-    record = Operation(name, signature, variants, doc)
+    record = Operation(name, signature, variants, doc or f"`{name}` of each element.")
     record.remembers, record.casts, record.overlap = remembers, casts, overlap
     record.before_change = before_change
-
-    def given(rule: Callable[..., Any]) -> Any:
-        record.rule = rule
-        record.doc = doc or rule.__doc__ or ""
-        return installed(record)
-
-    if core is None:
-        return given
-    made = node
+    record.core = core
     if isinstance(node, str):
-        made = _row_node(node, core, saves, shows, tells, bends)
-    record.core, record.node = core, made  # type: ignore[assignment]
+        record.node = _row_node(node, core, saves, shows, tells, bends)
+    else:
+        record.node = node
     record.hot = promote in (same, floats) and hot.suits(core) and core.primitive.ufunc.nin == 1
     record.hot = record.hot and "f" not in "".join(refuses or ())
-    return given(_rule(record, promote or same, number, refuses or {}))
+    record.rule = _rule(record, promote, number, refuses or {})
+    return installed(record)  # type: ignore[no-any-return]
+
+
+def operation(
+    name: str,
+    signature: str,
+    *,
+    node: NodeClass | None = None,
+    variants: str = "method inplace",
+    remembers: bool = False,
+    casts: bool = False,
+    overlap: str = "same",
+    before_change: Callable[..., None] | None = None,
+) -> Callable[[Callable[..., R]], Function[R]]:
+    """Make an operation of a function that takes its arguments but `out`, and gives the tensor.
+
+    The function is given every argument of every overload, those that are absent with their
+    default, or None. For the others see `op`; an operation `remembers` only where what it does
+    depends on the types, shapes and numbers among its arguments, not on what is in its tensors.
+    """
+
+    def made(rule: Callable[..., R]) -> Function[R]:
+        record = Operation(name, signature, variants, rule.__doc__ or "")
+        record.remembers, record.casts, record.overlap = remembers, casts, overlap
+        record.before_change, record.node, record.rule = before_change, node, rule
+        return installed(record)  # type: ignore[no-any-return]
+
+    return made
 
 
 def _row_node(
@@ -234,16 +267,23 @@ def _rule(
     return rule
 
 
-def alias(name: str, function: Any, variants: str | None = None) -> Any:
-    """The same operation by another name, with its variants if none are given."""
-    old: Operation = function.operation
-    record = Operation(name, old.signature, variants or "", old.doc)
+def alias(
+    name: str,
+    function: Function[R],
+    signature: str | None = None,
+    variants: str | None = None,
+) -> Function[R]:
+    """The same operation by another name, with the same signature and variants by default."""
+    old = function.operation
+    record = Operation(name, signature or old.signature, variants or "", old.doc)
+    if variants is None:
+        record.variants = old.variants
     for field in Operation.__slots__:
-        if field != "name" and not (field == "variants" and variants is not None):
+        if field not in ("name", "signature", "variants"):
             setattr(record, field, getattr(old, field))
-    return installed(record)
+    return installed(record)  # type: ignore[no-any-return]
 
 
-def in_place(*functions: Any) -> list[Any]:
+def in_place(*functions: Function[Any]) -> list[Callable[..., Tensor]]:
     """The functions ``exp_(x)`` that do what the methods ``x.exp_()`` do."""
     return [changing_function(f.operation) for f in functions]

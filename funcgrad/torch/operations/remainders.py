@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from funcgrad.errors import AbstractValueError
 from funcgrad.ops import arithmetic as a
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes
-from funcgrad.torch.operations.common import boxed, computed, into, method, named
-from funcgrad.torch.operations.promotion import content, dtype_of, promoted
-from funcgrad.torch.operations.recorded import Flat, Underivable, refuse_kinds
+from funcgrad.torch.operations.common import boxed, computed
+from funcgrad.torch.operations.promotion import dtype_of
+from funcgrad.torch.operations.record import common, node, op, operation, refuse
+from funcgrad.torch.operations.recorded import Flat, Underivable
 
 __all__ = [
     "floor_divide", "fmod", "remainder",
@@ -43,49 +45,46 @@ def _trunc_quotient(x: Array, y: Array) -> Array:
 
 DIV_FLOOR = Flat("div_floor", _floor_quotient)
 DIV_TRUNC = Flat("div_trunc", _trunc_quotient)
-NOT_IMPLEMENTED = named("NotImplemented")
 FLOOR_DIVIDE = Underivable("floor_divide", _floor_quotient)
 
 
-@method(changing=True)
-def floor_divide(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """The quotient rounded down; PyTorch has no derivative for it, `div` with a rounding has."""
-    x, y = promoted("floor_divide", input, other)
-    refuse_kinds("div_floor_cpu", "bc", x)
+def divided(name: str, x: Any, y: Any) -> Sequence[Array]:
+    """The operands in the dtype of the result; integers are not divided by zero."""
+    x, y = common(name, x, y)
     check_divisor(x, y)
-    result = boxed(computed(FLOOR_DIVIDE, x, y), NOT_IMPLEMENTED)
-    return result if out is None else into(out, result, "floor_divide")
+    return x, y
 
+
+floor_divide = op(
+    "floor_divide", "operand input, operand other, *, out | operand input, Number other",
+    core=FLOOR_DIVIDE, promote=divided, node="NotImplemented", refuses={"bc": "div_floor_cpu"},
+    doc="The quotient rounded down; PyTorch has no derivative for it, `div` with a rounding has.",
+)  # fmt: skip
 
 # -------------------------------------------------------------------------------- remainders
 
-REMAINDER = named("RemainderBackward1", "", "self", "other")
-REMAINDER_NUMBER = named("RemainderBackward0", shown=(0,))
-FMOD = named("FmodBackward1", "", "self", "other")
-FMOD_NUMBER = named("FmodBackward0", shown=(0,))
+BOTH = ("MulBackward0", ((1, (0, 1)),))  # the gradient of the second operand bends with both
+WITH_NUMBER = "input, Number other, *, out"
+REMAINDER = node("RemainderBackward1", "self other", bends=BOTH)
+REMAINDER_NUMBER = node("RemainderBackward0", shows=(0,))
+NOT_IMPLEMENTED = node("NotImplemented")
 NUMBER_REMAINDER = Underivable("remainder", a.remainder)
 
 
-@method(changing=True)
-def remainder(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+@operation("remainder", f"input, other, *, out | Number self, other | {WITH_NUMBER}")
+def remainder(input: Any, other: Any) -> Tensor:
     """The remainder with the sign of `other`."""
-    x, y = promoted("remainder", input, other)
-    refuse_kinds("remainder_cpu", "bc", x)
-    check_divisor(x, y)
+    x, y = divided("remainder", input, other)
+    refuse({"bc": "remainder_cpu"}, x)
     if not isinstance(input, Tensor):
-        result = boxed(computed(NUMBER_REMAINDER, x, y), NOT_IMPLEMENTED)
-    else:
-        node = REMAINDER if isinstance(other, Tensor) else REMAINDER_NUMBER
-        result = boxed(computed(a.remainder, x, y), node)
-    return result if out is None else into(out, result, "remainder")
+        return boxed(computed(NUMBER_REMAINDER, x, y), NOT_IMPLEMENTED)
+    kind = REMAINDER if isinstance(other, Tensor) else REMAINDER_NUMBER
+    return boxed(computed(a.remainder, x, y), kind)
 
 
-@method(changing=True)
-def fmod(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """The remainder with the sign of `input`."""
-    content(input, "fmod")
-    x, y = promoted("fmod", input, other)
-    refuse_kinds("fmod_cpu", "bc", x)
-    check_divisor(x, y)
-    result = boxed(computed(a.fmod, x, y), FMOD if isinstance(other, Tensor) else FMOD_NUMBER)
-    return result if out is None else into(out, result, "fmod")
+fmod = op(
+    "fmod", f"input, other, *, out | {WITH_NUMBER}", core=a.fmod, promote=divided,
+    node=node("FmodBackward1", "self other", bends=BOTH),
+    number=node("FmodBackward0", shows=(0,)), refuses={"bc": "fmod_cpu"},
+    doc="The remainder with the sign of `input`.",
+)  # fmt: skip

@@ -6,6 +6,7 @@ PyTorch records these functions, so that a backward pass gives zeros.
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,44 +15,32 @@ from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.common import (
-    boxed,
-    computed,
-    copied,
-    inplace,
-    install,
-    into,
-    method,
-    named,
-)
-from funcgrad.torch.operations.promotion import content, dtype_of
-from funcgrad.torch.operations.recorded import Flat, Underivable, refuse_kinds, unary
+from funcgrad.torch.operations.common import boxed, computed, copied
+from funcgrad.torch.operations.promotion import dtype_of
+from funcgrad.torch.operations.record import alias, in_place, node, op, operation, refuse
+from funcgrad.torch.operations.recorded import Flat, Underivable
 
-__all__ = ["ceil", "fix", "floor", "frac", "heaviside", "round", "sgn", "sign", "trunc"]
+__all__ = [
+    "ceil", "ceil_", "fix", "fix_", "floor", "floor_", "frac", "frac_", "heaviside", "round",
+    "round_", "sgn", "sign", "trunc", "trunc_",
+]  # fmt: skip
+
+
+ONE = "input, *, out"
 
 
 def _rounded(name: str, core: Any, node: str) -> Any:
     flat = Flat(name, lambda x: copied(x) if dtype_of(x).kind in "iu" else core(x))
-
-    def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-        x = content(input, name)
-        if dtype_of(x).kind == "c":
-            raise NotImplementedError(f"{name} is not supported for complex inputs")
-        refuse_kinds(f"{name}_vml_cpu", "b", x)
-        result = boxed(computed(flat, x), named(node))
-        return result if out is None else into(out, result, name)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`{name}` of each element; its derivative is 0."
-    install(**{name: function, f"{name}_": inplace(function, f"{name}_")})
-    return function
+    complexes = NotImplementedError(f"{name} is not supported for complex inputs")
+    return op(name, ONE, core=flat, node=node, remembers=False,
+              refuses={"c": complexes, "b": f"{name}_vml_cpu"},
+              doc=f"`{name}` of each element; its derivative is 0.")  # fmt: skip
 
 
-floor = _rounded("floor", a.floor, "FloorBackward0")
-ceil = _rounded("ceil", a.ceil, "CeilBackward0")
-trunc = _rounded("trunc", a.trunc, "TruncBackward0")
-fix = trunc
-install(fix=fix, fix_=inplace(fix, "fix_"))
+floor = _rounded("floor", a.floor, "Floor")
+ceil = _rounded("ceil", a.ceil, "Ceil")
+trunc = _rounded("trunc", a.trunc, "Trunc")
+fix = alias("fix", trunc)
 
 
 def _to_decimals(x: Array, decimals: int) -> Array:
@@ -66,24 +55,25 @@ def _to_decimals(x: Array, decimals: int) -> Array:
 ROUND = Flat("round", lambda x, decimals: _to_decimals(x, decimals))
 
 
-@method(changing=True)
-def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
+ROUNDED, TO_DECIMALS = node("Round"), node("RoundBackward1")
+
+
+@operation("round", f"{ONE} | input, *, int decimals, out")
+def round(input: Tensor, decimals: int | None) -> Tensor:
     """The nearest whole number, ties to even; or with a number of `decimals`."""
-    x = content(input, "round")
-    refuse_kinds("round_vml_cpu", "bc", x)
+    x = input.content()
+    refuse({"bc": "round_vml_cpu"}, x)
     if decimals:
-        refuse_kinds("round_cpu", "iu", x)
+        refuse({"iu": "round_cpu"}, x)
     if dtype_of(x).kind in "iu":
-        result = boxed(copied(x))
-    else:
-        node = named("RoundBackward1" if decimals else "RoundBackward0")
-        result = boxed(computed(ROUND, x, decimals=int(decimals)), node)
-    return result if out is None else into(out, result, "round")
+        return boxed(copied(x))
+    kind = TO_DECIMALS if decimals else ROUNDED
+    return boxed(computed(ROUND, x, decimals=int(decimals or 0)), kind)
 
 
-frac = unary(
-    "frac", lambda x: a.subtract(x, a.trunc(x)), named("FracBackward0", shown=(0,)),
-    floats=False, refused="biuc", kernel="frac_cpu",
+frac = op(
+    "frac", ONE, core=lambda x: a.subtract(x, a.trunc(x)), node=node("Frac", shows=(0,)),
+    refuses={"biuc": "frac_cpu"},
 )  # fmt: skip
 
 SIGN = Flat("sign", lambda x: a.where(_unknown(x), _zero(x), a.sign(x)))
@@ -97,18 +87,18 @@ def _zero(x: Array) -> Any:
     return np.zeros((), dtype_of(x))[()]
 
 
-@method(changing=True)
-def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """-1, 0 or 1; 0 for NaN. Its derivative is 0."""
-    x = content(input, "sign")
-    if dtype_of(x).kind == "c":
-        raise NotImplementedError(
-            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
-            "torch.sgn instead."
-        )
-    found = copied(x) if dtype_of(x).kind == "b" else computed(SIGN, x)
-    result = boxed(found, named("SignBackward0"))
-    return result if out is None else into(out, result, "sign")
+NO_SIGN = NotImplementedError(
+    "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn "
+    "instead."
+)
+
+
+def _sign(x: Array) -> Array:
+    return copied(x) if dtype_of(x).kind == "b" else SIGN(x)
+
+
+sign = op("sign", ONE, core=_sign, node="Sign", refuses={"c": NO_SIGN}, remembers=False,
+          doc="-1, 0 or 1; 0 for NaN. Its derivative is 0.")  # fmt: skip
 
 
 def _direction(x: Array) -> Array:
@@ -119,31 +109,31 @@ def _direction(x: Array) -> Array:
 
 
 SGN_COMPLEX = Composite("sgn", _direction)
-SGN_NODE = named("SgnBackward0", "result", "self")
 
 
-@method(changing=True)
-def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The sign of a real number, ``z / |z|`` of a complex one, 0 at 0."""
-    x = content(input, "sgn")
-    kind = dtype_of(x).kind
-    if kind == "b":
-        result = boxed(copied(x))
-    else:
-        result = boxed(computed(SGN_COMPLEX if kind == "c" else SIGN, x), SGN_NODE)
-    return result if out is None else into(out, result, "sgn")
+def _sgn(x: Array) -> Array:
+    return SGN_COMPLEX(x) if dtype_of(x).kind == "c" else _sign(x)
 
 
+sgn = op("sgn", ONE, core=_sgn, node="Sgn", saves="result self", remembers=False,
+         doc="The sign of a real number, ``z / |z|`` of a complex one, 0 at 0.")  # fmt: skip
 HEAVISIDE = Underivable("heaviside", lambda x, y: a.cast(a.heaviside(x, y), dtype_of(x)))
 
 
-@method(changing=True)
-def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """0 below 0, 1 above, `values` at 0; PyTorch has no derivative for it."""
-    x, y = content(input, "heaviside"), content(values, "heaviside", "values", 2)
+def _of_one_dtype(_: str, input: Tensor, values: Tensor) -> Sequence[Array]:
+    x, y = input.content(), values.content()
+    where = "heaviside is not yet implemented for"
     if dtype_of(x).kind == "c" or dtype_of(y).kind == "c":
-        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+        raise RuntimeError(f"{where} complex tensors.")
     if dtype_of(x) != dtype_of(y):
-        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
-    result = boxed(computed(HEAVISIDE, x, y), named("NotImplemented"))
-    return result if out is None else into(out, result, "heaviside")
+        raise RuntimeError(f"{where} tensors with different dtypes.")
+    return x, y
+
+
+heaviside = op(
+    "heaviside", "input, values, *, out", core=HEAVISIDE, promote=_of_one_dtype,
+    node="NotImplemented", remembers=False,
+    doc="0 below 0, 1 above, `values` at 0; PyTorch has no derivative for it.",
+)  # fmt: skip
+ceil_, fix_, floor_, frac_ = in_place(ceil, fix, floor, frac)
+round_, trunc_ = in_place(round, trunc)

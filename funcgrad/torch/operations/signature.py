@@ -3,7 +3,7 @@
 A signature is written as in PyTorch's own messages, but shorter: ``"input, other, *, Number
 alpha=1, out"``. What has no type is a Tensor, and `out` may be absent. Overloads are separated by
 ``|``; one that PyTorch no longer lists starts with ``~``. A method has the same signatures without
-the first tensor and `out`.
+`input` (where there is none: the first tensor) and `out`.
 
 It is what PyTorch's parser of Python arguments does, with its words. A call by arguments of the
 same types comes again, so that what was decided is kept by the types.
@@ -25,10 +25,11 @@ from funcgrad.torch.device import device
 from funcgrad.torch.operations.promotion import NUMBERS, typename
 from funcgrad.torch.saved import outside
 
-__all__ = ["Arguments", "Form"]
+__all__ = ["Arguments", "Form", "place_of_input"]
 
 Form = Literal["function", "method", "method in place", "function in place"]
 METHODS = ("method", "method in place")
+OWN = ("input", "self")  # the tensor that a method belongs to; else it is the first
 
 
 # ---------------------------------------------------------------------------- types of arguments
@@ -72,8 +73,15 @@ def _all(accepts: Callable[[type], bool]) -> Callable[[Any], bool]:
 
 
 is_tensor, is_number = _of(Tensor, Tracer), _of(*NUMBERS)
-is_index: Callable[[type], bool] = lambda kind: _is_int(kind) or issubclass(kind, Tensor)  # noqa: E731
-NEVER: Callable[[type], bool] = lambda _: False  # noqa: E731
+
+
+def is_index(kind: type) -> bool:
+    return _is_int(kind) or issubclass(kind, Tensor)
+
+
+def _never(_: type) -> bool:
+    return False
+
 
 KINDS: dict[str, Kind] = {
     "Tensor": Kind("Tensor", is_tensor),
@@ -86,10 +94,10 @@ KINDS: dict[str, Kind] = {
     "dtype": Kind("torch.dtype", _by_value(_of(dtypes.dtype), type),
                   lambda x: x in (bool, int, float, complex)),
     "device": Kind("torch.device", _of(device, str, int)),
-    "ints": Kind("tuple of ints", _by_value(NEVER, tuple, list), _all(is_index)),
+    "ints": Kind("tuple of ints", _by_value(_never, tuple, list), _all(is_index)),
     "dims": Kind("tuple of ints", _by_value(_is_int, tuple, list), _all(is_index)),
-    "floats": Kind("tuple of floats", _by_value(NEVER, tuple, list), _all(_of(*REALS))),
-    "Tensors": Kind("tuple of Tensors", _by_value(NEVER, tuple, list), _all(is_tensor)),
+    "floats": Kind("tuple of floats", _by_value(_never, tuple, list), _all(_of(*REALS))),
+    "Tensors": Kind("tuple of Tensors", _by_value(_never, tuple, list), _all(is_tensor)),
     "object": Kind("object", _of(object)),
 }  # fmt: skip
 
@@ -150,7 +158,8 @@ class Signature:
         if form != "function":
             found = [p for p in found if p.name != "out"]
         if form in METHODS:
-            found = found[1:]
+            own = next((p for p in found if p.name in OWN), found[0])
+            found = [p for p in found if p is not own]
         self.parameters = found
         self.positional = sum(not p.keyword for p in found)
         self.required = sum(not p.optional for p in found)
@@ -173,8 +182,8 @@ class Signature:
         """
         if len(args) > self.positional and not self.varargs():
             return Mismatch("surplus", 0)
-        left, places = len(kwargs), []
-        at = 0
+        places: list[Any] = []
+        left, at = len(kwargs), 0
         for k, p in enumerate(self.parameters):
             place: Any = None
             if at < len(args):
@@ -204,6 +213,12 @@ class Signature:
                 at += 1
             places.append(place)
         return Mismatch("name", 0) if left else places
+
+
+def place_of_input(written: str) -> int:
+    """Where the tensor that a method belongs to stands among the arguments of the function."""
+    names = [w.split()[-1] for w in written.partition("|")[0].split(",")]
+    return names.index("input") if "input" in names else 0
 
 
 class Mismatch(NamedTuple):
@@ -246,14 +261,7 @@ class Arguments:
         else:
             key = (*map(type, args),)
         plan = self.plans.get(key)
-        if plan is None:
-            plan = self._decided(key, args, kwargs)
-        if type(plan) is tuple:  # of what follows the positional ones
-            return args + plan
-        return tuple(
-            default if p is None else kwargs[p] if type(p) is str else args[p]
-            for p, default in plan
-        )
+        return self._decided(key, args, kwargs) if plan is None else _taken(plan, args, kwargs)
 
     def _read(self) -> None:
         texts = [t.strip() for t in self.written.split("|")]
@@ -269,12 +277,14 @@ class Arguments:
             self.order.remove("out")
             self.order.append("out")
 
-    def _decided(self, key: Any, args: Any, kwargs: Any) -> Any:
+    def _decided(self, key: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
         if not self.signatures:
             self._read()
-        asked: list[Any] = []
+        by_value = False
         for s in self.signatures:
+            asked: list[Any] = []
             places = s.matched(args, kwargs, asked)
+            by_value = by_value or bool(asked)
             if not isinstance(places, Mismatch):
                 break
         else:
@@ -282,9 +292,12 @@ class Arguments:
         if s.hidden:
             self._warn_of(s)
         plan = self._plan(s, places, len(args))
-        if not asked:
+        found = _taken(plan, args, kwargs)
+        if not by_value:
             self.plans[key] = plan
-        return plan
+        elif any(isinstance(x, Tensor) for x in asked):  # it was given for a number
+            return tuple(x.item() if any(x is y for y in asked) else x for x in found)
+        return found
 
     def _plan(self, s: Signature, places: list[Any], given: int) -> Any:
         at = {_canonical(p): place for p, place in zip(s.parameters, places, strict=True)}
@@ -363,6 +376,15 @@ class Arguments:
         raise TypeError(f"{self.name}() got multiple values for argument '{given}'")
 
 
+def _taken(plan: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
+    """The values of a call: a tuple has those that follow the positional arguments."""
+    if type(plan) is tuple:
+        return args + plan  # type: ignore[no-any-return]
+    return tuple(
+        default if p is None else kwargs[p] if type(p) is str else args[p] for p, default in plan
+    )
+
+
 def _canonical(p: Parameter) -> str:
     """The name of a parameter for its operation: a number in place of the tensor is the same."""
     return "input" if p.name == "self" else p.name
@@ -385,9 +407,7 @@ def invalid_combination(
     if len(options) == 1:
         wrong = _unknown_names(options[0], kwargs)
         if wrong:
-            return f"{start}got unrecognized keyword arguments: " + "".join(
-                f"{n}, " for n in wrong
-            )
+            return f"{start}got unrecognized keyword arguments: " + "".join(f"{n}, " for n in wrong)
         said = _described(options[0], args, kwargs)
         return f"{start}got {said or _types(args, kwargs)}, but expected {options[0]}"
     lines = [f"{start}got {_types(args, kwargs)}, but expected one of:"]
