@@ -84,6 +84,7 @@ def _changing(record: Operation, method: Callable[..., Any]) -> Callable[..., Te
     arguments = Arguments(name, record.signature, "method in place")
     checked, entire = record.overlap != "any", record.overlap == "none"
     before, casts = record.before_change, record.casts
+    at, direct = place_of_input(record.signature), not (record.hot or record.remembers)
 
     def changed(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         given = arguments(args, kwargs)
@@ -94,7 +95,10 @@ def _changing(record: Operation, method: Callable[..., Any]) -> Callable[..., Te
             for x in given:
                 if isinstance(x, Tensor):
                     check_overlap(self, x, entire)
-        found = method(self, *args, **kwargs)._t
+        if direct:
+            found = record.rule(*given[:at], self, *given[at:])._t
+        else:
+            found = method(self, *args, **kwargs)._t
         return write(self, cast(found, dtype_of(self._t)) if casts else found)
 
     return _named(record, name, changed)  # type: ignore[no-any-return]

@@ -319,7 +319,7 @@ class Arguments:
         )
 
     def _refuse(self, args: Any, kwargs: Any) -> NoReturn:
-        if self.form in METHODS and not self.signatures[0].parameters:
+        if self.form in METHODS and not any(s.parameters for s in self.signatures):
             owner = f"TensorBase.{self.name}()"
             if kwargs:
                 raise TypeError(f"{owner} takes no keyword arguments")
@@ -341,7 +341,7 @@ class Arguments:
         found: Any = s.matched(args, kwargs, [])
         name, n = self.name, s.positional
         if found.why == "surplus":
-            were = "was" if len(args) == 1 else "were"
+            were = "was" if len(args) == 1 and s.required == n else "were"
             if s.required != n:
                 many = f"from {s.required} to {n} positional arguments"
             else:
@@ -407,7 +407,7 @@ def invalid_combination(
     if len(options) == 1:
         wrong = _unknown_names(options[0], kwargs)
         if wrong:
-            return f"{start}got unrecognized keyword arguments: " + "".join(f"{n}, " for n in wrong)
+            return f"{start}got unrecognized keyword arguments: {', '.join(wrong)}"
         said = _described(options[0], args, kwargs)
         return f"{start}got {said or _types(args, kwargs)}, but expected {options[0]}"
     lines = [f"{start}got {_types(args, kwargs)}, but expected one of:"]
@@ -417,10 +417,8 @@ def invalid_combination(
             continue
         wrong = _unknown_names(option, kwargs)
         if wrong:
-            lines.append(
-                "      didn't match because some of the keywords were incorrect: "
-                + "".join(f"{n}, " for n in wrong)
-            )
+            names = ", ".join(wrong)
+            lines.append(f"      didn't match because some of the keywords were incorrect: {names}")
         else:
             lines.append(
                 "      didn't match because some of the arguments have invalid types: "
