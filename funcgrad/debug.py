@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.tracer import running
+from funcgrad.core.tracer import running, uncompiled
 
 __all__ = ["infs", "nans"]
 
@@ -75,8 +75,10 @@ def infs() -> contextlib.AbstractContextManager[None]:
 def _watching(what: str, settings: Any) -> Iterator[None]:
     before = running.watching
     running.watching = (*before, what)
+    uncompiled.append(None)
     try:
         with np.errstate(**settings):
             yield
     finally:
+        uncompiled.pop()
         running.watching = before

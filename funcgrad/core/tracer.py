@@ -59,6 +59,7 @@ __all__ = [
     "staged",
     "twin",
     "type_of",
+    "uncompiled",
     "value",
 ]
 
@@ -75,6 +76,11 @@ class Running(threading.local):
 
 
 running = Running()
+uncompiled: list[None] = []
+"""One for each block, of any thread, in which compiled functions do not run as compiled.
+
+What a thread keeps for itself takes four times as long to read, and is read only if there is one.
+"""
 
 
 class Patches:

@@ -141,6 +141,8 @@ def transpose(x: Array, axes: Sequence[int]) -> Array:
 
 def moveaxis(x: Array, source: int, destination: int) -> Array:
     """`x` with one axis moved."""
+    if source == destination:
+        return x
     ndim = type_of(x).ndim
     order = [a for a in range(ndim) if a != source % ndim]
     order.insert(destination % ndim, source % ndim)

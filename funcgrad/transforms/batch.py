@@ -22,7 +22,7 @@ from funcgrad.core.layout import (
     standard,
 )
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Trace, Tracer, layout, operand, plain, staged, twin, type_of
+from funcgrad.core.tracer import EMPTY, Trace, Tracer, layout, operand, plain, staged, twin, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.shape import every_lane
 from funcgrad.transforms.arguments import lower
@@ -144,6 +144,29 @@ class Batch(Trace):
         if self.closed:
             raise self.leaked()
         return prim.map(self, args, params)
+
+    def process1(self, prim: Primitive, x: Array) -> Any:
+        whole = x.value
+        if type(whole) is not ndarray or self.closed:
+            return self.process(prim, (x,), EMPTY)
+        return self.elementwise(prim, (x,), prim.impl(whole))
+
+    def process2(self, prim: Primitive, x: Array, y: Array) -> Any:
+        kind = type(y)
+        if type(x) is BatchTracer and type(x.value) is ndarray and not self.closed:
+            if kind is float or kind is int:
+                return self.elementwise(prim, (x, y), prim.impl(x.value, y))
+            if kind is BatchTracer and x.owner is y.owner and type(y.value) is ndarray:
+                if x.value.ndim == y.value.ndim:
+                    return self.elementwise(prim, (x, y), prim.impl(x.value, y.value))
+        return self.process(prim, (x, y), EMPTY)
+
+    def elementwise(self, prim: Primitive, args: Sequence[Array], y: Array) -> BatchTracer:
+        """The result `y` of an elementwise operation of operands whose axes are aligned."""
+        made = BatchTracer(y, self)
+        if y.ndim > 2 and not _is_standard(prim.lies, args, made):
+            made.laid = Derived(prim, EMPTY, args, made.type)
+        return made
 
     def split(self, args: Sequence[Array]) -> tuple[list[Array], list[bool]]:
         """Values one level down, and which of them carry the batch axis."""

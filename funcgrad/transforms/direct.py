@@ -6,6 +6,8 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
+from funcgrad.core.tracer import uncompiled
+
 __all__ = ["direct", "disable_jit"]
 
 
@@ -38,7 +40,9 @@ def disable_jit(disable: bool = True) -> Iterator[None]:
     3.0
     """
     before, direct.on = direct.on, disable
+    uncompiled.append(None)
     try:
         yield
     finally:
+        uncompiled.pop()
         direct.on = before

@@ -15,7 +15,7 @@ from funcgrad.compile.execute import Kept, executable, get_ready, kept_or_compil
 from funcgrad.compile.imports import interpreted
 from funcgrad.core.boundary import hide_frames
 from funcgrad.core.collector import uncollected
-from funcgrad.core.tracer import Operand, Tracer, concrete, running, type_of
+from funcgrad.core.tracer import Operand, Tracer, concrete, running, type_of, uncompiled
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
 from funcgrad.graph.build import Stage, finish, holds
@@ -187,12 +187,12 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            if direct.on:
-                return self.fun(*args, **kwargs)
-            if not (running.count or running.watching):  # within a transform results are boxed
-                result = self.quick.call(*args, **kwargs)
+            if not (running.count or uncompiled):  # within a transform results are boxed
+                result = self.quick.call(*args, **kwargs) if kwargs else self.quick.call(*args)
                 if result is not NotImplemented:
                     return result
+            elif direct.on:
+                return self.fun(*args, **kwargs)
             return self._call(args, kwargs)
         except Exception as error:
             hide_frames(error)

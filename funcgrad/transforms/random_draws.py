@@ -55,16 +55,32 @@ class SharedDraws:
     def _now(self) -> list[Any]:
         source = np.random.get_bit_generator()  # type: ignore[attr-defined]
         if type(source) is np.random.MT19937:
-            mark: Any = ctypes.string_at(source.ctypes.state_address, _MT19937_BYTES)
+            mark: Any = _mark_of(source)
         else:
             mark = _comparable(source.state)
+        if not self.generators:
+            return [mark]
         return [mark, *(_comparable(_state(g)) for g in self.generators)]
 
     def happened(self) -> bool:
         return self._now() != self.states or (self.full is not None and self.full.happened())
 
 
-_MT19937_BYTES = 624 * 4 + 4  # its key and the position in it
+# The bit generator that was asked last, and what shows that it was used: the position in its key,
+# and the end of the key, which is another one when the position has gone round.
+_last: tuple[Any, Any] = None, None
+_KEY = 624  # words of the state of MT19937, behind which lies the position
+
+
+def _mark_of(source: Any) -> bytes:
+    global _last
+    known, words = _last
+    if known is not source:
+        state = (ctypes.c_uint32 * (_KEY + 1)).from_address(source.ctypes.state_address)
+        words = np.frombuffer(state, np.uint32)[-4:]
+        _last = source, words
+    mark: bytes = words.tobytes()
+    return mark
 
 
 def warn(name: str) -> None:

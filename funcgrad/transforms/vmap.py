@@ -178,11 +178,13 @@ def _input_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     else:
         given = (in_axes,) * len(args)
     axes = [a for g, arg in zip(given, args, strict=True) for a in _prefix(g, arg)]
-    return axes + [0 for _ in tree.leaves(kwargs)]
+    return axes + [0 for _ in tree.leaves(kwargs)] if kwargs else axes
 
 
 def _prefix(axes: Any, value: Any, what: str = "in_axes") -> list[int | None]:
     """One axis for each leaf of `value`."""
+    if type(axes) is int:  # the hot case
+        return [axes] * (1 if type(value) is np.ndarray else tree.structure(value).size)
     found = tree.flatten_prefix(axes, value, is_leaf=lambda x: x is None)
     for axis in found:
         if axis is not None and not is_integer(axis):
