@@ -158,9 +158,19 @@ class Templates:
 
     def __init__(self) -> None:
         self.known: dict[Hashable, _Known] = {}
+        self.first: list[Graph] | None = None  # not compared with another one yet
 
     def fit(self, graph: Graph) -> tuple[Graph, tuple[Any, ...]]:
         """The graph to run for `graph`, and the numbers that its last inputs take."""
+        if self.first is None:  # many functions are traced once
+            self.first = [graph]
+            return graph, ()
+        waiting, self.first = self.first, []
+        for first in waiting:
+            self._fit(first)
+        return self._fit(graph)
+
+    def _fit(self, graph: Graph) -> tuple[Graph, tuple[Any, ...]]:
         outline = _Outline()
         key, numbers = outline.key(graph), outline.numbers
         if key is None:

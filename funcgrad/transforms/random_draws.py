@@ -27,11 +27,17 @@ class Draws:
 
     def __init__(self, generators: Sequence[Any]) -> None:
         self.generators = tuple(generators)
+        # The second normal number of a pair is there already, and drawing it changes no mark.
+        self.in_full = bool(np.random.get_state(legacy=False)["has_gauss"])
         self.states = self._now()
 
     def _now(self) -> list[Any]:
-        own = [np.random.get_state(legacy=False), random.getstate()]
-        return [*map(_comparable, own), *(_comparable(_state(g)) for g in self.generators)]
+        own: Any = np.random.get_state(legacy=False) if self.in_full else _mark()
+        return [
+            _comparable(own),
+            random.getstate(),
+            *(_comparable(_state(g)) for g in self.generators),
+        ]
 
     def happened(self) -> bool:
         return self._now() != self.states
@@ -53,14 +59,9 @@ class SharedDraws:
         self.states = self._now()
 
     def _now(self) -> list[Any]:
-        source = np.random.get_bit_generator()  # type: ignore[attr-defined]
-        if type(source) is np.random.MT19937:
-            mark: Any = _mark_of(source)
-        else:
-            mark = _comparable(source.state)
         if not self.generators:
-            return [mark]
-        return [mark, *(_comparable(_state(g)) for g in self.generators)]
+            return [_mark()]
+        return [_mark(), *(_comparable(_state(g)) for g in self.generators)]
 
     def happened(self) -> bool:
         return self._now() != self.states or (self.full is not None and self.full.happened())
@@ -72,8 +73,14 @@ _last: tuple[Any, Any] = None, None
 _KEY = 624  # words of the state of MT19937, behind which lies the position
 
 
-def _mark_of(source: Any) -> bytes:
+def _mark() -> Any:
+    """What changes when numbers are drawn of NumPy's global generator, in a hundredth of the time
+    that a copy of its state takes.
+    """
     global _last
+    source = np.random.get_bit_generator()  # type: ignore[attr-defined]
+    if type(source) is not np.random.MT19937:
+        return _comparable(source.state)
     known, words = _last
     if known is not source:
         state = (ctypes.c_uint32 * (_KEY + 1)).from_address(source.ctypes.state_address)

@@ -54,3 +54,14 @@ def test_numbers_drawn_outside_are_no_draws(recwarn):
         f(np.ones(3), GENERATOR.standard_normal(3))
     assert not recwarn.list
     assert f.report().count("\n") == 0
+
+
+def test_the_second_normal_number_of_a_pair_is_a_draw():
+    state = np.random.get_state()
+    try:
+        np.random.seed(0)
+        np.random.normal()  # which keeps another one
+        with pytest.warns(RuntimeWarning, match="random numbers were drawn"):
+            fg.jit(lambda x: x + np.random.normal())(1.0)
+    finally:
+        np.random.set_state(state)
