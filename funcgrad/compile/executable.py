@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import traceback
+import types
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
@@ -42,6 +43,12 @@ from funcgrad.passes.rewrite import rewrite
 __all__ = ["Executable", "compile_graph"]
 
 _numbers = itertools.count(1)
+
+
+@functools.lru_cache(maxsize=256)
+def _code(source: str) -> types.CodeType:
+    """The code of a host program, which is the same for every size of the arguments."""
+    return compile(source, f"<program of graph {next(_numbers)}>", "exec")
 
 
 def compile_graph(graph: Graph, backend: Backend, donated: Collection[int] = ()) -> Executable:
@@ -97,7 +104,7 @@ class Executable:
         constants = {v: np.asarray(a, order="C") for v, a in plan.graph.constants}
         self.layout = Layout(self.places, constants)
         self.source, self.names, self.equations = write_program(self)
-        exec(compile(self.source, f"<program of graph {next(_numbers)}>", "exec"), self.names)
+        exec(_code(self.source), self.names)
         self.program: Callable[..., tuple[Any, ...]] = self.names["program"]
         self.workspaces = Workspaces(self.layout, self.code)
 
@@ -157,7 +164,7 @@ class Executable:
     def blame(self, error: Exception) -> None:
         """Say which operation of the program raised an error."""
         frames = traceback.walk_tb(error.__traceback__)
-        lines = [n for frame, n in frames if frame.f_code is self.program.__code__]
+        lines = [n for frame, n in frames if frame.f_globals is self.names]
         if lines and lines[-1] in self.equations:
             blame(error, self.equations[lines[-1]])
 

@@ -48,7 +48,24 @@ class Module(NamedTuple):
     foreign: tuple[Foreign, ...]
 
 
+PRINTED, LARGEST = 64, 1 << 17  # modules of which the text is kept; the length of what tells them
+_printed: dict[tuple[str, VectorTarget], Module] = {}
+
+
 def print_module(kernels: Sequence[Kernel], target: VectorTarget) -> Module:
+    """The module of these kernels; arguments of other sizes have the same ones."""
+    shown = repr(kernels)
+    if len(shown) > LARGEST or foreign_of(kernels):
+        return _print_module(kernels, target)
+    key = (shown, target)
+    found = _printed.pop(key, None) or _print_module(kernels, target)
+    _printed[key] = found  # as the last one
+    for oldest in list(_printed)[: max(0, len(_printed) - PRINTED)]:
+        _printed.pop(oldest, None)
+    return found
+
+
+def _print_module(kernels: Sequence[Kernel], target: VectorTarget) -> Module:
     functions: dict[str, str] = {}  # their texts without and with names
     aliases: list[str] = []  # a loop in Python makes the same kernel many times
     declarations: dict[str, None] = {}
