@@ -156,9 +156,9 @@ class Batch(Trace):
         if type(x) is BatchTracer and type(x.value) is ndarray and not self.closed:
             if kind is float or kind is int:
                 return self.elementwise(prim, (x, y), prim.impl(x.value, y))
-            if kind is BatchTracer and x.owner is y.owner and type(y.value) is ndarray:
-                if x.value.ndim == y.value.ndim:
-                    return self.elementwise(prim, (x, y), prim.impl(x.value, y.value))
+            one = kind is BatchTracer and x.owner is y.owner and type(y.value) is ndarray
+            if one and x.value.ndim == y.value.ndim:
+                return self.elementwise(prim, (x, y), prim.impl(x.value, y.value))
         return self.process(prim, (x, y), EMPTY)
 
     def elementwise(self, prim: Primitive, args: Sequence[Array], y: Array) -> BatchTracer:
