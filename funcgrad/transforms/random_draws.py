@@ -84,7 +84,7 @@ def _mark() -> Any:
     known, words = _last
     if known is not source:
         state = (ctypes.c_uint32 * (_KEY + 1)).from_address(source.ctypes.state_address)
-        words = np.frombuffer(state, np.uint32)[-4:]
+        words = np.ctypeslib.as_array(state)[-4:]
         _last = source, words
     mark: bytes = words.tobytes()
     return mark
