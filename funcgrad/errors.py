@@ -210,9 +210,11 @@ _SCIPY, _NUMBA = (os.path.join(_BESIDE, name) + os.sep for name in ("scipy", "nu
 
 
 class _Repeated(threading.local):
-    """The line of the equation that a thread binds again, which is not the one that it is at."""
+    """The line of the equation that a thread binds again, which is not the one that it is at, and
+    its scope."""
 
     line: SourceLine | None = None
+    scope = 0
 
 
 repeated = _Repeated()

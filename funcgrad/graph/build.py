@@ -7,6 +7,8 @@ array as a workspace; traced values of outer transforms are adopted as further i
 
 from __future__ import annotations
 
+import operator
+import sys
 from collections.abc import Callable, Hashable, Sequence
 from itertools import count
 from typing import Any, ClassVar, NoReturn
@@ -22,7 +24,11 @@ from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.graph.layouts import Layouts
 from funcgrad.graph.live import demanded, live
 
-__all__ = ["Stage", "StageTracer", "distinct", "holds", "stage"]
+__all__ = ["LongFunction", "Stage", "StageTracer", "distinct", "holds", "stage"]
+
+
+class LongFunction(BaseException):
+    """Raised where a graph reaches its limit: whoever has set it stages in another way."""
 
 
 class StageTracer(Tracer):
@@ -68,6 +74,7 @@ class Stage(Trace):
         "equations",
         "given",
         "layouts",
+        "limit",
         "numbering",
         "numbers",
         "scope",
@@ -86,6 +93,7 @@ class Stage(Trace):
         self.numbering: dict[Hashable, tuple[Var, ...]] = {}
         self.numbers = count()
         self.scope = 0
+        self.limit = sys.maxsize  # of equations
         self.used: list[np.ndarray[Any, Any]] = []  # arrays that were hoisted, as the user has them
         self.given: dict[Var, Array] = {}  # the arguments at hand, for `look`
         self.seen: dict[Var, Array] = {}  # what was looked at, raw
@@ -177,30 +185,38 @@ class Stage(Trace):
 
     def append(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         """One equation, or the one that is there already: the default action."""
-        atoms = tuple(map(self.atom, args))
-        key = self._key(prim, atoms, params)
-        outputs = None if key is None else self.numbering.get(key)
+        atoms = tuple([self.atom(a) for a in args])
+        scope = self.scope or repeated.scope
+        key = _key(prim, atoms, params, scope)
+        try:
+            outputs = self.numbering.get(key)
+        except TypeError:  # parameters without a hash
+            key = outputs = None
         if outputs is None:
             found = prim.type_rule([a.type for a in atoms], params)
-            types = tuple(found) if prim.multiple else (found,)
-            outputs = tuple(map(self.var, types))
+            types = found if prim.multiple else (found,)
+            outputs = tuple([self.var(t) for t in types])
+            if len(self.equations) >= self.limit:
+                raise LongFunction
             line = repeated.line or user_line()
-            self.equations.append(Equation(prim, atoms, params, outputs, self.scope, line))
+            self.equations.append(Equation(prim, atoms, params, outputs, scope, line))
             if key is not None:
                 self.numbering[key] = outputs
-        made = tuple(StageTracer(v, self) for v in outputs)
-        return made if prim.multiple else made[0]
+        if not prim.multiple:
+            return StageTracer(outputs[0], self)
+        return tuple([StageTracer(v, self) for v in outputs])
 
-    def _key(self, prim: Primitive, atoms: tuple[Atom, ...], params: Params) -> Hashable:
-        parts = tuple(
-            (type(a.value), repr(a.value)) if isinstance(a, Literal) else a for a in atoms
-        )
-        key = (prim, parts, tuple(sorted(params.items(), key=lambda p: p[0])), self.scope)
-        try:
-            hash(key)
-        except TypeError:
-            return None
-        return key
+
+def _key(prim: Primitive, atoms: tuple[Atom, ...], params: Params, scope: int) -> Hashable:
+    """What two equations have in common that are one."""
+    parts = tuple([a if type(a) is Var else (type(a.value), repr(a.value)) for a in atoms])
+    if not params:
+        return prim, parts, scope
+    named = sorted(params.items(), key=_name) if len(params) > 1 else params.items()
+    return prim, parts, scope, *named
+
+
+_name = operator.itemgetter(0)
 
 
 def holds(a: np.ndarray[Any, Any], kept: np.ndarray[Any, Any]) -> bool:

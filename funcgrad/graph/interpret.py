@@ -71,9 +71,9 @@ def evaluate(graph: Graph, *args: Array) -> tuple[Array, ...]:
     def read(a: Atom) -> Any:
         return a.value if isinstance(a, Literal) else values[a]
 
-    around = repeated.line
+    around, scope = repeated.line, repeated.scope
     for e, dead in zip(graph.equations, _last_uses(graph), strict=True):
-        repeated.line = None if _runs_code(e) else e.source
+        repeated.line, repeated.scope = None if _runs_code(e) else e.source, e.scope or scope
         try:
             given = [read(a) for a in e.inputs]
             made = bind(e.prim, given, e.params)
@@ -81,7 +81,7 @@ def evaluate(graph: Graph, *args: Array) -> tuple[Array, ...]:
             blame(error, e)
             raise
         finally:
-            repeated.line = around
+            repeated.line, repeated.scope = around, scope
         if running.watching:
             _look(e, given, made)
         del given  # which would keep what is dead

@@ -23,6 +23,7 @@ from funcgrad.transforms.arguments import (
     present,
     select,
 )
+from funcgrad.transforms.deferred import applied
 from funcgrad.transforms.jvp import jvp
 from funcgrad.transforms.node import Node, TapeTracer
 from funcgrad.transforms.optimism import seen
@@ -153,7 +154,7 @@ def evaluated(
                 new_args[k] = made
             else:
                 new_kwargs[k] = made
-        out = f(*new_args, **new_kwargs)
+        out = applied(f, new_args, new_kwargs, tape)
         if has_aux:
             out, aux = with_aux(out, f)
             aux = lowered(aux, tape)

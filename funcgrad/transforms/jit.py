@@ -6,6 +6,7 @@ import functools
 import os
 import types
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
@@ -27,6 +28,7 @@ from funcgrad.transforms.arguments import leaves_of, name_of, positions
 from funcgrad.transforms.call import call_graph, residuals
 from funcgrad.transforms.captures import Captures, announce, capture
 from funcgrad.transforms.clock import Readings, warn_of_time
+from funcgrad.transforms.deferred import deferring, deferring_if_long
 from funcgrad.transforms.direct import direct
 from funcgrad.transforms.fast_path import Quick, layouts_of
 from funcgrad.transforms.random_draws import Draws, warn
@@ -86,12 +88,26 @@ def _stage(
     name: str,
     templates: Templates | None = None,
     roll: bool = True,
+    drawn: Callable[[], bool] = bool,
 ) -> Staged:
     """Stage a flat function; captured arrays become inputs unless they changed meanwhile.
 
-    Steps that repeat become loops, unless it shall not `roll`. With `templates` the graph may be
-    one that was staged before.
+    Steps that repeat become loops, unless it shall not `roll`; for that it may be staged twice, if
+    no random numbers were `drawn`. With `templates` the graph may be one that was staged before.
     """
+    once = partial(_stage_once, flat, types, leaves, captures, name, templates, roll)
+    return deferring_if_long(once, lambda: not drawn()) if roll else once()
+
+
+def _stage_once(
+    flat: Function,
+    types: Sequence[ArrayType],
+    leaves: Sequence[Array | None],
+    captures: Captures,
+    name: str,
+    templates: Templates | None,
+    roll: bool,
+) -> Staged:
     definition: list[tree.TreeDef] = []
     with uncollected(), Stage() as trace:
         inputs = [trace.input(t, x) for t, x in zip(types, leaves, strict=True)]
@@ -105,7 +121,7 @@ def _stage(
     position = {id(x): i for i, x in enumerate(captures.arrays)}
     moved: list[tuple[Var, int]] = []
     fixed: list[tuple[Var, Any]] = []
-    reusable = not consts
+    reusable = not consts and not deferring.changed
     for v, array in graph.constants:
         where = position.get(id(hoisted[v]))
         if where is None:
@@ -126,6 +142,7 @@ def _stage(
     if roll and not sizes:
         with uncollected():
             whole, notes = rolled(whole)
+        notes = (*dict.fromkeys((*deferring.notes, *notes)),)
     if templates is not None and not sizes:
         whole, numbers = templates.fit(whole)
     used = tuple(i for _, i in moved)
@@ -446,7 +463,8 @@ class Jitted:
         announce(f"jit of {name_of(self.fun)}", captures.unseen, self.tracings.said)
         draws = Draws(captures.generators)
         with Readings(captures.clock) as readings:
-            staged = _stage(flat, types, leaves, captures, name_of(self.fun), self.templates)
+            given = flat, types, leaves, captures, name_of(self.fun), self.templates
+            staged = _stage(*given, drawn=draws.happened)
         if readings.first is not None:
             warn_of_time(name_of(self.fun), readings.first)
             staged = staged._replace(reusable=False)

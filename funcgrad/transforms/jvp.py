@@ -15,6 +15,7 @@ from funcgrad.transforms.arguments import (
     leaves_of,
     lower,
 )
+from funcgrad.transforms.deferred import applied
 from funcgrad.transforms.forward import DualTracer, Forward
 from funcgrad.transforms.optimism import MarksNeededError, optimistic
 from funcgrad.transforms.results import (
@@ -128,7 +129,7 @@ def _run(f: Function, given: Given, has_aux: bool, trace: Forward) -> tuple[Any,
             x if t is None else DualTracer(x, trace, cast(t, aval.dtype))
             for x, t, aval in zip(leaves, ts, types, strict=True)
         ]
-        out = f(*tree.unflatten(definition, duals))
+        out = applied(f, tree.unflatten(definition, duals), {}, trace)
         if has_aux:
             out, aux = with_aux(out, f)
             aux = lowered(aux, trace)

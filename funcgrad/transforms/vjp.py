@@ -17,6 +17,7 @@ from funcgrad.transforms.arguments import (
     leaves_of,
     lower,
 )
+from funcgrad.transforms.deferred import applied
 from funcgrad.transforms.optimism import seen
 from funcgrad.transforms.results import as_trees, handed_back, lowered, own, with_aux
 from funcgrad.transforms.reverse import Tape, backward, node_of, verify
@@ -75,7 +76,7 @@ def pullback(f: Function, primals: Sequence[Any], has_aux: bool, marks: bool = T
         ]
         args = [tree.unflatten(d, xs) for xs, (_, d) in zip(inputs, flat, strict=True)]
         nodes = [node_of(t, tape) for group in inputs for t in group]
-        out = f(*args)
+        out = applied(f, args, {}, tape)
         if has_aux:
             out, aux = with_aux(out, f)
             aux = lowered(aux, tape, kept=True)

@@ -18,6 +18,7 @@ from funcgrad.ops.shape import broadcast_to, moveaxis, stack
 from funcgrad.transforms.arguments import integer, is_integer, leaves_of, lower, name_of
 from funcgrad.transforms.batch import Batch
 from funcgrad.transforms.captures import sources_of
+from funcgrad.transforms.deferred import applied
 from funcgrad.transforms.random_draws import SharedDraws
 from funcgrad.transforms.results import apart, handed_back, untraced
 from funcgrad.transforms.signatures import P, R
@@ -132,7 +133,8 @@ class _Call(NamedTuple):
         """The tree and the leaves of the output, without a loop."""
         with Batch(size, self.name) as trace:
             outputs, definition, wanted = self._outputs(
-                lambda x, axis: trace.argument(moveaxis(x, axis, 0))
+                lambda x, axis: trace.argument(moveaxis(x, axis, 0)),
+                trace if self.name is None else None,
             )
             results = [
                 _finish(o, axis, trace, self.f) for o, axis in zip(outputs, wanted, strict=True)
@@ -152,7 +154,7 @@ class _Call(NamedTuple):
         return definition, results
 
     def _outputs(
-        self, example: Callable[[Array, int], Array]
+        self, example: Callable[[Array, int], Array], trace: Batch | None = None
     ) -> tuple[list[Array], tree.TreeDef, list[int | None]]:
         """What `f` returns for examples, as leaves, and the axis that each of them shall get."""
         given = [
@@ -160,7 +162,8 @@ class _Call(NamedTuple):
             for x, axis in zip(self.leaves, self.axes, strict=True)
         ]
         args, kwargs = tree.unflatten(self.definition, given)
-        out = self.f(*args, **kwargs)
+        named = trace is None  # collectives look for the axis itself
+        out = self.f(*args, **kwargs) if named else applied(self.f, args, kwargs, trace)
         outputs, definition = leaves_of(out, ("the output", self.f))
         return outputs, definition, _prefix(self.out_axes, out, "out_axes")
 

@@ -36,7 +36,8 @@ def roll(graph: Graph, least: int) -> tuple[Graph, tuple[str, ...]]:
     if not any("is no loop" in n for n in notes) and program.work() >= least:
         said = difference(program, kinds_of(program.equations), STEPS)
         notes += [said] if said is not None else []
-    return program.finish() if found else graph, tuple(dict.fromkeys(notes))
+    fewer = found or len(program.equations) < len(graph.equations) - STEPS  # rows that are joined
+    return program.finish() if fewer else graph, tuple(dict.fromkeys(notes))
 
 
 def _roll_once(program: Program, notes: list[str], least: int, gathers: bool) -> bool:
