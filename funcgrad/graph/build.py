@@ -24,11 +24,7 @@ from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.graph.layouts import Layouts
 from funcgrad.graph.live import demanded, live
 
-__all__ = ["LongFunction", "Stage", "StageTracer", "distinct", "holds", "stage"]
-
-
-class LongFunction(BaseException):
-    """Raised where a graph reaches its limit: whoever has set it stages in another way."""
+__all__ = ["Stage", "StageTracer", "distinct", "holds", "stage"]
 
 
 class StageTracer(Tracer):
@@ -72,6 +68,7 @@ class Stage(Trace):
         "asked",
         "constants",
         "equations",
+        "full",
         "given",
         "layouts",
         "limit",
@@ -93,7 +90,8 @@ class Stage(Trace):
         self.numbering: dict[Hashable, tuple[Var, ...]] = {}
         self.numbers = count()
         self.scope = 0
-        self.limit = sys.maxsize  # of equations
+        self.limit = sys.maxsize  # of equations, at which `full` is asked for another one
+        self.full: Callable[[], int] = lambda: sys.maxsize
         self.used: list[np.ndarray[Any, Any]] = []  # arrays that were hoisted, as the user has them
         self.given: dict[Var, Array] = {}  # the arguments at hand, for `look`
         self.seen: dict[Var, Array] = {}  # what was looked at, raw
@@ -197,7 +195,7 @@ class Stage(Trace):
             types = found if prim.multiple else (found,)
             outputs = tuple([self.var(t) for t in types])
             if len(self.equations) >= self.limit:
-                raise LongFunction
+                self.limit = self.full()
             line = repeated.line or user_line()
             self.equations.append(Equation(prim, atoms, params, outputs, scope, line))
             if key is not None:

@@ -9,6 +9,7 @@ of one step. A function whose values can be looked at is never deferred.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -18,7 +19,8 @@ from funcgrad import tree
 from funcgrad.core.storage import write
 from funcgrad.core.tracer import Operand, Trace, Tracer, operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.graph.build import LongFunction, Stage, StageTracer, finish, holds
+from funcgrad.errors import LaterTransformError, LeakedTracerError
+from funcgrad.graph.build import Stage, StageTracer, finish, holds
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.transforms.rolling import rolled
@@ -29,6 +31,10 @@ __all__ = ["applied", "deferring", "deferring_if_long"]
 Function = Callable[..., Any]
 T = TypeVar("T")
 LONG = 1024  # equations of a function, from which on it is worth to begin anew
+
+
+class _LongFunction(BaseException):
+    """Raised where a function turns out long: whoever stages shall begin anew."""
 
 
 class _State(threading.local):
@@ -48,17 +54,22 @@ deferring = _State()
 def deferring_if_long(run: Callable[[], T], may_repeat: Callable[[], bool]) -> T:
     """What ``run()`` stages; where a transformed function in it is long, a second time, deferred.
 
-    Not if it may not be repeated, because the first time has drawn random numbers, say.
+    Not if it may not be repeated, because the first time has drawn random numbers, say; nor where
+    the function hands on, past its results, what the transform does not follow.
     """
     if deferring.on or deferring.again is not None:
         return run()
     deferring.notes, deferring.changed = [], False
-    deferring.again = may_repeat
     try:
-        return run()
-    except LongFunction:
-        deferring.on = True
-        return run()
+        deferring.again = may_repeat
+        with contextlib.suppress(_LongFunction):
+            return run()
+        deferring.on, deferring.again = True, None
+        try:
+            return run()
+        except (LaterTransformError, LeakedTracerError):
+            deferring.on = False
+            return run()
     finally:
         deferring.on, deferring.again = False, None
 
@@ -74,14 +85,32 @@ def applied(
         return f(*args, **kwargs)
     if deferring.on:
         return _by_graph(f, args, kwargs, trace)
-    assert deferring.again is not None
-    before = stage.limit
-    if before == sys.maxsize and deferring.again():
-        stage.limit = len(stage.equations) + LONG
-    try:
+    if stage.limit < sys.maxsize:
         return f(*args, **kwargs)
+    stage.limit, stage.full = len(stage.equations) + LONG, _begin_anew
+    try:
+        found = f(*args, **kwargs)
+    except Exception:
+        _check_length(stage)
+        raise
+    else:
+        _check_length(stage)
+        return found
     finally:
-        stage.limit = before
+        stage.limit = sys.maxsize
+
+
+def _begin_anew() -> int:
+    """Let the program be staged anew; where it may not be repeated, it is as long as it is."""
+    if deferring.again is not None and deferring.again():
+        raise _LongFunction
+    return sys.maxsize
+
+
+def _check_length(stage: Stage) -> None:
+    """Begin anew for a long function even if its code has caught what said so."""
+    if len(stage.equations) >= stage.limit:
+        stage.full()
 
 
 def _stage_below(args: Sequence[Any], kwargs: dict[str, Any], trace: Trace) -> Stage | None:
