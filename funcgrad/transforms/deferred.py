@@ -150,12 +150,12 @@ def _by_graph(f: Function, args: Sequence[Any], kwargs: dict[str, Any], trace: T
         where = [k for k, x in enumerate(leaves) if isinstance(x, Tracer) and x.owner is inner]
         written = [(x, made) for x, made, v in given if made.variable is not v]
         ends = [*(leaves[k] for k in where), *(made for _, made in written)]
-        graph, adopted = finish(inner, [v for _, _, v in given], ends)
+        graph, consts = finish(inner, [v for _, _, v in given], ends)
         graph = _with_own_arrays(graph, inner)
     if not sizes_of(graph):
         graph, notes = rolled(graph)
         deferring.notes += notes
-    found = evaluate(graph, *(x for x, _, _ in given), *adopted)
+    found = evaluate(graph, *(x for x, _, _ in given), *consts)
     for k, x in zip(where, found, strict=False):
         leaves[k] = x
     for (x, _), new in zip(written, found[len(where) :], strict=True):
