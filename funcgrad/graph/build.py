@@ -207,7 +207,7 @@ class Stage(Trace):
 
 def _key(prim: Primitive, atoms: tuple[Atom, ...], params: Params, scope: int) -> Hashable:
     """What two equations have in common that are one."""
-    parts = tuple([a if type(a) is Var else (type(a.value), repr(a.value)) for a in atoms])
+    parts = tuple([(type(a.value), repr(a.value)) if isinstance(a, Literal) else a for a in atoms])
     if not params:
         return prim, parts, scope
     named = sorted(params.items(), key=_name) if len(params) > 1 else params.items()

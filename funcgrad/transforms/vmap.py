@@ -134,7 +134,7 @@ class _Call(NamedTuple):
         with Batch(size, self.name) as trace:
             outputs, definition, wanted = self._outputs(
                 lambda x, axis: trace.argument(moveaxis(x, axis, 0)),
-                trace if self.name is None else None,
+                trace,
             )
             results = [
                 _finish(o, axis, trace, self.f) for o, axis in zip(outputs, wanted, strict=True)
@@ -162,8 +162,10 @@ class _Call(NamedTuple):
             for x, axis in zip(self.leaves, self.axes, strict=True)
         ]
         args, kwargs = tree.unflatten(self.definition, given)
-        named = trace is None  # collectives look for the axis itself
-        out = self.f(*args, **kwargs) if named else applied(self.f, args, kwargs, trace)
+        if trace is None or trace.name is not None:  # collectives look for the axis itself
+            out = self.f(*args, **kwargs)
+        else:
+            out = applied(self.f, args, kwargs, trace)
         outputs, definition = leaves_of(out, ("the output", self.f))
         return outputs, definition, _prefix(self.out_axes, out, "out_axes")
 
