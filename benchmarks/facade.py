@@ -27,6 +27,7 @@ __all__ = ["PROBES"]
 OURS, THEIRS = "funcgrad.torch", "torch"
 Found = tuple[dict[str, float], dict[str, str]]
 TOLERANCE = 1e-4
+THREADS = 2
 WARM = 2.0  # seconds: kernels are loaded once NumPy has taken as long as that takes
 
 
@@ -72,8 +73,9 @@ def elementwise(size: int, torch: Any) -> Call:
     return call
 
 
-def network(torch: Any) -> tuple[Any, Any, Any]:
+def network(torch: Any, batch: int = 128) -> tuple[Any, Any, Any]:
     """A network of three layers, and a batch."""
+    torch.set_num_threads(THREADS)
     nn = torch.nn
     layers = [nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10)]
     model = nn.Sequential(*layers)
@@ -81,13 +83,26 @@ def network(torch: Any) -> tuple[Any, Any, Any]:
     with torch.no_grad():
         for p in model.parameters():
             p.copy_(torch.from_numpy(rng.normal(0, 0.1, tuple(p.shape)).astype(np.float32)))
-    images = torch.from_numpy(rng.random((128, 64), np.float32))
-    return model, images, torch.from_numpy(rng.integers(0, 10, 128))
+    images = torch.from_numpy(rng.random((batch, 64), np.float32))
+    return model, images, torch.from_numpy(rng.integers(0, 10, batch))
 
 
-def training(optimizer: str, torch: Any) -> Call:
+def gradient(batch: int, torch: Any) -> Call:
+    """The loss of the network and its gradient, without an optimizer."""
+    model, images, labels = network(torch, batch)
+
+    def call() -> Any:
+        model.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(images), labels)
+        loss.backward()
+        return loss.detach()
+
+    return call
+
+
+def training(optimizer: str, torch: Any, batch: int = 128) -> Call:
     """One step: forward, backward, and the optimizer."""
-    model, images, labels = network(torch)
+    model, images, labels = network(torch, batch)
     adapt = getattr(torch.optim, optimizer)(model.parameters(), lr=1e-3)
 
     def call() -> Any:
@@ -134,6 +149,24 @@ def forward(torch: Any) -> Call:
 
 def convolutions(torch: Any) -> Call:
     """Two layers of 3x3 filters over eight images of 32x32 with three channels."""
+    return convolution_step(torch)[0]
+
+
+def compiled_convolutions(torch: Any) -> Call:
+    """The same as each library's `compile` runs it."""
+    step, weight = convolution_step(torch)
+    run = torch.compile(step)
+
+    def call() -> Any:
+        run()
+        return weight.grad
+
+    return call
+
+
+def convolution_step(torch: Any) -> tuple[Call, Any]:
+    """The value of two layers of filters and its gradients, and the first filters."""
+    torch.set_num_threads(THREADS)
     nn = torch.nn
     layers = [nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.Conv2d(16, 32, 3, padding=1)]
     model = nn.Sequential(*layers)
@@ -149,7 +182,7 @@ def convolutions(torch: Any) -> Call:
         model(images).square().mean().backward()
         return layers[0].weight.grad
 
-    return call
+    return call, layers[0].weight
 
 
 PROGRAMS = {
@@ -158,7 +191,16 @@ PROGRAMS = {
     "chain-1000000": Program(
         "ten operations on 10⁶ elements", partial(elementwise, 10**6), 10, 2.2
     ),
-    "mlp-adam": Program("MLP 64-256-128-10, batch 128: Adam", partial(training, "Adam"), 1, 1.1),
+    "mlp-gradient-128": Program(
+        "MLP 64-256-128-10, batch 128: value and gradient", partial(gradient, 128), 1, 0.8
+    ),
+    "mlp-gradient-1024": Program(
+        "MLP 64-256-128-10, batch 1024: value and gradient", partial(gradient, 1024), 1, 0.8
+    ),
+    "mlp-adam": Program("MLP 64-256-128-10, batch 128: Adam", partial(training, "Adam"), 1, 0.5),
+    "mlp-adam-1024": Program(
+        "MLP 64-256-128-10, batch 1024: Adam", partial(training, "Adam", batch=1024), 1, 0.8
+    ),
     "mlp-sgd": Program("MLP 64-256-128-10, batch 128: SGD", partial(training, "SGD"), 1, 1.1),
     "mlp-compiled": Program(
         "MLP 64-256-128-10, batch 128: Adam, compiled here", compiled_against_eager, 1, 0.75
@@ -166,7 +208,13 @@ PROGRAMS = {
     "mlp-both-compiled": Program(
         "MLP 64-256-128-10, batch 128: Adam, compiled by both", compiled, 1, 1.0
     ),
-    "convolution": Program("two 3x3 convolutions of 8x3x32x32: gradients", convolutions, 1, 2.0),
+    "convolution": Program("two 3x3 convolutions of 8x3x32x32: gradients", convolutions, 1, 1.2),
+    "convolution-compiled": Program(
+        "two 3x3 convolutions of 8x3x32x32: gradients, compiled by both",
+        compiled_convolutions,
+        1,
+        0.8,
+    ),
     "mlp-forward": Program("MLP 64-256-128-10, batch 128: forward", forward, 1, 1.5),
 }
 

@@ -4,7 +4,7 @@ One call makes the result of one operation on one or two vectors and pulls its c
 is measured is what an operation and a backward pass cost besides arithmetic. On 3-vectors that is
 everything, on 1000-vectors about half; on a million elements it is nothing, and what counts is how
 often memory is read and written. The ratios of all operations stand in one table with their
-geometric mean.
+geometric mean and the largest. Both libraries have two threads.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ __all__ = ["OPERATIONS", "PROBES", "operation", "ratios"]
 
 OURS, THEIRS = "funcgrad.torch", "torch"
 TOLERANCE = 1e-4
-CALLS = {3: 100, 1000: 100, 10**6: 1}  # in what is timed, by the size of the vectors
+THREADS = 2
+CALLS = {3: 100, 1000: 100, 10**5: 4, 10**6: 1}  # in what is timed, by the size of the vectors
+DTYPES = {"f32": "float32", "f64": "float64"}
 
 # functions of the library, two vectors with elements between 0.1 and 0.9, and what belongs to them
 Operation = Callable[[Any, Any, Any, Any], Any]
@@ -34,9 +36,13 @@ Operation = Callable[[Any, Any, Any, Any], Any]
 class Given:
     """Constants of the operations on vectors of `size`."""
 
-    def __init__(self, torch: Any, size: int) -> None:
-        self.matrix = torch.linspace(-1.0, 1.0, 4 * size).reshape(4, size)
+    def __init__(self, torch: Any, size: int, dtype: Any) -> None:
+        columns = {3: 1, 1000: 10}.get(size, 100)
+        self.rows = (size // columns, columns)
+        self.matrix = torch.linspace(-1.0, 1.0, 4 * size, dtype=dtype).reshape(4, size)
         self.last = torch.tensor([size - 1, 0, size - 1])
+        self.places = torch.arange(size) * 7 % size
+        self.classes = torch.arange(self.rows[0]) * 3 % columns
         self.mask = torch.arange(size) % 2 == 0
 
 
@@ -65,6 +71,10 @@ OPERATIONS: dict[str, Operation] = {
     "where": lambda torch, x, z, c: torch.where(c.mask, x, z),
     "softplus": lambda torch, x, z, c: torch.nn.functional.softplus(x),
     "gelu": lambda torch, x, z, c: torch.nn.functional.gelu(x),
+    "silu": lambda torch, x, z, c: torch.nn.functional.silu(x),
+    "elu": lambda torch, x, z, c: torch.nn.functional.elu(x),
+    "leaky_relu": lambda torch, x, z, c: torch.nn.functional.leaky_relu(x),
+    "logsigmoid": lambda torch, x, z, c: torch.nn.functional.logsigmoid(x),
     # reductions
     "sum": lambda torch, x, z, c: x.sum(),
     "sum-dim": lambda torch, x, z, c: x.sum(0, keepdim=True),
@@ -76,6 +86,8 @@ OPERATIONS: dict[str, Operation] = {
     "norm": lambda torch, x, z, c: x.norm(),
     "logsumexp": lambda torch, x, z, c: torch.logsumexp(x, 0),
     "cumsum": lambda torch, x, z, c: x.cumsum(0),
+    "sort": lambda torch, x, z, c: x.sort().values,
+    "topk": lambda torch, x, z, c: x.topk(3).values,
     # shapes
     "reshape": lambda torch, x, z, c: x.reshape(1, -1),
     "view": lambda torch, x, z, c: x.view(-1, 1),
@@ -91,6 +103,7 @@ OPERATIONS: dict[str, Operation] = {
     "gather": lambda torch, x, z, c: x[c.last],
     "index_select": lambda torch, x, z, c: torch.index_select(x, 0, c.last),
     "masked_fill": lambda torch, x, z, c: x.masked_fill(c.mask, 0.5),
+    "index_add": lambda torch, x, z, c: x.index_add(0, c.places, z),
     # products
     "dot": lambda torch, x, z, c: x @ z,
     "mv": lambda torch, x, z, c: c.matrix @ x,
@@ -99,17 +112,30 @@ OPERATIONS: dict[str, Operation] = {
     # what networks end with
     "softmax": lambda torch, x, z, c: torch.softmax(x, 0),
     "log_softmax": lambda torch, x, z, c: torch.log_softmax(x, 0),
+    "softmax-rows": lambda torch, x, z, c: torch.softmax(x.reshape(c.rows), 1),
+    "batch_norm": lambda torch, x, z, c: torch.nn.functional.batch_norm(
+        x.reshape(c.rows), None, None, training=True
+    ),
+    "layer_norm": lambda torch, x, z, c: torch.nn.functional.layer_norm(
+        x.reshape(c.rows), c.rows[1:]
+    ),
     "mse_loss": lambda torch, x, z, c: torch.nn.functional.mse_loss(x, z),
+    "cross_entropy": lambda torch, x, z, c: torch.nn.functional.cross_entropy(
+        x.reshape(c.rows), c.classes
+    ),
+    "bce-logits": lambda torch, x, z, c: torch.nn.functional.binary_cross_entropy_with_logits(x, z),
 }
 
 
-def operation(name: str, size: int, library: str) -> Call:
+def operation(name: str, size: int, dtype: str, library: str) -> Call:
     """Calls of one operation on two vectors, each with its own backward pass."""
     torch = importlib.import_module(library)
-    function, given = OPERATIONS[name], Given(torch, size)
-    x = torch.linspace(0.1, 0.9, size).requires_grad_()
-    z = torch.linspace(0.9, 0.2, size).requires_grad_()
-    one = torch.ones(function(torch, x, z, given).shape)
+    torch.set_num_threads(THREADS)
+    kind = getattr(torch, DTYPES[dtype])
+    function, given = OPERATIONS[name], Given(torch, size, kind)
+    x = torch.linspace(0.1, 0.9, size, dtype=kind).requires_grad_()
+    z = torch.linspace(0.9, 0.2, size, dtype=kind).requires_grad_()
+    one = torch.ones(function(torch, x, z, given).shape, dtype=kind)
 
     def call() -> Any:
         for _ in range(CALLS[size]):
@@ -130,9 +156,11 @@ def disagreements(answers: dict[str, Any]) -> dict[str, str]:
     return {} if agree else {OURS: "differs from torch"}
 
 
-def table(size: int, peers: list[Peer], repeat: int) -> tuple[dict[str, float], dict[str, str]]:
+def table(
+    size: int, dtype: str, peers: list[Peer], repeat: int
+) -> tuple[dict[str, float], dict[str, str]]:
     """The ratio of each operation, and their geometric mean; without PyTorch microseconds."""
-    makers = {name: partial(operation, name, size) for name in OPERATIONS}
+    makers = {name: partial(operation, name, size, dtype) for name in OPERATIONS}
     return ratios(makers, CALLS[size], peers, repeat)
 
 
@@ -160,10 +188,12 @@ def ratios(
 
 
 PROBES = {
-    f"facade-operations-{size}": (
-        f"single operations and their backward passes on {size}-vectors: ratios to PyTorch",
+    f"facade-operations-{size}-{dtype}": (
+        f"single operations and their backward passes on {size} elements, {dtype}: ratios to "
+        "PyTorch",
         "",
-        partial(table, size),
+        partial(table, size, dtype),
     )
     for size in CALLS
+    for dtype in DTYPES
 }

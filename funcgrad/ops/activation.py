@@ -110,6 +110,8 @@ gelu: Op = elementwise(
     name="gelu",
     sample=_samples,
 )
+silu.primitive.composed = lambda x: multiply(x, expit(x))  # type: ignore[attr-defined]
+gelu.primitive.composed = lambda x: multiply(x, ndtr(x))  # type: ignore[attr-defined]
 for _function in (expit, relu, silu, gelu):
     _function.primitive.in_pieces = True  # type: ignore[attr-defined]
 

@@ -11,14 +11,20 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.types import Array
+from funcgrad.kernels import FEWEST
+from funcgrad.torch import flat
 from funcgrad.torch.saved_parameters import read_parameter, shown_parameters
 from funcgrad.torch.versions import FREED, Version
 from funcgrad.transforms.node import Cotangents, LeafNode, OpNode, PickNode, new, seq
 
 if TYPE_CHECKING:
     from funcgrad.torch.root import RootTracer
+
+ndarray = np.ndarray
 
 __all__ = [
     "CALL_NODE",
@@ -222,6 +228,20 @@ class GradNode(NodeFace, OpNode):
     @property
     def quick(self) -> bool:  # type: ignore[override]
         return getattr(self, "inner", None) is not None
+
+    def cotangents(self, g: Any) -> Sequence[Any]:
+        if type(g) is ndarray and g.size >= FEWEST:
+            found = flat.pull(self, g)
+            if found is not None:
+                return found
+        return super().cotangents(g)
+
+    def pull_owned(self, cts: Cotangents, g: Any) -> None:
+        found = flat.pull(self, g, True) if g.size >= FEWEST and not self.quick else None
+        if found is None:
+            super().pull_owned(cts, g)
+        else:
+            self.send(cts, found)
 
     def pull_quick(self, cts: Cotangents, g: Any) -> None:
         inner = getattr(self, "inner", None)

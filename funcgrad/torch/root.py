@@ -19,6 +19,7 @@ from funcgrad.core.types import Array, ArrayType, is_inexact, type_of_raw
 from funcgrad.kernels.forward import apply
 from funcgrad.ops.operators import BINARY
 from funcgrad.ops.shape import BROADCAST
+from funcgrad.torch import flat
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad, GradNode, default_class, edge_of, pick
 from funcgrad.torch.staged import Memory, fresh
@@ -192,7 +193,7 @@ class RootTape(Tape):
             modes.watching.append((prim, (x,), params))
         parent, held = x.node, x.held_version
         staging = isinstance(x.value, Memory)
-        y = bind(prim, (x.value,), params) if staging else apply(prim, (x.value,))
+        y = bind(prim, (x.value,), params) if staging else _computed(prim, (x.value,), params)
         if y is None:
             y = prim.impl(x.value, **params)
         if parent is None or not prim.differentiable:
@@ -222,11 +223,11 @@ class RootTape(Tape):
         if modes.watching is not None:
             modes.watching.append((prim, args, params))
         nodes, xs, mask = self.split(args)
-        if not mask or not prim.differentiable:
-            return bind(prim, xs, params)
-        y = apply(prim, xs)
+        y = _computed(prim, xs, params)
         if y is None:
             y = bind(prim, xs, params)
+        if not mask or not prim.differentiable:
+            return y
         return self.record_applied(prim, args, params, nodes, xs, mask, y)
 
     def record_applied(
@@ -307,6 +308,12 @@ INFERENCE_SAVED = (
 PACKING: list[Callable[[GradNode, Sequence[Any], Any], None]] = []  # under `saved_tensors_hooks`
 DUAL: list[Callable[..., Any]] = []  # the tangents of an operation on dual numbers
 TRACEBACK: list[Callable[[], Any]] = []  # where the program is, for anomaly mode
+
+
+def _computed(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
+    """The value for large raw operands; None where it is computed the general way."""
+    y = flat.value(prim, xs, params)
+    return apply(prim, xs) if y is None else y
 
 
 def _zero_dim(t: Any) -> RootTracer:

@@ -16,6 +16,7 @@ import numpy as np
 
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array, ArrayType
+from funcgrad.kernels import FEWEST
 from funcgrad.ops.arithmetic import cast
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
@@ -23,7 +24,7 @@ from funcgrad.torch.dimensions import axes_of, axis_of
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import GradNode, Pick, edge_of, keep_quietly, node_class
 from funcgrad.torch.operations.promotion import Pending, dtype_of
-from funcgrad.torch.root import RootTracer
+from funcgrad.torch.root import ROOT, RootTracer
 from funcgrad.torch.saved import outside
 from funcgrad.torch.storage import resize
 from funcgrad.torch.writing import check_mode, check_overlap, check_writable, write
@@ -99,8 +100,10 @@ def computed(core: Callable[..., Any], *xs: Any, **params: Any) -> Any:
         if type(x) is Pending:
             xs, core, params = _cast_inside(core, xs, params)
             break
+    if not modes.grad:
+        xs = tuple(_alone(x) if type(x) is np.ndarray and x.size >= FEWEST else x for x in xs)
     try:
-        return modes.silent.copy().run(core, *xs, **params)
+        return _values(modes.silent.copy().run(core, *xs, **params))
     except ValueError as error:
         if type(error) is not ValueError or "broadcast" not in str(error):
             raise
@@ -108,6 +111,20 @@ def computed(core: Callable[..., Any], *xs: Any, **params: Any) -> Any:
         if message is None:
             raise
         raise RuntimeError(message) from None
+
+
+def _alone(x: Any) -> RootTracer:
+    """A large array as the root tape has it: where nothing is recorded values are the same."""
+    return ROOT.tracer(x, None)
+
+
+def _values(made: Any) -> Any:
+    """A result without the tracers of `_alone`."""
+    if modes.grad:
+        return made
+    if type(made) is tuple:
+        return tuple(map(_values, made))
+    return made.value if type(made) is RootTracer and made.node is None else made
 
 
 def quietly(core: Callable[..., Any], *xs: Any, **params: Any) -> Any:

@@ -1,0 +1,236 @@
+"""Elementwise operations on large tensors: values and cotangents by native code of our own.
+
+An operation that is several of the core (an activation) reads and writes memory once, and so does
+its derivative. The code is made by the compiler of `jit` when it is first asked for (see
+`flat_code`), and lies on disk afterwards: nothing else ever runs in its place, so values have the
+same bits from the first call on, with any number of threads. It serves every size from `FEWEST`
+on; what is broadcast, of mixed dtypes or small goes the general way. It imports kernels and the
+compiler's runtime.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from array import array
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad.compile.llvm.pool import pool
+from funcgrad.compile.memory import address_of
+from funcgrad.config import config
+from funcgrad.core.forms import Elementwise
+from funcgrad.core.primitive import Params, Primitive
+from funcgrad.errors import CompilerError
+from funcgrad.kernels import FEWEST, memory
+from funcgrad.kernels.native import Code
+
+__all__ = ["Form", "pull", "suits", "value"]
+
+ndarray = np.ndarray
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+BOOL = np.dtype(bool)
+COSTLY = 10  # additions: what costs less NumPy does as fast as memory allows
+CHUNK = 1 << 14  # elements that a thread takes at a time
+SHARED = 1 << 16  # elements: with fewer the second thread comes too late
+FEW = 4  # exponents up to which powers are products
+PLAIN = (bool, int, float, str, type(None))
+
+ARRAY, MASK, NUMBER, NOTHING = "array", "mask", "number", "nothing"
+
+
+class Form(NamedTuple):
+    """What native code is made for, all that it depends on besides the operation.
+
+    `operands` are ARRAY, MASK, NUMBER or NOTHING each, or a number that is written into the code;
+    of a backward pass the first is the cotangent and the second the saved output, and `wanted`
+    says whose cotangents are computed (None: the value is).
+    """
+
+    dtype: str
+    operands: tuple[Any, ...]
+    wanted: tuple[bool, ...] | None
+    params: tuple[tuple[str, str], ...]
+
+
+class Given(NamedTuple):
+    """Operands for native code: arrays that lie in one order, their kinds, numbers."""
+
+    arrays: list[ndarray[Any, Any]]
+    kinds: list[Any]
+    numbers: list[float]
+    order: tuple[int, ...] | None  # of the axes, from the outermost in memory; None: as in C
+
+
+@functools.cache
+def suits(prim: Primitive) -> bool:
+    """Whether an operation may be elementwise, and worth code of its own."""
+    if not prim.is_ours or prim.opaque or prim.checks:
+        return False
+    if prim.form == "composite":
+        return not (getattr(prim, "linear", True) or prim.multiple)
+    if not isinstance(prim, Elementwise) or not prim.differentiable:
+        return False
+    return prim.in_pieces or prim.cost >= COSTLY
+
+
+def value(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
+    """What an operation gives for raw operands; None where this file does not compute it."""
+    first = next((x for x in xs if type(x) is ndarray), None)
+    if first is None or first.size < FEWEST or not suits(prim) or not config.kernels:
+        return None
+    given = _given(first, xs)
+    written = _written(params)
+    if given is None or written is None:
+        return None
+    code = _code(prim, Form(first.dtype.name, tuple(given.kinds), None, written), params)
+    if code is None:
+        return None
+    out = _empty(first, given.order)
+    _run(code, [*given.arrays, out], given.numbers, first.size)
+    return _turned_back(out, given.order)
+
+
+def pull(node: Any, g: Any, owned: bool = False) -> list[Any] | None:
+    """The cotangents of the operands of a node, each an array of nobody else; None if not here.
+
+    Where `g` is `owned`, an array that nobody reads afterwards, one is written in its place.
+    """
+    prim, saved = node.prim, node.saved
+    if type(saved) is not tuple or not suits(prim) or not config.kernels:
+        return None
+    wanted = tuple(p is not None for p in node.parents)
+    if node.fix is None or any(
+        w and (t.shape != g.shape or t.dtype != g.dtype)
+        for w, t in zip(wanted, node.fix, strict=True)
+    ):
+        return None
+    given = _given(g, (g, *saved), True)
+    written = _written(node.params)
+    if given is None or written is None:
+        return None
+    code = _code(prim, Form(g.dtype.name, tuple(given.kinds), wanted, written), node.params)
+    if code is None:
+        return None
+    own = owned and given.arrays and given.kinds[0] is ARRAY and given.order is None
+    outs = [
+        given.arrays[0]
+        if own and k == wanted.index(True) and given.arrays[0] is g
+        else _empty(g, given.order)
+        for k, w in enumerate(wanted)
+        if w
+    ]
+    _run(code, [*given.arrays, *outs], given.numbers, g.size)
+    back = iter(outs)
+    return [_turned_back(next(back), given.order) if w else None for w in wanted]
+
+
+# -------------------------------------------------------------------------------------- operands
+
+
+def _given(first: ndarray[Any, Any], xs: Sequence[Any], repeats: bool = False) -> Given | None:
+    """The operands as the code reads them; with `repeats` the first may be one number everywhere.
+
+    None where they are not of one shape and one dtype.
+    """
+    shape, dtype = first.shape, first.dtype
+    if dtype not in FLOATS:
+        return None
+    arrays: list[ndarray[Any, Any]] = []
+    kinds: list[Any] = []
+    numbers: list[float] = []
+    for k, x in enumerate(xs):
+        if type(x) is ndarray:
+            if x.shape != shape or (x.dtype is not dtype and x.dtype != dtype and x.dtype != BOOL):
+                return None
+            if repeats and k == 0 and not any(x.strides):
+                numbers.append(float(x[(0,) * x.ndim]))
+                kinds.append(NUMBER)
+            else:
+                arrays.append(x)
+                kinds.append(MASK if x.dtype == BOOL else ARRAY)
+        elif type(x) is float:
+            numbers.append(x)
+            kinds.append(NUMBER)
+        elif type(x) is int and abs(x) <= FEW:
+            kinds.append(x)
+        elif type(x) is int:
+            numbers.append(float(x))
+            kinds.append(NUMBER)
+        elif x is None:
+            kinds.append(NOTHING)
+        else:
+            return None
+    if all(x.flags.c_contiguous and x.flags.aligned for x in arrays):
+        return Given(arrays, kinds, numbers, None)
+    order = _order(arrays[0])
+    turned = [np.require(x.transpose(order), None, "CA") for x in arrays]
+    return Given(turned, kinds, numbers, order)
+
+
+def _order(x: ndarray[Any, Any]) -> tuple[int, ...]:
+    """The axes, from the outermost in memory to the innermost."""
+    return tuple(sorted(range(x.ndim), key=lambda k: -abs(x.strides[k])))
+
+
+def _empty(like: ndarray[Any, Any], order: tuple[int, ...] | None) -> ndarray[Any, Any]:
+    shape = like.shape if order is None else tuple(like.shape[k] for k in order)
+    return memory.empty(shape, like.dtype)
+
+
+def _turned_back(out: ndarray[Any, Any], order: tuple[int, ...] | None) -> ndarray[Any, Any]:
+    return out if order is None else out.transpose(np.argsort(order))
+
+
+def _written(params: Params) -> tuple[tuple[str, str], ...] | None:
+    """Parameters as text; None where there are others than numbers and names."""
+    found = []
+    for name, x in params.items():
+        if type(x) not in PLAIN and not isinstance(x, np.generic):
+            return None
+        found.append((name, f"{type(x).__name__} {x!r}"))
+    return tuple(found)
+
+
+# ------------------------------------------------------------------------------------------ code
+
+_codes: dict[Any, Code | None] = {}
+
+
+def _code(prim: Primitive, form: Form, params: Params) -> Code | None:
+    """The code of an operation; None where it is not elementwise, or cannot be made."""
+    key = (prim, form)
+    try:
+        return _codes[key]
+    except KeyError:
+        pass
+    from funcgrad.torch.flat_code import code_of  # it is needed once for each operation
+
+    found = None
+    try:
+        found = code_of(prim, form, params)
+    except CompilerError as error:
+        reason = (str(error).splitlines() or [repr(error)])[0]
+        warnings.warn(
+            f"there is no native code of {prim.name}, NumPy runs instead: {reason}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    _codes[key] = found
+    return found
+
+
+def _run(
+    code: Code, arrays: Sequence[ndarray[Any, Any]], numbers: Sequence[float], size: int
+) -> None:
+    address = address_of()
+    table = array("q", [*map(address, arrays), size, CHUNK])
+    table.frombytes(array("d", numbers).tobytes())
+    chunks = -(-size // CHUNK)
+    at = table.buffer_info()[0]
+    if size >= SHARED and config.threads > 1:
+        pool().run(code.address, at, chunks)
+    else:
+        code.call(at, 0, chunks, 0)
