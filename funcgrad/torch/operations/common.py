@@ -100,7 +100,7 @@ def computed(core: Callable[..., Any], *xs: Any, **params: Any) -> Any:
         if type(x) is Pending:
             xs, core, params = _cast_inside(core, xs, params)
             break
-    if not modes.grad:
+    if not modes.grad and modes.dual is None:
         xs = tuple(_alone(x) if type(x) is np.ndarray and x.size >= FEWEST else x for x in xs)
     try:
         return _values(modes.silent.copy().run(core, *xs, **params))
@@ -120,7 +120,7 @@ def _alone(x: Any) -> RootTracer:
 
 def _values(made: Any) -> Any:
     """A result without the tracers of `_alone`."""
-    if modes.grad:
+    if modes.grad or modes.dual is not None:
         return made
     if type(made) is tuple:
         return tuple(map(_values, made))

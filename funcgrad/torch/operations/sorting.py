@@ -35,6 +35,8 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.picking import delivered, picked
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.recorded import refuse_kinds
+from funcgrad.torch.operations.selection import outermost, pays
+from funcgrad.torch.root import RootTracer
 
 __all__ = [
     "argsort", "kthvalue", "median", "mode", "msort", "nanmedian", "sort", "topk",
@@ -112,7 +114,11 @@ def topk(
     k = check_int("topk", "k", 1, k)
     if not 0 <= k <= (shape[axis] if shape else 1):
         raise RuntimeError("selected index k out of range")
-    at = _part(permutation(x, axis, largest), axis, slice(0, k))
+    raw = x.value if type(x) is RootTracer else x
+    if pays(raw, axis, k):
+        at: Array = outermost(raw, axis, k, bool(largest))
+    else:
+        at = _part(permutation(x, axis, largest), axis, slice(0, k))
     found = picked(x, at, axis, False, "TopkBackward0")
     return delivered(return_types.topk, found, out, "topk")
 
