@@ -6,6 +6,7 @@ Repeated positions add up under `index_add`; where a write replaces, the last on
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -98,11 +99,34 @@ def _written(x: Array, v: Array, at: Array, axis: int, adding: bool) -> Array:
 
 
 ALONG = Composite("index_write", widened(_written), linear=True, fixed=1)
-SCALED_ALONG = Composite(
-    "index_add_scaled",
-    widened(lambda x, v, at, axis, alpha: _written(x, a.multiply(v, alpha), at, axis, True)),
-    linear=True, fixed=1,
-)  # fmt: skip
+
+
+class Adding(Composite):
+    """Slices that are added: their cotangent is what arrived at their places, times `alpha`."""
+
+    def vjp(self, node: Any, g: Any, quick: bool = False) -> Sequence[Array | None]:
+        p, q, *_ = node.parents
+        return [None if p is None else g, None if q is None else self.taken(node, g), None]
+
+    def taken(self, node: Any, g: Any) -> Array:
+        """The cotangent of what was added."""
+        shape, (at, axis) = node.fix[1].shape, (node.saved[3], node.params["axis"])
+        if shape:
+            at = reshape(at, (math.prod(shape_of(at)),))
+            grid = [
+                (at if k == axis else np.arange(n)).reshape(-1, *(1,) * (len(shape) - k - 1))
+                for k, n in enumerate(shape)
+            ]
+            g = core.gather(g, *grid)
+        alpha = node.params["alpha"]
+        return g if alpha == 1 else a.multiply(g, alpha)
+
+
+def _added(x: Array, v: Array, at: Array, axis: int, alpha: Any) -> Array:
+    return _written(x, v if alpha == 1 else a.multiply(v, alpha), at, axis, True)
+
+
+ADDED_ALONG = Adding("index_add", widened(_added), linear=True, fixed=1)
 
 
 @method(changing=True)
@@ -129,10 +153,8 @@ def index_add(
     extent = shape_of(x)[axis] if shape_of(x) else 1
     check_bounds(at, extent, axis, IndexError)
     node = named("IndexAddBackward0", "", "", "source", "index", shown=(0, 1))
-    if alpha == 1:
-        made = computed(ALONG, x, v, at, axis=axis, adding=True)
-    else:
-        made = computed(SCALED_ALONG, x, v, at, axis=axis, alpha=number(alpha, dtype_of(x)))
+    factor = 1 if alpha == 1 else number(alpha, dtype_of(x))
+    made = computed(ADDED_ALONG, x, v, at, axis=axis, alpha=factor)
     result = boxed(made, node)
     return result if out is None else into(out, result, "index_add")
 
