@@ -166,7 +166,7 @@ def _given(first: ndarray[Any, Any], xs: Sequence[Any], repeats: bool = False) -
     if all(x.flags.c_contiguous and x.flags.aligned for x in arrays):
         return Given(arrays, kinds, numbers, None)
     order = _order(arrays[0])
-    turned = [np.require(x.transpose(order), None, "CA") for x in arrays]
+    turned = [np.require(x.transpose(order), None, ["C", "A"]) for x in arrays]
     return Given(turned, kinds, numbers, order)
 
 
