@@ -24,7 +24,7 @@ from funcgrad.core.types import ArrayType
 from funcgrad.kernels.native import Code
 from funcgrad.torch.flat import ARRAY, MASK, NOTHING, NUMBER, Form
 
-__all__ = ["code_of"]
+__all__ = ["code_of", "printed", "sources_of_facade"]
 
 SHAPES = ((7,), (3, 5))  # on which operations are staged
 UNSUITABLE = "unsuitable"
@@ -35,7 +35,7 @@ class Unsuitable(Exception):
 
 
 @functools.cache
-def _own() -> str | None:
+def sources_of_facade() -> str | None:
     """A digest of our files: of what makes the code, and of the operations."""
     here = os.path.dirname(__file__)
     files = []
@@ -53,9 +53,9 @@ def code_of(prim: Primitive, form: Form, params: Params) -> Code | None:
     CompilerError
         The code cannot be built.
     """
-    about = (_own(), prim.module, prim.name, form)
+    about = (sources_of_facade(), prim.module, prim.name, form)
     refused = store.name_of(repr((UNSUITABLE, about)))
-    if _own() is not None and store.exists(refused):
+    if sources_of_facade() is not None and store.exists(refused):
         return None
     try:
         text = functools.partial(_text, prim, form, params)
@@ -73,14 +73,20 @@ def _text(prim: Primitive, form: Form, params: Params) -> str:
     Unsuitable
         The operation is not elementwise.
     """
-    from funcgrad.compile.llvm.printer import print_kernel
-    from funcgrad.compile.llvm.target import host
     from funcgrad.compile.loops import show
 
     one, other = (_kernel(prim, form, params, shape) for shape in SHAPES)
     if show(one) != show(other):
         raise Unsuitable
-    text, body = print_kernel(one, host())
+    return printed(one)
+
+
+def printed(kernel: Any) -> str:
+    """The module of a kernel, with the functions that it calls."""
+    from funcgrad.compile.llvm.printer import print_kernel
+    from funcgrad.compile.llvm.target import host
+
+    text, body = print_kernel(kernel, host())
     body.enclose()
     return "\n".join([*body.definitions.values(), text, *body.declarations, ""])
 

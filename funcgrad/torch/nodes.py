@@ -16,7 +16,7 @@ import numpy as np
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.types import Array
 from funcgrad.kernels import FEWEST
-from funcgrad.torch import flat
+from funcgrad.torch import flat, lines
 from funcgrad.torch.saved_parameters import read_parameter, shown_parameters
 from funcgrad.torch.versions import FREED, Version
 from funcgrad.transforms.node import Cotangents, LeafNode, OpNode, PickNode, new, seq
@@ -230,6 +230,9 @@ class GradNode(NodeFace, OpNode):
         return getattr(self, "inner", None) is not None
 
     def cotangents(self, g: Any) -> Sequence[Any]:
+        if self.prim in lines.RULES:
+            found = lines.pull(self, g)
+            return super().cotangents(g) if found is None else found
         if type(g) is ndarray and g.size >= FEWEST:
             found = flat.pull(self, g)
             if found is not None:

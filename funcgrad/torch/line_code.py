@@ -1,0 +1,284 @@
+"""The native code of `lines`, as loop nests: stated here once for both dtypes and every size.
+
+Sums that may be long keep what rounding loses. It imports the compiler, inside functions.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from funcgrad.compile import cache
+from funcgrad.compile.loops import (
+    Address,
+    Buffer,
+    Carry,
+    Combine,
+    Const,
+    For,
+    Kernel,
+    Let,
+    Load,
+    Store,
+)
+from funcgrad.kernels.native import Code
+from funcgrad.torch.flat_code import printed, sources_of_facade
+from funcgrad.torch.lines import LONGEST
+
+__all__ = ["code_of"]
+
+
+def code_of(name: str, dtype: str) -> Code:
+    """The code, from disk or built now.
+
+    Raises
+    ------
+    CompilerError
+        The code cannot be built.
+    """
+    text = functools.partial(_text, name, dtype)
+    return Code.of(cache.written(text, sources_of_facade(), "lines", name, dtype, symbols={}))
+
+
+def _text(name: str, dtype: str) -> str:
+    return printed(KERNELS[name](Nest(dtype)))
+
+
+class Nest:
+    """Writes statements in one dtype."""
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = dtype
+        self.count = 0
+        self.buffers: list[Buffer] = []
+
+    def array(self, name: str, role: str = "input") -> None:
+        self.buffers.append(Buffer(name, self.dtype, role))
+
+    def let(self, body: list[Any], op: str, *args: Any) -> str:
+        self.count += 1
+        given = tuple(a if isinstance(a, str) else Const(a, self.dtype) for a in args)
+        body.append(Let(f"t{self.count}", self.dtype, op, given))
+        return f"t{self.count}"
+
+    def load(self, body: list[Any], buffer: str, *terms: Any) -> str:
+        self.count += 1
+        body.append(Load(f"v{self.count}", self.dtype, Address(buffer, terms)))
+        return f"v{self.count}"
+
+    def store(self, body: list[Any], x: str, buffer: str, *terms: Any) -> None:
+        body.append(Store(Address(buffer, terms), x, self.dtype))
+
+    def loop(
+        self, body: list[Any], count: str, kind: str, carries: Sequence[tuple[str, str]] = ()
+    ) -> tuple[str, list[Any]]:
+        """A loop in a body: its index and its own body."""
+        self.count += 1
+        index = f"i{self.count}"
+        made = For(index, count, kind, [], [Carry(n, self.dtype, op) for n, op in carries])
+        body.append(made)
+        return index, made.body
+
+    def kernel(self, numbers: Sequence[str], chunk: For) -> Kernel:
+        integers = ["grain", "rows", "columns", "blocks"]
+        return Kernel("call", self.buffers, integers, [(n, "float64") for n in numbers], [chunk])
+
+
+def _integer(name: str, op: str, x: str, y: str) -> Let:
+    return Let(name, "int64", op, (x, y))
+
+
+def _chunks(extent: str) -> For:
+    """The pieces of rows or columns: each begins at `start` and has `some` of them."""
+    chunk = For("chunk", extent, "chunks")
+    chunk.body = [
+        _integer("start", "mul", "chunk", "grain"),
+        _integer("left", "sub", extent, "start"),
+        _integer("some", "min", "left", "grain"),
+    ]
+    return chunk
+
+
+# --------------------------------------------------------------------------------------- softmax
+
+
+def _each_row(n: Nest) -> tuple[For, list[Any]]:
+    chunk = _chunks("rows")
+    row, body = n.loop(chunk.body, "some", "sequential")
+    body += [
+        _integer("place", "add", "start", row),
+        _integer("away", "mul", "place", "columns"),
+    ]
+    return chunk, body
+
+
+def _largest(n: Nest, body: list[Any]) -> None:
+    j, inner = n.loop(body, "columns", "vector", [("top", "max")])
+    inner.append(Combine("top", n.load(inner, "x", ("away", 1), (j, 1))))
+
+
+def _summed(n: Nest, body: list[Any], term: Callable[[list[Any], tuple[Any, ...]], str]) -> None:
+    """`total`, the sum along a row: of blocks, whose sums keep what rounding loses."""
+    block, outer = n.loop(body, "blocks", "sequential", [("total", "compensated")])
+    outer += [
+        Let("begin", "int64", "mul", (block, Const(LONGEST, "int64"))),
+        _integer("rest", "sub", "columns", "begin"),
+        Let("width", "int64", "min", ("rest", Const(LONGEST, "int64"))),
+    ]
+    j, inner = n.loop(outer, "width", "vector", [("part", "add")])
+    inner.append(Combine("part", term(inner, (("away", 1), ("begin", 1), (j, 1)))))
+    outer.append(Combine("total", "part"))
+
+
+def _exponential(n: Nest, inner: list[Any], where: tuple[Any, ...]) -> str:
+    return n.let(inner, "exp", n.let(inner, "sub", n.load(inner, "x", *where), "top"))
+
+
+def _softmax(n: Nest) -> Kernel:
+    """exp(x - max) over its sum."""
+    n.array("x")
+    n.array("y", "output")
+    chunk, body = _each_row(n)
+    _largest(n, body)
+
+    def term(inner: list[Any], where: tuple[Any, ...]) -> str:
+        e = _exponential(n, inner, where)
+        n.store(inner, e, "y", *where)
+        return e
+
+    _summed(n, body, term)
+    j, inner = n.loop(body, "columns", "vector")
+    y = n.let(inner, "div", n.load(inner, "y", ("away", 1), (j, 1)), "total")
+    n.store(inner, y, "y", ("away", 1), (j, 1))
+    return n.kernel([], chunk)
+
+
+def _log_softmax(n: Nest) -> Kernel:
+    """(x - max) - log(Σ exp(x - max))."""
+    n.array("x")
+    n.array("y", "output")
+    chunk, body = _each_row(n)
+    _largest(n, body)
+    _summed(n, body, lambda inner, where: _exponential(n, inner, where))
+    log = n.let(body, "log", "total")
+    j, inner = n.loop(body, "columns", "vector")
+    d = n.let(inner, "sub", n.load(inner, "x", ("away", 1), (j, 1)), "top")
+    n.store(inner, n.let(inner, "sub", d, log), "y", ("away", 1), (j, 1))
+    return n.kernel([], chunk)
+
+
+def _softmax_backward(n: Nest) -> Kernel:
+    """y (g - Σ g y)."""
+    n.array("g")
+    n.array("y")
+    n.array("c", "output")
+    chunk, body = _each_row(n)
+    _summed(
+        n,
+        body,
+        lambda inner, where: n.let(inner, "mul", *(n.load(inner, b, *where) for b in ("g", "y"))),
+    )
+    j, inner = n.loop(body, "columns", "vector")
+    g, y = (n.load(inner, b, ("away", 1), (j, 1)) for b in ("g", "y"))
+    c = n.let(inner, "mul", y, n.let(inner, "sub", g, "total"))
+    n.store(inner, c, "c", ("away", 1), (j, 1))
+    return n.kernel([], chunk)
+
+
+def _log_softmax_backward(n: Nest) -> Kernel:
+    """g - exp(y) Σ g."""
+    n.array("g")
+    n.array("y")
+    n.array("c", "output")
+    chunk, body = _each_row(n)
+    _summed(n, body, lambda inner, where: n.load(inner, "g", *where))
+    j, inner = n.loop(body, "columns", "vector")
+    g, y = (n.load(inner, b, ("away", 1), (j, 1)) for b in ("g", "y"))
+    c = n.let(inner, "sub", g, n.let(inner, "mul", n.let(inner, "exp", y), "total"))
+    n.store(inner, c, "c", ("away", 1), (j, 1))
+    return n.kernel([], chunk)
+
+
+# ------------------------------------------------------------------------------------ batch norm
+
+
+def _each_column(n: Nest) -> tuple[For, str, list[Any]]:
+    chunk = _chunks("columns")
+    convert = "copy" if n.dtype == "float64" else "cast"
+    chunk.body += [
+        Let("count", n.dtype, convert, ("samples",)),
+        Let("more", n.dtype, convert, ("eps",)),
+    ]
+    j, body = n.loop(chunk.body, "some", "vector")
+    return chunk, j, body
+
+
+def _moments(n: Nest, body: list[Any], j: str) -> tuple[str, str, str]:
+    """The mean, the variance and the reciprocal deviation of a column."""
+    i, inner = n.loop(body, "rows", "sequential", [("total", "compensated")])
+    inner.append(Combine("total", n.load(inner, "x", (i, "columns"), ("start", 1), (j, 1))))
+    mean = n.let(body, "div", "total", "count")
+    i, inner = n.loop(body, "rows", "sequential", [("spread", "compensated")])
+    d = n.let(inner, "sub", n.load(inner, "x", (i, "columns"), ("start", 1), (j, 1)), mean)
+    inner.append(Combine("spread", n.let(inner, "mul", d, d)))
+    variance = n.let(body, "div", "spread", "count")
+    root = n.let(body, "sqrt", n.let(body, "add", variance, "more"))
+    return mean, variance, n.let(body, "div", 1.0, root)
+
+
+def _batch_norm(n: Nest) -> Kernel:
+    """(x - mean) / deviation · w + b."""
+    for name in ("x", "w", "b"):
+        n.array(name)
+    for name in ("y", "means", "variances"):
+        n.array(name, "output")
+    chunk, j, body = _each_column(n)
+    mean, variance, inverse = _moments(n, body, j)
+    n.store(body, mean, "means", ("start", 1), (j, 1))
+    n.store(body, variance, "variances", ("start", 1), (j, 1))
+    w, b = (n.load(body, name, ("start", 1), (j, 1)) for name in ("w", "b"))
+    i, inner = n.loop(body, "rows", "sequential")
+    where = ((i, "columns"), ("start", 1), (j, 1))
+    d = n.let(inner, "mul", n.let(inner, "sub", n.load(inner, "x", *where), mean), inverse)
+    n.store(inner, n.let(inner, "add", n.let(inner, "mul", d, w), b), "y", *where)
+    return n.kernel(["samples", "eps"], chunk)
+
+
+def _batch_norm_backward(n: Nest) -> Kernel:
+    """(g w - mean(g w) - n mean(g w n)) / deviation, for n = (x - mean) / deviation; Σ g n; Σ g."""
+    for name in ("g", "x", "w"):
+        n.array(name)
+    for name in ("cx", "cw", "cb"):
+        n.array(name, "output")
+    chunk, j, body = _each_column(n)
+    mean, _, inverse = _moments(n, body, j)
+    sums = [("plain", "compensated"), ("tilted", "compensated")]
+    i, inner = n.loop(body, "rows", "sequential", sums)
+    where = ((i, "columns"), ("start", 1), (j, 1))
+    g, x = n.load(inner, "g", *where), n.load(inner, "x", *where)
+    d = n.let(inner, "mul", n.let(inner, "sub", x, mean), inverse)
+    inner += [Combine("plain", g)]
+    product = n.let(inner, "mul", g, d)
+    inner.append(Combine("tilted", product))
+    n.store(body, "tilted", "cw", ("start", 1), (j, 1))
+    n.store(body, "plain", "cb", ("start", 1), (j, 1))
+    middle, slope = (n.let(body, "div", s, "count") for s in ("plain", "tilted"))
+    factor = n.let(body, "mul", n.load(body, "w", ("start", 1), (j, 1)), inverse)
+    i, inner = n.loop(body, "rows", "sequential")
+    where = ((i, "columns"), ("start", 1), (j, 1))
+    g, x = n.load(inner, "g", *where), n.load(inner, "x", *where)
+    d = n.let(inner, "mul", n.let(inner, "sub", x, mean), inverse)
+    rest = n.let(inner, "sub", n.let(inner, "sub", g, middle), n.let(inner, "mul", d, slope))
+    n.store(inner, n.let(inner, "mul", rest, factor), "cx", *where)
+    return n.kernel(["samples", "eps"], chunk)
+
+
+KERNELS: dict[str, Callable[[Nest], Kernel]] = {
+    "softmax": _softmax,
+    "softmax_backward": _softmax_backward,
+    "log_softmax": _log_softmax,
+    "log_softmax_backward": _log_softmax_backward,
+    "batch_norm": _batch_norm,
+    "batch_norm_backward": _batch_norm_backward,
+}

@@ -1,0 +1,194 @@
+"""Softmax and batch norm of large matrices: values and cotangents by native code of our own.
+
+As `flat` does for elementwise operations: the code is made when it is first asked for (see
+`line_code`) and lies on disk afterwards, nothing else runs in its place, and neither threads nor
+the cache change a bit. A line is the last axis of a softmax, or a column of batch norm, which is a
+loop down the rows with neighbouring columns side by side. It imports kernels and the runtime of the
+compiler.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.compile.llvm.pool import pool
+from funcgrad.compile.memory import address_of
+from funcgrad.config import config
+from funcgrad.core.primitive import Params, Primitive
+from funcgrad.kernels import FEWEST, memory
+from funcgrad.kernels.native import Code
+from funcgrad.ops.channels import BATCH_NORM
+from funcgrad.ops.softmax import LOG_SOFTMAX, SOFTMAX
+
+__all__ = ["BLOCK", "RULES", "VALUES", "pull", "value"]
+
+ndarray = np.ndarray
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+BLOCK = 64  # columns side by side
+LONGEST = 4096  # columns of a row that are added up as one block
+PIECE = 1 << 14  # elements of rows that a thread takes at a time
+SHARED = 1 << 16  # elements: with fewer the second thread comes too late
+NAMES = {SOFTMAX: "softmax", LOG_SOFTMAX: "log_softmax"}
+
+_codes: dict[tuple[str, str], Code] = {}
+
+
+def value(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
+    """What the operation gives for raw operands; None where this file does not compute it."""
+    found = VALUES.get(prim)
+    return None if found is None or not _ready(xs[0]) else found(prim, xs, params)
+
+
+def pull(node: Any, g: Any) -> list[Any] | None:
+    """The cotangents of the operands of a node; None where this file does not compute them."""
+    found = RULES.get(node.prim)
+    if found is None or type(node.saved) is not tuple or not config.kernels:
+        return None
+    return found(node, g)
+
+
+def _ready(x: Any) -> bool:
+    return (
+        type(x) is ndarray
+        and x.size >= FEWEST
+        and x.dtype in FLOATS
+        and config.kernels
+        and _whole(x)
+    )
+
+
+def _whole(x: Any) -> bool:
+    return bool(x.flags.c_contiguous and x.flags.aligned)
+
+
+def _dense(x: ndarray[Any, Any]) -> ndarray[Any, Any]:
+    return x if _whole(x) else np.require(x, None, ["C", "A"])
+
+
+def _run(
+    name: str, arrays: Sequence[Any], integers: Sequence[int], numbers: Sequence[float], chunks: int
+) -> None:
+    """Run the code `name` for the dtype of the arrays; the integers begin with what a chunk is."""
+    dtype = arrays[0].dtype
+    code = _codes.get((name, dtype.char))
+    if code is None:
+        from funcgrad.torch.line_code import code_of  # it is needed once for each
+
+        code = _codes[name, dtype.char] = code_of(name, dtype.name)
+    address = address_of()
+    table = array("q", [*map(address, arrays), *integers])
+    table.frombytes(array("d", numbers).tobytes())
+    at = table.buffer_info()[0]
+    if arrays[0].size >= SHARED and config.threads > 1 and chunks > 1:
+        pool().run(code.address, at, chunks)
+    else:
+        code.call(at, 0, chunks, 0)
+
+
+# --------------------------------------------------------------------------------------- softmax
+
+
+def _rows(name: str, arrays: Sequence[Any]) -> None:
+    """Run code on the last axis of arrays of one shape."""
+    shape = arrays[0].shape
+    columns = shape[-1]
+    rows = arrays[0].size // columns
+    grain = max(1, PIECE // columns)
+    blocks = -(-columns // LONGEST)
+    _run(name, arrays, [grain, rows, columns, blocks], [], -(-rows // grain))
+
+
+def _softmax(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
+    (x,) = xs
+    if params["axis"] not in (-1, x.ndim - 1):
+        return None
+    out = memory.empty(x.shape, x.dtype)
+    _rows(NAMES[prim], [x, out])
+    return out
+
+
+def _softmax_pull(node: Any, g: Any) -> list[Any] | None:
+    y = node.saved[0]
+    if not _ready(y) or type(g) is not ndarray or g.dtype != y.dtype:
+        return None
+    if node.params["axis"] not in (-1, y.ndim - 1):
+        return None
+    out = memory.empty(y.shape, y.dtype)
+    _rows(f"{NAMES[node.prim]}_backward", [_dense(g), y, out])
+    return [out]
+
+
+# ------------------------------------------------------------------------------------ batch norm
+
+
+def _columns(name: str, arrays: Sequence[Any], shape: Sequence[int], eps: float) -> None:
+    """Run code on the columns of matrices."""
+    rows, columns = shape
+    numbers = [float(rows), eps]
+    _run(name, arrays, [BLOCK, rows, columns, 0], numbers, -(-columns // BLOCK))
+
+
+def _affine(v: Any, like: Any, there: bool, other: float) -> Any:
+    """A weight or bias as a vector, for absent ones as well; None if it is none for the code."""
+    if not there:
+        return np.full(like.shape[1], other, like.dtype)
+    if type(v) is not ndarray or v.dtype != like.dtype or v.shape != like.shape[1:2]:
+        return None
+    return _dense(v)
+
+
+def _is_matrix(x: Any) -> bool:
+    return math.prod(x.shape[2:]) == 1 and x.ndim >= 2
+
+
+def _batch_norm(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
+    x, w, b = xs
+    if not _is_matrix(x):
+        return None
+    scale = _affine(w, x, params["scaled"], 1.0)
+    move = _affine(b, x, params["moved"], 0.0)
+    if scale is None or move is None:
+        return None
+    out = memory.empty(x.shape, x.dtype)
+    moments = [np.empty(x.shape[1], x.dtype) for _ in range(2)]
+    arrays = [x, scale, move, out, *moments]
+    _columns("batch_norm", arrays, x.shape[:2], float(params["eps"]))
+    return (out, *moments)
+
+
+def _batch_norm_pull(node: Any, gs: Any) -> list[Any] | None:
+    _, x, w, _ = node.saved
+    g, *others = gs
+    if not _ready(x) or not _is_matrix(x) or any(c is not None and c.any() for c in others):
+        return None
+    if type(g) is not ndarray or g.dtype != x.dtype:
+        return None
+    scale = _affine(w, x, node.params["scaled"], 1.0)
+    if scale is None:
+        return None
+    cx = memory.empty(x.shape, x.dtype)
+    sums = [np.empty(x.shape[1], x.dtype) for _ in range(2)]
+    arrays = [_dense(g), x, scale, cx, *sums]
+    _columns("batch_norm_backward", arrays, x.shape[:2], float(node.params["eps"]))
+    there = (True, node.params["scaled"], node.params["moved"])
+    return [
+        None if p is None else c if held else np.zeros(kind.shape, kind.dtype)
+        for p, c, held, kind in zip(node.parents, (cx, *sums), there, node.fix, strict=True)
+    ]
+
+
+VALUES: dict[Primitive, Callable[[Primitive, Sequence[Any], Params], Any]] = {
+    SOFTMAX: _softmax,
+    LOG_SOFTMAX: _softmax,
+    BATCH_NORM: _batch_norm,
+}
+RULES: dict[Any, Callable[[Any, Any], list[Any] | None]] = {
+    SOFTMAX: _softmax_pull,
+    LOG_SOFTMAX: _softmax_pull,
+    BATCH_NORM: _batch_norm_pull,
+}
