@@ -102,9 +102,9 @@ def pull(node: Any, g: Any, owned: bool = False) -> list[Any] | None:
     if type(saved) is not tuple or not suits(prim) or not config.kernels:
         return None
     wanted = tuple(p is not None for p in node.parents)
-    if node.fix is None or any(
+    if node.avals is None or any(
         w and (t.shape != g.shape or t.dtype != g.dtype)
-        for w, t in zip(wanted, node.fix, strict=True)
+        for w, t in zip(wanted, node.avals, strict=True)
     ):
         return None
     given = _given(g, (g, *saved), True)

@@ -145,7 +145,7 @@ def _rule(
         prim=prim,
         params=params,
         parents=tuple(True if w else None for w in form.wanted),
-        fix=tuple(like if w or t is None else t
+        avals=tuple(like if w or t is None else t
                   for w, t in zip(form.wanted, types[2:], strict=True)),
         saved=tuple(saved),
         outputs=(),

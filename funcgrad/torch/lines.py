@@ -33,7 +33,7 @@ BLOCK = 64  # columns side by side
 LONGEST = 4096  # columns of a row that are added up as one block
 PIECE = 1 << 14  # elements of rows that a thread takes at a time
 SHARED = 1 << 16  # elements: with fewer the second thread comes too late
-NAMES = {SOFTMAX: "softmax", LOG_SOFTMAX: "log_softmax"}
+NAMES: dict[Primitive, str] = {SOFTMAX: "softmax", LOG_SOFTMAX: "log_softmax"}
 
 _codes: dict[tuple[str, str], Code] = {}
 
@@ -143,7 +143,7 @@ def _affine(v: Any, like: Any, there: bool, other: float) -> Any:
 
 
 def _is_matrix(x: Any) -> bool:
-    return math.prod(x.shape[2:]) == 1 and x.ndim >= 2
+    return bool(math.prod(x.shape[2:]) == 1 and x.ndim >= 2)
 
 
 def _batch_norm(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
@@ -178,7 +178,7 @@ def _batch_norm_pull(node: Any, gs: Any) -> list[Any] | None:
     there = (True, node.params["scaled"], node.params["moved"])
     return [
         None if p is None else c if held else np.zeros(kind.shape, kind.dtype)
-        for p, c, held, kind in zip(node.parents, (cx, *sums), there, node.fix, strict=True)
+        for p, c, held, kind in zip(node.parents, (cx, *sums), there, node.avals, strict=True)
     ]
 
 

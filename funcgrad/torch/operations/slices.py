@@ -110,7 +110,7 @@ class Adding(Composite):
 
     def taken(self, node: Any, g: Any) -> Array:
         """The cotangent of what was added."""
-        shape, (at, axis) = node.fix[1].shape, (node.saved[3], node.params["axis"])
+        shape, (at, axis) = node.avals[1].shape, (node.saved[3], node.params["axis"])
         if shape:
             at = reshape(at, (math.prod(shape_of(at)),))
             grid = [
