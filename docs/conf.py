@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from draw_performance import main as draw_performance
 from write_coverage import page
+from write_torch_names import page as page_of_names
 
 import funcgrad
 import funcgrad.torch
@@ -91,11 +92,12 @@ def shorten_borrowed(
 
 
 def generate(app: Any) -> None:
-    """The page on coverage, from the records of this version, and the picture of performance."""
+    """The pages on coverage, from the records of this version, and the picture of performance."""
     source = Path(app.srcdir)
     generated = source / "generated"
     generated.mkdir(exist_ok=True)
     (generated / "coverage.md").write_text(page())
+    (generated / "torch_names.md").write_text(page_of_names())
     draw_performance(source / "performance.md", generated / "performance.svg")
 
 

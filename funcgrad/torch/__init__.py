@@ -1,5 +1,10 @@
 """PyTorch's stateful autograd over the core's tape: ``import funcgrad.torch as torch``."""
 
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
+
 from funcgrad.torch import autograd as autograd
 from funcgrad.torch import func as func
 from funcgrad.torch import linalg as linalg
@@ -8,6 +13,7 @@ from funcgrad.torch import return_types as return_types
 from funcgrad.torch import special as special
 from funcgrad.torch import utils as utils
 from funcgrad.torch._tensor import Tensor as Tensor
+from funcgrad.torch.absent import absent as _absent
 from funcgrad.torch.autograd import methods as _methods
 from funcgrad.torch.autograd.anomaly import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
@@ -136,3 +142,8 @@ from funcgrad.torch.nn.functional import threshold as threshold
 from funcgrad.torch.nn.functional import threshold_ as threshold_
 from funcgrad.torch.serialization import load as load
 from funcgrad.torch.serialization import save as save
+
+__version__ = "2.13.0+funcgrad"  # the PyTorch whose behaviour this is
+newaxis = None
+
+__getattr__ = _absent(__name__)

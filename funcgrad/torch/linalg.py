@@ -1,5 +1,6 @@
 """``torch.linalg``: linear algebra under PyTorch's newer names."""
 
+from funcgrad.torch.absent import absent
 from funcgrad.torch.operations.chains import matrix_power, multi_dot
 from funcgrad.torch.operations.contraction import linalg_cross as cross
 from funcgrad.torch.operations.contraction import vecdot
@@ -27,3 +28,5 @@ __all__ = [
     "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "slogdet", "solve",
     "solve_triangular", "svd", "svdvals", "vecdot", "vector_norm",
 ]  # fmt: skip
+
+__getattr__ = absent(__name__)

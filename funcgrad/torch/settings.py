@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from funcgrad.config import config
+from funcgrad.torch.device import CPU, check_device, device
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
+    "get_default_device",
+    "get_float32_matmul_precision",
+    "get_num_interop_threads",
     "get_num_threads",
     "is_deterministic_algorithms_warn_only_enabled",
+    "set_default_device",
+    "set_float32_matmul_precision",
     "set_num_threads",
     "use_deterministic_algorithms",
 ]
 
 _asked = {"mode": False, "warn_only": False}
+_precision = ["highest"]
+PRECISIONS = ("highest", "high", "medium")
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
@@ -82,3 +92,36 @@ def set_num_threads(number: int) -> None:
 def get_num_threads() -> int:
     """How many threads one operation may use."""
     return config.threads
+
+
+def get_num_interop_threads() -> int:
+    """How many operations may run at once: one."""
+    return 1
+
+
+def set_default_device(device: Any) -> None:
+    """Accept the CPU, on which every tensor is, or None.
+
+    Raises
+    ------
+    AssertionError
+        Any other device, at once.
+    """
+    check_device(device)
+
+
+def get_default_device() -> device:
+    """Where new tensors are: the CPU."""
+    return CPU
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Say how exact products of float32 have to be; here they are always exact to float32."""
+    if precision not in PRECISIONS:
+        raise RuntimeError(f"invalid precision {precision!r}: it is one of {', '.join(PRECISIONS)}")
+    _precision[0] = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` was told last."""
+    return _precision[0]

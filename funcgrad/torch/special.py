@@ -1,5 +1,6 @@
 """``torch.special``: special functions under SciPy's names."""
 
+from funcgrad.torch.absent import absent
 from funcgrad.torch.operations.activations import expit
 from funcgrad.torch.operations.elementary import exp2, expm1, log1p
 from funcgrad.torch.operations.rounding import round
@@ -34,3 +35,5 @@ __all__ = [
     "i0e", "i1", "i1e", "log1p", "log_ndtr", "log_softmax", "logit", "logsumexp", "multigammaln",
     "ndtr", "ndtri", "polygamma", "psi", "round", "sinc", "softmax", "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip
+
+__getattr__ = absent(__name__)

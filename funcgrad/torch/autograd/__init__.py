@@ -1,6 +1,7 @@
 """``torch.autograd``: backward passes, and what controls and inspects them."""
 
 from funcgrad.torch import mixing as _mixing  # noqa: F401 (tensors in NumPy and in transforms)
+from funcgrad.torch.absent import absent
 from funcgrad.torch.autograd import forward_ad, function, functional, graph
 from funcgrad.torch.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from funcgrad.torch.autograd.function import Function
@@ -32,3 +33,5 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+__getattr__ = absent(__name__)

@@ -1,5 +1,6 @@
 """``torch.func``: funcgrad's transforms for functions of tensors, under PyTorch's names."""
 
+from funcgrad.torch.absent import absent
 from funcgrad.torch.func.batching import vmap
 from funcgrad.torch.func.derivatives import grad, grad_and_value, jvp, linearize, vjp
 from funcgrad.torch.func.jacobians import hessian, jacfwd, jacrev
@@ -18,3 +19,5 @@ __all__ = [
     "vjp",
     "vmap",
 ]
+
+__getattr__ = absent(__name__)

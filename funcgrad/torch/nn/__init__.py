@@ -1,5 +1,6 @@
 """Neural networks: modules, their functions, initial values and utilities."""
 
+from funcgrad.torch.absent import absent
 from funcgrad.torch.nn import functional, init, modules, parameter, utils
 from funcgrad.torch.nn.modules import (
     CELU,
@@ -162,3 +163,5 @@ __all__ = [
     "parameter",
     "utils",
 ]
+
+__getattr__ = absent(__name__)

@@ -1,5 +1,6 @@
 """Optimisers with PyTorch's names, and schedules of their rates."""
 
+from funcgrad.torch.absent import absent
 from funcgrad.torch.optim import lr_scheduler, swa_utils
 from funcgrad.torch.optim.adam import Adam, AdamW
 from funcgrad.torch.optim.adam_variants import Adamax, NAdam, RAdam
@@ -27,3 +28,5 @@ __all__ = [
     "lr_scheduler",
     "swa_utils",
 ]
+
+__getattr__ = absent(__name__)

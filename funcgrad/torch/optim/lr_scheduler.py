@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from funcgrad.torch.absent import absent
 from funcgrad.torch.optim.combined import ChainedScheduler, SequentialLR
 from funcgrad.torch.optim.cyclic import CyclicLR, OneCycleLR
 from funcgrad.torch.optim.optimizer import Optimizer
@@ -304,3 +305,6 @@ class CosineAnnealingLR(LRScheduler):
     def _get_closed_form_lr(self) -> list[Any]:
         height = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
+
+
+__getattr__ = absent(__name__)

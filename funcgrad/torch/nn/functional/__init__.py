@@ -1,5 +1,6 @@
 """The functions behind the layers and losses of `nn`, with PyTorch's names and signatures."""
 
+from funcgrad.torch.absent import absent
 from funcgrad.torch.nn.functional.activation import (
     hardshrink,
     hardsigmoid,
@@ -177,3 +178,5 @@ __all__ = [
     "threshold_",
     "triplet_margin_loss",
 ]
+
+__getattr__ = absent(__name__)

@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad.core.tracer import Tracer
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.absent import absent
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.operations.joining import cat
@@ -147,3 +148,6 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
 def _name(x: Any) -> str:
     return type(x).__name__
+
+
+__getattr__ = absent(__name__)

@@ -1,0 +1,97 @@
+"""What is said of a name that is not here: refused (why), not written yet, or misspelt."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import re
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+__all__ = ["absent", "reason"]
+
+INTERNAL = "it belongs to PyTorch's own compilers and internals; funcgrad.torch.compile compiles"
+GIVEN_UP = "PyTorch has given it up itself"
+# Patterns of whole names, in the order in which they are asked.
+REFUSED: dict[str, str] = {
+    r"(to_|is_)?sparse.*|.*_sparse_?|.*(ccol|crow|col|row)_indices(_copy)?|SparseAdam|coalesce|"
+    r"is_coalesced|(d|hs|hsp|s|sp|ss?p?add|sadd)mm|to_dense|dense_dim|indices(_copy)?|"
+    r"values(_copy)?|sparse_dim|smm|sspaddmm": "only dense tensors are supported",
+    r".*quant.*|q(u?int)\w*|q_.*|qscheme|int_repr|per_(channel|tensor).*|fbgemm.*|ao": (
+        "quantised tensors are not supported"
+    ),
+    r"float8.*|float4.*|u?int[1-7]|bits\d.*|complex32|chalf|uint(16|32|64)|scaled_.*mm|"
+    r"scaled_mm|ScalingType|SwizzleType": "NumPy has no such dtype",
+    r"cudnn.*|miopen.*|.*mkldnn.*|xpu|mps|mtia|ipu|is_(cuda|xpu|ipu|maia|mtia|vulkan|xla|mps)|"
+    r"is_vulkan_available|Stream|Event|record_stream|accelerator|AcceleratorError|"
+    r"OutOfMemoryError|SyncBatchNorm|.*_(xla|ipu)_.*|batch_norm_(elemt|stats|gather.*|backward.*|"
+    r"update_stats)|get_device_module": "there is only the CPU",
+    r"jit|.*Script.*|.*Type|Graph|Node|Block|Value|Use|Argument|ArgumentSpec|.*ModuleTypeBuilder|"
+    r"AliasDb|Capsule|Code|CompilationUnit|CompleteArgumentSpec|CallStack|Gradient|"
+    r"GraphExecutorState|ErrorReport|ExecutionPlan|FileCheck|FunctionSchema|"
+    r"IODescriptor|JITException|.*Logger|LoggerBase|OperatorInfo|StaticModule|TracingState|"
+    r"DeepCopyMemoTable|DeserializationStorageContext|SerializationStorageContext|AggregationType|"
+    r"AVG|SUM|Benchmark.*|ThroughputBenchmark|DisableTorchFunction.*|BufferDict|ModuleDict|ParameterDict|bit|Dispatch.*|ExcludeDispatchKeyGuard|DeviceObjType|"
+    r"PyTorchFile.*|StreamObjType|Tag|Future|fork|wait|import_ir_module.*|parse_(ir|schema)|"
+    r"FatalError|export|fx|package|library|ops|classes|compiler|futures|cond|while_loop|"
+    r"init_num_threads|TypedStorage|reinforce|name|map2_|module_load": INTERNAL,
+    r"Sym.*|sym_.*": "shapes are numbers here",
+    r".*Storage|storage_type|StorageBase|is_storage|BFloat16Tensor|from_file|share_memory_|"
+    r"is_shared|is_pinned|pin_memory|const_data_ptr": "memory is NumPy's",
+    r"distributed|is_distributed|DataParallel|monitor|prepare_.*": "there is one process",
+    r".*DataPipe|DataChunk|functional_datapipe|guaranteed_datapipes.*|.*runtime_validation.*|"
+    r"argument_validation|non_deterministic": "PyTorch has given them up for plain data sets",
+    r"nested|NestedIOFunction|is_nested|jagged|to_padded_tensor|masked": (
+        "nested and masked tensors are not supported"
+    ),
+    r"hub|profiler|cpp|utils\.cpp_extension|platform|version|windows|textwrap|overrides|quasirandom":
+        "it serves PyTorch's own installation",
+    r"native_.*|.*_affine_grid_generator|norm_except_dim|constant_pad_nd|convolution|conv_tbc|"
+    r"rnn_(relu|tanh)|(gru|lstm)(_cell)?|rnn_(relu|tanh)_cell|affine_grid_generator|"
+    r"grid_sampler.*|embedding_renorm_|hash_tensor|segment_reduce": (
+        "it is what modules and functions of torch.nn are made of there"
+    ),
+    r"lobpcg|volatile|dim_order|solve|eig|symeig|lstsq|matrix_rank|cholesky_.*_old|Container|"
+    r"NLLLoss2d|legacy_contiguous_format|resize|resize_as": GIVEN_UP,
+}  # fmt: skip
+OF_THE_TOP = (INTERNAL, GIVEN_UP)  # names that mean something else in modules below
+LAZY = {"torch": ("backends", "cuda", "testing")}
+
+
+def reason(theirs: str, name: str) -> str | None:
+    """Why a name of one of PyTorch's modules is not meant to be here; None if it may yet come."""
+    top = theirs in ("torch", "torch.Tensor")
+    for pattern, why in REFUSED.items():
+        if re.fullmatch(pattern, name) and (top or why not in OF_THE_TOP):
+            return why
+    return None
+
+
+def absent(module: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module: brings what is imported on use, or tells why it cannot."""
+    theirs = module.removeprefix("funcgrad.")
+
+    def get(name: str) -> Any:
+        if name in LAZY.get(theirs, ()):
+            return importlib.import_module(f"{module}.{name}")
+        return _refuse(module, theirs, name)
+
+    return get
+
+
+def _refuse(module: str, theirs: str, name: str) -> NoReturn:
+    text = f"module {module!r} has no attribute {name!r}"
+    if name.startswith("_"):
+        raise AttributeError(text)
+    from funcgrad.torch.names import NAMES, VERSION
+
+    if name in NAMES.get(theirs, "").split():
+        why = reason(theirs, name)
+        told = f"is not meant to be here: {why}" if why else "is not written yet"
+        raise AttributeError(
+            f"{text}: {theirs}.{name} of PyTorch {VERSION} {told}. The manual's page 'Names of "
+            "PyTorch' lists what there is."
+        )
+    close = difflib.get_close_matches(name, dir(sys.modules[module]), 1)
+    raise AttributeError(text + (f"; did you mean {close[0]!r}?" if close else ""))
