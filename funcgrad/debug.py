@@ -1,4 +1,7 @@
-"""Where NaN and infinities come from: `nans` and `infs`, for a block or a function.
+"""Looking into functions that are transformed, and at what goes wrong in them.
+
+`print` and `callback` tell the values behind traced ones, wherever they are; `nans`, `infs` find
+where NaN and infinities come from, for a block or a function.
 
 Examples
 --------
@@ -13,15 +16,137 @@ FloatingPointError: invalid value encountered in ...
 
 from __future__ import annotations
 
+import builtins
 import contextlib
-from collections.abc import Iterator
+import functools
+import string
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import running, uncompiled
+from funcgrad.errors import located
+from funcgrad.transforms.callback import DEBUG, act
 
-__all__ = ["infs", "nans"]
+__all__ = ["callback", "infs", "nans", "print"]
+
+
+@boundary
+def print(
+    fmt: str, *args: Any, ordered: bool = True, partitioned: bool = False, **kwargs: Any
+) -> None:
+    """Print values where they are computed: in any transform, compiled or not.
+
+    A line is printed each time that the program comes by: under `jit` at every call, in loops at
+    every step, under `vmap` for every example, in a derivative once. A line without arguments, or
+    whose arguments are the same for all examples, is one line under `vmap`. See `callback`.
+
+    Parameters
+    ----------
+    fmt : str
+        As of `str.format`; not an f-string, which would show what the function is traced with.
+    *args, **kwargs
+        What it prints: arrays, numbers, or anything else.
+    ordered, partitioned : bool, optional
+        Accepted for JAX's sake: lines always come in the order of the program.
+
+    Raises
+    ------
+    ValueError
+        `fmt` names not all of the arguments.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> @fg.jit
+    ... def f(x):
+    ...     y = x * x
+    ...     fg.debug.print("x = {}, y = {y:.2f}", x, y=y)
+    ...     return y
+    >>> fg.grad(f)(3.0)
+    x = 3.0, y = 9.00
+    np.float64(6.0)
+    """
+    _Checker().format(fmt, *args, **kwargs)
+    act(DEBUG, "debug.print", _printer(fmt), None, args, kwargs)
+
+
+class _Checker(string.Formatter):
+    """Raises where a format and its arguments do not fit; of traced values there is no text."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return ""
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        return value
+
+    def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
+        unused = [str(k) for k in range(len(args)) if k not in used_args]
+        unused += [k for k in kwargs if k not in used_args]
+        if unused:
+            raise ValueError(
+                located(
+                    f"debug.print: the format does not name the arguments {', '.join(unused)}; "
+                    "give it as 'x = {}', or 'x = {x}' with x=x, and not as an f-string"
+                )
+            )
+
+
+@functools.lru_cache(256)
+def _printer(fmt: str) -> Callable[..., None]:
+    """The same function for the same format, so that equal prints of a loop are told."""
+
+    def show(*args: Any, **kwargs: Any) -> None:
+        builtins.print(fmt.format(*args, **kwargs))
+
+    show.__name__ = show.__qualname__ = repr(fmt)
+    return show
+
+
+@boundary
+def callback(
+    callback: Callable[..., Any],
+    *args: Any,
+    ordered: bool = True,
+    partitioned: bool = False,
+    **kwargs: Any,
+) -> None:
+    """Call a function with the values behind traced ones; what it returns is dropped.
+
+    It is an effect: nothing else of a program depends on it, and yet it happens, under `jit` at
+    every call, in loops at every step, under `vmap` once for every example that comes by, in the
+    order of the program. Derivatives call it once, with the values; what `checkpoint` computes
+    again does not call it again. To see a cotangent, call it in the rule of a `custom_vjp`.
+
+    Parameters
+    ----------
+    callback : callable
+        Gets arrays that it may keep and cannot write into. What it raises leaves the program.
+    *args, **kwargs
+        Its arguments: trees of arrays; what is no array is handed to it as it is.
+    ordered, partitioned : bool, optional
+        Accepted for JAX's sake: calls always come in the order of the program.
+
+    See Also
+    --------
+    funcgrad.io_callback : for functions of which something is returned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> seen = []
+    >>> def step(x, row):
+    ...     fg.debug.callback(seen.append, x)
+    ...     return x + row, None
+    >>> fg.jit(lambda rows: fg.scan(step, 0.0, rows)[0])(np.arange(4.0))
+    np.float64(6.0)
+    >>> [float(x) for x in seen]
+    [0.0, 0.0, 1.0, 3.0]
+    """
+    act(DEBUG, "debug.callback", callback, None, args, kwargs)
 
 
 def nans() -> contextlib.AbstractContextManager[None]:

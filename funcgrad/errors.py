@@ -28,6 +28,7 @@ __all__ = [
     "ConvergenceError",
     "CotangentError",
     "CustomRuleError",
+    "EffectError",
     "FuncgradError",
     "GraphError",
     "InputTypeError",
@@ -167,6 +168,10 @@ class LoopTypeError(FuncgradError, TypeError, ValueError):
 
 class CallbackError(FuncgradError, RuntimeError):
     """A function called by `pure_callback` returned something else than it was said to."""
+
+
+class EffectError(FuncgradError, RuntimeError):
+    """An effect, as a call of `debug.callback`, cannot happen as often as the program says."""
 
 
 class RandomnessError(FuncgradError, RuntimeError):

@@ -31,7 +31,10 @@ from funcgrad.compile.small_steps import is_small, once, small_step
 from funcgrad.compile.tiles import product_of
 from funcgrad.compile.workspace import Layout, Workspaces
 from funcgrad.core.collector import uncollected
+from funcgrad.core.effects import logged
+from funcgrad.core.tracer import running
 from funcgrad.errors import GraphError
+from funcgrad.graph.effects import effects_of
 from funcgrad.graph.interpret import blame, evaluate
 from funcgrad.graph.ir import Equation, Graph
 from funcgrad.passes.fuse import fuse
@@ -92,6 +95,7 @@ class Executable:
         self.kernels = list(named.values())
         work = sum(low.work for low in self.lowered.values())
         self.code = backend.compile(self.kernels, work) if self.kernels else None
+        self.acts = effects_of(graph)
         self.uses_numpy = len(self.lowered) < len(plan.steps)
         inputs = plan.graph.inputs
         self.calls: dict[int, list[Call]] = {
@@ -149,17 +153,22 @@ class Executable:
 
     def __call__(self, *leaves: Any) -> tuple[Any, ...]:
         w = self.workspaces.take()
-        if self.uses_numpy:
-            with np.errstate(all="ignore"):  # backward equations meet inf and NaN, masked later
-                try:
-                    found = self.program(w, *leaves)
-                except Exception as error:
-                    self.blame(error)
-                    raise
-        else:
-            found = self.program(w, *leaves)
+        found = self.run(w, leaves)
         self.workspaces.give(w)  # not after an exception: what it left half done goes with it
         return found
+
+    def run(self, w: Any, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        if not self.uses_numpy:
+            return self.program(w, *leaves)
+        with np.errstate(all="ignore"):  # backward equations meet inf and NaN, masked later
+            try:
+                if not self.acts:
+                    return self.program(w, *leaves)
+                with logged():
+                    return self.program(w, *leaves)
+            except Exception as error:
+                self.blame(error)
+                raise
 
     def blame(self, error: Exception) -> None:
         """Say which operation of the program raised an error."""
@@ -176,6 +185,8 @@ class Executable:
     def fail(self, leaves: Sequence[Any]) -> None:
         """An index was out of bounds: let NumPy say which. Or a signal has ended a loop."""
         reraise()
+        if self.acts:  # what has happened has happened
+            running.log.again()
         evaluate(self.graph, *leaves)
         raise GraphError("a kernel found an index out of bounds that NumPy takes")
 

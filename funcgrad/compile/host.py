@@ -238,13 +238,14 @@ class _Writer:
             return
         impl = self.constant(e.prim.impl)
         params = f", **{self.constant(dict(e.params))}" if e.params else ""
+        params = params if args else params.removeprefix(", ")
         made = []
         for v in e.outputs:
             self.count += 1
             self.text[v] = f"h{self.count}"
             made.append(self.text[v])
-        target = f"({', '.join(made)},)" if e.prim.multiple else made[0]
-        self.add(f"{target} = {impl}({', '.join(args)}{params})")
+        target = f"({', '.join(made)},) = " if e.prim.multiple else f"{made[0]} = "
+        self.add(f"{target if made else ''}{impl}({', '.join(args)}{params})")
         self.equations[len(self.lines)] = e
         for v, name in zip(e.outputs, made, strict=True):
             self.add(f"{name} = own({name}, ({''.join(f'{a}, ' for a in args)}))")

@@ -22,6 +22,7 @@ from funcgrad.compile.nest import Nest
 from funcgrad.compile.scalars import NATIVE
 from funcgrad.compile.steps import copy_step, fill_step, step_of
 from funcgrad.errors import NativeCodeError
+from funcgrad.graph.effects import first_effect, has_effect
 from funcgrad.graph.ir import Atom, Equation, Literal, Var
 from funcgrad.passes.buffers import Lifetime, place
 from funcgrad.passes.views import View, whole
@@ -119,7 +120,7 @@ class ProgramWriter:
         return found
 
     def host_step(self, e: Equation, name: str) -> None:
-        if all(v.type.size == 0 for v in e.outputs):
+        if not has_effect(e) and all(v.type.size == 0 for v in e.outputs):
             return  # nothing to compute
         step = step_of(e, self.plan, name)
         if step is not None:
@@ -134,6 +135,12 @@ class ProgramWriter:
     @staticmethod
     def refuse(e: Equation) -> NoReturn:
         types = ", ".join(str(a.type) for a in e.inputs)
+        acting = first_effect(e)
+        if acting is not None:
+            raise NativeCodeError(
+                f"{acting[0]} has an effect outside of the program, which code without Python "
+                f"cannot have\n  at {acting[1].source}"
+            )
         raise NativeCodeError(
             f"{e.prim.name} of {types} has no native form; in the host program it runs in "
             f"NumPy, which code without Python cannot call\n  at {e.source}"

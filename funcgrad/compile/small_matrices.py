@@ -29,8 +29,10 @@ Rows = list[list[Operand]]
 def small_matrix_step(e: Equation, plan: Plan, name: str) -> Written | None:
     """The operations of a factorisation; None where there are none for it, or too many."""
     write = STEPS.get(e.prim)
+    if write is None:
+        return None
     a, out = e.inputs[0].type, e.outputs[0].type
-    if write is None or a.dtype not in NATIVE or a.dtype.kind != "f" or not out.size:
+    if a.dtype not in NATIVE or a.dtype.kind != "f" or not out.size:
         return None
     n, columns = a.shape[-1], e.inputs[-1].type.shape[-1]
     times = n * n // 3 if e.prim is records.COFACTORS else 1

@@ -12,6 +12,7 @@ from funcgrad.compile.layout import Layout
 from funcgrad.compile.lower import Lowered
 from funcgrad.compile.small_matrices import small_matrix_step
 from funcgrad.compile.steps import step_of
+from funcgrad.graph.effects import has_effect
 from funcgrad.graph.ir import Equation, Graph, Literal, Var
 from funcgrad.graph.loop import Loop
 from funcgrad.ops import records
@@ -27,7 +28,7 @@ SMALL = 2048  # elements that are read and written
 
 def small_step(plan: Plan, e: Equation, name: str) -> Lowered | None:
     """The kernel of an equation of few elements; None where it has no loops, or too many."""
-    if not is_small(e) or any(v.type.weak or not v.type.size for v in e.outputs):
+    if has_effect(e) or not is_small(e) or any(v.type.weak or not v.type.size for v in e.outputs):
         return None
     if e.prim in ANY_ORDER and e.params.get("kind") not in STABLE:
         return None

@@ -113,12 +113,17 @@ class Primitive:
         a function of a `passes.rewrite.Rewriter` and the equation. None where there is none.
     scalar : object
         How native code computes an element (`compile.scalars`); None where NumPy does it.
+    effect : bool or None
+        Whether running it is seen from outside, as a line that it prints: it then runs as often as
+        the program says, and in its order. None where that depends on the graphs in its
+        parameters (`graph.effects`).
     """
 
     form = "primitive"
     multiple = False
     differentiable = True
     checks = False  # whether it runs in a graph even if nobody reads its result, for its error
+    effect: bool | None = False
     opaque = False  # whether its vjp runs code of the user, which may look at the cotangent
     aligned = commutes = False
     fills = in_pieces = False
@@ -157,6 +162,15 @@ class Primitive:
     def is_ours(self) -> bool:
         """Whether it was defined by funcgrad itself, so that its name and our sources tell all."""
         return self.module.startswith("funcgrad.")
+
+    @property
+    def opens(self) -> bool:
+        """Whether its graphs may be given one operand more, as it is itself."""
+        return self.loops or self.wraps or self.branches
+
+    def place_of_consts(self, params: Params) -> int:
+        """Where that operand stands; the graphs take it first."""
+        return int(self.branches or bool(self.loops and params["counted"]))
 
     def stated(self) -> tuple[Any, ...]:
         """What its author stated: the functions that it is made of, and its class."""

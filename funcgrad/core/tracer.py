@@ -73,6 +73,9 @@ class Running(threading.local):
     count = 0
     hiding = 0  # how many of them have values that nobody can look at to the end
     watching: tuple[str, ...] = ()  # what is looked for in every result: see `core.watching`
+    stage: Any = None  # the innermost graph that is being staged, which takes the effects
+    silent = False  # whether effects do not happen, where a function is computed again
+    log: Any = None  # of effects that may have to be gone through again: see `core.effects`
 
 
 running = Running()
@@ -480,6 +483,8 @@ def bind(prim: Primitive, args: Sequence[Array], params: Params = EMPTY) -> Any:
             trace = a.owner
             if top is None or trace.level > top.level:
                 top = trace
+    if prim.effect is not False and running.stage is not None:
+        top = running.stage.handler(top, prim, params)
     if top is None:
         return prim.impl(*args, **params)
     return top.process(prim, args, params)

@@ -11,20 +11,21 @@ import operator
 import sys
 from collections.abc import Callable, Hashable, Sequence
 from itertools import count
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
 from funcgrad.core.layout import standard
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Trace, Tracer, bind, layout, look, operand, twin, type_of
+from funcgrad.core.tracer import Trace, Tracer, bind, layout, look, operand, running, twin, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import AbstractValueError, located, repeated, user_line
+from funcgrad.graph.effects import acts, has_effect
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.graph.layouts import Layouts
-from funcgrad.graph.live import demanded, live
+from funcgrad.graph.live import live, needed
 
-__all__ = ["Stage", "StageTracer", "distinct", "holds", "stage"]
+__all__ = ["Stage", "StageTracer", "Trial", "distinct", "holds", "stage"]
 
 
 class StageTracer(Tracer):
@@ -61,9 +62,16 @@ class StageTracer(Tracer):
 
 
 class Stage(Trace):
-    """The trace that builds a graph."""
+    """The trace that builds a graph.
+
+    Effects belong to it while it runs, also those that depend on none of its values: they run when
+    the graph does. One that is staged beside numbers at hand, as by `linearize`, does not take
+    them (`acting`).
+    """
 
     __slots__ = (
+        "acting",
+        "around",
         "consts",
         "asked",
         "constants",
@@ -82,8 +90,9 @@ class Stage(Trace):
     has_numbers: ClassVar[bool] = False
     stages: ClassVar[bool] = True
 
-    def __init__(self) -> None:
+    def __init__(self, acting: bool = True) -> None:
         super().__init__()
+        self.acting = acting
         self.equations: list[Equation] = []
         self.constants: dict[Hashable, tuple[Var, Any, Any]] = {}
         self.consts: dict[int, tuple[Var, Tracer]] = {}
@@ -97,6 +106,25 @@ class Stage(Trace):
         self.seen: dict[Var, Array] = {}  # what was looked at, raw
         self.layouts = Layouts(self.equations)
         self.asked: set[Var] = set()  # inputs whose layout in memory was asked for
+
+    def __enter__(self) -> Self:
+        self.around = running.stage
+        if self.acting:
+            running.stage = self
+        return super().__enter__()
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        running.stage = self.around
+        super().__exit__(kind, error, traceback)
+
+    def handler(self, top: Any, prim: Primitive, params: Params) -> Any:
+        """Who handles an operation that may have an effect, the operands being those of `top`.
+
+        By its operands alone, what depends on no traced value would run once, while the function
+        is traced.
+        """
+        inner = top is None or self.level > top.level
+        return self if inner and acts(prim, params) else top
 
     def var(self, aval: ArrayType) -> Var:
         return Var(aval, next(self.numbers))
@@ -131,6 +159,8 @@ class Stage(Trace):
         assert isinstance(t, StageTracer)
         seen = self.seen
         for e in live(self.equations, [t.variable], seen):
+            if has_effect(e):  # it would run once more than the program says
+                raise AbstractValueError(located(why))
             args = [a.value if isinstance(a, Literal) else self._see(a, why) for a in e.inputs]
             with np.errstate(all="ignore"):
                 made = bind(e.prim, args, e.params)
@@ -181,18 +211,28 @@ class Stage(Trace):
             raise self.leaked()
         return prim.stage(self, args, params)
 
-    def append(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
-        """One equation, or the one that is there already: the default action."""
+    def append(
+        self,
+        prim: Primitive,
+        args: Sequence[Array],
+        params: Params,
+        types: tuple[ArrayType, ...] | None = None,
+    ) -> Any:
+        """One equation, or the one that is there already: the default action.
+
+        The `types` of the outputs are asked of the record where they are not given.
+        """
         atoms = tuple([self.atom(a) for a in args])
         scope = self.scope or repeated.scope
         key = _key(prim, atoms, params, scope)
         try:
-            outputs = self.numbering.get(key)
+            outputs = None if key is None else self.numbering.get(key)
         except TypeError:  # parameters without a hash
             key = outputs = None
         if outputs is None:
-            found = prim.type_rule([a.type for a in atoms], params)
-            types = found if prim.multiple else (found,)
+            if types is None:
+                found = prim.type_rule([a.type for a in atoms], params)
+                types = found if prim.multiple else (found,)
             outputs = tuple([self.var(t) for t in types])
             if len(self.equations) >= self.limit:
                 self.limit = self.full()
@@ -206,7 +246,9 @@ class Stage(Trace):
 
 
 def _key(prim: Primitive, atoms: tuple[Atom, ...], params: Params, scope: int) -> Hashable:
-    """What two equations have in common that are one."""
+    """What two equations have in common that are one; None of effects, which never are."""
+    if prim.effect is not False and acts(prim, params):
+        return None
     parts = tuple([(type(a.value), repr(a.value)) if isinstance(a, Literal) else a for a in atoms])
     if not params:
         return prim, parts, scope
@@ -242,7 +284,7 @@ def finish(
 ) -> tuple[Graph, list[Tracer]]:
     """The graph of what was staged, and the adopted values, which are its last inputs."""
     atoms = [trace.atom(o) for o in outputs]
-    equations = live(trace.equations, demanded(trace.equations, atoms))
+    equations = needed(trace.equations, atoms)
     used = {a for e in equations for a in e.inputs} | set(atoms)
     consts = [(v, t) for v, t in trace.consts.values() if v in used]
     constants = tuple((v, a) for v, a, _ in trace.constants.values() if v in used)
@@ -250,12 +292,33 @@ def finish(
     return Graph(whole, equations, tuple(atoms), constants), [t for _, t in consts]
 
 
+class Trial:
+    """Steps of a loop that are tried, to see whether they are staged.
+
+    Where they are, the loop begins again, and what they did outside must not stay.
+    """
+
+    def __init__(self) -> None:
+        self.stage: Stage | None = running.stage
+        self.length = 0 if self.stage is None else len(self.stage.equations)
+
+    def undo(self) -> None:
+        """Forget the effects since then, which nobody has seen: they are equations."""
+        if self.stage is not None:
+            rest = self.stage.equations[self.length :]
+            self.stage.equations[self.length :] = [e for e in rest if not has_effect(e)]
+
+
 def stage(
-    function: Callable[..., Any], types: Sequence[ArrayType], given: Sequence[Array] | None = None
+    function: Callable[..., Any],
+    types: Sequence[ArrayType],
+    given: Sequence[Array] | None = None,
+    acting: bool = True,
 ) -> tuple[Graph, list[Tracer]]:
     """The graph of a flat function of operands of these types.
 
     Where the arguments at hand are `given`, as many elements of a mask are selected as they have.
+    Unless it is `acting`, effects of numbers at hand happen while it is staged.
 
     Returns
     -------
@@ -263,7 +326,7 @@ def stage(
         The inputs of the graph are those of the function and then one for each adopted value: a
         traced value of an outer transform over which the function closes.
     """
-    with Stage() as trace:
+    with Stage(acting) as trace:
         inputs = list(map(trace.input, types, given or [None] * len(types)))
         variables = [t.variable for t in inputs]
         outputs = [operand(o) for o in function(*inputs)]

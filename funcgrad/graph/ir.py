@@ -9,7 +9,7 @@ from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.types import ArrayType
 from funcgrad.errors import SourceLine
 
-__all__ = ["Atom", "Equation", "Graph", "Literal", "Var"]
+__all__ = ["Atom", "Equation", "Graph", "Literal", "Var", "last_number"]
 
 
 class Var:
@@ -83,3 +83,11 @@ class Graph:
         if len(self.equations) <= 100:
             return str(self)
         return f"<graph of {len(self.equations)} equations; print(graph) shows them>"
+
+
+def last_number(graph: Graph) -> int:
+    """The greatest number that a variable has, also in the graphs within."""
+    used = [v.id for e in graph.equations for v in e.outputs]
+    used += [v.id for v in (*graph.inputs, *(v for v, _ in graph.constants))]
+    within = (p for e in graph.equations for p in e.params.values() if isinstance(p, Graph))
+    return max([*used, *map(last_number, within)], default=-1)

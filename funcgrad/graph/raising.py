@@ -1,4 +1,4 @@
-"""Which equations may raise for what their operands hold, though the types are right.
+"""Which equations may raise for what their operands hold, though the types are right, or act.
 
 They must not run where the program does not: in a loop of no steps, for an example that takes the
 other branch.
@@ -38,7 +38,13 @@ def may_raise(equations: Iterable[Equation]) -> bool:
     while waiting:
         e = waiting.pop()
         graphs = [p for p in e.params.values() if isinstance(p, Graph)]
-        if e.prim in RAISING or e.prim.checks or not e.prim.is_ours or e.params.get("strict"):
+        if (
+            e.prim in RAISING
+            or e.prim.checks
+            or e.prim.effect
+            or not e.prim.is_ours
+            or e.params.get("strict")
+        ):
             return True
         if e.prim.form == "higher_order" and not graphs:
             return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from funcgrad.graph.effects import has_effect
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal
 from funcgrad.passes.rewrite import Rewriter, rewrite
 
@@ -32,6 +33,8 @@ def common_subexpressions(graph: Graph) -> Graph:
 
 def key_of(e: Equation) -> Hashable:
     """What makes two equations equal; None where their parameters cannot be compared."""
+    if has_effect(e):
+        return None
     parts: list[Hashable] = [
         (type(a.value), repr(a.value), a.type) if isinstance(a, Literal) else a for a in e.inputs
     ]

@@ -53,10 +53,12 @@ def _read_by_element(graph: Graph) -> set[Var]:
     """Arrays of which, perhaps after elementwise operations, single elements are used."""
     read: set[Var] = set()
     for e in reversed(graph.equations):
-        (v, *others) = e.outputs
+        if len(e.outputs) != 1:
+            continue
+        (v,) = e.outputs
         one = v.type.size == 1 and (e.prim is GETITEM or is_plain_reduction(e))
         follows = _moves(e) or is_plain_reduction(e) or is_aligned(e)
-        if not others and (one or (v in read and follows)):
+        if one or (v in read and follows):
             read.update(a for a in e.inputs if isinstance(a, Var) and a.type.ndim)
     return read
 
@@ -82,9 +84,11 @@ class _Components:
 
     def take(self, e: Equation) -> bool:
         """Do an equation on numbers; False if it is left to be done on arrays."""
-        (v, *others) = e.outputs
+        if len(e.outputs) != 1:
+            return False
+        (v,) = e.outputs
         largest = max(a.type.size for a in (v, *e.inputs))
-        if others or v.type.weak or v.type.size == 0 or largest > LARGEST:
+        if v.type.weak or v.type.size == 0 or largest > LARGEST:
             return False
         if _moves(e):
             made = self.move(e)

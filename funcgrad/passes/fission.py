@@ -24,8 +24,9 @@ from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import bind, plain
 from funcgrad.core.types import Array
 from funcgrad.graph.build import stage
+from funcgrad.graph.effects import has_effect
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
-from funcgrad.graph.live import demanded, live
+from funcgrad.graph.live import needed
 from funcgrad.graph.loop import Loop
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import records
@@ -64,6 +65,8 @@ def fission(graph: Graph) -> Graph:
     def rule(r: Rewriter, e: Equation) -> list[Atom] | None:
         p = Loop(**e.params) if e.prim.loops else None
         if p is None or p.condition is not None or p.counted or (p.length or 0) < SHORTEST:
+            return None
+        if has_effect(e):  # its steps run one after the other, all of them
             return None
         small = _Parts(p).divided(e)
         return None if small is None else r.inline(small, e.inputs)
@@ -382,7 +385,7 @@ class _Program:
         kept = [k for k in range(p.carries) if k not in {t.carry for t in self.totals}]
         stacked = self.stacked(core)
         ends = [body.outputs[k] for k in kept]
-        core = list(live(core, demanded(core, [*ends, *stacked])))
+        core = list(needed(core, [*ends, *stacked]))
         used = {a for e in core for a in e.inputs} | set(ends) | set(stacked)
         carried = [parts.carried[k] for k in kept]
         if not kept and not stacked:

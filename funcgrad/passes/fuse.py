@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from funcgrad.graph.effects import has_effect
 from funcgrad.graph.ir import Equation, Graph, Literal, Var
 from funcgrad.ops import records
 from funcgrad.passes.merges import Merges
@@ -54,6 +55,7 @@ class _Fusion(Merges):
         super().__init__(graph)
         self.elementwise, self.reduction = elementwise, reduction
         self.mixed = {e.inputs[1] for e in graph.equations if mixes(e)}
+        self.effect = 0  # the last step with an effect: they run in the order of the program
         self.copies: set[Var] = set()  # of cheap values, computed again in another region
         self.next = 1 + max(
             [v.id for v in graph.inputs]
@@ -75,7 +77,9 @@ class _Fusion(Merges):
         return plan
 
     def add(self, e: Equation) -> None:
-        if e.prim.view:
+        if e.prim.multiple:  # may have no operands, and no results
+            self.add_host(e)
+        elif e.prim.view:
             self.add_view(e)
         elif all(o.type.size for o in e.outputs) and self.elementwise(e) and self.has_source(e):
             self.add_elementwise(e)
@@ -90,7 +94,11 @@ class _Fusion(Merges):
         return e.prim is not records.GATHER or (isinstance(x, Var) and x not in self.plan.uniform)
 
     def add_host(self, e: Equation) -> None:
-        number = self.dependencies.add(e, self.producers_of(e.inputs))
+        before = self.producers_of(e.inputs)
+        acts = has_effect(e)
+        number = self.dependencies.add(e, before | self.effect if acts else before)
+        if acts:
+            self.effect = 1 << number
         for a in e.inputs:
             self.escape(a)
         for v in e.outputs:

@@ -55,7 +55,7 @@ def _marked(graph: Graph) -> set[Var]:
         found.add(v)
         e = made[v]
         around = [a for a in e.inputs if isinstance(a, Var)] if e.prim is not MATMUL else []
-        around += [u.outputs[0] for u in uses.get(v, ()) if u.prim is not MATMUL]
+        around += [w for u in uses.get(v, ()) if u.prim is not MATMUL for w in u.outputs[:1]]
         waiting += [a for a in around if a.type.shape[-2:] == v.type.shape[-2:]]
     return found
 

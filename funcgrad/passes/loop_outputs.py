@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from funcgrad.graph.ir import Atom, Equation, Graph, Var
-from funcgrad.graph.live import demanded, live
+from funcgrad.graph.live import needed
 from funcgrad.graph.loop import Loop
 
 __all__ = ["loop_outputs"]
@@ -37,7 +37,7 @@ def _narrowed(e: Equation, read: set[Atom]) -> Equation:
     kept = _needed(p, [v in read for v in e.outputs])
     ys = [k for k in range(p.carries, len(outputs)) if e.outputs[k] in read]
     ends = [*(outputs[k] for k in kept), *(outputs[k] for k in ys)]
-    equations = live(p.body.equations, demanded(p.body.equations, ends))
+    equations = needed(p.body.equations, ends)
     graphs = [(equations, ends)]
     if p.condition is not None:
         graphs.append((p.condition.equations, list(p.condition.outputs)))
@@ -98,7 +98,7 @@ def _needed(p: Loop, flags: Sequence[bool]) -> list[int]:
         found |= {k for k, v in enumerate(last) if v in tested}
         ends += [p.body.outputs[k] for k in found]
     while True:
-        equations = live(p.body.equations, demanded(p.body.equations, ends))
+        equations = needed(p.body.equations, ends)
         read = {a for e in equations for a in e.inputs} | set(ends)
         more = {k for k, v in enumerate(carried) if v in read} - found
         if not more:

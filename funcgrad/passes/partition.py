@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from funcgrad.graph.effects import silenced
 from funcgrad.graph.ir import Equation, Graph, Var
 from funcgrad.ops.index import PLACE
 from funcgrad.ops.shape import CONCATENATE
@@ -53,9 +54,9 @@ Saves = Callable[[Equation], bool]
 
 
 def partition(
-    whole: Graph, inputs: int, outputs: int, first: set[Var], saves: Saves | None = None
+    whole: Graph, inputs: int, outputs: int, first: set[int], saves: Saves | None = None
 ) -> Partition:
-    """Cut a joint graph after the forward equations, whose results are in `first`.
+    """Cut a joint graph after the forward equations, whose identities are in `first`.
 
     Parameters
     ----------
@@ -64,8 +65,8 @@ def partition(
     saves : callable, optional
         Which equations' results may be kept: all others are computed again, cheap or not.
     """
-    forward = [e for e in whole.equations if e.outputs[0] in first]
-    later = [e for e in whole.equations if e.outputs[0] not in first]
+    forward = [e for e in whole.equations if id(e) in first]
+    later = [e for e in whole.equations if id(e) not in first]
     results = whole.outputs[outputs:]
     known = set(whole.inputs[inputs:]) | {v for v, _ in whole.constants}
     read = {a for e in later for a in e.inputs if isinstance(a, Var)}
@@ -106,11 +107,11 @@ def _kept(
 ) -> set[Var]:
     """The values to keep: the minimum cut. A value is an edge, from its one node to its other."""
     if saves is not None:
-        made = {v: e for e in forward for v in e.outputs if not saves(e)}
+        made = {v: e for e in forward for v in e.outputs if not (e.prim.effect or saves(e))}
     elif len(forward) > LIMIT:
         return set(wanted)
     else:
-        made = {e.outputs[0]: e for e in forward if _is_cheap(e)}
+        made = {v: e for e in forward if _is_cheap(e) for v in e.outputs}
     number: dict[Var, int] = {}
     waiting = list(wanted)
     while waiting:
@@ -146,6 +147,8 @@ def _again(
     found: list[Equation] = []
     for e in reversed(forward):
         if not missing.isdisjoint(e.outputs):
-            found.append(e)
+            calm = silenced(e, missing)
+            assert calm is not None
+            found.append(calm)
             missing |= {a for a in e.inputs if isinstance(a, Var) and a not in held}
     return tuple(reversed(found))

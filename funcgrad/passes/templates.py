@@ -22,7 +22,7 @@ from funcgrad.core.tracer import type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.build import holds
 from funcgrad.graph.identity import Writer, bits_of
-from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
+from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var, last_number
 from funcgrad.passes.constants import uniform
 
 __all__ = ["Templates"]
@@ -55,7 +55,7 @@ class _Outline(Writer):
 
     def params(self, e: Equation) -> Hashable:
         before = self.open, self.inside
-        self.open, self.inside = self.open and _opens(e), True
+        self.open, self.inside = self.open and e.prim.opens, True
         found = super().params(e)
         self.open, self.inside = before
         return found
@@ -78,11 +78,6 @@ class _Outline(Writer):
         """Whether an array may be an input: not where a pass knows that it is one number."""
         number = uniform(x)
         return number is None or (v not in self.mixed and _is_free(number))
-
-
-def _opens(e: Equation) -> bool:
-    """Whether numbers of the graphs in an equation can be operands of it."""
-    return e.prim.loops or e.prim.branches or e.prim.wraps
 
 
 def _keeps_apart(e: Equation) -> bool:
@@ -205,7 +200,7 @@ class _Lifter:
 
     def __init__(self, inputs: dict[int, int], constants: set[Var], graph: Graph) -> None:
         self.inputs, self.constants = inputs, constants
-        self.places, self.fresh = count(), count(_last(graph) + 1)
+        self.places, self.fresh = count(), count(last_number(graph) + 1)
 
     def graph(self, graph: Graph, inside: bool) -> tuple[Graph, dict[int, Var]]:
         """The graph, and the variables in it that have to be inputs, by the place of a number."""
@@ -219,11 +214,11 @@ class _Lifter:
                 kept.append((v, x))
         equations = []
         for e in graph.equations:
-            given, params = self.within(e, made) if _opens(e) else ([], e.params)
+            given, params = self.within(e, made) if e.prim.opens else ([], e.params)
             operands = [
                 self.operand(a, e, made, inside) if isinstance(a, Literal) else a for a in e.inputs
             ]
-            at = int(e.prim.branches or (e.prim.loops and params["counted"]))
+            at = e.prim.place_of_consts(params) if given else 0
             operands[at:at] = given
             equations.append(e._replace(inputs=tuple(operands), params=params))
         return Graph(graph.inputs, tuple(equations), graph.outputs, tuple(kept)), made
@@ -255,11 +250,3 @@ class _Lifter:
         if e.prim.loops:
             params["consts"] += len(given)
         return given, params
-
-
-def _last(graph: Graph) -> int:
-    """The greatest number that a variable has, also in the graphs within."""
-    used = [v.id for e in graph.equations for v in e.outputs]
-    used += [v.id for v in (*graph.inputs, *(v for v, _ in graph.constants))]
-    used += [_last(p) for e in graph.equations for p in e.params.values() if isinstance(p, Graph)]
-    return max(used, default=-1)

@@ -110,8 +110,14 @@ class StepStage(Stage):
     def input(self, kind: ArrayType, given: Any = None) -> Memory:
         return Memory(self.var(kind), self)
 
-    def append(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
-        made = super().append(prim, args, params)
+    def append(
+        self,
+        prim: Primitive,
+        args: Sequence[Array],
+        params: Params,
+        types: tuple[ArrayType, ...] | None = None,
+    ) -> Any:
+        made = super().append(prim, args, params, types)
         for m in made if prim.multiple else (made,):
             m.__class__ = Number if m.type.weak else Memory
         return made

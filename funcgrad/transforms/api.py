@@ -2,7 +2,7 @@
 
 from funcgrad.transforms.abstract import ShapeDtypeStruct, eval_shape, make_graph
 from funcgrad.transforms.associative_scan import associative_scan
-from funcgrad.transforms.callback import pure_callback
+from funcgrad.transforms.callback import io_callback, pure_callback
 from funcgrad.transforms.checkpoint import checkpoint
 from funcgrad.transforms.closures import closure_convert, custom_gradient
 from funcgrad.transforms.cond import cond
@@ -49,6 +49,7 @@ __all__ = [
     "grad",
     "hessian",
     "hvp",
+    "io_callback",
     "jacfwd",
     "jacobian",
     "jacrev",

@@ -91,7 +91,7 @@ def _cut(graph: Graph, mask: tuple[bool, ...], marks: bool, saves: Saves | None)
         ]
         whole, consts = finish(trace, (*variables, *(c.variable for c in cts)), [*values, *found])
         assert not consts
-        first = {v for e in trace.equations[:split] for v in e.outputs} | set(variables)
+        first = set(map(id, trace.equations[:split]))
     return partition(whole, len(variables), len(values), first, saves)
 
 

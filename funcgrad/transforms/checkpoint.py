@@ -14,6 +14,7 @@ from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, is_inexact
 from funcgrad.graph.build import Stage, stage
+from funcgrad.graph.effects import quiet
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Equation
 from funcgrad.graph.layouts import through
@@ -52,7 +53,7 @@ class Recompute(Primitive):
                 tape.input(x) if p is not None else x
                 for x, p in zip(node.saved, node.parents, strict=True)
             ]
-            outs = evaluate(node.params["graph"], *inputs)
+            outs = evaluate(quiet(node.params["graph"]), *inputs)
             roots = [
                 (o.node, c)
                 for o, c in zip(outs, g, strict=True)
@@ -201,6 +202,8 @@ def checkpoint(
         parameters. Of those that it allows, what the backward pass needs and is smallest is kept.
     static_argnums, static_argnames : optional
         Arguments that `f` gets as they are: they need not be arrays.
+
+    Effects, as lines that `debug.print` prints, happen once: not again when it is computed again.
 
     Returns
     -------

@@ -22,6 +22,7 @@ from funcgrad.core.tracer import Tracer, bind, concrete, operand, type_of, value
 from funcgrad.core.types import Array, ArrayType, is_inexact, promote
 from funcgrad.errors import located
 from funcgrad.graph.build import stage
+from funcgrad.graph.effects import effects_of, guarded
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.graph.layouts import through
@@ -135,33 +136,41 @@ class Cond(HigherOrder):
 
     def map(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         (condition, *xs), (chosen, *batched) = trace.split(args)
-        one, other = (
-            batched_graph(graph, trace.size, tuple(batched)) for graph in _branches(params)
-        )
         if chosen:
             held = not_equal(condition, False)
-            ours = _for_all(one, held, xs, batched)
-            theirs = _for_all(other, logical_not(held), xs, batched)
+            ours, theirs = (
+                _for_all(graph, trace.size, own, xs, batched)
+                for graph, own in zip(_branches(params), (held, logical_not(held)), strict=True)
+            )
             found = [_chosen(condition, a, b) for a, b in zip(ours, theirs, strict=True)]
         else:
+            one, other = (
+                batched_graph(graph, trace.size, tuple(batched)) for graph in _branches(params)
+            )
             found = bind(self, [condition, *xs], _params((one, other)))
         made: Any = trace.results(self, args, params, found)
         return made
 
 
 def _for_all(
-    graph: Graph, held: Array, xs: Sequence[Array], batched: Sequence[bool]
+    branch: Graph, count: int, held: Array, xs: Sequence[Array], batched: Sequence[bool]
 ) -> Sequence[Array]:
     """What a branch gives for all examples, of which those count for which it is `held`.
 
     Where it may raise, the others run it on the operands of the first that takes it; where none
-    does, nothing runs.
+    does, nothing runs. Its effects happen for those that take it.
     """
+    acting = effects_of(branch)
+    graph = batched_graph(
+        guarded(branch) if acting else branch, count, (*([True] if acting else []), *batched)
+    )
     if not may_raise(graph.equations):
         return evaluate(graph, *xs)
     (size,) = type_of(held).shape
     places = where(held, np.arange(size), constant.argmax(cast(held, INTEGER.dtype), 0))
     given = [gather(x, places) if b else x for x, b in zip(xs, batched, strict=True)]
+    if acting:
+        given.insert(0, held)
     nothing = [np.zeros(o.type.shape, o.type.dtype) for o in graph.outputs]
     taken = constant.any(held)
     if concrete(taken):

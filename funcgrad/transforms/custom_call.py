@@ -16,10 +16,12 @@ from funcgrad import tree
 from funcgrad.core.forms import HigherOrder, each_lane, filled
 from funcgrad.core.layout import Ask
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Tracer, bind, type_of
+from funcgrad.core.tracer import Tracer, bind, running, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import CustomRuleError, located
 from funcgrad.graph.build import stage
+from funcgrad.graph.effects import effects_of
+from funcgrad.graph.ir import Graph
 from funcgrad.graph.layouts import through
 from funcgrad.ops.shape import every_lane, zeros
 from funcgrad.ops.sums import sum as sum_
@@ -44,6 +46,10 @@ class VjpRule(NamedTuple):
     symbolic: bool = False  # whether zeros are given as `SymbolicZero`, and `fwd` told what moves
     linear_in: int = 0  # in how many of the first operands, taken together, it is linear
 
+    def silenced(self) -> VjpRule:
+        """The rule without effects of the function."""
+        return self._replace(fun=_silent(self.fun), fwd=_silent(self.fwd), jvp=_silent(self.jvp))
+
     def cotangents(self, g: Sequence[Any], outputs: Sequence[ArrayType]) -> Sequence[Any]:
         """The cotangents of the outputs as `bwd` takes them."""
         return _with_zeros(g, outputs) if self.symbolic else filled(g, outputs)
@@ -57,6 +63,10 @@ class JvpRule(NamedTuple):
     jvp: Function
     single: bool = False
     symbolic: bool = False
+
+    def silenced(self) -> JvpRule:
+        """The rule without effects of the function."""
+        return self._replace(fun=_silent(self.fun), jvp=_silent(self.jvp))
 
     def tangents(self, xs: Sequence[Any], ts: Sequence[Any]) -> list[Any]:
         """The tangents as `jvp` takes them."""
@@ -109,7 +119,7 @@ def _refuse_captured(outputs: Sequence[Any], trace: Any, name: str) -> None:
             )
 
 
-def _output_types(fun: Function, types: Sequence[ArrayType], name: str) -> tuple[ArrayType, ...]:
+def _staged(fun: Function, types: Sequence[ArrayType], name: str) -> Graph:
     graph, captured = stage(fun, types)
     if captured:
         raise CustomRuleError(
@@ -118,7 +128,21 @@ def _output_types(fun: Function, types: Sequence[ArrayType], name: str) -> tuple
                 "gradient the rule cannot give; pass that value as an argument"
             )
         )
-    return tuple(o.type for o in graph.outputs)
+    return graph
+
+
+def _silent(f: Function | None) -> Any:
+    """The function without the effects that it has."""
+
+    def run(*xs: Any, **options: Any) -> Any:
+        before, running.silent = running.silent, True
+        try:
+            assert f is not None
+            return f(*xs, **options)
+        finally:
+            running.silent = before
+
+    return None if f is None else run
 
 
 # ------------------------------------------------------------------------ batched functions
@@ -230,7 +254,11 @@ class CustomVjp(HigherOrder):
     lies = staticmethod(_lies)
 
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
-        return _output_types(params["rule"].fun, types, params["rule"].name)
+        graph = _staged(params["rule"].fun, types, params["rule"].name)
+        return tuple(o.type for o in graph.outputs)
+
+    def stage(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        return _append(self, trace, args, params)
 
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         nodes, xs, _ = trace.split(args)
@@ -301,11 +329,16 @@ class CustomJvp(HigherOrder):
     lies = staticmethod(_lies)
 
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
-        return _output_types(params["rule"].fun, types, params["rule"].name)
+        graph = _staged(params["rule"].fun, types, params["rule"].name)
+        return tuple(o.type for o in graph.outputs)
+
+    def stage(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        return _append(self, trace, args, params)
 
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         nodes, xs, _ = trace.split(args)
-        outs = bind(self, xs, params)
+        # the rule runs in the backward pass, with what it does: the function only gives the value
+        outs = bind(self, xs, {"rule": params["rule"].silenced()})
         _refuse_captured(outs, trace, params["rule"].name)
         kept = [x if n is not None else trace.keep(x) for x, n in zip(xs, nodes, strict=True)]
         return trace.record_multiple(PUSHED_BACK, nodes, params, kept, outs)
@@ -327,7 +360,15 @@ class CustomJvp(HigherOrder):
         return made
 
 
-def _call(*xs: Any, rule: Any) -> tuple[Any, ...]:
+def _append(prim: Primitive, trace: Any, args: Sequence[Array], params: Params) -> Any:
+    """An equation that knows whether the function has an effect."""
+    rule = params["rule"]
+    graph = _staged(rule.fun, list(map(type_of, args)), rule.name)
+    params = {"rule": rule, "effect": True} if effects_of(graph) else {"rule": rule}
+    return trace.append(prim, args, params, tuple(o.type for o in graph.outputs))
+
+
+def _call(*xs: Any, rule: Any, effect: bool = False) -> tuple[Any, ...]:
     return tuple(rule.fun(*xs))
 
 

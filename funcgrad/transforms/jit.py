@@ -16,6 +16,7 @@ from funcgrad.compile.execute import Kept, executable, get_ready, kept_or_compil
 from funcgrad.compile.imports import interpreted
 from funcgrad.core.boundary import hide_frames
 from funcgrad.core.collector import uncollected
+from funcgrad.core.effects import logged
 from funcgrad.core.tracer import Operand, Tracer, concrete, running, type_of, uncompiled
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
@@ -240,14 +241,16 @@ class Jitted:
                 result = quick.call(*args, **kwargs)
                 if result is not NotImplemented:
                     return result
-        while True:
-            try:
-                return self._run(leaves, captures, staged, run)
-            except SizeChanged as change:
-                if change.mark not in dict(staged.sizes):
-                    raise  # it belongs to a function around this one
-                now = numbers_after(staged.sizes, change)
-            leaves, captures, staged = self._staged(args, kwargs, now)
+        with logged() as log:
+            while True:
+                try:
+                    return self._run(leaves, captures, staged, run)
+                except SizeChanged as change:
+                    if change.mark not in dict(staged.sizes):
+                        raise  # it belongs to a function around this one
+                    now = numbers_after(staged.sizes, change)
+                log.again()
+                leaves, captures, staged = self._staged(args, kwargs, now)
 
     def _run(
         self, leaves: Sequence[Array], captures: Captures, staged: Staged, run: Any = None

@@ -79,7 +79,9 @@ def linearized(
         outputs[:] = [out, *more]
         return [t for t, o in zip(*map(tree.leaves, (moved, out)), strict=True) if _moves(o)]
 
-    graph, consts = stage(pushed, [ArrayType(types[i].shape, types[i].dtype) for i in moving])
+    graph, consts = stage(
+        pushed, [ArrayType(types[i].shape, types[i].dtype) for i in moving], acting=False
+    )
     out, *aux = outputs
     found, out_definition = tree.flatten(out)
 

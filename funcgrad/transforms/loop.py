@@ -25,8 +25,9 @@ from funcgrad.core.forms import HigherOrder, filled
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import bind, concrete, type_of, value
 from funcgrad.core.types import Array, ArrayType, is_inexact
-from funcgrad.errors import GraphError, LoopLimitError, NotDifferentiableError, located
+from funcgrad.errors import EffectError, GraphError, LoopLimitError, NotDifferentiableError, located
 from funcgrad.graph.build import stage
+from funcgrad.graph.effects import effects_of, first_effect, guarded
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph, Literal, Var
 from funcgrad.graph.loop import Loop
@@ -399,6 +400,7 @@ def _back_body(
 
 def _segmented(p: Loop) -> Graph:
     """A loop of unknown length as loops in loops, of which the carries alone are kept."""
+    _check_condition(p, "is differentiated in reverse mode without max_steps")
     key = ("segmented", p._replace(body=None))  # type: ignore[arg-type]
     if key not in p.body.derived:
         types = _types(p.body.inputs)
@@ -417,6 +419,16 @@ def _segmented(p: Loop) -> Graph:
         p.body.derived[key] = staged_graph(lambda *xs: run_loop(strict, xs), types)
     found: Graph = p.body.derived[key]
     return found
+
+
+def _check_condition(p: Loop, why: str) -> None:
+    """Raise if a condition that is asked more often than the program says has an effect."""
+    if p.condition is not None and effects_of(p.condition):
+        what, e = next(filter(None, map(first_effect, p.condition.equations)))
+        raise EffectError(
+            f"{what} in the condition of a while_loop that {why}, for which it is asked more "
+            f"often; put it into the body of the loop\n  at {e.source}"
+        )
 
 
 # ------------------------------------------------- forward mode, and which elements are there
@@ -634,12 +646,24 @@ def _lanes(p: Loop, size: int, mask: tuple[bool, ...]) -> list[ArrayType]:
     ]
 
 
-def _spread(graph: Graph, size: int, mask: Sequence[bool], xs: Sequence[Array]) -> list[Array]:
-    """The outputs of a graph for all examples, those that are the same in all without the axis."""
+def _spread(
+    graph: Graph,
+    size: int,
+    mask: Sequence[bool],
+    xs: Sequence[Array],
+    held: Array | None = None,
+) -> list[Array]:
+    """The outputs of a graph for all examples, those that are the same in all without the axis.
+
+    Its effects happen for those examples alone that are `held`.
+    """
     own = _reached(graph, mask, lambda v: True)
     with Batch(size, HIDDEN) as trace:
         given = [BatchTracer(x, trace) if m else x for x, m in zip(xs, mask, strict=True)]
-        outs = evaluate(graph, *given)
+        if held is not None and effects_of(graph):
+            outs = evaluate(guarded(graph), BatchTracer(held, trace), *given)
+        else:
+            outs = evaluate(graph, *given)
         return [whole(o, trace) if m else lower(o, trace) for o, m in zip(outs, own, strict=True)]
 
 
@@ -671,6 +695,7 @@ def _masked_loop(p: Loop, size: int, mask: tuple[bool, ...], several: bool) -> L
     step, xs, number of the row. An example that has ended repeats its last step, which has shown
     that it raises nothing, and drops what it gives.
     """
+    _check_condition(p, "ends at another step for each example of vmap")
     second = p.consts + p.carries
     avals = _lanes(p, size, mask)
     counted, goes_on = p.counted, p.condition
@@ -694,7 +719,7 @@ def _masked_loop(p: Loop, size: int, mask: tuple[bool, ...], several: bool) -> L
         last = xs[at + len(steps) : rest]
         taken_from = list(map(_chosen, [held] * len(last), old, last)) if before else old
         given = [*inputs[: p.consts], *taken_from, *inputs[second:]]
-        found = _spread(p.body, size, mask, given)
+        found = _spread(p.body, size, mask, given, held)
         new = [_every(o, o_, size) for o, o_ in zip(found, p.body.outputs, strict=True)]
         state = [_chosen(held, n, o) for n, o in zip(new, old, strict=False)]
         nothing = [np.zeros(type_of(n).shape, type_of(n).dtype) for n in new[p.carries :]]

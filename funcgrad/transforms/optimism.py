@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from funcgrad.core.effects import logged
 from funcgrad.core.tracer import Tracer, operand, running
 from funcgrad.transforms.batch import BatchTracer
 
@@ -31,7 +32,9 @@ def optimistic(run: Callable[[bool], tuple[T, Iterable[Any]]], given: Iterable[A
     They are followed from the start where one of the operands `given` is traced by what hides its
     numbers, or such a transform runs: the derivative may depend on values of it that are captured.
     """
-    if not running.hiding and all(map(seen, given)):
+    if running.hiding or not all(map(seen, given)):
+        return run(True)[0]
+    with logged() as log:
         try:
             found, derivatives = run(False)
         except MarksNeededError:
@@ -39,7 +42,8 @@ def optimistic(run: Callable[[bool], tuple[T, Iterable[Any]]], given: Iterable[A
         else:
             if all(map(settled, derivatives)):
                 return found
-    return run(True)[0]
+        log.again()
+        return run(True)[0]
 
 
 def seen(x: Any) -> bool:

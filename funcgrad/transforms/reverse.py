@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.algebra import algebra
+from funcgrad.core.effects import logged
 from funcgrad.core.tracer import Tracer, plain, running, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.core.watching import found_in, place_of, refuse
@@ -95,18 +96,34 @@ def within(
     order = reachable([node for node, _ in roots])
     if running.watching:  # node by node
         return _pull_marked(order, roots, leaves)
+    with logged() as log:
+        found = _quickly(order, roots, leaves, traced, hidden)
+        if found is not None:
+            return found
+        log.again()
+        return _pull_marked(order, roots, leaves)
+
+
+def _quickly(
+    order: Sequence[Node],
+    roots: Sequence[tuple[Node, Array]],
+    leaves: Sequence[Node],
+    traced: bool,
+    hidden: bool,
+) -> list[Array | None] | None:
+    """The cotangents without marks of what is absent; None where these are needed."""
     if not traced and not any(isinstance(g, Tracer) for _, g in roots):
         try:
             found = pulled(order, roots, leaves, True)
         except (OpaqueRule, ZeroDivisionError):  # Python's numbers know no infinity
-            return _pull_marked(order, roots, leaves)
+            return None
         if not _to_repeat(found, order):
             return found
     elif not (traced and hidden) and all(seen(g) for _, g in roots) and not _opaque(order):
         found = pulled(order, roots, leaves, False)
         if all(c is None or settled(c) for c in found):
             return found
-    return _pull_marked(order, roots, leaves)
+    return None
 
 
 def _opaque(order: Sequence[Node]) -> bool:
@@ -156,8 +173,19 @@ def pulled(
         if quick and (type(g) is ndarray or type(g) in PLAIN):
             node.pull_quick(cts, g)
         else:
+            if quick and type(g) is list and _is_given_nan(node, g):
+                raise OpaqueRule
             node.pull(cts, dense(g))
     return [dense(cts.get(leaf)) for leaf in leaves]
+
+
+def _is_given_nan(node: Node, g: Sequence[Any]) -> bool:
+    """Whether code of the user would be given a NaN, which the other pass may know to be absent."""
+    return (
+        node.prim is not None
+        and node.prim.opaque
+        and any(c is not None and has_nan(dense(c)) for c in g)
+    )
 
 
 def _started(roots: Sequence[tuple[Node, Array]]) -> Cotangents:

@@ -16,6 +16,7 @@ from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import staged, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import LoopTypeError, located
+from funcgrad.graph.build import Trial
 from funcgrad.graph.loop import Loop
 from funcgrad.ops.shape import concatenate
 from funcgrad.transforms.arguments import integer, leaves_of, name_of
@@ -126,6 +127,7 @@ def _python_scan(
     """The loop in Python; None where its first step gives values of a graph."""
     carry, types = init, [type_of(x) for x in leaves_of(init, "")[0]]
     order = range(n - 1, -1, -1) if reverse else range(n)
+    trial = Trial()
     ys: list[Any] = []
     for done, i in enumerate(order):
         found = body.f(carry, tree.unflatten(definition, [x[i] for x in rows]))
@@ -137,7 +139,7 @@ def _python_scan(
             types = after
         outputs, made = leaves_of(y, ("what is stacked", body.f))
         if not done and any(map(staged, [*leaves, *outputs])):
-            return None
+            return trial.undo()
         if body.rows is not None and made != body.rows:
             raise LoopTypeError(
                 located(

@@ -12,7 +12,7 @@ from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import concrete, operand, staged, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import LoopLimitError, LoopTypeError, located
-from funcgrad.graph.build import stage
+from funcgrad.graph.build import Trial, stage
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.graph.loop import Loop
 from funcgrad.ops.arithmetic import add, cast, less
@@ -76,7 +76,7 @@ def fori_loop(
     state, definition = leaves_of(init_val, "the initial value of fori_loop")
     body = Body(body_fun, "fori_loop", definition)
     val = init_val
-    types = list(types_of(state))
+    types, trial = list(types_of(state)), Trial()
     for done, i in enumerate(range(first, last)):
         if not done and any(map(staged, state)):
             break
@@ -90,6 +90,7 @@ def fori_loop(
             break
     else:
         return val
+    trial.undo()
     body.f, flat_step = body_fun, Body(step, "fori_loop", definition)
     indices = np.arange(first, first + count)
     carry, _ = staged_scan(flat_step, state, [indices], tree.LEAF, count, False)
@@ -140,7 +141,7 @@ def while_loop(
     state, definition = leaves_of(init_val, "the initial value of while_loop")
     body = Body(body_fun, "while_loop", definition)
     val, done, types = init_val, 0, types_of(state)
-    leaves = state
+    leaves, trial = state, Trial()
     while not any(map(staged, leaves)):
         held = _predicate(cond_fun, val)
         if not concrete(held):
@@ -161,6 +162,7 @@ def while_loop(
             body.check(types, after)
             types = after
         done += 1
+    trial.undo()
     return _staged_while(body, cond_fun, state, max_steps)
 
 

@@ -34,6 +34,7 @@ class HigherOrder(Primitive):
 
     form = "higher_order"
     multiple = True
+    effect = None
 
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
         """The types of the outputs of the parameter `graph`."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.types import ArrayType
+from funcgrad.graph.effects import has_effect
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.graph.loop import Loop
 from funcgrad.ops import records
@@ -237,7 +238,8 @@ class _Builder:
         dtype = aval.dtype
         if aval.weak:
             others = {a.type.dtype for a in e.inputs if isinstance(a, Var) and not a.type.weak}
-            if others == {e.outputs[0].type.dtype} and (e.prim in ROUNDING or dtype.kind == "f"):
+            whole = {v.type.dtype for v in e.outputs}
+            if others == whole and (e.prim in ROUNDING or dtype.kind == "f"):
                 (dtype,) = others
                 aval = ArrayType((), dtype) if dtype.kind == "f" else aval
         arrays = self.program.arrays
@@ -338,7 +340,8 @@ class _Builder:
         )
         consts = [self._outside(self.before, v) for v in self.consts]
         inputs = [*consts, *first, *(v for v, _ in self.rows)]
-        if first or any(v.type.weak for e in self.body for v in e.outputs):
+        in_order = any(map(has_effect, self.body))
+        if first or in_order or any(v.type.weak for e in self.body for v in e.outputs):
             loop = Loop(body, None, len(self.consts), len(first), self.count, self.reverse)
             rows = self._emit(self.before, LOOP, inputs, loop.params, ends)[len(first) :]
         else:
