@@ -10,7 +10,7 @@ from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.numpy.calls import as_array, numpy_function
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops import factor, index
+from funcgrad.ops import factor, index, singular
 from funcgrad.ops.matrices import adjoint, row
 from funcgrad.ops.shape import broadcast_to
 from funcgrad.ops.sort import argsort, sort
@@ -122,8 +122,9 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Array:
 
     Notes
     -----
-    Where eigenvalues coincide, first derivatives are those of functions that are symmetric in them
-    (a trace, a sum of squares), and second ones are NaN, since the vectors turn; see `eigh`.
+    Where eigenvalues coincide, derivatives are those of functions that are symmetric in them (a
+    trace, a sum of squares), second ones by forward over reverse mode (`hessian`, `hvp`), and NaN
+    in other orders of the modes; see `eigh`.
 
     Examples
     --------
@@ -175,8 +176,8 @@ def svd(
     if hermitian:
         return _of_hermitian(as_array(a), compute_uv)
     if not compute_uv:
-        return factor.svdvals(as_array(a))
-    return SVDResult(*factor.svd(as_array(a), bool(full_matrices)))
+        return singular.svdvals(as_array(a))
+    return SVDResult(*singular.svd(as_array(a), bool(full_matrices)))
 
 
 def _of_hermitian(a: Array, compute_uv: bool) -> Any:
@@ -207,8 +208,9 @@ def svdvals(x: Any, /) -> Array:
 
     Notes
     -----
-    A value of 0 is at a kink, and its derivative is taken as 0. Where values coincide, first
-    derivatives are those of functions that are symmetric in them, and second ones are NaN.
+    A value of 0 is at a kink, and its derivative is taken as 0. Where values coincide, derivatives
+    are those of functions that are symmetric in them, second ones by forward over reverse mode
+    (`hessian`, `hvp`), and NaN in other orders of the modes.
 
     Examples
     --------
@@ -218,4 +220,4 @@ def svdvals(x: Any, /) -> Array:
     array([[ 1.,  0.],
            [ 0., -1.]])
     """
-    return factor.svdvals(as_array(x))
+    return singular.svdvals(as_array(x))

@@ -11,7 +11,7 @@ from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import ABSENT, as_array, known, numpy_function, refuse
 from funcgrad.numpy.norms import norm
-from funcgrad.ops import factor, least_squares, shape, solve
+from funcgrad.ops import factor, least_squares, shape, singular, solve
 from funcgrad.ops.arithmetic import (
     absolute,
     divide,
@@ -177,7 +177,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, ...]:
     full = m > n and (rank is None or rank == n)
     params = {"rcond": float(cutoff), "full": bool(full)}
     solution, residuals = bind(least_squares.LSTSQ, (x, column(y) if vector else y), params)
-    s = factor.svdvals(x)
+    s = singular.svdvals(x)
     return (
         drop(solution) if vector else solution,
         residuals,
@@ -221,7 +221,7 @@ def cond(x: Any, p: Any = None) -> Array:
     if 0 in type_of(a).shape[-2:]:
         raise np.linalg.LinAlgError(located("cond is not defined on empty arrays"))
     if p is None or p in {2, -2}:
-        s = factor.svdvals(a)
+        s = singular.svdvals(a)
         first, last = getitem(s, (Ellipsis, 0)), getitem(s, (Ellipsis, -1))
         found = divide(last, first) if p == -2 else divide(first, last)
     else:
@@ -247,7 +247,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     a = as_float(as_array(A))
     if type_of(a).ndim < 2:
         return where(any_of(a != 0), 1, 0)
-    s = absolute(factor.eigvalsh(a)) if hermitian else factor.svdvals(a)
+    s = absolute(factor.eigvalsh(a)) if hermitian else singular.svdvals(a)
     if tol is None:
         each = max(type_of(a).shape[-2:]) * np.finfo(type_of(s).dtype).eps if rtol is None else rtol
         tol = multiply(largest(s, -1, keepdims=True), _with_axis(each))

@@ -1,10 +1,9 @@
-"""Factorisations: `cholesky`, `eigh`, `eigvalsh`, `svd`, `svdvals`.
+"""Factorisations: `cholesky`, `eigh`, `eigvalsh`.
 
-They stand on `solve` and on products; the rules follow Giles (2008), Murray, "Differentiation of
-the Cholesky decomposition" (2016), and Townsend, "Differentiating the singular value
-decomposition" (2016). `cholesky` and `eigh` read one triangle; they are differentiated as
-functions of a symmetric matrix: cotangents and tangents are made symmetric, and a gradient is
-spread over both triangles.
+They stand on `solve` and on products; the rules follow Giles (2008) and Murray, "Differentiation
+of the Cholesky decomposition" (2016). `cholesky` and `eigh` read one triangle; they are
+differentiated as functions of a symmetric matrix: cotangents and tangents are made symmetric, and a
+gradient is spread over both triangles.
 """
 
 from __future__ import annotations
@@ -17,9 +16,8 @@ import numpy as np
 from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Explicit, explicit
 from funcgrad.core.primitive import Sample
-from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.ops.arithmetic import (
     absolute,
     add,
@@ -37,14 +35,10 @@ from funcgrad.ops.arithmetic import (
 from funcgrad.ops.constant import any as any_
 from funcgrad.ops.matrices import (
     adjoint,
-    as_float,
     column,
-    complex_,
     definite,
-    drop,
     hermitian,
     real_dtype,
-    regular,
     row,
     square,
     symmetric,
@@ -56,7 +50,7 @@ from funcgrad.ops.shape import every_lane, swap_last
 from funcgrad.ops.solve import SOLVE
 from funcgrad.ops.sums import sum as sum_
 
-__all__ = ["SVD", "apart", "cholesky", "coincide", "eigh", "eigvalsh", "svd", "svdvals"]
+__all__ = ["TURNED", "apart", "cholesky", "coincide", "eigh", "eigvalsh", "inverse", "split"]
 
 # ------------------------------------------------------------------------------- cholesky
 
@@ -114,7 +108,7 @@ def coincide(gap: Array, w: Array) -> Array:
     return less_equal(absolute(gap), multiply(bound, column(max_(absolute(w), -1, True))))
 
 
-def _inverse(x: Array, none: Array) -> Array:
+def inverse(x: Array, none: Array) -> Array:
     """1 / x, and NaN where `none`."""
     return where(none, np.nan, divide(1.0, where(none, 1.0, x)))
 
@@ -122,7 +116,7 @@ def _inverse(x: Array, none: Array) -> Array:
 def apart(gap: Array, w: Array) -> Array:
     """1 / gap for pairs of eigenvalues `w`: 0 of a value and itself, NaN of two that coincide."""
     own = np.eye(type_of(w).shape[-1], dtype=bool)
-    return where(own, 0.0, _inverse(gap, logical_or(coincide(gap, w), own)))
+    return where(own, 0.0, inverse(gap, logical_or(coincide(gap, w), own)))
 
 
 def _turned(v: Any, w: Any, t: Any) -> tuple[Any, Any]:
@@ -184,6 +178,19 @@ TURNED: Turned = Turned(
 TURNED.sample = lambda: [Sample((*reversed(np.linalg.eigh(definite())), draw((3, 3))))]
 
 
+def split(g: Array, w: Array, missing: Array) -> Array:
+    """(g_j − g_i)/(w_j − w_i), and 0 on the diagonal.
+
+    It is `missing` of equal values, and NaN where their cotangents differ.
+    """
+    own = np.eye(type_of(w).shape[-1], dtype=bool)
+    gap, rise = subtract(row(w), column(w)), subtract(row(g), column(g))
+    same = coincide(gap, w)
+    bound = multiply(float(np.sqrt(np.finfo(type_of(w).dtype).eps)), max_(absolute(g), -1, True))
+    other = where(less_equal(absolute(rise), column(bound)), missing, np.nan)
+    return where(own, 0.0, where(same, other, divide(rise, where(same, 1.0, gap))))
+
+
 def _pulled_values(g: Any, _a: Any, _w: Any, v: Any) -> Any:
     return np.conj(v * g[..., None, :] @ np.conj(np.swapaxes(v, -1, -2)))
 
@@ -205,13 +212,7 @@ def _pulled_values_jvp(_y: Any, xs: Any, ts: Any) -> Any:
     else:
         t = symmetric(t)
         v, missing = bind(TURNED, (v, w, t))
-        gap, rise = subtract(row(w), column(w)), subtract(row(g), column(g))
-        same = coincide(gap, w)
-        bound = multiply(float(np.sqrt(np.finfo(own.dtype).eps)), max_(absolute(g), -1, True))
-        other = where(less_equal(absolute(rise), column(bound)), missing, np.nan)
-        ratio = where(same, other, divide(rise, where(same, 1.0, gap)))
-        ratio = where(own.astype(bool), 0.0, ratio)
-        inner = multiply(ratio, matmul(matmul(adjoint(v), t), v))
+        inner = multiply(split(g, w, missing), matmul(matmul(adjoint(v), t), v))
         if dg is not None:
             inner = add(inner, multiply(own, row(dg)))
     return conjugate(matmul(matmul(v, inner), adjoint(v)))
@@ -339,118 +340,3 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Array:
     """Eigenvalues of a symmetric matrix in ascending order; see `eigh` for equal ones."""
     params = {"uplo": UPLO.upper()} if UPLO.upper() != "L" else {}
     return bind(EIGVALSH, (square(a, "eigvalsh"),), params)
-
-
-# ------------------------------------------------------------------------------------ svd
-
-
-def _svd_type(a: ArrayType, *, full: bool = False) -> tuple[ArrayType, ...]:
-    *lead, m, n = a.shape
-    k = min(m, n)
-    return (
-        ArrayType((*lead, m, k), a.dtype),
-        ArrayType((*lead, k), real_dtype(a.dtype)),
-        ArrayType((*lead, k, n), a.dtype),
-    )
-
-
-def _svd_jvp(y: Any, xs: Any, ts: Any, *, full: bool = False) -> Any:
-    """Townsend, "Differentiating the singular value decomposition" (2016); F as in `eigh`."""
-    (u, s, vh), t = y, ts[0]
-    m, n = type_of(t).shape[-2:]
-    v, k = adjoint(vh), min(m, n)
-    x = matmul(matmul(adjoint(u), t), v)
-    own = np.eye(k, dtype=type_of(s).dtype)
-    ds = sum_(multiply(real(x), own), -2)
-    gap, total = subtract(row(s), column(s)), add(row(s), column(s))
-    eye = own.astype(bool)
-    same = logical_or(logical_or(coincide(gap, s), coincide(total, s)), eye)
-    f = where(eye, 0.0, _inverse(multiply(gap, total), same))
-    over = _inverse(s, drop(coincide(column(s), s)))
-    right, left = multiply(x, row(s)), multiply(x, column(s))
-    turn = multiply(f, add(right, adjoint(right)))
-    if type_of(t).dtype.kind == "c":  # the phase
-        phase = multiply(0.5, subtract(x, adjoint(x)))
-        turn = add(turn, multiply(phase, multiply(own, row(over))))
-    du = matmul(u, turn)
-    dv = matmul(v, multiply(f, add(left, adjoint(left))))
-    if m > n:
-        rest = matmul(t, v)
-        du = add(du, multiply(subtract(rest, matmul(u, matmul(adjoint(u), rest))), row(over)))
-    if n > m:
-        rest = matmul(adjoint(t), u)
-        dv = add(dv, multiply(subtract(rest, matmul(v, matmul(vh, rest))), row(over)))
-    return du, ds, adjoint(dv)
-
-
-SVD: Explicit = explicit(
-    "svd",
-    lambda a, full=False: tuple(np.linalg.svd(a, full_matrices=full)),
-    type_rule=_svd_type,
-    jvp=_svd_jvp,
-    batch=lambda size, xs, batched, params: bind(SVD, xs, params),
-    multiple=True,
-    sample=lambda: [
-        Sample((draw((3, 2)),)),
-        Sample((draw((2, 2, 3)),)),
-        Sample((regular(),), {"full": True}),
-        Sample((complex_(draw((3, 2))),), smooth=False),  # the phase of a singular vector
-    ],
-)
-
-
-def _matrix(a: Any, name: str) -> Array:
-    a = as_float(operand(a))
-    if type_of(a).ndim < 2:
-        raise np.linalg.LinAlgError(located(f"{name}: a matrix has to have at least two axes"))
-    return a
-
-
-def svd(a: Any, full: bool = False) -> Any:
-    """The thin singular value decomposition: u, s and the adjoint of v, as NumPy gives them.
-
-    The derivative of the values is exact, also where they coincide, and the second one is NaN
-    there: take a symmetric function of them as one of `eigvalsh` of ``a.T @ a``. That of the
-    vectors is NaN where values coincide, and at values of 0 of a matrix that is not square: nothing
-    determines them. With `full` NumPy's full decomposition is called; it has the same shapes for a
-    square matrix, and is an error for others: nothing determines the further vectors.
-    """
-    a = _matrix(a, "svd")
-    m, n = type_of(a).shape[-2:]
-    if full and m != n:
-        raise UnsupportedCallError(
-            located(
-                f"numpy.linalg.svd: full_matrices=True adds vectors to those of a matrix of shape "
-                f"{type_of(a).shape} that nothing determines, so they have no derivative; "
-                "pass full_matrices=False"
-            )
-        )
-    return bind(SVD, (a,), {"full": True} if full else {})
-
-
-def _svdvals_vjp(g: Any, _y: Any, a: Any) -> Any:
-    """conj(U diag(g) Vᴴ); a singular value of 0 is at a kink, and its derivative is taken as 0."""
-    u, s, vh = bind(SVD, (a,))
-    weight = where(drop(coincide(column(s), s)), 0.0, g)
-    return conjugate(matmul(multiply(u, row(weight)), vh))
-
-
-SVDVALS: Explicit = explicit(
-    "svdvals",
-    lambda a: np.linalg.svd(a, compute_uv=False),  # another LAPACK driver than that of `svd`
-    type_rule=lambda a: _svd_type(a)[1],
-    vjp=(_svdvals_vjp,),
-    batch=lambda size, xs, batched, params: bind(SVDVALS, xs, params),
-    sample=lambda: [
-        Sample((draw((3, 2)),)),
-        Sample((draw((2, 2, 3)),)),
-        Sample((regular().astype(np.float32),)),
-        Sample((complex_(draw((3, 2))),)),
-        Sample((np.ones((2, 3)),), smooth=False),
-    ],
-)
-
-
-def svdvals(a: Any) -> Array:
-    """The singular values in descending order; the derivative of a value of 0 is taken as 0."""
-    return bind(SVDVALS, (_matrix(a, "svdvals"),))

@@ -30,14 +30,14 @@ from funcgrad.ops.arithmetic import (
     subtract,
     where,
 )
-from funcgrad.ops.factor import SVD, coincide
-from funcgrad.ops.matrices import as_float, column, drop, real_dtype, row
+from funcgrad.ops.factor import coincide
+from funcgrad.ops.matrices import as_float, column, drop, real_dtype
 from funcgrad.ops.nonlinear_reductions import max as max_
 from funcgrad.ops.nonlinear_reductions import min as min_
-from funcgrad.ops.product import matmul
 from funcgrad.ops.reduction import normalize_axes, spread
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import reshape, transpose
+from funcgrad.ops.singular import SVD, values_pulled
 from funcgrad.ops.sums import sum as sum_
 
 __all__ = ["norm"]
@@ -102,14 +102,15 @@ def _spectral(x: Array, axes: Any, order: Any) -> Array:
     """
     ndim = type_of(x).ndim
     places = (*(i for i in range(ndim) if i not in axes), *axes)
-    u, s, vh = bind(SVD, (transpose(x, places),))
-    weight = where(drop(coincide(column(s), s)), 0.0, np.ones((), type_of(s).dtype))
+    matrix = transpose(x, places)
+    u, s, vh = bind(SVD, (matrix,))
+    weight = np.ones(type_of(s).shape, type_of(s).dtype)
     if order != "nuc":
         k = type_of(s).shape[-1]
         pick = np.eye(k, dtype=type_of(s).dtype)[0 if order == 2 else -1]
         chosen = cast(drop(coincide(column(subtract(s, _extreme(s, pick))), s)), pick.dtype)
         weight = multiply(weight, divide(chosen, sum_(chosen, -1, True)))
-    c = conjugate(matmul(multiply(u, row(weight)), vh))
+    c = values_pulled(weight, matrix, u, s, vh)
     return transpose(c, tuple(places.index(i) for i in range(ndim)))
 
 

@@ -41,12 +41,13 @@ from funcgrad.ops.convolution import CONVOLVE
 from funcgrad.ops.cumulative import CUMPROD, CUMSUM, RECURRENCE
 from funcgrad.ops.determinant import COFACTORS, DET, SLOGDET
 from funcgrad.ops.einsum import EINSUM
-from funcgrad.ops.factor import CHOLESKY, EIGH, EIGVALSH, SVD, SVDVALS
+from funcgrad.ops.factor import CHOLESKY, EIGH, EIGVALSH
 from funcgrad.ops.index import ADD_AT, GATHER, GETITEM, PLACE, PUT, SCATTER_ADD, WINNERS
 from funcgrad.ops.nonlinear_reductions import MAX, MIN, PROD, STD, VAR
 from funcgrad.ops.norms import NORM
 from funcgrad.ops.product import MATMUL
 from funcgrad.ops.shape import BROADCAST, CONCATENATE, FLIP, RESHAPE, TRANSPOSE
+from funcgrad.ops.singular import SVD, SVDVALS
 from funcgrad.ops.softmax import LOG_SOFTMAX, SOFTMAX
 from funcgrad.ops.solve import INV, SOLVE
 from funcgrad.ops.sort import ARGPARTITION, ARGSORT, PARTITION, PERMUTE, SEARCHSORTED, SORT

@@ -19,7 +19,7 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import numpy_function, refuse
 from funcgrad.numpy.indexing import take_along_axis
-from funcgrad.ops import determinant, factor, least_squares
+from funcgrad.ops import determinant, factor, least_squares, singular
 from funcgrad.ops import solve as solving
 from funcgrad.ops.arithmetic import add, equal, multiply, negative, real, subtract, where
 from funcgrad.ops.constant import Constant, constant
@@ -430,8 +430,8 @@ def qr(
 
 # ------------------------------------------------------------------------ singular values
 
-SVD = _revalued(factor.SVD, "svd", lambda a, full=False: tuple(sp.svd(a, full_matrices=full)))
-SVDVALS = _revalued(factor.SVDVALS, "svdvals", lambda a: sp.svdvals(a))
+SVD = _revalued(singular.SVD, "svd", lambda a, full=False: tuple(sp.svd(a, full_matrices=full)))
+SVDVALS = _revalued(singular.SVDVALS, "svdvals", lambda a: sp.svdvals(a))
 
 
 @numpy_function(sp.svd)
@@ -748,7 +748,7 @@ def _lstsq(a: Any, b: Any, rcond: float, full: bool) -> Any:
 
 LSTSQ = _revalued(least_squares.LSTSQ, "lstsq", _lstsq, stacks=False)
 LSTSQ_VALUES = _revalued(
-    factor.SVDVALS, "lstsq_values", lambda a: sp.lstsq(a, np.zeros(a.shape[-2], a.dtype))[3]
+    singular.SVDVALS, "lstsq_values", lambda a: sp.lstsq(a, np.zeros(a.shape[-2], a.dtype))[3]
 )
 
 

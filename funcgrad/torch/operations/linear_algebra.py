@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.types import Array
-from funcgrad.ops import determinant, factor, product
+from funcgrad.ops import determinant, factor, product, singular
 from funcgrad.ops import solve as solving
 from funcgrad.ops.arithmetic import conjugate, where
 from funcgrad.ops.matrices import column, drop
@@ -330,7 +330,7 @@ def linalg_svd(
     """
     x = check_matrix("linalg.svd", content(A, "linalg_svd", "A"))
     rows, columns = shape_of(x)[-2:]
-    u, s, vh = boxed_all(computed(factor.svd, x, full_matrices and rows == columns), SVD)
+    u, s, vh = boxed_all(computed(singular.svd, x, full_matrices and rows == columns), SVD)
     if full_matrices and rows != columns:
         u, vh = _completed(x, u, vh, rows, columns)
     return delivered(return_types.linalg_svd, (u, s, vh), out, "linalg_svd")
