@@ -143,3 +143,9 @@ def test_an_overload_that_is_no_longer_listed_warns_in_the_words_of_pytorch():
         said.append(str(caught[0].message).partition(" (Triggered")[0])
     torch.set_warn_always(False)
     assert said[0] == said[1]
+
+
+def test_a_tensor_that_is_given_for_a_number_is_read_on_every_call():
+    x, y = ours.ones(3), ours.ones(3)
+    for k in range(100):
+        assert ours.add(x, y, alpha=ours.tensor(float(k))).tolist() == [1.0 + k] * 3

@@ -85,7 +85,7 @@ def _combined(core: Any, scaled: Composite, x: Any, y: Any, alpha: Any) -> Array
     return computed(scaled, x, y, alpha=number(alpha, kind))
 
 
-@operation("add", SCALED, node=ADD)
+@operation("add", SCALED, node=ADD, remembers=True)
 def add(input: Any, other: Any, alpha: Any) -> Tensor:
     """``input + alpha * other``."""
     x, y = paired("add", input, other)
@@ -110,7 +110,7 @@ def _check_subtraction(x: Any, y: Any) -> None:
         )
 
 
-@operation("sub", SCALED, node=SUB)
+@operation("sub", SCALED, node=SUB, remembers=True)
 def sub(input: Any, other: Any, alpha: Any) -> Tensor:
     """``input - alpha * other``."""
     _check_subtraction(input, other)
@@ -154,7 +154,7 @@ ROUNDED = "input, other, *, str? rounding_mode, out"
 NUMBER_ROUNDED = "input, Number other, *, str? rounding_mode"
 
 
-@operation("div", f"{PAIR} | operand {ROUNDED} | {NUMBER_ROUNDED}", node=DIV)
+@operation("div", f"{PAIR} | operand {ROUNDED} | {NUMBER_ROUNDED}", node=DIV, remembers=True)
 def div(input: Any, other: Any, rounding_mode: str | None) -> Tensor:
     """``input / other``; rounded down with ``"floor"``, towards zero with ``"trunc"``.
 

@@ -40,7 +40,7 @@ def _fast(record: Operation, general: Callable[..., Any]) -> Callable[..., Any]:
         fast: Callable[..., Any] = hot.unary(record.core, record.node, general, record.recorders)
         return fast
     if record.remembers:
-        return remembered(general, recipes=record.recipes)
+        return remembered(general, recipes=record.recipes, **record.remembers_by)
     return general
 
 
@@ -54,10 +54,11 @@ def _named(record: Operation, name: str, function: Any) -> Any:
 def _function(record: Operation) -> Callable[..., Any]:
     name, rule = record.name, record.rule
     arguments = Arguments(name, record.signature, "function")
-    if "out" not in record.signature:
-        return lambda *args, **kwargs: rule(*arguments(args, kwargs))
+    known = arguments.positional
 
     def function(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs and (rest := known.get((*map(type, args),))) is not None:
+            return rule(*args, *rest)
         *given, out = arguments(args, kwargs)
         result = rule(*given)
         return result if out is None else into(out, result, name)
@@ -66,14 +67,14 @@ def _function(record: Operation) -> Callable[..., Any]:
 
 
 def _method(record: Operation) -> Callable[..., Any]:
-    rule, arguments = record.rule, Arguments(record.name, record.signature, "method")
-    at = place_of_input(record.signature)
-    if at == 0:
-        return lambda self, *args, **kwargs: rule(self, *arguments(args, kwargs))
+    rule, arguments = record.rule, Arguments(record.name, record.method_signature, "method")
+    at, known = place_of_input(record.signature), arguments.positional
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if at == 0 and not kwargs and (rest := known.get((*map(type, args),))) is not None:
+            return rule(self, *args, *rest)
         given = arguments(args, kwargs)
-        return rule(*given[:at], self, *given[at:])
+        return rule(*given[:at], self, *given[at:-1])
 
     return method
 
@@ -81,7 +82,7 @@ def _method(record: Operation) -> Callable[..., Any]:
 def _changing(record: Operation, method: Callable[..., Any]) -> Callable[..., Tensor]:
     """The in-place method: what the method gives is written into the tensor."""
     name = f"{record.name}_"
-    arguments = Arguments(name, record.signature, "method in place")
+    arguments = Arguments(name, record.method_signature, "method in place")
     checked, entire = record.overlap != "any", record.overlap == "none"
     before, casts = record.before_change, record.casts
     at, direct = place_of_input(record.signature), not (record.hot or record.remembers)
@@ -90,13 +91,13 @@ def _changing(record: Operation, method: Callable[..., Any]) -> Callable[..., Te
         given = arguments(args, kwargs)
         check_writable(self)
         if before is not None:
-            before(self, *given)
+            before(self, *given[:-1])
         if checked:
             for x in given:
                 if isinstance(x, Tensor):
                     check_overlap(self, x, entire)
         if direct:
-            found = record.rule(*given[:at], self, *given[at:])._t
+            found = record.rule(*given[:at], self, *given[at:-1])._t
         else:
             found = method(self, *args, **kwargs)._t
         return write(self, cast(found, dtype_of(self._t)) if casts else found)

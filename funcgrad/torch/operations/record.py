@@ -54,8 +54,9 @@ class Operation:
     """Everything that is to be known of one operation; see `op` for what the fields say."""
 
     __slots__ = (
-        "before_change", "casts", "core", "doc", "hot", "name", "node", "overlap", "recipes",
-        "recorders", "remembers", "rule", "signature", "variants",
+        "before_change", "casts", "core", "doc", "hot", "method_signature", "name", "node",
+        "overlap", "recipes", "recorders", "remembers", "remembers_by", "rule", "signature",
+        "variants",
     )  # fmt: skip
 
     def __init__(self, name: str, signature: str, variants: str, doc: str) -> None:
@@ -64,6 +65,8 @@ class Operation:
         self.rule: Callable[..., Any] = NotImplemented
         self.core: Any = None
         self.node: NodeClass | None = None
+        self.method_signature = signature
+        self.remembers_by: dict[str, Any] = {}
         self.before_change: Callable[..., None] | None = None
         self.remembers = self.casts = self.hot = False
         self.overlap = "same"
@@ -223,21 +226,27 @@ def operation(
     node: NodeClass | None = None,
     variants: str = "method inplace",
     remembers: bool = False,
+    remembers_by: dict[str, Any] | None = None,
     casts: bool = False,
     overlap: str = "same",
     before_change: Callable[..., None] | None = None,
+    method_signature: str = "",
 ) -> Callable[[Callable[..., R]], Function[R]]:
     """Make an operation of a function that takes its arguments but `out`, and gives the tensor.
 
     The function is given every argument of every overload, those that are absent with their
     default, or None. For the others see `op`; an operation `remembers` only where what it does
-    depends on the types, shapes and numbers among its arguments, not on what is in its tensors.
+    depends on the types, shapes and numbers among its arguments, not on what is in its tensors;
+    `remembers_by` are the options of `remembered`. A `method_signature` is given where the method's
+    is not that of the function; it is written with its tensor, too.
     """
 
     def made(rule: Callable[..., R]) -> Function[R]:
         record = Operation(name, signature, variants, rule.__doc__ or "")
         record.remembers, record.casts, record.overlap = remembers, casts, overlap
         record.before_change, record.node, record.rule = before_change, node, rule
+        record.remembers_by = remembers_by or {}
+        record.method_signature = method_signature or signature
         return installed(record)  # type: ignore[no-any-return]
 
     return made
@@ -278,8 +287,10 @@ def alias(
     record = Operation(name, signature or old.signature, variants or "", old.doc)
     if variants is None:
         record.variants = old.variants
+    if signature is None:
+        record.method_signature = old.method_signature
     for field in Operation.__slots__:
-        if field not in ("name", "signature", "variants"):
+        if field not in ("name", "signature", "method_signature", "variants"):
             setattr(record, field, getattr(old, field))
     return installed(record)  # type: ignore[no-any-return]
 

@@ -21,9 +21,11 @@ import numpy as np
 from funcgrad.core.tracer import Tracer
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.device import device
+from funcgrad.torch.device import device, layout, memory_format
+from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.promotion import NUMBERS, typename
 from funcgrad.torch.saved import outside
+from funcgrad.torch.size import Size
 
 __all__ = ["Arguments", "Form", "place_of_input"]
 
@@ -46,6 +48,8 @@ class Kind(NamedTuple):
 INTEGERS = (int, np.integer)
 REALS = (int, float, np.integer, np.floating)
 TRUTH = (bool, np.bool_)
+SEQUENCES = frozenset((tuple, list, Size))  # what they are depends on the types within
+GENERATOR = ("funcgrad.torch.operations.generator", "Generator")  # its file stands on this one
 
 
 def _of(*classes: Any) -> Callable[[type], bool]:
@@ -94,12 +98,18 @@ KINDS: dict[str, Kind] = {
     "dtype": Kind("torch.dtype", _by_value(_of(dtypes.dtype), type),
                   lambda x: x in (bool, int, float, complex)),
     "device": Kind("torch.device", _of(device, str, int)),
+    "layout": Kind("torch.layout", _of(layout)),
+    "memory_format": Kind("torch.memory_format", _of(memory_format)),
+    "Generator": Kind("torch.Generator", lambda c: (c.__module__, c.__name__) == GENERATOR),
     "ints": Kind("tuple of ints", _by_value(_never, tuple, list), _all(is_index)),
     "dims": Kind("tuple of ints", _by_value(_is_int, tuple, list), _all(is_index)),
     "floats": Kind("tuple of floats", _by_value(_never, tuple, list), _all(_of(*REALS))),
     "Tensors": Kind("tuple of Tensors", _by_value(_never, tuple, list), _all(is_tensor)),
     "object": Kind("object", _of(object)),
 }  # fmt: skip
+
+
+SCALARS = (KINDS["Number"], KINDS["int"], KINDS["float"])  # for which a tensor may be given
 
 
 class Parameter(NamedTuple):
@@ -203,7 +213,6 @@ class Signature:
             if not (x is None and p.nullable) and not _fits(p.kind, x, asked):
                 if not (self.varargs() and not by_name and not at and _all(is_index)(args)):
                     return Mismatch("type", k, place)
-                asked.append(args)
                 places.append(slice(None))
                 at = len(args)
                 continue
@@ -247,19 +256,21 @@ class Arguments:
     defaults of those that are absent. The signatures are read when the first call comes.
     """
 
-    __slots__ = ("form", "name", "order", "plans", "signatures", "written")
+    __slots__ = ("form", "name", "order", "plans", "positional", "signatures", "written")
 
     def __init__(self, name: str, written: str, form: Form) -> None:
         self.name, self.written, self.form = name, written, form
+        # of calls by position: the types -> the values of what follows, without `out`
+        self.positional: dict[tuple[type, ...], tuple[Any, ...]] = {}
         self.plans: dict[Any, Any] = {}
         self.signatures: list[Signature] = []
         self.order: list[str] = []
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        if kwargs:
-            key = (*map(type, args), *kwargs, *map(type, kwargs.values()))
-        else:
-            key = (*map(type, args),)
+        """The values of all arguments, `out` last (whether there is one or not)."""
+        if not kwargs and (rest := self.positional.get((*map(type, args),))) is not None:
+            return (*args, *rest, None)
+        key = (*map(_types_in, args), *kwargs, *map(_types_in, kwargs.values()))
         plan = self.plans.get(key)
         return self._decided(key, args, kwargs) if plan is None else _taken(plan, args, kwargs)
 
@@ -275,38 +286,41 @@ class Arguments:
                     self.order.append(name)
         if "out" in self.order:
             self.order.remove("out")
-            self.order.append("out")
+        self.order.append("out")
 
     def _decided(self, key: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
         if not self.signatures:
             self._read()
-        by_value = False
+        asked: list[Any] = []
         for s in self.signatures:
-            asked: list[Any] = []
             places = s.matched(args, kwargs, asked)
-            by_value = by_value or bool(asked)
             if not isinstance(places, Mismatch):
                 break
         else:
             self._refuse(args, kwargs)
         if s.hidden:
             self._warn_of(s)
-        plan = self._plan(s, places, len(args))
+        plan = self._plan(s, places)
         found = _taken(plan, args, kwargs)
-        if not by_value:
-            self.plans[key] = plan
-        elif any(isinstance(x, Tensor) for x in asked):  # it was given for a number
-            return tuple(x.item() if any(x is y for y in asked) else x for x in found)
+        if any(type(x) not in SEQUENCES for x in asked):
+            numbers = {_canonical(p) for p in s.parameters if p.kind in SCALARS}
+            if modes.watching is not None:  # no recipe: another call has another number
+                modes.watching.append(numbers)
+            return tuple(
+                x.item() if isinstance(x, Tensor) and name in numbers else x
+                for name, x in zip(self.order, found, strict=True)
+            )
+        self.plans[key] = plan
+        if not (kwargs or asked) and [p for p, _ in plan[: len(args)]] == [*range(len(args))]:
+            self.positional[(*map(type, args),)] = found[len(args) : -1]
         return found
 
-    def _plan(self, s: Signature, places: list[Any], given: int) -> Any:
+    def _plan(self, s: Signature, places: list[Any]) -> list[tuple[Any, Any]]:
+        """Where the value of each argument is, with its default."""
         at = {_canonical(p): place for p, place in zip(s.parameters, places, strict=True)}
         absent = {_canonical(p): p.default for s in self.signatures for p in s.parameters}
         absent |= {_canonical(p): p.default for p in s.parameters}
-        found = [at.get(name) for name in self.order]
-        if found[:given] == list(range(given)) and all(p is None for p in found[given:]):
-            return tuple(absent[name] for name in self.order[given:])
-        return [(place, absent[name]) for place, name in zip(found, self.order, strict=True)]
+        return [(at.get(name), absent.get(name)) for name in self.order]
 
     # --------------------------------------------------------------------------------- refusals
 
@@ -376,10 +390,12 @@ class Arguments:
         raise TypeError(f"{self.name}() got multiple values for argument '{given}'")
 
 
-def _taken(plan: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
-    """The values of a call: a tuple has those that follow the positional arguments."""
-    if type(plan) is tuple:
-        return args + plan  # type: ignore[no-any-return]
+def _types_in(x: Any) -> Any:
+    kind = type(x)
+    return (kind, *map(type, x)) if kind in SEQUENCES else kind
+
+
+def _taken(plan: list[tuple[Any, Any]], args: Any, kwargs: Any) -> tuple[Any, ...]:
     return tuple(
         default if p is None else kwargs[p] if type(p) is str else args[p] for p, default in plan
     )
