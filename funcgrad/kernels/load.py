@@ -24,6 +24,7 @@ __all__ = ["arrived", "dispatcher", "fingerprint", "make", "made", "stored"]
 
 MODULES = (
     "convolution_loops",
+    "counter_loops",
     "elementwise_generated",
     "likelihood_loops",
     "lines",

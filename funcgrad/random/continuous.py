@@ -123,8 +123,10 @@ def _uniform(
         raise TypeError(located(f"random numbers have 16, 32 or 64 bits; {kind} has {info.bits}"))
     drawn = whole_bits(key, info.bits, shape, "uniform")
     kept = fnp.right_shift(drawn, drawn.dtype.type(info.bits - info.nmant))
-    unit = fnp.astype(kept, kind) * kind.type(2.0**-info.nmant)
-    if low is None:
+    if info.bits < 64:
+        kept = fnp.astype(kept, kind)
+    unit = kept * kind.type(2.0**-info.nmant)  # integers of 64 bits become floats on the way
+    if low is None or (type(low) is type(high) is float and (low, high) == (0.0, 1.0)):
         return unit
     low, high = parameter(low, kind), parameter(high, kind)
     return fnp.maximum(low, unit * (high - low) + low)

@@ -1,0 +1,44 @@
+"""Random bits of large arrays by a kernel: threefry, in front of its value in NumPy.
+
+The kernel does all rounds of an element in registers, where NumPy goes through memory a hundred
+times; the bits are the same. It imports NumPy, not Numba.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.kernels import memory, pieces
+from funcgrad.kernels.choice import entry_of
+from funcgrad.kernels.pieces import FIRST, LAST
+
+__all__ = ["FEWEST", "words"]
+
+FEWEST = 5  # elements: NumPy takes a hundred calls, however few there are
+
+
+def words(impl: Callable[..., Any], *xs: Any) -> Any:
+    """The two words of 32 bits of each element as one of 64; see `random.keys`."""
+    given = [np.asarray(x, np.uint32) for x in xs]
+    shape = np.broadcast_shapes(*(x.shape for x in given))
+    size = math.prod(shape)
+    if size >= FEWEST:
+        single = given[0].size == given[1].size == 1
+        entry = entry_of("threefry" if single else "threefry_keys", "I")
+        if entry.taken():
+            keys = [x.item() if single else _whole(x, shape) for x in given[:2]]
+            out = memory.empty(shape, np.dtype(np.uint64))
+            flat = [*keys, *(_whole(x, shape) for x in given[2:]), out.reshape(-1)]
+            if pieces.run(entry, [*flat, FIRST, LAST], size, size):
+                return out
+    return impl(*given)
+
+
+def _whole(x: Any, shape: tuple[int, ...]) -> Any:
+    """An element for each place of the shape, in one row as the kernel wants it."""
+    row = np.ascontiguousarray(np.broadcast_to(x, shape)).reshape(-1)
+    return row if row.flags.writeable and row.flags.aligned else row.copy()
