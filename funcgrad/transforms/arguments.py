@@ -37,6 +37,7 @@ __all__ = [
     "name_of",
     "named",
     "no_tangent",
+    "of_chosen",
     "positions",
     "present",
     "rebuild",
@@ -105,6 +106,18 @@ def _path(what: What, definition: tree.TreeDef, k: int) -> str:
         which, f = what
         begin = f"{which if isinstance(which, str) else f'argument {which}'} of {name_of(f)}"
     return f"{begin}{tree.paths(definition)[k]}"
+
+
+def of_chosen(f: Function, args: Sequence[Any], chosen: Sequence[int], kwargs: Any) -> Function:
+    """`f` as a function of the chosen arguments only."""
+
+    def g(*given: Any) -> Any:
+        full = list(args)
+        for k, x in zip(chosen, given, strict=True):
+            full[k] = x
+        return f(*full, **kwargs)
+
+    return g
 
 
 def select(

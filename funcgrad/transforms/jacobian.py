@@ -21,6 +21,7 @@ from funcgrad.transforms.arguments import (
     integer,
     leaves_of,
     name_of,
+    of_chosen,
     select,
 )
 from funcgrad.transforms.jvp import moved_along
@@ -35,18 +36,6 @@ from funcgrad.transforms.vmap import over_rows
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
 
 Function = Callable[..., Any]
-
-
-def _partial(f: Function, args: Sequence[Any], wanted: Sequence[int], kwargs: Any) -> Function:
-    """`f` as a function of the wanted arguments only."""
-
-    def g(*chosen: Any) -> Any:
-        full = list(args)
-        for k, x in zip(wanted, chosen, strict=True):
-            full[k] = x
-        return f(*full, **kwargs)
-
-    return g
 
 
 def _basis(aval: ArrayType) -> Any:
@@ -149,7 +138,7 @@ def jacrev(
         chosen = [args[k] for k in wanted]
         for k, x in zip(wanted, chosen, strict=True):
             _leaves(x, (k, f), "jacrev", holomorphic, allow_int)
-        out, pull, *aux = vjp(_partial(f, args, wanted, kwargs), *chosen, has_aux=has_aux)
+        out, pull, *aux = vjp(of_chosen(f, args, wanted, kwargs), *chosen, has_aux=has_aux)
         outputs, definition = tree.flatten(out)
         types = [type_of(o) for o in outputs]
         named = None if holomorphic else f
@@ -279,7 +268,7 @@ def jacfwd(
             for leaf in _leaves(x, (k, f), "jacfwd", holomorphic)
         ]
         definition = tree.structure(chosen)
-        g = _partial(f, args, wanted, kwargs)
+        g = of_chosen(f, args, wanted, kwargs)
         named = None if holomorphic else f
         aux: list[Any] = []
 
@@ -371,18 +360,24 @@ def jacobian(
     @transformed(jacobian, *given, chunk_size=chunk_size)
     @boundary
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        wanted = select(argnums, args, f, "jacobian")
-        types = [type_of(x) for k in wanted for x in leaves_of(args[k], (k, f))[0]]
-        inputs = sum(t.size for t in types)
-        try:
-            out = eval_shape(lambda *xs: _alone_of(f(*xs, **kwargs), has_aux), *args)
-        except Exception:  # a Python branch on a value: reverse mode works all the same
-            return jacrev(*given, chunk_size=chunk_size)(*args, **kwargs)
-        outputs = sum(ArrayType(s.shape, s.dtype).size for s in tree.leaves(out))
-        mode: Any = jacfwd if inputs <= outputs else jacrev
+        mode = _mode(f, argnums, has_aux, args, kwargs, "jacobian")
         return mode(*given, chunk_size=chunk_size)(*args, **kwargs)
 
     return wrapped
+
+
+def _mode(
+    f: Function, argnums: Any, has_aux: bool, args: Sequence[Any], kwargs: Any, what: str
+) -> Any:
+    """`jacfwd` or `jacrev`, whichever needs fewer passes."""
+    wanted = select(argnums, args, f, what)
+    types = [type_of(x) for k in wanted for x in leaves_of(args[k], (k, f))[0]]
+    try:
+        out = eval_shape(lambda *xs: _alone_of(f(*xs, **kwargs), has_aux), *args)
+    except Exception:  # a Python branch on a value: reverse mode works all the same
+        return jacrev
+    outputs = sum(ArrayType(s.shape, s.dtype).size for s in tree.leaves(out))
+    return jacfwd if sum(t.size for t in types) <= outputs else jacrev
 
 
 def _alone_of(out: Any, has_aux: bool) -> Any:
@@ -398,6 +393,9 @@ def hessian(
     chunk_size: int | None = None,
 ) -> Callable[P, Any]:
     """The Hessian of a scalar function, forward over reverse.
+
+    Of a function with as many outputs as elements to differentiate, or more, it is forward over
+    forward: there as in `jacobian` the sizes decide.
 
     Parameters
     ----------
@@ -431,5 +429,13 @@ def hessian(
     array([[0., 4.],
            [4., 2.]])
     """
-    first = jacrev(f, argnums, has_aux, holomorphic)
-    return jacfwd(first, argnums, has_aux, holomorphic, chunk_size=chunk_size)
+    _chunk(chunk_size, "hessian")
+    given = (argnums, has_aux, holomorphic)
+
+    @transformed(hessian, f, *given, chunk_size=chunk_size)
+    @boundary
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        first = _mode(f, argnums, has_aux, args, kwargs, "hessian")(f, *given)
+        return jacfwd(first, *given, chunk_size=chunk_size)(*args, **kwargs)
+
+    return wrapped

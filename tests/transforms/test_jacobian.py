@@ -7,6 +7,7 @@ import pytest
 
 import funcgrad as fg
 from funcgrad import errors
+from funcgrad.transforms import jacobian
 
 X = np.array([0.3, -0.6, 0.9])
 A = np.array([[1.0, 0.5, -0.2], [0.3, 2.0, 0.7]])
@@ -332,3 +333,25 @@ def test_hvp_and_linearize_name_a_wrong_tangent():
 
 def test_a_hessian_of_no_scalar_is_a_jacobian_of_a_jacobian():
     assert fg.hessian(lambda x: x**3)(X).shape == (3, 3, 3)
+
+
+def test_the_hessian_takes_the_mode_that_needs_fewer_passes():
+    runs = []
+    modes = {name: getattr(jacobian, name) for name in ("jacfwd", "jacrev")}
+
+    def watched(name):
+        return lambda *args, **options: runs.append(name) or modes[name](*args, **options)
+
+    x = np.array([0.3, -0.2])
+    programs = {
+        ("jacrev", "jacfwd"): lambda x: np.sum(np.sin(x) * x[::-1]),
+        ("jacfwd", "jacfwd"): lambda x: np.outer(np.sin(x), x[::-1]),
+    }
+    for expected, f in programs.items():
+        with pytest.MonkeyPatch.context() as patch:
+            for name in modes:
+                patch.setattr(jacobian, name, watched(name))
+            found = fg.hessian(f)(x)
+        assert tuple(runs) == expected
+        runs.clear()
+        np.testing.assert_allclose(found, fg.jacrev(fg.jacrev(f))(x), rtol=1e-13, atol=1e-15)
