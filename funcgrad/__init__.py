@@ -14,7 +14,7 @@ from funcgrad.config import config
 from funcgrad.core import warned as _warned
 from funcgrad.core.tracer import value
 from funcgrad.errors import CaptureWarning
-from funcgrad.numpy.at import at
+from funcgrad.numpy.at import at, ds
 from funcgrad.numpy.patch import patch_numpy
 from funcgrad.numpy.support import Support, supports
 from funcgrad.scipy import dispatch as _scipy
@@ -34,6 +34,7 @@ from funcgrad.transforms.api import (
     eval_shape,
     fori_loop,
     fvp,
+    fwd_and_bwd,
     gnvp,
     grad,
     hessian,
@@ -49,10 +50,13 @@ from funcgrad.transforms.api import (
     linearize,
     make_graph,
     map,
+    named_call,
+    named_scope,
     pure_callback,
     scan,
     stop_gradient,
     switch,
+    typeof,
     value_and_grad,
     vjp,
     vmap,
@@ -82,11 +86,13 @@ __all__ = [
     "custom_vjp",
     "custom_vmap",
     "disable_jit",
+    "ds",
     "errors",
     "eval_shape",
     "float0",
     "fori_loop",
     "fvp",
+    "fwd_and_bwd",
     "gnvp",
     "grad",
     "hessian",
@@ -102,6 +108,8 @@ __all__ = [
     "linearize",
     "make_graph",
     "map",
+    "named_call",
+    "named_scope",
     "numpy",
     "patch_numpy",
     "pure_callback",
@@ -111,6 +119,7 @@ __all__ = [
     "supports",
     "switch",
     "tree",
+    "typeof",
     "value",
     "value_and_grad",
     "vjp",
@@ -125,6 +134,7 @@ _LATER = (
     "debug",
     "extend",
     "flatten_util",
+    "image",
     "lax",
     "nn",
     "optim",
@@ -140,6 +150,7 @@ if TYPE_CHECKING:  # so that a checker knows these names, and no others
     from funcgrad import debug as debug
     from funcgrad import extend as extend
     from funcgrad import flatten_util as flatten_util
+    from funcgrad import image as image
     from funcgrad import lax as lax
     from funcgrad import nn as nn
     from funcgrad import optim as optim

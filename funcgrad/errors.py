@@ -216,10 +216,11 @@ _SCIPY, _NUMBA = (os.path.join(_BESIDE, name) + os.sep for name in ("scipy", "nu
 
 class _Repeated(threading.local):
     """The line of the equation that a thread binds again, which is not the one that it is at, and
-    its scope."""
+    its scope; and the names that the program has given to what it is in."""
 
     line: SourceLine | None = None
     scope = 0
+    names: tuple[str, ...] = ()
 
 
 repeated = _Repeated()
@@ -235,7 +236,10 @@ def user_line() -> SourceLine:
     '<module>'
     """
     frame = _program_frame(sys._getframe(1))
-    return SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    name = frame.f_code.co_name
+    if repeated.names:
+        name = "/".join((*repeated.names, name))
+    return SourceLine(frame.f_code.co_filename, frame.f_lineno, name)
 
 
 Place = tuple[types.CodeType, int]

@@ -42,11 +42,13 @@ __all__ = [
     "DictKey",
     "FlattenedIndexKey",
     "GetAttrKey",
+    "KeyEntry",
     "KeyPath",
     "Partial",
     "PyTreeDef",
     "SequenceKey",
     "all_leaves",
+    "default_registry",
     "flatten_one_level",
     "flatten_one_level_with_keys",
     "is_tree_node",
@@ -76,6 +78,7 @@ __all__ = [
 ]
 
 Class = TypeVar("Class", bound=type)
+KeyEntry = DictKey | FlattenedIndexKey | GetAttrKey | SequenceKey
 
 
 def register_pytree_node_class(cls: Class) -> Class:
@@ -258,3 +261,23 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     (*, *)
     """
     return PyTreeDef(tuple, None, tuple(treedefs))
+
+
+class PyTreeRegistry:
+    """The classes that are containers of trees: methods in the place of functions, as JAX has them.
+
+    Examples
+    --------
+    >>> from funcgrad import tree_util
+    >>> tree_util.default_registry.flatten_one_level([1.0, [2.0]])
+    ([1.0, [2.0]], None)
+    """
+
+    flatten = staticmethod(tree_flatten)
+    flatten_one_level = staticmethod(flatten_one_level)
+    flatten_one_level_with_keys = staticmethod(flatten_one_level_with_keys)
+    register_node = staticmethod(register_pytree_node)
+    register_dataclass = staticmethod(register_dataclass)
+
+
+default_registry = PyTreeRegistry()

@@ -24,7 +24,7 @@ ORDER = [
     {"numpy"},
     {"scipy"},
     {"lax", "optimize", "torch", "testing", "debug", "extend"},
-    {"flatten_util", "random", "optim"},
+    {"flatten_util", "image", "random", "optim"},
     {"nn"},
     {"compat"},
     {"distributed"},

@@ -34,11 +34,14 @@ __all__ = [
     "erf_inv",
     "erfc",
     "igamma",
+    "igamma_grad_a",
     "igammac",
     "integer_pow",
     "lgamma",
     "logistic",
+    "mulhi",
     "polygamma",
+    "random_gamma_grad",
     "reduce_precision",
     "rem",
     "round",
@@ -120,6 +123,42 @@ def integer_pow(x: Any, y: int) -> Array:
     if not isinstance(y, (int, np.integer)) or isinstance(y, bool):
         raise TypeError(located(f"integer_pow: the exponent must be an integer, not {y!r}"))
     return fnp.power(x, int(y)) if y >= 0 else fnp.reciprocal(fnp.power(x, -int(y)))
+
+
+def mulhi(x: Any, y: Any) -> Array:
+    """The upper half of the product of integers, which has twice as many bits as they have.
+
+    Raises
+    ------
+    TypeError
+        An operand is no integer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad import lax
+    >>> lax.mulhi(np.uint8(200), np.uint8(200)), lax.mulhi(np.int64(2**62), np.int64(-8))
+    (np.uint8(156), np.int64(-2))
+    """
+    if not _is_whole(x, y):
+        raise TypeError(located("mulhi: the upper half of a product is that of integers"))
+    kind = np.result_type(*(type_of(content(v)).dtype for v in (x, y)))
+    bits = kind.itemsize * 8
+    if bits < 64:
+        wide = np.dtype(f"{kind.kind}{kind.itemsize * 2}")
+        product = fnp.multiply(fnp.astype(fnp.asarray(x), wide), fnp.astype(fnp.asarray(y), wide))
+        return fnp.astype(fnp.right_shift(product, wide.type(bits)), kind)
+    return _upper_half(fnp.astype(fnp.asarray(x), kind), fnp.astype(fnp.asarray(y), kind))
+
+
+def _upper_half(x: Any, y: Any) -> Any:
+    """Of numbers of 64 bits, from the products of their halves (Hacker's Delight, 8-2)."""
+    kind = type_of(content(x)).dtype.type
+    half, low = kind(32), kind(0xFFFFFFFF)
+    (x0, x1), (y0, y1) = ((v & low, fnp.right_shift(v, half)) for v in (x, y))
+    carried = x1 * y0 + fnp.right_shift(fnp.astype(x0 * y0, np.uint64), np.uint64(32)).astype(kind)
+    middle = x0 * y1 + (carried & low)
+    return x1 * y1 + fnp.right_shift(carried, half) + fnp.right_shift(middle, half)
 
 
 def rsqrt(x: Any) -> Array:
@@ -291,6 +330,36 @@ def igammac(a: Any, x: Any) -> Array:
     from funcgrad.scipy import special  # an extra, imported on first use
 
     return special.gammaincc(a, x)
+
+
+def igamma_grad_a(a: Any, x: Any) -> Array:
+    """The derivative of `igamma` by `a`, differentiable once more (needs SciPy).
+
+    Examples
+    --------
+    >>> from funcgrad import lax
+    >>> f"{lax.igamma_grad_a(1.0, 2.0):.12f}"
+    '-0.220825426212'
+    """
+    from funcgrad.scipy.special import incomplete  # an extra, imported on first use
+
+    return incomplete.gamma_a(fnp.asarray(a), fnp.asarray(x))
+
+
+def random_gamma_grad(a: Any, sample: Any) -> Array:
+    """How a number of the gamma distribution moves with the shape `a` (needs SciPy).
+
+    It is dx/da where the probability of less than x stays, which `random.gamma` has as derivative.
+
+    Examples
+    --------
+    >>> from funcgrad import lax
+    >>> f"{lax.random_gamma_grad(1.0, 2.0):.12f}"
+    '1.631691462350'
+    """
+    from funcgrad.scipy.special import incomplete  # an extra, imported on first use
+
+    return incomplete.gamma_shift(fnp.asarray(a), fnp.asarray(sample))
 
 
 def betainc(a: Any, b: Any, x: Any) -> Array:

@@ -11,8 +11,33 @@ from funcgrad.core.tracer import operand as content
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import located
+from funcgrad.lax.reflections import (
+    cholesky_update,
+    hessenberg,
+    householder_product,
+    ormqr,
+    schur,
+)
+from funcgrad.transforms.vmap import vmap
 
-__all__ = ["cholesky", "eigh", "qr", "svd", "symmetric_product", "triangular_solve"]
+__all__ = [
+    "cholesky",
+    "cholesky_update",
+    "eig",
+    "eigh",
+    "hessenberg",
+    "householder_product",
+    "lu",
+    "lu_pivots_to_permutation",
+    "ormqr",
+    "qdwh",
+    "qr",
+    "schur",
+    "svd",
+    "symmetric_product",
+    "triangular_solve",
+    "tridiagonal_solve",
+]
 
 
 def _adjoint(x: Any) -> Any:
@@ -182,3 +207,157 @@ def symmetric_product(
     """
     product = fnp.matmul(a_matrix, fnp.swapaxes(a_matrix, -1, -2))
     return alpha * product + beta * c_matrix
+
+
+def eig(
+    x: Any,
+    *,
+    compute_left_eigenvectors: bool = True,
+    compute_right_eigenvectors: bool = True,
+    enable_eigvec_derivs: bool = True,
+    implementation: Any = None,
+) -> list[Array]:
+    """Complex eigenvalues of square matrices, and left and right eigenvectors, in columns.
+
+    Parameters
+    ----------
+    x : array (…, n, n)
+    compute_left_eigenvectors, compute_right_eigenvectors : bool, optional
+        Which vectors to give; left ones l have ``lᴴ x = w lᴴ``.
+    enable_eigvec_derivs, implementation : optional
+        Accepted; vectors have derivatives, and LAPACK computes.
+
+    Returns
+    -------
+    list of array
+        Values, then the vectors that are asked for, of norm 1 with a real largest component. Where
+        values coincide, vectors have the gradient NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad import lax
+    >>> lax.linalg.eig(np.diag([1.0, 2.0]))[0]
+    array([1.+0.j, 2.+0.j])
+    """
+    single = type_of(content(x)).dtype in (np.float32, np.complex64)
+    kind = np.complex64 if single else np.complex128
+    if not (compute_left_eigenvectors or compute_right_eigenvectors):
+        return [fnp.astype(fnp.linalg.eigvals(x), kind)]
+    found = fnp.linalg.eig(x)
+    values, right = (fnp.astype(part, kind) for part in found)
+    left = [_normalised(_adjoint(fnp.linalg.inv(right)))] if compute_left_eigenvectors else []
+    return [values, *left, *([right] if compute_right_eigenvectors else [])]
+
+
+def _normalised(v: Any) -> Any:
+    """Columns of norm 1 whose largest component is real, as LAPACK gives them."""
+    size = fnp.abs(v)
+    at = fnp.argmax(size, axis=-2, keepdims=True)
+    turn = fnp.conj(fnp.take_along_axis(v, at, -2)) / fnp.take_along_axis(size, at, -2)
+    return v * turn / fnp.linalg.norm(v, axis=-2, keepdims=True)
+
+
+def lu(x: Any) -> tuple[Array, Array, Array]:
+    """The factors of ``x[permutation] = l u``, packed (needs SciPy).
+
+    Returns
+    -------
+    lu : array (…, m, n)
+        `u`, and below its diagonal `l`, whose diagonal is 1.
+    pivots : array of int32 (…, min(m, n))
+        With which row each row was exchanged, in turn.
+    permutation : array of int32 (…, m)
+        The order of rows that comes of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad import lax
+    >>> lax.linalg.lu(np.array([[1.0, 2.0], [2.0, 2.0]]))
+    (array([[2. , 2. ],
+           [0.5, 1. ]]), array([1, 1], dtype=int32), array([1, 0], dtype=int32))
+    """
+    from funcgrad.scipy import linalg  # an extra, imported on first use
+
+    packed, pivots = linalg.lu_factor(x)
+    pivots = fnp.astype(pivots, np.dtype(np.int32))
+    return packed, pivots, lu_pivots_to_permutation(pivots, type_of(content(x)).shape[-2])
+
+
+def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Array:
+    """The order of rows (…, m) after the exchanges (…, k) of `lu` (needs SciPy).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad import lax
+    >>> lax.linalg.lu_pivots_to_permutation(np.array([2, 1]), 3)
+    array([2, 1, 0], dtype=int32)
+    """
+    from funcgrad.scipy.linalg.solvers import permutation  # an extra, imported on first use
+
+    shape = type_of(content(pivots)).shape
+    if shape[-1] > permutation_size:
+        raise ValueError(
+            located(
+                f"lu_pivots_to_permutation: {shape[-1]} exchanges among {permutation_size} rows"
+            )
+        )
+    rest = np.broadcast_to(
+        np.arange(shape[-1], permutation_size), (*shape[:-1], permutation_size - shape[-1])
+    )
+    return fnp.astype(permutation(fnp.concatenate([pivots, rest], -1)), np.dtype(np.int32))
+
+
+def qdwh(
+    x: Any, *, is_hermitian: bool = False, max_iterations: Any = None, eps: Any = None
+) -> tuple[Array, Array, int, bool]:
+    """The polar factors of ``x = u h``, and that they were found (needs SciPy).
+
+    `u` has orthonormal columns, `h` is positive. They come of singular values, without iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad import lax
+    >>> lax.linalg.qdwh(np.array([[-2.0]]))
+    (array([[-1.]]), array([[2.]]), 0, True)
+    """
+    from funcgrad.scipy import linalg  # an extra, imported on first use
+
+    u, h = linalg.polar(x)
+    return u, h, 0, True
+
+
+def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Array:
+    """The solution of ``a x = b`` for matrices `a` of three diagonals (needs SciPy).
+
+    Parameters
+    ----------
+    dl, d, du : array (…, n)
+        The lower diagonal, of which the first element is not read, the diagonal, and the upper one,
+        of which the last is not read.
+    b : array (…, n, k)
+    perturb_singular : bool, optional
+        Accepted; a singular matrix is a LinAlgError.
+
+    Returns
+    -------
+    array (…, n, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad import lax
+    >>> below, diagonal, above = np.array([0.0, 1.0]), np.array([2.0, 1.0]), np.array([1.0, 0.0])
+    >>> lax.linalg.tridiagonal_solve(below, diagonal, above, np.array([[3.0], [2.0]]))
+    array([[1.],
+           [1.]])
+    """
+    from funcgrad.scipy import linalg  # an extra, imported on first use
+
+    if type_of(content(d)).ndim > 1:
+        return vmap(tridiagonal_solve)(dl, d, du, b)
+    bands = fnp.stack([fnp.roll(fnp.asarray(du), 1), fnp.asarray(d), fnp.roll(fnp.asarray(dl), -1)])
+    return linalg.solve_banded((1, 1), bands, b)

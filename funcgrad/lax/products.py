@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -10,13 +11,13 @@ from typing import Any
 import numpy as np
 
 import funcgrad.numpy as fnp
+from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.tracer import operand as content
-from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
-from funcgrad.errors import located
+from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.lax.shapes import convert_element_type
 
-__all__ = ["FftType", "Precision", "batch_matmul", "dot", "dot_general", "fft"]
+__all__ = ["FftType", "Precision", "batch_matmul", "dot", "dot_general", "fft", "ragged_dot"]
 
 
 class Precision(enum.Enum):
@@ -147,6 +148,80 @@ def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Array:
     rank = type_of(content(lhs)).ndim
     batch = tuple(range(rank - 2))
     return dot_general(lhs, rhs, (((rank - 1,), (rank - 2,)), (batch, batch)), precision)
+
+
+def ragged_dot(
+    lhs: Any,
+    rhs: Any,
+    group_sizes: Any,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    group_offset: Any = None,
+) -> Array:
+    """The product of each group of rows with a matrix of its own, as of a mixture of experts.
+
+    Parameters
+    ----------
+    lhs : array (m, k)
+        The first `group_sizes[0]` rows are the first group, and so on.
+    rhs : array (g, k, n)
+        A matrix for each group.
+    group_sizes : array (g,) of integers
+        Rows behind the last group give 0. Where they are traced, each matrix is multiplied with
+        all rows.
+    precision, preferred_element_type : optional
+        As of `dot_general`.
+
+    Returns
+    -------
+    array (m, n)
+        Linear in each of the first two operands.
+
+    Raises
+    ------
+    TypeError
+        The shapes do not fit, or the sizes are no integers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad import lax
+    >>> lax.ragged_dot(np.ones((3, 2)), np.arange(4.0).reshape(2, 2, 1), np.array([2, 1]))
+    array([[1.],
+           [1.],
+           [5.]])
+    """
+    if group_offset is not None:
+        raise UnsupportedCallError(located("ragged_dot: group_offset is not supported"))
+    a, b, sizes = content(lhs), content(rhs), content(group_sizes)
+    one, two, kind = type_of(a).shape, type_of(b).shape, type_of(sizes)
+    fits = len(one) == 2 and len(two) == 3 and one[1] == two[1] and kind.shape == two[:1]
+    if not fits or kind.dtype.kind not in "iu":
+        raise TypeError(
+            located(
+                f"ragged_dot: rows {one}, matrices {two} and sizes {kind} do not fit; they are "
+                "(m, k), (g, k, n) and g integers"
+            )
+        )
+    ends = fnp.cumsum(sizes)
+    if isinstance(ends, Tracer):
+        return _by_masks(a, b, ends, precision, preferred_element_type)
+    borders = [0, *np.minimum(ends, one[0]).tolist()]
+    parts = [
+        dot(a[low:high], b[g], precision, preferred_element_type)
+        for g, (low, high) in enumerate(itertools.pairwise(borders))
+    ]
+    kinds = [type_of(content(p)).dtype for p in parts] or [np.result_type(type_of(a).dtype)]
+    return fnp.concatenate([*parts, np.zeros((one[0] - borders[-1], two[2]), kinds[0])])
+
+
+def _by_masks(a: Any, b: Any, ends: Any, precision: Any, preferred: Any) -> Array:
+    """All rows of all groups, with zeros for those of the others."""
+    rows = np.arange(type_of(a).shape[0])[None, :]
+    after = fnp.concatenate([fnp.zeros(1, type_of(ends).dtype), ends[:-1]])
+    own = (rows >= after[:, None]) & (rows < ends[:, None])
+    each = fnp.where(own[:, :, None], a[None], type_of(a).dtype.type(0))
+    return dot_general(each, b, (((0, 2), (0, 1)), ((), ())), precision, preferred)
 
 
 class FftType(enum.IntEnum):

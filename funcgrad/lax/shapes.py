@@ -11,6 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 import funcgrad.numpy as fnp
+from funcgrad import tree
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.tracer import operand as content
 from funcgrad.core.types import Array
@@ -34,6 +35,7 @@ __all__ = [
     "full",
     "full_like",
     "iota",
+    "optimization_barrier",
     "pad",
     "reshape",
     "rev",
@@ -459,3 +461,19 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
 def axes_of(dimensions: Any, rank: int) -> tuple[int, ...]:
     """Axes as non-negative numbers, none of them twice."""
     return normalize_axis_tuple(tuple(dimensions), rank)
+
+
+def optimization_barrier(operand: Any) -> Any:
+    """The arrays of a tree as they are.
+
+    In JAX the compiler may move nothing past it. Here it need not be told: what `checkpoint`
+    computes again is kept apart as it is, and no pass depends on the order of operations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad import lax
+    >>> lax.optimization_barrier((np.ones(2), 1.0))
+    (array([1., 1.]), np.float64(1.0))
+    """
+    return tree.map(lambda x: fnp.asarray(x)[()], operand)

@@ -41,6 +41,7 @@ from funcgrad.nn.reductions import (
     softmax,
     standardize,
 )
+from funcgrad.nn.scaled import scaled_matmul
 
 __all__ = [
     "celu",
@@ -64,6 +65,7 @@ __all__ = [
     "one_hot",
     "relu",
     "relu6",
+    "scaled_matmul",
     "selu",
     "sigmoid",
     "silu",

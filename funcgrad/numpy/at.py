@@ -8,6 +8,7 @@ behind the last element, which holds the value to be filled in and is dropped af
 from __future__ import annotations
 
 import enum
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ from funcgrad.ops import index as indices
 from funcgrad.ops import shape as shapes
 from funcgrad.ops.segment import segment_reduce
 
-__all__ = ["At", "GatherScatterMode", "apply_at", "at", "mode_of", "read_at"]
+__all__ = ["At", "GatherScatterMode", "apply_at", "at", "ds", "mode_of", "read_at"]
 
 
 class GatherScatterMode(enum.Enum):
@@ -324,3 +325,33 @@ class at:
 
     def __repr__(self) -> str:
         return f"<at of {type_of(operand(self.array))}>"
+
+
+def ds(start: Any, size: int, stride: int = 1) -> Any:
+    """The index of `size` elements from `start` on: a slice whose beginning may be traced.
+
+    Parameters
+    ----------
+    start : int
+        Traced or not.
+    size, stride : int
+        Of the slice; they are not traced.
+
+    Returns
+    -------
+    slice or array
+        What an array is indexed with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.jit(lambda x, k: x[fg.ds(k, 2)])(np.arange(5.0), 3)
+    array([3., 4.])
+    """
+    count = operator.index(size)
+    if isinstance(operand(start), Tracer):
+        steps = np.arange(0, count * stride, stride)
+        return ops.add(operand(start), steps)
+    first = operator.index(start)
+    return slice(first, first + count * stride, stride)

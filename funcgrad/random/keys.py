@@ -24,6 +24,7 @@ from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import Tracer, operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import KeyReuseError, line_at, located, user_place
+from funcgrad.kernels import counters
 from funcgrad.numpy.calls import as_array
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "fold_in",
     "key",
     "key_data",
+    "key_dtype",
     "key_impl",
     "size_of",
     "split",
@@ -104,6 +106,7 @@ def _samples() -> list[Sample]:
 
 
 threefry: Op = elementwise(Pointwise(_threefry, 4), name="threefry", sample=_samples)
+threefry.primitive.take_kernel(counters.words)  # type: ignore[attr-defined]
 
 # -------------------------------------------------------------------------------------- keys
 
@@ -384,6 +387,19 @@ def key_impl(keys: Source) -> str:
     'threefry2x32'
     """
     return "threefry2x32"
+
+
+def key_dtype(impl: str | None = None) -> np.dtype[Any]:
+    """The dtype of the two words of a key, as `key_data` gives them.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> fg.random.key_dtype()
+    dtype('uint32')
+    """
+    _check_impl(impl)
+    return np.dtype(np.uint32)
 
 
 # -------------------------------------------------------------------------------------- bits

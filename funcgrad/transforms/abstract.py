@@ -16,7 +16,15 @@ from funcgrad.graph.ir import Graph
 from funcgrad.transforms.arguments import leaves_of, positions, within
 from funcgrad.transforms.transformed import transformed
 
-__all__ = ["ShapeDtypeStruct", "abstract", "eval_shape", "make_graph", "shapes_of"]
+__all__ = [
+    "ShapeDtypeStruct",
+    "abstract",
+    "eval_shape",
+    "example_of",
+    "make_graph",
+    "shapes_of",
+    "typeof",
+]
 
 Function = Callable[..., Any]
 
@@ -56,6 +64,32 @@ def abstract(x: Any) -> ArrayType:
     """The type of an array, or of what stands for one."""
     if isinstance(x, ShapeDtypeStruct):
         return ArrayType(x.shape, x.dtype)
+    return type_of(operand(x))
+
+
+def example_of(x: Any) -> ShapeDtypeStruct:
+    """What stands for an array like `x`, such as its cotangent."""
+    kind = abstract(x)
+    return ShapeDtypeStruct(kind.shape, kind.dtype)
+
+
+def typeof(x: Any) -> ArrayType:
+    """The type of an array or number, traced or not: its shape, its dtype, and whether it is weak.
+
+    A weak type is that of a Python number, which takes the precision of what it meets.
+
+    Raises
+    ------
+    TypeError
+        `x` is no array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> print(fg.typeof(np.ones((2, 3), "float32")), fg.typeof(1.0))
+    float32[2,3] float64*[]
+    """
     return type_of(operand(x))
 
 

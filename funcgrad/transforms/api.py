@@ -1,6 +1,6 @@
 """The public transforms in one place."""
 
-from funcgrad.transforms.abstract import ShapeDtypeStruct, eval_shape, make_graph
+from funcgrad.transforms.abstract import ShapeDtypeStruct, eval_shape, make_graph, typeof
 from funcgrad.transforms.associative_scan import associative_scan
 from funcgrad.transforms.callback import io_callback, pure_callback
 from funcgrad.transforms.checkpoint import checkpoint
@@ -9,6 +9,7 @@ from funcgrad.transforms.cond import cond
 from funcgrad.transforms.custom import custom_jvp, custom_vjp
 from funcgrad.transforms.custom_vmap import custom_vmap
 from funcgrad.transforms.direct import disable_jit
+from funcgrad.transforms.fwd_and_bwd import fwd_and_bwd
 from funcgrad.transforms.grad import grad, hvp, value_and_grad
 from funcgrad.transforms.implicit import custom_linear_solve, custom_root
 from funcgrad.transforms.jacobian import hessian, jacfwd, jacobian, jacrev
@@ -21,6 +22,7 @@ from funcgrad.transforms.map import map
 from funcgrad.transforms.policies import checkpoint_name, checkpoint_policies
 from funcgrad.transforms.products import fvp, gnvp
 from funcgrad.transforms.scan import scan
+from funcgrad.transforms.scopes import named_call, named_scope
 from funcgrad.transforms.stop import stop_gradient
 from funcgrad.transforms.switch import switch
 from funcgrad.transforms.vjp import vjp
@@ -45,6 +47,7 @@ __all__ = [
     "eval_shape",
     "fori_loop",
     "fvp",
+    "fwd_and_bwd",
     "gnvp",
     "grad",
     "hessian",
@@ -60,10 +63,13 @@ __all__ = [
     "linearize",
     "make_graph",
     "map",
+    "named_call",
+    "named_scope",
     "pure_callback",
     "scan",
     "stop_gradient",
     "switch",
+    "typeof",
     "value_and_grad",
     "vjp",
     "vmap",

@@ -13,7 +13,7 @@ from funcgrad.core.types import Array
 from funcgrad.errors import CustomRuleError, located
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Graph
-from funcgrad.transforms.abstract import ShapeDtypeStruct, abstract
+from funcgrad.transforms.abstract import abstract, example_of
 from funcgrad.transforms.arguments import leaves_of, name_of
 from funcgrad.transforms.call import call_graph
 from funcgrad.transforms.custom import custom_vjp
@@ -22,12 +22,6 @@ from funcgrad.transforms.results import handed_back
 __all__ = ["Converted", "closure_convert", "converted", "custom_gradient"]
 
 Function = Callable[..., Any]
-
-
-def _example(x: Any) -> ShapeDtypeStruct:
-    """What stands for a cotangent of `x`."""
-    aval = abstract(x)
-    return ShapeDtypeStruct(aval.shape, aval.dtype)
 
 
 class Converted:
@@ -151,7 +145,7 @@ def custom_gradient(f: Function) -> Function:
 
     def forward(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         out, pull = both(*args, **kwargs)
-        types = tree.map(_example, out)
+        types = tree.map(example_of, out)
         made, consts = converted(pull, (types,))
         return out, (made, len(args), consts)
 

@@ -203,7 +203,8 @@ PROGRAMS = {
     "reduce_prod": ("lambda x: lax.reduce_prod(x, (0, 1))", X),
     "reduce_sum": ("lambda x: lax.reduce_sum(x, (1,))", X),
     "reduce_xor": ("lambda x: lax.reduce_xor((99 * x).astype(np.int32), (1,))", X, False),
-    "reduce_window add": ("lambda x: lax.reduce_window(x, 0.0, lax.add, (2, 2), None, 'SAME')", X),
+    "reduce_window add": ("lambda x: lax.reduce_window(x, 0.0, lax.add, (2, 2), (1, 1), 'SAME')",
+                          X),
     "reduce_window max": ("lambda x: lax.reduce_window(x, -np.inf, lax.max, (2,), (2,))", V),
     "reduce_window min": ("lambda x: lax.reduce_window(x, np.inf, lax.min, (2,), (1,), [(1, 0)])",
                           V),
@@ -248,4 +249,38 @@ PROGRAMS = {
                                "transpose_a=True, unit_diagonal=True)", X),
     "symmetric_product": ("lambda x: lax.linalg.symmetric_product(x, x[:, :2] @ x[:, :2].T, "
                           "alpha=2.0, beta=0.5, symmetrize_output=True)", X, False),
+    # what differs between places, groups and halves
+    "patches": ("lambda x: lax.conv_general_dilated_patches(x[None, None], (2, 2), (1, 1), 'SAME')",
+                X),
+    "patches of channels": ("lambda x: lax.conv_general_dilated_patches(x[None], (2,), (1,), "
+                            "[(1, 0)], rhs_dilation=(2,))", X),
+    "patches layout": ("lambda x: lax.conv_general_dilated_patches(lax.stack([x, x * x], 2)[None], "
+                       "(2, 2), (1, 1), 'VALID', dimension_numbers=('NHWC', 'HWIO', 'NHWC'))", X),
+    "local": ("lambda x: lax.conv_general_dilated_local(x[None], jnp.arange(24.0).reshape(3, 4, 2) "
+              "* x[0, 0], (1,), 'VALID', (2,))", X),
+    "local layout": ("lambda x: lax.conv_general_dilated_local(x[None, :, :, None], "
+                     "jnp.arange(24.0).reshape(1, 2, 4, 3) * x[0, 0], (1, 1), 'VALID', (2, 2), "
+                     "dimension_numbers=('NHWC', 'HWIO', 'NHWC'))", X),
+    "mulhi": ("lambda x: (lax.mulhi((100 * x).astype(np.int8), (90 * x).astype(np.int8)), "
+              "lax.mulhi((1e18 * x).astype(np.int64), (7e18 * x).astype(np.int64)), "
+              "lax.mulhi((1e18 * x * x).astype(np.uint64), (9e18 * x * x).astype(np.uint64)))",
+              X, False),
+    "igamma_grad_a": ("lambda x: lax.igamma_grad_a(1.0 + x, 2.0 + 0 * x)", P, False),
+    "random_gamma_grad": ("lambda x: lax.random_gamma_grad(1.0 + x, 2.0 + 0 * x)", P, False),
+    "optimization_barrier": ("lambda x: lax.optimization_barrier((x, lax.sin(x)))", X),
+    "lu": ("lambda x: lax.linalg.lu(x[:, :2] + np.array([[0.1, 2.0], [3.0, 0.2]]))[0]", X),
+    "lu wide": ("lambda x: lax.linalg.lu(jnp.stack([x, x[::-1]]))[1:]", X, False),
+    "lu tall": ("lambda x: lax.linalg.lu(x.T)", X, False),
+    "pivots": ("lambda x: lax.linalg.lu_pivots_to_permutation((x > 0).astype(np.int32) * 2 + "
+               "np.array([[0, 1, 2]], np.int32), 5)", X, False),
+    "eig vectors": ("lambda x: lax.linalg.eig(x[:, :2] + np.array([[0.1, 2.0], [-3.0, 0.2]]))", X,
+                    False),
+    "schur": ("lambda x: lax.linalg.schur(x[:, :2] + np.array([[0.1, 2.0], [-3.0, 0.2]]))", X,
+              False),
+    "hessenberg": ("lambda x: lax.linalg.hessenberg(x.T @ x + x[0])", X, False),
+    "householder_product": ("lambda x: lax.linalg.householder_product(x.T, x[:, 0])", X, False),
+    "ormqr": ("lambda x: lax.linalg.ormqr(x.T, x[:, 0], x.T @ x, transpose=True)", X, False),
+    "ormqr right": ("lambda x: lax.linalg.ormqr(x.T, x[:, 0], x, left=False)", X, False),
+    "tridiagonal_solve": ("lambda x: lax.linalg.tridiagonal_solve(x[0], 3.0 + x[1], x[0] * x[1], "
+                          "x.T)", X),
 }  # fmt: skip

@@ -306,3 +306,13 @@ def test_spherical_bessel_functions_take_traced_values_at_zero_too():
 def test_the_arithmetic_geometric_mean_against_mpmath():
     wanted = slope(lambda a: mpmath.agm(a, 3), 0.2)
     near(fg.grad(sp.agm)(0.2, 3.0), wanted, 1e-13)
+
+
+def test_the_number_of_choices():
+    n, k = np.array([5.0, 2.0, 3.0, -1.0]), np.array([2.0, 3.0, 0.0, 1.0])
+    for repetition in (False, True):
+        choices = lambda n, k, r=repetition: sp.comb(n, k, repetition=r)
+        np.testing.assert_allclose(fg.jit(choices)(n, k), choices(n, k), rtol=1e-14)
+    check_grads(sp.comb, (np.array([5.2, 4.1]), np.array([2.0, 1.5])), order=1)
+    with pytest.raises(fg.errors.UnsupportedCallError, match="exact"):
+        fg.grad(lambda n: sp.comb(n, 2, exact=True))(5.0)

@@ -342,3 +342,16 @@ def test_several_variables_and_data(name):
 def test_an_option_of_a_statistic_that_is_not_supported_is_named():
     with pytest.raises(UnsupportedCallError, match="nan_policy"):
         fg.grad(lambda a: st.skew(a, nan_policy="omit"))(np.array([1.0, 2.0, 4.0]))
+
+
+@pytest.mark.parametrize("method", ["average", "min", "max", "dense", "ordinal"])
+def test_ranks_are_locally_constant(method):
+    x = np.array([[3.0, 1.0, 3.0], [0.5, 2.0, -1.0]])
+    for axis in (None, 0, 1):
+        rank = lambda x, axis=axis: st.rankdata(x, method, axis=axis)
+        expected = rank(x)
+        for found in (fg.jit(rank)(x), fg.vjp(rank, x)[0]):
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
+        assert not fg.grad(lambda x, rank=rank: np.sum(rank(x) * 1.0))(x).any()
+    np.testing.assert_array_equal(fg.vmap(lambda x: st.rankdata(x, method))(x)[1], rank(x)[1])

@@ -1,7 +1,8 @@
 """``funcgrad.scipy.linalg``: SciPy's linear algebra for plain and traced arrays.
 
 Every name, signature and value is SciPy's, and matrices stand in the last two axes. SciPy's own
-functions, called on traced values (``scipy.linalg.expm(a)``), come here.
+functions, called on traced values (``scipy.linalg.expm(a)``), come here; what has no derivative
+stands here as it is, and is a named error on traced values.
 
 Examples
 --------
@@ -13,6 +14,9 @@ Examples
 np.float64(-1.0)
 """
 
+import scipy.linalg
+
+from funcgrad.numpy.names import complete
 from funcgrad.scipy.linalg.equations import (
     solve_continuous_are,
     solve_continuous_lyapunov,
@@ -106,3 +110,5 @@ __all__ = [
     "tanm",
     "toeplitz",
 ]
+
+__getattr__, __dir__ = complete(__name__, scipy.linalg)

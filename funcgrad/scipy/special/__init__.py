@@ -37,6 +37,7 @@ from funcgrad.scipy.special import (  # noqa: F401 (they fill NAMES)
 )
 from funcgrad.scipy.special.define import NAMES
 from funcgrad.scipy.special.functions import (
+    comb,
     factorial,
     lambertw,
     log_softmax,
@@ -60,6 +61,7 @@ _UFUNCS["digamma"] = _UFUNCS["psi"]
 globals().update(_UFUNCS)  # what the tables define; type checkers ask `__getattr__`
 
 __all__ = [
+    "comb",
     "factorial",
     "lambertw",
     "log_softmax",

@@ -16,9 +16,9 @@ import scipy.special as sp
 from funcgrad.core.forms.elementwise import UFUNCS
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.calls import as_array, numpy_function, refuse
 from funcgrad.ops import softmax as soft
-from funcgrad.ops.arithmetic import divide, subtract, where
+from funcgrad.ops.arithmetic import add, divide, equal, less_equal, logical_and, subtract, where
 from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.ops.matrices import as_float
 from funcgrad.ops.nonlinear_reductions import graded
@@ -30,6 +30,7 @@ from funcgrad.scipy.special import gamma_functions as g
 from funcgrad.scipy.special import integrals
 
 __all__ = [
+    "comb",
     "factorial",
     "lambertw",
     "log_softmax",
@@ -176,6 +177,35 @@ def multigammaln(a: Any, d: int) -> Array:
     a = as_array(a)
     parts = [g.gammaln(subtract(a, (j - 1.0) / 2)) for j in range(1, d + 1)]
     return d * (d - 1) * 0.25 * math.log(math.pi) + sum(parts[1:], parts[0])
+
+
+@numpy_function(sp.comb)
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Array:
+    """The number of ways to choose `k` of `N` things, and 0 where there are none.
+
+    Parameters
+    ----------
+    N, k : array_like
+        Differentiable, as those of `binom`.
+    exact : bool, optional
+        Not supported on traced values.
+    repetition : bool, optional
+        Whether a thing may be chosen more than once.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> from funcgrad.scipy.special import comb
+    >>> f"{fg.grad(comb)(5.0, 2.0):.12f}"
+    '4.500000000000'
+    """
+    refuse("special.comb", exact=exact or None)
+    n, k = as_float(as_array(N)), as_float(as_array(k))
+    if repetition:
+        none = logical_and(equal(k, 0.0), n >= 0.0)
+        return where(none, 1.0, g.binom(subtract(add(n, k), 1.0), k))
+    there = logical_and(less_equal(k, n), logical_and(k >= 0.0, n >= 0.0))
+    return where(there, g.binom(n, k), 0.0)
 
 
 @numpy_function(sp.factorial)

@@ -75,20 +75,20 @@ gammaincc: Op = special(
 )
 
 
-def _gamma_shift(a: Any, x: Any) -> Any:
+def gamma_shift(a: Any, x: Any) -> Any:
     """How x moves with a while P(a, x) stays."""
     return negative(divide(gamma_a(a, x), gamma_density(a, x)))
 
 
 gammaincinv: Op = special(
     sp.gammaincinv,
-    lambda x, a, _: _gamma_shift(a, x),
+    lambda x, a, _: gamma_shift(a, x),
     lambda x, a, _: divide(1.0, gamma_density(a, x)),
     ranges=[SHAPE, UNIT],
 )
 gammainccinv: Op = special(
     sp.gammainccinv,
-    lambda x, a, _: _gamma_shift(a, x),
+    lambda x, a, _: gamma_shift(a, x),
     lambda x, a, _: divide(-1.0, gamma_density(a, x)),
     ranges=[SHAPE, UNIT],
 )
@@ -110,14 +110,14 @@ gdtrc: Op = special(
 gdtrix: Op = special(
     sp.gdtrix,
     lambda x, a, _, __: negative(divide(x, a)),
-    lambda x, a, b, _: divide(_gamma_shift(b, a * x), a),
+    lambda x, a, b, _: divide(gamma_shift(b, a * x), a),
     lambda x, a, b, _: divide(1.0, a * gamma_density(b, a * x)),
     ranges=[SHAPE, SHAPE, UNIT],
 )
 gdtria: Op = special(
     sp.gdtria,
     lambda a, _, b, x: divide(1.0, x * gamma_density(b, a * x)),
-    lambda a, _, b, x: divide(_gamma_shift(b, a * x), x),
+    lambda a, _, b, x: divide(gamma_shift(b, a * x), x),
     lambda a, _, __, x: negative(divide(a, x)),
     ranges=[UNIT, SHAPE, SHAPE],
 )
@@ -143,14 +143,14 @@ chdtrc: Op = special(
 )
 chdtri: Op = special(
     sp.chdtri,
-    lambda x, v, _: _gamma_shift(0.5 * v, 0.5 * x),
+    lambda x, v, _: gamma_shift(0.5 * v, 0.5 * x),
     lambda x, v, _: divide(-2.0, gamma_density(0.5 * v, 0.5 * x)),
     ranges=[SHAPE, UNIT],
 )
 chdtriv: Op = special(
     sp.chdtriv,
     lambda v, _, x: divide(2.0, gamma_a(0.5 * v, 0.5 * x)),
-    lambda v, _, x: divide(1.0, _gamma_shift(0.5 * v, 0.5 * x)),
+    lambda v, _, x: divide(1.0, gamma_shift(0.5 * v, 0.5 * x)),
     ranges=[UNIT, SHAPE],
 )
 # Poisson: Q(k + 1, m)

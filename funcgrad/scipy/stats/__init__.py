@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import scipy.stats
 
-from funcgrad.scipy.stats.data import gmean, hmean, kurtosis, moment, sem, skew, zscore
+from funcgrad.scipy.stats.data import gmean, hmean, kurtosis, moment, rankdata, sem, skew, zscore
 from funcgrad.scipy.stats.distributions import ROWS
 from funcgrad.scipy.stats.multivariate import RECORDS
 
@@ -30,6 +30,7 @@ __all__ = [
     "hmean",
     "kurtosis",
     "moment",
+    "rankdata",
     "sem",
     "skew",
     "zscore",

@@ -10,16 +10,18 @@ import scipy.stats as sps
 
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
-from funcgrad.core.types import Array
+from funcgrad.core.types import Array, ArrayType
 from funcgrad.numpy.calls import as_array, numpy_function, refuse
 from funcgrad.ops.arithmetic import divide, power, sqrt, square, subtract
+from funcgrad.ops.constant import Constant, constant
 from funcgrad.ops.matrices import as_float
 from funcgrad.ops.samples import draw
+from funcgrad.ops.shape import moveaxis, reshape
 from funcgrad.ops.sums import mean
 from funcgrad.ops.transcendental import exp, log
 from funcgrad.scipy.valued import Valued, valued
 
-__all__ = ["gmean", "hmean", "kurtosis", "moment", "sem", "skew", "zscore"]
+__all__ = ["gmean", "hmean", "kurtosis", "moment", "rankdata", "sem", "skew", "zscore"]
 
 
 def _count(a: Any, axis: int | None) -> int:
@@ -139,3 +141,33 @@ def moment(a: Any, order: int = 1, axis: int | None = 0, **options: Any) -> Arra
     if not np.isscalar(order):
         refuse("stats.moment", order=order)
     return _of(MOMENT, "moment", a, options, axis=axis, order=int(order))
+
+
+def _ranks(x: Any, method: str) -> Any:
+    return sps.rankdata(x, method, axis=-1)
+
+
+RANKS: Constant = constant(
+    "scipy_rankdata",
+    _ranks,
+    lambda x, *, method: ArrayType(x.shape, _ranks(np.zeros(1), method).dtype),
+    lambda size, xs, batched, params: bind(RANKS, xs, params),
+    lambda: [
+        Sample((np.array([[2.0, 1.0, 2.0], [0.0, -1.0, 5.0]]),), {"method": "average"}),
+        Sample((draw((4,)),), {"method": "ordinal"}),
+    ],
+)
+
+
+@numpy_function(sps.rankdata, constant=True)
+def rankdata(
+    a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate"
+) -> Array:
+    """The ranks from 1 on along `axis`, or of all elements; they are locally constant."""
+    refuse("stats.rankdata", nan_policy=None if nan_policy == "propagate" else nan_policy)
+    x = as_array(a)
+    if axis is None:
+        return bind(RANKS, (reshape(x, (type_of(x).size,)),), {"method": method})
+    last = type_of(x).ndim - 1
+    found = bind(RANKS, (moveaxis(x, axis, last),), {"method": method})
+    return moveaxis(found, last, axis)

@@ -28,7 +28,7 @@ from funcgrad.ops.arithmetic import (
     square,
     where,
 )
-from funcgrad.ops.transcendental import arctan2, exp, expm1, log, log1p
+from funcgrad.ops.transcendental import arctan2, cos, exp, expm1, log, log1p
 from funcgrad.scipy.special.bessel import i0e
 from funcgrad.scipy.special.elementary import cosm1, expit, log_expit, xlog1py, xlogy
 from funcgrad.scipy.special.error import erf, erfcx, log_ndtr, ndtr, owens_t
@@ -300,6 +300,12 @@ FAMILIES: dict[str, Family] = {
         lambda y, k: k * cosm1(y) - math.log(2 * math.pi) - log(i0e(k)),
         allowed=lambda k: greater_equal(k, 0),
         shapes=(1.5,),
+    ),
+    "wrapcauchy": Family(
+        lambda y, c: log1p(-square(c)) - math.log(2 * math.pi) - log1p(c * (c - 2.0 * cos(y))),
+        support=(0.0, 2 * math.pi),
+        allowed=lambda c: logical_and(greater(c, 0), less(c, 1)),
+        shapes=(0.4,),
     ),
     # ------------------------------------------------------------------------- on a half line
     "expon": Family(
