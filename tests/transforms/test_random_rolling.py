@@ -1,6 +1,7 @@
 """Random programs with Python loops: what `rolled` makes of them computes the same.
 
-The graph is interpreted before and after, and some are compiled. Steps are drawn with several
+The graph is interpreted before and after, and as it is where loops are found before transforms are
+applied; some are compiled. Steps are drawn with several
 carries, rows at places that move by any number or not evenly, windows, numbers and arrays of the
 step, Python numbers that are given, lists, arrays that are written, branches on the step, inner
 loops and irregular ends; then derivatives of them are, and nests of transforms.
@@ -18,6 +19,7 @@ import pytest
 import funcgrad as fg
 import funcgrad.numpy as fnp
 from funcgrad.graph.interpret import evaluate
+from funcgrad.transforms.deferred import deferring
 from funcgrad.transforms.rolling import rolled
 from tests.amount import examples
 
@@ -39,7 +41,7 @@ class Drawn:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         draw = self.draw = np.random.default_rng(seed)
-        self.count = int(draw.integers(50, 62))
+        self.count = int(draw.integers(50, 62)) // (2 if seed % 4 == 3 else 1)
         self.carries = int(draw.integers(1, 4))
         self.scalar = bool(draw.integers(2))
         self.data = draw.normal(size=(self.count, COLUMNS))
@@ -165,9 +167,20 @@ def forms(f, x, w, *a):
 def compared(f, name, g, given):
     """Whether a loop was found; raises where it gives another result."""
     graph = fg.make_graph(g)(*given)
+    wanted = evaluate(graph, *given)
     made = rolled(graph)
-    agree(evaluate(made.graph, *given), evaluate(graph, *given), f"{f.seed} {name}")
+    agree(evaluate(made.graph, *given), wanted, f"{f.seed} {name}")
+    agree(evaluate(deferred(g, given), *given), wanted, f"{f.seed} {name}, loops first")
     return made.graph is not graph
+
+
+def deferred(g, given):
+    """The graph of a function in which transforms stage theirs alone, as long ones are."""
+    deferring.on = True
+    try:
+        return fg.make_graph(g)(*given)
+    finally:
+        deferring.on = False
 
 
 def agree(found, wanted, name):
@@ -182,7 +195,7 @@ def test_random_loops(seed):
     f = Drawn(seed)
     drawn = list(forms(f, *f.arguments()).items())
     found = sum([compared(f, name, *form) for name, form in drawn[: 5 + seed % 3]])
-    if f.count * len(f.terms) > 300:
+    if f.count > 48 and f.count * len(f.terms) > 300:
         assert found
 
 

@@ -19,7 +19,8 @@ from funcgrad.transforms.rolling.stacks import joined_rows, row_of_slice
 
 __all__ = ["Program"]
 
-MANY = 48  # rows of an array, or uses of one of them
+MANY = 48  # uses of a row, which belongs to all steps then
+ROWS = 16  # of an array, of which loops may be made
 
 
 class Program:
@@ -117,5 +118,5 @@ def _shared(equations: Sequence[Equation]) -> set[Var]:
     rows = [e for e in equations if e.prim is GETITEM]
     arrays = Counter(e.inputs[0] for e in rows)
     return {
-        e.outputs[0] for e in rows if 1 < uses[e.outputs[0]] < MANY and arrays[e.inputs[0]] >= MANY
+        e.outputs[0] for e in rows if 1 < uses[e.outputs[0]] < MANY and arrays[e.inputs[0]] >= ROWS
     }

@@ -16,6 +16,8 @@ from funcgrad.transforms.rolling.sums import Sum, sums_of
 __all__ = ["roll"]
 
 STEPS = 48  # of a loop, at the least: shorter ones are faster written out
+FEWEST = 16  # of a loop that would take long to compile, written out
+WRITTEN = 768  # operations that take long
 REPEATED = 96  # equations in all steps, at the least
 LARGE = 4096  # elements of a value, from which on kernels of many operations are faster
 MANY = 20_000  # equations, of which a loop is made even so
@@ -48,16 +50,16 @@ def _roll_once(program: Program, notes: list[str], least: int, gathers: bool) ->
     found: list[tuple[Steps, list[Equation]]] = []
     refused: list[str] = []
     end = 0  # of what is a loop
-    for run in runs(kinds_of(program.equations), STEPS):
+    for run in runs(kinds_of(program.equations), FEWEST):
         if found and run.period != found[0][0].period:
             break
         waiting = [run._replace(start=max(run.start, end))]
         while waiting:
-            run = waiting.pop()
-            if run.stop - run.start < STEPS * run.period:
+            run, fewest = waiting.pop(), _fewest(run.period)
+            if run.stop - run.start < fewest * run.period:
                 continue
             try:
-                steps = steps_of(program, run, STEPS)
+                steps = steps_of(program, run, fewest)
                 sums = sums_of(program, steps)
                 if _pays(program, steps, sums, gathers):
                     found.append((steps, loop_of(program, steps, sums)))
@@ -81,6 +83,11 @@ def _roll_once(program: Program, notes: list[str], least: int, gathers: bool) ->
         notes.append(f"{kind} of {steps.number} steps of {steps.period} operations at {first}")
     program.arrange([*equations, *program.equations[at:]])
     return True
+
+
+def _fewest(period: int) -> int:
+    """The steps of a loop of so many operations, at the least."""
+    return max(FEWEST, min(STEPS, -(-WRITTEN // period)))
 
 
 def _pays(program: Program, steps: Steps, sums: Sequence[Sum], gathers: bool) -> bool:
