@@ -261,10 +261,6 @@ def _divided(w: Writer, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     return w("div", p, q), w("rem", p, q), w("xor", *below)
 
 
-def _logical(op: str) -> Body:
-    return lambda w, *xs: w(op, *(w.cast(x, "bool") for x in xs))
-
-
 def _times(factor: float) -> Body:
     return lambda w, x: w("mul", x, w.number(factor, x))
 

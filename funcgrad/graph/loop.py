@@ -60,6 +60,11 @@ class Loop(NamedTuple):
             list(operands[third:]),
         )
 
+    def split(self, each: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+        """What belongs to constants, carries and xs, of what the body has for each."""
+        second = self.consts + self.carries
+        return list(each[: self.consts]), list(each[self.consts : second]), list(each[second:])
+
     def stopped(self, found: Sequence[Array], counts: Sequence[Array]) -> list[Array]:
         """The number of steps that were run, where it is not `length`."""
         return [found[-1]] if self.condition is not None else list(counts)

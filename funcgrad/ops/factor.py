@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Explicit, explicit
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
@@ -46,7 +45,7 @@ from funcgrad.ops.matrices import (
 from funcgrad.ops.nonlinear_reductions import max as max_
 from funcgrad.ops.product import matmul
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import every_lane, swap_last
+from funcgrad.ops.shape import every_lane, swap_last, zeros
 from funcgrad.ops.solve import SOLVE
 from funcgrad.ops.sums import sum as sum_
 
@@ -169,7 +168,7 @@ TURNED: Turned = Turned(
         None,
     ),
     jvp=lambda y, xs, ts: (
-        multiply(algebra.zeros(type_of(xs[0])) if ts[0] is None else ts[0], _met(xs[1])),
+        multiply(zeros(type_of(xs[0])) if ts[0] is None else ts[0], _met(xs[1])),
         None,
     ),
     batch=lambda size, xs, batched, params: bind(TURNED, every_lane(size, xs, batched)),
@@ -206,7 +205,7 @@ def _pulled_values_jvp(_y: Any, xs: Any, ts: Any) -> Any:
     (g, _, w, v), (dg, t) = xs, ts[:2]
     own = np.eye(type_of(w).shape[-1], dtype=type_of(w).dtype)
     if t is None and dg is None:  # of `w` and `v`, which are functions of `a`
-        return algebra.zeros(type_of(v))
+        return zeros(type_of(v))
     if t is None:
         inner = multiply(own, row(dg))
     else:

@@ -43,7 +43,7 @@ from funcgrad.ops.matrices import (
 )
 from funcgrad.ops.product import matmul
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import every_lane
+from funcgrad.ops.shape import every_lane, zeros
 from funcgrad.ops.sums import sum as sum_
 
 __all__ = ["SVD", "SVDVALS", "svd", "svdvals", "values_pulled"]
@@ -90,7 +90,7 @@ def _pulled_jvp(_y: Any, xs: Any, ts: Any) -> Any:
     """
     (g, a, u, s, vh), (dg, t, *_) = xs, ts
     if t is None and dg is None:  # of the factors, which are functions of `a`
-        return algebra.zeros(type_of(a))
+        return zeros(type_of(a))
     own = np.eye(type_of(s).shape[-1], dtype=type_of(s).dtype)
     if t is None:
         return conjugate(matmul(multiply(u, row(dg)), vh))

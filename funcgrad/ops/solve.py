@@ -22,7 +22,7 @@ from funcgrad.ops.product import matmul
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import broadcast_to, swap_last, unbroadcast
 
-__all__ = ["SOLVE", "inv", "matrix_power", "solve"]
+__all__ = ["SOLVE", "inv", "matrix_power", "solve", "solve_type"]
 
 # ---------------------------------------------------------------------------------- solve
 
@@ -31,7 +31,7 @@ def _solve(a: Any, b: Any) -> Any:
     return np.linalg.solve(a, b)
 
 
-def _solve_type(a: ArrayType, b: ArrayType) -> ArrayType:
+def solve_type(a: ArrayType, b: ArrayType, **_: Any) -> ArrayType:
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return ArrayType((*lead, *b.shape[-2:]), np.result_type(a.dtype, b.dtype))
 
@@ -58,7 +58,7 @@ SOLVE = explicit(
     "solve",
     _solve,
     signature="(n,n),(n,k)->(n,k)",
-    type_rule=_solve_type,
+    type_rule=solve_type,
     vjp=(_solve_a, _solve_b),
     jvp=_solve_jvp,  # derived it takes 1.5 of the time, compiled too: it solves once more
     linear_in=(1,),

@@ -33,7 +33,7 @@ def _narrowed(e: Equation, read: set[Atom]) -> Equation:
     p = Loop(**e.params)
     counts, constants, state, xs = p.parts(e.inputs)
     inputs, outputs = p.body.inputs, p.body.outputs
-    held, carried, rows = _parts(p, inputs)
+    held, carried, rows = p.split(inputs)
     kept = _needed(p, [v in read for v in e.outputs])
     ys = [k for k in range(p.carries, len(outputs)) if e.outputs[k] in read]
     ends = [*(outputs[k] for k in kept), *(outputs[k] for k in ys)]
@@ -80,11 +80,6 @@ def _narrowed(e: Equation, read: set[Atom]) -> Equation:
         params=loop.params,
         outputs=(*(e.outputs[k] for k in (*kept, *ys)), *steps),
     )
-
-
-def _parts(p: Loop, inputs: Sequence[Var]) -> tuple[list[Var], list[Var], list[Var]]:
-    second = p.consts + p.carries
-    return list(inputs[: p.consts]), list(inputs[p.consts : second]), list(inputs[second:])
 
 
 def _needed(p: Loop, flags: Sequence[bool]) -> list[int]:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad import tree
-from funcgrad.core.algebra import algebra
 from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import located
-from funcgrad.ops.shape import concatenate, flip, moveaxis, stack
+from funcgrad.ops.index import getitem
+from funcgrad.ops.shape import concatenate, flip, moveaxis, reshape, stack
 from funcgrad.transforms.arguments import integer, leaves_of, name_of
 from funcgrad.transforms.results import handed_back
 
@@ -96,7 +96,7 @@ def _scan(combine: Callable[[Leaves, Leaves], Leaves], xs: Leaves) -> Leaves:
         return xs
 
     def part(each: Sequence[Array], start: int, stop: int, step: int = 1) -> Leaves:
-        return [algebra.getitem(x, (slice(start, stop, step),)) for x in each]
+        return [getitem(x, (slice(start, stop, step),)) for x in each]
 
     even = n - n % 2
     odd = _scan(combine, combine(part(xs, 0, even, 2), part(xs, 1, even, 2)))
@@ -111,8 +111,8 @@ def _scan(combine: Callable[[Leaves, Leaves], Leaves], xs: Leaves) -> Leaves:
 def _interleaved(even: Array, odd: Array, n: int) -> Array:
     rest = type_of(even).shape[1:]
     half = n // 2
-    pairs = stack([algebra.getitem(even, (slice(0, half),)), odd], 1)
-    whole = algebra.reshape(pairs, (2 * half, *rest))
+    pairs = stack([getitem(even, (slice(0, half),)), odd], 1)
+    whole = reshape(pairs, (2 * half, *rest))
     if n % 2 == 0:
         return whole
-    return concatenate([whole, algebra.getitem(even, (slice(half, half + 1),))], 0)
+    return concatenate([whole, getitem(even, (slice(half, half + 1),))], 0)

@@ -31,7 +31,7 @@ from funcgrad.graph.raising import may_raise
 from funcgrad.ops import constant
 from funcgrad.ops.arithmetic import cast, logical_not, not_equal, subtract, where
 from funcgrad.ops.index import gather
-from funcgrad.ops.shape import reshape, zeros
+from funcgrad.ops.shape import zeros
 from funcgrad.passes.rewrite import Rewriter
 from funcgrad.transforms.arguments import leaves_of, name_of
 from funcgrad.transforms.call import (
@@ -43,7 +43,7 @@ from funcgrad.transforms.call import (
     split_marks,
     tangent_graph,
 )
-from funcgrad.transforms.loop import INTEGER, LOOP, staged_graph
+from funcgrad.transforms.loop import INTEGER, LOOP, each_chosen, staged_graph
 from funcgrad.transforms.results import handed_back
 
 __all__ = ["cond"]
@@ -142,7 +142,7 @@ class Cond(HigherOrder):
                 _for_all(graph, trace.size, own, xs, batched)
                 for graph, own in zip(_branches(params), (held, logical_not(held)), strict=True)
             )
-            found = [_chosen(condition, a, b) for a, b in zip(ours, theirs, strict=True)]
+            found = [each_chosen(condition, a, b) for a, b in zip(ours, theirs, strict=True)]
         else:
             one, other = (
                 batched_graph(graph, trace.size, tuple(batched)) for graph in _branches(params)
@@ -178,12 +178,6 @@ def _for_all(
     idle = staged_graph(lambda *_: nothing, _types(graph))
     found: Sequence[Array] = bind(COND, [taken, *given], _params((graph, idle)))
     return found
-
-
-def _chosen(condition: Array, a: Array, b: Array) -> Array:
-    """For each example its own branch."""
-    lanes = type_of(condition).shape
-    return where(reshape(condition, lanes + (1,) * (type_of(a).ndim - 1)), a, b)
 
 
 def _run(condition: Any, *xs: Any, true: Graph, false: Graph) -> tuple[Any, ...]:

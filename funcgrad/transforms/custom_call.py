@@ -153,10 +153,6 @@ def _split(xs: Sequence[Any], batched: Sequence[bool], trace: Batch) -> list[Any
 
 
 def _batched_vjp(rule: VjpRule, like: Batch, batched: Sequence[bool]) -> VjpRule:
-    def fun(*xs: Any) -> list[Any]:
-        with like.again() as trace:
-            return [whole(o, trace) for o in rule.fun(*_split(xs, batched, trace))]
-
     def fwd(*xs: Any, **moving: Any) -> tuple[list[Any], Any]:
         with like.again() as trace:
             outs, residuals = rule.fwd(*_split(xs, batched, trace), **moving)
@@ -176,8 +172,9 @@ def _batched_vjp(rule: VjpRule, like: Batch, batched: Sequence[bool]) -> VjpRule
                 out.append(c if b or c is None else sum_(c, (0,)))
             return out
 
-    jvp = None if rule.jvp is None else _batched_jvp(_forward(rule), like, batched).jvp
-    return rule._replace(fun=fun, fwd=fwd, bwd=bwd, jvp=jvp)
+    forward = _batched_jvp(_forward(rule), like, batched)
+    jvp = None if rule.jvp is None else forward.jvp
+    return rule._replace(fun=forward.fun, fwd=fwd, bwd=bwd, jvp=jvp)
 
 
 def _example(c: Any, trace: Batch) -> Any:

@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad.compile.execute import execute
-from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import HigherOrder, filled
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import bind, concrete, type_of, value
@@ -33,7 +32,8 @@ from funcgrad.graph.ir import Graph, Literal, Var
 from funcgrad.graph.loop import Loop
 from funcgrad.ops import constant
 from funcgrad.ops.arithmetic import add, cast, less, where
-from funcgrad.ops.shape import moveaxis, reshape
+from funcgrad.ops.index import getitem
+from funcgrad.ops.shape import broadcast_as, moveaxis, reshape, stack, zeros
 from funcgrad.ops.sums import sum as sum_
 from funcgrad.transforms.arguments import lower
 from funcgrad.transforms.batch import HIDDEN, Batch, BatchTracer, whole
@@ -46,7 +46,7 @@ from funcgrad.transforms.call import (
 )
 from funcgrad.transforms.checkpoint import CHECKPOINT
 
-__all__ = ["INTEGER", "LOOP", "run_loop", "staged_graph"]
+__all__ = ["INTEGER", "LOOP", "each_chosen", "run_loop", "staged_graph"]
 
 SEGMENT = 256  # steps of the innermost loop where nobody knows how many there are
 LEVELS = 3  # loops in loops: 256 ** 3 steps at the most
@@ -182,7 +182,7 @@ class LoopPrimitive(HigherOrder):
 
         def tangent(k: int) -> Array:
             t = ts[first + k]
-            return algebra.zeros(_strong(xs[first + k])) if t is None else trace.whole(t)
+            return zeros(_strong(xs[first + k])) if t is None else trace.whole(t)
 
         outs, moved, steps = loop.run(xs[:first], xs[first:], tangent)
         return (*(trace.dual(o, t) for o, t in zip(outs, moved, strict=True)), *steps)
@@ -252,7 +252,7 @@ def _unrolled(p: Loop, args: Sequence[Array]) -> tuple[Array, ...]:
         if p.condition is not None and not value(evaluate(p.condition, *constants, *state)[0]):
             break
         row = steps - 1 - done if p.reverse and steps is not None else done
-        found = evaluate(p.body, *constants, *state, *(algebra.getitem(x, (row,)) for x in xs))
+        found = evaluate(p.body, *constants, *state, *(getitem(x, (row,)) for x in xs))
         state, rows[row] = list(found[: p.carries]), found[p.carries :]
         done += 1
     length = p.length or 0
@@ -261,7 +261,7 @@ def _unrolled(p: Loop, args: Sequence[Array]) -> tuple[Array, ...]:
         nothing = np.zeros(o.type.shape, o.type.dtype)
         stacked = [rows[i][k] if i in rows else nothing for i in range(length)]
         empty = np.zeros((0, *o.type.shape), o.type.dtype)
-        ys.append(algebra.stack(stacked) if stacked else empty)
+        ys.append(stack(stacked) if stacked else empty)
     return (*state, *ys, *([np.int64(done)] if p.condition is not None else []))
 
 
@@ -293,12 +293,12 @@ class _Backward(NamedTuple):
     def run(self, saved: Sequence[Array], cts: Sequence[Array]) -> list[Array]:
         """The cotangents of the wanted operands."""
         p = self.forward
-        consts, carries, xs = _split(p, self.moving)
+        consts, carries, xs = p.split(self.moving)
         first = int(self.loop.counted)
         held = first + sum(kind == "const" for kind, _ in self.sources)
         ends = [c for c, m in zip(cts, carries, strict=False) if m]
         types = _types(p.body.inputs[: p.consts])
-        sums = [algebra.zeros(t) for t, m in zip(types, consts, strict=True) if m]
+        sums = [zeros(t) for t, m in zip(types, consts, strict=True) if m]
         rows = [
             c
             for c, o in zip(cts[p.carries :], p.body.outputs[p.carries :], strict=False)
@@ -316,12 +316,6 @@ def _in_order(sources: Sequence[tuple[str, int]]) -> Iterator[tuple[str, int]]:
     """Constants first, as a loop takes them."""
     yield from (s for s in sources if s[0] == "const")
     yield from (s for s in sources if s[0] != "const")
-
-
-def _split(p: Loop, each: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
-    """What belongs to constants, carries and xs."""
-    second = p.consts + p.carries
-    return list(each[: p.consts]), list(each[p.consts : second]), list(each[second:])
 
 
 def _reversed(p: Loop, moving: tuple[bool, ...], marks: bool) -> tuple[Loop, _Backward]:
@@ -367,7 +361,7 @@ def _back_body(
     p: Loop, moving: tuple[bool, ...], two: Graph, sources: Sequence[tuple[str, int]]
 ) -> Graph:
     """(constants, cotangents of carries, sums, stacks and xs, cotangents of rows) → the next."""
-    consts, carries, _ = _split(p, moving)
+    consts, carries, _ = p.split(moving)
     outputs = p.body.outputs
     types = _types(two.inputs)
     order = [sources.index(s) for s in dict.fromkeys(_in_order(sources))]
@@ -389,7 +383,7 @@ def _back_body(
         for k in order[held:]:
             residuals[k] = next(given)
         below = iter([*above, *given])
-        whole_ = [next(below) if m else algebra.zeros(t) for t, m in zip(cts, flags, strict=True)]
+        whole_ = [next(below) if m else zeros(t) for t, m in zip(cts, flags, strict=True)]
         found = iter(evaluate(two, *residuals, *whole_))
         own = [next(found) for _ in sums]
         begins = [next(found) for _ in ends]
@@ -451,7 +445,7 @@ class _Beside(NamedTuple):
     ) -> tuple[list[Array], list[Array | None], list[Array]]:
         """The outputs, what stands beside them, and the number of steps."""
         given = list(counts)
-        for group in _split(self.plain, range(len(values))):
+        for group in self.plain.split(range(len(values))):
             given += [values[k] for k in group]
             given += [beside(k) for k in group if self.marks[k]]
         results = list(run_loop(self.loop, given))
@@ -510,10 +504,10 @@ def _with_others(
     kind: Callable[[ArrayType], ArrayType],
     missing: Callable[[Array, Any], Array],
 ) -> Loop:
-    avals = _split(p, _types(p.body.inputs))
+    avals = p.split(_types(p.body.inputs))
     others = [
         [kind(t) for t, m in zip(each, flags, strict=True) if m]
-        for each, flags in zip(avals, _split(p, marks), strict=True)
+        for each, flags in zip(avals, p.split(marks), strict=True)
     ]
     types = [t for each, more in zip(avals, others, strict=True) for t in (*each, *more)]
 
@@ -552,7 +546,7 @@ def _with_others(
 
 
 def _no_tangent(x: Array, _: Any) -> Array:
-    return algebra.zeros(_strong(x))
+    return zeros(_strong(x))
 
 
 def _mask_type(aval: ArrayType) -> ArrayType:
@@ -591,7 +585,7 @@ def _batched(
     if not chosen:
         found = run_loop(made, [*counts, *given_])
         rows = _reached(p.body, mask, lambda v: True)[p.carries :]
-        out = [*_split(p, mask)[1], *rows, *([False] if p.condition is not None else [])]
+        out = [*p.split(mask)[1], *rows, *([False] if p.condition is not None else [])]
         ys = [
             moveaxis(y, 0, 1) if m else y
             for y, m in zip(found[p.carries : p.carries + len(rows)], rows, strict=True)
@@ -601,7 +595,7 @@ def _batched(
     steps = [np.zeros(size, np.int64)] if p.condition is not None else []
     longest = [_longest(c, p) if s else c for c, s in zip(counts, several, strict=True)]
     own = [
-        c if s else algebra.broadcast(c, (size,), np.dtype(np.int64))
+        c if s else broadcast_as(c, (size,), np.dtype(np.int64))
         for c, s in zip(counts, several, strict=True)
     ]
     index = [np.arange(p.length or 0)] if counts else []
@@ -628,13 +622,13 @@ def _with_axes(
     p: Loop, size: int, operands: Any, flags: Any, mask: tuple[bool, ...]
 ) -> list[Array]:
     """The operands as the batched loop takes them."""
-    wanted = _split(p, mask)
+    wanted = p.split(mask)
     found = []
     for k, (each, mine, want) in enumerate(zip(operands, flags, wanted, strict=True)):
         for x, f, w in zip(each, mine, want, strict=True):
             if w and not f:
                 aval = type_of(x)
-                x = algebra.broadcast(x, (size, *aval.shape), aval.dtype)
+                x = broadcast_as(x, (size, *aval.shape), aval.dtype)
             found.append(moveaxis(x, 0, 1) if k == 2 and f else x)
     return found
 
@@ -669,13 +663,13 @@ def _spread(
 
 def _plain_loop(p: Loop, size: int, mask: tuple[bool, ...], _: bool) -> Loop:
     """All examples take the same steps."""
-    carries = _split(p, mask)[1]
+    carries = p.split(mask)[1]
 
     def step(*xs: Array) -> list[Array]:
         found = _spread(p.body, size, mask, xs)
         reached = _reached(p.body, mask, lambda v: True)
         return [
-            algebra.broadcast(o, (size, *type_of(o).shape), type_of(o).dtype) if m and not r else o
+            broadcast_as(o, (size, *type_of(o).shape), type_of(o).dtype) if m and not r else o
             for o, m, r in zip(found, [*carries, *reached[p.carries :]], reached, strict=True)
         ]
 
@@ -708,7 +702,7 @@ def _masked_loop(p: Loop, size: int, mask: tuple[bool, ...], several: bool) -> L
     def running(xs: Sequence[Array]) -> Array:
         assert goes_on is not None
         (held,) = _spread(goes_on, size, mask[:second], xs)
-        return held if type_of(held).shape else algebra.broadcast(held, (size,), np.dtype(bool))
+        return held if type_of(held).shape else broadcast_as(held, (size,), np.dtype(bool))
 
     def step(*xs: Array) -> list[Array]:
         at = len(own) + second
@@ -717,13 +711,13 @@ def _masked_loop(p: Loop, size: int, mask: tuple[bool, ...], several: bool) -> L
         held = less(xs[-1], xs[0]) if counted else running(inputs[:second])
         old = inputs[p.consts : second]
         last = xs[at + len(steps) : rest]
-        taken_from = list(map(_chosen, [held] * len(last), old, last)) if before else old
+        taken_from = list(map(each_chosen, [held] * len(last), old, last)) if before else old
         given = [*inputs[: p.consts], *taken_from, *inputs[second:]]
         found = _spread(p.body, size, mask, given, held)
         new = [_every(o, o_, size) for o, o_ in zip(found, p.body.outputs, strict=True)]
-        state = [_chosen(held, n, o) for n, o in zip(new, old, strict=False)]
+        state = [each_chosen(held, n, o) for n, o in zip(new, old, strict=False)]
         nothing = [np.zeros(type_of(n).shape, type_of(n).dtype) for n in new[p.carries :]]
-        rows = [_chosen(held, n, o) for n, o in zip(new[p.carries :], nothing, strict=True)]
+        rows = [each_chosen(held, n, o) for n, o in zip(new[p.carries :], nothing, strict=True)]
         taken = [add(xs[at], cast(held, INTEGER.dtype))] if steps else []
         return [*state, *taken, *taken_from[: len(before)], *rows]
 
@@ -746,9 +740,10 @@ def _every(o: Array, inner: Var | Literal, size: int) -> Array:
     """An output with the axis of the examples."""
     if type_of(o).ndim > inner.type.ndim:
         return o
-    return algebra.broadcast(o, (size, *inner.type.shape), inner.type.dtype)
+    return broadcast_as(o, (size, *inner.type.shape), inner.type.dtype)
 
 
-def _chosen(held: Array, new: Array, old: Array) -> Array:
+def each_chosen(held: Array, new: Array, old: Array) -> Array:
+    """For each example one of two, whatever their further axes."""
     lanes = type_of(held).shape
     return where(reshape(held, lanes + (1,) * (type_of(new).ndim - 1)), new, old)

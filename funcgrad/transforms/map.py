@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad import tree
-from funcgrad.core.algebra import algebra
 from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import type_of
 from funcgrad.errors import located
+from funcgrad.ops.shape import reshape
 from funcgrad.transforms.arguments import integer, leaves_of
 from funcgrad.transforms.scan import joined, length_of, scan
 from funcgrad.transforms.vmap import vmap
@@ -53,13 +53,9 @@ def map(f: Function, xs: Any, *, batch_size: int | None = None) -> Any:
     count = n // size
     parts = []
     if count:
-        many = [
-            algebra.reshape(x[: count * size], (count, size, *type_of(x).shape[1:])) for x in rows
-        ]
+        many = [reshape(x[: count * size], (count, size, *type_of(x).shape[1:])) for x in rows]
         found = map(vmap(f), tree.unflatten(definition, many))
-        parts.append(
-            tree.map(lambda y: algebra.reshape(y, (count * size, *type_of(y).shape[2:])), found)
-        )
+        parts.append(tree.map(lambda y: reshape(y, (count * size, *type_of(y).shape[2:])), found))
     if count * size < n:
         parts.append(vmap(f)(tree.unflatten(definition, [x[count * size :] for x in rows])))
     return parts[0] if len(parts) == 1 else tree.map(joined, *parts)

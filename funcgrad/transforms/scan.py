@@ -11,14 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad import tree
-from funcgrad.core.algebra import algebra
 from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import staged, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import LoopTypeError, located
 from funcgrad.graph.build import Trial
 from funcgrad.graph.loop import Loop
-from funcgrad.ops.shape import concatenate
+from funcgrad.ops.shape import concatenate, reshape, stack
 from funcgrad.transforms.arguments import integer, leaves_of, name_of
 from funcgrad.transforms.checkpoint import checkpoint as checkpointed
 from funcgrad.transforms.loop import run_loop
@@ -151,7 +150,7 @@ def _python_scan(
     if reverse:
         ys.reverse()
     assert body.rows is not None
-    stacked = [algebra.stack([y[k] for y in ys]) for k in range(body.rows.size)]
+    stacked = [stack([y[k] for y in ys]) for k in range(body.rows.size)]
     return carry, handed_back(body.rows, stacked)
 
 
@@ -215,14 +214,14 @@ def _in_segments(
     count = n // size
     start = n - count * size if reverse else 0  # the rest comes last
     stop = start + count * size
-    many = [algebra.reshape(x[start:stop], (count, size, *type_of(x).shape[1:])) for x in rows]
+    many = [reshape(x[start:stop], (count, size, *type_of(x).shape[1:])) for x in rows]
 
     @checkpointed
     def segment(carry: Any, xs: Any) -> Any:
         return scan(f, carry, tree.unflatten(definition, xs), size, reverse)
 
     carry, ys = scan(segment, init, many, count, reverse)
-    most = tree.map(lambda y: algebra.reshape(y, (count * size, *type_of(y).shape[2:])), ys)
+    most = tree.map(lambda y: reshape(y, (count * size, *type_of(y).shape[2:])), ys)
     if count * size == n:
         return carry, most
     rest = [x[:start] if reverse else x[stop:] for x in rows]

@@ -31,7 +31,7 @@ _RELOCATABLE, _X86_64 = 1, 62
 # Kinds of sections and their flags, and of symbols, from the System V ABI.
 _PROGBITS, _SYMTAB, _RELA, _NOBITS, _UNWIND = 1, 2, 4, 8, 0x70000001
 _WRITE, _ALLOCATE, _THREAD = 1, 2, 0x400
-_UNDEFINED, _ABSOLUTE, _RESERVED = 0, 0xFFF1, 0xFF00
+_UNDEFINED, _RESERVED = 0, 0xFF00
 _LOCAL, _INDIRECT = 0, 10
 
 # Relocations of the x86-64 psABI, §4.4.

@@ -16,13 +16,9 @@ from funcgrad.core.tracer import concrete, type_of
 from funcgrad.core.types import Array
 from funcgrad.numpy.calls import as_array, known, numpy_function
 from funcgrad.ops.arithmetic import cast, divide, equal, where
+from funcgrad.ops.matrices import as_float
 
 __all__ = ["cumulative_simpson", "cumulative_trapezoid", "romb", "simpson", "trapezoid"]
-
-
-def _floating(x: Any) -> Array:
-    x = as_array(x)
-    return x if type_of(x).dtype.kind in "fc" else cast(x, float)
 
 
 def _at(x: Array, axis: int, where: Any) -> Array:
@@ -220,7 +216,7 @@ def cumulative_simpson(
     >>> fg.grad(lambda y: cumulative_simpson(y)[-1])(np.ones(3)).round(12)
     array([0.33333333, 1.33333333, 0.33333333])
     """
-    given = _floating(y)
+    given = as_float(as_array(y))
     shape = type_of(given).shape
     if not -len(shape) <= axis < len(shape):
         raise ValueError(f"`axis={axis}` is not valid for `y` with `y.ndim={len(shape)}`.")
@@ -229,7 +225,7 @@ def cumulative_simpson(
     if shape[axis] < 3:
         out = fnp.swapaxes(cumulative_trapezoid(given, x, dx=dx, axis=axis), axis, -1)
     elif x is not None:
-        x = _floating(x)
+        x = as_float(as_array(x))
         if type_of(x).shape not in (shape, (shape[axis],)):
             raise ValueError(
                 "If given, shape of `x` must be the same as `y` or 1-D with the same length as `y` "
@@ -242,7 +238,7 @@ def cumulative_simpson(
             raise ValueError("Input x must be strictly increasing.")
         out = _running(y, d, _unequal_intervals)
     else:
-        step = _floating(dx)
+        step = as_float(as_array(dx))
         if type_of(step).shape not in ((), one):
             raise ValueError(
                 "If provided, `dx` must either be a scalar or have the same shape as `y` but with "
@@ -251,7 +247,7 @@ def cumulative_simpson(
         less = (*shape[: axis % len(shape)], shape[axis] - 1, *shape[axis % len(shape) + 1 :])
         out = _running(y, fnp.swapaxes(fnp.broadcast_to(step, less), axis, -1), _equal_intervals)
     if initial is not None:
-        start = _floating(initial)
+        start = as_float(as_array(initial))
         if type_of(start).shape not in ((), one):
             raise ValueError(
                 "If provided, `initial` must either be a scalar or have the same shape as `y` but "

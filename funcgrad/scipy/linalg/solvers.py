@@ -37,6 +37,7 @@ from funcgrad.ops.matrices import (
 from funcgrad.ops.product import matmul
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import broadcast_to, concatenate, stack, swap_last, unbroadcast, zeros
+from funcgrad.ops.solve import solve_type
 from funcgrad.ops.sort import argsort
 from funcgrad.ops.sums import sum as total
 from funcgrad.scipy.linalg.define import as_lapack, lapack_lies, square_matrix, stacked
@@ -51,11 +52,6 @@ __all__ = [
     "solve_triangular",
     "solveh_banded",
 ]
-
-
-def _solution(a: ArrayType, b: ArrayType, **_: Any) -> ArrayType:
-    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    return ArrayType((*lead, *b.shape[-2:]), np.result_type(a.dtype, b.dtype))
 
 
 def _solver(
@@ -75,7 +71,7 @@ def _solver(
         f"scipy_{name}",
         value,
         signature=cores,
-        type_rule=_solution,
+        type_rule=solve_type,
         vjp=(
             lambda g, x, a, _b, **params: unbroadcast(
                 negative(read(transposed(a, g, **params), x, **params)), type_of(a)

@@ -19,8 +19,8 @@ from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import as_array, known
-from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.index import gather
+from funcgrad.ops.matrices import as_float
 from funcgrad.ops.shape import reshape
 from funcgrad.scipy.sparse.pattern import Pattern
 from funcgrad.scipy.sparse.records import product
@@ -217,11 +217,6 @@ def _constant(x: Any, what: str) -> Any:
     )
 
 
-def _values(data: Any) -> Array:
-    data = as_array(data)
-    return data if type_of(data).dtype.kind in "fc" else cast(data, float)
-
-
 def as_sparse(matrix: Any) -> SparseArray:
     """A matrix of SciPy's with the same values, or a `SparseArray` as it is.
 
@@ -280,7 +275,7 @@ def csr_array(arg: Any, shape: tuple[int, int] | None = None) -> SparseArray:
     given = _parts(arg, 3)
     if given is None:
         return as_sparse(arg)
-    data = _values(given[0])
+    data = as_float(as_array(given[0]))
     indices, indptr = (_constant(x, "the pattern of a sparse matrix") for x in given[1:])
     checked = sp.csr_array((np.zeros(type_of(data).shape), indices, indptr), shape=shape)
     return SparseArray(data, Pattern(checked.indices, checked.indptr, checked.shape))
@@ -335,7 +330,7 @@ def coo_array(arg: Any, shape: tuple[int, int] | None = None) -> SparseArray:
     given = _parts(arg, 2)
     if given is None:
         return as_sparse(arg)
-    data = _values(given[0])
+    data = as_float(as_array(given[0]))
     rows, columns = (_constant(x, "the pattern of a sparse matrix") for x in given[1])
     count = type_of(data).shape
     checked = sp.coo_array((np.ones(count), (rows, columns)), shape=shape).tocsr()
@@ -379,7 +374,7 @@ def diags_array(
     if np.ndim(offsets) == 0:
         single = not isinstance(diagonals, (list, tuple)) or np.ndim(diagonals[0]) == 0
         diagonals, offsets = [diagonals] if single else diagonals, [offsets]
-    diagonals = [fnp.atleast_1d(_values(d)) for d in diagonals]
+    diagonals = [fnp.atleast_1d(as_float(as_array(d))) for d in diagonals]
     if len(diagonals) != len(offsets):
         raise ValueError("Different number of diagonals and offsets.")
     if shape is None:

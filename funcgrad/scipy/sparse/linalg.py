@@ -28,16 +28,11 @@ from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import as_array, known
-from funcgrad.ops.arithmetic import cast
+from funcgrad.ops.matrices import as_float
 from funcgrad.scipy.sparse.arrays import SparseArray, as_sparse
 from funcgrad.scipy.sparse.records import Fixed, solve, solve_iteratively
 
 __all__ = ["bicg", "bicgstab", "cg", "cgs", "gmres", "lgmres", "minres", "spsolve"]
-
-
-def _floating(b: Any) -> Array:
-    b = as_array(b)
-    return b if type_of(b).dtype.kind in "fc" else cast(b, float)
 
 
 def _squared(a: Any, b: Array) -> None:
@@ -78,7 +73,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = T
     """
     if sp.issparse(b):
         raise UnsupportedCallError(located("spsolve: a sparse right-hand side is not supported"))
-    a, b = as_sparse(A), _floating(b)
+    a, b = as_sparse(A), as_float(as_array(b))
     _squared(a, b)
     by_rows = isinstance(A, SparseArray) or A.format == "csr"
     return solve(operand(a.data), b, a.pattern, permc_spec, "rows" if by_rows else "columns")
@@ -96,13 +91,13 @@ def _iterated(method: str, A: Any, b: Any, **options: Any) -> tuple[Array, Any]:
                 "matrix of funcgrad.scipy.sparse, or a dense array"
             )
         )
-    b = _floating(b)
+    b = as_float(as_array(b))
     if sp.issparse(A) or isinstance(A, SparseArray):
         a = as_sparse(A)
         data, pattern = operand(a.data), a.pattern
         _squared(a, b)
     else:
-        data, pattern = _floating(A), None
+        data, pattern = as_float(as_array(A)), None
         _squared(type_of(data), b)
     options = {k: v for k, v in options.items() if v is not None}
     for name in ("x0", "M"):
