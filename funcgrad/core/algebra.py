@@ -18,7 +18,6 @@ class Algebra:
     cast: Any  # cast(x, dtype)
     where: Any  # where(condition, x, y)
     negative: Any  # negative(x)
-    log: Any  # log(x)
     scale: Any  # scale(g, d): g * d in the dtype of g
     unbroadcast: Any  # unbroadcast(c, type): sum over broadcast axes, then cast, to `type`
     broadcast: Any  # broadcast(x, shape, dtype)

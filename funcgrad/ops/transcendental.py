@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Op, elementwise
 from funcgrad.core.tracer import type_of
 from funcgrad.ops.arithmetic import (
@@ -30,6 +29,7 @@ from funcgrad.ops.arithmetic import (
     subtract,
     where,
 )
+from funcgrad.ops.arithmetic.power import log as log
 from funcgrad.ops.samples import binary, unary
 
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
@@ -37,9 +37,6 @@ LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 exp: Op = elementwise(np.exp, lambda y, _: y, sample=unary(complex_=True))
 exp2: Op = elementwise(np.exp2, lambda y, _: multiply(LN2, y), sample=unary())
 expm1: Op = elementwise(np.expm1, lambda y, _: add(y, 1.0), sample=unary())
-log: Op = elementwise(
-    np.log, lambda _, x: divide(1.0, x), sample=unary(0.5, 3, kinks=(0.0,), complex_=True)
-)
 log2: Op = elementwise(np.log2, lambda _, x: divide(1.0 / LN2, x), sample=unary(0.5, 3))
 log10: Op = elementwise(np.log10, lambda _, x: divide(1.0 / LN10, x), sample=unary(0.5, 3))
 log1p: Op = elementwise(
@@ -161,5 +158,3 @@ logaddexp2: Op = elementwise(
     lambda _, x, y: _weight(multiply(LN2, y), multiply(LN2, x)),
     sample=binary(),
 )
-
-algebra.log = log

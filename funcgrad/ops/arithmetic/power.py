@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.algebra import algebra
 from funcgrad.core.forms import Op, elementwise
 from funcgrad.core.forms.elementwise import Pointwise
 from funcgrad.core.primitive import Sample
@@ -20,12 +19,18 @@ from funcgrad.ops.samples import binary, draw, unary
 __all__ = [
     "cbrt",
     "float_power",
+    "log",
     "power",
     "power_log",
     "power_slope",
     "sqrt",
     "ufunc_power",
 ]
+
+# the exponent's derivative of a power needs it; the other logarithms are in `ops.transcendental`
+log: Op = elementwise(
+    np.log, lambda _, x: divide(1.0, x), sample=unary(0.5, 3, kinks=(0.0,), complex_=True)
+)
 
 
 def _value(v: Any, x: Any, p: Any) -> Any:
@@ -46,7 +51,7 @@ def _slope_by_base(_: Any, _v: Any, x: Any, p: Any) -> Any:
 
 
 def _log_by_exponent(y: Any, _v: Any, x: Any, _: Any) -> Any:
-    return multiply(y, algebra.log(where(equal(x, 0), 1.0, x)))
+    return multiply(y, log(where(equal(x, 0), 1.0, x)))
 
 
 def _stated_samples() -> list[Sample]:
@@ -94,7 +99,7 @@ def _power_exponent(z: Any, x: Any, p: Any) -> Any:
     zero = equal(x, 0)
     if type_of(p).dtype.kind != "c":
         zero = logical_and(zero, greater_equal(p, 0))
-    return _stated(power_log, where(zero, 0.0, multiply(z, algebra.log(where(zero, 1.0, x)))), x, p)
+    return _stated(power_log, where(zero, 0.0, multiply(z, log(where(zero, 1.0, x)))), x, p)
 
 
 def _power_base(_: Any, x: Any, p: Any) -> Any:
