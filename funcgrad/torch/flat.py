@@ -24,13 +24,16 @@ from funcgrad.config import config
 from funcgrad.core.forms import Elementwise
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.errors import CompilerError
-from funcgrad.kernels import FEWEST, memory
+from funcgrad.kernels import memory
 from funcgrad.kernels.native import Code
+from funcgrad.transforms.node import IN_PLACE_FROM
 
-__all__ = ["Form", "pull", "suits", "value"]
+__all__ = ["FEWEST", "Form", "pull", "suits", "value"]
 
 ndarray = np.ndarray
+FEWEST = IN_PLACE_FROM  # elements: smaller tensors have the hot path
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+NAMES = {"d": "float64", "f": "float32"}
 BOOL = np.dtype(bool)
 COSTLY = 10  # additions: what costs less NumPy does as fast as memory allows
 CHUNK = 1 << 14  # elements that a thread takes at a time
@@ -85,7 +88,7 @@ def value(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     written = _written(params)
     if given is None or written is None:
         return None
-    code = _code(prim, Form(first.dtype.name, tuple(given.kinds), None, written), params)
+    code = _code(prim, Form(NAMES[first.dtype.char], tuple(given.kinds), None, written), params)
     if code is None:
         return None
     out = _empty(first, given.order)
@@ -111,7 +114,7 @@ def pull(node: Any, g: Any, owned: bool = False) -> list[Any] | None:
     written = _written(node.params)
     if given is None or written is None:
         return None
-    code = _code(prim, Form(g.dtype.name, tuple(given.kinds), wanted, written), node.params)
+    code = _code(prim, Form(NAMES[g.dtype.char], tuple(given.kinds), wanted, written), node.params)
     if code is None:
         return None
     own = owned and given.arrays and given.kinds[0] is ARRAY and given.order is None

@@ -200,6 +200,30 @@ def _log_softmax_backward(n: Nest) -> Kernel:
     return n.kernel([], chunk)
 
 
+# ---------------------------------------------------------------------------------- running sums
+
+
+def _running_sum(n: Nest, backward: bool = False) -> Kernel:
+    """Σ of the elements up to each, or from each on, added up in double precision."""
+    n.array("x")
+    n.array("y", "output")
+    chunk, body = _each_row(n)
+    j, inner = n.loop(body, "columns", "sequential")
+    body[-1].carries.append(Carry("total", "float64", "add"))
+    place = j
+    if backward:
+        inner += [
+            _integer("back", "sub", "columns", j),
+            Let("here", "int64", "sub", ("back", Const(1, "int64"))),
+        ]
+        place = "here"
+    x = n.load(inner, "x", ("away", 1), (place, 1))
+    inner.append(Let("wide", "float64", "cast", (x,)))
+    inner.append(Combine("total", "wide"))
+    n.store(inner, n.let(inner, "cast", "total"), "y", ("away", 1), (place, 1))
+    return n.kernel([], chunk)
+
+
 # ------------------------------------------------------------------------------------ batch norm
 
 
@@ -227,6 +251,46 @@ def _moments(n: Nest, body: list[Any], j: str) -> tuple[str, str, str]:
     return mean, variance, n.let(body, "div", 1.0, root)
 
 
+def _double_sums(n: Nest, body: list[Any], j: str, with_cotangent: bool) -> dict[str, str]:
+    """Of a column in single precision, from one pass that adds up in double.
+
+    With d = x minus the first element, from Σ d and Σ d² come the mean and the variance, and from
+    Σ g and Σ g d the sum of g n, n = (x - mean) / deviation: what cancels is far below the
+    precision of the elements.
+    """
+
+    def wide(inner: list[Any], op: str, *xs: str) -> str:
+        n.count += 1
+        inner.append(Let(f"t{n.count}", "float64", op, xs))
+        return f"t{n.count}"
+
+    first = wide(body, "cast", n.load(body, "x", ("start", 1), (j, 1)))
+    i, inner = n.loop(body, "rows", "sequential")
+    names = ["d_sum", "square_sum", *(["g_sum", "product_sum"] if with_cotangent else [])]
+    body[-1].carries.extend(Carry(name, "float64", "add") for name in names)
+    where = ((i, "columns"), ("start", 1), (j, 1))
+    d = wide(inner, "sub", wide(inner, "cast", n.load(inner, "x", *where)), first)
+    inner += [Combine("d_sum", d), Combine("square_sum", d, d)]
+    if with_cotangent:
+        g = wide(inner, "cast", n.load(inner, "g", *where))
+        inner += [Combine("g_sum", g), Combine("product_sum", g, d)]
+    middle = wide(body, "div", "d_sum", "samples")
+    variance = wide(
+        body, "sub", wide(body, "div", "square_sum", "samples"), wide(body, "mul", middle, middle)
+    )
+    found = {
+        "mean": n.let(body, "cast", wide(body, "add", first, middle)),
+        "variance": n.let(body, "cast", variance),
+    }
+    root = n.let(body, "sqrt", n.let(body, "add", found["variance"], "more"))
+    found["inverse"] = n.let(body, "div", 1.0, root)
+    if with_cotangent:
+        tilted = wide(body, "sub", "product_sum", wide(body, "mul", middle, "g_sum"))
+        found["plain"] = n.let(body, "cast", "g_sum")
+        found["tilted"] = n.let(body, "mul", n.let(body, "cast", tilted), found["inverse"])
+    return found
+
+
 def _batch_norm(n: Nest) -> Kernel:
     """(x - mean) / deviation · w + b."""
     for name in ("x", "w", "b"):
@@ -234,7 +298,11 @@ def _batch_norm(n: Nest) -> Kernel:
     for name in ("y", "means", "variances"):
         n.array(name, "output")
     chunk, j, body = _each_column(n)
-    mean, variance, inverse = _moments(n, body, j)
+    if n.dtype == "float32":
+        sums = _double_sums(n, body, j, False)
+        mean, variance, inverse = sums["mean"], sums["variance"], sums["inverse"]
+    else:
+        mean, variance, inverse = _moments(n, body, j)
     n.store(body, mean, "means", ("start", 1), (j, 1))
     n.store(body, variance, "variances", ("start", 1), (j, 1))
     w, b = (n.load(body, name, ("start", 1), (j, 1)) for name in ("w", "b"))
@@ -245,6 +313,19 @@ def _batch_norm(n: Nest) -> Kernel:
     return n.kernel(["samples", "eps"], chunk)
 
 
+def _sums_of_cotangents(
+    n: Nest, body: list[Any], j: str, mean: str, inverse: str
+) -> tuple[str, str]:
+    """Σ g and Σ g n of a column."""
+    sums = [("plain", "compensated"), ("tilted", "compensated")]
+    i, inner = n.loop(body, "rows", "sequential", sums)
+    where = ((i, "columns"), ("start", 1), (j, 1))
+    g, x = n.load(inner, "g", *where), n.load(inner, "x", *where)
+    d = n.let(inner, "mul", n.let(inner, "sub", x, mean), inverse)
+    inner += [Combine("plain", g), Combine("tilted", n.let(inner, "mul", g, d))]
+    return "plain", "tilted"
+
+
 def _batch_norm_backward(n: Nest) -> Kernel:
     """(g w - mean(g w) - n mean(g w n)) / deviation, for n = (x - mean) / deviation; Σ g n; Σ g."""
     for name in ("g", "x", "w"):
@@ -252,18 +333,16 @@ def _batch_norm_backward(n: Nest) -> Kernel:
     for name in ("cx", "cw", "cb"):
         n.array(name, "output")
     chunk, j, body = _each_column(n)
-    mean, _, inverse = _moments(n, body, j)
-    sums = [("plain", "compensated"), ("tilted", "compensated")]
-    i, inner = n.loop(body, "rows", "sequential", sums)
-    where = ((i, "columns"), ("start", 1), (j, 1))
-    g, x = n.load(inner, "g", *where), n.load(inner, "x", *where)
-    d = n.let(inner, "mul", n.let(inner, "sub", x, mean), inverse)
-    inner += [Combine("plain", g)]
-    product = n.let(inner, "mul", g, d)
-    inner.append(Combine("tilted", product))
-    n.store(body, "tilted", "cw", ("start", 1), (j, 1))
-    n.store(body, "plain", "cb", ("start", 1), (j, 1))
-    middle, slope = (n.let(body, "div", s, "count") for s in ("plain", "tilted"))
+    if n.dtype == "float32":
+        sums = _double_sums(n, body, j, True)
+        mean, inverse = sums["mean"], sums["inverse"]
+        plain, tilted = sums["plain"], sums["tilted"]
+    else:
+        mean, _, inverse = _moments(n, body, j)
+        plain, tilted = _sums_of_cotangents(n, body, j, mean, inverse)
+    n.store(body, tilted, "cw", ("start", 1), (j, 1))
+    n.store(body, plain, "cb", ("start", 1), (j, 1))
+    middle, slope = (n.let(body, "div", s, "count") for s in (plain, tilted))
     factor = n.let(body, "mul", n.load(body, "w", ("start", 1), (j, 1)), inverse)
     i, inner = n.loop(body, "rows", "sequential")
     where = ((i, "columns"), ("start", 1), (j, 1))
@@ -279,6 +358,8 @@ KERNELS: dict[str, Callable[[Nest], Kernel]] = {
     "softmax_backward": _softmax_backward,
     "log_softmax": _log_softmax,
     "log_softmax_backward": _log_softmax_backward,
+    "running_sum": _running_sum,
+    "running_sum_backward": functools.partial(_running_sum, backward=True),
     "batch_norm": _batch_norm,
     "batch_norm_backward": _batch_norm_backward,
 }

@@ -1,6 +1,6 @@
-"""Softmax and batch norm of large matrices: values and cotangents by native code of our own.
+"""Softmax, batch norm and running sums of large matrices, in native code of our own.
 
-As `flat` does for elementwise operations: the code is made when it is first asked for (see
+As `flat` has it for elementwise operations, and their cotangents, too: the code is made when it is first asked for (see
 `line_code`) and lies on disk afterwards, nothing else runs in its place, and neither threads nor
 the cache change a bit. A line is the last axis of a softmax, or a column of batch norm, which is a
 loop down the rows with neighbouring columns side by side. It imports kernels and the runtime of the
@@ -20,15 +20,16 @@ from funcgrad.compile.llvm.pool import pool
 from funcgrad.compile.memory import address_of
 from funcgrad.config import config
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.kernels import FEWEST, memory
+from funcgrad.kernels import memory
 from funcgrad.kernels.native import Code
 from funcgrad.ops.channels import BATCH_NORM
 from funcgrad.ops.softmax import LOG_SOFTMAX, SOFTMAX
+from funcgrad.torch.flat import FEWEST, FLOATS
+from funcgrad.torch.flat import NAMES as DTYPES
 
-__all__ = ["BLOCK", "RULES", "VALUES", "pull", "value"]
+__all__ = ["BLOCK", "LONGEST", "RULES", "VALUES", "add_running_sum", "pull", "value"]
 
 ndarray = np.ndarray
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 BLOCK = 64  # columns side by side
 LONGEST = 4096  # columns of a row that are added up as one block
 PIECE = 1 << 14  # elements of rows that a thread takes at a time
@@ -79,7 +80,7 @@ def _run(
     if code is None:
         from funcgrad.torch.line_code import code_of  # it is needed once for each
 
-        code = _codes[name, dtype.char] = code_of(name, dtype.name)
+        code = _codes[name, dtype.char] = code_of(name, DTYPES[dtype.char])
     address = address_of()
     table = array("q", [*map(address, arrays), *integers])
     table.frombytes(array("d", numbers).tobytes())
@@ -180,6 +181,38 @@ def _batch_norm_pull(node: Any, gs: Any) -> list[Any] | None:
         None if p is None else c if held else np.zeros(kind.shape, kind.dtype)
         for p, c, held, kind in zip(node.parents, (cx, *sums), there, node.avals, strict=True)
     ]
+
+
+# ---------------------------------------------------------------------------------- running sums
+
+
+def add_running_sum(prim: Primitive) -> None:
+    """Let code of our own compute running sums in single precision, added up in double."""
+    VALUES[prim], RULES[prim] = _running_sum, _running_sum_pull
+
+
+def _single_lines(x: Any, axis: int) -> bool:
+    return _ready(x) and x.dtype.char == "f" and axis in (-1, x.ndim - 1)
+
+
+def _running_sum(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
+    (x,) = xs
+    if not _single_lines(x, params["axis"]):
+        return None
+    out = memory.empty(x.shape, x.dtype)
+    _rows("running_sum", [x, out])
+    return out
+
+
+def _running_sum_pull(node: Any, g: Any) -> list[Any] | None:
+    if type(g) is not ndarray:
+        return None
+    g = _dense(g)
+    if not _single_lines(g, node.params["axis"]):
+        return None
+    out = memory.empty(g.shape, g.dtype)
+    _rows("running_sum_backward", [g, out])
+    return [out]
 
 
 VALUES: dict[Primitive, Callable[[Primitive, Sequence[Any], Params], Any]] = {

@@ -15,7 +15,6 @@ import numpy as np
 
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.types import Array
-from funcgrad.kernels import FEWEST
 from funcgrad.torch import flat, lines
 from funcgrad.torch.saved_parameters import read_parameter, shown_parameters
 from funcgrad.torch.versions import FREED, Version
@@ -233,14 +232,14 @@ class GradNode(NodeFace, OpNode):
         if self.prim in lines.RULES:
             found = lines.pull(self, g)
             return super().cotangents(g) if found is None else found
-        if type(g) is ndarray and g.size >= FEWEST:
+        if type(g) is ndarray and g.size >= flat.FEWEST:
             found = flat.pull(self, g)
             if found is not None:
                 return found
         return super().cotangents(g)
 
     def pull_owned(self, cts: Cotangents, g: Any) -> None:
-        found = flat.pull(self, g, True) if g.size >= FEWEST and not self.quick else None
+        found = flat.pull(self, g, True) if g.size >= flat.FEWEST and not self.quick else None
         if found is None:
             super().pull_owned(cts, g)
         else:

@@ -69,6 +69,32 @@ def test_batch_norm_of_rows(shape, affine, dtype):
     compare(*both(function, [x, *parts], g), 20 * TOLERANCE[dtype])
 
 
+def test_batch_norm_far_from_zero():
+    rng = np.random.default_rng(8)
+    x = (rng.normal(size=(5000, 9)) * 0.01 + 1000).astype(np.float32)
+    x[0, 3], x[0, 4] = 1e6, -3e4
+    g = rng.normal(size=x.shape).astype(np.float32)
+
+    def function(t, x):
+        return t.nn.functional.batch_norm(x.to(t.float64), None, None, training=True)
+
+    exact = both(function, [x], g.astype(np.float64))[1]
+    mine = both(lambda t, x: t.nn.functional.batch_norm(x, None, None, training=True), [x], g)[0]
+    error = np.abs(mine[0] - exact[0]).max()
+    assert error < 0.01  # a hundredth of a deviation is 1000 in units of the last place
+    np.testing.assert_allclose(mine[0].mean(0), 0, atol=0.01)
+
+
+@pytest.mark.parametrize("shape", [(50_003,), (3, 20_000), (400, 50, 2), (1, 17_000)])
+def test_running_sums_in_single_precision(shape):
+    rng = np.random.default_rng(9)
+    x, g = (rng.normal(1, 1, shape).astype(np.float32) for _ in range(2))
+    compare(*both(lambda t, x: t.cumsum(x, -1), [x], g), 3e-7)
+    compare(*both(lambda t, x: t.cumsum(x, 0), [x], g), 3e-7)
+    many = ours.full((1_000_000,), 0.1)
+    assert float(many.cumsum(0)[-1]) == pytest.approx(100_000, rel=1e-6)
+
+
 def test_running_statistics_and_evaluation():
     x = np.random.default_rng(3).normal(2, 3, (600, 70))
     found = []

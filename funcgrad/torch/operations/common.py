@@ -16,8 +16,8 @@ import numpy as np
 
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.kernels import FEWEST
 from funcgrad.ops.arithmetic import cast
+from funcgrad.torch import flat
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.dimensions import axes_of, axis_of
@@ -101,7 +101,7 @@ def computed(core: Callable[..., Any], *xs: Any, **params: Any) -> Any:
             xs, core, params = _cast_inside(core, xs, params)
             break
     if not modes.grad and modes.dual is None:
-        xs = tuple(_alone(x) if type(x) is np.ndarray and x.size >= FEWEST else x for x in xs)
+        xs = tuple(_alone(x) if type(x) is np.ndarray and x.size >= flat.FEWEST else x for x in xs)
     try:
         return _values(modes.silent.copy().run(core, *xs, **params))
     except ValueError as error:

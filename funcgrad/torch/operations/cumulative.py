@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.ops import cumulative as core
 from funcgrad.ops import logcumsumexp as logarithmic
+from funcgrad.torch import lines
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.common import (
     RUNNING,
@@ -53,6 +55,7 @@ def _running(name: str, along: Any, node: Any) -> Any:
 
 
 cumsum = _running("cumsum", core.cumsum, named("CumsumBackward0"))
+lines.add_running_sum(PRIMITIVES["torch.cumsum"])
 cumsum.__doc__ = "The running sum along a dimension; integers are summed in int64."
 cumprod = _running("cumprod", core.cumprod, named("CumprodBackward0", "result", "self"))
 cumprod.__doc__ = "The running product along a dimension; exact where factors are zero."
