@@ -1,10 +1,10 @@
 """Softmax, batch norm and running sums of large matrices, in native code of our own.
 
-As `flat` has it for elementwise operations, and their cotangents, too: the code is made when it is first asked for (see
-`line_code`) and lies on disk afterwards, nothing else runs in its place, and neither threads nor
-the cache change a bit. A line is the last axis of a softmax, or a column of batch norm, which is a
-loop down the rows with neighbouring columns side by side. It imports kernels and the runtime of the
-compiler.
+As `flat` has it for elementwise operations, and their cotangents, too: the code is made when it is
+first asked for (see `line_code`) and lies on disk afterwards, nothing else runs in its place, and
+neither threads nor the cache change a bit. A line is the last axis of a softmax or of a running
+sum, or a column of batch norm: a loop down the rows with neighbouring columns side by side. It
+imports kernels and the runtime of the compiler.
 """
 
 from __future__ import annotations
