@@ -38,11 +38,11 @@ def _encrypted(k0: Any, k1: Any, x: Any, y: Any) -> Any:
 
 
 @njit(nogil=True, error_model="numpy")
-def threefry(key0: int, key1: int, high: Any, low: Any, out: Any, first: int, last: int) -> None:
-    """Encrypt the counters `first` to `last` with one key."""
-    k0, k1 = np.uint32(key0), np.uint32(key1)
+def threefry(key0: int, key1: int, high: int, low: Any, out: Any, first: int, last: int) -> None:
+    """Encrypt the counters `first` to `last`, of one upper word, with one key."""
+    k0, k1, above = np.uint32(key0), np.uint32(key1), np.uint32(high)
     for i in range(first, last):
-        out[i] = _encrypted(k0, k1, high[i], low[i])
+        out[i] = _encrypted(k0, k1, above, low[i])
 
 
 @njit(nogil=True, error_model="numpy")

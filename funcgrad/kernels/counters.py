@@ -18,7 +18,7 @@ from funcgrad.kernels.pieces import FIRST, LAST
 
 __all__ = ["FEWEST", "words"]
 
-FEWEST = 5  # elements: NumPy takes a hundred calls, however few there are
+FEWEST = 2  # elements: NumPy takes a hundred calls, and Python a hundred operations for each
 
 
 def words(impl: Callable[..., Any], *xs: Any) -> Any:
@@ -27,12 +27,12 @@ def words(impl: Callable[..., Any], *xs: Any) -> Any:
     shape = np.broadcast_shapes(*(x.shape for x in given))
     size = math.prod(shape)
     if size >= FEWEST:
-        single = given[0].size == given[1].size == 1
-        entry = entry_of("threefry" if single else "threefry_keys", "I")
+        alone = all(x.size == 1 for x in given[:3])  # one draw of one key
+        entry = entry_of("threefry" if alone else "threefry_keys", "I")
         if entry.taken():
-            keys = [x.item() if single else _whole(x, shape) for x in given[:2]]
+            first = [x.item() if alone else _whole(x, shape) for x in given[:3]]
             out = memory.empty(shape, np.dtype(np.uint64))
-            flat = [*keys, *(_whole(x, shape) for x in given[2:]), out.reshape(-1)]
+            flat = [*first, _whole(given[3], shape), out.reshape(-1)]
             if pieces.run(entry, [*flat, FIRST, LAST], size, size):
                 return out
     return impl(*given)

@@ -15,9 +15,26 @@ import numpy as np
 
 from funcgrad.core.forms import Op, elementwise
 from funcgrad.core.primitive import Sample, Samples
-from funcgrad.ops.arithmetic import divide, multiply, negative, square, subtract
+from funcgrad.core.tracer import type_of
+from funcgrad.ops.arithmetic import (
+    absolute,
+    add,
+    cast,
+    copysign,
+    divide,
+    equal,
+    less,
+    less_equal,
+    minimum,
+    multiply,
+    negative,
+    sqrt,
+    square,
+    subtract,
+    where,
+)
 from funcgrad.ops.samples import draw
-from funcgrad.ops.transcendental import exp
+from funcgrad.ops.transcendental import exp, log
 
 __all__ = ["double", "erfc", "erfcx", "erfinv", "log_ndtr", "ndtr", "ndtri"]
 
@@ -206,6 +223,49 @@ ndtri: Op = elementwise(
     double(_ndtri),
     lambda y, _: multiply(math.sqrt(2 * math.pi), exp(divide(square(y), 2.0))),
     sample=_unary_samples(0.05, 0.95, 0.3, 0.5, 0.9),
+)
+
+
+def _polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
+    value: Any = coefficients[-1]
+    for c in coefficients[-2::-1]:
+        value = add(multiply(value, x), c)
+    return value
+
+
+def _quantile_composed(q: Any, tail: Any) -> Any:
+    """`_quantile` in operations, of which native code computes all three formulas."""
+
+    def ratio(x: Any, pair: tuple[tuple[float, ...], tuple[float, ...]]) -> Any:
+        return divide(_polynomial(x, pair[0]), _polynomial(x, pair[1]))
+
+    centre = multiply(q, ratio(subtract(0.180625, square(q)), CENTRE))
+    r = sqrt(negative(log(tail)))
+    near = ratio(subtract(r, 1.6), FLANK)
+    found = where(less_equal(r, 5.0), near, ratio(subtract(r, 5.0), TAIL))
+    found = copysign(where(equal(tail, 0.0), np.inf, found), q)
+    found = where(less(tail, 0.0), np.nan, found)
+    return where(less_equal(absolute(q), 0.425), centre, found)
+
+
+def _in_double(composed: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """What the compiler takes in the place of `double` of a function."""
+
+    def widened(x: Any) -> Any:
+        aval = type_of(x)
+        found = composed(cast(x, np.dtype(np.float64)))
+        return cast(found, aval.dtype if aval.dtype.kind == "f" else np.dtype(np.float64))
+
+    return widened
+
+
+ndtri.primitive.composed = _in_double(  # type: ignore[attr-defined]
+    lambda p: _quantile_composed(subtract(p, 0.5), minimum(p, subtract(1.0, p)))
+)
+erfinv.primitive.composed = _in_double(  # type: ignore[attr-defined]
+    lambda x: divide(
+        _quantile_composed(divide(x, 2.0), divide(subtract(1.0, absolute(x)), 2.0)), SQRT2
+    )
 )
 
 

@@ -415,9 +415,11 @@ def size_of(shape: Any) -> tuple[int, ...]:
 def _words(key: Source, shape: tuple[int, ...], what: str) -> Any:
     """For every element 64 bits."""
     k0, k1 = words_of(key, what)
-    count = np.arange(math.prod(shape), dtype=np.uint64).reshape(shape)
-    high, low = (count >> np.uint64(32)).astype(np.uint32), count.astype(np.uint32)
-    return threefry(k0, k1, high, low)
+    size = math.prod(shape)
+    if size <= WORD:
+        return threefry(k0, k1, np.uint32(0), np.arange(size, dtype=np.uint32).reshape(shape))
+    count = np.arange(size, dtype=np.uint64).reshape(shape)
+    return threefry(k0, k1, (count >> np.uint64(32)).astype(np.uint32), count.astype(np.uint32))
 
 
 def whole_bits(key: Source, width: int, shape: tuple[int, ...], what: str) -> Any:

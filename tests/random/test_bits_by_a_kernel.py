@@ -22,8 +22,9 @@ def words(*shape):
 
 
 SHAPES = {
+    "one draw": ((), (), (), (40,)),
     "one key": ((), (), (40,), (40,)),
-    "one counter word": ((), (), (), (3, 7)),
+    "of two axes": ((), (), (), (3, 7)),
     "many keys": ((9, 1), (9, 1), (5,), (5,)),
     "all their own": ((6,), (6,), (6,), (6,)),
     "two axes": ((2, 1, 1), (2, 1, 1), (3, 4), (3, 4)),
@@ -61,5 +62,6 @@ def test_the_kernel_was_taken():
 def test_large_draws_in_threads(threads, monkeypatch):
     monkeypatch.setattr(fg.config, "threads", threads)
     low = np.arange(1 << 19, dtype=np.uint32)
-    given = [np.uint32(7), np.uint32(8), np.zeros_like(low), low]
-    np.testing.assert_array_equal(keys.threefry(*given), RULE(*given))
+    for high in (np.uint32(0), np.zeros_like(low)):
+        given = [np.uint32(7), np.uint32(8), high, low]
+        np.testing.assert_array_equal(keys.threefry(*given), RULE(*given))
