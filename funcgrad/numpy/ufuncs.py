@@ -310,9 +310,9 @@ class Ufunc:
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         if not keywords and self.rule is not None and len(inputs) == self.nin:
-            for x in inputs:
-                if isinstance(x, Tracer):
-                    return self.rule(*inputs)
+            first, *others = inputs
+            if isinstance(first, Tracer) or any(isinstance(x, Tracer) for x in others):
+                return self.rule(*inputs)
         return self._method("__call__", inputs, keywords)
 
     def _method(self, method: str, inputs: Sequence[Any], keywords: dict[str, Any]) -> Any:

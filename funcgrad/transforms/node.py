@@ -62,7 +62,7 @@ class Node:
     a slot here is one in `OpNode`, and stands in the class where all nodes of it are alike.
     """
 
-    __slots__ = ("__weakref__", "parents", "saved", "seq")
+    __slots__ = ("__weakref__", "parents", "seq")
     quick = False  # whether `pull_quick` is another rule than `pull`
     prim: Primitive | None
     params: Params
@@ -119,7 +119,7 @@ class Node:
 class OpNode(Node):
     """A node of any operation."""
 
-    __slots__ = ("avals", "outputs", "params", "prim")
+    __slots__ = ("avals", "outputs", "params", "prim", "saved")
 
 
 class LeafNode(Node):
@@ -157,14 +157,14 @@ class PickNode(Node):
 
 def leaf_node(aval: ArrayType) -> Node:
     """The node of an input of the type `aval`."""
-    node = new(LeafNode)
+    node = LeafNode()
     node.avals, node.seq = (aval,), next(seq)
     return node
 
 
 def pick_node(parent: Node, k: int) -> Node:
     """The node of output `k` of `parent`."""
-    node = new(PickNode)
+    node = PickNode()
     node.params, node.parents, node.seq = {"index": k}, (parent,), next(seq)
     return node
 

@@ -24,7 +24,7 @@ from funcgrad.graph.ir import Graph
 from funcgrad.graph.straight import INFIX, Straight
 from funcgrad.ops.arithmetic import scale
 from funcgrad.ops.operators import BINARY, with_squares
-from funcgrad.transforms.node import Node, TapeTracer, new, seq
+from funcgrad.transforms.node import Node, TapeTracer, seq
 
 __all__ = ["Record", "install", "quick_pull", "recorder"]
 
@@ -33,12 +33,15 @@ FLOAT64 = np.dtype(np.float64)
 
 TEMPLATE = """
 class HotNode(Node):
-    __slots__ = ()
+    __slots__ = {slots}
     prim, params, avals = prim, EMPTY, None
     quick = True
+    @property
+    def saved(self):
+        return {saved}
     def pull_quick(self, cts, g):
-        out, a, b = self.saved
-        p, q = self.parents
+        {given}
+        {nodes} = self.parents
 {pull}
 
 def record(x, y):
@@ -48,11 +51,11 @@ def record(x, y):
     a, b = {values}
     out = {compute}
     {guard}
-    node = new(HotNode)
+    node = HotNode()
     node.parents = {parents}
-    node.saved = {saved}
+    {keep}
     node.seq = next(seq)
-    t = new(TapeTracer)
+    t = TapeTracer()
     t.value = out
     t.owner = trace
     t.node = node
@@ -97,8 +100,9 @@ def _general(prim: Primitive) -> Record:
 
 def _write(prim: Any, mask: int) -> Record:
     unary = prim.ufunc.nin == 1
-    out, first, *second = prim.saved_flags(mask, prim.ufunc.nin)
-    keeps = [name if flag else "None" for name, flag in zip("ab", (first, *second), strict=False)]
+    names = ["out", "a", "b"][: prim.ufunc.nin + 1]
+    flags = prim.saved_flags(mask, prim.ufunc.nin)
+    kept = [name for name, flag in zip(names, flags, strict=True) if flag]
     traced = [bool(mask & 1), bool(mask & 2)]
     values = ", ".join(f"{n}.value" if t else n for n, t in zip("xy", traced, strict=True))
     parents = ["x.node" if traced[0] else "None", "y.node" if traced[1] else "None"]
@@ -114,12 +118,16 @@ def _write(prim: Any, mask: int) -> Record:
         if prim.impl is operator.pow
         else "",
         parents=f"({', '.join(parents[: prim.ufunc.nin])},)",
-        saved=f"({', '.join(['out' if out else 'None', *keeps])})",
+        # each in a slot of its own: a tuple would be one more object for every node
+        slots=tuple(kept),
+        saved=f"({', '.join(f'self.{n}' if n in kept else 'None' for n in names)},)",
+        given="; ".join(f"{n} = {f'self.{n}' if n in kept else None}" for n in names),
+        keep="; ".join(f"node.{n} = {n}" for n in kept),
+        nodes="p," if unary else "p, q",
     )
     if unary:
-        text = text.replace("def record(x, y)", "def record(x)").replace("p, q =", "p, =")
-        text = text.replace("out, a, b = self.saved", "out, a = self.saved")
-    scope.update(prim=prim, impl=prim.impl, EMPTY=EMPTY, Node=Node, new=new, seq=seq)
+        text = text.replace("def record(x, y)", "def record(x)")
+    scope.update(prim=prim, impl=prim.impl, EMPTY=EMPTY, Node=Node, seq=seq)
     scope["TapeTracer"] = TapeTracer
     exec(compile(text, f"<funcgrad {prim.name}>", "exec"), scope)
     made: Record = scope["record"]

@@ -165,12 +165,15 @@ def pulled(
         g = take(node, None)
         if g is None:
             continue
+        if quick and type(g) is ndarray:  # the hot case
+            node.pull_quick(cts, g)
+            continue
         if type(g) is Buffer:
             g = g.array
             if quick and type(g) is ndarray:
                 node.pull_owned(cts, g)
                 continue
-        if quick and (type(g) is ndarray or type(g) in PLAIN):
+        if quick and type(g) in PLAIN:
             node.pull_quick(cts, g)
         else:
             if quick and type(g) is list and _is_given_nan(node, g):

@@ -23,7 +23,6 @@ from funcgrad.transforms.node import (
     OpNode,
     TapeTracer,
     leaf_node,
-    new,
     pick_node,
     seq,
 )
@@ -72,7 +71,7 @@ class Tape(Trace):
         return made
 
     def tracer(self, x: Array, node: Node) -> TapeTracer:
-        t = new(TapeTracer)
+        t = TapeTracer()
         t.value, t.owner, t.node, t.kind = x, self, node, self.kind_of(x)
         return t
 
@@ -179,7 +178,7 @@ class Tape(Trace):
         y: Any,
     ) -> Any:
         """One node for the output(s) `y`; outputs that are not floating point come back raw."""
-        node = new(OpNode)
+        node = OpNode()
         node.prim, node.params, node.parents = prim, params, parents
         node.saved, node.avals, node.seq = saved, types, next(seq)
         if running.watching:
