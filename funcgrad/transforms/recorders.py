@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -69,13 +70,25 @@ PULL = """
 """
 
 
-def recorder(prim: Any, mask: int) -> Record:
-    """The recording function of `prim` with the operands of `mask` traced, made on first use.
+PATIENCE = 64  # uses of an operation that together take as long as writing it out
 
-    It takes the operands: tracers of one kind, and Python numbers for what is not traced.
+
+def recorder(prim: Any, mask: int) -> Record:
+    """The recording function of `prim` with the operands of `mask` traced.
+
+    It takes the operands: tracers of one kind, and Python numbers for what is not traced. The first
+    uses go the general way, which has the same bits: writing one takes half a millisecond.
     """
-    made: Record = _write(prim, mask) if _suits(prim) else _general(prim)
-    prim.recorders[mask] = made
+    general, uses = _general(prim), count(1)
+
+    def record(*args: Any) -> Any:
+        if next(uses) <= PATIENCE:
+            return general(*args)
+        written: Record = _write(prim, mask)
+        prim.recorders[mask] = written
+        return written(*args)
+
+    prim.recorders[mask] = made = record if _suits(prim) else general
     return made
 
 

@@ -7,6 +7,13 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from funcgrad.transforms import recorders
+
+
+@pytest.fixture(autouse=True)
+def _written_at_once(monkeypatch):
+    """Operations are on the path that later calls take."""
+    monkeypatch.setattr(recorders, "PATIENCE", 0)
 
 
 def calls(f, *args):

@@ -9,7 +9,14 @@ import funcgrad as fg
 from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.errors import NotDifferentiableError
 from funcgrad.extend import elementwise
+from funcgrad.transforms import recorders
 from funcgrad.transforms.recorders import quick_pull
+
+
+@pytest.fixture(autouse=True)
+def _written_at_once(monkeypatch):
+    monkeypatch.setattr(recorders, "PATIENCE", 0)
+
 
 FACTOR = 2.0
 X = np.array([0.5, 1.5, -2.0])
