@@ -112,7 +112,7 @@ def _quickly(
     hidden: bool,
 ) -> list[Array | None] | None:
     """The cotangents without marks of what is absent; None where these are needed."""
-    if not traced and not any(isinstance(g, Tracer) for _, g in roots):
+    if not traced and True not in [isinstance(g, Tracer) for _, g in roots]:
         try:
             found = pulled(order, roots, leaves, True)
         except (OpaqueRule, ZeroDivisionError):  # Python's numbers know no infinity
@@ -135,7 +135,7 @@ def bare(
 ) -> list[Array | None]:
     """`within` without following which elements are there."""
     order = reachable([node for node, _ in roots])
-    if not traced and not any(isinstance(g, Tracer) for _, g in roots):
+    if not traced and True not in [isinstance(g, Tracer) for _, g in roots]:
         with contextlib.suppress(OpaqueRule, ZeroDivisionError):
             return pulled(order, roots, leaves, True)
     return pulled(order, roots, leaves, False)
