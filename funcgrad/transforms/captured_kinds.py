@@ -68,15 +68,19 @@ _HARMLESS = (
 Visit = Callable[[Any, Any, Path], None]
 
 
+def _held(read: Callable[..., Any], *of: Any) -> Any:
+    """What a cell, a slot or a variable of a context holds; it may not be filled yet."""
+    try:
+        return read(*of)
+    except (AttributeError, LookupError, ValueError):
+        return ABSENT
+
+
 # ------------------------------------------------------------------ numbers, arrays, containers
 
 
-def _no_parts(_: Any) -> Iterable[Any]:
-    return ()
-
-
 def of_parts(
-    parts: Callable[[Any], Iterable[Any]] = _no_parts,
+    parts: Callable[[Any], Iterable[Any]] = lambda _: (),
     mark: Callable[[Any], Any] = type,
     look: Callable[[Any], Any] | None = None,
 ) -> Visit:
@@ -220,13 +224,6 @@ def _visit_bytes(walk: Walk, x: Any, path: Path) -> None:
     _look_at_items(walk, x, bytes, path)
 
 
-def _value_of(x: ContextVar[Any]) -> Any:
-    try:
-        return x.get()
-    except LookupError:
-        return ABSENT
-
-
 def _visit_generator(walk: Walk, x: Any, path: Path) -> None:
     walk.add(type(x), path)
     walk.generators.append(x)
@@ -264,7 +261,7 @@ def visit_function(walk: Walk, f: types.FunctionType, path: Path) -> None:
     home = str(f.__globals__.get("__name__"))
     library = walk.library(home)
     cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
-    inside = {name: _content_of(cell) for name, cell in cells.items()}
+    inside = {name: _held(getattr, cell, "cell_contents") for name, cell in cells.items()}
     for name, held in inside.items():
         _visit_variable(walk, f, name, held, None if library else Cell(cells[name], held))
     for default in (f.__defaults__, f.__kwdefaults__):
@@ -291,13 +288,6 @@ def visit_function(walk: Walk, f: types.FunctionType, path: Path) -> None:
         if not walk.library(name):
             _visit_variable(walk, f, name, held, Item(sys.modules, name, held))
     walk.hold(f, "function", vars(f), path, silent=named.stored)
-
-
-def _content_of(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # it is not filled yet
-        return ABSENT
 
 
 def _visit_variable(
@@ -476,7 +466,9 @@ def visit_instance(walk: Walk, x: Any, path: Path) -> None:
         walk.hold(x, "object", own, path, whole)
     slots = _slots(cls)
     if slots:
-        filled = {name: held for name in slots if (held := _filled(x, slots[name])) is not ABSENT}
+        filled = {
+            name: held for name in slots if (held := _held(slots[name].__get__, x)) is not ABSENT
+        }
         walk.hold(x, "slots", filled, path, whole, slots=slots)
     _hold_bases(walk, cls, path, _special(x, cls, walk))
 
@@ -496,13 +488,6 @@ def _slots(cls: Any) -> dict[str, Any]:
         for name, held in vars(base).items()
         if isinstance(held, types.MemberDescriptorType)
     }
-
-
-def _filled(x: Any, slot: Any) -> Any:
-    try:
-        return slot.__get__(x)
-    except AttributeError:
-        return ABSENT
 
 
 def _special(x: Any, cls: type, walk: Walk) -> set[str]:
@@ -571,7 +556,7 @@ HANDLERS: tuple[tuple[Any, Visit] | tuple[Any, Visit, tuple[type, ...]], ...] = 
     (type(os.environ), of_parts(lambda x: [x._data])),
     # a reference leads to its object or, later, to nothing
     (weakref.ref, of_parts(lambda x: [x()], look=lambda x: x() is not None)),
-    (ContextVar, of_parts(lambda x: [_value_of(x)], look=_value_of)),
+    (ContextVar, of_parts(lambda x: [_held(x.get)], look=lambda x: _held(x.get))),
     ((operator.attrgetter, operator.methodcaller), of_parts(lambda x: x.__reduce__())),
     (GENERATORS, _visit_generator),
     (types.ModuleType, _visit_module),

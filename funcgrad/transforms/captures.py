@@ -43,6 +43,7 @@ class Captures(Walk):
     """
 
     clock = False  # whether it can read one
+    random = False  # whether a module of that name is used, NumPy's or Python's
 
     def __init__(self, home: str) -> None:
         super().__init__(home)
@@ -54,6 +55,7 @@ class Captures(Walk):
 
     def used(self, f: Any, module: str, name: str = "", line: int = 0) -> None:
         self.clock |= module in CLOCKS
+        self.random |= "random" in (*module.split("."), name)
         super().used(f, module, name, line)
 
     def read_arrays(self) -> None:
@@ -108,18 +110,9 @@ def capture(f: Any, given: Sequence[Any] = ()) -> Captures:
     return found
 
 
-class _Sources(Captures):
-    """A walk for sources of random numbers."""
-
-    random = False  # whether a module of that name is used, NumPy's or Python's
-
-    def used(self, f: Any, module: str, name: str = "", line: int = 0) -> None:
-        self.random |= "random" in (*module.split("."), name)
-
-
 def sources_of(f: Any) -> tuple[list[Any], bool]:
     """The generators of random numbers that `f` can reach; whether it uses those of a module."""
-    found = _Sources(package_of(f))
+    found = Captures(package_of(f))
     found.more(f, ())
     found.run()
     return found.generators, found.random

@@ -187,10 +187,6 @@ def _visit_source(found: Reached, x: Any, path: Path) -> None:
     found.cannot_see(f"{'.'.join(path)} is another source of random numbers")
 
 
-def _visit_value(found: Reached, x: Any, path: Path) -> None:
-    found.add((type(x), x), path)
-
-
 def _visit_other(found: Reached, x: Any, path: Path) -> None:
     if hasattr(type(x), "__next__") or isinstance(x, io.IOBase):
         what = f"{'.'.join(path)} is {type(x).__name__}, which a trace would use up"
@@ -219,7 +215,7 @@ def _visit_schedule(found: Reached, x: Any, path: Path) -> None:
 
 HANDLERS: tuple[tuple[Any, Callable[[Any, Any, Path], None]], ...] = (
     (Tensor, _visit_tensor),
-    ((dtype, Generator), _visit_value),
+    ((dtype, Generator), captured_kinds.of_parts(mark=lambda x: (type(x), x))),
     (dict, _visit_dict),
     (GENERATORS, _visit_source),
 )
