@@ -392,7 +392,7 @@ def keep_quietly(node: GradNode, out: RootTracer | None) -> None:
 # PyTorch's name of each operation of the core that is recorded under the core's own name
 NAMES = {
     "matmul": "Mm", "cast": "ToCopy", "broadcast": "Expand",
-    "reshape": "View", "transpose": "Permute", "getitem": "Slice", "where": "Where",
+    "reshape": "View", "transpose": "Permute", "getitem": "Slice",
     "conjugate": "Conj", "concatenate": "Cat", "einsum": "Einsum", "scale": "Mul",
 }  # fmt: skip
 
@@ -411,9 +411,6 @@ def default_class(prim: Primitive) -> type[GradNode]:
 
 SAVED_NAMES: dict[str, tuple[str, ...]] = {
     "matmul": ("result", "self", "mat2"),
-    "where": ("result", "condition", "self", "other"),
-    "maximum": ("result", "self", "other"),
-    "minimum": ("result", "self", "other"),
 }
 
 

@@ -31,7 +31,7 @@ IndexFill IndexFill1 Scatter Scatter1 ScatterAdd Unbind Unsqueeze Unsqueeze1: di
 Cholesky LinalgCholeskyEx CholeskySolve: upper
 DiagEmbed DiagonalScatter: offset dim1 dim2
 Diagonal Diagonal0_copy: offset dim1 dim2 self_sym_sizes
-Dist Mvlgamma: p
+Dist: p
 Flip Permute: dims
 Gather: dim sparse_grad
 IndexAdd: alpha dim source_dim
@@ -45,7 +45,6 @@ LinalgSolveEx: left
 LinalgSolveTriangular: upper left unitriangular
 LinalgSvd: full_matrices S_sym_argsize_minus_1
 LinalgVectorNorm: ord dim keepdim
-Logit: eps
 MaskedScatter: mask source_sym_sizes
 MaskedSelect: mask
 Mean: self_sym_sizes self_sym_numel
@@ -69,9 +68,6 @@ Std StdMean Var VarMean: dim correction keepdim
 Transpose Transpose1: dim0 dim1
 Tril Triu: diagonal
 Unfold: dimension size step self_sym_sizes
-Clamp1: min max
-ClampMin: min
-ClampMax: max
 Lerp: weight
 """
 

@@ -1,34 +1,23 @@
 """``torch.special``: special functions under SciPy's names."""
 
-from funcgrad.torch.absent import absent
+from funcgrad.torch.operations import elementary as _elementary
+from funcgrad.torch.operations import rounding as _rounding
+from funcgrad.torch.operations import special_functions as _functions
 from funcgrad.torch.operations.activations import expit
-from funcgrad.torch.operations.elementary import exp2, expm1, log1p
-from funcgrad.torch.operations.rounding import round
+from funcgrad.torch.operations.record import alias as _alias
 from funcgrad.torch.operations.softmax import log_softmax, logsumexp, softmax
 from funcgrad.torch.operations.special_functions import (
-    digamma,
     entr,
-    erf,
-    erfc,
     erfcx,
-    erfinv,
-    i0,
     i0e,
     i1,
     i1e,
     log_ndtr,
-    logit,
     ndtr,
     ndtri,
-    polygamma,
-    sinc,
     xlog1py,
-    xlogy,
     zeta,
 )
-from funcgrad.torch.operations.special_functions import digamma as psi
-from funcgrad.torch.operations.special_functions import lgamma as gammaln
-from funcgrad.torch.operations.special_functions import mvlgamma as multigammaln
 
 __all__ = [
     "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit", "expm1", "gammaln", "i0",
@@ -36,4 +25,19 @@ __all__ = [
     "ndtr", "ndtri", "polygamma", "psi", "round", "sinc", "softmax", "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip
 
-__getattr__ = absent(__name__)
+exp2 = _alias("special_exp2", _elementary.exp2, variants="")
+expm1 = _alias("special_expm1", _elementary.expm1, variants="")
+log1p = _alias("special_log1p", _elementary.log1p, variants="")
+round = _alias("special_round", _rounding.round, "input, *, int decimals=0, out", variants="")
+digamma = _alias("special_digamma", _functions.digamma, variants="")
+psi = _alias("special_psi", _functions.digamma, variants="")
+erf = _alias("special_erf", _functions.erf, variants="")
+erfc = _alias("special_erfc", _functions.erfc, variants="")
+erfinv = _alias("special_erfinv", _functions.erfinv, variants="")
+gammaln = _alias("special_gammaln", _functions.lgamma, variants="")
+i0 = _alias("special_i0", _functions.i0, variants="")
+logit = _alias("special_logit", _functions.logit, variants="")
+multigammaln = _alias("special_multigammaln", _functions.mvlgamma, variants="")
+polygamma = _alias("special_polygamma", _functions.polygamma, variants="")
+sinc = _alias("special_sinc", _functions.sinc, variants="")
+xlogy = _alias("special_xlogy", _functions.xlogy, variants="")

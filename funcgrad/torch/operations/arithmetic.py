@@ -39,8 +39,8 @@ SCALED = (
     "operand input, operand other, *, Number alpha=1, out"
     " | ~operand input, Number alpha, operand other, *, out"
 )
-ADD = node("Add", tells="alpha", of=a.add)
-SUB = node("Sub", tells="alpha", of=a.subtract)
+ADD = node("Add", tells="alpha", of="add")
+SUB = node("Sub", tells="alpha", of="subtract")
 RSUB = node("Rsub", shows=(1, 0), tells="alpha")
 RSUB_NUMBER = node("RsubBackward1", shows=(1,), tells="alpha")
 
@@ -136,7 +136,7 @@ def rsub(input: Any, other: Any, alpha: Any) -> Tensor:
 
 # ------------------------------------------------------------------- multiplication, division
 
-DIV = node("Div", "self other", of=a.divide)
+DIV = node("Div", "self other", of="divide")
 DIV_ROUNDED = node("DivBackward2", "self other", tells="rounding_mode")
 
 mul = op("mul", PAIR, core=a.multiply, promote=pair, node="Mul", saves="self other",

@@ -6,6 +6,7 @@ Where two values tie, `maximum` and `minimum` share the cotangent, `fmax`, `fmin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,56 +16,39 @@ from funcgrad.ops import arithmetic as a
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.common import (
+from funcgrad.torch.operations.common import boxed, computed, shape_of, told
+from funcgrad.torch.operations.promotion import dtype_of, kind_of, number, promoted
+from funcgrad.torch.operations.record import (
+    Function,
     NodeClass,
-    boxed,
-    computed,
-    inplace,
-    install,
-    into,
-    method,
-    named,
-    shape_of,
-    told,
+    alias,
+    common,
+    in_place,
+    node,
+    op,
+    operation,
+    refuse,
 )
-from funcgrad.torch.operations.promotion import (
-    NUMBERS,
-    content,
-    dtype_of,
-    kind_of,
-    number,
-    promoted,
-    wrong_type,
-)
-from funcgrad.torch.operations.recorded import binary
-from funcgrad.torch.remembered import remembered
-from funcgrad.torch.writing import check_writable
 
 __all__ = [
-    "clamp", "clamp_max", "clamp_min", "clip", "fmax", "fmin", "masked_fill", "maximum", "minimum",
-    "nan_to_num", "where",
+    "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_",
+    "fmax", "fmin", "masked_fill", "maximum", "minimum", "nan_to_num", "nan_to_num_", "where",
 ]  # fmt: skip
 
 # ----------------------------------------------------------------------------------- extrema
 
-BOTH = ("", "self", "other")
 
+def _extremum(name: str, core: Any) -> Function[Tensor]:
+    refusal = f"{name} not implemented for complex tensors."
 
-def _extremum(name: str, core: Any, node: str) -> Any:
-    made = binary(f"_{name}", core, named(node, *BOTH), changing=False)
-    delattr(Tensor, f"_{name}")
+    def promote(name: str, input: Tensor, other: Tensor) -> Sequence[Array]:
+        if any(dtype_of(x.content()).kind == "c" for x in (input, other)):
+            raise RuntimeError(refusal)
+        return common(name, input, other)
 
-    def function(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-        x, y = content(input, name), content(other, name, "other", 2)
-        if dtype_of(x).kind == "c" or dtype_of(y).kind == "c":
-            raise RuntimeError(f"{name} not implemented for complex tensors.")
-        found: Tensor = made(input, other, out=out)
-        return found
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`{name}` of each pair of elements."
-    install(**{name: function})
-    return function
+    return op(name, "input, other, *, out", core=core, promote=promote, node=name.capitalize(),
+              saves="self other", variants="method",
+              doc=f"`{name}` of each pair of elements.")  # fmt: skip
 
 
 def _first_of_ties(core: Any, better: Any) -> Any:
@@ -77,12 +61,12 @@ def _first_of_ties(core: Any, better: Any) -> Any:
     return chosen
 
 
-maximum = _extremum("maximum", a.maximum, "MaximumBackward0")
-minimum = _extremum("minimum", a.minimum, "MinimumBackward0")
+maximum = _extremum("maximum", a.maximum)
+minimum = _extremum("minimum", a.minimum)
 FMAX = Composite("fmax", _first_of_ties(a.fmax, a.greater_equal))
 FMIN = Composite("fmin", _first_of_ties(a.fmin, a.less_equal))
-fmax = _extremum("fmax", FMAX, "FmaxBackward0")
-fmin = _extremum("fmin", FMIN, "FminBackward0")
+fmax = _extremum("fmax", FMAX)
+fmin = _extremum("fmin", FMIN)
 
 # ------------------------------------------------------------------------------------- clamp
 
@@ -119,158 +103,122 @@ def _clamp_numbers(x: Array, low: Any, high: Any) -> Array:
 
 CLAMP = Composite("clamp", _clamp)
 CLAMP_NUMBERS = Composite("clamp_numbers", _clamp_numbers)
-CLAMP_NODE = named("ClampBackward1", "", "self")
+CLAMP_NODE = node("ClampBackward1", "self", tells="min max")
+CLAMP_NODES = {  # by the bounds that there are; PyTorch counts a missing one as an input
+    (True, True): node("Clamp", "self min max"),
+    (True, False): node("Clamp", "self min", shows=(0, 1, -1)),
+    (False, True): node("Clamp", "self max", shows=(0, -1, 1)),
+}
+BOUNDS = (
+    "input, Tensor min=None, Tensor max=None, *, out"
+    " | input, Number min=None, Number max=None, *, out"
+)
 
 
-def _clamp_node(low: bool, high: bool) -> NodeClass:
-    """PyTorch counts a missing bound as an input."""
-    if low and high:
-        return named("ClampBackward0", "", "self", "min", "max")
-    return named(
-        "ClampBackward0", "", "self", "min" if low else "max", shown=(0, 1, -1) if low else
-        (0, -1, 1)
-    )  # fmt: skip
-
-
-def _check_bound(name: str, argument: str, bound: Any, position: int) -> None:
-    if bound is not None and not isinstance(bound, (Tensor, *NUMBERS)):
-        wrong_type(name, argument, position, "Number", bound)
-
-
-@remembered
-def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+@operation("clamp", BOUNDS, remembers=True)
+def clamp(input: Tensor, min: Any, max: Any) -> Tensor:
     """The elements, limited to [min, max]: numbers, or tensors.
 
     At a bound the derivative by the element is 1.
     """
-    if min is None and max is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    _check_bound("clamp", "min", min, 2)
-    _check_bound("clamp", "max", max, 3)
-    x = content(input, "clamp")
     bounds = [b for b in (min, max) if b is not None]
-    if any(isinstance(b, Tensor) for b in bounds):
-        if not all(isinstance(b, Tensor) for b in bounds):
-            wrong_type(
-                "clamp", "min", 2, "Tensor", next(b for b in bounds if type(b) is not Tensor)
-            )
+    if not bounds:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(bounds[0], Tensor):
         x, *limits = promoted("clamp", input, *bounds)
-        _check_real(x)
+        refuse(NO_COMPLEX, x)
         low, high = min is not None, max is not None
-        found = computed(CLAMP, x, *limits, low=low, high=high)
-        result = boxed(found, _clamp_node(low, high))
-    else:
-        _check_real(x)
-        x, *limits = promoted("clamp", input, *bounds, exact=True)
-        ends = iter(limits)
-        low_, high_ = (None if b is None else next(ends) for b in (min, max))
-        result = boxed(computed(CLAMP_NUMBERS, x, low=low_, high=high_), CLAMP_NODE)
-        told(result, min=min, max=max)
-    return result if out is None else into(out, result, "clamp")
+        return boxed(computed(CLAMP, x, *limits, low=low, high=high), CLAMP_NODES[low, high])
+    refuse(NO_COMPLEX, input.content())
+    x, *limits = promoted("clamp", input, *bounds, exact=True)
+    ends = iter(limits)
+    low_, high_ = (None if b is None else next(ends) for b in (min, max))
+    result = boxed(computed(CLAMP_NUMBERS, x, low=low_, high=high_), CLAMP_NODE)
+    return told(result, min=min, max=max)
 
 
-def _check_real(x: Array) -> None:
-    if dtype_of(x).kind == "c":
-        raise NotImplementedError("clamp is not supported for complex types")
+NO_COMPLEX = {"c": NotImplementedError("clamp is not supported for complex types")}
+clip = alias("clip", clamp)
 
 
-clip = clamp
-install(clamp=clamp, clip=clamp, clamp_=inplace(clamp, "clamp_"), clip_=inplace(clamp, "clip_"))
+def _one_sided(name: str, argument: str, number: NodeClass, tensor: NodeClass) -> Function[Tensor]:
+    said = f"{name.replace('_', ' ')} is not supported for complex types"
 
-
-def _one_sided(name: str, argument: str, nodes: tuple[NodeClass, NodeClass]) -> Any:
-    def function(input: Tensor, bound: Any, *, out: Tensor | None = None) -> Tensor:
-        content(input, name)
-        _check_bound(name, argument, bound, 2)
+    def function(input: Tensor, bound: Any) -> Tensor:
         x, limit = promoted(name, input, bound, exact=True)
-        if dtype_of(x).kind == "c":
-            raise NotImplementedError(
-                f"{name.replace('_', ' ')} is not supported for complex types"
-            )
+        refuse({"c": NotImplementedError(said)}, x)
         low = argument == "min"
         if isinstance(bound, Tensor):
-            result = boxed(computed(CLAMP, x, limit, low=low, high=not low), nodes[1])
-        else:
-            ends = (limit, None) if low else (None, limit)
-            result = boxed(computed(CLAMP_NUMBERS, x, low=ends[0], high=ends[1]), nodes[0])
-            told(result, **{argument: bound})
-        return result if out is None else into(out, result, name)
+            return boxed(computed(CLAMP, x, limit, low=low, high=not low), tensor)
+        ends = (limit, None) if low else (None, limit)
+        result = boxed(computed(CLAMP_NUMBERS, x, low=ends[0], high=ends[1]), number)
+        return told(result, **{argument: bound})
 
-    function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The elements, limited by the {argument}imum."
-    function = remembered(function)
-    install(**{name: function, f"{name}_": inplace(function, f"{name}_")})
-    return function
+    signature = f"input, {argument}, *, out | input, Number {argument}, *, out"
+    return operation(name, signature, remembers=True)(function)
 
 
-clamp_min = _one_sided(
-    "clamp_min", "min",
-    (
-        named("ClampMinBackward0", "", "self"),
-        named("ClampMinBackward1", "", "self", "min"),
-    ),
-)  # fmt: skip
-clamp_max = _one_sided(
-    "clamp_max", "max",
-    (
-        named("ClampMaxBackward0", "", "self"),
-        named("ClampMaxBackward1", "", "self", "max"),
-    ),
-)  # fmt: skip
+clamp_min = _one_sided("clamp_min", "min", node("ClampMin", "self", tells="min"),
+                       node("ClampMinBackward1", "self min"))  # fmt: skip
+clamp_max = _one_sided("clamp_max", "max", node("ClampMax", "self", tells="max"),
+                       node("ClampMaxBackward1", "self max"))  # fmt: skip
+clamp_, clip_, clamp_max_, clamp_min_ = in_place(clamp, clip, clamp_max, clamp_min)
 
 
 # ------------------------------------------------------------------------------------- where
 
-WHERE = named("WhereBackward0", "", "condition", shown=(1, 2))
+WHERE = node("Where", "condition", shows=(1, 2), of="where")
 
 
-@remembered
-def where(
-    condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None
-) -> Any:
+@operation(
+    "where",
+    "condition | condition, input, other, *, out | condition, Number self, other"
+    " | condition, input, Number other | condition, Number self, Number other",
+    method_signature="input, condition, other | input, condition, Number other",
+    variants="method", remembers=True,
+)  # fmt: skip
+def where(condition: Tensor, input: Any, other: Any) -> Any:
     """`input` where the condition holds, else `other`; alone, the indices where it holds."""
-    mask = content(condition, "where", "condition")
     if input is None and other is None:
         from funcgrad.torch.operations.searching import nonzero
 
         return nonzero(condition, as_tuple=True)
+    mask = condition.content()
     if dtype_of(mask).kind != "b" and dtype_of(mask) != np.uint8:
         raise RuntimeError(
             "where expected condition to be a boolean tensor, but got a tensor with dtype "
             f"{dtypes.scalar_name(kind_of(mask))}"
         )
-    for x, name, position in ((input, "input", 2), (other, "other", 3)):
-        if not isinstance(x, (Tensor, *NUMBERS)):
-            wrong_type("where", name, position, "Tensor", x)
     x, y = promoted("where", input, other, exact=True)
-    result = boxed(computed(_chosen, a.cast(mask, bool), x, y), WHERE)
-    return result if out is None else into(out, result, "where")
+    return boxed(computed(_chosen, a.cast(mask, bool), x, y), WHERE)
 
 
 def _chosen(mask: Array, x: Array, y: Array) -> Array:
     return a.where(mask, x, y)
 
 
-def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """`self` where the condition holds, else `other`."""
-    found: Tensor = where(condition, self, other)
-    return found
-
-
-install(where=_where_method)
-
-
 # ------------------------------------------------------------------------------- masked_fill
 
-MASKED_FILL = named("MaskedFillBackward0", "", "mask", shown=(2,))
-MASKED_FILL_TENSOR = named("MaskedFillBackward1", "", "mask", shown=(2, 1))
+MASKED_FILL = node("MaskedFill", "mask", shows=(2,))
+MASKED_FILL_TENSOR = node("MaskedFillBackward1", "mask", shows=(2, 1))
 
 
-@method()
-@remembered
+def _check_shape(self: Tensor, mask: Tensor, _: Any) -> None:
+    shape = np.broadcast_shapes(shape_of(self), shape_of(mask))
+    if shape != shape_of(self):
+        raise RuntimeError(
+            f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}"
+        )
+
+
+@operation(
+    "masked_fill", "input, mask, value | input, mask, Number value", remembers=True, overlap="any",
+    before_change=_check_shape,
+)  # fmt: skip
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`value` where the mask holds, else the element; both shapes broadcast."""
-    x, m = content(input, "masked_fill"), content(mask, "masked_fill", "mask", 2)
+    x, m = input.content(), mask.content()
     if dtype_of(m).kind != "b":
         raise RuntimeError(
             "masked_fill_ only supports boolean masks, but got mask with dtype "
@@ -288,23 +236,6 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return boxed(computed(_chosen, m, v, x), MASKED_FILL)
 
 
-CHANGE_MASKED_FILL = inplace(masked_fill, "masked_fill_")
-
-
-def _masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """Write `value` where the mask holds."""
-    check_writable(self)
-    shape = np.broadcast_shapes(shape_of(self), shape_of(mask))
-    if shape != shape_of(self):
-        raise RuntimeError(
-            f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}"
-        )
-    return CHANGE_MASKED_FILL(self, mask, value)
-
-
-install(masked_fill_=_masked_fill_)
-
-
 # -------------------------------------------------------------------------------- nan_to_num
 
 
@@ -315,28 +246,28 @@ def _replaced(x: Array, nan: Any, above: Any, below: Any) -> Array:
 
 
 NAN_TO_NUM = Composite("nan_to_num", _replaced)
-NAN_TO_NUM_NODE = named("NanToNumBackward0", "", "self")
+NAN_TO_NUM_NODE = node("NanToNum", "self")
 
 
-@method(changing=True)
+@operation("nan_to_num", "input, float nan=None, float posinf=None, float neginf=None, *, out")
 def nan_to_num(
-    input: Tensor, nan: float | None = None, posinf: float | None = None,
-    neginf: float | None = None, *, out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor, nan: float | None, posinf: float | None, neginf: float | None
+) -> Tensor:
     """NaN and infinities replaced by numbers: by default 0 and the largest finite ones."""
-    x = content(input, "nan_to_num")
+    x = input.content()
     kind = dtype_of(x)
     if kind.kind not in "fc":
         from funcgrad.torch.operations.converting import clone
 
-        return into(out, clone(input), "nan_to_num")
+        return clone(input)
+    limits = _limits(kind, nan, posinf, neginf)
     if kind.kind == "c":
-        result = boxed(computed(COMPLEX_NAN_TO_NUM, x, limits=_limits(kind, nan, posinf, neginf)),
-                       NAN_TO_NUM_NODE)  # fmt: skip
-    else:
-        nan_, above, below = _limits(kind, nan, posinf, neginf)
-        result = boxed(computed(NAN_TO_NUM, x, nan=nan_, above=above, below=below), NAN_TO_NUM_NODE)
-    return result if out is None else into(out, result, "nan_to_num")
+        return boxed(computed(COMPLEX_NAN_TO_NUM, x, limits=limits), NAN_TO_NUM_NODE)
+    nan_, above, below = limits
+    return boxed(computed(NAN_TO_NUM, x, nan=nan_, above=above, below=below), NAN_TO_NUM_NODE)
+
+
+(nan_to_num_,) = in_place(nan_to_num)
 
 
 def _limits(kind: np.dtype[Any], nan: Any, above: Any, below: Any) -> tuple[Any, Any, Any]:

@@ -307,9 +307,7 @@ def into(out: Tensor | None, result: Tensor, function: str = "") -> Tensor:
 
 
 # Methods that PyTorch lets read other parts of what they write, and those that must read no part.
-OVERLAPPING = frozenset(
-    ("addbmm_", "addmm_", "addmv_", "addr_", "baddbmm_", "masked_fill_", "masked_scatter_")
-)
+OVERLAPPING = frozenset(("addbmm_", "addmm_", "addmv_", "addr_", "baddbmm_", "masked_scatter_"))
 SCATTERING = frozenset(
     ("index_add_", "index_copy_", "index_put_", "scatter_", "scatter_add_", "scatter_reduce_")
 )

@@ -20,9 +20,9 @@ from funcgrad.torch.operations.converting import check_filling
 from funcgrad.torch.operations.promotion import content, dtype_of, number
 
 __all__ = [
-    "addmv_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "conj_physical_", "detach",
-    "detach_", "erf_", "erfc_", "fill", "fill_", "i0_", "logit_", "nan_to_num_", "resize_as_",
-    "sinc_", "xlogy_", "zero_",
+    "addmv_", "conj_physical_", "detach",
+    "detach_", "fill", "fill_", "resize_as_",
+    "zero_",
 ]  # fmt: skip
 
 
@@ -52,22 +52,11 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 addmv_ = _function("addmv_")
-clamp_ = _function("clamp_")
-clamp_max_ = _function("clamp_max_")
-clamp_min_ = _function("clamp_min_")
-clip_ = _function("clip_")
 conj_physical_ = _function("conj_physical_")
 detach = _function("detach")
 detach_ = _function("detach_")
-erf_ = _function("erf_")
-erfc_ = _function("erfc_")
 fill_ = _function("fill_")
-i0_ = _function("i0_")
-logit_ = _function("logit_")
-nan_to_num_ = _function("nan_to_num_")
 resize_as_ = _function("resize_as_")
-sinc_ = _function("sinc_")
-xlogy_ = _function("xlogy_")
 zero_ = _function("zero_")
 
 

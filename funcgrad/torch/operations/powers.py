@@ -20,7 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-POW_NUMBER = node("Pow", "self exponent", shows=(0,), of=a.power)
+POW_NUMBER = node("Pow", "self exponent", shows=(0,), of="power")
 POW = node("PowBackward1", "result self exponent")
 NUMBER_POW = node("PowBackward2", "result self exponent", shows=(1,))
 POWERS = "input, exponent, *, out | Number self, exponent, *, out | input, Number exponent, *, out"

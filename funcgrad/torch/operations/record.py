@@ -29,8 +29,8 @@ from funcgrad.torch.operations.promotion import dtype_of, floating, kind_of, pro
 from funcgrad.torch.operations.promotion import pair as paired
 
 __all__ = [
-    "Function", "Operation", "alias", "apart", "common", "floats", "in_place", "node", "op",
-    "operation", "pair", "pair_floats", "refuse", "same",
+    "Function", "NodeClass", "Operation", "alias", "apart", "common", "floats", "in_place", "node",
+    "op", "operation", "pair", "pair_floats", "refuse", "same",
 ]  # fmt: skip
 
 NodeClass = type[GradNode]
@@ -83,7 +83,7 @@ def node(
     shows: tuple[int, ...] | None = None,
     tells: str = "",
     bends: str | Bends | None = None,
-    of: Any = None,
+    of: str = "",
 ) -> NodeClass:
     """The class of the nodes of an operation: ``"Mul"`` is short for ``"MulBackward0"``.
 
@@ -92,16 +92,16 @@ def node(
     all that can be differentiated, with -1 for an input that the core does not have. `tells` are
     the numbers that it shows, as ``_saved_alpha``. Where its derivative is zero and yet depends on
     an operand, `bends` is the name of the gradient's node (see `ties`), with which operands'
-    gradients bend with which, if it is not the first with itself. `of` is the operation of the
-    core whose nodes are of this class wherever it is recorded.
+    gradients bend with which, if it is not the first with itself. `of` is the name of the
+    core's operation whose nodes are of this class wherever it is recorded.
     """
     names = saves.split()
     result = "result" if "result" in names else ""
     operands = ["" if n == "_" else n for n in names if n != "result"]
     bent = (_full(bends), SELF) if isinstance(bends, str) else bends
     made = node_class(_full(name), (result, *operands), shows, tuple(tells.split()), bent)
-    if of is not None:
-        OF_CORE[of.primitive.name] = made
+    if of:
+        OF_CORE[of] = made
     return made
 
 
@@ -256,7 +256,7 @@ def _row_node(
     name: str, core: Any, saves: str, shows: tuple[int, ...] | None, tells: str, bends: Any
 ) -> NodeClass:
     primitive = getattr(core, "primitive", None)
-    return node(name, saves, shows, tells, bends, None if primitive is None else core)
+    return node(name, saves, shows, tells, bends, "" if primitive is None else primitive.name)
 
 
 def _rule(

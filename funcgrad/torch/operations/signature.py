@@ -12,6 +12,7 @@ same types comes again, so that what was decided is kept by the types.
 from __future__ import annotations
 
 import functools
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, NoReturn
@@ -226,8 +227,8 @@ class Signature:
 
 def place_of_input(written: str) -> int:
     """Where the tensor that a method belongs to stands among the arguments of the function."""
-    names = [w.split()[-1] for w in written.partition("|")[0].split(",")]
-    return names.index("input") if "input" in names else 0
+    names = dict.fromkeys(w.split()[-1] for w in re.split(r"[,|]", written))
+    return [*names].index("input") if "input" in names else 0
 
 
 class Mismatch(NamedTuple):

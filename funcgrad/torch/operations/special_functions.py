@@ -16,64 +16,45 @@ from funcgrad.ops import transcendental as t
 from funcgrad.ops.samples import draw
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.common import (
-    boxed,
-    computed,
-    inplace,
-    install,
-    into,
-    named,
-)
-from funcgrad.torch.operations.promotion import (
-    NUMBERS,
-    content,
-    dtype_of,
-    floating,
-    promoted,
-    wrong_type,
-)
-from funcgrad.torch.operations.recorded import refuse_kinds, unary
+from funcgrad.torch.operations.common import boxed, computed
+from funcgrad.torch.operations.promotion import dtype_of, floating, promoted
+from funcgrad.torch.operations.record import Function, floats, in_place, node, op, operation, refuse
 
 __all__ = [
-    "digamma", "erf", "erfc", "erfinv", "i0", "lgamma", "logit", "mvlgamma", "polygamma", "sinc",
-    "xlogy",
+    "digamma", "erf", "erf_", "erfc", "erfc_", "erfinv", "i0", "i0_", "lgamma", "logit", "logit_",
+    "mvlgamma", "polygamma", "sinc", "sinc_", "xlogy", "xlogy_",
 ]  # fmt: skip
 
-SELF = ("", "self")
+ONE = "input, *, out"
+OR_NUMBERS = "input, other, *, out | Number self, other, *, out | input, Number other, *, out"
 
 
-def _function(
-    name: str, core: Any, node: str, saved: tuple[str, ...] = SELF, method: bool = True
-) -> Any:
-    """A function of one real tensor; what `torch.special` alone has is no method."""
-    if method:
-        return unary(name, core, named(node, *saved), refused="c", kernel=f"{name}_vml_cpu")
-
-    def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-        x = content(input, f"special_{name}")
-        refuse_kinds(f"{name}_cpu", "c", x)
-        result = boxed(computed(core, floating(name, x)), named(node, *saved))
-        return result if out is None else into(out, result, f"special_{name}")
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`{name}` of each element."
-    return function
+def _real(name: str, core: Any, kind: str) -> Function[Tensor]:
+    """A function of one real tensor."""
+    return op(name, ONE, core=core, promote=floats, node=kind, saves="self",
+              refuses={"c": f"{name}_vml_cpu"})  # fmt: skip
 
 
-erf = _function("erf", error.erf, "ErfBackward0")
-erfc = _function("erfc", normal.erfc, "ErfcBackward0")
-erfinv = _function("erfinv", normal.erfinv, "ErfinvBackward0")
-lgamma = _function("lgamma", gamma.lgamma, "LgammaBackward0")
-digamma = _function("digamma", gamma.digamma, "DigammaBackward0")
-i0 = _function("i0", bessel.i0, "I0Backward0")
-sinc = unary("sinc", pointwise.sinc, named("SincBackward0", *SELF))
-BOTH = ("result", "self")
-erfcx = _function("erfcx", normal.erfcx, "SpecialErfcxBackward0", BOTH, False)
-ndtri = _function("ndtri", normal.ndtri, "SpecialNdtriBackward0", ("result",), False)
-log_ndtr = _function("log_ndtr", normal.log_ndtr, "SpecialLogNdtrBackward0", BOTH, False)
-i0e = _function("i0e", bessel.i0e, "SpecialI0EBackward0", BOTH, False)
-i1 = _function("i1", bessel.i1, "SpecialI1Backward0", BOTH, False)
-i1e = _function("i1e", bessel.i1e, "SpecialI1EBackward0", BOTH, False)
+def _special(name: str, core: Any, kind: str, saves: str) -> Function[Tensor]:
+    """What `torch.special` alone has, and no tensor has as a method."""
+    return op(f"special_{name}", ONE, core=core, promote=floats, node=kind, saves=saves,
+              refuses={"c": f"{name}_cpu"}, variants="")  # fmt: skip
+
+
+erf = _real("erf", error.erf, "Erf")
+erfc = _real("erfc", normal.erfc, "Erfc")
+erfinv = _real("erfinv", normal.erfinv, "Erfinv")
+lgamma = _real("lgamma", gamma.lgamma, "Lgamma")
+digamma = _real("digamma", gamma.digamma, "Digamma")
+i0 = _real("i0", bessel.i0, "I0")
+sinc = op("sinc", ONE, core=pointwise.sinc, promote=floats, node="Sinc", saves="self")
+erf_, erfc_, i0_, sinc_ = in_place(erf, erfc, i0, sinc)
+erfcx = _special("erfcx", normal.erfcx, "SpecialErfcx", "result self")
+ndtri = _special("ndtri", normal.ndtri, "SpecialNdtri", "result")
+log_ndtr = _special("log_ndtr", normal.log_ndtr, "SpecialLogNdtr", "result self")
+i0e = _special("i0e", bessel.i0e, "SpecialI0E", "result self")
+i1 = _special("i1", bessel.i1, "SpecialI1", "result self")
+i1e = _special("i1e", bessel.i1e, "SpecialI1E", "result self")
 
 
 def _entropy(x: Array) -> Array:
@@ -83,18 +64,13 @@ def _entropy(x: Array) -> Array:
 
 
 ENTR = Composite("entr", _entropy)
-entr = _function("entr", ENTR, "SpecialEntrBackward0", SELF, False)
-
-
-def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The distribution function of the standard normal distribution."""
-    x = floating("special_ndtr", input)
-    refuse_kinds("erf_vml_cpu", "c", x)
-    result = boxed(computed(NDTR, x), named("MulBackward1"))
-    return result if out is None else into(out, result, "special_ndtr")
-
-
+entr = _special("entr", ENTR, "SpecialEntr", "self")
 NDTR = Composite("ndtr", normal.ndtr)
+ndtr = op(
+    "special_ndtr", ONE, core=NDTR, promote=floats, node=node("MulBackward1"), variants="",
+    refuses={"c": "erf_vml_cpu"},
+    doc="The distribution function of the standard normal distribution.",
+)  # fmt: skip
 
 # --------------------------------------------------------------------------------- products
 
@@ -126,34 +102,27 @@ def _times_log(name: str, log: Any, least: float) -> Any:
     )
 
 
-def _logarithmic(name: str, log: Any, least: float, node: str) -> Any:
-    operation = _times_log(name, log, least)
+def _logarithmic(name: str, log: Any, least: float, kind: str, variants: str) -> Any:
+    core = _times_log(name, log, least)
+    kernel = f"{name.removeprefix('special_')}_cpu"
+    tensors, of_number, with_number = (
+        node(f"{kind}Backward{k}", "self other", shows)
+        for k, shows in enumerate((None, (1,), (0,)))
+    )
 
-    def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-        for x, argument, position in ((input, "input", 1), (other, "other", 2)):
-            if not isinstance(x, (Tensor, *NUMBERS)):
-                wrong_type(name, argument, position, "Tensor", x)
-        if not isinstance(input, Tensor) and not isinstance(other, Tensor):
-            wrong_type(name, "input", 1, "Tensor", input)
+    def function(input: Any, other: Any) -> Tensor:
         x, y = promoted(name, input, other, floats=True)
-        refuse_kinds(f"{name}_cpu", "c", x)
-        if not isinstance(input, Tensor):
-            made = named(f"{node}1", "", "self", "other", shown=(1,))
-        elif not isinstance(other, Tensor):
-            made = named(f"{node}2", "", "self", "other", shown=(0,))
-        else:
-            made = named(f"{node}0", "", "self", "other")
-        result = boxed(computed(operation, x, y), made)
-        return result if out is None else into(out, result, name)
+        refuse({"c": kernel}, x)
+        made = tensors if isinstance(input, Tensor) else of_number
+        made = made if isinstance(other, Tensor) else with_number
+        return boxed(computed(core, x, y), made)
 
-    function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{name}` of each pair of elements: 0 where the first one is 0."
-    return function
+    return operation(name, OR_NUMBERS, variants=variants)(function)
 
 
-xlogy = _logarithmic("xlogy", t.log, 0.0, "XlogyBackward")
-install(xlogy=xlogy, xlogy_=inplace(xlogy, "xlogy_"))
-xlog1py = _logarithmic("xlog1py", t.log1p, -1.0, "SpecialXlog1PyBackward")
+xlogy = _logarithmic("xlogy", t.log, 0.0, "Xlogy", "method inplace")
+xlog1py = _logarithmic("special_xlog1py", t.log1p, -1.0, "SpecialXlog1Py", "")
 
 
 # ----------------------------------------------------------------------------- with parameters
@@ -169,30 +138,28 @@ def _logit(x: Array, eps: float | None) -> Array:
 LOGIT = Composite("logit", _logit)
 
 
-def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
+LOGIT_NODE = node("Logit", "self", tells="eps")
+
+
+@operation("logit", "input, float eps=None, *, out")
+def logit(input: Tensor, eps: float | None) -> Tensor:
     """``log(x / (1 - x))``; with `eps` the elements are limited to [eps, 1 - eps] before."""
     x = floating("logit", input)
-    refuse_kinds("logit_cpu", "c", x)
-    result = boxed(computed(LOGIT, x, eps=eps), named("LogitBackward0", *SELF))
-    return result if out is None else into(out, result, "logit")
+    refuse({"c": "logit_cpu"}, x)
+    return boxed(computed(LOGIT, x, eps=eps), LOGIT_NODE)
 
 
-def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+POLYGAMMA = node("Polygamma", "n self", shows=(1,))
+
+
+@operation("polygamma", "int n, input, *, out")
+def polygamma(n: int, input: Tensor) -> Tensor:
     """The derivative of order `n` of `digamma`."""
-    if not isinstance(n, int):
-        wrong_type("polygamma", "n", 1, "int", n)
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     x = floating("polygamma", input)
-    refuse_kinds("polygamma", "c", x)
-    node = named("PolygammaBackward0", "", "n", "self", shown=(1,))
-    result = boxed(computed(gamma.polygamma, n, x), node)
-    return result if out is None else into(out, result, "polygamma")
-
-
-def _polygamma_method(self: Tensor, n: int) -> Tensor:
-    """The derivative of order `n` of `digamma`."""
-    return polygamma(n, self)
+    refuse({"c": "polygamma"}, x)
+    return boxed(computed(gamma.polygamma, n, x), POLYGAMMA)
 
 
 def _mvlgamma(x: Array, p: int) -> Array:
@@ -206,23 +173,20 @@ def _mvlgamma(x: Array, p: int) -> Array:
 MVLGAMMA = Composite("mvlgamma", _mvlgamma)
 
 
-def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
+MVLGAMMA_NODE = node("Mvlgamma", "self", tells="p")
+
+
+@operation("mvlgamma", "input, int p, *, out")
+def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `p`."""
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
-    x = floating("mvlgamma", input)
-    result = boxed(computed(MVLGAMMA, x, p=p), named("MvlgammaBackward0", *SELF))
-    return result if out is None else into(out, result, "mvlgamma")
+    return boxed(computed(MVLGAMMA, floating("mvlgamma", input), p=p), MVLGAMMA_NODE)
 
 
-install(logit=logit, logit_=inplace(logit, "logit_"))
-install(polygamma=_polygamma_method, polygamma_=inplace(_polygamma_method, "polygamma_"))
-install(mvlgamma=mvlgamma, mvlgamma_=inplace(mvlgamma, "mvlgamma_"))
-
-
-def zeta(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """The zeta function of Hurwitz ``Σ (other + k) ** -input``; no derivative by `input`."""
-    x, y = promoted("special_zeta", input, other, floats=True)
-    node = named("SpecialZetaBackward0", "", "self", "other")
-    result = boxed(computed(gamma.zeta, x, y), node)
-    return result if out is None else into(out, result, "special_zeta")
+zeta = op(
+    "special_zeta", OR_NUMBERS, core=gamma.zeta, promote=floats, node="SpecialZeta",
+    saves="self other", variants="",
+    doc="The zeta function of Hurwitz ``Σ (other + k) ** -input``; no derivative by `input`.",
+)  # fmt: skip
+logit_, xlogy_ = in_place(logit, xlogy)
