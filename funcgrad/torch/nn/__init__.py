@@ -78,6 +78,7 @@ from funcgrad.torch.nn.modules import (
     TripletMarginLoss,
     Unflatten,
 )
+from funcgrad.torch.nn.modules.pooling import *  # noqa: F403
 from funcgrad.torch.nn.parameter import Buffer, Parameter
 
 __all__ = [
@@ -163,5 +164,7 @@ __all__ = [
     "parameter",
     "utils",
 ]
+
+__all__ += modules.pooling.__all__
 
 __getattr__ = absent(__name__)

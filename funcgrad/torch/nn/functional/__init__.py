@@ -1,6 +1,7 @@
 """The functions behind the layers and losses of `nn`, with PyTorch's names and signatures."""
 
 from funcgrad.torch.absent import absent
+from funcgrad.torch.nn.functional import adaptive_pooling, pooling
 from funcgrad.torch.nn.functional.activation import (
     hardshrink,
     hardsigmoid,
@@ -17,6 +18,7 @@ from funcgrad.torch.nn.functional.activation import (
     threshold,
     threshold_,
 )
+from funcgrad.torch.nn.functional.adaptive_pooling import *  # noqa: F403
 from funcgrad.torch.nn.functional.binary import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -71,6 +73,7 @@ from funcgrad.torch.nn.functional.normalization import (
     layer_norm,
     rms_norm,
 )
+from funcgrad.torch.nn.functional.pooling import *  # noqa: F403
 from funcgrad.torch.nn.functional.regression import (
     huber_loss,
     l1_loss,
@@ -178,5 +181,7 @@ __all__ = [
     "threshold_",
     "triplet_margin_loss",
 ]
+
+__all__ += adaptive_pooling.__all__ + pooling.__all__
 
 __getattr__ = absent(__name__)

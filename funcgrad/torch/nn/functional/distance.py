@@ -80,7 +80,7 @@ def pairwise_distance(
 # ---------------------------------------------------------------------------------- padding
 
 
-def _constant_pad(x: Array, widths: Any, filler: Any) -> Array:
+def padded(x: Array, widths: Any, filler: Any) -> Array:
     """`widths` has a pair for each dimension; what is negative is cut off."""
     cut = tuple(slice(max(-lo, 0), n - max(-hi, 0)) for n, (lo, hi) in
                 zip(shape_of(x), widths, strict=True))  # fmt: skip
@@ -149,7 +149,7 @@ def _check_picked(mode: str, shape: tuple[int, ...], given: tuple[int, ...]) -> 
             )
 
 
-CONSTANT_PAD = Composite("constant_pad_nd", _constant_pad)
+CONSTANT_PAD = Composite("constant_pad_nd", padded)
 PICKED_PAD = Composite("pad", _picked_pad, linear=True)
 MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 MODE_NODES = {"reflect": "ReflectionPad", "replicate": "ReplicationPad", "circular": "CircularPad"}

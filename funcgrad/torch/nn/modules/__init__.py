@@ -1,5 +1,6 @@
 """The layers and losses, and the class that they derive from."""
 
+from funcgrad.torch.nn.modules import pooling
 from funcgrad.torch.nn.modules.activation import (
     CELU,
     ELU,
@@ -85,6 +86,7 @@ from funcgrad.torch.nn.modules.normalization import (
     RMSNorm,
 )
 from funcgrad.torch.nn.modules.parameters import ParameterDict, ParameterList
+from funcgrad.torch.nn.modules.pooling import *  # noqa: F403
 
 __all__ = [
     "BCELoss",
@@ -162,3 +164,4 @@ __all__ = [
     "TripletMarginLoss",
     "Unflatten",
 ]
+__all__ += pooling.__all__

@@ -1,0 +1,162 @@
+"""Pooling into a given number of windows, which overlap where it does not divide the image."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.types import Array
+from funcgrad.ops import arithmetic as a
+from funcgrad.ops import index as indexing
+from funcgrad.ops.product import matmul
+from funcgrad.ops.shape import moveaxis
+from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.composite import Composite
+from funcgrad.torch.nn.functional.pooling import PICKED
+from funcgrad.torch.operations.common import boxed, computed, shape_of
+from funcgrad.torch.operations.promotion import dtype_of
+from funcgrad.torch.operations.record import node, refuse
+
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices",
+]  # fmt: skip
+
+Sizes = tuple[int, ...]
+SQUEEZED = node("SqueezeBackward1", "", shows=(0,))
+AVG_NODES = {
+    1: SQUEEZED,
+    2: node("AdaptiveAvgPool2D", "self"),
+    3: node("AdaptiveAvgPool3D", "self"),
+}
+MAX_NODES = {
+    1: SQUEEZED,
+    2: node("AdaptiveMaxPool2D", "self", shows=(0,)),
+    3: node("AdaptiveMaxPool3D", "self", shows=(0,)),
+}
+
+
+def _sizes(name: str, given: Any, shape: Sizes, rank: int) -> Sizes:
+    """How many windows along each axis; None keeps its extent."""
+    items = tuple(given) if isinstance(given, (tuple, list)) else (given,) * rank
+    if len(items) != rank:
+        raise RuntimeError(f"{name}: output_size must be {rank}")
+    if len(shape) not in (rank + 1, rank + 2):
+        raise RuntimeError(
+            f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got {list(shape)}"
+        )
+    found = tuple(n if o is None else int(o) for o, n in zip(items, shape[-rank:], strict=True))
+    if min(found) < 0:
+        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0")
+    return found
+
+
+def _bounds(n: int, count: int) -> tuple[Array, Array]:
+    """Where the windows along an axis of `n` elements begin and end."""
+    k = np.arange(count)
+    return k * n // max(count, 1), -(-(k + 1) * n // max(count, 1))
+
+
+def _weights(n: int, count: int) -> Array:
+    """The matrix that takes the means along an axis."""
+    begin, end = _bounds(n, count)
+    at = np.arange(n)
+    inside = (at >= begin[:, None]) & (at < end[:, None])
+    return inside / (end - begin)[:, None]
+
+
+def _averaged(x: Array, sizes: Sizes) -> Array:
+    rank = len(sizes)
+    for k, count in enumerate(sizes):
+        axis = len(shape_of(x)) - rank + k
+        weights = _weights(shape_of(x)[axis], count).astype(dtype_of(x))
+        x = moveaxis(matmul(moveaxis(x, axis, -1), weights.T), -1, axis)
+    return x
+
+
+MEANS = Composite("adaptive_avg_pool", _averaged, linear=True)
+
+
+def _average(rank: int) -> Callable[..., Tensor]:
+    name = f"adaptive_avg_pool{rank}d"
+
+    def pool(input: Tensor, output_size: Any) -> Tensor:
+        x = input.content()
+        sizes = _sizes(name, output_size, shape_of(x), rank)
+        refuse({"biu": name}, x)
+        if rank > 1 and set(sizes) == {1}:
+            whole: Tensor = input.mean(tuple(range(-rank, 0)), keepdim=True)
+            return whole
+        return boxed(computed(MEANS, x, sizes=sizes), AVG_NODES[rank])
+
+    pool.__name__ = pool.__qualname__ = name
+    pool.__doc__ = (
+        f"The means of as many windows as `output_size` says, over {rank} dimensions; None keeps "
+        "the extent of a dimension."
+    )
+    return pool
+
+
+def _positions(x: Array, sizes: Sizes) -> Array:
+    """Where the largest element of each window is in the flattened image."""
+    extents = shape_of(x)[-len(sizes) :]
+    lines = []
+    for n, count in zip(extents, sizes, strict=True):
+        begin, end = _bounds(n, count)
+        widest = int((end - begin).max()) if count else 0
+        # windows that are shorter than the widest look at their last element again
+        lines.append(np.minimum(begin[:, None] + np.arange(widest), end[:, None] - 1))
+    steps = [math.prod(extents[k + 1 :]) for k in range(len(sizes))]
+    best, at = None, None
+    for offsets in itertools.product(*(range(line.shape[1]) for line in lines)):
+        grid = np.ix_(*(line[:, j] for line, j in zip(lines, offsets, strict=True)))
+        y = indexing.read(x, (Ellipsis, *grid))
+        flat = functools.reduce(np.add, (g * s for g, s in zip(grid, steps, strict=True)))
+        if best is None:
+            best, at = y, a.add(flat, np.zeros(shape_of(y), np.int64))
+            continue
+        better = a.greater(y, best)
+        if dtype_of(x).kind == "f":
+            better = a.logical_or(better, a.isnan(y))
+        best, at = a.where(better, y, best), a.where(better, flat, at)
+    if at is None:
+        return np.zeros((*shape_of(x)[: -len(sizes)], *sizes), np.int64)
+    return at
+
+
+def _largest(rank: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    name = f"adaptive_max_pool{rank}d"
+
+    def with_indices(
+        input: Tensor, output_size: Any, return_indices: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        x = input.content()
+        sizes = _sizes(name, output_size, shape_of(x), rank)
+        refuse({"bc": name}, x)
+        at = _positions(x, sizes)
+        return boxed(computed(PICKED, x, at, axes=rank), MAX_NODES[rank]), box(at)
+
+    def pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        found = with_indices(input, output_size)
+        return found if return_indices else found[0]
+
+    pool.__name__ = pool.__qualname__ = name
+    with_indices.__name__ = with_indices.__qualname__ = f"{name}_with_indices"
+    pool.__doc__ = (
+        f"The largest elements of as many windows as `output_size` says, over {rank} dimensions; "
+        "with `return_indices`, where they are in the flattened image."
+    )
+    with_indices.__doc__ = f"As `{name}` with ``return_indices=True``."
+    return pool, with_indices
+
+
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = map(_average, (1, 2, 3))
+adaptive_max_pool1d, adaptive_max_pool1d_with_indices = _largest(1)
+adaptive_max_pool2d, adaptive_max_pool2d_with_indices = _largest(2)
+adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _largest(3)

@@ -1,0 +1,460 @@
+"""Pooling: the largest element, or the mean, of each place of a window that moves over images.
+
+The positions of largest elements are found first, in PyTorch's order (the first of equals, the
+last NaN), and the elements are then picked; means are sums along one axis after the other.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad.core.types import Array
+from funcgrad.ops import arithmetic as a
+from funcgrad.ops import index as indexing
+from funcgrad.ops.shape import reshape
+from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.composite import Composite
+from funcgrad.torch.nn.functional.distance import padded
+from funcgrad.torch.operations.common import boxed, computed, shape_of
+from funcgrad.torch.operations.promotion import dtype_of
+from funcgrad.torch.operations.record import node, refuse
+
+__all__ = [
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d",
+    "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d",
+    "max_pool3d_with_indices", "max_unpool1d", "max_unpool2d", "max_unpool3d",
+]  # fmt: skip
+
+Sizes = tuple[int, ...]
+WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
+MAX_NODES = {
+    1: node("SqueezeBackward1", "", shows=(0,)),
+    2: node("MaxPool2DWithIndices", "self", shows=(0,)),
+    3: node("MaxPool3DWithIndices", "self", shows=(0,)),
+}
+AVG_NODES = {
+    1: node("SqueezeBackward1", "", shows=(0,)),
+    2: node("AvgPool2D", "self", shows=(0,)),
+    3: node("AvgPool3D", "self", shows=(0,)),
+}
+
+
+class Pool(NamedTuple):
+    """The windows along the last axes: their extents, steps, borders, and how many there are."""
+
+    size: Sizes
+    kernel: Sizes
+    stride: Sizes
+    padding: Sizes
+    dilation: Sizes
+    places: Sizes
+
+    @property
+    def widths(self) -> list[tuple[int, int]]:
+        """What has to be put before and after each axis, so that all windows are inside."""
+        found = []
+        for n, k, s, p, d, c in zip(*self, strict=True):
+            found.append((p, max((c - 1) * s + (k - 1) * d + 1 - n - p, 0)))
+        return found
+
+    def part(self, axis: int, j: int) -> slice:
+        """The j-th elements of all windows along one of the axes, in the padded array."""
+        s, d, c = self.stride[axis], self.dilation[axis], self.places[axis]
+        return slice(j * d, j * d + (c - 1) * s + 1, s)
+
+    def inside(self, axis: int) -> Array:
+        """Where the elements of each window lie along an axis of the array itself: (count, k)."""
+        s, d, c = self.stride[axis], self.dilation[axis], self.places[axis]
+        at = np.arange(c)[:, None] * s - self.padding[axis]
+        return at + np.arange(self.kernel[axis]) * d
+
+
+# ---------------------------------------------------------------------------------- arguments
+
+
+def spread(name: str, what: str, given: Any, rank: int) -> Sizes:
+    """A number for each axis."""
+    items = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    if len(items) not in (1, rank):
+        raise RuntimeError(
+            f"{name}: {what} must either be a single int, or a tuple of {WORDS[rank]}"
+        )
+    return tuple(int(n) for n in (items * rank if len(items) == 1 else items))
+
+
+AXES = {1: "W", 2: "HW", 3: "THW"}
+
+
+def _letters(numbers: Sizes, what: str) -> str:
+    return " ".join(f"{what}{a}: {n}" for a, n in zip(AXES[len(numbers)], numbers, strict=True))
+
+
+def pool_of(
+    name: str,
+    shape: Sizes,
+    rank: int,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+) -> Pool:
+    """The windows over an image of some shape; PyTorch's errors for numbers that do not fit."""
+    k, p = spread(name, "kernel_size", kernel, rank), spread(name, "padding", padding, rank)
+    s = (
+        k
+        if stride is None or stride == () or stride == []
+        else spread(name, "stride", stride, rank)
+    )
+    d = spread(name, "dilation", dilation, rank)
+    if min(s) == 0:
+        raise RuntimeError("stride should not be zero")
+    if min(k) <= 0:
+        raise RuntimeError(f"kernel size should be greater than zero, but got {_letters(k, 'k')}")
+    if min(s) < 0:
+        raise RuntimeError(f"stride should be greater than zero, but got {_letters(s, 'd')}")
+    if min(d) <= 0:
+        raise RuntimeError(
+            f"dilation should be greater than zero, but got {_letters(d, 'dilation')}"
+        )
+    for n, extent, apart in zip(p, k, d, strict=True):
+        if n < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {n}")
+        if n > ((extent - 1) * apart + 1) // 2:
+            raise RuntimeError(
+                "pad should be at most half of effective kernel size, but got "
+                f"pad={n}, kernel_size={extent} and dilation={apart}"
+            )
+    size = shape[-rank:]
+    count = tuple(_count(*numbers, ceil_mode) for numbers in zip(size, k, s, p, d, strict=True))
+    if min(count) < 1:
+        front = shape[-rank - 1]
+        given = "x".join(map(str, (front, *size)))
+        found = "x".join(map(str, (front, *(max(c, 0) for c in count))))
+        raise RuntimeError(
+            f"Given input size: ({given}). Calculated output size: ({found}). Output size is too "
+            "small"
+        )
+    return Pool(size, k, s, p, d, count)
+
+
+def _count(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
+    """How many windows there are along an axis; none begins in the right border."""
+    room = n + 2 * p - d * (k - 1) - 1
+    count = (room + (s - 1 if ceil_mode else 0)) // s + 1
+    return count - 1 if ceil_mode and (count - 1) * s >= n + p else count
+
+
+def check_images(name: str, shape: Sizes, rank: int) -> None:
+    """Raise for what is no image, or batch of images."""
+    if rank == 1:
+        if len(shape) not in (2, 3) or 0 in shape[-2:]:
+            raise RuntimeError(
+                f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
+                f"input, but got:{list(shape)}"
+            )
+        return
+    if len(shape) not in (rank + 1, rank + 2):
+        raise RuntimeError(
+            f"non-empty {rank + 1}D or {rank + 2}D (batch mode) tensor expected for input"
+        )
+    if 0 in shape[-rank - 1 :]:
+        raise RuntimeError(
+            f"Expected {rank + 1}D or {rank + 2}D (batch mode) tensor with optional 0 dim batch "
+            f"size for input, but got:{list(shape)}"
+        )
+
+
+# ------------------------------------------------------------------------------------ largest
+
+
+def _sum_of(lines: Iterable[Array]) -> Array:
+    """The sums of all combinations of the elements of some lines, one axis for each."""
+    return functools.reduce(np.add, np.ix_(*lines))
+
+
+def _first_inside(pool: Pool, k: int) -> Array:
+    """The first element of the array itself in each window along an axis."""
+    at = pool.inside(k)
+    return np.min(np.where(at < 0, pool.size[k], at), axis=1)
+
+
+def _positions(x: Array, pool: Pool) -> Array:
+    """Where the largest element of each window is in the flattened image."""
+    kind, rank = dtype_of(x), len(pool.size)
+    lowest = -np.inf if kind.kind == "f" else np.iinfo(kind).min
+    wide = padded(x, ((0, 0),) * (len(shape_of(x)) - rank) + tuple(pool.widths), lowest)
+    steps = [math.prod(pool.size[k + 1 :]) for k in range(rank)]
+    places = [pool.inside(k) * steps[k] for k in range(rank)]
+    best: Any = kind.type(lowest)
+    at: Any = _sum_of(_first_inside(pool, k) * steps[k] for k in range(rank))
+    for offsets in itertools.product(*map(range, pool.kernel)):
+        y = indexing.getitem(wide, (Ellipsis, *(pool.part(k, j) for k, j in enumerate(offsets))))
+        flat = _sum_of(places[k][:, j] for k, j in enumerate(offsets))
+        better = a.greater(y, best)
+        if kind.kind == "f":
+            better = a.logical_or(better, a.isnan(y))
+        best, at = a.where(better, y, best), a.where(better, flat, at)
+    return at
+
+
+def _picked(x: Array, at: Array, axes: int) -> Array:
+    """The elements of each image at flat positions."""
+    shape, where = shape_of(x), shape_of(at)
+    lead = shape[: len(shape) - axes]
+    flat = reshape(x, (*lead, math.prod(shape[len(lead) :])))
+    spots = reshape(at, (*lead, math.prod(where[len(lead) :])))
+    return reshape(indexing.take_along_axis(flat, spots, len(lead)), where)
+
+
+PICKED = Composite("max_pool", _picked, linear=False, fixed=1)
+
+
+def _largest(name: str, input: Tensor, rank: int, *numbers: Any) -> tuple[Tensor, Tensor]:
+    x = input.content()
+    refuse({"bc": name}, x)
+    check_images(name, shape_of(x), rank)
+    pool = pool_of(name, shape_of(x), rank, *numbers)
+    at = _positions(x, pool)
+    found = boxed(computed(PICKED, x, at, axes=rank), MAX_NODES[rank])
+    return found, box(at)
+
+
+def _max_pool(rank: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    name = f"max_pool{rank}d"
+
+    def with_indices(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        return _largest(name, input, rank, kernel_size, stride, padding, dilation, ceil_mode)
+
+    def pool(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        found = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return found if return_indices else found[0]
+
+    pool.__name__ = pool.__qualname__ = name
+    with_indices.__name__ = with_indices.__qualname__ = f"{name}_with_indices"
+    pool.__doc__ = (
+        f"The largest element of each place of a window over {rank} dimensions; with "
+        "`return_indices`, where they are in the flattened image. Of equals the first counts."
+    )
+    with_indices.__doc__ = f"As `{name}` with ``return_indices=True``."
+    return pool, with_indices
+
+
+max_pool1d, max_pool1d_with_indices = _max_pool(1)
+max_pool2d, max_pool2d_with_indices = _max_pool(2)
+max_pool3d, max_pool3d_with_indices = _max_pool(3)
+
+# -------------------------------------------------------------------------------------- means
+
+
+def _means(x: Array, pool: Pool, include_pad: bool, override: int | None) -> Array:
+    rank = len(pool.size)
+    lead = len(shape_of(x)) - rank
+    x = padded(x, ((0, 0),) * lead + tuple(pool.widths), 0)
+    for k in range(rank):
+        rest = (slice(None),) * (rank - k - 1)
+        parts = [
+            indexing.getitem(x, (Ellipsis, pool.part(k, j), *rest)) for j in range(pool.kernel[k])
+        ]
+        x = functools.reduce(a.add, parts)
+    divisors = _divisors(pool, include_pad, override).astype(dtype_of(x))
+    if dtype_of(x).kind == "i":  # towards zero
+        return a.multiply(a.sign(x), a.floor_divide(a.absolute(x), divisors))
+    return a.divide(x, divisors)
+
+
+MEANS = Composite("avg_pool", _means, linear=True)
+
+
+def _divisors(pool: Pool, include_pad: bool, override: int | None) -> Array:
+    """How many elements each window has: those of the border count too, unless they must not."""
+    if override is not None:
+        return np.array(float(override))
+    extents = []
+    for n, k, s, p, _, c in zip(*pool, strict=True):
+        begin = np.arange(c) * s - p
+        end = np.minimum(begin + k, n + p)
+        if not include_pad:
+            begin, end = np.maximum(begin, 0), np.minimum(end, n)
+        extents.append((end - begin).astype(float))
+    return functools.reduce(np.multiply, np.ix_(*extents))
+
+
+def _mean(
+    input: Tensor, rank: int, kernel: Any, stride: Any, padding: Any, ceil_mode: bool,
+    include_pad: bool, override: int | None,
+) -> Tensor:  # fmt: skip
+    name = f"avg_pool{rank}d"
+    x = input.content()
+    if dtype_of(x) != np.int64:
+        refuse({"biuc": "avg_pool3d" if rank == 3 else "avg_pool2d"}, x)
+    if override == 0:
+        raise RuntimeError("divisor must be not zero")
+    check_images(name, shape_of(x), rank)
+    pool = pool_of(name, shape_of(x), rank, kernel, stride, padding, 1, ceil_mode)
+    found = computed(MEANS, x, pool=pool, include_pad=include_pad, override=override)
+    return boxed(found, AVG_NODES[rank])
+
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The mean of each place of a window over one dimension; see `avg_pool2d`."""
+    return _mean(input, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+
+
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each place of a window over two dimensions.
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> x = torch.arange(16.0).reshape(1, 1, 4, 4)
+    >>> torch.nn.functional.avg_pool2d(x, 2)
+    tensor([[[[ 2.5000,  4.5000],
+              [10.5000, 12.5000]]]])
+    """
+    return _mean(input, 2, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                 divisor_override)  # fmt: skip
+
+
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each place of a window over three dimensions; see `avg_pool2d`."""
+    return _mean(input, 3, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                 divisor_override)  # fmt: skip
+
+
+def _lp_pool(rank: int) -> Callable[..., Tensor]:
+    average, largest = (
+        (avg_pool1d, max_pool1d), (avg_pool2d, max_pool2d), (avg_pool3d, max_pool3d)
+    )[rank - 1]  # fmt: skip
+
+    def pool(
+        input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None,
+        ceil_mode: bool = False,
+    ) -> Tensor:  # fmt: skip
+        if norm_type in (math.inf, -math.inf):
+            sign = 1 if norm_type > 0 else -1
+            found: Tensor = largest(sign * input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+            return found if sign > 0 else -found
+        y = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+        count = math.prod(spread("lp_pool", "kernel_size", kernel_size, rank))
+        out: Tensor = (y.sign() * y.abs().relu()).mul(count).pow(1.0 / norm_type)
+        return out
+
+    pool.__name__ = pool.__qualname__ = f"lp_pool{rank}d"
+    pool.__doc__ = f"The p-norm of each place of a window over {rank} dimensions."
+    return pool
+
+
+lp_pool1d, lp_pool2d, lp_pool3d = _lp_pool(1), _lp_pool(2), _lp_pool(3)
+
+# ------------------------------------------------------------------------------------ unpooling
+
+
+def _unpooled_size(shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, given: Any) -> Sizes:
+    rank = len(kernel)
+    numbers = zip(shape[-rank:], kernel, stride, padding, strict=True)
+    usual = [(n - 1) * s + k - 2 * p for n, k, s, p in numbers]
+    if given is None:
+        return tuple(usual)
+    wanted = list(given)[-rank:] if len(given) == rank + 2 else list(given)
+    if len(wanted) != rank:
+        raise ValueError(
+            f"output_size should be a sequence containing {rank} or {rank + 2} elements, but it "
+            f"has a length of '{len(given)}'"
+        )
+    for k, (n, u, s) in enumerate(zip(wanted, usual, stride, strict=True)):
+        if not u - s < n < u + s:
+            raise ValueError(
+                f'invalid output_size "{given}" (dim {k} must be between {u - s} and {u + s})'
+            )
+    return tuple(wanted)
+
+
+def _max_unpool(rank: int) -> Callable[..., Tensor]:
+    name = f"max_unpool{rank}d"
+
+    def unpool(
+        input: Tensor,
+        indices: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        output_size: Any = None,
+    ) -> Tensor:
+        k = spread(name, "kernel_size", kernel_size, rank)
+        s = k if stride is None else spread(name, "stride", stride, rank)
+        p = spread(name, "padding", padding, rank)
+        size = _unpooled_size(tuple(input.shape), k, s, p, output_size)
+        if indices.shape != input.shape:
+            raise RuntimeError(
+                f"Expected shape of indices to be same as that of the input tensor "
+                f"({list(input.shape)}), but got indices tensor with shape: {list(indices.shape)}"
+            )
+        lead = tuple(input.shape[:-rank])
+        total = math.prod(size)
+        at = indices.reshape(*lead, -1)
+        low, high = int(at.min()), int(at.max())
+        if low < 0 or high >= total:
+            found = low if low < 0 else high
+            raise RuntimeError(
+                f"Found an invalid max index: {found} (output volumes are of size "
+                f"{'x'.join(map(str, size))}"
+            )
+        zero = input.new_zeros((*lead, total))
+        out: Tensor = zero.scatter(-1, at, input.reshape(*lead, -1)).reshape(*lead, *size)
+        return out
+
+    unpool.__name__ = unpool.__qualname__ = name
+    unpool.__doc__ = (
+        f"What `max_pool{rank}d` has picked, back at its places; all else is 0.\n\n"
+        "    Where two elements go to one place, one of them stays."
+    )
+    return unpool
+
+
+max_unpool1d, max_unpool2d, max_unpool3d = _max_unpool(1), _max_unpool(2), _max_unpool(3)
