@@ -36,6 +36,15 @@ LEFTOVERS = set(
 )
 
 
+# those that its manual describes; which others `dir` shows depends on what has been imported
+DOCUMENTED = set(
+    """accelerator amp ao autograd backends compiler cpu cuda distributed distributions export fft
+    func functional futures fx hub jit library linalg masked monitor mps mtia multiprocessing nested
+    nn optim overrides package profiler random signal sparse special testing types utils version
+    xpu""".split()  # noqa: SIM905
+)
+
+
 def owner(title: str, root: str) -> Any:
     """A module, or the class `Tensor`, of PyTorch or of funcgrad.torch; None if it is not there."""
     path = title.split(".")[1:]
@@ -54,13 +63,13 @@ def public(title: str) -> list[str]:
     found = owner(title, "torch")
     listed = None if title in ("torch", "torch.Tensor") else getattr(found, "__all__", None)
     names = [n for n in listed or dir(found) if not n.startswith("_") and n not in LEFTOVERS]
-    return sorted(n for n in names if _is_own(getattr(found, n, None), title))
+    modules = DOCUMENTED if title == "torch" else set()
+    return sorted(modules.union(n for n in names if _is_own(getattr(found, n, None))))
 
 
-def _is_own(value: Any, title: str) -> bool:
-    if isinstance(value, types.ModuleType):
-        return title == "torch" and value.__name__.startswith("torch.")
-    return not str(getattr(value, "__module__", "")).startswith("typing")
+def _is_own(value: Any) -> bool:
+    from_typing = str(getattr(value, "__module__", "")).startswith("typing")
+    return not isinstance(value, types.ModuleType) and not from_typing
 
 
 def print_list() -> None:

@@ -38,21 +38,21 @@ NAMES = {
     broadcast_tensors broadcast_to bucketize can_cast cartesian_prod cat ccol_indices_copy cdist
     cdouble ceil ceil_ celu celu_ cfloat chain_matmul chalf channel_shuffle channels_last
     channels_last_3d cholesky cholesky_inverse cholesky_solve choose_qparams_optimized chunk clamp
-    clamp_ clamp_max clamp_max_ clamp_min clamp_min_ classes clear_autocast_cache clip clip_ clone
+    clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clear_autocast_cache clip clip_ clone
     col_indices_copy column_stack combinations compile compiled_with_cxx11_abi compiler complex
     complex128 complex32 complex64 concat concatenate cond conj conj_physical conj_physical_
     constant_pad_nd contiguous_format conv1d conv2d conv3d conv_tbc conv_transpose1d
     conv_transpose2d conv_transpose3d convolution copysign corrcoef cos cos_ cosh cosh_
-    cosine_embedding_loss cosine_similarity count_nonzero cov cpp cpu cross crow_indices_copy
-    ctc_loss cuda cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution
-    cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose cudnn_grid_sampler
-    cudnn_is_acceptable cummax cummin cumprod cumsum cumulative_trapezoid default_generator deg2rad
-    deg2rad_ dequantize det detach detach_ detach_copy device diag diag_embed diagflat diagonal
-    diagonal_copy diagonal_scatter diff digamma dist distributed distributions div divide dot double
-    dropout dropout_ dsmm dsplit dstack dtype e eig einsum embedding embedding_bag embedding_renorm_
-    empty empty_like empty_permuted empty_quantized empty_strided enable_grad eq equal erf erf_ erfc
-    erfc_ erfinv exp exp2 exp2_ exp_ expand_copy expm1 expm1_ export eye
-    fake_quantize_per_channel_affine fake_quantize_per_tensor_affine fbgemm_linear_fp16_weight
+    cosine_embedding_loss cosine_similarity count_nonzero cov cpu cross crow_indices_copy ctc_loss
+    cuda cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution cudnn_convolution_add_relu
+    cudnn_convolution_relu cudnn_convolution_transpose cudnn_grid_sampler cudnn_is_acceptable cummax
+    cummin cumprod cumsum cumulative_trapezoid default_generator deg2rad deg2rad_ dequantize det
+    detach detach_ detach_copy device diag diag_embed diagflat diagonal diagonal_copy
+    diagonal_scatter diff digamma dist distributed distributions div divide dot double dropout
+    dropout_ dsmm dsplit dstack dtype e eig einsum embedding embedding_bag embedding_renorm_ empty
+    empty_like empty_permuted empty_quantized empty_strided enable_grad eq equal erf erf_ erfc erfc_
+    erfinv exp exp2 exp2_ exp_ expand_copy expm1 expm1_ export eye fake_quantize_per_channel_affine
+    fake_quantize_per_tensor_affine fbgemm_linear_fp16_weight
     fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight
     fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight
     fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix feature_alpha_dropout
@@ -91,44 +91,43 @@ NAMES = {
     nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum narrow narrow_copy native_batch_norm
     native_channel_shuffle native_dropout native_group_norm native_layer_norm native_norm ne neg
     neg_ negative negative_ nested newaxis nextafter nn no_grad nonzero nonzero_static norm
-    norm_except_dim normal not_equal nuclear_norm numel ones ones_like ops optim orgqr ormqr outer
+    norm_except_dim normal not_equal nuclear_norm numel ones ones_like optim orgqr ormqr outer
     overrides package pairwise_distance parse_ir parse_schema pca_lowrank pdist per_channel_affine
     per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric
     permute permute_copy pi pinverse pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polar
     polygamma positive pow prelu preserve_format prod profiler promote_types put q_per_channel_axis
     q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qint32 qint8 qr qscheme
-    quantile quantization quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic
+    quantile quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic
     quantized_batch_norm quantized_gru quantized_gru_cell quantized_lstm quantized_lstm_cell
     quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d quantized_rnn_relu_cell
-    quantized_rnn_tanh_cell quasirandom quint2x4 quint4x2 quint8 rad2deg rad2deg_ rand rand_like
-    randint randint_like randn randn_like random randperm range ravel real reciprocal reciprocal_
-    relu relu_ remainder renorm repeat_interleave reshape resize_as_ resize_as_sparse_ resolve_conj
-    resolve_neg result_type return_types rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell roll
-    rot90 round round_ row_indices_copy row_stack rrelu rrelu_ rsqrt rsqrt_ rsub saddmm save
-    scalar_tensor scatter scatter_add scatter_reduce searchsorted seed segment_reduce select
-    select_copy select_scatter selu selu_ serialization set_anomaly_enabled
-    set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype
-    set_autocast_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled
-    set_autocast_xla_dtype set_autocast_xla_enabled set_default_device set_default_dtype
-    set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision
-    set_flush_denormal set_grad_enabled set_num_interop_threads set_num_threads set_printoptions
-    set_rng_state set_warn_always sgn short sigmoid sigmoid_ sign signal signbit sin sin_ sinc sinc_
-    sinh sinh_ slice_copy slice_inverse slice_scatter slogdet smm softmax solve sort sparse
-    sparse_bsc sparse_bsc_tensor sparse_bsr sparse_bsr_tensor sparse_compressed_tensor sparse_coo
-    sparse_coo_tensor sparse_csc sparse_csc_tensor sparse_csr sparse_csr_tensor special split
-    split_copy split_with_sizes split_with_sizes_copy spmm sqrt sqrt_ square square_ squeeze
-    squeeze_copy sspaddmm stack std std_mean stft storage strided sub subtract sum svd svd_lowrank
-    swapaxes swapdims sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size
-    sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum symeig t t_copy take take_along_dim tan
-    tan_ tanh tanh_ tensor tensor_split tensordot testing thread_safe_generator threshold threshold_
-    tile to_dlpack topk torch_version trace transpose transpose_copy trapezoid trapz
+    quantized_rnn_tanh_cell quint2x4 quint4x2 quint8 rad2deg rad2deg_ rand rand_like randint
+    randint_like randn randn_like random randperm range ravel real reciprocal reciprocal_ relu relu_
+    remainder renorm repeat_interleave reshape resize_as_ resize_as_sparse_ resolve_conj resolve_neg
+    result_type rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell roll rot90 round round_
+    row_indices_copy row_stack rrelu rrelu_ rsqrt rsqrt_ rsub saddmm save scalar_tensor scatter
+    scatter_add scatter_reduce searchsorted seed segment_reduce select select_copy select_scatter
+    selu selu_ set_anomaly_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
+    set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype
+    set_autocast_ipu_dtype set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled
+    set_default_device set_default_dtype set_default_tensor_type set_deterministic_debug_mode
+    set_float32_matmul_precision set_flush_denormal set_grad_enabled set_num_interop_threads
+    set_num_threads set_printoptions set_rng_state set_warn_always sgn short sigmoid sigmoid_ sign
+    signal signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_inverse slice_scatter slogdet smm
+    softmax solve sort sparse sparse_bsc sparse_bsc_tensor sparse_bsr sparse_bsr_tensor
+    sparse_compressed_tensor sparse_coo sparse_coo_tensor sparse_csc sparse_csc_tensor sparse_csr
+    sparse_csr_tensor special split split_copy split_with_sizes split_with_sizes_copy spmm sqrt
+    sqrt_ square square_ squeeze squeeze_copy sspaddmm stack std std_mean stft strided sub subtract
+    sum svd svd_lowrank swapaxes swapdims sym_constrain_range sym_constrain_range_for_size sym_float
+    sym_fresh_size sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum symeig t t_copy take
+    take_along_dim tan tan_ tanh tanh_ tensor tensor_split tensordot testing thread_safe_generator
+    threshold threshold_ tile to_dlpack topk trace transpose transpose_copy trapezoid trapz
     triangular_solve tril tril_indices triplet_margin_loss triu triu_indices true_divide trunc
     trunc_ types uint1 uint16 uint2 uint3 uint32 uint4 uint5 uint6 uint64 uint7 uint8 unbind
     unbind_copy unflatten unfold_copy unique unique_consecutive unravel_index unsafe_chunk
     unsafe_split unsafe_split_with_sizes unsqueeze unsqueeze_copy use_deterministic_algorithms utils
     values_copy vander var var_mean vdot version view_as_complex view_as_complex_copy view_as_real
-    view_as_real_copy view_copy vmap vsplit vstack wait where while_loop windows xlogy xlogy_ xpu
-    zero_ zeros zeros_like
+    view_as_real_copy view_copy vmap vsplit vstack wait where while_loop xlogy xlogy_ xpu zero_
+    zeros zeros_like
     """,
     "torch.Tensor": """
     H T abs abs_ absolute absolute_ acos acos_ acosh acosh_ add add_ addbmm addbmm_ addcdiv addcdiv_

@@ -79,6 +79,8 @@ from funcgrad.torch.nn.modules import (
     Unflatten,
 )
 from funcgrad.torch.nn.modules.pooling import *  # noqa: F403
+from funcgrad.torch.nn.modules.rnn import *  # noqa: F403
+from funcgrad.torch.nn.modules.rnn_cells import *  # noqa: F403
 from funcgrad.torch.nn.parameter import Buffer, Parameter
 
 __all__ = [
@@ -165,6 +167,6 @@ __all__ = [
     "utils",
 ]
 
-__all__ += modules.pooling.__all__
+__all__ += modules.pooling.__all__ + modules.rnn.__all__ + modules.rnn_cells.__all__
 
 __getattr__ = absent(__name__)

@@ -1,6 +1,6 @@
 """The layers and losses, and the class that they derive from."""
 
-from funcgrad.torch.nn.modules import pooling
+from funcgrad.torch.nn.modules import pooling, rnn, rnn_cells
 from funcgrad.torch.nn.modules.activation import (
     CELU,
     ELU,
@@ -87,6 +87,8 @@ from funcgrad.torch.nn.modules.normalization import (
 )
 from funcgrad.torch.nn.modules.parameters import ParameterDict, ParameterList
 from funcgrad.torch.nn.modules.pooling import *  # noqa: F403
+from funcgrad.torch.nn.modules.rnn import *  # noqa: F403
+from funcgrad.torch.nn.modules.rnn_cells import *  # noqa: F403
 
 __all__ = [
     "BCELoss",
@@ -164,4 +166,4 @@ __all__ = [
     "TripletMarginLoss",
     "Unflatten",
 ]
-__all__ += pooling.__all__
+__all__ += pooling.__all__ + rnn.__all__ + rnn_cells.__all__
