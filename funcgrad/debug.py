@@ -1,7 +1,8 @@
 """Looking into functions that are transformed, and at what goes wrong in them.
 
-`print` and `callback` tell the values behind traced ones, wherever they are; `nans`, `infs` find
-where NaN and infinities come from, for a block or a function.
+`print` and `callback` tell the values behind traced ones, wherever they are. For a block or a
+function, `nans` and `infs` find where NaN and infinities come from, `leaks` traced values that are
+kept, `check_mutation` arrays that are written into while they are needed.
 
 Examples
 --------
@@ -26,11 +27,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.boundary import boundary
+from funcgrad.core.leaks import Leaks
+from funcgrad.core.mutation import Locks
 from funcgrad.core.tracer import running, uncompiled
+from funcgrad.core.watching import LINES
 from funcgrad.errors import located
 from funcgrad.transforms.callback import DEBUG, act
 
-__all__ = ["callback", "infs", "nans", "print"]
+__all__ = ["callback", "check_mutation", "infs", "leaks", "nans", "print"]
 
 
 @boundary
@@ -194,6 +198,91 @@ def infs() -> contextlib.AbstractContextManager[None]:
     FloatingPointError: divide by zero encountered in ...
     """
     return _watching("an infinity", {"divide": "raise", "over": "raise"})
+
+
+@contextlib.contextmanager
+def leaks() -> Iterator[None]:
+    """A block, or a decorator, in which a traced value that outlives its transform raises.
+
+    Such a value, kept in a list, an attribute or a global variable, is an error as soon as somebody
+    computes with it; here it is one when the transform ends, with the line that made it and what
+    holds it. Functions made by `jit` are traced anew.
+
+    Raises
+    ------
+    LeakedTracerError
+
+    Notes
+    -----
+    It holds for the thread in which it was entered. Each transform takes the time of a garbage
+    collection.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> kept = []
+    >>> with fg.debug.leaks():
+    ...     fg.grad(lambda x: (kept.append(2.0 * x), x * x)[1])(1.0)
+    Traceback (most recent call last):
+        ...
+    funcgrad.errors.LeakedTracerError: a value traced by a gradient ... is still held by a list ...
+    """
+    before = running.leaks
+    running.leaks = Leaks()
+    try:
+        with _watching(LINES, {}):
+            yield
+    finally:
+        running.leaks = before
+
+
+@contextlib.contextmanager
+def check_mutation() -> Iterator[None]:
+    """A block, or a decorator, in which writing into an array that is still needed raises.
+
+    Needed are the arrays that a gradient was asked by, or that its function used, until its
+    backward pass has been done, and those that a function made by `jit` reaches, while it is
+    traced (it is, at every call). They are locked meanwhile, so the error comes at the line that
+    writes. Without such a block small arrays are copied, and that a large one has changed is found
+    when its gradient is asked for.
+
+    Raises
+    ------
+    MutatedCaptureError
+        With the line that writes, or, where that was done through a view that was there before, the
+        line at which the array was used.
+
+    Notes
+    -----
+    It holds for the thread in which it was entered. When it ends, all arrays can be written into
+    again.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> work = np.ones(2)
+    >>> def f(x):
+    ...     y = np.sum(x * work)
+    ...     work[0] = 5.0
+    ...     return y
+    >>> with fg.debug.check_mutation():
+    ...     fg.grad(f)(np.ones(2))
+    Traceback (most recent call last):
+        ...
+    funcgrad.errors.MutatedCaptureError: an array is written into ...
+    """
+    before = running.locks
+    locks = running.locks = Locks()
+    try:
+        with _watching(LINES, {}):
+            yield
+    except ValueError as error:
+        locks.explain(error)
+        raise
+    finally:
+        locks.release()
+        running.locks = before
 
 
 @contextlib.contextmanager

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from funcgrad.config import config
+from funcgrad.core.tracer import running, uncompiled
 from funcgrad.errors import FuncgradError, is_ours
 
-__all__ = ["boundary", "bounded", "hide_frames"]
+__all__ = ["boundary", "bounded", "hide_frames", "look_for_leaks"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,12 +32,23 @@ def bounded(function: Callable[P, R]) -> Callable[P, R]:
 
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return function(*args, **kwargs)
+            found = function(*args, **kwargs)
+            if uncompiled:
+                look_for_leaks()
+            return found
         except Exception as error:
             hide_frames(error)
             raise
 
     return call
+
+
+def look_for_leaks() -> None:
+    """Raise if traced values have leaked, where `debug.leaks` asks for it."""
+    if running.leaks is not None:
+        from funcgrad.core.leaks import look  # needed by few programs
+
+        look()
 
 
 def hide_frames(error: BaseException) -> None:

@@ -75,6 +75,8 @@ class Running(threading.local):
     watching: tuple[str, ...] = ()  # what is looked for in every result: see `core.watching`
     stage: Any = None  # the innermost graph that is being staged, which takes the effects
     silent = False  # whether effects do not happen, where a function is computed again
+    leaks: Any = None  # what has ended, while `debug.leaks` looks: see `core.leaks`
+    locks: Any = None  # the arrays that must not change: see `core.mutation`
     log: Any = None  # of effects that may have to be gone through again: see `core.effects`
 
 
@@ -211,10 +213,21 @@ class Trace:
         running.count -= 1
         running.hiding -= self.hides
         self.closed = True
+        if uncompiled:
+            self._looked_at(error)
         if patches.end is not None and not running.count:
             patches.end()
         if error is not None:
             self._explain(error)
+
+    def _looked_at(self, error: BaseException | None) -> None:
+        """What `debug.leaks` and `debug.check_mutation` want to know of a trace that ends."""
+        if running.leaks is not None and error is None:
+            running.leaks.ended.append(self)
+        if running.locks is not None:
+            if error is not None:
+                running.locks.explain(error)
+            running.locks.release(self)
 
     def _explain(self, error: BaseException) -> None:
         """Raise an error of ours in place of one that NumPy raises of an array of tracers."""

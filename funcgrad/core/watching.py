@@ -10,15 +10,18 @@ import numpy as np
 from funcgrad.core.tracer import running
 from funcgrad.errors import Place, line_at, user_place
 
-__all__ = ["found_in", "note_place", "place_of", "refuse"]
+__all__ = ["LINES", "found_in", "note_place", "place_of", "refuse"]
 
-_TESTS = {"NaN": np.isnan, "an infinity": np.isinf}
+_TESTS: dict[str, Any] = {"NaN": np.isnan, "an infinity": np.isinf}
+LINES = "lines"  # in the place of what is looked for: nothing, but lines are kept
 _places: WeakKeyDictionary[Any, Place] = WeakKeyDictionary()  # of what a tape recorded
 
 
 def found_in(*xs: Any) -> str:
     """The first of what is looked for that is in arrays or numbers; traced values are not read."""
     for what in running.watching:
+        if what == LINES:
+            continue
         for x in xs:
             numbers = isinstance(x, (np.ndarray, np.generic, float, complex))
             if numbers and np.asarray(x).dtype.kind in "fc" and _TESTS[what](x).any():

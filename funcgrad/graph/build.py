@@ -17,7 +17,18 @@ import numpy as np
 
 from funcgrad.core.layout import standard
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Trace, Tracer, bind, layout, look, operand, running, twin, type_of
+from funcgrad.core.tracer import (
+    Trace,
+    Tracer,
+    bind,
+    layout,
+    look,
+    operand,
+    running,
+    twin,
+    type_of,
+    uncompiled,
+)
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import AbstractValueError, located, repeated, user_line
 from funcgrad.graph.effects import acts, has_effect
@@ -200,6 +211,8 @@ class Stage(Trace):
             if holds(a, known[1]):
                 return known[0]
             count += 1
+        if uncompiled and running.locks is not None:
+            running.locks.hold(self, a)
         self.used.append(a)
         once = distinct(a)
         kept = np.broadcast_to(once.copy("K"), a.shape) if once is not a else a.copy("K")

@@ -21,8 +21,20 @@ from funcgrad.core.layout import (
     reshaped,
     standard,
 )
+from funcgrad.core.leaks import noted
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import EMPTY, Trace, Tracer, layout, operand, plain, staged, twin, type_of
+from funcgrad.core.tracer import (
+    EMPTY,
+    Trace,
+    Tracer,
+    layout,
+    operand,
+    plain,
+    staged,
+    twin,
+    type_of,
+    uncompiled,
+)
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.shape import every_lane
 from funcgrad.transforms.arguments import lower
@@ -143,7 +155,8 @@ class Batch(Trace):
     def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         if self.closed:
             raise self.leaked()
-        return prim.map(self, args, params)
+        made = prim.map(self, args, params)
+        return noted(made) if uncompiled else made
 
     def process1(self, prim: Primitive, x: Array) -> Any:
         whole = x.value
@@ -164,6 +177,8 @@ class Batch(Trace):
     def elementwise(self, prim: Primitive, args: Sequence[Array], y: Array) -> BatchTracer:
         """The result `y` of an elementwise operation of operands whose axes are aligned."""
         made = BatchTracer(y, self)
+        if uncompiled:
+            noted(made)
         if y.ndim > 2 and not _is_standard(prim.lies, args, made):
             made.laid = Derived(prim, EMPTY, args, made.type)
         return made

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from funcgrad.core.leaks import noted
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Trace, Tracer, bind, plain, type_of
+from funcgrad.core.tracer import Trace, Tracer, bind, plain, type_of, uncompiled
 from funcgrad.core.types import Array, is_inexact
 from funcgrad.transforms.optimism import settled
 from funcgrad.transforms.presence import Presence
@@ -51,7 +52,8 @@ class Forward(Trace):
     def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         if self.closed:
             raise self.leaked()
-        return prim.forward(self, args, params)
+        made = prim.forward(self, args, params)
+        return noted(made) if uncompiled else made
 
     def split(self, args: Sequence[Array]) -> tuple[list[Array], list[Array | None]]:
         """Values one level down, and tangents with None for zero; absent elements are zeros."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.core.boundary import boundary, hide_frames
-from funcgrad.core.tracer import Tracer, twin, type_of
+from funcgrad.core.boundary import boundary, hide_frames, look_for_leaks
+from funcgrad.core.tracer import Tracer, twin, type_of, uncompiled
 from funcgrad.core.types import is_inexact
 from funcgrad.errors import located
 from funcgrad.transforms.arguments import (
@@ -110,6 +110,8 @@ def value_and_grad(
         except Exception as error:
             hide_frames(error)
             raise
+        if uncompiled:
+            look_for_leaks()
         return ((value, aux), gradient) if has_aux else (value, gradient)
 
     return wrapped
@@ -293,6 +295,8 @@ def grad(
         except Exception as error:
             hide_frames(error)
             raise
+        if uncompiled:
+            look_for_leaks()
         return (gradient, aux) if has_aux else gradient
 
     return wrapped

@@ -9,18 +9,28 @@ An argument is copied once, what is saved at each use, so what is small differs.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from funcgrad.config import config
-from funcgrad.core.tracer import Tracer, type_of
-from funcgrad.errors import MutatedCaptureError, located
+from funcgrad.core.mutation import written_line
+from funcgrad.core.tracer import Tracer, running, type_of
+from funcgrad.errors import MutatedCaptureError, Place, located, user_place
 from funcgrad.kernels import memory
 from funcgrad.transforms.checksum import checksum
 
-__all__ = ["Watches", "argument_copy", "is_frozen", "small_copy", "verify", "watch"]
+__all__ = [
+    "Watches",
+    "argument_copy",
+    "hold",
+    "is_frozen",
+    "lock_again",
+    "small_copy",
+    "verify",
+    "watch",
+]
 
 ndarray = np.ndarray
 ARGUMENTS = 64  # times the limit for what is saved; two checksums take as long as ten copies
@@ -39,6 +49,29 @@ def watch(watches: Watches, x: Any) -> None:
     key = _memory(x)
     if key not in watches:
         watches[key] = (x, _mark(x))
+
+
+class Used(NamedTuple):
+    """An array that is looked at more closely: its checksum, and where it was used."""
+
+    checksum: bytes
+    place: Place
+
+
+def hold(trace: Any, watches: Watches, x: ndarray[Any, Any]) -> ndarray[Any, Any]:
+    """Lock an array of the caller, and keep the line, for `debug.check_mutation`."""
+    key, place = _memory(x), user_place()
+    if key not in watches:
+        watches[key] = (x, Used(checksum(x), place))
+    running.locks.hold(trace, x, place)
+    return x
+
+
+def lock_again(owner: Any, watches: Watches) -> None:
+    """Lock what a backward pass that is yet to come depends on."""
+    for x, mark in watches.values():
+        if isinstance(mark, Used):
+            running.locks.hold(owner, x, mark.place)
 
 
 def _memory(x: ndarray[Any, Any]) -> Hashable:
@@ -63,15 +96,23 @@ def is_frozen(x: Any) -> bool:
 def verify(watches: Watches) -> None:
     """Raise when one of the watched arrays has changed since it was recorded."""
     for x, mark in watches.values():
-        if (x.owner.watch(x) if isinstance(x, Tracer) else _mark(x)) != mark:
+        if _mark_of(x, mark) != mark:
             aval = type_of(x)
             raise MutatedCaptureError(
                 located(
                     f"an array of shape {aval.shape} and dtype {aval.dtype} was changed in place "
                     "after it had been used in a computation whose gradient is now asked for; pass "
                     "a copy of it, or change it after the backward pass"
+                    + (written_line(mark.place) if isinstance(mark, Used) else "")
                 )
             )
+
+
+def _mark_of(x: Any, mark: Any) -> Any:
+    """What the mark of an array or a tracer would be now."""
+    if isinstance(x, Tracer):
+        return x.owner.watch(x)
+    return Used(checksum(x), mark.place) if isinstance(mark, Used) else _mark(x)
 
 
 def argument_copy(x: ndarray[Any, Any]) -> ndarray[Any, Any] | None:

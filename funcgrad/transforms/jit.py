@@ -14,7 +14,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.compile.execute import Kept, executable, get_ready, kept_or_compiled
 from funcgrad.compile.imports import interpreted
-from funcgrad.core.boundary import hide_frames
+from funcgrad.core.boundary import bounded, hide_frames
 from funcgrad.core.collector import uncollected
 from funcgrad.core.effects import logged
 from funcgrad.core.tracer import Operand, Tracer, concrete, running, type_of, uncompiled
@@ -111,6 +111,9 @@ def _stage_once(
 ) -> Staged:
     definition: list[tree.TreeDef] = []
     with uncollected(), Stage() as trace:
+        if uncompiled and running.locks is not None:
+            for array in captures.arrays:
+                running.locks.hold(trace, array)
         inputs = [trace.input(t, x) for t, x in zip(types, leaves, strict=True)]
         variables = [t.variable for t in inputs]
         outputs, out = leaves_of(flat(*inputs), f"the output of {name}")
@@ -211,7 +214,7 @@ class Jitted:
                     return result
             elif direct.on:
                 return self.fun(*args, **kwargs)
-            return self._call(args, kwargs)
+            return _bounded_call(self, args, kwargs) if uncompiled else self._call(args, kwargs)
         except Exception as error:
             hide_frames(error)
             raise
@@ -447,7 +450,8 @@ class Jitted:
         order = tuple(kwargs)
         structure = exact_structure(definition), order
         kinds = (structure, tuple(types), typed(static), tuple(captures.key))
-        if not captures.traced:
+        looking = uncompiled and (running.leaks or running.locks)  # at what is traced: do it now
+        if not captures.traced and not looking:
             asked = self.cache.get(kinds, ())
             key = (kinds, layouts_of(leaves, asked))
             known = self.cache.get((key, sizes))
@@ -474,7 +478,7 @@ class Jitted:
         if draws.happened():
             warn(name_of(self.fun))
             staged = staged._replace(reusable=False)
-        kept = staged.reusable and not captures.traced
+        kept = staged.reusable and not captures.traced and not looking
         lies = dict(zip(staged.asked, layouts_of(leaves, staged.asked), strict=True))
         self.tracings.add((dynamic, named), types, typed(static), captures, sizes, lies, kept)
         if kept:
@@ -487,6 +491,12 @@ class Jitted:
             for oldest in list(self.cache)[: max(0, len(self.cache) - CACHE_SIZE)]:
                 self.cache.pop(oldest, None)
         return leaves, captures, staged
+
+
+@bounded
+def _bounded_call(jitted: Jitted, args: Any, kwargs: Any) -> Any:
+    """A call within a block that looks for something."""
+    return jitted._call(args, kwargs)
 
 
 @overload

@@ -12,11 +12,11 @@ import numpy as np
 
 from funcgrad.config import config
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import EMPTY, Trace, Tracer, bind, running, type_of
+from funcgrad.core.tracer import EMPTY, Trace, Tracer, bind, running, type_of, uncompiled
 from funcgrad.core.types import Array, is_inexact
 from funcgrad.core.watching import note_place
 from funcgrad.kernels.forward import apply
-from funcgrad.transforms.guard import Watches, argument_copy, watch
+from funcgrad.transforms.guard import Watches, argument_copy, hold, watch
 from funcgrad.transforms.node import (
     IN_PLACE_FROM,
     Node,
@@ -51,7 +51,9 @@ class Tape(Trace):
     def input(self, x: Array) -> TapeTracer:
         """A leaf with the value `x`: a copy that the caller cannot change, or `x`, watched."""
         aval = type_of(x)
-        if type(x) is ndarray:
+        if type(x) is ndarray and uncompiled and running.locks is not None:
+            x = hold(self, self.watches, x)
+        elif type(x) is ndarray:
             copy = argument_copy(x)
             if copy is None:
                 watch(self.watches, x)
@@ -91,6 +93,8 @@ class Tape(Trace):
     def keep(self, x: Array) -> Array:
         """`x` as it can be kept for backward, whatever the caller does to it."""
         if type(x) is ndarray:
+            if uncompiled and running.locks is not None:
+                return hold(self, self.watches, x)
             if x.nbytes <= config.copy_limit:
                 return x.copy("K")
             watch(self.watches, x)

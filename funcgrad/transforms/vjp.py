@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.core.boundary import boundary, bounded
-from funcgrad.core.tracer import Tracer, type_of
+from funcgrad.core.tracer import Tracer, running, type_of, uncompiled
 from funcgrad.core.types import ArrayType, is_inexact
 from funcgrad.ops.arithmetic import cast
 from funcgrad.transforms.arguments import (
@@ -18,6 +19,7 @@ from funcgrad.transforms.arguments import (
     lower,
 )
 from funcgrad.transforms.deferred import applied
+from funcgrad.transforms.guard import lock_again
 from funcgrad.transforms.optimism import seen
 from funcgrad.transforms.results import as_trees, handed_back, lowered, own, with_aux
 from funcgrad.transforms.reverse import Tape, backward, node_of, verify
@@ -93,6 +95,8 @@ def pullback(f: Function, primals: Sequence[Any], has_aux: bool, marks: bool = T
     @bounded
     def pull(cotangent: Any) -> tuple[Any, ...]:
         cts = check_matches(cotangent, definition, types, "the cotangent")
+        if uncompiled and running.locks is not None:
+            running.locks.release(tape)
         verify(tape.watches)
         pairs = [
             (root, cast(c, aval.dtype))
@@ -103,6 +107,9 @@ def pullback(f: Function, primals: Sequence[Any], has_aux: bool, marks: bool = T
         found = iter(own(backward(pairs, wanted, traced, hidden, marks), [c for _, c in pairs]))
         return as_trees([None if n is None else next(found) for n in nodes], primal_types)
 
+    if uncompiled and running.locks is not None:
+        lock_again(tape, tape.watches)
+        weakref.finalize(pull, running.locks.release, tape)
     result = (handed_back(definition, values), derived("pullback", f, pull))
     return (*result, aux) if has_aux else result
 
