@@ -72,12 +72,19 @@ def test_the_line_that_writes_is_named(name, f):
     np.testing.assert_array_equal(WORK, 1.0)
 
 
-@pytest.mark.parametrize("name", ["grad", "vjp", "hessian"])
+@pytest.mark.parametrize("name", ["grad", "vjp", "checkpoint"])
 def test_a_write_through_an_older_view_names_the_line_of_use(name):
     with pytest.raises(fg.errors.MutatedCaptureError) as caught, fg.debug.check_mutation():
         CALLS[name](writes_through_a_view)
     assert f'it was used at File "{__file__}"' in str(caught.value)
     assert line(writes_through_a_view, 1) in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["jit", "jit of grad", "grad of jit"])
+def test_a_view_that_a_compiled_function_reaches_is_locked_too(name):
+    with pytest.raises(fg.errors.MutatedCaptureError) as caught, fg.debug.check_mutation():
+        CALLS[name](writes_through_a_view)
+    assert line(writes_through_a_view, 2) in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["jit", "jit of grad", "grad of jit"])

@@ -11,7 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import MutatedCaptureError, Place, line_at, program_line, user_place
+from funcgrad.errors import (
+    MutatedCaptureError,
+    Place,
+    line_at,
+    located,
+    program_line,
+    user_place,
+)
 
 __all__ = ["Locks", "written_line"]
 
@@ -38,6 +45,16 @@ class Locks:
         for _, x, _ in reversed(mine):
             with contextlib.suppress(ValueError):  # what it is a view of is held for another one
                 x.flags.writeable = True
+
+    def changed(self, x: np.ndarray[Any, Any]) -> MutatedCaptureError:
+        """The error where an array was written into all the same, through an older view."""
+        place = next((p for _, a, p in self.held if a is x), None)
+        return MutatedCaptureError(
+            located(
+                f"an array of shape {x.shape} and dtype {x.dtype} was changed in place while a "
+                "function that uses it was traced; write into a copy" + written_line(place)
+            )
+        )
 
     def explain(self, error: BaseException) -> None:
         """Raise our error in the place of NumPy's, where a locked array was written into."""
