@@ -126,9 +126,10 @@ class Stage(Trace):
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         running.stage = self.around
-        locks = running.locks if uncompiled and error is None else None
-        changed = [a for _, kept, a in self.constants.values() if locks and not holds(a, kept)]
-        found = locks.changed(changed[0]) if changed else None
+        found = None
+        if uncompiled and error is None and running.locks is not None:
+            changed = [a for _, kept, a in self.constants.values() if not holds(a, kept)]
+            found = running.locks.changed(changed[0]) if changed else None
         super().__exit__(kind, error, traceback)
         if found is not None:
             raise found
