@@ -8,6 +8,7 @@ that mean nothing. It imports NumPy and the pool of memory.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from typing import Any, NamedTuple
@@ -114,6 +115,7 @@ def _rounded(count: int, x: ndarray) -> int:
     return -(-count // lanes) * lanes
 
 
+@functools.lru_cache(256)
 def planes_of(window: Window) -> Planes | None:
     """The planes of a window; None where padding takes elements away or there are no places."""
     moves = bool(window.size) and 0 not in window.places and 0 not in window.kernel

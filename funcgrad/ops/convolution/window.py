@@ -5,8 +5,8 @@ It stands on NumPy alone; a `Window` is plain data, so it can be a parameter of 
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,25 +43,16 @@ class Window(NamedTuple):
     @property
     def padded(self) -> Sizes:
         """The extents with the zeros."""
-        return tuple(n + lo + hi for n, (lo, hi) in zip(self.size, self.padding, strict=True))
+        return _padded(self)
 
     @property
     def places(self) -> Sizes:
         """How many places the window has along each axis."""
-        reach = ((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation, strict=True))
-        return tuple(
-            max((n - r) // s + 1, 0)
-            for n, r, s in zip(self.padded, reach, self.stride, strict=True)
-        )
+        return _places(self)
 
-    def taps(self) -> Iterator[tuple[slice, ...]]:
+    def taps(self) -> tuple[tuple[slice, ...], ...]:
         """For each element of the window, what it meets in the filled array."""
-        steps = tuple(zip(self.dilation, self.stride, self.places, strict=True))
-        for tap in itertools.product(*map(range, self.kernel)):
-            yield tuple(
-                slice(t * d, t * d + s * (n - 1) + 1, s) if n else slice(0)
-                for t, (d, s, n) in zip(tap, steps, strict=True)
-            )
+        return _taps(self)
 
     def fill(self, x: ndarray, value: Any = 0) -> ndarray:
         """`x` with the zeros (or other values) around it; itself where there are none."""
@@ -106,3 +97,32 @@ class Window(NamedTuple):
         out = np.zeros((*lead, *self.size), columns.dtype)
         out[self._kept()] = inside
         return out
+
+
+# Networks ask for the same few windows again and again, many times in each convolution.
+
+
+@functools.lru_cache(1024)
+def _padded(window: Window) -> Sizes:
+    return tuple(n + lo + hi for n, (lo, hi) in zip(window.size, window.padding, strict=True))
+
+
+@functools.lru_cache(1024)
+def _places(window: Window) -> Sizes:
+    reach = ((k - 1) * d + 1 for k, d in zip(window.kernel, window.dilation, strict=True))
+    return tuple(
+        max((n - r) // s + 1, 0)
+        for n, r, s in zip(window.padded, reach, window.stride, strict=True)
+    )
+
+
+@functools.lru_cache(64)
+def _taps(window: Window) -> tuple[tuple[slice, ...], ...]:
+    steps = tuple(zip(window.dilation, window.stride, window.places, strict=True))
+    return tuple(
+        tuple(
+            slice(t * d, t * d + s * (n - 1) + 1, s) if n else slice(0)
+            for t, (d, s, n) in zip(tap, steps, strict=True)
+        )
+        for tap in itertools.product(*map(range, window.kernel))
+    )
