@@ -260,9 +260,8 @@ class Trace:
             return
         if theirs:
             raise UnsupportedCallError(
-                f"{theirs} cannot compute with an array of objects ({error}); if funcgrad.scipy "
-                "has this function, take it from there, or import funcgrad before it is imported "
-                f"from SciPy; {self.about_objects()}"
+                f"{theirs} cannot compute with an array of objects ({error}), and there is no "
+                f"definition of it in funcgrad.scipy; {self.about_objects()}"
             ).with_traceback(error.__traceback__) from error
         if isinstance(error, (TypeError, AttributeError)) and _OF_OBJECTS.search(str(error)):
             raise UnsupportedCallError(

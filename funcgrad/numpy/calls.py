@@ -118,6 +118,7 @@ class Record(NamedTuple):
 
     constant: bool = False
     lacks: tuple[str, ...] = ()
+    calls: bool = False
 
 
 def numpy_function(
@@ -183,7 +184,7 @@ def numpy_function(
             except (IndexError, ValueError) as error:
                 raise_with_place(error, name)
 
-        call.record = Record(constant, lacks)  # type: ignore[attr-defined]
+        call.record = Record(constant, lacks, calls)  # type: ignore[attr-defined]
         for function in plain:
             FUNCTIONS[function] = call
         return call  # type: ignore[return-value]

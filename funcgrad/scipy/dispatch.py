@@ -1,10 +1,12 @@
 """How calls of SciPy's own functions on traced values reach the definitions of `funcgrad.scipy`.
 
-SciPy's ufuncs hand traced operands over by NEP 13. Its other functions ask nobody: they convert
-their arguments. So when SciPy's modules are imported, their public functions, and the methods of
-`METHODS`, are wrapped: while a transform runs, the wrapper looks whether an argument is traced, and
-calls our definition, which is imported then. In all other calls it is SciPy's function that runs,
-with the caller's own arguments. This file imports nothing of SciPy.
+SciPy's ufuncs hand traced operands over by NEP 13, and its Fourier transforms by the protocol of
+their backends. Its other functions ask nobody: they convert their arguments. So when SciPy's
+modules are imported, their public functions, and the methods of `METHODS`, are given another body:
+while a transform runs, it looks whether an argument is traced, and calls our definition, which is
+imported then. In all other calls it is SciPy's own body that runs, with the caller's own arguments.
+It is the function itself that is changed, so it does not matter who took it out of SciPy, or when.
+This file imports nothing of SciPy.
 """
 
 from __future__ import annotations
@@ -14,12 +16,13 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable
+from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 from funcgrad.core.storage import boxed
 from funcgrad.core.tracer import running
 from funcgrad.errors import FuncgradError, UnsupportedCallError, failed_in_scipy, located
-from funcgrad.numpy.calls import BOXED, FUNCTIONS, RAW, TRACED, state, unbox
+from funcgrad.numpy.calls import BOXED, FUNCTIONS, RAW, TRACED, Record, state, unbox
 from funcgrad.numpy.ufuncs import LIBRARIES
 
 __all__ = ["METHODS", "install", "scipy_method"]
@@ -45,6 +48,7 @@ METHODS: dict[str, dict[str, str]] = {
         **{f"{kind}_array": f"__init__ {_PRODUCTS}" for kind in _SPARSE},
         **{f"{kind}_matrix": _PRODUCTS for kind in _SPARSE},
     },
+    "scipy.special": {"legendre_p": "__call__"},
     "scipy.stats": {
         "rv_continuous": "pdf logpdf cdf logcdf sf logsf ppf isf",
         "rv_discrete": "pmf logpmf cdf logcdf sf logsf ppf isf",
@@ -56,12 +60,12 @@ METHODS: dict[str, dict[str, str]] = {
         "multinomial": "pmf logpmf __call__",
     },
 }
-"""Module of SciPy -> a class in it, or an object of that class -> the methods that are wrapped.
+"""Module of SciPy -> a class in it, or an object of that class -> the methods that are changed.
 
 Of a method the attributes of its object count as arguments.
 """
 
-_WRAPPERS: set[Any] = set()
+_DONE: set[Any] = set()
 
 
 def scipy_method(holder: Any, name: str) -> Callable[[F], F]:
@@ -78,30 +82,64 @@ def _class(holder: Any) -> Any:
     return holder if isinstance(holder, type) else type(holder)
 
 
-def _wrapped(function: Callable[..., Any], module: str, method: bool) -> Callable[..., Any]:
-    """`function`, which our definition replaces where a traced value meets it."""
+def _asking(own: Callable[..., Any], key: Any, module: str, method: bool) -> Callable[..., Any]:
+    """What calls SciPy's body `own`, or our definition of `key` where a traced value meets it."""
 
-    @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if not running.count:
-            return function(*args, **kwargs)
+            return own(*args, **kwargs)
         found = max(state(args), state(tuple(kwargs.values())))
         if method and found != TRACED:
             found = max(found, state(tuple(getattr(args[0], "__dict__", {}).values())))
-        if found == RAW:
-            return function(*args, **kwargs)
+        calls = any(map(callable, args)) or any(map(callable, kwargs.values()))
+        if found == RAW and not calls:
+            return own(*args, **kwargs)
         importlib.import_module(LIBRARIES[module])
-        ours = FUNCTIONS.get(call)
-        if ours is not None:
+        ours = FUNCTIONS.get(key)
+        if ours is not None and (found != RAW or getattr(ours, "record", Record()).calls):
             return ours(*args, **kwargs)
+        if found == RAW:
+            return own(*args, **kwargs)
         if found == BOXED and not method:
-            return boxed(function(*map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()}))
-        return _attempt(function, f"{module}.{function.__name__}", args, kwargs)
+            return boxed(own(*map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()}))
+        return _attempt(own, f"{module}.{own.__name__}", args, kwargs)
 
-    if not method:
-        call.__module__ = module  # where pickle finds it
-    _WRAPPERS.add(call)
     return call
+
+
+@functools.cache
+def _body(cells: int) -> CodeType:
+    """The code that asks; a function keeps its closure, so the code closes over as many names."""
+    names = ", ".join(f"cell{k}" for k in range(cells))
+    source = f"""
+def outer({names}):
+    def body(*args, _asking, **kwargs):
+        return _asking(*args, **kwargs)
+        {names or "pass"}
+    return body
+"""
+    code = compile(source, __file__, "exec")
+    for _ in range(2):
+        code = next(c for c in code.co_consts if isinstance(c, CodeType))
+    return code
+
+
+def _change(function: FunctionType, module: str, method: bool) -> None:
+    """Give `function` the body above; what it was is its ``__wrapped__``, as decorators have it."""
+    code, keywords = function.__code__, function.__kwdefaults__
+    own = FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    more = dict(vars(function))
+    functools.update_wrapper(own, function)
+    vars(own).clear()
+    vars(own).update(more)
+    own.__kwdefaults__ = keywords
+    function.__wrapped__ = own  # type: ignore[attr-defined]
+    asking = _asking(own, function, module, method)
+    function.__kwdefaults__ = {**(keywords or {}), "_asking": asking}
+    function.__code__ = _body(len(code.co_freevars))
+    _DONE.add(function)
 
 
 def _attempt(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
@@ -124,23 +162,39 @@ def _attempt(function: Callable[..., Any], name: str, args: Any, kwargs: Any) ->
 # -------------------------------------------------------------------------------- install
 
 
-def _wrap(module: Any) -> None:
-    """Wrap the public functions of a module of SciPy, and the methods of its classes."""
+class _Fourier:
+    """A backend of `scipy.fft`, as SciPy's manual describes them: it takes what is traced."""
+
+    __ua_domain__ = "numpy.scipy.fft"
+
+    @staticmethod
+    def __ua_function__(method: Any, args: Any, kwargs: Any) -> Any:
+        def scipys(*_: Any, **__: Any) -> Any:
+            return NotImplemented  # the next backend is asked
+
+        scipys.__name__ = method.__name__
+        return _asking(scipys, method, "scipy.fft", False)(*args, **kwargs)
+
+
+def _prepare(module: Any) -> None:
+    """Change the public functions of a module of SciPy, and the methods of its classes."""
     name = module.__name__
     for each in module.__all__:
         function = getattr(module, each)
-        if inspect.isroutine(function) or type(function).__module__ == "uarray":
-            setattr(module, each, _wrapped(function, name, False))
+        if isinstance(function, FunctionType) and function not in _DONE:
+            _change(function, name, False)
+    if name == "scipy.fft":
+        module.register_backend(_Fourier)
     for holder, methods in METHODS.get(name, {}).items():
         for method in methods.split():
             cls = next(c for c in _class(getattr(module, holder)).__mro__ if method in vars(c))
             function = vars(cls)[method]
-            if function not in _WRAPPERS:
-                setattr(cls, method, _wrapped(function, name, True))
+            if function not in _DONE:
+                _change(function, name, True)
 
 
 class Finder:
-    """Finds modules of SciPy as the other finders do, and has them wrapped once they have run."""
+    """Finds modules of SciPy as the other finders do, and prepares them once they have run."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
@@ -153,16 +207,16 @@ class Finder:
 
             def exec_module(module: Any) -> None:
                 run(module)
-                _wrap(module)
+                _prepare(module)
 
             spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
 
 
 def install() -> None:
-    """Wrap what is imported of SciPy, and see to what will be."""
+    """Prepare what is imported of SciPy, and see to what will be."""
     for name in LIBRARIES:
         module = sys.modules.get(name)
         if module is not None and not getattr(module.__spec__, "_initializing", False):
-            _wrap(module)
+            _prepare(module)
     sys.meta_path.insert(0, Finder)

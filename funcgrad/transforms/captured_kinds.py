@@ -253,7 +253,8 @@ def visit_function(walk: Walk, f: types.FunctionType, path: Path) -> None:
     code names (not so ours, which only calls them).
     """
     if _is_ours(f):
-        walk.add(Itself(f) if f.__closure__ else f.__code__, path)  # decorators share their code
+        shared = f.__closure__ or f.__kwdefaults__  # decorators share their code
+        walk.add(Itself(f) if shared else f.__code__, path)
         return
     walk.add(f.__code__, path)
     if f is os.getenv:

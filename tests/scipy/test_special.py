@@ -10,7 +10,7 @@ import scipy.special as sp
 
 import funcgrad as fg
 import funcgrad.scipy.special as ours
-from funcgrad.errors import NotDifferentiableError
+from funcgrad.errors import NotDifferentiableError, UnsupportedCallError
 from funcgrad.extend import PRIMITIVES
 from funcgrad.scipy.special.define import NAMES
 from funcgrad.testing import check_grads
@@ -183,6 +183,70 @@ def test_a_quantile_undoes_its_distribution_function(inverse, function):
     assert abs(by_p - 1) < 1e-12
 
 
+@pytest.mark.parametrize("x", [-3.3, -0.4, 0.4, 0.6, 1.5, 7.0, 60.0])
+def test_the_zeta_function_by_its_exponent(x):
+    wanted = slope(mpmath.zeta, x)
+    for function in (sp.zeta, sp.zetac):
+        near(fg.grad(function)(x), wanted, 1e-12)
+    if x > 1:
+        wanted = slope(lambda t: mpmath.zeta(t, 2.5), x)
+        near(fg.grad(lambda x: sp.zeta(x, 2.5))(x), wanted, 1e-12)
+
+
+def nct(v, mu, t):
+    peak = 2 * (v / 2) ** (v / 2) / mpmath.gamma(v / 2)
+    inside = lambda s: mpmath.ncdf(t * s - mu) * peak * s ** (v - 1) * mpmath.exp(-v * s * s / 2)
+    return mpmath.quad(inside, [0, 0.25, 0.5, 1, 1.5, 2, 3, 6, 20])
+
+
+@pytest.mark.parametrize("v, mu, t", [(2.0, 0.7, 1.2), (6.5, -0.5, -2.0), (40.0, 1.0, 0.1)])
+def test_the_noncentral_t_distribution_by_all_of_its_operands(v, mu, t):
+    found = fg.grad(sp.nctdtr, (0, 1, 2))(v, mu, t)
+    with mpmath.workdps(30):
+        h = mpmath.mpf(10) ** -8
+        for k, got in enumerate(found):
+            up, down = ([mpmath.mpf(x) for x in (v, mu, t)] for _ in range(2))
+            up[k], down[k] = up[k] + h, down[k] - h
+            near(got, float((nct(*up) - nct(*down)) / (2 * h)), 1e-9)
+
+
+@pytest.mark.parametrize("operands", [(0.5, 1.0, 2.0, 3.0), (1.0, 1.0, 1.0, 1.0), (0.0, 1, 50, 1)])
+def test_carlsons_third_integral_also_where_operands_coincide(operands):
+    found = fg.grad(sp.elliprj, (1, 2, 3))(*map(float, operands))
+    for k, got in zip((1, 2, 3), found, strict=True):
+        rest = list(map(mpmath.mpf, operands))
+        inside = lambda t, k=k, rest=rest: mpmath.elliprj(*rest[:k], t, *rest[k + 1 :])
+        near(got, slope(inside, operands[k]), 1e-10)
+
+
+@pytest.mark.parametrize("y", [0.2, 0.6, 0.999, 1.001, 2.5])
+def test_kolmogorovs_distribution_by_both_of_its_series(y):
+    exact = lambda y: (
+        2
+        * mpmath.nsum(
+            lambda k: (-1) ** (int(k) - 1) * mpmath.exp(-2 * k**2 * y**2), [1, mpmath.inf]
+        )
+    )
+    near(fg.grad(sp.kolmogorov)(y), slope(exact, y), 1e-11)
+
+
+def test_spherical_harmonics_at_the_pole_and_elsewhere():
+    for n, m in ((0, 0), (1, 0), (2, 1), (3, -2)):
+        for theta, phi in ((0.0, 0.3), (0.7, 1.1)):
+            found = fg.jvp(lambda *a, n=n, m=m: sp.sph_harm_y(n, m, *a), (theta, phi), (1.0, 0.0))
+            assert found[1] == sp.sph_harm_y(n, m, theta, phi, diff_n=1)[1][0]
+            around = fg.jvp(lambda *a, n=n, m=m: sp.sph_harm_y(n, m, *a), (theta, phi), (0.0, 1.0))
+            assert around[1] == pytest.approx(1j * m * found[0])
+    with pytest.raises(UnsupportedCallError, match="all degrees at once"):
+        fg.grad(lambda z: sp.legendre_p_all(3, z)[0, 1])(0.3)
+
+
+def test_dirichlets_function_at_multiples_of_a_turn():
+    x = np.array([0.0, 2 * np.pi, 4 * np.pi, 0.4])
+    for n in (1, 4, 5):
+        check_grads(lambda x, n=n: sp.diric(x, n), (x,), order=2)
+
+
 # ------------------------------------------------------------------------------- refusals
 
 
@@ -224,6 +288,20 @@ def test_a_missing_name_says_what_is_missing():
         ("softmax axis", lambda m, x: m.softmax(x, axis=0)),
         ("log_softmax", lambda m, x: m.log_softmax(x, axis=1)),
         ("zeta", lambda m, x: m.zeta(3.0, x + 4)),
+        ("zeta of one", lambda m, x: m.zeta(x + 4)),
+        ("softplus", lambda m, x: m.softplus(x * 100)),
+        ("sinc", lambda m, x: m.sinc(x)),
+        ("diric", lambda m, x: m.diric(x, 4)),
+        ("comb", lambda m, x: m.comb(x + 6, 1.5)),
+        ("comb repetition", lambda m, x: m.comb(x + 6, 2.5, repetition=True)),
+        ("perm", lambda m, x: m.perm(x + 6, 2.5)),
+        ("jvp", lambda m, x: m.jvp(1, x + 4, 2)),
+        ("kvp", lambda m, x: m.kvp(1, x + 4)),
+        ("assoc_laguerre", lambda m, x: m.assoc_laguerre(x, 3, 1)),
+        ("legendre_p", lambda m, x: m.legendre_p(3, x / 4)),
+        ("assoc_legendre_p", lambda m, x: m.assoc_legendre_p(3, 1, x / 4, norm=True)),
+        ("sph_legendre_p", lambda m, x: m.sph_legendre_p(3, 1, x)),
+        ("sph_harm_y", lambda m, x: m.sph_harm_y(3, 2, x, 2 * x).real),
         ("polygamma", lambda m, x: m.polygamma(2, x + 4)),
         ("lambertw", lambda m, x: m.lambertw(x + 4).real),
         ("multigammaln", lambda m, x: m.multigammaln(x[0] + 4, 3)),

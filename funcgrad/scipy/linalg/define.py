@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.forms import Explicit, explicit
 from funcgrad.core.layout import in_order, standard
+from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, operand, type_of
-from funcgrad.core.types import Array
+from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.matrices import as_float
 from funcgrad.ops.shape import broadcast_to, every_lane
 
-__all__ = ["as_lapack", "lapack_lies", "square_matrix", "stacked"]
+__all__ = ["as_lapack", "lapack_lies", "revalued", "sized", "square_matrix", "stacked"]
 
 _NARROW = {"e": np.float32, "g": np.float64, "G": np.complex128}
 
@@ -93,3 +95,52 @@ def lapack_lies(prim: Any, ask: Any, types: Any, params: Any, out: Any) -> Any:
 def _harmless(shape: tuple[int, ...], dtype: Any) -> Any:
     """Half an identity, which every factorisation and equation takes."""
     return (0.5 * np.eye(shape[0], shape[1])).astype(dtype)
+
+
+def sized(record: Any, value: Callable[..., Any]) -> Callable[..., Any]:
+    """`value`, also of stacks of no matrices, which SciPy refuses."""
+
+    def impl(*xs: Any, **params: Any) -> Any:
+        if any(0 in np.shape(x)[:-2] for x in xs):
+            out = record().type_rule([type_of(x) for x in xs], params)
+            made = tuple(
+                np.empty(t.shape, t.dtype) for t in (out if type(out) is tuple else (out,))
+            )
+            return made if record().multiple else made[0]
+        return value(*xs, **params)
+
+    return impl
+
+
+def revalued(
+    prim: Explicit,
+    name: str,
+    value: Callable[..., Any],
+    samples: Callable[[], list[Sample]] | None = None,
+    stacks: bool = True,
+    double: bool = False,
+) -> Explicit:
+    """A record with the rules of `prim` and SciPy's values.
+
+    `stacks`: SciPy takes stacks. `double`: it gives double precision, whatever it is given.
+    """
+
+    def type_rule(*types: ArrayType, **params: Any) -> Any:
+        out = prim.type_rule(types, params)
+        return ArrayType(out.shape, np.result_type(out.dtype, np.float64)) if double else out
+
+    made: Explicit = explicit(
+        f"scipy_{name}",
+        sized(lambda: made, value),
+        type_rule=type_rule,
+        vjp=prim.vjp_rule,
+        jvp=prim.jvp_stated,
+        batch=(lambda *given: by_lanes(made, *given)) if stacks else None,
+        multiple=prim.multiple,
+        unread=prim.unread,
+        sample=samples or prim.sample,
+    )
+    if hasattr(prim, "symmetric"):
+        made.symmetric = prim.symmetric  # type: ignore[attr-defined]
+    made.lies = lapack_lies
+    return made

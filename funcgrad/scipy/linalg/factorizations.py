@@ -1,12 +1,11 @@
-"""Factorisations: SciPy's values with the rules of `funcgrad.ops`, and those that NumPy has not.
+"""Inverses, determinants and triangular factors: SciPy's values with the rules of `funcgrad.ops`.
 
 LU factors follow de Hoog, Anderssen and Lukas, "Differentiation of matrix functionals using
-triangular factorization" (2011); polar factors and generalised eigenvalues are worked out below.
+triangular factorization" (2011).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,13 @@ import scipy.linalg as sp
 
 from funcgrad.core.forms import Explicit, explicit
 from funcgrad.core.primitive import Sample
-from funcgrad.core.tracer import bind, concrete, type_of, value
+from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import numpy_function, refuse
 from funcgrad.numpy.indexing import take_along_axis
-from funcgrad.ops import determinant, factor, least_squares, singular
+from funcgrad.ops import determinant, factor
 from funcgrad.ops import solve as solving
-from funcgrad.ops.arithmetic import add, equal, multiply, negative, real, subtract, where
+from funcgrad.ops.arithmetic import add, equal, logical_or, multiply, not_equal, subtract, where
 from funcgrad.ops.constant import Constant, constant
 from funcgrad.ops.index import getitem
 from funcgrad.ops.matrices import (
@@ -29,97 +27,29 @@ from funcgrad.ops.matrices import (
     column,
     complex_,
     definite,
-    drop,
     real_dtype,
     regular,
-    row,
 )
 from funcgrad.ops.product import matmul
-from funcgrad.ops.shape import broadcast_to, concatenate, swap_last, zeros
+from funcgrad.ops.shape import broadcast_to, concatenate, swap_last
 from funcgrad.ops.sort import argsort
-from funcgrad.ops.sums import sum as total
 from funcgrad.scipy.linalg.define import (
     as_lapack,
     by_lanes,
     lapack_lies,
-    same_stacks,
+    revalued,
+    sized,
     square_matrix,
 )
-from funcgrad.scipy.linalg.equations import SYLVESTER
 from funcgrad.scipy.linalg.solvers import TRIANGULAR, permutation
 from funcgrad.scipy.valued import valued
 
-__all__ = [
-    "cho_factor",
-    "cholesky",
-    "det",
-    "eigh",
-    "eigvalsh",
-    "inv",
-    "lstsq",
-    "lu",
-    "lu_factor",
-    "pinv",
-    "polar",
-    "qr",
-    "svd",
-    "svdvals",
-]
+__all__ = ["cho_factor", "cholesky", "det", "inv", "ldl", "lu", "lu_factor"]
 
+# ----------------------------------------------------------------------------- inverse, determinant
 
-def _sized(record: Any, value: Callable[..., Any]) -> Callable[..., Any]:
-    """`value`, also of stacks of no matrices, which SciPy refuses."""
-
-    def impl(*xs: Any, **params: Any) -> Any:
-        if any(0 in x.shape[:-2] for x in xs):
-            out = record().type_rule([type_of(x) for x in xs], params)
-            made = tuple(
-                np.empty(t.shape, t.dtype) for t in (out if type(out) is tuple else (out,))
-            )
-            return made if record().multiple else made[0]
-        return value(*xs, **params)
-
-    return impl
-
-
-def _revalued(
-    prim: Explicit,
-    name: str,
-    value: Callable[..., Any],
-    samples: Callable[[], list[Sample]] | None = None,
-    stacks: bool = True,
-    double: bool = False,
-) -> Explicit:
-    """A record with the rules of `prim` and SciPy's values.
-
-    `stacks`: SciPy takes stacks. `double`: it gives double precision, whatever it is given.
-    """
-
-    def type_rule(*types: ArrayType, **params: Any) -> Any:
-        out = prim.type_rule(types, params)
-        return ArrayType(out.shape, np.result_type(out.dtype, np.float64)) if double else out
-
-    made: Explicit = explicit(
-        f"scipy_{name}",
-        _sized(lambda: made, value),
-        type_rule=type_rule,
-        vjp=prim.vjp_rule,
-        jvp=prim.jvp_stated,
-        batch=(lambda *given: by_lanes(made, *given)) if stacks else None,
-        multiple=prim.multiple,
-        unread=prim.unread,
-        sample=samples or prim.sample,
-    )
-    if hasattr(prim, "symmetric"):
-        made.symmetric = prim.symmetric  # type: ignore[attr-defined]
-    made.lies = lapack_lies
-    return made
-
-
-# ---------------------------------------------------------------------- inverse, determinant
-
-INV = _revalued(solving.INV, "inv", lambda a: sp.inv(a))
-DET = _revalued(determinant.DET, "det", lambda a: np.asarray(sp.det(a))[()], double=True)
+INV = revalued(solving.INV, "inv", lambda a: sp.inv(a))
+DET = revalued(determinant.DET, "det", lambda a: np.asarray(sp.det(a))[()], double=True)
 
 
 @numpy_function(sp.inv)
@@ -135,9 +65,9 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     return bind(DET, (square_matrix(a, "det"),))
 
 
-# ------------------------------------------------------------------------------- Cholesky
+# ----------------------------------------------------------------------------------------- Cholesky
 
-CHOLESKY = _revalued(
+CHOLESKY = revalued(
     factor.CHOLESKY, "cholesky", lambda a, upper=False: sp.cholesky(a, lower=not upper)
 )
 
@@ -195,7 +125,7 @@ def cho_factor(
     return bind(CHO_FACTOR, (square_matrix(a, "cho_factor"),), {"lower": bool(lower)}), lower
 
 
-# ------------------------------------------------------------------------------------- LU
+# ----------------------------------------------------------------------------------------------- LU
 
 
 def _pivots_type(a: ArrayType) -> ArrayType:
@@ -204,7 +134,7 @@ def _pivots_type(a: ArrayType) -> ArrayType:
 
 PIVOTS: Constant = constant(
     "scipy_lu_pivots",
-    _sized(lambda: PIVOTS, lambda a: sp.lu_factor(a)[1]),
+    sized(lambda: PIVOTS, lambda a: sp.lu_factor(a)[1]),
     _pivots_type,
     lambda size, xs, batched, params: bind(PIVOTS, xs),
     lambda: [Sample((regular(2),))],
@@ -274,7 +204,7 @@ def _lu_jvp(y: Any, xs: Any, ts: Any) -> Array:
 
 LU: Explicit = explicit(
     "scipy_lu",
-    _sized(lambda: LU, lambda a: sp.lu_factor(a)[0]),
+    sized(lambda: LU, lambda a: sp.lu_factor(a)[0]),
     type_rule=lambda a: a,
     jvp=_lu_jvp,
     batch=lambda *given: by_lanes(LU, *given),
@@ -343,449 +273,78 @@ def lu(
     return where(p, np.ones((), dtype), np.zeros((), dtype)), low, high
 
 
-# ------------------------------------------------------------------------------------- QR
-
-QR = _revalued(least_squares.QR, "qr", lambda a: tuple(sp.qr(a, mode="economic")))
-QR_ORDER: Constant = constant(
-    "scipy_qr_order",
-    _sized(lambda: QR_ORDER, lambda a: sp.qr(a, mode="r", pivoting=True)[1]),
-    lambda a: ArrayType((*a.shape[:-2], a.shape[-1]), np.dtype(np.int32)),
-    lambda size, xs, batched, params: bind(QR_ORDER, xs),
-    lambda: [Sample((regular(2),))],
-)
+# ------------------------------------------------------------------------------------- LDL
 
 
-def _pivoted_jvp(y: Any, xs: Any, ts: Any) -> Any:
-    order = row(bind(QR_ORDER, (xs[0],)))
-    assert least_squares.QR.jvp_stated is not None
-    return least_squares.QR.jvp_stated(y, xs, (take_along_axis(ts[0], order, -1),))
+def _of_kind(x: Array, hermitian: bool) -> Array:
+    return adjoint(x) if hermitian else swap_last(x)
 
 
-PIVOTED: Explicit = explicit(
-    "scipy_qr_pivoted",
-    _sized(lambda: PIVOTED, lambda a: tuple(sp.qr(a, mode="economic", pivoting=True)[:2])),
-    type_rule=lambda a: least_squares.QR.type_rule((a,), {}),
-    jvp=_pivoted_jvp,
-    batch=lambda *given: by_lanes(PIVOTED, *given),
-    multiple=True,
-    sample=lambda: [Sample((regular(),)), Sample((regular(2)[..., :2],))],
-)
-PIVOTED.lies = lapack_lies
+def _ldl_jvp(y: Any, _xs: Any, ts: Any, *, lower: bool, hermitian: bool) -> Any:
+    """With m = l⁻¹ a' l⁻ᴴ: d' is the blocks of m, and l' = l (the rest on its side) d⁻¹."""
+    (low, d), t = y, ts[0]
+    t = multiply(0.5, add(t, _of_kind(t, hermitian)))
+    inside = bind(solving.SOLVE, (low, t))
+    inside = _of_kind(bind(solving.SOLVE, (low, _of_kind(inside, hermitian))), hermitian)
+    n = type_of(t).shape[-1]
+    blocks = logical_or(np.eye(n, dtype=bool), not_equal(d, 0))
+    side = np.tri(n, n, -1, bool) if lower else np.tri(n, n, -1, bool).T
+    none = np.zeros((), type_of(t).dtype)
+    rest = where(logical_or(blocks, ~side), none, inside)
+    moved = swap_last(bind(solving.SOLVE, (swap_last(d), swap_last(rest))))
+    return matmul(low, moved), where(blocks, inside, none)
 
 
-@numpy_function(sp.qr)
-def qr(
-    a: Any,
-    overwrite_a: bool = False,
-    lwork: Any = None,
-    mode: str = "full",
-    pivoting: bool = False,
-    check_finite: bool = True,
-) -> Any:
-    """The factors q, with orthonormal columns, and r, upper triangular, of ``a = q r``.
-
-    Parameters
-    ----------
-    a : array of shape (…, m, n)
-    mode : {"full", "r", "economic"}, optional
-        "raw" is not supported on traced values, and "full" adds columns to q that nothing
-        determines where m > n.
-    pivoting : bool, optional
-        Return the order of the columns too, which is locally constant.
-
-    Raises
-    ------
-    UnsupportedCallError
-        Of traced values with a mode that is not supported.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import scipy.linalg
-    >>> import funcgrad as fg
-    >>> a = np.array([[3.0, 1.0], [4.0, 2.0]])
-    >>> fg.grad(lambda a: scipy.linalg.qr(a, mode="r")[0][0, 0] ** 2)(a).round(6) + 0.0
-    array([[6., 0.],
-           [8., 0.]])
-    """
-    a = as_lapack(a)
-    m, n = type_of(a).shape[-2:]
-    if mode not in ("full", "r", "economic") or (mode == "full" and m > n):
-        raise UnsupportedCallError(
-            located(
-                f"scipy.linalg.qr: mode={mode!r} of a matrix of shape {type_of(a).shape} has no "
-                'derivative; use mode="economic"'
-            )
-        )
-    q, r = bind(PIVOTED if pivoting else QR, (a,))
-    more = (bind(QR_ORDER, (a,)),) if pivoting else ()
-    if mode != "r":
-        return (q, r, *more)
-    if m > n:
-        kind = type_of(r)
-        none = zeros(ArrayType((*kind.shape[:-2], m - n, n), kind.dtype))
-        r = concatenate([r, none], kind.ndim - 2)
-    return (r, *more)
-
-
-# ------------------------------------------------------------------------ singular values
-
-SVD = _revalued(singular.SVD, "svd", lambda a, full=False: tuple(sp.svd(a, full_matrices=full)))
-SVDVALS = _revalued(singular.SVDVALS, "svdvals", lambda a: sp.svdvals(a))
-
-
-@numpy_function(sp.svd)
-def svd(
-    a: Any,
-    full_matrices: bool = True,
-    compute_uv: bool = True,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    lapack_driver: str = "gesdd",
-) -> Any:
-    """The singular value decomposition u, s, vh with ``a = u diag(s) vh``.
-
-    Parameters
-    ----------
-    a : array of shape (…, m, n)
-    full_matrices, compute_uv : bool, optional
-        As in SciPy; traced matrices that are not square need ``full_matrices=False``.
-
-    Notes
-    -----
-    As of `funcgrad.numpy.linalg.svd`: the gradient of a function of vectors is NaN where values
-    coincide.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import scipy.linalg
-    >>> import funcgrad as fg
-    >>> fg.grad(lambda a: scipy.linalg.svd(a)[1][0])(np.diag([2.0, 1.0]))
-    array([[1., 0.],
-           [0., 0.]])
-    """
-    refuse("linalg.svd", lapack_driver=None if lapack_driver == "gesdd" else lapack_driver)
-    a = as_lapack(a)
-    m, n = type_of(a).shape[-2:]
-    if not compute_uv:
-        return bind(SVDVALS, (a,))
-    if full_matrices and m != n:
-        raise UnsupportedCallError(
-            located(
-                f"scipy.linalg.svd: full_matrices=True adds vectors to those of a matrix of shape "
-                f"{type_of(a).shape} that nothing determines, so they have no derivative; "
-                "pass full_matrices=False"
-            )
-        )
-    return tuple(bind(SVD, (a,), {"full": True} if full_matrices else {}))
-
-
-@numpy_function(sp.svdvals)
-def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """The singular values of a matrix of shape (…, m, n) in descending order."""
-    return bind(SVDVALS, (as_lapack(a),))
-
-
-# ----------------------------------------------------------------------------- eigenvalues
-
-EIGH = _revalued(
-    factor.EIGH,
-    "eigh",
-    lambda a, uplo="L": tuple(sp.eigh(a, lower=uplo == "L")),
-    # a small change of the matrix may turn the sign of a vector
-    lambda: [s._replace(smooth=False) for s in factor.EIGH.sample()],  # type: ignore[misc]
-)
-EIGVALSH = _revalued(
-    factor.EIGVALSH, "eigvalsh", lambda a, uplo="L": sp.eigvalsh(a, lower=uplo == "L")
-)
-
-
-def _pencil_moved(y: Any, ts: Any) -> tuple[Array, Array | None]:
-    """Vᴴ (a' - w b') V, and Vᴴ b' V if `b` moves, for Vᴴ b V = 1."""
-    w, v = y
-    a, b = (None if t is None else matmul(matmul(adjoint(v), _symmetric(t)), v) for t in ts)
-    if b is None:
-        assert a is not None
-        return a, None
-    less = negative(multiply(b, row(w)))
-    return less if a is None else add(a, less), b
-
-
-def _symmetric(t: Array) -> Array:
-    return multiply(0.5, add(t, adjoint(t)))
-
-
-def _pencil_jvp(y: Any, xs: Any, ts: Any, *, lower: bool) -> Any:
-    """Of a v = w b v: w' = diag(m), v' = V c, c_ij = m_ij / (w_j - w_i), with m = Vᴴ(a' - w b')V.
-
-    On the diagonal c is -Vᴴb'V / 2, for the lengths. Where eigenvalues coincide c is NaN.
-    """
-    w, v = y
-    m, moved_b = _pencil_moved(y, ts)
-    own = np.eye(type_of(w).shape[-1], dtype=type_of(w).dtype)
-    turn = multiply(factor.apart(subtract(row(w), column(w)), w), m)
-    if moved_b is not None:
-        turn = add(turn, multiply(moved_b, -0.5 * own))
-    return total(multiply(real(m), own), -2), matmul(v, turn)
-
-
-def _pencils() -> list[Sample]:
+def _ldl_samples() -> list[Sample]:
+    params = {"lower": True, "hermitian": True}
+    crossed = np.array([[0.1, 2.0, 0.5], [2.0, 0.2, -1.0], [0.5, -1.0, 1.5]])  # it has a block
     return [
-        Sample((definite(), definite(seed=3)), {"lower": True}),
-        Sample((definite(2, n=2), definite(2, n=2, seed=3)), {"lower": False}),
+        Sample((definite(2),), params, smooth=False),
+        Sample((crossed,), {**params, "lower": False}, smooth=False),
     ]
 
 
-PENCIL: Explicit = explicit(
-    "scipy_eigh_pencil",
-    _sized(lambda: PENCIL, lambda a, b, lower: tuple(sp.eigh(a, b, lower=lower))),
-    type_rule=lambda a, b, *, lower: factor.EIGH.type_rule((a,), {}),
-    jvp=_pencil_jvp,
-    batch=lambda *given: by_lanes(PENCIL, *given),
+LDL: Explicit = explicit(
+    "scipy_ldl",
+    sized(lambda: LDL, lambda a, **params: tuple(sp.ldl(a, **params)[:2])),
+    type_rule=lambda a, **_: (a, a),
+    jvp=_ldl_jvp,
+    batch=lambda *given: by_lanes(LDL, *given),
     multiple=True,
-    sample=_pencils,
+    sample=_ldl_samples,
+)
+LDL.symmetric = True  # type: ignore[attr-defined]
+LDL_ORDER: Constant = constant(
+    "scipy_ldl_order",
+    sized(lambda: LDL_ORDER, lambda a, **params: sp.ldl(a, **params)[2]),
+    lambda a, **_: ArrayType(a.shape[:-1], np.dtype(np.intp)),
+    lambda size, xs, batched, params: bind(LDL_ORDER, xs, params),
+    lambda: _ldl_samples()[:1],
 )
 
 
-def _pencil_values_jvp(_w: Any, xs: Any, ts: Any, *, lower: bool) -> Array:
-    y = bind(PENCIL, xs, {"lower": lower})
-    own = np.eye(type_of(y[0]).shape[-1], dtype=type_of(y[0]).dtype)
-    return total(multiply(real(_pencil_moved(y, ts)[0]), own), -2)
-
-
-PENCIL_VALUES: Explicit = explicit(
-    "scipy_eigvalsh_pencil",
-    _sized(lambda: PENCIL_VALUES, lambda a, b, lower: sp.eigvalsh(a, b, lower=lower)),
-    type_rule=lambda a, b, *, lower: factor.EIGVALSH.type_rule((a,), {}),
-    jvp=_pencil_values_jvp,
-    batch=lambda *given: by_lanes(PENCIL_VALUES, *given),
-    sample=_pencils,
-)
-for _prim in (PENCIL, PENCIL_VALUES):
-    _prim.symmetric = True  # type: ignore[attr-defined]
-    _prim.lies = lapack_lies
-
-
-def _eigen(name: str, a: Any, b: Any, lower: bool, type: Any, values: bool, **options: Any) -> Any:
-    refuse(f"linalg.{name}", type=None if type == 1 or b is None else type, **options)
-    a = square_matrix(a, name)
-    if b is None:
-        params = {} if lower else {"uplo": "U"}
-        return bind(EIGVALSH if values else EIGH, (a,), params)
-    pair = same_stacks(a, square_matrix(b, name))
-    return bind(PENCIL_VALUES if values else PENCIL, pair, {"lower": bool(lower)})
-
-
-@numpy_function(sp.eigh)
-def eigh(
-    a: Any,
-    b: Any = None,
-    *,
+@numpy_function(sp.ldl)
+def ldl(
+    A: Any,
     lower: bool = True,
-    eigvals_only: bool = False,
+    hermitian: bool = True,
     overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    type: int = 1,
     check_finite: bool = True,
-    subset_by_index: Any = None,
-    subset_by_value: Any = None,
-    driver: Any = None,
-) -> Any:
-    """Eigenvalues and eigenvectors of a symmetric or Hermitian matrix, or of ``a v = w b v``.
+) -> tuple[Array, Array, Array]:
+    """The factors of ``a = l d lᴴ``, l a permuted triangular matrix, and the permutation.
 
     Parameters
     ----------
-    a, b : array of shape (…, n, n)
-        `b` is positive definite. The gradients are those of symmetric matrices, spread over both
-        triangles.
-    lower, eigvals_only : bool, optional
-        As in SciPy. Subsets, drivers and the other types are not supported on traced values.
+    A : array of shape (…, n, n)
+        One triangle is read; the gradient is that of a symmetric matrix, spread over both.
+    lower, hermitian : bool, optional
+        As in SciPy.
 
     Notes
     -----
-    Where eigenvalues coincide, a function that uses the vectors has the gradient NaN, one that uses
-    the values alone an exact one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import scipy.linalg
-    >>> import funcgrad as fg
-    >>> a, b = np.diag([1.0, 2.0]), np.diag([2.0, 1.0])
-    >>> fg.grad(lambda b: scipy.linalg.eigh(a, b)[0][0])(b)
-    array([[-0.25,  0.  ],
-           [ 0.  ,  0.  ]])
+    The permutation, and where d has blocks of two, is locally constant.
     """
-    options = {
-        "subset_by_index": subset_by_index,
-        "subset_by_value": subset_by_value,
-        "driver": driver,
-    }
-    found = _eigen("eigh", a, b, lower, type, eigvals_only, **options)
-    return found if eigvals_only else tuple(found)
-
-
-@numpy_function(sp.eigvalsh)
-def eigvalsh(
-    a: Any,
-    b: Any = None,
-    *,
-    lower: bool = True,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    type: int = 1,
-    check_finite: bool = True,
-    subset_by_index: Any = None,
-    subset_by_value: Any = None,
-    driver: Any = None,
-) -> Array:
-    """The eigenvalues that `eigh` gives, in ascending order."""
-    options = {
-        "subset_by_index": subset_by_index,
-        "subset_by_value": subset_by_value,
-        "driver": driver,
-    }
-    return _eigen("eigvalsh", a, b, lower, type, True, **options)
-
-
-# ---------------------------------------------------------------------------------- polar
-
-
-def _polar_jvp(y: Any, _xs: Any, ts: Any, *, side: str) -> Any:
-    """Of a = u p: z = uᴴu' solves ``p z + z p = uᴴ a' - a'ᴴ u``, also where values coincide.
-
-    Of a = p u it is the same for the adjoints.
-    """
-    (u, p), (t,) = y, ts
-    if side == "left":
-        du, dp = _polar_jvp((adjoint(u), p), None, (adjoint(t),), side="right")
-        return adjoint(du), dp
-    inside = matmul(adjoint(u), t)
-    z = bind(SYLVESTER, (p, p, subtract(inside, adjoint(inside))))
-    outside = subtract(t, matmul(u, inside))
-    outside = adjoint(bind(solving.SOLVE, (p, adjoint(outside))))
-    return add(matmul(u, z), outside), subtract(inside, matmul(z, p))
-
-
-def _polar_type(a: ArrayType, *, side: str) -> tuple[ArrayType, ArrayType]:
-    k = min(a.shape[-2:])
-    return a, ArrayType((*a.shape[:-2], k, k), a.dtype)
-
-
-POLAR: Explicit = explicit(
-    "scipy_polar",
-    _sized(lambda: POLAR, lambda a, side: tuple(sp.polar(a, side))),
-    type_rule=_polar_type,
-    jvp=_polar_jvp,
-    batch=lambda *given: by_lanes(POLAR, *given),
-    multiple=True,
-    sample=lambda: [
-        Sample((regular(),), {"side": "right"}),
-        Sample((regular(2)[..., :2],), {"side": "right"}),
-        Sample((complex_(regular())[:2],), {"side": "left"}),
-    ],
-)
-POLAR.lies = lapack_lies
-
-
-@numpy_function(sp.polar)
-def polar(a: Any, side: str = "right") -> tuple[Array, Array]:
-    """The factors u, with orthonormal columns or rows, and p, positive, of ``a = u p``.
-
-    Parameters
-    ----------
-    a : array of shape (…, m, n)
-        Of full rank, with no more columns than rows (than columns, for the left side).
-    side : {"right", "left"}, optional
-        "left" is ``a = p u``.
-    """
-    if side not in ("right", "left"):
-        raise ValueError("`side` must be either 'right' or 'left'")
-    a = as_lapack(a)
-    m, n = type_of(a).shape[-2:]
-    if (m < n) if side == "right" else (n < m):
-        raise UnsupportedCallError(
-            located(
-                f"scipy.linalg.polar: p of a matrix of shape {type_of(a).shape} is singular on the "
-                f"{side} side, where it has no derivative; take the other side"
-            )
-        )
-    return tuple(bind(POLAR, (a,), {"side": side}))
-
-
-# -------------------------------------------------------------------------- least squares
-
-PINV = _revalued(
-    least_squares.PINV,
-    "pinv",
-    lambda a, rcond: sp.pinv(a, rtol=rcond),
-    lambda: [Sample((regular(2)[..., :2],), {"rcond": 1e-15})],
-)
-
-
-@numpy_function(sp.pinv)
-def pinv(
-    a: Any,
-    *,
-    atol: Any = None,
-    rtol: Any = None,
-    return_rank: bool = False,
-    check_finite: bool = True,
-) -> Array:
-    """The pseudoinverse of a matrix of shape (…, m, n), whose rank is taken as locally constant."""
-    refuse("linalg.pinv", atol=atol, return_rank=return_rank or None)
-    a = as_lapack(a)
-    kind = type_of(a)
-    least = max(kind.shape[-2:]) * float(np.finfo(kind.dtype).eps)
-    return bind(PINV, (a,), {"rcond": least if rtol is None else float(rtol)})
-
-
-def _lstsq(a: Any, b: Any, rcond: float, full: bool) -> Any:
-    x, residuals, _, _ = sp.lstsq(a, b, rcond)
-    return x, np.atleast_1d(residuals)
-
-
-LSTSQ = _revalued(least_squares.LSTSQ, "lstsq", _lstsq, stacks=False)
-LSTSQ_VALUES = _revalued(
-    singular.SVDVALS, "lstsq_values", lambda a: sp.lstsq(a, np.zeros(a.shape[-2], a.dtype))[3]
-)
-
-
-@numpy_function(sp.lstsq)
-def lstsq(
-    a: Any,
-    b: Any,
-    cond: Any = None,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    lapack_driver: Any = None,
-) -> tuple[Array, Array, int, Array]:
-    """The solution x of least squares, its sums of squares, the rank, and the singular values.
-
-    Parameters
-    ----------
-    a, b : array of shape (m, n), (m,) or (m, k)
-    cond : float, optional
-        Singular values below this fraction of the largest one count as 0.
-
-    Notes
-    -----
-    The derivatives are those at constant rank. Under `jit` and `vmap` of `a` full rank is taken for
-    granted where m > n, and a lower one is a LinAlgError when the function runs.
-    """
-    refuse("linalg.lstsq", lapack_driver=lapack_driver)
-    a, b = as_lapack(a), as_lapack(b)
-    (m, n), vector = type_of(a).shape, type_of(b).ndim == 1
-    least = float(np.finfo(type_of(a).dtype).eps) if cond is None else float(cond)
-    values, rank = bind(LSTSQ_VALUES, (a,)), n
-    if concrete(a):
-        found = value(values)
-        rank = int(np.sum(found > least * np.max(found, initial=0.0)))
-    full = rank == n and m > n
-    x, sums = bind(LSTSQ, (a, column(b) if vector else b), {"rcond": least, "full": full})
-    if vector:
-        x = drop(x)
-        sums = getitem(sums, 0) if full else sums
-    return x, sums, rank, values
+    a = square_matrix(A, "ldl")
+    params = {"lower": bool(lower), "hermitian": bool(hermitian)}
+    low, d = bind(LDL, (a,), params)
+    return low, d, bind(LDL_ORDER, (a,), params)

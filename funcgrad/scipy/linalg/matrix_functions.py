@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-def _real_where_known(function: Callable[..., Any]) -> Callable[..., Any]:
+def real_where_known(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, and an error where its result is complex and the staged graph says real."""
 
     def checked(*given: Any, stays_real: bool = False, **params: Any) -> Any:
@@ -73,7 +73,7 @@ def _block(x: Array, row: int, column: int) -> Array:
 
 def _matrix_function(
     name: str, value: Callable[..., Any], slope: Callable[..., Any], double: bool = False
-) -> Explicit:
+) -> tuple[Explicit, Explicit]:
     """The records of a function of a matrix and of its derivative ``slope(a, e)``.
 
     `double`: SciPy computes in double precision whatever it is given.
@@ -91,7 +91,7 @@ def _matrix_function(
 
     SLOPE: Explicit = explicit(
         f"scipy_{name}_slope",
-        _real_where_known(stacked(slope)),
+        real_where_known(stacked(slope)),
         type_rule=function_type,
         batch=lambda *given: by_lanes(SLOPE, *given),
         vjp=(_slope_a, lambda g, _y, a, _e, **params: bind(SLOPE, (swap_last(a), g), params)),
@@ -103,7 +103,7 @@ def _matrix_function(
     )
     FUNCTION: Explicit = explicit(
         f"scipy_{name}",
-        _real_where_known(value),
+        real_where_known(value),
         signature="(n,n)->(n,n)",
         type_rule=function_type,
         vjp=(lambda g, _y, a, **params: bind(SLOPE, (swap_last(a), g), params),),
@@ -116,7 +116,7 @@ def _matrix_function(
         ],
     )
     FUNCTION.lies = SLOPE.lies = lapack_lies
-    return FUNCTION
+    return FUNCTION, SLOPE
 
 
 def _expm_slope(a: Any, e: Any) -> Any:
@@ -124,7 +124,7 @@ def _expm_slope(a: Any, e: Any) -> Any:
     return sp.expm_frechet(a, e, compute_expm=False, check_finite=False).astype(dtype)
 
 
-def _quietly(function: Callable[..., Any]) -> Callable[..., Any]:
+def quietly(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, which estimates norms with random vectors, without a trace in NumPy's numbers."""
 
     def quiet(*given: Any, **params: Any) -> Any:
@@ -137,7 +137,7 @@ def _quietly(function: Callable[..., Any]) -> Callable[..., Any]:
     return quiet
 
 
-EXPM = _matrix_function("expm", sp.expm, _expm_slope)
+EXPM, EXPM_SLOPE = _matrix_function("expm", sp.expm, _expm_slope)
 _PLACES, _WEIGHTS = np.polynomial.legendre.leggauss(7)  # enough within 0.26 of the identity
 _PLACES, _WEIGHTS = (_PLACES + 1) / 2, _WEIGHTS / 2
 
@@ -157,10 +157,10 @@ def _logm_slope(a: Any, e: Any) -> Any:
     return sum(w * (p @ e @ p) for w, p in zip(_WEIGHTS, parts, strict=True)) * 2.0**times
 
 
-LOGM = _matrix_function("logm", stacked(_quietly(sp.logm)), _logm_slope, True)
+LOGM, _ = _matrix_function("logm", stacked(quietly(sp.logm)), _logm_slope, True)
 SQRTM: Explicit = explicit(
     "scipy_sqrtm",
-    _real_where_known(sp.sqrtm),
+    real_where_known(sp.sqrtm),
     signature="(n,n)->(n,n)",
     # x' x + x x' = a' of the root x of a (Higham 2008, §6.1)
     vjp=(lambda g, x, _a, **_: bind(SYLVESTER, (swap_last(x), swap_last(x), g)),),

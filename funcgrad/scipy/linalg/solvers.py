@@ -14,16 +14,13 @@ import numpy as np
 import scipy.linalg as sp
 
 from funcgrad.core.forms import Explicit, explicit
-from funcgrad.core.layout import fresh
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.errors import located
 from funcgrad.numpy.calls import as_array, numpy_function
 from funcgrad.numpy.indexing import take_along_axis
 from funcgrad.ops.arithmetic import add, conjugate, multiply, negative
 from funcgrad.ops.constant import Constant, constant
-from funcgrad.ops.index import getitem
 from funcgrad.ops.matrices import (
     column,
     complex_,
@@ -36,25 +33,23 @@ from funcgrad.ops.matrices import (
 )
 from funcgrad.ops.product import matmul
 from funcgrad.ops.samples import draw
-from funcgrad.ops.shape import broadcast_to, concatenate, stack, swap_last, unbroadcast, zeros
+from funcgrad.ops.shape import broadcast_to, swap_last, unbroadcast
 from funcgrad.ops.solve import solve_type
 from funcgrad.ops.sort import argsort
-from funcgrad.ops.sums import sum as total
 from funcgrad.scipy.linalg.define import as_lapack, lapack_lies, square_matrix, stacked
-from funcgrad.scipy.valued import valued
 
 __all__ = [
     "cho_solve",
     "lu_solve",
     "permutation",
     "solve",
-    "solve_banded",
+    "solved",
+    "solver",
     "solve_triangular",
-    "solveh_banded",
 ]
 
 
-def _solver(
+def solver(
     name: str,
     value: Callable[..., Any],
     transposed: Callable[..., Array],
@@ -85,7 +80,7 @@ def _solver(
     return record
 
 
-def _solved(record: Explicit, a: Array, b: Any, params: Any) -> Array:
+def solved(record: Explicit, a: Array, b: Any, params: Any) -> Array:
     """`b` is a vector if it has one axis, and a stack of matrices otherwise."""
     b = as_lapack(b)
     if type_of(b).ndim == 1:
@@ -146,7 +141,7 @@ def _matrices(lead: Any = ()) -> Any:
     return regular(*lead), draw((*lead, 3, 2))
 
 
-SOLVE = _solver(
+SOLVE = solver(
     "solve",
     _solve_value,
     _solve_transposed,
@@ -199,7 +194,7 @@ def solve(
     """
     params = {"lower": bool(lower), "assume_a": assume_a, "transposed": bool(transposed)}
     given = {k: v for k, v in params.items() if v}
-    return _solved(SOLVE, square_matrix(a, "solve"), b, given)
+    return solved(SOLVE, square_matrix(a, "solve"), b, given)
 
 
 # ----------------------------------------------------------------------------- triangular
@@ -230,7 +225,7 @@ def _triangular_params(trans: int, lower: bool, unit_diagonal: bool) -> Any:
     return {"trans": trans, "lower": lower, "unit_diagonal": unit_diagonal}
 
 
-TRIANGULAR = _solver(
+TRIANGULAR = solver(
     "solve_triangular",
     stacked(_triangular_value),
     _triangular_transposed,
@@ -275,7 +270,7 @@ def solve_triangular(
     """
     which = {"N": 0, "T": 1, "C": 2}.get(trans, trans)
     params = _triangular_params(int(which), bool(lower), bool(unit_diagonal))
-    return _solved(TRIANGULAR, square_matrix(a, "solve_triangular"), b, params)
+    return solved(TRIANGULAR, square_matrix(a, "solve_triangular"), b, params)
 
 
 # ------------------------------------------------------------------- of what is factorised
@@ -351,156 +346,3 @@ def _rows(b: Array, order: Array) -> Array:
     n, k = type_of(b).shape[-2:]
     at = broadcast_to(column(order), (*lead, n, 1))
     return take_along_axis(broadcast_to(b, (*lead, n, k)), at, -2)
-
-
-# --------------------------------------------------------------------------------- banded
-
-
-def _shifted(n: int, k: int) -> tuple[slice, slice]:
-    """The places in a diagonal `k` above the main one: rows, and columns, as LAPACK stores it."""
-    return slice(max(0, -k), min(n, n - k)), slice(max(0, k), min(n, n + k))
-
-
-def _outer_band(gm: Any, x: Any, lower: int, upper: int) -> Array:
-    """The diagonals of ``gm xᵀ``, stored as LAPACK stores a band."""
-    n = type_of(x).shape[-2]
-    lines = []
-    for k in range(upper, -lower - 1, -1):
-        rows, columns = _shifted(n, k)
-        found = total(
-            multiply(
-                getitem(gm, (Ellipsis, rows, slice(None))),
-                getitem(x, (Ellipsis, columns, slice(None))),
-            ),
-            -1,
-        )
-        kind = type_of(found)
-        left = zeros(ArrayType((*kind.shape[:-1], columns.start), kind.dtype))
-        right = zeros(ArrayType((*kind.shape[:-1], n - columns.stop), kind.dtype))
-        lines.append(concatenate([left, found, right], kind.ndim - 1))
-    return stack(lines, type_of(lines[0]).ndim - 1)
-
-
-def _transposed_band(ab: Any, lower: int, upper: int) -> Array:
-    n = type_of(ab).shape[-1]
-    lines = []
-    for line, k in enumerate(range(upper, -lower - 1, -1)):
-        rows, columns = _shifted(n, k)
-        found = getitem(ab, (Ellipsis, line, columns))
-        kind = type_of(found)
-        left = zeros(ArrayType((*kind.shape[:-1], rows.start), kind.dtype))
-        right = zeros(ArrayType((*kind.shape[:-1], n - rows.stop), kind.dtype))
-        lines.append(concatenate([left, found, right], kind.ndim - 1))
-    return stack(lines[::-1], type_of(lines[0]).ndim - 1)
-
-
-def _banded_transposed(ab: Any, g: Any, *, lower: int, upper: int) -> Array:
-    params = {"lower": upper, "upper": lower}
-    return bind(BANDED, (_transposed_band(ab, lower, upper), g), params)
-
-
-def _banded_value(ab: Any, b: Any, lower: int, upper: int) -> Any:
-    return sp.solve_banded((lower, upper), ab, b, check_finite=False)
-
-
-BANDED = _solver(
-    "solve_banded",
-    stacked(_banded_value),
-    _banded_transposed,
-    _outer_band,
-    lambda: [
-        Sample((draw((3, 4)) + np.array([[0], [4], [0]]), draw((4, 2))), {"lower": 1, "upper": 1}),
-        Sample(
-            (draw((2, 3, 4)) + np.array([[4], [0], [0]]), draw((2, 4, 2))), {"lower": 2, "upper": 0}
-        ),
-    ],
-    "(d,n),(n,k)->(n,k)",
-)
-BANDED.lies = fresh
-
-
-@numpy_function(sp.solve_banded)
-def solve_banded(
-    l_and_u: Any,
-    ab: Any,
-    b: Any,
-    overwrite_ab: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Array:
-    """The solution x of ``a x = b`` for a matrix that is stored by its diagonals.
-
-    Parameters
-    ----------
-    l_and_u : (int, int)
-        How many diagonals lie below and above the main one.
-    ab : array of shape (…, l + u + 1, n)
-        The diagonals, the upmost first; elements outside the matrix are not read.
-    b : array of shape (n,) or (…, n, k)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import scipy.linalg
-    >>> import funcgrad as fg
-    >>> ab = np.array([[0.0, 1.0], [2.0, 4.0]])
-    >>> fg.grad(lambda b: np.sum(scipy.linalg.solve_banded((0, 1), ab, b)))(np.ones(2))
-    array([0.5  , 0.125])
-    """
-    lower, upper = map(int, l_and_u)
-    ab = as_lapack(ab)
-    if type_of(ab).shape[-2] != lower + upper + 1:
-        raise ValueError(
-            located(
-                f"invalid values for the number of lower and upper diagonals: l+u+1 "
-                f"({lower + upper + 1}) does not equal ab.shape[0] ({type_of(ab).shape[-2]})"
-            )
-        )
-    return _solved(BANDED, ab, b, {"lower": lower, "upper": upper})
-
-
-def _whole_band(ab: Array, lower: bool) -> Array:
-    """All diagonals of a Hermitian band of which one half is stored."""
-    count = type_of(ab).shape[-2] - 1
-    if lower:
-        ab = _transposed_band(conjugate(ab), count, 0)
-    below = _transposed_band(conjugate(ab), 0, count)
-    rest = getitem(below, (Ellipsis, slice(1, None), slice(None)))
-    return concatenate([ab, rest], type_of(ab).ndim - 2)
-
-
-def _composed_hermitian(ab: Any, b: Any, lower: bool) -> Array:
-    count = type_of(ab).shape[-2] - 1
-    return bind(BANDED, (_whole_band(ab, lower), b), {"lower": count, "upper": count})
-
-
-HERMITIAN_BANDED = valued(
-    "scipy_solveh_banded",
-    lambda ab, b, lower: sp.solveh_banded(ab, b, lower=lower, check_finite=False),
-    _composed_hermitian,
-    lambda: [
-        Sample((draw((2, 4)) + np.array([[0], [4]]), draw((4, 2))), {"lower": False}),
-        Sample((draw((2, 4)) + np.array([[4], [0]]), draw((4, 2))), {"lower": True}),
-    ],
-)
-
-
-@numpy_function(sp.solveh_banded)
-def solveh_banded(
-    ab: Any,
-    b: Any,
-    overwrite_ab: bool = False,
-    overwrite_b: bool = False,
-    lower: bool = False,
-    check_finite: bool = True,
-) -> Array:
-    """The solution x of ``a x = b`` for a positive definite band, of which one half is stored.
-
-    Parameters
-    ----------
-    ab : array of shape (…, u + 1, n)
-        The upper diagonals, the upmost first, or the lower ones, the main one first.
-    b : array of shape (n,) or (…, n, k)
-    lower : bool, optional
-    """
-    return _solved(HERMITIAN_BANDED, as_lapack(ab), b, {"lower": bool(lower)})

@@ -13,14 +13,38 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.numpy.calls import as_array, numpy_function
 from funcgrad.numpy.indexing import take
 from funcgrad.numpy.norms import norm as numpy_norm
-from funcgrad.ops.arithmetic import cast, conjugate, multiply
+from funcgrad.ops.arithmetic import (
+    absolute,
+    cast,
+    conjugate,
+    divide,
+    multiply,
+    negative,
+    subtract,
+    where,
+)
 from funcgrad.ops.index import getitem
+from funcgrad.ops.matrices import column
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import broadcast_to, concatenate, reshape, zeros
 from funcgrad.scipy.linalg.define import as_lapack
 from funcgrad.scipy.valued import valued
 
-__all__ = ["block_diag", "circulant", "hankel", "khatri_rao", "norm", "toeplitz"]
+__all__ = [
+    "block_diag",
+    "circulant",
+    "companion",
+    "convolution_matrix",
+    "diagsvd",
+    "fiedler",
+    "fiedler_companion",
+    "hankel",
+    "khatri_rao",
+    "leslie",
+    "norm",
+    "toeplitz",
+    "vector",
+]
 
 
 def _joined(*vectors: Array) -> Array:
@@ -48,8 +72,8 @@ def toeplitz(c: Any, r: Any = None) -> Array:
     >>> fg.grad(lambda c: np.sum(scipy.linalg.toeplitz(c)))(np.ones(3))
     array([3., 4., 2.])
     """
-    c = _vector(c)
-    r = conjugate(c) if r is None else _vector(r)
+    c = vector(c)
+    r = conjugate(c) if r is None else vector(r)
     m, n = type_of(c).shape[-1], type_of(r).shape[-1]
     turned = getitem(c, (Ellipsis, slice(None, None, -1)))
     values = _joined(turned, getitem(r, (Ellipsis, slice(1, None))))
@@ -66,8 +90,8 @@ def hankel(c: Any, r: Any = None) -> Array:
     r : array of shape (…, n), optional
         By default zeros, as many as `c` has elements; its first element is not read.
     """
-    c = _vector(c)
-    r = zeros(type_of(c)) if r is None else _vector(r)
+    c = vector(c)
+    r = zeros(type_of(c)) if r is None else vector(r)
     m, n = type_of(c).shape[-1], type_of(r).shape[-1]
     values = _joined(c, getitem(r, (Ellipsis, slice(1, None))))
     return take(values, np.arange(n) + np.arange(m)[:, None], axis=-1)
@@ -81,12 +105,13 @@ def circulant(c: Any) -> Array:
     ----------
     c : array of shape (…, n)
     """
-    c = _vector(c)
+    c = vector(c)
     places = np.arange(type_of(c).shape[-1])
     return take(c, (places[:, None] - places) % max(places.size, 1), axis=-1)
 
 
-def _vector(x: Any) -> Array:
+def vector(x: Any) -> Array:
+    """`x` with one axis at least."""
     x = as_array(x)
     return x if type_of(x).shape else reshape(x, (1,))
 
@@ -144,6 +169,137 @@ def khatri_rao(a: Any, b: Any) -> Array:
     right = reshape(b, (*type_of(b).shape[:-2], 1, n, k))
     found = multiply(left, right)
     return reshape(found, (*type_of(found).shape[:-3], m * n, k))
+
+
+# ------------------------------------------------------------------- of polynomials and others
+
+
+def _with_ones(row: Array, below: Any) -> Array:
+    """The square matrix whose first row is `row`, and `below` it beside the diagonal."""
+    kind = type_of(row)
+    n = kind.shape[-1]
+    under = where(np.eye(n - 1, n, dtype=bool), column(below), np.zeros((), kind.dtype))
+    lead = np.broadcast_shapes(kind.shape[:-1], type_of(under).shape[:-2])
+    top = broadcast_to(reshape(row, (*kind.shape[:-1], 1, n)), (*lead, 1, n))
+    return concatenate([top, broadcast_to(under, (*lead, n - 1, n))], len(lead))
+
+
+@numpy_function(sp.companion)
+def companion(a: Any) -> Array:
+    """The companion matrix of the polynomial with coefficients `a`, the highest first.
+
+    Parameters
+    ----------
+    a : array of shape (…, n)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.linalg
+    >>> import funcgrad as fg
+    >>> a = np.array([1.0, -3.0, 2.0])  # its roots are 1 and 2
+    >>> fg.grad(lambda a: np.trace(scipy.linalg.companion(a)))(a)
+    array([-3., -1.,  0.])
+    """
+    a = vector(a)
+    if type_of(a).shape[-1] < 2:
+        raise ValueError("The length of `a` along the last axis must be at least 2.")
+    first = multiply(1.0, getitem(a, (Ellipsis, slice(0, 1))))
+    row = divide(negative(getitem(a, (Ellipsis, slice(1, None)))), first)
+    return _with_ones(row, np.ones(type_of(row).shape[-1] - 1, type_of(row).dtype))
+
+
+@numpy_function(sp.leslie)
+def leslie(f: Any, s: Any) -> Array:
+    """Leslie's matrix of the fecundities `f` and the chances `s` of survival.
+
+    Parameters
+    ----------
+    f, s : array of shape (…, n), (…, n - 1)
+    """
+    f, s = vector(f), vector(s)
+    if type_of(f).shape[-1] != type_of(s).shape[-1] + 1:
+        raise ValueError(
+            "Incorrect lengths for f and s. The length of s along the last axis must be one less "
+            "than the length of f."
+        )
+    dtype = np.result_type(type_of(f).dtype, type_of(s).dtype)
+    return _with_ones(cast(f, dtype), cast(s, dtype))
+
+
+@numpy_function(sp.fiedler)
+def fiedler(a: Any) -> Array:
+    """The symmetric matrix of the distances ``abs(a[i] - a[j])``.
+
+    Parameters
+    ----------
+    a : array of shape (…, n)
+    """
+    a = vector(a)
+    n = type_of(a).shape[-1]
+    return absolute(subtract(column(a), reshape(a, (*type_of(a).shape[:-1], 1, n))))
+
+
+@numpy_function(sp.fiedler_companion)
+def fiedler_companion(a: Any) -> Array:
+    """Fiedler's companion matrix of the polynomial with coefficients `a`, the highest first.
+
+    Parameters
+    ----------
+    a : array of shape (…, n)
+    """
+    a = vector(a)
+    a = divide(a, getitem(a, (Ellipsis, slice(0, 1))))
+    n = type_of(a).shape[-1] - 1
+    if n < 2:
+        return negative(
+            reshape(getitem(a, (Ellipsis, slice(1, None))), (*type_of(a).shape[:-1], n, n))
+        )
+    ones, at = np.zeros((n, n), type_of(a).dtype), np.full((n, n), -1)
+    ones[np.arange(3, n, 2), np.arange(1, n - 2, 2)] = 1
+    ones[np.arange(0, n - 2, 2), np.arange(2, n, 2)] = 1
+    ones[1, 0] = 1
+    at[np.arange(2, n, 2), np.arange(1, n - 1, 2)] = np.arange(3, n + 1, 2)
+    at[np.arange(0, n - 1, 2), np.arange(1, n, 2)] = np.arange(2, n + 1, 2)
+    at[0, 0] = 1
+    return where(at >= 0, negative(take(a, np.maximum(at, 0), axis=-1)), ones)
+
+
+@numpy_function(sp.convolution_matrix)
+def convolution_matrix(a: Any, n: int, mode: str = "full") -> Array:
+    """The matrix whose product with a vector of length `n` is its convolution with `a`.
+
+    Parameters
+    ----------
+    a : array of shape (…, m)
+    n : int
+    mode : {"full", "valid", "same"}, optional
+    """
+    a = vector(a)
+    size = type_of(a).shape[-1]
+    places = sp.convolution_matrix(np.arange(1, size + 1), n, mode)  # which element stands where
+    return where(places > 0, take(a, np.maximum(places - 1, 0), axis=-1), _nothing(a))
+
+
+def _nothing(a: Array) -> Any:
+    return np.zeros((), type_of(a).dtype)
+
+
+@numpy_function(sp.diagsvd)
+def diagsvd(s: Any, M: int, N: int) -> Array:
+    """The matrix of shape (M, N) with the singular values `s` on its diagonal.
+
+    Parameters
+    ----------
+    s : array of shape (…, k)
+        k is M or N.
+    """
+    s = vector(s)
+    k = type_of(s).shape[-1]
+    if k not in (M, N):
+        raise ValueError("Length of s must be M or N.")
+    places = np.minimum(np.arange(M), k - 1)[:, None]
+    return where(np.eye(M, N, dtype=bool), take(s, places, axis=-1), _nothing(s))
 
 
 # ----------------------------------------------------------------------------------- norm

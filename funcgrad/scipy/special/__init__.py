@@ -29,23 +29,36 @@ from funcgrad.scipy.special import (  # noqa: F401 (they fill NAMES)
     elementary,
     elliptic,
     error,
+    functions,
     gamma_functions,
     incomplete,
     integrals,
     native,
+    noncentral,
     polynomials,
 )
 from funcgrad.scipy.special.define import NAMES
 from funcgrad.scipy.special.functions import (
+    PROGRAMS,
     comb,
+    diric,
     factorial,
     lambertw,
     log_softmax,
     logsumexp,
     multigammaln,
+    perm,
     polygamma,
+    sinc,
     softmax,
+    softplus,
     zeta,
+)
+from funcgrad.scipy.special.harmonics import (
+    assoc_legendre_p,
+    legendre_p,
+    sph_harm_y,
+    sph_legendre_p,
 )
 from funcgrad.scipy.special.spherical import (
     spherical_in,
@@ -58,17 +71,26 @@ native.install()
 
 _UFUNCS = {name: Ufunc(ufunc, note, "scipy.special") for name, (ufunc, note) in NAMES.items()}
 _UFUNCS["digamma"] = _UFUNCS["psi"]
+_UFUNCS |= {name: getattr(functions, name) for name in PROGRAMS}
 globals().update(_UFUNCS)  # what the tables define; type checkers ask `__getattr__`
 
 __all__ = [
+    "assoc_legendre_p",
     "comb",
+    "diric",
     "factorial",
     "lambertw",
+    "legendre_p",
     "log_softmax",
     "logsumexp",
     "multigammaln",
+    "perm",
     "polygamma",
+    "sinc",
     "softmax",
+    "softplus",
+    "sph_harm_y",
+    "sph_legendre_p",
     "spherical_in",
     "spherical_jn",
     "spherical_kn",

@@ -89,6 +89,33 @@ _itj0y0: tuple[Op, ...] = special_outputs(
 _iti0k0: tuple[Op, ...] = special_outputs(
     sp.iti0k0, [lambda _, x: i0(x)], [lambda _, x: k0(x)], ranges=[POSITIVE]
 )
+
+
+def _over_less_one(y: Any, x: Any) -> Any:
+    """(y - 1) / x, of an even function y that is 1 at 0."""
+    return over(y - 1.0, x, 0.0)
+
+
+_it2j0y0: tuple[Op, ...] = special_outputs(
+    sp.it2j0y0,
+    [lambda _, x: negative(_over_less_one(j0(x), x))],
+    [lambda _, x: negative(divide(y0(x), x))],
+    ranges=[POSITIVE],
+)
+_it2i0k0: tuple[Op, ...] = special_outputs(
+    sp.it2i0k0,
+    [lambda _, x: _over_less_one(i0(x), x)],
+    [lambda _, x: negative(divide(k0(x), x))],
+    ranges=[POSITIVE],
+)
+# ∫ x^p J_v(2 a x) dx over the unit interval; integration by parts gives its derivative.
+besselpoly: Op = special(
+    sp.besselpoly,
+    lambda y, a, p, v: divide(jv(v, 2.0 * a) - (p + 1.0) * y, a),
+    fixed("besselpoly", "the power"),
+    fixed("besselpoly", "the order"),
+    ranges=[POSITIVE, ORDERS, ORDERS],
+)
 itstruve0: Op = special(sp.itstruve0, lambda _, x: struve(0.0, x), ranges=[POSITIVE])
 itmodstruve0: Op = special(sp.itmodstruve0, lambda _, x: modstruve(0.0, x), ranges=[POSITIVE])
 it2struve0: Op = special(
@@ -107,6 +134,16 @@ berp: Op = special(sp.berp, lambda y, x: negative(bei(x)) - over(y, x, 0.0), ran
 beip: Op = special(sp.beip, lambda y, x: ber(x) - over(y, x, 0.5), ranges=[WIDE])
 kerp: Op = special(sp.kerp, lambda y, x: negative(kei(x)) - divide(y, x), ranges=[POSITIVE])
 keip: Op = special(sp.keip, lambda y, x: ker(x) - divide(y, x), ranges=[POSITIVE])
+
+# be = ber + i bei, ke = ker + i kei, and their derivatives
+_kelvin: tuple[Op, ...] = special_outputs(
+    sp.kelvin,
+    [lambda _, x: _kelvin[2](x)],
+    [lambda _, x: _kelvin[3](x)],
+    [lambda y, x: 1j * _kelvin[0](x) - divide(y, x)],
+    [lambda y, x: 1j * _kelvin[1](x) - divide(y, x)],
+    ranges=[POSITIVE],
+)
 
 # ------------------------------------------------------------------------------------ Airy
 

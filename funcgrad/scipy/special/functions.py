@@ -6,6 +6,7 @@ them.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -14,30 +15,47 @@ import numpy as np
 import scipy.special as sp
 
 from funcgrad.core.forms.elementwise import UFUNCS
+from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.numpy.calls import as_array, numpy_function, refuse
+from funcgrad.ops import pointwise
 from funcgrad.ops import softmax as soft
-from funcgrad.ops.arithmetic import add, divide, equal, less_equal, logical_and, subtract, where
+from funcgrad.ops.arithmetic import (
+    add,
+    divide,
+    equal,
+    greater_equal,
+    less_equal,
+    logical_and,
+    subtract,
+    where,
+)
 from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.ops.matrices import as_float
 from funcgrad.ops.nonlinear_reductions import graded
 from funcgrad.ops.nonlinear_reductions import max as largest
 from funcgrad.ops.reduction import Axis, normalize_axes
+from funcgrad.ops.samples import draw
 from funcgrad.ops.sums import sum as total
-from funcgrad.ops.transcendental import exp, log
+from funcgrad.ops.transcendental import cos, exp, log, logaddexp
 from funcgrad.scipy.special import gamma_functions as g
 from funcgrad.scipy.special import integrals
+from funcgrad.scipy.valued import valued
 
 __all__ = [
     "comb",
+    "diric",
     "factorial",
     "lambertw",
     "log_softmax",
     "logsumexp",
     "multigammaln",
+    "perm",
     "polygamma",
+    "sinc",
     "softmax",
+    "softplus",
     "zeta",
 ]
 
@@ -123,7 +141,7 @@ def log_softmax(x: Any, axis: Axis = None) -> Array:
 
 @numpy_function(sp.zeta)
 def zeta(x: Any, q: Any = None, out: Any = None) -> Array:
-    """Σ (k + q)^-x over k = 0, 1, …, with q = 1 Riemann's; differentiable in `q` only.
+    """Σ (k + q)^-x over k = 0, 1, …; without `q` Riemann's function, also of x < 1.
 
     Examples
     --------
@@ -132,7 +150,7 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Array:
     >>> fg.grad(lambda q: zeta(2.0, q))(1.0)  # -2 ζ(3)
     np.float64(-2.404113806319188)
     """
-    return g.zeta_function(x, 1.0 if q is None else q)
+    return g.riemann_zeta(x) if q is None else g.zeta_function(x, q)
 
 
 @numpy_function(sp.polygamma)
@@ -179,6 +197,59 @@ def multigammaln(a: Any, d: int) -> Array:
     return d * (d - 1) * 0.25 * math.log(math.pi) + sum(parts[1:], parts[0])
 
 
+@numpy_function(sp.factorial)
+def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Array:
+    """Γ(n + 1), and 0 for negative `n`.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> from funcgrad.scipy.special import factorial
+    >>> fg.grad(factorial)(3.0)
+    np.float64(7.536706010...)
+    """
+    n = as_array(n)
+    return where(n < 0, 0.0, g.gamma(n + 1.0))
+
+
+@numpy_function(sp.softplus)
+def softplus(x: Any, **kwargs: Any) -> Array:
+    """log(1 + exp(x)), without overflow."""
+    refuse("special.softplus", **kwargs)
+    return logaddexp(0.0, as_float(as_array(x)))
+
+
+@numpy_function(sp.sinc)
+def sinc(x: Any) -> Array:
+    """sin(π x) / (π x), and 1 at 0."""
+    return pointwise.sinc(as_float(as_array(x)))
+
+
+@numpy_function(sp.diric)
+def diric(x: Any, n: Any) -> Array:
+    """Dirichlet's function sin(n x / 2) / (n sin(x / 2)), whose limits at multiples of 2π count.
+
+    `n` is a whole number.
+    """
+    return bind(DIRIC, (as_float(as_array(x)),), {"n": int(n)})
+
+
+def _diric(x: Array, n: int) -> Array:
+    """As a sum of cosines: it has no quotient to cancel."""
+    waves = [np.float64(n % 2)]
+    waves += [2.0 * cos(x * (0.5 * k)) for k in range(n - 1, 0, -2)]
+    return divide(functools.reduce(add, waves) + 0.0 * x, float(n))
+
+
+DIRIC = valued(
+    "special_diric",
+    lambda x, n: sp.diric(x, n),
+    _diric,
+    lambda: [Sample((draw((3,)),), {"n": 4}), Sample((draw((3,)),), {"n": 3})],
+    batch=lambda _, xs, batched, params: bind(DIRIC, xs, params),
+)
+
+
 @numpy_function(sp.comb)
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Array:
     """The number of ways to choose `k` of `N` things, and 0 where there are none.
@@ -208,19 +279,20 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Ar
     return where(there, g.binom(n, k), 0.0)
 
 
-@numpy_function(sp.factorial)
-def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Array:
-    """Γ(n + 1), and 0 for negative `n`.
+@numpy_function(sp.perm)
+def perm(N: Any, k: Any, exact: bool = False) -> Array:
+    """The number of permutations, by gamma functions; 0 where ``k > N`` or either is negative."""
+    refuse("special.perm", exact=exact or None)
+    n, k = as_array(N), as_array(k)
+    within = logical_and(less_equal(k, n), logical_and(greater_equal(n, 0), greater_equal(k, 0)))
+    return where(within, g.poch(n - k + 1.0, k), 0.0)
 
-    Examples
-    --------
-    >>> import funcgrad as fg
-    >>> from funcgrad.scipy.special import factorial
-    >>> fg.grad(factorial)(3.0)
-    np.float64(7.536706010...)
-    """
-    n = as_array(n)
-    return where(n < 0, 0.0, g.gamma(n + 1.0))
+
+PROGRAMS = ("jvp", "yvp", "ivp", "kvp", "h1vp", "h2vp", "assoc_laguerre")
+"""Programs of SciPy's ufuncs alone, which run on traced values as they are."""
+
+for _name in PROGRAMS:
+    globals()[_name] = numpy_function(getattr(sp, _name))(getattr(sp, _name).__wrapped__)
 
 
 def _reach(name: str, rule: Callable[..., Any]) -> None:

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import scipy.special as sp
 
 from funcgrad.core.forms import Op
-from funcgrad.ops.arithmetic import equal, floor, less_equal, logical_and, negative, where
-from funcgrad.ops.transcendental import cos
+from funcgrad.core.tracer import type_of
+from funcgrad.ops.arithmetic import (
+    divide,
+    equal,
+    floor,
+    less,
+    less_equal,
+    logical_and,
+    negative,
+    power,
+    square,
+    where,
+)
+from funcgrad.ops.transcendental import cos, sin
 from funcgrad.scipy.special.define import fixed, special
+from funcgrad.transforms.jvp import jvp
 
 POSITIVE = (0.4, 4.0)
 
@@ -19,16 +34,64 @@ def hurwitz_zeta(x: Any, q: Any) -> Any:
     return sp.zeta(x, q)
 
 
+def zeta_of_one(x: Any) -> Any:
+    return sp.zeta(x)
+
+
 def polygamma_value(n: Any, x: Any) -> Any:
     return sp.polygamma(n, x)
 
 
+_TERMS = 12
+# B_2k / (2k)!, of the formula of Euler and Maclaurin
+_BERNOULLI = [float(b) / math.factorial(k) for k, b in enumerate(sp.bernoulli(24))][2::2]
+
+
+def _hurwitz(x: Any, q: Any) -> Any:
+    """Σ (k + q)^-x by twelve terms and the formula of Euler and Maclaurin for the rest."""
+    out = 0.0
+    for k in range(_TERMS):
+        out = out + power(q + float(k), negative(x))
+    a = q + float(_TERMS)
+    rest = power(a, negative(x))
+    out = out + rest * (0.5 + divide(a, x - 1.0))
+    rising = divide(x * rest, a)
+    for k, b in enumerate(_BERNOULLI):
+        out = out + b * rising
+        rising = divide(rising * (x + (2.0 * k + 1.0)) * (x + (2.0 * k + 2.0)), square(a))
+    return out
+
+
+def _riemann(x: Any) -> Any:
+    """To the left of 1/2 by the functional equation (DLMF 25.4.1)."""
+    left = less(x, 0.5)
+    right = _hurwitz(where(left, 1.0 - x, x), 1.0)
+    y = where(left, x, -2.0)
+    turned = 2.0 * power(2.0 * math.pi, y - 1.0) * sin(0.5 * math.pi * y) * gamma(1.0 - y)
+    return where(left, turned * right, right)
+
+
+def slope_of(function: Callable[..., Any], k: int) -> Callable[..., Any]:
+    """The partial derivative by operand `k` of a composition, as a rule of a ufunc."""
+
+    def slope(_: Any, *xs: Any) -> Any:
+        def moved(x: Any) -> Any:
+            return function(*xs[:k], x, *xs[k + 1 :])
+
+        ones = np.ones(type_of(xs[k]).shape, type_of(xs[k]).dtype)
+        return jvp(moved, (xs[k],), (ones,))[1]
+
+    return slope
+
+
 zeta_function: Op = special(
     hurwitz_zeta,
-    fixed("zeta", "x"),
+    slope_of(_hurwitz, 0),
     lambda _, x, q: negative(x) * zeta_function(x + 1.0, q),
-    ranges=[[2, 3, 4], POSITIVE],
+    ranges=[(1.5, 4.0), POSITIVE],
 )
+riemann_zeta: Op = special(zeta_of_one, slope_of(_riemann, 0), ranges=[(1.5, 4.0)])
+zetac: Op = special(sp.zetac, slope_of(_riemann, 0), ranges=[(1.5, 4.0)])
 polygamma: Op = special(
     polygamma_value,
     fixed("polygamma", "the order n"),

@@ -357,7 +357,7 @@ def f_density(n: Any, d: Any, x: Any) -> Any:
     return divide(exp(low + high - betaln(0.5 * n, 0.5 * d)), square(whole))
 
 
-def _f_slopes(n: Any, d: Any, x: Any) -> tuple[Any, Any, Any]:
+def f_slopes(n: Any, d: Any, x: Any) -> tuple[Any, Any, Any]:
     """The derivatives of I(n/2, d/2, z) by n, d and x."""
     z = divide(n * x, d + n * x)
     density = f_density(n, d, x)
@@ -369,36 +369,36 @@ def _f_slopes(n: Any, d: Any, x: Any) -> tuple[Any, Any, Any]:
 
 
 def _f_inverse(n: Any, d: Any, x: Any, which: int) -> Any:
-    slopes = _f_slopes(n, d, x)
+    slopes = f_slopes(n, d, x)
     return negative(divide(slopes[which], slopes[2]))
 
 
 fdtr: Op = special(
     sp.fdtr,
-    lambda _, n, d, x: _f_slopes(n, d, x)[0],
-    lambda _, n, d, x: _f_slopes(n, d, x)[1],
-    lambda _, n, d, x: _f_slopes(n, d, x)[2],
+    lambda _, n, d, x: f_slopes(n, d, x)[0],
+    lambda _, n, d, x: f_slopes(n, d, x)[1],
+    lambda _, n, d, x: f_slopes(n, d, x)[2],
     ranges=[SHAPE, SHAPE, SHAPE],
 )
 fdtrc: Op = special(
     sp.fdtrc,
-    lambda _, n, d, x: negative(_f_slopes(n, d, x)[0]),
-    lambda _, n, d, x: negative(_f_slopes(n, d, x)[1]),
-    lambda _, n, d, x: negative(_f_slopes(n, d, x)[2]),
+    lambda _, n, d, x: negative(f_slopes(n, d, x)[0]),
+    lambda _, n, d, x: negative(f_slopes(n, d, x)[1]),
+    lambda _, n, d, x: negative(f_slopes(n, d, x)[2]),
     ranges=[SHAPE, SHAPE, SHAPE],
 )
 fdtri: Op = special(
     sp.fdtri,
     lambda x, n, d, _: _f_inverse(n, d, x, 0),
     lambda x, n, d, _: _f_inverse(n, d, x, 1),
-    lambda x, n, d, _: divide(1.0, _f_slopes(n, d, x)[2]),
+    lambda x, n, d, _: divide(1.0, f_slopes(n, d, x)[2]),
     ranges=[SHAPE, SHAPE, UNIT],
 )
 
 # ------------------------------------------------------------------- non-central chi-square
 
 
-def _chndtr_density(x: Any, k: Any, nc: Any) -> Any:
+def chndtr_density(x: Any, k: Any, nc: Any) -> Any:
     """By a Bessel function that is scaled, so that nothing overflows."""
     root, spread = sqrt(x), sqrt(nc)
     power = xlogy(0.5 * k - 1.0, divide(root, spread))
@@ -408,7 +408,7 @@ def _chndtr_density(x: Any, k: Any, nc: Any) -> Any:
 
 chndtr: Op = special(
     sp.chndtr,
-    lambda _, x, k, nc: _chndtr_density(x, k, nc),
+    lambda _, x, k, nc: chndtr_density(x, k, nc),
     fixed("chndtr", "the degrees of freedom"),
     # the distribution is a Poisson mixture of central ones
     lambda y, x, k, nc: 0.5 * (chndtr(x, k + 2.0, nc) - y),

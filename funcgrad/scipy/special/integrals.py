@@ -11,11 +11,21 @@ from typing import Any
 import scipy.special as sp
 
 from funcgrad.core.forms import Op
-from funcgrad.ops.arithmetic import absolute, divide, equal, less, negative, where
+from funcgrad.ops.arithmetic import (
+    absolute,
+    divide,
+    equal,
+    less,
+    less_equal,
+    negative,
+    square,
+    where,
+)
 from funcgrad.ops.pointwise import sinc
 from funcgrad.ops.transcendental import cos, exp, log1p
 from funcgrad.scipy.special.define import fixed, special, special_outputs
 from funcgrad.scipy.special.elementary import exprel
+from funcgrad.scipy.special.gamma_functions import slope_of
 
 POSITIVE = (0.4, 3.0)
 UNIT = (-0.8, 0.8)
@@ -152,4 +162,46 @@ _pbvv: tuple[Op, ...] = special_outputs(
     [fixed("pbvv", "the order v"), lambda _, v, x: _pbvv[1](v, x)],
     [fixed("pbvv", "the order v"), lambda _, v, x: (0.25 * x * x - v - 0.5) * _pbvv[0](v, x)],
     ranges=[[0, 1, 2], (-2.0, 2.0)],
+)
+_pbwa: tuple[Op, ...] = special_outputs(
+    sp.pbwa,
+    [fixed("pbwa", "its parameter"), lambda _, a, x: _pbwa[1](a, x)],
+    [fixed("pbwa", "its parameter"), lambda _, a, x: (a - 0.25 * x * x) * _pbwa[0](a, x)],
+    ranges=[[0, 1, 2], (0.2, 2.0)],
+)
+
+# ---------------------------------------------------------------- Fresnel's modified integrals
+
+
+def _modified_fresnel(ufunc: Any, sign: float) -> tuple[Op, ...]:
+    """F = ∫ exp(± i t²) dt from x on, and K = exp(∓ i (x² + π/4)) F / √π."""
+    turn = complex(math.cos(math.pi / 4), -sign * math.sin(math.pi / 4)) / math.sqrt(math.pi)
+    parts: tuple[Op, ...] = special_outputs(
+        ufunc,
+        [lambda _, x: negative(exp(sign * 1j * square(x)))],
+        [lambda y, x: -2j * sign * x * y - turn],
+        ranges=[(0.2, 2.0)],  # of x < 0 SciPy 1.17 gives a wrong imaginary part
+    )
+    return parts
+
+
+_modfresnelp = _modified_fresnel(sp.modfresnelp, 1.0)
+_modfresnelm = _modified_fresnel(sp.modfresnelm, -1.0)
+
+# ------------------------------------------------------------- Kolmogorov's distribution
+
+
+def _kolmogorov(y: Any) -> Any:
+    """The probability to exceed y: by theta's series, or, below 1, by the transformed one."""
+    near = less(y, 1.0)
+    a, b = where(near, y, 0.5), where(near, 1.5, y)
+    left = sum(exp(divide(-((2 * k - 1) ** 2) * math.pi**2 / 8, square(a))) for k in range(1, 6))
+    right = sum(2 * (-1) ** (k - 1) * exp(-2.0 * k**2 * square(b)) for k in range(1, 6))
+    inside = 1.0 - divide(math.sqrt(2 * math.pi) * left, a)
+    return where(less_equal(y, 0.0), 1.0, where(near, inside, right))
+
+
+kolmogorov: Op = special(sp.kolmogorov, slope_of(_kolmogorov, 0), ranges=[(0.3, 1.8)])
+kolmogi: Op = special(
+    sp.kolmogi, lambda y, _: divide(1.0, slope_of(_kolmogorov, 0)(None, y)), ranges=[(0.1, 0.9)]
 )

@@ -5,12 +5,16 @@ Functions of a count have no derivative in it, so differentiating in it is a nam
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from funcgrad.ops.arithmetic import (
     equal,
     greater,
     greater_equal,
+    less,
     less_equal,
     logical_and,
     maximum,
@@ -18,11 +22,13 @@ from funcgrad.ops.arithmetic import (
     square,
     where,
 )
+from funcgrad.ops.nonlinear_reductions import max as largest
 from funcgrad.ops.transcendental import exp, expm1, log, log1p
 from funcgrad.scipy.special.elementary import entr, xlog1py, xlogy
 from funcgrad.scipy.special.gamma_functions import betaln, gammaln
 from funcgrad.scipy.special.incomplete import betainc, betaincc, gammainc, gammaincc
 from funcgrad.scipy.stats.families import INF, Family
+from funcgrad.transforms.while_loop import while_loop
 
 __all__ = ["DISCRETE"]
 
@@ -58,6 +64,57 @@ def _binom_logsf(k: Any, n: Any, p: Any) -> Any:
 
 def _binom_logpmf(k: Any, n: Any, p: Any) -> Any:
     return _log_binomial(n, k) + xlogy(k, p) + xlog1py(n - k, -p)
+
+
+def _betabinom_logpmf(k: Any, n: Any, a: Any, b: Any) -> Any:
+    return betaln(k + a, n - k + b) - betaln(a, b) - log(n + 1.0) - betaln(n - k + 1.0, k + 1.0)
+
+
+def _hypergeom_logpmf(k: Any, m: Any, n: Any, draws: Any) -> Any:
+    return _log_binomial(n, k) + _log_binomial(m - n, draws - k) - _log_binomial(m, draws)
+
+
+def _logser_logpmf(k: Any, p: Any) -> Any:
+    return k * log(p) - log(k) - log(-log1p(-p))
+
+
+def _summed(logpmf: Callable[..., Any], low: Any, high: Any) -> Callable[..., Any]:
+    """The sum of the masses from ``low(k, *shapes)`` to ``high(k, *shapes)``."""
+
+    def total(k: Any, *shapes: Any) -> Any:
+        first, last = low(k, *shapes), high(k, *shapes)
+        nothing = 0.0 * (first + last)
+        none = less(last, first)
+        count = largest(where(none, -1.0, last - first), None)
+
+        def step(carry: tuple[Any, Any]) -> tuple[Any, Any]:
+            j, found = carry
+            at = minimum(first + j, last)
+            there = less_equal(first + j, last)
+            mass = exp(logpmf(where(none, first, at), *shapes))
+            return j + 1.0, found + where(there, mass, 0.0)
+
+        start = np.float64(0.0), nothing
+        return while_loop(lambda carry: less_equal(carry[0], count), step, start)[1]
+
+    return total
+
+
+def _sums(logpmf: Callable[..., Any], low: Any, high: Any) -> dict[str, Any]:
+    """The integrals of a distribution between two counts, as sums from the near end."""
+    below = _summed(logpmf, low, lambda k, *_: k)
+    return {
+        "cdf": lambda k, *s: where(greater_equal(k, high(k, *s)), 1.0, below(k, *s)),
+        "sf": _summed(logpmf, lambda k, *_: k + 1.0, high),
+    }
+
+
+def _hypergeom_low(m: Any, n: Any, draws: Any) -> Any:
+    return maximum(draws - (m - n), 0.0)
+
+
+def _hypergeom_high(m: Any, n: Any, draws: Any) -> Any:
+    return minimum(n, draws)
 
 
 DISCRETE: dict[str, Family] = {
@@ -121,9 +178,8 @@ DISCRETE: dict[str, Family] = {
         shapes=(3.5, 0.4),
     ),
     "betabinom": Family(
-        lambda k, n, a, b: (
-            betaln(k + a, n - k + b) - betaln(a, b) - log(n + 1.0) - betaln(n - k + 1.0, k + 1.0)
-        ),
+        _betabinom_logpmf,
+        **_sums(_betabinom_logpmf, lambda k, *_: 0.0 * k, lambda k, n, *_: n),
         support=(0.0, lambda n, a, b: n),
         inside=0.0,
         allowed=lambda n, a, b: logical_and(
@@ -133,19 +189,21 @@ DISCRETE: dict[str, Family] = {
         shapes=(5.0, 2.5, 1.5),
     ),
     "hypergeom": Family(
-        lambda k, m, n, draws: (
-            _log_binomial(n, k) + _log_binomial(m - n, draws - k) - _log_binomial(m, draws)
+        _hypergeom_logpmf,
+        **_sums(
+            _hypergeom_logpmf,
+            lambda _, *shapes: _hypergeom_low(*shapes),
+            lambda _, *shapes: _hypergeom_high(*shapes),
         ),
-        support=(
-            lambda m, n, draws: maximum(draws - (m - n), 0.0),
-            lambda m, n, draws: minimum(n, draws),
-        ),
-        inside=lambda m, n, draws: minimum(n, draws),
+        support=(_hypergeom_low, _hypergeom_high),
+        inside=_hypergeom_high,
         mean=lambda m, n, draws: draws * n / m,
         shapes=(20.0, 7.0, 12.0),
     ),
     "logser": Family(
-        lambda k, p: k * log(p) - log(k) - log(-log1p(-p)),
+        _logser_logpmf,
+        cdf=_summed(_logser_logpmf, lambda k, _: 0.0 * k + 1.0, lambda k, _: k),
+        sf=lambda k, p: 1.0 - DISCRETE["logser"].cdf(k, p),  # type: ignore[misc]
         support=(1.0, INF),
         allowed=lambda p: logical_and(greater(p, 0), less_equal(p, 1)),
         mean=lambda p: p / ((p - 1.0) * log1p(-p)),

@@ -12,6 +12,9 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from funcgrad.core.tracer import bind, type_of
 from funcgrad.ops.arithmetic import (
     absolute,
     equal,
@@ -24,10 +27,14 @@ from funcgrad.ops.arithmetic import (
     maximum,
     minimum,
     power,
+    rint,
     sqrt,
     square,
     where,
 )
+from funcgrad.ops.constant import STOP_GRADIENT
+from funcgrad.ops.shape import reshape
+from funcgrad.ops.sums import sum as total
 from funcgrad.ops.transcendental import arctan2, cos, exp, expm1, log, log1p
 from funcgrad.scipy.special.bessel import i0e
 from funcgrad.scipy.special.elementary import cosm1, expit, log_expit, xlog1py, xlogy
@@ -231,6 +238,25 @@ def _normal(y: Any) -> Any:
     return -0.5 * square(y) - LOG_ROOT_2PI
 
 
+_PLACES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
+
+
+def _vonmises_cdf(y: Any, k: Any) -> Any:
+    """The turns of `y`, and the integral of the density from -π, by Gauss's formula.
+
+    Beyond 12 / √k the density has vanished.
+    """
+    turns = bind(STOP_GRADIENT, (rint(y / (2 * math.pi)),))
+    angle = y - 2 * math.pi * turns
+    right = greater(angle, 0)
+    low = -minimum(12.0 / sqrt(maximum(k, 1.0)), math.pi)
+    end = maximum(where(right, -angle, angle), low)
+    half, start, kappa = (reshape(x, (*type_of(x).shape, 1)) for x in (0.5 * (end - low), low, k))
+    density = exp(kappa * cosm1(start + half * (_PLACES + 1.0))) / (2 * math.pi * i0e(kappa))
+    tail = total(half * _WEIGHTS * density, -1)
+    return turns + where(right, 1.0 - tail, tail)
+
+
 HALF: dict[str, Any] = {"support": (0.0, INF)}
 POSITIVE: dict[str, Any] = {"support": (0.0, INF), "closed": False}
 UNIT: dict[str, Any] = {"support": (0.0, 1.0), "inside": 0.5}
@@ -298,6 +324,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "vonmises": Family(
         lambda y, k: k * cosm1(y) - math.log(2 * math.pi) - log(i0e(k)),
+        **_symmetric(lambda y, k: _vonmises_cdf(-y, k)),
         allowed=lambda k: greater_equal(k, 0),
         shapes=(1.5,),
     ),

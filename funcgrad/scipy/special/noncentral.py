@@ -1,0 +1,213 @@
+"""Non-central t and F distributions, and the counts at which discrete distributions have a value.
+
+An inverse is differentiated as such, as in `incomplete`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.special as sp
+
+from funcgrad.core.forms import Op
+from funcgrad.core.tracer import type_of
+from funcgrad.ops.arithmetic import divide, negative, sqrt, square
+from funcgrad.ops.shape import reshape
+from funcgrad.ops.sums import sum as total
+from funcgrad.ops.transcendental import exp, log
+from funcgrad.scipy.special.define import fixed, special
+from funcgrad.scipy.special.elementary import xlogy
+from funcgrad.scipy.special.error import ndtr
+from funcgrad.scipy.special.gamma_functions import betaln, gammaln, slope_of
+from funcgrad.scipy.special.incomplete import (
+    beta_a,
+    beta_b,
+    beta_density,
+    chndtr,
+    chndtr_density,
+    f_slopes,
+    gamma_a,
+    gamma_density,
+)
+from funcgrad.scipy.special.integrals import hyp1f1
+
+UNIT = (0.2, 0.8)
+
+
+def along(x: Any) -> Any:
+    """`x` with an axis behind, along which the nodes of an integral lie."""
+    return reshape(x, (*type_of(x).shape, 1))
+
+
+# ------------------------------------------------------------------------ non-central t
+
+_STEP = 0.08
+_NODES = np.arange(-6.0, 10.0, _STEP)
+
+
+def _nct(v: Any, mu: Any, t: Any) -> Any:
+    """E Φ(t s - mu), where v s² has the chi-square distribution of v degrees of freedom.
+
+    By the trapezoidal rule in x, with log s = (x + 1 - exp(-x)) / sqrt(1 + v): the integrand and
+    all its derivatives vanish at both ends, so the error is that of rounding.
+    """
+    v, mu, t = along(v), along(mu), along(t)
+    scale = divide(1.0, sqrt(1.0 + v))
+    u = (_NODES + 1.0 - np.exp(-_NODES)) * scale
+    weight = _STEP * (1.0 + np.exp(-_NODES)) * scale
+    peak = math.log(2) + 0.5 * v * log(0.5 * v) - gammaln(0.5 * v)
+    density = exp(peak + v * u - 0.5 * v * exp(2.0 * u))
+    return total(ndtr(t * exp(u) - mu) * density * weight, -1)
+
+
+_BY_DF, _BY_SHIFT, _BY_T = (slope_of(_nct, k) for k in range(3))
+nctdtr: Op = special(
+    sp.nctdtr, _BY_DF, _BY_SHIFT, _BY_T, ranges=[(2.0, 5.0), (-0.5, 1.5), (-1.0, 2.0)]
+)
+nctdtrit: Op = special(
+    sp.nctdtrit,
+    lambda t, v, mu, _: negative(divide(_BY_DF(None, v, mu, t), _BY_T(None, v, mu, t))),
+    lambda t, v, mu, _: negative(divide(_BY_SHIFT(None, v, mu, t), _BY_T(None, v, mu, t))),
+    lambda t, v, mu, _: divide(1.0, _BY_T(None, v, mu, t)),
+    ranges=[(2.0, 5.0), (-0.5, 1.5), UNIT],
+    smooth=False,  # SciPy searches for it
+)
+nctdtrinc: Op = special(
+    sp.nctdtrinc,
+    lambda mu, v, _, t: negative(divide(_BY_DF(None, v, mu, t), _BY_SHIFT(None, v, mu, t))),
+    lambda mu, v, _, t: divide(1.0, _BY_SHIFT(None, v, mu, t)),
+    lambda mu, v, _, t: negative(divide(_BY_T(None, v, mu, t), _BY_SHIFT(None, v, mu, t))),
+    ranges=[(2.0, 5.0), (0.3, 0.6), (1.0, 2.0)],
+    smooth=False,
+)
+
+# ------------------------------------------------------------------------ non-central F
+
+
+def _ncf_density(n: Any, d: Any, nc: Any, x: Any) -> Any:
+    """exp(-nc/2) z^(n/2-1) (1-z)^(d/2-1) / B(n/2, d/2) · ₁F₁((n+d)/2; n/2; nc z/2) dz/dx."""
+    whole = d + n * x
+    z, rest = divide(n * x, whole), divide(d, whole)
+    low, high = xlogy(0.5 * n - 1.0, z), xlogy(0.5 * d - 1.0, rest)
+    mixture = hyp1f1(0.5 * (n + d), 0.5 * n, 0.5 * nc * z)
+    return mixture * exp(low + high - betaln(0.5 * n, 0.5 * d) - 0.5 * nc) * n * d / square(whole)
+
+
+def _ncf_shift(y: Any, n: Any, d: Any, nc: Any, x: Any) -> Any:
+    """The derivative by `nc`: the distribution is a Poisson mixture of central ones."""
+    return 0.5 * (ncfdtr(n + 2.0, d, nc, x * divide(n, n + 2.0)) - y)
+
+
+_FREEDOM = "the degrees of freedom"
+ncfdtr: Op = special(
+    sp.ncfdtr,
+    fixed("ncfdtr", _FREEDOM),
+    fixed("ncfdtr", _FREEDOM),
+    lambda y, n, d, nc, x: _ncf_shift(y, n, d, nc, x),
+    lambda _, n, d, nc, x: _ncf_density(n, d, nc, x),
+    ranges=[[3, 4, 5], [4, 5, 6], (0.5, 1.5), (0.5, 2.0)],
+)
+ncfdtri: Op = special(
+    sp.ncfdtri,
+    fixed("ncfdtri", _FREEDOM),
+    fixed("ncfdtri", _FREEDOM),
+    lambda x, n, d, nc, p: negative(divide(_ncf_shift(p, n, d, nc, x), _ncf_density(n, d, nc, x))),
+    lambda x, n, d, nc, _: divide(1.0, _ncf_density(n, d, nc, x)),
+    ranges=[[3, 4, 5], [4, 5, 6], (0.5, 1.5), UNIT],
+    smooth=False,
+)
+ncfdtrinc: Op = special(
+    sp.ncfdtrinc,
+    fixed("ncfdtrinc", _FREEDOM),
+    fixed("ncfdtrinc", _FREEDOM),
+    lambda nc, n, d, p, x: divide(1.0, _ncf_shift(p, n, d, nc, x)),
+    lambda nc, n, d, p, x: negative(divide(_ncf_density(n, d, nc, x), _ncf_shift(p, n, d, nc, x))),
+    ranges=[[3, 4, 5], [4, 5, 6], (0.2, 0.3), (1.5, 2.0)],
+    smooth=False,
+)
+fdtridfd: Op = special(
+    sp.fdtridfd,
+    lambda d, n, _, x: negative(divide(f_slopes(n, d, x)[0], f_slopes(n, d, x)[1])),
+    lambda d, n, _, x: divide(1.0, f_slopes(n, d, x)[1]),
+    lambda d, n, _, x: negative(divide(f_slopes(n, d, x)[2], f_slopes(n, d, x)[1])),
+    ranges=[(2.0, 3.0), (0.85, 0.9), (3.0, 3.5)],
+    smooth=False,
+)
+
+# ------------------------------------------------------------------ non-central chi-square
+
+
+def _chi_shift(p: Any, x: Any, k: Any, nc: Any) -> Any:
+    return 0.5 * (chndtr(x, k + 2.0, nc) - p)
+
+
+chndtrix: Op = special(
+    sp.chndtrix,
+    lambda x, _, k, nc: divide(1.0, chndtr_density(x, k, nc)),
+    fixed("chndtrix", _FREEDOM),
+    lambda x, p, k, nc: negative(divide(_chi_shift(p, x, k, nc), chndtr_density(x, k, nc))),
+    ranges=[UNIT, [3, 4, 5], (0.5, 2.0)],
+    smooth=False,
+)
+chndtrinc: Op = special(
+    sp.chndtrinc,
+    lambda nc, x, k, p: negative(divide(chndtr_density(x, k, nc), _chi_shift(p, x, k, nc))),
+    fixed("chndtrinc", _FREEDOM),
+    lambda nc, x, k, p: divide(1.0, _chi_shift(p, x, k, nc)),
+    ranges=[(4.0, 5.0), [2, 3, 2], (0.3, 0.5)],
+    smooth=False,
+)
+
+# ---------------------------------------------------------- counts, as continuous variables
+
+pdtrik: Op = special(
+    sp.pdtrik,
+    # the distribution is 1 - P(k + 1, m)
+    lambda k, _, m: divide(-1.0, gamma_a(k + 1.0, m)),
+    lambda k, _, m: negative(divide(gamma_density(k + 1.0, m), gamma_a(k + 1.0, m))),
+    ranges=[UNIT, (2.0, 4.0)],
+    smooth=False,
+)
+
+
+def _binomial(k: Any, n: Any, p: Any) -> tuple[Any, Any, Any]:
+    """The derivatives of I(1-p; n-k, k+1) by k, n and p."""
+    first, last, q = n - k, k + 1.0, 1.0 - p
+    by_first = beta_a(first, last, q)
+    return (
+        beta_b(first, last, q) - by_first,
+        by_first,
+        negative(beta_density(first, last, q)),
+    )
+
+
+def _negative_binomial(k: Any, n: Any, p: Any) -> tuple[Any, Any, Any]:
+    """The derivatives of I(p; n, k+1) by k, n and p."""
+    last = k + 1.0
+    return beta_b(n, last, p), beta_a(n, last, p), beta_density(n, last, p)
+
+
+def _count_inverse(ufunc: Any, slopes: Callable[..., Any], solved: int, ranges: Any) -> Op:
+    """The inverse of F(k, n, p) in k or n: of its operands y = F takes the place of that one."""
+
+    def partial(k: int) -> Callable[..., Any]:
+        def by(found: Any, *xs: Any) -> Any:
+            moved = slopes(*xs[:solved], found, *xs[solved + 1 :])
+            if k == solved:
+                return divide(1.0, moved[solved])
+            return negative(divide(moved[k], moved[solved]))
+
+        return by
+
+    return special(ufunc, *(partial(k) for k in range(3)), ranges=ranges, smooth=False)
+
+
+bdtrik: Op = _count_inverse(sp.bdtrik, _binomial, 0, [UNIT, (5.0, 7.0), (0.3, 0.5)])
+nbdtrik: Op = _count_inverse(sp.nbdtrik, _negative_binomial, 0, [UNIT, (3.0, 5.0), (0.3, 0.5)])
+bdtrin: Op = _count_inverse(sp.bdtrin, _binomial, 1, [(1.0, 2.0), (0.3, 0.6), (0.3, 0.5)])
+nbdtrin: Op = _count_inverse(
+    sp.nbdtrin, _negative_binomial, 1, [(2.0, 3.0), (0.3, 0.6), (0.3, 0.5)]
+)
