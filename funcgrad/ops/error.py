@@ -17,7 +17,7 @@ from funcgrad.ops.arithmetic import multiply, negative, square
 from funcgrad.ops.samples import draw
 from funcgrad.ops.transcendental import exp
 
-__all__ = ["erf"]
+__all__ = ["erf", "erf_slope"]
 
 # x + x P(x²)/Q(x²) below 0.84375
 P = (1.28379167095512558561e-01, -3.25042107247001499370e-01, -2.84817495755985104766e-02,
@@ -96,7 +96,8 @@ def error_function(x: Any) -> Any:
     return out.reshape(given.shape).astype(dtype)[()]
 
 
-def _slope(x: Any) -> Any:
+def erf_slope(x: Any) -> Any:
+    """The derivative of the error function, of complex numbers too."""
     return multiply(2.0 / math.sqrt(math.pi), exp(negative(square(x))))
 
 
@@ -108,5 +109,5 @@ def _samples() -> list[Sample]:
     ]
 
 
-erf: Op = elementwise(error_function, lambda _, x: _slope(x), sample=_samples)
+erf: Op = elementwise(error_function, lambda _, x: erf_slope(x), sample=_samples)
 erf.primitive.in_pieces = True  # type: ignore[attr-defined]

@@ -23,6 +23,7 @@ from funcgrad.ops.arithmetic import (
     copysign,
     divide,
     equal,
+    greater,
     less,
     less_equal,
     minimum,
@@ -36,7 +37,10 @@ from funcgrad.ops.arithmetic import (
 from funcgrad.ops.samples import draw
 from funcgrad.ops.transcendental import exp, log
 
-__all__ = ["double", "erfc", "erfcx", "erfinv", "log_ndtr", "ndtr", "ndtri"]
+__all__ = [
+    "asymptotic_slope", "double", "erfc", "erfc_slope", "erfcx", "erfcx_slope", "erfinv",
+    "erfinv_slope", "log_ndtr", "ndtr", "ndtri", "ndtri_slope"
+]  # fmt: skip
 
 SQRT_PI, SQRT2 = math.sqrt(math.pi), math.sqrt(2.0)
 
@@ -149,16 +153,52 @@ def _unary_samples(low: float, high: float, *more: float) -> Samples:
     return samples
 
 
-def _slope(x: Any) -> Any:
+def erfc_slope(x: Any) -> Any:
+    """The derivative of erfc, of complex numbers too."""
     return multiply(-2.0 / SQRT_PI, exp(negative(square(x))))
 
 
+FAR = 10.0  # from here on 16 terms of the asymptotic series have double precision
+
+
+def asymptotic_slope(x: Any, sign: float) -> Any:
+    """Σ sign^k (2k - 1)!! (2k + 1) / (2^k x^(2k + 2)), for the places where formulas cancel.
+
+    Abramowitz and Stegun 1964, 7.1.23, differentiated.
+    """
+    z = divide(multiply(0.5, sign), square(x))
+    total, factor, terms = 0.0, 1.0, []
+    for k in range(16):
+        terms.append(factor * (2 * k + 1))
+        factor *= 2 * k + 1
+    for c in reversed(terms):
+        total = add(multiply(total, z), c)
+    return divide(total, square(x))
+
+
+def erfcx_slope(y: Any, x: Any) -> Any:
+    """The derivative of exp(x²) erfc(x), which is y, without the cancellation of 2 x y - 2 / √π."""
+    far = greater(x, FAR)
+    near = subtract(multiply(multiply(2.0, where(far, 0.0, x)), where(far, 0.0, y)), 2.0 / SQRT_PI)
+    return where(far, multiply(asymptotic_slope(where(far, x, 1.0), -1.0), -1.0 / SQRT_PI), near)
+
+
+def erfinv_slope(y: Any) -> Any:
+    """The derivative of the inverse of the error function, by its value."""
+    return multiply(SQRT_PI / 2, exp(square(y)))
+
+
+def ndtri_slope(y: Any) -> Any:
+    """The derivative of the quantile of the normal distribution, by its value."""
+    return multiply(math.sqrt(2 * math.pi), exp(divide(square(y), 2.0)))
+
+
 erfc: Op = elementwise(
-    double(_erfc), lambda _, x: _slope(x), sample=_unary_samples(-2.0, 5.0, -0.3, 0.0, 0.4, 3.0)
+    double(_erfc), lambda _, x: erfc_slope(x), sample=_unary_samples(-2.0, 5.0, -0.3, 0.0, 0.4, 3.0)
 )
 erfcx: Op = elementwise(
     double(_erfcx),
-    lambda y, x: subtract(multiply(multiply(2.0, x), y), 2.0 / SQRT_PI),
+    lambda y, x: erfcx_slope(y, x),
     sample=_unary_samples(-2.0, 5.0, -0.3, 0.0, 0.4, 3.0),
 )
 
@@ -216,12 +256,12 @@ def _erfinv(x: Any) -> Any:
 
 erfinv: Op = elementwise(
     double(_erfinv),
-    lambda y, _: multiply(SQRT_PI / 2, exp(square(y))),
+    lambda y, _: erfinv_slope(y),
     sample=_unary_samples(-0.9, 0.95, -0.3, 0.0, 0.4),
 )
 ndtri: Op = elementwise(
     double(_ndtri),
-    lambda y, _: multiply(math.sqrt(2 * math.pi), exp(divide(square(y), 2.0))),
+    lambda y, _: ndtri_slope(y),
     sample=_unary_samples(0.05, 0.95, 0.3, 0.5, 0.9),
 )
 

@@ -34,7 +34,7 @@ def _through(
 
     def pull(g: Any, y: Any, *xs: Array, needs: Any, **params: Any) -> list[Array | None]:
         matrix, back = vjp(lambda *bands: whole(*bands, **params), *xs)
-        (rule,) = base.vjp_rule  # type: ignore[misc]
+        (rule,) = base.vjp_rule
         found = back(rule(g, y, matrix))
         return [c if need else None for c, need in zip(found, needs, strict=True)]
 

@@ -406,7 +406,7 @@ def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> tuple[Ar
     A, B : array of shape (m, n)
         Their product ``bᴴ a`` has full rank.
     """
-    return tuple(bind(PROCRUSTES, same_stacks(as_lapack(A), as_lapack(B))))  # type: ignore[return-value]
+    return tuple(bind(PROCRUSTES, same_stacks(as_lapack(A), as_lapack(B))))
 
 
 def _angles(a: Any, b: Any) -> Array:

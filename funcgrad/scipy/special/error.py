@@ -1,4 +1,7 @@
-"""Error functions, the normal distribution, and the integrals of Dawson, Fresnel and Owen."""
+"""Error functions, the normal distribution, and the integrals of Dawson, Fresnel and Owen.
+
+What is stated in `ops`, too, where values need no SciPy, takes its derivatives from there.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,15 @@ from funcgrad.ops.arithmetic import (
     square,
     where,
 )
+from funcgrad.ops.error import erf_slope
+from funcgrad.ops.normal import (
+    FAR,
+    asymptotic_slope,
+    erfc_slope,
+    erfcx_slope,
+    erfinv_slope,
+    ndtri_slope,
+)
 from funcgrad.ops.transcendental import cos, exp, sin
 from funcgrad.scipy.special.define import special, special_outputs
 
@@ -27,48 +39,21 @@ ROOT_PI = math.sqrt(math.pi)
 ROOT_2PI = math.sqrt(2 * math.pi)
 WIDE = (-3.0, 3.0)
 UNIT = (0.1, 0.9)
-FAR = 10.0  # from here on 16 terms of the asymptotic series have double precision
 
-erf: Op = special(
-    sp.erf, lambda _, x: 2 / ROOT_PI * exp(negative(square(x))), ranges=[WIDE], complex_=True
-)
-erfc: Op = special(
-    sp.erfc, lambda _, x: -2 / ROOT_PI * exp(negative(square(x))), ranges=[WIDE], complex_=True
-)
+erf: Op = special(sp.erf, lambda _, x: erf_slope(x), ranges=[WIDE], complex_=True)
+erfc: Op = special(sp.erfc, lambda _, x: erfc_slope(x), ranges=[WIDE], complex_=True)
 erfi: Op = special(sp.erfi, lambda _, x: 2 / ROOT_PI * exp(square(x)), ranges=[WIDE], complex_=True)
-erfinv: Op = special(sp.erfinv, lambda y, _: ROOT_PI / 2 * exp(square(y)), ranges=[(-0.9, 0.9)])
-erfcinv: Op = special(sp.erfcinv, lambda y, _: -ROOT_PI / 2 * exp(square(y)), ranges=[(0.1, 1.9)])
-
-
-def _tail(x: Any, sign: float) -> Any:
-    """Σ sign^k (2k - 1)!! (2k + 1) / (2^k x^(2k + 2)), where the formulas below cancel.
-
-    Abramowitz and Stegun 1964, 7.1.23, differentiated.
-    """
-    z = divide(0.5 * sign, square(x))
-    total, factor = 0.0, 1.0
-    terms = []
-    for k in range(16):
-        terms.append(factor * (2 * k + 1))
-        factor *= 2 * k + 1
-    for c in reversed(terms):
-        total = total * z + c
-    return divide(total, square(x))
-
-
-def _scaled_slope(y: Any, x: Any) -> Any:
-    far = greater(x, FAR)
-    near = 2.0 * where(far, 0.0, x) * where(far, 0.0, y) - 2 / ROOT_PI
-    return where(far, _tail(where(far, x, 1.0), -1.0) * (-1 / ROOT_PI), near)
+erfinv: Op = special(sp.erfinv, lambda y, _: erfinv_slope(y), ranges=[(-0.9, 0.9)])
+erfcinv: Op = special(sp.erfcinv, lambda y, _: negative(erfinv_slope(y)), ranges=[(0.1, 1.9)])
 
 
 def _dawson_slope(y: Any, x: Any) -> Any:
     far = greater(absolute(x), FAR)
     near = 1.0 - 2.0 * where(far, 0.0, x) * where(far, 0.0, y)
-    return where(far, -0.5 * _tail(where(far, x, 1.0), 1.0), near)
+    return where(far, -0.5 * asymptotic_slope(where(far, x, 1.0), 1.0), near)
 
 
-erfcx: Op = special(sp.erfcx, lambda y, x: _scaled_slope(y, x), ranges=[WIDE])
+erfcx: Op = special(sp.erfcx, lambda y, x: erfcx_slope(y, x), ranges=[WIDE])
 dawsn: Op = special(sp.dawsn, lambda y, x: _dawson_slope(y, x), ranges=[WIDE])
 wofz: Op = special(
     sp.wofz, lambda y, z: -2.0 * z * y + 2j / ROOT_PI, ranges=[(-2.0, 2.0)], complex_=True
@@ -90,7 +75,7 @@ def _hazard(y: Any, x: Any) -> Any:
 
 ndtr: Op = special(sp.ndtr, lambda _, x: density(x), ranges=[WIDE])
 log_ndtr: Op = special(sp.log_ndtr, lambda y, x: _hazard(y, x), ranges=[WIDE])
-ndtri: Op = special(sp.ndtri, lambda y, _: ROOT_2PI * exp(0.5 * square(y)), ranges=[UNIT])
+ndtri: Op = special(sp.ndtri, lambda y, _: ndtri_slope(y), ranges=[UNIT])
 ndtri_exp: Op = special(
     sp.ndtri_exp, lambda y, x: divide(1.0, _hazard(x, y)), ranges=[(-5.0, -0.1)]
 )

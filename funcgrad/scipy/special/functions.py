@@ -41,7 +41,7 @@ from funcgrad.ops.sums import sum as total
 from funcgrad.ops.transcendental import cos, exp, log, logaddexp
 from funcgrad.scipy.special import gamma_functions as g
 from funcgrad.scipy.special import integrals
-from funcgrad.scipy.valued import valued
+from funcgrad.scipy.valued import Valued, valued
 
 __all__ = [
     "comb",
@@ -241,7 +241,7 @@ def _diric(x: Array, n: int) -> Array:
     return divide(functools.reduce(add, waves) + 0.0 * x, float(n))
 
 
-DIRIC = valued(
+DIRIC: Valued = valued(
     "special_diric",
     lambda x, n: sp.diric(x, n),
     _diric,
