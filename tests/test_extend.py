@@ -221,7 +221,7 @@ def test_a_ufunc_of_another_package_works_as_it_is():
 
 def test_a_cell_of_a_notebook_that_is_run_twice():
     """The rule that was stated last counts, also where NumPy calls the plain ufunc."""
-    ufunc = scipy.special.zetac
+    ufunc = scipy.special._ufuncs._lgam1p
     for factor in (2.0, 3.0):
         stated = elementwise(ufunc, lambda _, x, factor=factor: x * factor)
         for f in (stated, ufunc):

@@ -130,13 +130,22 @@ def supports(function: Any) -> Support:
     ours = FUNCTIONS.values()
     if any(function is f for f in ours):
         return _of_record(function.record)
-    if module.split(".")[0] == "scipy":
-        return Support(NONE, (), "SciPy's code is not traced, and there is no definition of ours")
+    stated = _of_scipy(module, name)
+    if stated or module.split(".")[0] == "scipy":
+        return Support(NONE, (), stated or "SciPy's code is not traced")
     if module.split(".")[0] != "numpy" and not isinstance(function, np.ufunc):
         return Support(UNKNOWN, (), "it is a program: what it calls counts")
     if name in _TRANSPARENT:
         return Support(DIFFERENTIABLE, TRANSFORMS)
     return Support(NONE, (), _REASONS.get(name, "there is no rule for it"))
+
+
+def _of_scipy(module: str, name: str) -> str:
+    """Why a function of SciPy, which may stand in a module below a public one, has no rule."""
+    reasons = importlib.import_module("funcgrad.scipy.reasons").REASONS
+    parts = module.split(".") if module else ["scipy", "special"]  # ufuncs have no module
+    places = (".".join(parts[:k]) for k in range(len(parts), 1, -1))
+    return next((reasons[f"{p}.{name}"] for p in places if f"{p}.{name}" in reasons), "")
 
 
 def _stated(function: Any) -> Support | None:

@@ -94,7 +94,18 @@ def test_scipy_answers_too() -> None:
     linalg = pytest.importorskip("scipy.linalg")
     assert fg.supports(special.erf) and fg.supports(special.logsumexp)
     assert fg.supports(linalg.expm)
-    assert not fg.supports(special.mathieu_a)
+    assert not fg.supports(special.smirnov) and "no formula" in fg.supports(special.smirnov).reason
+
+
+@pytest.mark.parametrize("module", ["linalg", "special"])
+def test_every_public_function_of_scipy_has_a_rule_or_a_reason(module: str) -> None:
+    scipy = pytest.importorskip("scipy")
+    space = getattr(scipy, module)
+    for name in space.__all__:
+        function = getattr(space, name)
+        if callable(function) and not isinstance(function, type):
+            found = fg.supports(function)
+            assert found or not found.reason.startswith(("SciPy's code", "there is no")), name
 
 
 @pytest.mark.parametrize("function", functions())

@@ -22,7 +22,7 @@ from funcgrad.ops.arithmetic import (
     where,
 )
 from funcgrad.ops.pointwise import sinc
-from funcgrad.ops.transcendental import cos, exp, log1p
+from funcgrad.ops.transcendental import cos, cosh, exp, log1p
 from funcgrad.scipy.special.define import fixed, special, special_outputs
 from funcgrad.scipy.special.elementary import exprel
 from funcgrad.scipy.special.gamma_functions import slope_of
@@ -205,3 +205,48 @@ kolmogorov: Op = special(sp.kolmogorov, slope_of(_kolmogorov, 0), ranges=[(0.3, 
 kolmogi: Op = special(
     sp.kolmogi, lambda y, _: divide(1.0, slope_of(_kolmogorov, 0)(None, y)), ranges=[(0.1, 0.9)]
 )
+
+# ------------------------------------------------------------------------- Mathieu's functions
+
+# The values a for which y'' + (a - 2 q cos 2x) y = 0 has even, and odd, periodic solutions.
+mathieu_a: Op = special(
+    sp.mathieu_a,
+    fixed("mathieu_a", "the order m"),
+    fixed("mathieu_a", "q"),
+    ranges=[[1, 2, 3], [1, 2, 1]],
+)
+mathieu_b: Op = special(
+    sp.mathieu_b,
+    fixed("mathieu_b", "the order m"),
+    fixed("mathieu_b", "q"),
+    ranges=[[1, 2, 3], [1, 2, 1]],
+)
+
+
+def _mathieu(ufunc: Any, value: Op, modified: bool) -> tuple[Op, ...]:
+    """A solution and its derivative by the angle, in degrees, or by x of the modified equation."""
+    turn = 1.0 if modified else math.pi / 180
+    name = ufunc.__name__
+    none = [fixed(name, "the order m"), fixed(name, "q")]
+
+    def bend(_: Any, m: Any, q: Any, x: Any) -> Any:
+        if modified:
+            factor = value(m, q) - 2.0 * q * cosh(2.0 * x)
+        else:
+            factor = 2.0 * q * cos(2.0 * turn * x) - value(m, q)
+        return turn * factor * parts[0](m, q, x)
+
+    parts: tuple[Op, ...] = special_outputs(
+        ufunc,
+        [*none, lambda _, m, q, x: turn * parts[1](m, q, x)],
+        [*none, bend],
+        ranges=[[1, 2, 3], [1, 2, 1], (0.2, 1.5) if modified else (10.0, 80.0)],
+    )
+    return parts
+
+
+_cem, _sem = _mathieu(sp.mathieu_cem, mathieu_a, False), _mathieu(sp.mathieu_sem, mathieu_b, False)
+_modcem1 = _mathieu(sp.mathieu_modcem1, mathieu_a, True)
+_modcem2 = _mathieu(sp.mathieu_modcem2, mathieu_a, True)
+_modsem1 = _mathieu(sp.mathieu_modsem1, mathieu_b, True)
+_modsem2 = _mathieu(sp.mathieu_modsem2, mathieu_b, True)

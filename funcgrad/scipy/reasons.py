@@ -1,0 +1,78 @@
+"""Why functions of SciPy have no definition here: what `supports` and the coverage page say."""
+
+from __future__ import annotations
+
+__all__ = ["REASONS"]
+
+_OF: dict[str, dict[str, str]] = {
+    "scipy.linalg": {
+        "it makes an array of constants": (
+            "dft hadamard helmert hilbert invhilbert invpascal pascal"
+        ),
+        "it answers a question about values": "bandwidth ishermitian issymmetric expm_cond",
+        "it finds routines of LAPACK": "find_best_blas_type get_blas_funcs get_lapack_funcs",
+        "it draws random numbers": "clarkson_woodruff_transform",
+        "take qr of the new matrix": "qr_delete qr_insert qr_update",
+        "take the complex form of schur, or eig": "cdf2rdf rsf2csf qz ordqz",
+        "it is a step of others, which have rules: schur, eig, svd": (
+            "hessenberg matrix_balance cossin"
+        ),
+    },
+    "scipy.special": {
+        "it makes an array of constants, or a polynomial of them": (
+            "ai_zeros bi_zeros bei_zeros beip_zeros ber_zeros berp_zeros kei_zeros keip_zeros "
+            "ker_zeros kerp_zeros kelvin_zeros jn_zeros jnp_zeros jnjnp_zeros jnyn_zeros y0_zeros "
+            "y1_zeros y1p_zeros yn_zeros ynp_zeros erf_zeros fresnel_zeros fresnelc_zeros "
+            "fresnels_zeros bernoulli euler chebyc chebys chebyt chebyu gegenbauer genlaguerre "
+            "hermite hermitenorm jacobi laguerre legendre sh_chebyt sh_chebyu sh_jacobi "
+            "sh_legendre roots_chebyc roots_chebys roots_chebyt roots_chebyu roots_gegenbauer "
+            "roots_genlaguerre roots_hermite roots_hermitenorm roots_jacobi roots_laguerre "
+            "roots_legendre roots_sh_chebyt roots_sh_chebyu roots_sh_jacobi roots_sh_legendre "
+            "c_roots cg_roots h_roots he_roots j_roots js_roots l_roots la_roots p_roots ps_roots "
+            "s_roots t_roots ts_roots u_roots us_roots"
+        ),
+        "it takes whole numbers": "factorial2 factorialk stirling2",
+        "it is a setting": "geterr seterr",
+        "it gives all orders up to one; take the function of one order": (
+            "assoc_legendre_p_all legendre_p_all sph_harm_y_all sph_legendre_p_all lmbda lqmn lqn "
+            "pbdn_seq pbdv_seq pbvv_seq riccati_jn riccati_yn mathieu_even_coef mathieu_odd_coef "
+            "obl_cv_seq pro_cv_seq"
+        ),
+        "it has no formula in functions that have a rule": (
+            "chndtridf ncfdtridfd ncfdtridfn ellip_harm ellip_harm_2 ellip_normal "
+            "obl_ang1 obl_ang1_cv obl_cv obl_rad1 obl_rad1_cv obl_rad2 obl_rad2_cv "
+            "pro_ang1 pro_ang1_cv pro_cv pro_rad1 pro_rad1_cv pro_rad2 pro_rad2_cv "
+            "nctdtridf smirnov smirnovi tklmbda"
+        ),
+    },
+    "scipy.fft": {
+        "it makes an array of constants, or a whole number": (
+            "fftfreq rfftfreq fhtoffset next_fast_len prev_fast_len"
+        ),
+        "it is a setting": (
+            "get_workers set_workers register_backend set_backend set_global_backend skip_backend"
+        ),
+    },
+    "scipy.integrate": {
+        "it makes an array of constants": "lebedev_rule newton_cotes",
+        "it calls a function of yours at places that it chooses by the values": (
+            "cubature dblquad fixed_quad nquad nsum odeint qmc_quad quad quad_vec solve_bvp "
+            "solve_ivp tanhsinh tplquad"
+        ),
+    },
+    "scipy.spatial.distance": {
+        "it compares truth values": "dice jaccard rogerstanimoto russellrao sokalsneath yule",
+        "it counts, or answers a question about values": (
+            "hamming is_valid_dm is_valid_y num_obs_dm num_obs_y"
+        ),
+        "it is the distance of one pair, which cdist gives": "directed_hausdorff",
+    },
+}
+
+REASONS = {
+    f"{module}.{name}": reason
+    for module, reasons in _OF.items()
+    for reason, names in reasons.items()
+    for name in names.split()
+}
+"""Full public name -> why it has no definition."""
