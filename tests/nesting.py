@@ -1,15 +1,26 @@
 """Operators on functions of one vector, in the words that JAX and this package share.
 
 `operators(m)` are those of the module `m`, ``jax`` or ``funcgrad``: each takes a function of a
-vector of three numbers to another one, so that they can be put around each other in any order.
+vector of three numbers to another one, so that they can be put around each other in any order;
+`own_operators` are more of ours.
 `differences` says what an operator gives, in terms of the values of the function that it took.
 """
 
 import numpy as np
 
+import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad.testing import derivative_along
 
-__all__ = ["DERIVATIVES", "POOL", "X", "differences", "operators"]
+__all__ = [
+    "DERIVATIVES",
+    "POOL",
+    "X",
+    "differences",
+    "function",
+    "operators",
+    "own_operators",
+]
 
 X = np.array([0.3, -0.6, 0.9])
 WEIGHTS = np.array([0.7, -0.2, 0.4])
@@ -176,11 +187,68 @@ def operators(m):
     return {n: f for n, f in found.items() if callable(f) and n not in HELPERS}
 
 
+def own_operators():
+    """Those that are put together in other words here than in JAX."""
+
+    def jet(f):
+        return lambda x: fg.jet(f, (x,), ((np.cos(x),),))[1][0]
+
+    def chunked(f):
+        return lambda x: fg.jacobian(f, chunk_size=2)(x) @ np.cos(x)
+
+    def custom_gradient(f):
+        return fg.custom_gradient(lambda x: (f(x), lambda g: fg.vjp(f, x)[1](g)[0]))
+
+    def custom_vmap(f):
+        ruled = fg.custom_vmap(f)
+        ruled.def_vmap(lambda size, batched, x: (fg.vmap(f)(x), True))
+        return ruled
+
+    def closure_convert(f):
+        def called(x):
+            made, values = fg.closure_convert(lambda y: f(y) + 0.1 * x, x)
+            return made(x, *values)
+
+        return called
+
+    def two_halves(f):
+        fwd, bwd = fg.fwd_and_bwd(f, 0)
+
+        def pulled(x):
+            out, residuals = fwd(x)
+            return bwd(residuals, np.cos(out))
+
+        return pulled
+
+    def while_loop(f):
+        def steps(x):
+            step = lambda c: (c[0] + 1, np.sin(f(c[1])) + 0.1 * c[0] * x)
+            return fg.while_loop(lambda c: c[0] < 2, step, (0, x))[1]
+
+        return steps
+
+    def written(f):
+        def rows(x):
+            y = fnp.zeros(3)
+            y[:2] = f(x)[:2]
+            y[2] = x[0] * y[0]
+            y *= 0.5
+            return y
+
+        return rows
+
+    def scoped(f):
+        return fg.named_call(f)
+
+    return dict(locals())
+
+
 HELPERS = {"m", "xp", "lax", "weigh", "along"}
 # How often an operator differentiates: the price of a nest grows with the product.
 DERIVATIVES = {
     "grad": 1, "value_and_grad": 1, "with_aux": 1, "jvp": 1, "dual": 1, "vjp": 1, "linearize": 1,
-    "transposed": 1, "jacfwd": 1, "jacrev": 1, "hessian": 2, "closing": 1, "on_tree": 1,
+    "transposed": 1, "jacfwd": 1, "jacrev": 1, "hessian": 2, "closing": 1, "on_tree": 1, "jet": 1,
+    "chunked": 1, "two_halves": 1,
 }  # fmt: skip
 
 
@@ -259,4 +327,13 @@ differences = {
     "closing": lambda f, x: _matrix(lambda y: np.sum(f(y * x) * np.sin(x)), 0.5 * x),
     "on_tree": _tree,
     "stopped": lambda f, x: f(x) * np.cos(f(x)),
+    "jet": lambda f, x: _tangent(f, x, np.cos(x)),
+    "chunked": lambda f, x: _tangent(f, x, np.cos(x)),
+    "two_halves": lambda f, x: np.cos(f(x)) @ _matrix(f, x),
+    "custom_gradient": lambda f, x: f(x),
+    "custom_vmap": lambda f, x: f(x),
+    "closure_convert": lambda f, x: f(x) + 0.1 * x,
+    "while_loop": lambda f, x: _loop(lambda k, c: np.sin(f(c)) + 0.1 * k * x, x, 2),
+    "written": lambda f, x: 0.5 * np.append(f(x)[:2], x[0] * f(x)[0]),
+    "scoped": lambda f, x: f(x),
 }

@@ -9,12 +9,12 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
-from nesting import DERIVATIVES, POOL, X, differences, function, operators
+from nesting import DERIVATIVES, POOL, X, differences, function, operators, own_operators
 from strategies import derandomized
 
 import funcgrad as fg
 
-OPERATORS = operators(fg)
+OPERATORS = operators(fg) | own_operators()
 PLAIN = sorted(set(OPERATORS) - set(DERIVATIVES))
 MOST = 3  # derivatives of derivatives
 DEEPEST = 6
