@@ -393,7 +393,7 @@ def keep_quietly(node: GradNode, out: RootTracer | None) -> None:
 NAMES = {
     "matmul": "Mm", "cast": "ToCopy", "broadcast": "Expand",
     "reshape": "View", "transpose": "Permute", "getitem": "Slice",
-    "conjugate": "Conj", "concatenate": "Cat", "einsum": "Einsum", "scale": "Mul",
+    "concatenate": "Cat", "einsum": "Einsum", "scale": "Mul",
 }  # fmt: skip
 
 

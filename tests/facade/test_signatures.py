@@ -110,6 +110,12 @@ x.where(x > 0, "a")
 x.masked_fill(x > 0, "a")
 torch.maximum(x, 3)
 torch.nan_to_num(x, "a")
+torch.complex(x, 3)
+torch.polar(x, x, out=3)
+torch.angle()
+torch.real(3)
+x.conj(3)
+torch.conj_physical_(3)
 """
 
 

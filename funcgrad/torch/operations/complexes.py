@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,25 +13,16 @@ from funcgrad.ops import transcendental as t
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.common import (
-    boxed,
-    computed,
-    install,
-    into,
-    method,
-    named,
-    shape_of,
-    warn_once,
-)
+from funcgrad.torch.operations.common import boxed, computed, install, shape_of, warn_once
 from funcgrad.torch.operations.parts import select
-from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
-from funcgrad.torch.operations.recorded import unary
+from funcgrad.torch.operations.promotion import dtype_of, kind_of
+from funcgrad.torch.operations.record import floats, in_place, node, op, operation
 from funcgrad.torch.places import as_complex, as_real
 from funcgrad.torch.views import make_view
 
 __all__ = [
-    "angle", "complex", "conj", "conj_physical", "imag", "polar", "real", "resolve_conj",
-    "resolve_neg", "view_as_complex", "view_as_real",
+    "angle", "complex", "conj", "conj_physical", "conj_physical_", "imag", "polar", "real",
+    "resolve_conj", "resolve_neg", "view_as_complex", "view_as_real",
 ]  # fmt: skip
 
 # ------------------------------------------------------------------------- views as real
@@ -40,9 +32,10 @@ AS_REAL = Composite("view_as_real", as_real, linear=True)
 AS_COMPLEX = Composite("view_as_complex", as_complex, linear=True)
 
 
+@operation("view_as_real", "input", variants="")
 def view_as_real(input: Tensor) -> Tensor:
     """A view of a complex tensor in which the two parts are the last dimension."""
-    kind = dtype_of(content(input, "view_as_real"))
+    kind = dtype_of(input.content())
     if kind.kind != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
     part = np.zeros((), kind).real.dtype
@@ -51,9 +44,10 @@ def view_as_real(input: Tensor) -> Tensor:
     )
 
 
+@operation("view_as_complex", "input", variants="")
 def view_as_complex(input: Tensor) -> Tensor:
     """A view of a real tensor whose last dimension holds the two parts."""
-    kind = kind_of(content(input, "view_as_complex"))
+    kind = kind_of(input.content())
     shape = shape_of(input)
     if not kind.is_floating_point:
         raise RuntimeError(
@@ -72,16 +66,18 @@ def view_as_complex(input: Tensor) -> Tensor:
     )
 
 
+@operation("real", "input", variants="")
 def real(input: Tensor) -> Tensor:
     """The real part: a view; a real tensor is its own."""
-    if dtype_of(content(input, "real")).kind != "c":
+    if dtype_of(input.content()).kind != "c":
         return input
     return select(view_as_real(input), -1, 0)
 
 
+@operation("imag", "input", variants="")
 def imag(input: Tensor) -> Tensor:
     """The imaginary part: a view."""
-    if dtype_of(content(input, "imag")).kind != "c":
+    if dtype_of(input.content()).kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     return select(view_as_real(input), -1, 1)
 
@@ -99,32 +95,33 @@ install(real=property(real, _set_part(real)), imag=property(imag, _set_part(imag
 # ------------------------------------------------------------------------------ conjugates
 
 
-@method()
+CONJ, CONJ_PHYSICAL = node("Conj", of="conjugate"), node("ConjPhysical")
+
+
+@operation("conj", "input", variants="method")
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor is its own."""
-    x = content(input, "conj")
-    if dtype_of(x).kind != "c":
-        return input
-    return boxed(computed(a.conjugate, x), named("ConjBackward0"))
+    x = input.content()
+    return boxed(computed(a.conjugate, x), CONJ) if dtype_of(x).kind == "c" else input
 
 
-@method(changing=True)
-def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+@operation("conj_physical", "input, *, out")
+def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate in memory of its own."""
-    x = content(input, "conj_physical")
-    if dtype_of(x).kind != "c":
-        return into(out, input, "conj_physical")
-    result = boxed(computed(a.conjugate, x), named("ConjPhysicalBackward0"))
-    return result if out is None else into(out, result, "conj_physical")
+    x = input.content()
+    return boxed(computed(a.conjugate, x), CONJ_PHYSICAL) if dtype_of(x).kind == "c" else input
 
 
-@method()
+(conj_physical_,) = in_place(conj_physical)
+
+
+@operation("resolve_conj", "input", variants="method")
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself: its conjugate has memory of its own from the start."""
     return input
 
 
-@method()
+@operation("resolve_neg", "input", variants="method")
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself."""
     return input
@@ -169,10 +166,13 @@ def _angle(x: Array) -> Array:
 
 
 ANGLE = Composite("angle", _angle)
-angle = unary("angle", ANGLE, named("AngleBackward0", "", "self"), changing=False)
+angle = op("angle", "input, *, out", core=ANGLE, promote=floats, node="Angle", saves="self",
+           variants="method")  # fmt: skip
 
 
-def _check_parts(x: Array, y: Array) -> None:
+def _parts(_: str, first: Tensor, second: Tensor) -> Sequence[Array]:
+    """Two real floating operands of one dtype."""
+    x, y = first.content(), second.content()
     kinds = [kind_of(v) for v in (x, y)]
     if any(not k.is_floating_point for k in kinds):
         names = " and ".join(dtypes.scalar_name(k) for k in kinds)
@@ -180,19 +180,12 @@ def _check_parts(x: Array, y: Array) -> None:
             f"Expected both inputs to be Half, Float or Double tensors but got {names}"
         )
     if kinds[0] is not kinds[1]:
-        first, second = map(dtypes.scalar_name, kinds)
+        named = [dtypes.scalar_name(k) for k in kinds]
         raise RuntimeError(
-            f"Expected object of scalar type {first} but got scalar type {second} for second "
+            f"Expected object of scalar type {named[0]} but got scalar type {named[1]} for second "
             "argument"
         )
-
-
-def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A complex tensor of its two parts."""
-    x, y = content(real, "complex", "real"), content(imag, "complex", "imag", 2)
-    _check_parts(x, y)
-    result = boxed(computed(a.from_parts, x, y), named("ComplexBackward0"))
-    return result if out is None else into(out, result, "complex")
+    return x, y
 
 
 def _polar(size: Array, turn: Array) -> Array:
@@ -200,11 +193,11 @@ def _polar(size: Array, turn: Array) -> Array:
 
 
 POLAR = Composite("polar", _polar)
-
-
-def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A complex tensor of its absolute value and angle."""
-    x, y = content(abs, "polar", "abs"), content(angle, "polar", "angle", 2)
-    _check_parts(x, y)
-    result = boxed(computed(POLAR, x, y), named("PolarBackward0", "result"))
-    return result if out is None else into(out, result, "polar")
+complex = op(
+    "complex", "real, imag, *, out", core=a.from_parts, promote=_parts, node=node("Complex"),
+    variants="", remembers=False, doc="A complex tensor of its two parts.",
+)  # fmt: skip
+polar = op(
+    "polar", "abs, angle, *, out", core=POLAR, promote=_parts, node="Polar", saves="result",
+    variants="", remembers=False, doc="A complex tensor of its absolute value and angle.",
+)  # fmt: skip

@@ -20,7 +20,7 @@ from funcgrad.torch.operations.converting import check_filling
 from funcgrad.torch.operations.promotion import content, dtype_of, number
 
 __all__ = [
-    "addmv_", "conj_physical_", "detach",
+    "addmv_", "detach",
     "detach_", "fill", "fill_", "resize_as_",
     "zero_",
 ]  # fmt: skip
@@ -52,7 +52,6 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 addmv_ = _function("addmv_")
-conj_physical_ = _function("conj_physical_")
 detach = _function("detach")
 detach_ = _function("detach_")
 fill_ = _function("fill_")

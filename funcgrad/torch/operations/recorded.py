@@ -1,8 +1,4 @@
-"""Makers of the operations that are the same story many times: elementwise ones, and flat ones.
-
-An elementwise function of PyTorch is an operation of the core, the name of its node, what PyTorch
-saves, and the dtypes for which PyTorch has a kernel.
-"""
+"""Operations of the core that are constant between jumps, or have no derivative in PyTorch."""
 
 from __future__ import annotations
 
@@ -12,22 +8,13 @@ from typing import Any
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array
-from funcgrad.torch import dtypes, hot
-from funcgrad.torch._tensor import Tensor
+from funcgrad.torch import dtypes
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.common import (
-    NodeClass,
-    boxed,
-    computed,
-    inplace,
-    into,
-    zeros_of,
-)
-from funcgrad.torch.operations.promotion import content, dtype_of, floating, kind_of, promoted
-from funcgrad.torch.remembered import remembered
+from funcgrad.torch.operations.common import zeros_of
+from funcgrad.torch.operations.promotion import dtype_of, kind_of
 
 __all__ = [
-    "Flat", "Underivable", "binary", "elementwise_refusal", "refuse_kinds", "unary",
+    "Flat", "Underivable", "elementwise_refusal", "refuse_kinds",
 ]  # fmt: skip
 
 
@@ -43,77 +30,6 @@ def refuse_kinds(kernel: str, kinds: str, *xs: Array) -> None:
     for x in xs:
         if dtype_of(x).kind in kinds:
             raise elementwise_refusal(kernel, x)
-
-
-def unary(
-    name: str,
-    core: Callable[[Any], Any],
-    node: NodeClass,
-    *,
-    floats: bool = True,
-    refused: str = "",
-    kernel: str = "",
-    changing: bool = True,
-) -> Any:
-    """A function of one tensor, its method and its in-place method.
-
-    With `floats` integers become floats; `refused` are the kinds of dtypes (NumPy's letters) for
-    which PyTorch has no `kernel`.
-    """
-
-    def general(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-        x = content(input, name)
-        if refused:
-            refuse_kinds(kernel, refused, x)
-        if floats:
-            x = floating(name, input)
-        result = boxed(computed(core, x), node)
-        return result if out is None else into(out, result, name)
-
-    fast = hot.suits(core) and "f" not in refused
-    function = hot.unary(core, node, general, [None, None]) if fast else remembered(general)
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`{name}` of each element."
-    setattr(Tensor, name, function)
-    if changing:
-        setattr(Tensor, f"{name}_", inplace(function, f"{name}_"))
-    return function
-
-
-def binary(
-    name: str,
-    core: Callable[..., Any],
-    node: NodeClass,
-    *,
-    floats: bool = False,
-    refused: str = "",
-    kernel: str = "",
-    number: NodeClass | None = None,
-    changing: bool = True,
-) -> Any:
-    """A function of two tensors that are promoted, its method and its in-place method.
-
-    `number` are its nodes where the second operand is a Python number, if it may be one.
-    """
-
-    def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-        content(input, name)
-        if number is None:
-            content(other, name, "other", 2)
-        x, y = promoted(name, input, other, floats=floats)
-        if refused:
-            refuse_kinds(kernel, refused, x)
-        made = node if number is None or isinstance(other, Tensor) else number
-        result = boxed(computed(core, x, y), made)
-        return result if out is None else into(out, result, name)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`{name}` of each pair of elements."
-    function = remembered(function)
-    setattr(Tensor, name, function)
-    if changing:
-        setattr(Tensor, f"{name}_", inplace(function, f"{name}_"))
-    return function
 
 
 class Flat(Composite):
