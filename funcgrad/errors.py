@@ -202,7 +202,15 @@ class SourceLine(NamedTuple):
     function: str
 
     def __str__(self) -> str:
-        return f'File "{self.file}", line {self.line}, in {self.function}'
+        place = _cell(self.file) or f'File "{self.file}"'
+        return f"{place}, line {self.line}, in {self.function}"
+
+
+def _cell(file: str) -> str | None:
+    """What IPython calls a cell of a notebook, whose code it gives a file's name of its own."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    named = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
+    return None if named is None else " ".join(named)
 
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep

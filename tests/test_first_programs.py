@@ -23,6 +23,9 @@ def wave(x):
 
 SHOWN = {
     "grad": (lambda: fg.grad(wave), "<grad of wave>"),
+    "grad in jit": (lambda: fg.jit(fg.grad(wave)), "<jit of grad of wave>"),
+    "jit in vmap": (lambda: fg.vmap(fg.jit(wave)), "<vmap of jit of wave>"),
+    "a custom rule": (lambda: fg.custom_vjp(wave), "<custom_vjp of wave>"),
     "jit": (lambda: fg.jit(wave), "<jit of wave>"),
     "vmap": (lambda: fg.vmap(np.sin), "<vmap of sin>"),
     "a pullback": (lambda: fg.vjp(wave, X)[1], "<pullback of wave>"),

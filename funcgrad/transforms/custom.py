@@ -30,6 +30,7 @@ from funcgrad.transforms.custom_call import (
 )
 from funcgrad.transforms.guard import Watches, small_copy, verify, watch
 from funcgrad.transforms.results import apart, handed_back
+from funcgrad.transforms.transformed import described
 
 __all__ = ["CustomVJPPrimal", "SymbolicZero", "custom_jvp", "custom_vjp"]
 
@@ -43,6 +44,7 @@ def _dense(x: Any) -> Any:
 class _Custom:
     """Shared by both: binding of arguments, static positions, flattening."""
 
+    is_transformed = True
     single = False  # whether `vmap` hands the function one example at a time
 
     def __init__(
@@ -58,6 +60,9 @@ class _Custom:
         if nondiff_argnames:
             names = (nondiff_argnames,) if isinstance(nondiff_argnames, str) else nondiff_argnames
             self.nondiff += tuple(k for k in self._places(names) if k not in self.nondiff)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {described(self.fun)}>"
 
     def _places(self, names: Sequence[str]) -> list[int]:
         """The positions of arguments by name; those without a position are constants anyway."""

@@ -46,7 +46,7 @@ from funcgrad.transforms.static import (
     objects,
     typed,
 )
-from funcgrad.transforms.transformed import named
+from funcgrad.transforms.transformed import described, named
 
 if TYPE_CHECKING:
     from funcgrad.compile.export import Exported
@@ -166,6 +166,8 @@ def stage_flat(
 class Jitted:
     """A function that runs from its graph; made by `jit`."""
 
+    is_transformed = True
+
     def __init__(self, f: Function, static: Static, donated: Donated) -> None:
         functools.update_wrapper(self, f, updated=())
         get_ready()
@@ -204,7 +206,7 @@ class Jitted:
         return named(self) or (_made_again, (self.fun, *chosen))
 
     def __repr__(self) -> str:
-        return f"<jit of {name_of(self.fun)}>"
+        return f"<jit of {described(self.fun)}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:

@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["derived", "named", "transformed"]
+__all__ = ["derived", "described", "named", "transformed"]
 
 Function = Callable[..., Any]
 
@@ -25,9 +25,17 @@ def named(f: Any) -> str | None:
     return whole if found is f else None
 
 
+def described(f: Any) -> str:
+    """What a function is, for people: its name, or that it is the gradient of another one."""
+    if getattr(type(f), "is_transformed", False):
+        return repr(f)[1:-1]
+    return getattr(f, "__qualname__", None) or repr(f)
+
+
 class Transformed(functools.partial[Any]):
     """A closure, with what made it. A partial application of nothing calls it at no cost."""
 
+    is_transformed = True
     again: tuple[Function, tuple[Any, ...]]  # what made it, and what that was given
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -39,17 +47,18 @@ class Transformed(functools.partial[Any]):
     def __repr__(self) -> str:
         make, (f, *_) = self.again
         make = make.func if isinstance(make, functools.partial) else make
-        return f"<{make.__name__} of {getattr(f, '__qualname__', None) or repr(f)}>"
+        return f"<{make.__name__} of {described(f)}>"
 
 
 class Derived(functools.partial[Any]):
     """A closure that a transform gives beside a value, such as a pullback; it tells of what."""
 
+    is_transformed = True
     what: str
     of: Any
 
     def __repr__(self) -> str:
-        return f"<{self.what} of {getattr(self.of, '__qualname__', None) or repr(self.of)}>"
+        return f"<{self.what} of {described(self.of)}>"
 
 
 def derived(what: str, f: Function, closure: Function) -> Function:
