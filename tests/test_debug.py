@@ -142,3 +142,13 @@ def decorated(x):
 def test_as_a_decorator():
     with pytest.raises(FloatingPointError, match="derivative of sqrt"):
         decorated(X)
+
+
+@pytest.mark.parametrize("make", [lambda f: fg.jit(fg.grad(f)), lambda f: fg.grad(fg.jit(f))])
+def test_a_compiled_backward_pass_names_the_line_of_the_operation(make):
+    g = make(root_squared)
+    g(X)  # compiled before somebody looks
+    with pytest.raises(FloatingPointError) as info, fg.debug.nans():
+        g(X)
+    said = [str(info.value), *getattr(info.value, "__notes__", ())]
+    assert any(line(root_squared, 2) in text for text in said)

@@ -8,13 +8,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from funcgrad.core.tracer import running
-from funcgrad.errors import Place, line_at, user_place
+from funcgrad.errors import Place, SourceLine, line_at, repeated, user_place
 
-__all__ = ["LINES", "found_in", "note_place", "place_of", "refuse"]
+__all__ = ["LINES", "found_in", "line_of", "note_place", "place_of", "refuse"]
 
 _TESTS: dict[str, Any] = {"NaN": np.isnan, "an infinity": np.isinf}
 LINES = "lines"  # in the place of what is looked for: nothing, but lines are kept
-_places: WeakKeyDictionary[Any, Place] = WeakKeyDictionary()  # of what a tape recorded
+_places: WeakKeyDictionary[Any, Place | SourceLine] = WeakKeyDictionary()  # of what a tape recorded
 
 
 def found_in(*xs: Any) -> str:
@@ -31,12 +31,19 @@ def found_in(*xs: Any) -> str:
 
 def note_place(recorded: Any) -> None:
     """Keep the line of the program at which something was recorded."""
-    _places[recorded] = user_place()
+    _places[recorded] = repeated.line or user_place()
+
+
+def line_of(recorded: Any) -> SourceLine | None:
+    """The line at which something was recorded."""
+    place = _places.get(recorded)
+    return place if place is None or isinstance(place, SourceLine) else line_at(place)
 
 
 def place_of(recorded: Any) -> str:
-    place = _places.get(recorded)
-    return "" if place is None else f"\n  at {line_at(place)}"
+    """The same for a message."""
+    line = line_of(recorded)
+    return "" if line is None else f"\n  at {line}"
 
 
 def refuse(what: str, made_by: str, place: str) -> FloatingPointError:

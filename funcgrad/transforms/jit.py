@@ -452,7 +452,7 @@ class Jitted:
         order = tuple(kwargs)
         structure = exact_structure(definition), order
         kinds = (structure, tuple(types), typed(static), tuple(captures.key))
-        looking = uncompiled and (running.leaks or running.locks)  # at what is traced: do it now
+        looking = uncompiled and running.watching  # at what is traced, and at lines: do it now
         if not captures.traced and not looking:
             asked = self.cache.get(kinds, ())
             key = (kinds, layouts_of(leaves, asked))

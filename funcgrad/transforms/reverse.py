@@ -17,8 +17,8 @@ from funcgrad.core.algebra import algebra
 from funcgrad.core.effects import logged
 from funcgrad.core.tracer import Tracer, plain, running, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.core.watching import found_in, place_of, refuse
-from funcgrad.errors import AbstractValueError, NotDifferentiableError, located
+from funcgrad.core.watching import found_in, line_of, place_of, refuse
+from funcgrad.errors import AbstractValueError, NotDifferentiableError, located, repeated
 from funcgrad.graph.build import StageTracer, stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
@@ -207,10 +207,21 @@ def _pull_marked(
     for node in order:
         g = cts.pop(node, None)
         if g is not None:
-            pull_marked(node, trace, cts, g)
             if running.watching:
-                _look(node, cts, g)
+                _watched(node, trace, cts, g)
+            else:
+                pull_marked(node, trace, cts, g)
     return [trace.dense(dense(cts.get(leaf))) for leaf in leaves]
+
+
+def _watched(node: Node, trace: Presence, cts: Cotangents, g: Any) -> None:
+    """`pull_marked`, of which equations that are staged have the line of the operation."""
+    around, repeated.line = repeated.line, line_of(node) or repeated.line
+    try:
+        pull_marked(node, trace, cts, g)
+        _look(node, cts, g)
+    finally:
+        repeated.line = around
 
 
 def _look(node: Node, cts: Cotangents, g: Any) -> None:
