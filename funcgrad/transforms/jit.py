@@ -472,7 +472,8 @@ class Jitted:
         announce(f"jit of {name_of(self.fun)}", captures.unseen, self.tracings.said)
         draws = Draws(captures.generators)
         with Readings(captures.clock) as readings:
-            given = flat, types, leaves, captures, name_of(self.fun), self.templates
+            templates = None if looking else self.templates  # whose lines may be other ones
+            given = flat, types, leaves, captures, name_of(self.fun), templates
             staged = _stage(*given, drawn=draws.happened)
         if readings.first is not None:
             warn_of_time(name_of(self.fun), readings.first)
