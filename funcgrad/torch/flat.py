@@ -39,6 +39,8 @@ COSTLY = 10  # additions: what costs less NumPy does as fast as memory allows
 CHUNK = 1 << 14  # elements that a thread takes at a time
 SHARED = 1 << 16  # elements: with fewer the second thread comes too late
 FEW = 4  # exponents up to which powers are products
+VARIANTS = 64  # values of the parameters of an operation that have code: who changes them at each
+# step goes the general way afterwards
 PLAIN = (bool, int, float, str, type(None))
 
 ARRAY, MASK, NUMBER, NOTHING = "array", "mask", "number", "nothing"
@@ -200,6 +202,9 @@ def _written(params: Params) -> tuple[tuple[str, str], ...] | None:
 # ------------------------------------------------------------------------------------------ code
 
 _codes: dict[Any, Code | None] = {}
+_variants: dict[
+    Any, int
+] = {}  # by what is the same but for parameters, how many of these there are
 
 
 def _code(prim: Primitive, form: Form, params: Params) -> Code | None:
@@ -209,6 +214,10 @@ def _code(prim: Primitive, form: Form, params: Params) -> Code | None:
         return _codes[key]
     except KeyError:
         pass
+    alike = (prim, form._replace(params=()))
+    variants = _variants[alike] = _variants.get(alike, 0) + 1
+    if variants > VARIANTS:
+        return None
     from funcgrad.torch.flat_code import code_of  # it is needed once for each operation
 
     found = None

@@ -235,3 +235,18 @@ def test_hooks_and_writes_between_the_passes():
         y.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         z.sum().backward()
+
+
+def test_parameters_that_change_at_each_step_get_no_code_for_ever(monkeypatch):
+    monkeypatch.setattr(flat, "VARIANTS", 2)
+    monkeypatch.setattr(flat, "_variants", {})
+    x = np.random.default_rng(13).normal(size=SIZE)
+    before = len(flat._codes)
+    for step in range(6):
+        slope = 0.3 + step / 7
+        leaf = ours.from_numpy(x).requires_grad_()
+        y = ours.nn.functional.leaky_relu(leaf, slope)
+        y.sum().backward()
+        np.testing.assert_allclose(y.detach().numpy(), np.where(x > 0, x, x * slope))
+        np.testing.assert_allclose(leaf.grad.numpy(), np.where(x > 0, 1, slope))
+    assert len(flat._codes) == before + 4
