@@ -106,7 +106,7 @@ class Stage(Trace):
         self.acting = acting
         self.equations: list[Equation] = []
         self.constants: dict[Hashable, tuple[Var, Any, Any]] = {}
-        self.consts: dict[int, tuple[Var, Tracer]] = {}
+        self.consts: dict[tuple[int, int], tuple[Var, Tracer, Tracer]] = {}
         self.numbering: dict[Hashable, tuple[Var, ...]] = {}
         self.numbers = count()
         self.scope = 0
@@ -165,7 +165,7 @@ class Stage(Trace):
         for w, _, array in self.constants.values():
             if w is v:
                 return array
-        for w, t in self.consts.values():
+        for w, t, _ in self.consts.values():
             if w is v:
                 return layout(t)
         self.asked.add(v)
@@ -187,7 +187,7 @@ class Stage(Trace):
     def _see(self, v: Var, why: str) -> Any:
         if v not in self.seen:
             held = [a for w, a, _ in self.constants.values() if w is v]
-            held += [a for w, a in self.consts.values() if w is v]
+            held += [a for w, a, _ in self.consts.values() if w is v]
             held += [self.given[v]] if v in self.given else []
             if not held:
                 raise AbstractValueError(located(why))
@@ -207,9 +207,14 @@ class Stage(Trace):
 
     def _adopt(self, a: Tracer) -> Var:
         a.owner.check_open()
-        if id(a) not in self.consts:  # the entry keeps `a` alive, so the id stays its own
-            self.consts[id(a)] = (self.var(a.type), a)
-        return self.consts[id(a)][0]
+        count = 0
+        while (known := self.consts.get((id(a), count))) is not None:
+            if known[1].payload is a.payload:  # else it was written into meanwhile
+                return known[0]
+            count += 1
+        # what it is now; the entry keeps `a` alive, too, so the id stays its own
+        self.consts[id(a), count] = (self.var(a.type), twin(a), a)
+        return self.consts[id(a), count][0]
 
     def _hoist(self, a: np.ndarray[Any, Any]) -> Var:
         count = 0
@@ -305,7 +310,7 @@ def finish(
     atoms = [trace.atom(o) for o in outputs]
     equations = needed(trace.equations, atoms)
     used = {a for e in equations for a in e.inputs} | set(atoms)
-    consts = [(v, t) for v, t in trace.consts.values() if v in used]
+    consts = [(v, t) for v, t, _ in trace.consts.values() if v in used]
     constants = tuple((v, a) for v, a, _ in trace.constants.values() if v in used)
     whole = (*inputs, *(v for v, _ in consts))
     return Graph(whole, equations, tuple(atoms), constants), [t for _, t in consts]

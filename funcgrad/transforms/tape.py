@@ -6,13 +6,22 @@ A `Tape` handles each operation on its tracers one level down and records one `N
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from funcgrad.config import config
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import EMPTY, Trace, Tracer, bind, running, type_of, uncompiled
+from funcgrad.core.tracer import (
+    EMPTY,
+    Trace,
+    Tracer,
+    bind,
+    running,
+    twin,
+    type_of,
+    uncompiled,
+)
 from funcgrad.core.types import Array, is_inexact
 from funcgrad.core.watching import note_place
 from funcgrad.kernels.forward import apply
@@ -60,7 +69,7 @@ class Tape(Trace):
             else:
                 x = copy
         elif isinstance(x, Tracer):
-            watch(self.watches, x)
+            x = self.as_it_is(x)
         return self.tracer(x, leaf_node(aval))
 
     def inputs(self, xs: Sequence[Array], nodes: list[Node]) -> list[TapeTracer]:
@@ -99,7 +108,14 @@ class Tape(Trace):
                 return x.copy("K")
             watch(self.watches, x)
         elif isinstance(x, Tracer):
-            watch(self.watches, x)
+            return self.as_it_is(x)
+        return x
+
+    def as_it_is(self, x: Tracer) -> Tracer:
+        """A tracer of an outer transform, which the program may write into later."""
+        if x.owner.watch(x) is None:
+            return cast(Tracer, twin(x))
+        watch(self.watches, x)
         return x
 
     def process1(self, prim: Primitive, x: Array) -> Any:
