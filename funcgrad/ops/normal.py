@@ -166,7 +166,7 @@ def asymptotic_slope(x: Any, sign: float) -> Any:
 
     Abramowitz and Stegun 1964, 7.1.23, differentiated.
     """
-    z = divide(multiply(0.5, sign), square(x))
+    z = divide(0.5 * sign, square(x))
     total, factor, terms = 0.0, 1.0, []
     for k in range(16):
         terms.append(factor * (2 * k + 1))
