@@ -355,3 +355,35 @@ def test_the_hessian_takes_the_mode_that_needs_fewer_passes():
         assert tuple(runs) == expected
         runs.clear()
         np.testing.assert_allclose(found, fg.jacrev(fg.jacrev(f))(x), rtol=1e-13, atol=1e-15)
+
+
+STEPS = {
+    "scan": lambda x: fg.scan(lambda c, r: (np.sin(c) * r, c + r), x, np.array([0.5, 1.1])),
+    "fori_loop": lambda x: fg.fori_loop(0, 3, lambda k, c: np.sin(c) * x, x),
+    "while_loop": lambda x: fg.while_loop(lambda c: c[0] > 0.2, lambda c: 0.5 * c, x),
+    "cond": lambda x: fg.cond(x[0] > 0.0, np.sin, np.cos, x),
+    "checkpoint": lambda x: fg.checkpoint(lambda v: np.sin(v) * v)(x),
+    "map": lambda x: fg.map(lambda v: v * v, x),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_compiled_linearize_gives_the_value_of_loops_and_branches(name):
+    f, x, t = STEPS[name], np.array([0.9, 0.4]), np.array([1.0, -2.0])
+
+    def both(x):
+        y, push = fg.linearize(f, x)
+        return y, push(t)
+
+    def with_aux(x):
+        y, push, aux = fg.linearize(lambda x: (f(x), f(2.0 * x)), x, has_aux=True)
+        return y, push(t), aux
+
+    expected = fg.jvp(f, (x,), (t,))
+    for found in (fg.jit(both)(x), fg.jit(with_aux)(x)[:2], fg.vmap(both)(x[None])):
+        for one, other in zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(np.reshape(one, np.shape(other)), other, rtol=1e-13)
+    for one, other in zip(
+        fg.tree.leaves(fg.jit(with_aux)(x)[2]), fg.tree.leaves(f(2.0 * x)), strict=True
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-13)
