@@ -78,9 +78,11 @@ from funcgrad.torch.nn.modules import (
     TripletMarginLoss,
     Unflatten,
 )
+from funcgrad.torch.nn.modules.attention import *  # noqa: F403
 from funcgrad.torch.nn.modules.pooling import *  # noqa: F403
 from funcgrad.torch.nn.modules.rnn import *  # noqa: F403
 from funcgrad.torch.nn.modules.rnn_cells import *  # noqa: F403
+from funcgrad.torch.nn.modules.transformer import *  # noqa: F403
 from funcgrad.torch.nn.parameter import Buffer, Parameter
 
 __all__ = [
@@ -167,6 +169,7 @@ __all__ = [
     "utils",
 ]
 
-__all__ += modules.pooling.__all__ + modules.rnn.__all__ + modules.rnn_cells.__all__
+__all__ += modules.attention.__all__ + modules.pooling.__all__ + modules.rnn.__all__
+__all__ += modules.rnn_cells.__all__ + modules.transformer.__all__
 
 __getattr__ = absent(__name__)

@@ -1,7 +1,7 @@
 """The functions behind the layers and losses of `nn`, with PyTorch's names and signatures."""
 
 from funcgrad.torch.absent import absent
-from funcgrad.torch.nn.functional import adaptive_pooling, pooling
+from funcgrad.torch.nn.functional import adaptive_pooling, attention, pooling
 from funcgrad.torch.nn.functional.activation import (
     hardshrink,
     hardsigmoid,
@@ -19,6 +19,7 @@ from funcgrad.torch.nn.functional.activation import (
     threshold_,
 )
 from funcgrad.torch.nn.functional.adaptive_pooling import *  # noqa: F403
+from funcgrad.torch.nn.functional.attention import *  # noqa: F403
 from funcgrad.torch.nn.functional.binary import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -182,6 +183,6 @@ __all__ = [
     "triplet_margin_loss",
 ]
 
-__all__ += adaptive_pooling.__all__ + pooling.__all__
+__all__ += adaptive_pooling.__all__ + attention.__all__ + pooling.__all__
 
 __getattr__ = absent(__name__)

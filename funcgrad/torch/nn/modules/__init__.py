@@ -1,6 +1,6 @@
 """The layers and losses, and the class that they derive from."""
 
-from funcgrad.torch.nn.modules import pooling, rnn, rnn_cells
+from funcgrad.torch.nn.modules import attention, pooling, rnn, rnn_cells, transformer
 from funcgrad.torch.nn.modules.activation import (
     CELU,
     ELU,
@@ -29,6 +29,7 @@ from funcgrad.torch.nn.modules.activation import (
     Tanhshrink,
     Threshold,
 )
+from funcgrad.torch.nn.modules.attention import *  # noqa: F403
 from funcgrad.torch.nn.modules.channels import (
     BatchNorm1d,
     BatchNorm2d,
@@ -89,6 +90,7 @@ from funcgrad.torch.nn.modules.parameters import ParameterDict, ParameterList
 from funcgrad.torch.nn.modules.pooling import *  # noqa: F403
 from funcgrad.torch.nn.modules.rnn import *  # noqa: F403
 from funcgrad.torch.nn.modules.rnn_cells import *  # noqa: F403
+from funcgrad.torch.nn.modules.transformer import *  # noqa: F403
 
 __all__ = [
     "BCELoss",
@@ -166,4 +168,5 @@ __all__ = [
     "TripletMarginLoss",
     "Unflatten",
 ]
-__all__ += pooling.__all__ + rnn.__all__ + rnn_cells.__all__
+__all__ += attention.__all__ + pooling.__all__ + rnn.__all__ + rnn_cells.__all__
+__all__ += transformer.__all__
