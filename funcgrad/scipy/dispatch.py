@@ -86,7 +86,7 @@ def _asking(own: Callable[..., Any], key: Any, module: str, method: bool) -> Cal
     """What calls SciPy's body `own`, or our definition of `key` where a traced value meets it."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not running.count:
+        if not running.count or any(k.startswith("_") for k in kwargs):  # SciPy's own call
             return own(*args, **kwargs)
         found = max(state(args), state(tuple(kwargs.values())))
         if method and found != TRACED:
