@@ -1,9 +1,12 @@
 """Errors of arguments: the overloads of PyTorch's functions, in its words."""
 
+import threading
+
 import pytest
 import torch
 
 import funcgrad.torch as ours
+from funcgrad.torch.operations import signature
 
 # `x` is a tensor of three ones, `p` a parameter; the calls are those that PyTorch refuses
 REFUSED = """
@@ -179,3 +182,24 @@ def test_a_tensor_that_is_given_for_a_number_is_read_on_every_call():
     x, y = ours.ones(3), ours.ones(3)
     for k in range(100):
         assert ours.add(x, y, alpha=ours.tensor(float(k))).tolist() == [1.0 + k] * 3
+
+
+def test_two_threads_may_make_the_first_call(monkeypatch):
+    arguments = signature.Arguments("f", "input, Number other=1, *, str mode='a', out", "function")
+    canonical, seen = signature._canonical, []
+
+    def meanwhile(parameter):
+        """The other thread calls while this one reads the signatures."""
+        if not seen:
+            seen.append(None)
+            other = threading.Thread(target=lambda: seen.append(arguments((x, 2), {})))
+            other.start()
+            other.join()
+        return canonical(parameter)
+
+    x = ours.ones(3)
+    monkeypatch.setattr(signature, "_canonical", meanwhile)
+    expected = (x, 2, "a", None)
+    assert arguments((x, 2), {}) == expected
+    assert seen[1:] == [expected]
+    assert arguments((x, 2), {}) == expected

@@ -279,15 +279,11 @@ class Arguments:
         texts = [t.strip() for t in self.written.split("|")]
         if self.form != "function":  # a number has no methods
             texts = [t for t in texts if not t.startswith("Number ")]
-        self.signatures = [Signature(t, self.form) for t in texts]
-        for s in self.signatures:
-            for p in s.parameters:
-                name = _canonical(p)
-                if name not in self.order:
-                    self.order.append(name)
-        if "out" in self.order:
-            self.order.remove("out")
-        self.order.append("out")
+        signatures = [Signature(t, self.form) for t in texts]
+        names = dict.fromkeys(_canonical(p) for s in signatures for p in s.parameters)
+        names.pop("out", None)
+        self.order = [*names, "out"]
+        self.signatures = signatures  # last: another thread that finds them reads no further
 
     def _decided(self, key: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
         if not self.signatures:
