@@ -147,6 +147,41 @@ def test_adaptive_pools(rank, size, kind):
     check(images(rank)[0], function)
 
 
+@pytest.mark.parametrize("size", [(3, 5), (7, 3), (2, 9), 1, (None, 4)])
+@pytest.mark.parametrize("kind", [np.inf, np.nan])
+def test_what_is_not_finite_stays_in_its_windows(kind, size):
+    if theirs is None:
+        pytest.skip("PyTorch is not installed")
+    x = images(2)
+    x[0, 1, 2, 3] = kind
+    pools = [t.nn.functional.adaptive_avg_pool2d(t.tensor(x), size) for t in (theirs, ours)]
+    np.testing.assert_allclose(pools[1].numpy(), pools[0].numpy(), rtol=1e-12)
+
+
+def half_precision(torch, say):
+    f, x = torch.nn.functional, torch.full((1, 1, 4, 4), 40000.0, dtype=torch.float16)
+    for y in (f.avg_pool2d(x, 2), f.adaptive_avg_pool2d(x, 3), f.adaptive_avg_pool2d(x, (2, 4))):
+        say(y.dtype, y.tolist())
+
+
+def test_means_of_half_precision_do_not_overflow():
+    same(half_precision)
+
+
+def without_elements(torch, say):
+    f = torch.nn.functional
+    for shape in ((2, 3, 0, 8), (2, 0, 7, 8), (0, 3, 7, 8)):
+        for name in ("adaptive_avg_pool2d", "adaptive_max_pool2d"):
+            try:
+                say(name, shape, tuple(getattr(f, name)(torch.ones(shape), (3, 5)).shape))
+            except RuntimeError as error:
+                say(name, shape, error)
+
+
+def test_adaptive_pools_of_nothing():
+    same(without_elements)
+
+
 def refusals(torch, say):
     f = torch.nn.functional
     x = torch.arange(32.0).reshape(1, 2, 4, 4)

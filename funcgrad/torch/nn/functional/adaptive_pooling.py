@@ -13,12 +13,12 @@ import numpy as np
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index as indexing
-from funcgrad.ops.product import matmul
-from funcgrad.ops.shape import moveaxis
+from funcgrad.ops.shape import concatenate, reshape
+from funcgrad.ops.sums import sum as add_up
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.pooling import PICKED
-from funcgrad.torch.operations.common import boxed, computed, shape_of
+from funcgrad.torch.operations.common import boxed, computed, shape_of, widened
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import node, refuse
 
@@ -63,24 +63,50 @@ def _bounds(n: int, count: int) -> tuple[Array, Array]:
     return k * n // max(count, 1), -(-(k + 1) * n // max(count, 1))
 
 
-def _weights(n: int, count: int) -> Array:
-    """The matrix that takes the means along an axis."""
+def _check_extents(name: str, shape: Sizes, axes: int) -> None:
+    """Raise where one of the last axes is empty."""
+    for k in range(len(shape) - axes, len(shape)):
+        if not shape[k]:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but "
+                f"input has sizes {list(shape)} with dimension {k} being empty"
+            )
+
+
+def _sums(x: Array, axis: int, count: int) -> Array:
+    """The sum of each window along an axis, of its own elements only.
+
+    A product with a matrix that is zero elsewhere would carry NaN and infinities to all windows.
+    """
+    shape = shape_of(x)
+    n, lead = shape[axis], (slice(None),) * axis
+    if count and n % count == 0:
+        return add_up(reshape(x, (*shape[:axis], count, n // count, *shape[axis + 1 :])), axis + 1)
     begin, end = _bounds(n, count)
-    at = np.arange(n)
-    inside = (at >= begin[:, None]) & (at < end[:, None])
-    return inside / (end - begin)[:, None]
+    widest = max(end - begin, default=0)
+    if count <= widest or not count:
+        parts = [indexing.getitem(x, (*lead, slice(b, e))) for b, e in zip(begin, end, strict=True)]
+        sums = [add_up(p, axis, True) for p in parts]
+        return concatenate(sums, axis) if sums else indexing.getitem(x, (*lead, slice(0, 0)))
+    found, after = None, (1,) * (len(shape) - axis - 1)
+    for j in range(widest):
+        y = indexing.read(x, (*lead, np.minimum(begin + j, end - 1)))
+        y = a.where((begin + j < end).reshape(-1, *after), y, dtype_of(x).type(0))
+        found = y if found is None else a.add(found, y)
+    return found
 
 
 def _averaged(x: Array, sizes: Sizes) -> Array:
     rank = len(sizes)
     for k, count in enumerate(sizes):
         axis = len(shape_of(x)) - rank + k
-        weights = _weights(shape_of(x)[axis], count).astype(dtype_of(x))
-        x = moveaxis(matmul(moveaxis(x, axis, -1), weights.T), -1, axis)
+        begin, end = _bounds(shape_of(x)[axis], count)
+        extents = (end - begin).reshape(-1, *(1,) * (rank - k - 1)).astype(dtype_of(x))
+        x = a.divide(_sums(x, axis, count), extents)
     return x
 
 
-MEANS = Composite("adaptive_avg_pool", _averaged, linear=True)
+MEANS = Composite("adaptive_avg_pool", widened(_averaged), linear=True)
 
 
 def _average(rank: int) -> Callable[..., Tensor]:
@@ -93,6 +119,7 @@ def _average(rank: int) -> Callable[..., Tensor]:
         if rank > 1 and set(sizes) == {1}:
             whole: Tensor = input.mean(tuple(range(-rank, 0)), keepdim=True)
             return whole
+        _check_extents(name, shape_of(x), len(shape_of(x)) - 1 if rank == 3 else rank)
         return boxed(computed(MEANS, x, sizes=sizes), AVG_NODES[rank])
 
     pool.__name__ = pool.__qualname__ = name
@@ -138,7 +165,8 @@ def _largest(rank: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     ) -> tuple[Tensor, Tensor]:
         x = input.content()
         sizes = _sizes(name, output_size, shape_of(x), rank)
-        refuse({"bc": name}, x)
+        _check_extents(name, shape_of(x), len(shape_of(x)) - 1)
+        refuse({"bciu": name}, x)
         at = _positions(x, sizes)
         return boxed(computed(PICKED, x, at, axes=rank), MAX_NODES[rank]), box(at)
 

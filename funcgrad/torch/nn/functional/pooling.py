@@ -21,7 +21,7 @@ from funcgrad.ops.shape import reshape
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.distance import padded
-from funcgrad.torch.operations.common import boxed, computed, shape_of
+from funcgrad.torch.operations.common import boxed, computed, shape_of, widened
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import node, refuse
 
@@ -285,7 +285,7 @@ def _means(x: Array, pool: Pool, include_pad: bool, override: int | None) -> Arr
     return a.divide(x, divisors)
 
 
-MEANS = Composite("avg_pool", _means, linear=True)
+MEANS = Composite("avg_pool", widened(_means), linear=True)
 
 
 def _divisors(pool: Pool, include_pad: bool, override: int | None) -> Array:
@@ -437,8 +437,9 @@ def _max_unpool(rank: int) -> Callable[..., Tensor]:
             )
         lead = tuple(input.shape[:-rank])
         total = math.prod(size)
-        at = indices.reshape(*lead, -1)
-        low, high = int(at.min()), int(at.max())
+        count = math.prod(input.shape[-rank:])
+        at = indices.reshape(*lead, count)
+        low, high = (int(at.min()), int(at.max())) if at.numel() else (0, -1)
         if low < 0 or high >= total:
             found = low if low < 0 else high
             raise RuntimeError(
@@ -446,7 +447,7 @@ def _max_unpool(rank: int) -> Callable[..., Tensor]:
                 f"{'x'.join(map(str, size))}"
             )
         zero = input.new_zeros((*lead, total))
-        out: Tensor = zero.scatter(-1, at, input.reshape(*lead, -1)).reshape(*lead, *size)
+        out: Tensor = zero.scatter(-1, at, input.reshape(*lead, count)).reshape(*lead, *size)
         return out
 
     unpool.__name__ = unpool.__qualname__ = name
