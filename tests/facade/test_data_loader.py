@@ -362,3 +362,58 @@ def test_an_interrupt_ends_the_epoch_and_its_workers_in_silence():
         capture_output=True, text=True, timeout=100, start_new_session=True, **signals,
     )  # fmt: skip
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
+
+
+KILLED = """
+import os
+import funcgrad.torch as torch
+from funcgrad.torch.utils.data import DataLoader, Dataset
+
+class Large(Dataset):
+    def __len__(self):
+        return 100
+
+    def __getitem__(self, i):
+        return torch.zeros(300_000)  # more than a pipe holds
+
+batches = iter(DataLoader(Large(), num_workers=2))
+next(batches)
+print(*[w.process.pid for w in batches.workers._workers], flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+def lives(pid):
+    try:
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/self/stat").exists(), reason="looks into /proc")
+def test_workers_end_with_a_loader_that_was_killed():
+    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True)
+    pids = [int(pid) for pid in done.stdout.split()]
+    assert len(pids) == 2, done.stderr
+    for _ in range(600):
+        if not any(map(lives, pids)):
+            return
+        time.sleep(0.1)
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    raise AssertionError("workers outlive their loader")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_of_fork_leaves_the_workers_to_its_parent():
+    data = ours.utils.data.TensorDataset(ours.arange(8))
+    batches = iter(ours.utils.data.DataLoader(data, batch_size=2, num_workers=1))
+    found = [next(batches)]
+    child = os.fork()
+    if not child:
+        batches.workers.close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    found += batches
+    assert [x.tolist() for (x,) in found] == [[0, 1], [2, 3], [4, 5], [6, 7]]

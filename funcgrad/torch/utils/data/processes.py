@@ -8,6 +8,7 @@ iterator is collected and at exit.
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import time
 import weakref
@@ -31,7 +32,7 @@ class _Worker:
         self.tasks = context.Queue()
         self.answers, answering = context.Pipe(duplex=False)
         self.process = context.Process(
-            target=worker.run, args=(job, self.tasks, answering), daemon=True
+            target=worker.run, args=(job, self.tasks, answering, self.answers), daemon=True
         )
         self.process.start()
         answering.close()
@@ -55,7 +56,7 @@ class Workers:
 
     def __init__(self, context: Any, jobs: Iterable[Job]) -> None:
         self._workers: list[_Worker] = []
-        self.close = weakref.finalize(self, _close, self._workers)
+        self.close = weakref.finalize(self, _close, self._workers, os.getpid())
         for job in jobs:
             self._workers.append(_Worker(context, job))
 
@@ -94,8 +95,13 @@ class Workers:
         raise RuntimeError(f"{text}: {cause}") from cause
 
 
-def _close(workers: list[_Worker]) -> None:
-    """End the processes: ask, read what they still write, then insist."""
+def _close(workers: list[_Worker], owner: int) -> None:
+    """End the processes: ask, read what they still write, then insist.
+
+    Not in a child of fork, which has a copy of the loader: they still work for the parent.
+    """
+    if os.getpid() != owner:
+        return
     for one in workers:
         one.tasks.put("stop")
     limit = time.monotonic() + PATIENCE

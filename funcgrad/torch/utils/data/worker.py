@@ -142,8 +142,13 @@ def _parent_lives() -> bool:
     return parent is not None and parent.is_alive()
 
 
-def run(job: Job, tasks: Any, pipe: Connection) -> None:
-    """The life of a worker: tasks are (number, indices), None for a new epoch, or "stop"."""
+def run(job: Job, tasks: Any, pipe: Connection, read: Connection) -> None:
+    """The life of a worker: tasks are (number, indices), None for a new epoch, or "stop".
+
+    `read` is the other end of its `pipe`: as long as a process has that open, a worker that writes
+    into a full pipe does not see that its loader was killed.
+    """
+    read.close()
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):  # the loader tells of these
         torch.set_num_threads(1)
         seed = _seed(job)
