@@ -199,6 +199,8 @@ def refusals(torch, say):
         lambda: layer(x, x, x, is_causal=True), lambda: layer(x, x, x[:2]),
         lambda: layer(torch.ones(3, 2, 5), x, x),
         lambda: f(x, x, x, attn_mask=torch.ones(2, 2), is_causal=True),
+        lambda: f(x, x, x, attn_mask=torch.ones(2, 2).long()), lambda: f(x[0, 0], x, x),
+        lambda: f(x, x, x, attn_mask=torch.ones(2, 2).double()), lambda: f(x, x.double(), x),
         lambda: nn.TransformerEncoderLayer(4, 2, activation="no"),
         lambda: nn.Transformer(4, 2, 1, 1, 4, batch_first=True)(x, x[:1]),
         lambda: nn.Transformer(4, 2, 1, 1, 4, batch_first=True)(x, x[..., :2]),

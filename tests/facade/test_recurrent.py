@@ -208,3 +208,19 @@ def test_copies_files_and_transforms(tmp_path):
     step = ours.compile(lambda v: layer(v)[0].square().sum())
     for _ in range(3):
         ours.testing.assert_close(step(x), layer(x)[0].square().sum())
+
+
+def wrong_states(torch, say):
+    x, wide = torch.ones(2, 3, 4), torch.zeros(1, 3, 5, dtype=torch.float64)
+    for kind in ("RNN", "GRU"):
+        layer, cell = getattr(torch.nn, kind)(4, 5), getattr(torch.nn, f"{kind}Cell")(4, 5)
+        calls = (lambda: layer(x, wide), lambda: layer(x[:0]), lambda: cell(x[0], wide[0]))
+        for call in calls:
+            try:
+                say(call())
+            except RuntimeError as error:
+                say(error)
+
+
+def test_states_of_another_dtype_and_no_steps_are_refused():
+    same(wrong_states)

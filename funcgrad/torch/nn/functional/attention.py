@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import funcgrad.torch as torch
+from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.nn.functional.distance import pad
 from funcgrad.torch.nn.functional.linear import linear
@@ -22,6 +23,30 @@ def _bias_of(mask: Tensor | None, query: Tensor) -> Tensor | None:
         return mask
     found: Tensor = torch.zeros_like(mask, dtype=query.dtype).masked_fill(~mask, -math.inf)
     return found
+
+
+def _check_products(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
+    """PyTorch's errors for ranks and dtypes: numbers 0 and 1 are no mask of booleans."""
+    named = {"query": query, "key": key, "value": value}
+    if min(x.dim() for x in named.values()) < 2:
+        found = [f"{name}.dim: {x.dim()}" for name, x in named.items()]
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got "
+            f"{found[0]} {found[1]} and {found[2]} instead."
+        )
+    kinds = {name: dtypes.c_name(x.dtype) for name, x in named.items()}
+    if len(set(kinds.values())) > 1:
+        found = [f"{name}.dtype: {kind}" for name, kind in kinds.items()]
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got "
+            f"{found[0]} {found[1]} and {found[2]} instead."
+        )
+    if mask is not None and mask.dtype not in (torch.bool, torch.float32, query.dtype):
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+            f"attn_mask.dtype: {dtypes.c_name(mask.dtype)} and  query.dtype: {kinds['query']} "
+            "instead."
+        )
 
 
 def scaled_dot_product_attention(
@@ -58,6 +83,11 @@ def scaled_dot_product_attention(
     Tensor
         (…, queries, values); 0 for a query that sees no key.
 
+    Raises
+    ------
+    RuntimeError
+        Dtypes that differ, a mask of integers, or `is_causal` beside a mask.
+
     Examples
     --------
     >>> import funcgrad.torch as torch
@@ -66,6 +96,7 @@ def scaled_dot_product_attention(
     tensor([[0.0000],
             [1.5000]])
     """
+    _check_products(query, key, value, attn_mask)
     if is_causal and attn_mask is not None:
         raise RuntimeError(
             "_scaled_dot_product_attention: Explicit attn_mask should not be set when "

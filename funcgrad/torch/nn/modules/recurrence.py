@@ -17,6 +17,7 @@ from funcgrad.ops.activation import expit, relu
 from funcgrad.ops.product import matmul
 from funcgrad.ops.shape import concatenate, stack, transpose
 from funcgrad.ops.transcendental import tanh
+from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import boxed_all, computed, shape_of
@@ -141,7 +142,20 @@ def recurrence(
     sizes: tuple[int, ...] | None,
     backwards: bool,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """One layer in one direction: the states after each step, and the last ones."""
+    """One layer in one direction: the states after each step, and the last ones.
+
+    Raises
+    ------
+    RuntimeError
+        No steps, or an input, states and weights that are not of one dtype.
+    """
+    if sizes is None and not input.size(0):
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    own = weights[0].dtype
+    for x in (input, *state):
+        if x.dtype != own:
+            names = f"{dtypes.scalar_name(x.dtype)} and {dtypes.scalar_name(own)}"
+            raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {names}")
     contents = [x.content() for x in (input, *state, *weights)]
     found = computed(
         RUN, *contents, mode=mode, biased=biased, states=len(state), sizes=sizes,

@@ -236,10 +236,10 @@ def pad_sequence(
     if not parts:
         raise RuntimeError("received an empty list of sequences")
     longest = max(x.size(0) for x in parts)
-    whole = []
+    whole, kind = [], parts[0].dtype
     for x in parts:
         size = (longest - x.size(0), *x.shape[1:])
-        filler = torch.full(size, padding_value, dtype=x.dtype)
+        x, filler = x.to(kind), torch.full(size, padding_value, dtype=kind)
         whole.append(torch.cat([x, filler] if padding_side == "right" else [filler, x]))
     found: Tensor = torch.stack(whole, 0 if batch_first else 1)
     return found
