@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad.core.tracer import Operand, Tracer, concrete, value
+from funcgrad.core.tracer import layout as lying
 from funcgrad.core.types import Array
 from funcgrad.errors import (
     AbstractValueError,
@@ -17,7 +18,7 @@ from funcgrad.errors import (
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.root import RootTracer
-from funcgrad.torch.staged import Memory, staged
+from funcgrad.torch.staged import Memory
 from funcgrad.transforms.batch import BatchTracer
 from funcgrad.transforms.forward import DualTracer
 from funcgrad.transforms.node import TapeTracer
@@ -121,9 +122,10 @@ def as_array(x: Tensor) -> np.ndarray[Any, Any]:
 
 
 def layout(x: Tensor) -> np.ndarray[Any, Any]:
-    """An array with the strides of a tensor."""
-    array = as_array(x)
-    return modes.stage.shadow(array) if staged(array) else array
+    """An array with the strides of a tensor; within a transform, of what it is of one example."""
+    t = x._t
+    found: Any = lying(as_array(x) if type(t) is RootTracer else t)
+    return found if isinstance(found, np.ndarray) else np.empty((), x.dtype.numpy)
 
 
 def check_found(t: RootTracer) -> None:

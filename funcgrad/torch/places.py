@@ -12,13 +12,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from funcgrad.core.tracer import type_of
+from funcgrad.core.tracer import layout, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops.index import gather, getitem, set_positions
 from funcgrad.ops.shape import reshape, stack
 
-__all__ = ["Parts", "as_complex", "as_real", "places_of", "read_places", "write_places"]
+__all__ = ["Parts", "as_complex", "as_real", "laid", "places_of", "read_places", "write_places"]
 
 Read = Callable[[Any], Any]
 Parts = Literal["same", "real", "complex"]  # what a view shows: as its base, or parts of numbers
@@ -35,18 +35,19 @@ def places_of(base: ArrayType, read: Read, array: Any = None) -> tuple[np.ndarra
     """
     kind, per = base.dtype, 2 if base.dtype.kind == "c" else 1
     if kind.kind not in "fc" or kind.itemsize // per < 4 or base.size >= MANY:
-        return np.asarray(read(_laid(np.arange(base.size).reshape(base.shape), array))), "same"
+        return np.asarray(read(laid(np.arange(base.size).reshape(base.shape), array))), "same"
     whole = np.dtype(f"i{kind.itemsize // per}")
     numbers = np.arange(per * base.size, dtype=whole).view(kind).reshape(base.shape)
-    found = np.asarray(read(_laid(numbers, array)))
+    found = np.asarray(read(laid(numbers, array)))
     at = (found.real if found.dtype.kind == "c" else found).view(whole).astype(np.int64)
     if found.dtype.kind == kind.kind:
         return at // per, "same"
     return at, "real" if per == 2 else "complex"
 
 
-def _laid(numbers: np.ndarray[Any, Any], array: Any) -> np.ndarray[Any, Any]:
-    """`numbers` in memory in the order of `array`."""
+def laid(numbers: np.ndarray[Any, Any], array: Any) -> np.ndarray[Any, Any]:
+    """`numbers` in memory in the order of `array`, also of one that is traced."""
+    array = layout(array)
     if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
         return numbers
     if not array.size:

@@ -25,6 +25,7 @@ from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.constant import all as all_of
 from funcgrad.ops.index import gather, set_positions
 from funcgrad.ops.shape import broadcast_to, reshape
+from funcgrad.torch.places import laid
 
 __all__ = ["Memory", "Number", "StepStage", "bounded", "fresh", "memory_copy", "staged"]
 
@@ -151,6 +152,7 @@ class StepStage(Stage):
         """Make `new` the content of `m`; memory around it and within it changes, too."""
         content = broadcast_to(cast(new, m.type.dtype), m.type.shape)
         base, read = self.bases.get(id(m), (m, None))
+        self.shadow(base)  # which lies as before, wherever its new content comes from
         if read is None:
             base.variable = self.atom(content)  # type: ignore[assignment]
         else:
@@ -160,6 +162,10 @@ class StepStage(Stage):
             if other is not m:
                 other.variable = self.atom(_read(base, reading))  # type: ignore[assignment]
 
+    def layout(self, t: Tracer) -> Any:
+        assert isinstance(t, Memory)
+        return self.shadow(t) if t.type.shape else super().layout(t)
+
     def shadow(self, m: Memory) -> np.ndarray[Any, Any]:
         """An array of the layout of `m`, with nothing in it."""
         found = self.shadows.get(id(m))
@@ -167,8 +173,9 @@ class StepStage(Stage):
             if id(m) in self.bases:
                 base, read = self.bases[id(m)]
                 found = read(self.shadow(base))
-            else:
-                found = np.empty(m.type.shape, m.type.dtype)
+            else:  # memory of its own: what is copied into it has the order of its axes only
+                shape, dtype = m.type.shape, m.type.dtype
+                found = np.empty_like(super().layout(m), dtype) if shape else np.empty((), dtype)
             self.known[id(m)], self.shadows[id(m)] = m, found
         return found
 
@@ -218,7 +225,7 @@ def _chained(first: Read, second: Read) -> Read:
 def _positions(base: Memory, read: Read) -> np.ndarray[Any, Any] | None:
     """The flat positions of a view in its base; None where it shows all of it in order."""
     kind = base.type
-    found = read(np.arange(kind.size).reshape(kind.shape))
+    found = read(laid(np.arange(kind.size).reshape(kind.shape), base))
     if found.dtype.kind != "i":
         raise TypeError(located("a view in another dtype than its base's cannot be compiled"))
     whole = found.size == kind.size and np.array_equal(found.reshape(-1), np.arange(kind.size))
@@ -235,7 +242,5 @@ def _spliced(base: Memory, read: Read, content: Array) -> Array:
 def _read(base: Memory, read: Read) -> Array:
     positions = _positions(base, read)
     if positions is None:
-        kind = base.type
-        shape = read(np.empty(kind.shape, bool)).shape
-        return reshape(base, shape)
+        return reshape(base, read(base.owner.shadow(base)).shape)
     return gather(reshape(base, (base.type.size,)), positions)

@@ -67,9 +67,8 @@ class Held:
         self.variable = self.memory.variable
         value = self.tracer.value
         stage.known[id(self.memory)] = self.memory
-        stage.shadows[id(self.memory)] = (
-            value if isinstance(value, np.ndarray) else np.empty((), value.dtype)
-        )
+        shadow = value if isinstance(value, np.ndarray) else np.empty((), value.dtype)
+        stage.shadows[id(self.memory)] = stage.layouts.known[self.variable] = shadow
         t = ROOT.tracer(self.memory, None)
         t.value, t.version.inference = self.memory, self.tracer.version.inference
         self.version, self.node = t.version, self._node(t)

@@ -10,6 +10,7 @@ from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops.shape import broadcast_to
+from funcgrad.ops.shape import copied as copied_in
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
@@ -24,7 +25,6 @@ from funcgrad.torch.operations.common import (
     method,
     named,
     shape_of,
-    traced,
     warn_once,
 )
 from funcgrad.torch.operations.promotion import (
@@ -57,13 +57,15 @@ CONTIGUOUS = Composite("contiguous", lambda x: _in_order(x), linear=True)
 
 
 def _in_order(x: Array) -> Array:
-    return np.array(x, order="C")[()] if isinstance(x, (np.ndarray, np.generic)) else x
+    if isinstance(x, (np.ndarray, np.generic)):
+        return np.array(x, order="C")[()]
+    return copied_in(x, "C")
 
 
 @method()
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself if its memory is in order, else a copy."""
-    if traced(input._t) or input.is_contiguous():
+    if input.is_contiguous():
         return input
     return boxed(CONTIGUOUS(input.content()), CLONE)
 

@@ -13,6 +13,7 @@ from funcgrad.core.tracer import Tracer
 from funcgrad.ops import shape as shapes
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.contents import layout
 from funcgrad.torch.operations.common import (
     axis_of,
     boxed,
@@ -72,11 +73,8 @@ def reshape_sizes(shape: Sequence[int], sizes: Sequence[int]) -> tuple[int, ...]
 
 def fits_memory(x: Tensor, sizes: tuple[int, ...]) -> bool:
     """Whether the memory of `x` can be seen in another shape."""
-    t = x._t
-    if type(t) is not RootTracer or type(t.value) is not np.ndarray:
-        return True
     try:
-        np.reshape(t.value, sizes, copy=False)
+        np.reshape(layout(x), sizes, copy=False)
     except ValueError:
         return False
     return True
@@ -84,8 +82,9 @@ def fits_memory(x: Tensor, sizes: tuple[int, ...]) -> bool:
 
 def viewed(x: Tensor, shape: tuple[int, ...], name: str = "ViewBackward0") -> Tensor:
     """The memory of `x` in another shape, into which it fits."""
+    copy = None if traced(x._t) else False  # where there is no memory, positions are read
     return make_view(
-        x, lambda v: np.reshape(v, shape, copy=False), lambda c: shapes.reshape(c, shape), name
+        x, lambda v: np.reshape(v, shape, copy=copy), lambda c: shapes.reshape(c, shape), name
     )
 
 
@@ -144,8 +143,8 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     )
     if not fits_memory(input, found):
         return unsafe_viewed(contiguous(input), found)
-    in_order = traced(input._t) or input.is_contiguous()
-    return viewed(input, found, "ViewBackward0" if in_order else "ReshapeAliasBackward0")
+    name = "ViewBackward0" if input.is_contiguous() else "ReshapeAliasBackward0"
+    return viewed(input, found, name)
 
 
 def content_shape(x: Any, function: str) -> Tensor:
