@@ -118,6 +118,7 @@ from funcgrad.torch.size import Size as Size
 
 # The following stand on the operations.
 # isort: split
+from funcgrad.torch import fft as fft
 from funcgrad.torch import nn as nn
 from funcgrad.torch import optim as optim
 from funcgrad.torch.compiling.api import compile as compile

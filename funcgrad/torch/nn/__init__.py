@@ -79,9 +79,12 @@ from funcgrad.torch.nn.modules import (
     Unflatten,
 )
 from funcgrad.torch.nn.modules.attention import *  # noqa: F403
+from funcgrad.torch.nn.modules.dropouts import *  # noqa: F403
+from funcgrad.torch.nn.modules.padding import *  # noqa: F403
 from funcgrad.torch.nn.modules.pooling import *  # noqa: F403
 from funcgrad.torch.nn.modules.rnn import *  # noqa: F403
 from funcgrad.torch.nn.modules.rnn_cells import *  # noqa: F403
+from funcgrad.torch.nn.modules.shuffling import *  # noqa: F403
 from funcgrad.torch.nn.modules.transformer import *  # noqa: F403
 from funcgrad.torch.nn.parameter import Buffer, Parameter
 
@@ -170,6 +173,7 @@ __all__ = [
 ]
 
 __all__ += modules.attention.__all__ + modules.pooling.__all__ + modules.rnn.__all__
-__all__ += modules.rnn_cells.__all__ + modules.transformer.__all__
+__all__ += modules.rnn_cells.__all__ + modules.transformer.__all__ + modules.dropouts.__all__
+__all__ += modules.padding.__all__ + modules.shuffling.__all__
 
 __getattr__ = absent(__name__)

@@ -1,7 +1,7 @@
 """The functions behind the layers and losses of `nn`, with PyTorch's names and signatures."""
 
 from funcgrad.torch.absent import absent
-from funcgrad.torch.nn.functional import adaptive_pooling, attention, pooling
+from funcgrad.torch.nn.functional import adaptive_pooling, attention, dropouts, pooling, shuffling
 from funcgrad.torch.nn.functional.activation import (
     hardshrink,
     hardsigmoid,
@@ -49,6 +49,7 @@ from funcgrad.torch.nn.functional.distance import (
     pad,
     pairwise_distance,
 )
+from funcgrad.torch.nn.functional.dropouts import *  # noqa: F403
 from funcgrad.torch.nn.functional.linear import (
     bilinear,
     embedding,
@@ -81,6 +82,7 @@ from funcgrad.torch.nn.functional.regression import (
     mse_loss,
     smooth_l1_loss,
 )
+from funcgrad.torch.nn.functional.shuffling import *  # noqa: F403
 from funcgrad.torch.nn.functional.smooth import (
     celu,
     celu_,
@@ -183,6 +185,7 @@ __all__ = [
     "triplet_margin_loss",
 ]
 
-__all__ += adaptive_pooling.__all__ + attention.__all__ + pooling.__all__
+__all__ += adaptive_pooling.__all__ + attention.__all__ + dropouts.__all__ + pooling.__all__
+__all__ += shuffling.__all__
 
 __getattr__ = absent(__name__)

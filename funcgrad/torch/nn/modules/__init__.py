@@ -1,6 +1,15 @@
 """The layers and losses, and the class that they derive from."""
 
-from funcgrad.torch.nn.modules import attention, pooling, rnn, rnn_cells, transformer
+from funcgrad.torch.nn.modules import (
+    attention,
+    dropouts,
+    padding,
+    pooling,
+    rnn,
+    rnn_cells,
+    shuffling,
+    transformer,
+)
 from funcgrad.torch.nn.modules.activation import (
     CELU,
     ELU,
@@ -47,6 +56,7 @@ from funcgrad.torch.nn.modules.convolution import (
     ConvTranspose2d,
     ConvTranspose3d,
 )
+from funcgrad.torch.nn.modules.dropouts import *  # noqa: F403
 from funcgrad.torch.nn.modules.linear import (
     Bilinear,
     Embedding,
@@ -86,10 +96,12 @@ from funcgrad.torch.nn.modules.normalization import (
     LocalResponseNorm,
     RMSNorm,
 )
+from funcgrad.torch.nn.modules.padding import *  # noqa: F403
 from funcgrad.torch.nn.modules.parameters import ParameterDict, ParameterList
 from funcgrad.torch.nn.modules.pooling import *  # noqa: F403
 from funcgrad.torch.nn.modules.rnn import *  # noqa: F403
 from funcgrad.torch.nn.modules.rnn_cells import *  # noqa: F403
+from funcgrad.torch.nn.modules.shuffling import *  # noqa: F403
 from funcgrad.torch.nn.modules.transformer import *  # noqa: F403
 
 __all__ = [
@@ -169,4 +181,4 @@ __all__ = [
     "Unflatten",
 ]
 __all__ += attention.__all__ + pooling.__all__ + rnn.__all__ + rnn_cells.__all__
-__all__ += transformer.__all__
+__all__ += transformer.__all__ + dropouts.__all__ + padding.__all__ + shuffling.__all__

@@ -1,0 +1,250 @@
+"""Images in other orders: channels to pixels and back, and windows as columns."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.types import Array
+from funcgrad.ops import index as indexing
+from funcgrad.ops.shape import reshape, transpose
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
+from funcgrad.torch.nn.functional.distance import pad, padded
+from funcgrad.torch.operations.common import boxed, computed, shape_of
+from funcgrad.torch.operations.data import from_numpy
+from funcgrad.torch.operations.record import node
+
+__all__ = ["channel_shuffle", "fold", "pixel_shuffle", "pixel_unshuffle", "unfold"]
+
+Sizes = tuple[int, ...]
+
+
+def _spread_pixels(x: Array, factor: int) -> Array:
+    *lead, c, h, w = shape_of(x)
+    k = len(lead)
+    x = reshape(x, (*lead, c // factor**2, factor, factor, h, w))
+    x = transpose(x, (*range(k), k, k + 3, k + 1, k + 4, k + 2))
+    return reshape(x, (*lead, c // factor**2, h * factor, w * factor))
+
+
+def _gather_pixels(x: Array, factor: int) -> Array:
+    *lead, c, h, w = shape_of(x)
+    k = len(lead)
+    x = reshape(x, (*lead, c, h // factor, factor, w // factor, factor))
+    x = transpose(x, (*range(k), k, k + 2, k + 4, k + 1, k + 3))
+    return reshape(x, (*lead, c * factor**2, h // factor, w // factor))
+
+
+def _shuffle(x: Array, groups: int) -> Array:
+    n, c, *rest = shape_of(x)
+    x = reshape(x, (n, groups, c // groups, *rest))
+    return reshape(transpose(x, (0, 2, 1, *range(3, 3 + len(rest)))), (n, c, *rest))
+
+
+SPREAD = Composite("pixel_shuffle", _spread_pixels, linear=True)
+GATHER = Composite("pixel_unshuffle", _gather_pixels, linear=True)
+SHUFFLE = Composite("channel_shuffle", _shuffle, linear=True)
+SPREAD_NODE, GATHER_NODE = node("PixelShuffle"), node("PixelUnshuffle")
+SHUFFLE_NODE = node("NativeChannelShuffle")
+
+
+def _check_image(name: str, input: Tensor) -> None:
+    if input.dim() < 3:
+        raise RuntimeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with "
+            f"{input.dim()} dimension(s)"
+        )
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Channels (…, c · r², h, w) to pixels (…, c, h · r, w · r) (Shi et al. 2016).
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> torch.nn.functional.pixel_shuffle(torch.arange(4.0).reshape(4, 1, 1), 2)
+    tensor([[[0., 1.],
+             [2., 3.]]])
+    """
+    _check_image("pixel_shuffle", input)
+    if upscale_factor <= 0:
+        raise RuntimeError(
+            f"pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}"
+        )
+    channels = input.size(-3)
+    if channels % upscale_factor**2:
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
+            f"of upscale_factor, but input.size(-3)={channels} is not divisible by "
+            f"{upscale_factor**2}"
+        )
+    return boxed(computed(SPREAD, input.content(), factor=upscale_factor), SPREAD_NODE)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """The inverse of `pixel_shuffle`."""
+    _check_image("pixel_unshuffle", input)
+    if downscale_factor <= 0:
+        raise RuntimeError(
+            f"pixel_unshuffle expects a positive downscale_factor, but got {downscale_factor}"
+        )
+    for name, place in (("height", -2), ("width", -1)):
+        if input.size(place) % downscale_factor:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+                f"input.size({place})={input.size(place)} is not divisible by {downscale_factor}"
+            )
+    return boxed(computed(GATHER, input.content(), factor=downscale_factor), GATHER_NODE)
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """The channels of `groups` groups in turn (Zhang et al. 2018)."""
+    if input.dim() < 3:
+        raise RuntimeError(
+            "channel_shuffle expects input with > 2 dims, but got input with sizes "
+            f"{list(input.shape)}"
+        )
+    if groups <= 0:
+        raise RuntimeError(
+            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
+        )
+    if input.size(1) % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {input.size(1)} channels and "
+            f"{groups} groups."
+        )
+    return boxed(computed(SHUFFLE, input.content(), groups=groups), SHUFFLE_NODE)
+
+
+# ------------------------------------------------------------------------- windows as columns
+
+
+def _two(given: Any) -> Sizes:
+    items = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    return items * 2 if len(items) == 1 else items
+
+
+def _places(size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Sizes:
+    numbers = zip(size, kernel, dilation, padding, stride, strict=True)
+    return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in numbers)
+
+
+def _grid(kernel: Sizes, dilation: Sizes, stride: Sizes, counts: Sizes) -> tuple[Array, Array]:
+    """Which row and column each element (kh · kw, places) of all windows lies in."""
+    lines = [
+        np.arange(k)[:, None] * d + np.arange(c) * s
+        for k, d, s, c in zip(kernel, dilation, stride, counts, strict=True)
+    ]
+    rows = np.broadcast_to(lines[0][:, None, :, None], (*kernel, *counts))
+    columns = np.broadcast_to(lines[1][None, :, None, :], (*kernel, *counts))
+    flat = (math.prod(kernel), math.prod(counts))
+    return rows.reshape(flat), columns.reshape(flat)
+
+
+def _columns(x: Array, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Array:
+    n, c, *size = shape_of(x)
+    counts = _places(tuple(size), kernel, dilation, padding, stride)
+    wide = padded(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2), 0)
+    rows, columns = _grid(kernel, dilation, stride, counts)
+    found = indexing.read(wide, (slice(None), slice(None), rows, columns))
+    return reshape(found, (n, c * math.prod(kernel), math.prod(counts)))
+
+
+COLUMNS = Composite("im2col", _columns, linear=True)
+COLUMNS_NODE = node("Im2Col")
+
+
+def _numbers(**given: Any) -> list[Sizes]:
+    found = {name: _two(value) for name, value in given.items()}
+    for name, value in found.items():
+        least = 0 if name == "padding" else 1
+        if min(value) < least:
+            word = "non-negative" if least == 0 else "greater than zero"
+            raise RuntimeError(
+                f"{name} should be {word}, but got {name}_height: {value[0]} {name}_width: "
+                f"{value[1]}"
+            )
+    return list(found.values())
+
+
+def unfold(
+    input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
+    """The windows of images as columns: (n, channels · elements of a window, places).
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> torch.nn.functional.unfold(torch.arange(9.0).reshape(1, 1, 3, 3), 2)[0, :, 0]
+    tensor([0., 1., 3., 4.])
+    """
+    k, d, p, s = _numbers(
+        kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride
+    )
+    if input.dim() not in (3, 4):
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions for input, but got: {list(input.shape)}"
+        )
+    x = input if input.dim() == 4 else input.unsqueeze(0)
+    counts = _places(tuple(x.shape[2:]), k, d, p, s)
+    if min(counts) < 1:
+        raise RuntimeError(
+            f"Given input with spatial size ({x.size(2)}, {x.size(3)}), kernel_size="
+            f"({k[0]}, {k[1]}), dilation=({d[0]}, {d[1]}), padding=({p[0]}, {p[1]}), calculated "
+            f"shape of the array of sliding blocks as ({counts[0]}, {counts[1]}), but its "
+            "components must be at least one."
+        )
+    found = boxed(
+        computed(COLUMNS, x.content(), kernel=k, dilation=d, padding=p, stride=s), COLUMNS_NODE
+    )
+    return found if input.dim() == 4 else found.squeeze(0)
+
+
+def fold(
+    input: Tensor,
+    output_size: Any,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+) -> Tensor:
+    """Images of the columns of `unfold`; what several windows share is added."""
+    k, d, p, s = _numbers(
+        kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride
+    )
+    size = _two(output_size)
+    if input.dim() not in (2, 3):
+        raise RuntimeError(
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and "
+            f"non-zero dimensions for input, but got: {list(input.shape)}"
+        )
+    x = input if input.dim() == 3 else input.unsqueeze(0)
+    n, lines, length = x.shape
+    window = math.prod(k)
+    if lines % window:
+        raise RuntimeError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
+            f"but got input.size(1)={lines} and kernel_size=({k[0]}, {k[1]})."
+        )
+    counts = _places(size, k, d, p, s)
+    if length != math.prod(counts):
+        raise RuntimeError(
+            f"Given output_size=({size[0]}, {size[1]}), kernel_size=({k[0]}, {k[1]}), dilation="
+            f"({d[0]}, {d[1]}), padding=({p[0]}, {p[1]}), stride=({s[0]}, {s[1]}), expected size "
+            f"of input's dimension 2 to match the calculated number of sliding blocks {counts[0]} "
+            f"* {counts[1]} = {math.prod(counts)}, but got input.size(2)={length}."
+        )
+    h, w = (extent + 2 * around for extent, around in zip(size, p, strict=True))
+    rows, columns = _grid(k, d, s, counts)
+    at = from_numpy(np.ascontiguousarray((rows * w + columns).reshape(-1)).astype(np.int64))
+    flat = x.reshape(n, lines // window, window * length)
+    out = x.new_zeros((n, lines // window, h * w)).index_add(2, at, flat)
+    image = out.reshape(n, -1, h, w)
+    if any(p):
+        image = pad(image, (-p[1], -p[1], -p[0], -p[0]))
+    found: Tensor = image if input.dim() == 3 else image.squeeze(0)
+    return found
