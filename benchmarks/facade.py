@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.facade_models import block, compiled_step, epoch, lenet, lstm
 from benchmarks.peers import Peer
 from benchmarks.rounds import Call
 from benchmarks.rounds import race as rounds
@@ -216,6 +217,17 @@ PROGRAMS = {
         0.8,
     ),
     "mlp-forward": Program("MLP 64-256-128-10, batch 128: forward", forward, 1, 1.5),
+    "lenet": Program("LeNet, batch 64: Adam", lenet, 1, 1.2),
+    "lstm": Program("LSTM 128, 50 steps, batch 32: Adam", lstm, 1, 1.0),
+    "block": Program("transformer block 64, 128 tokens, batch 16: Adam", block, 1, 1.0),
+    "digits-0": Program("an epoch of digits through a loader", partial(epoch, 0), 1, 1.0),
+    "digits-2": Program("the same with two workers", partial(epoch, 2), 1, 1.0),
+    **{
+        f"{name}-compiled": Program(
+            f"{name}, compiled by both", partial(compiled_step, name), 1, 0.8
+        )
+        for name in ("lenet", "lstm", "block")
+    },
 }
 
 
