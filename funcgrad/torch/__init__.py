@@ -80,6 +80,7 @@ from funcgrad.torch.operations.distributions import *  # noqa: F403
 from funcgrad.torch.operations.einsum import *  # noqa: F403
 from funcgrad.torch.operations.elementary import *  # noqa: F403
 from funcgrad.torch.operations.extrema import *  # noqa: F403
+from funcgrad.torch.operations.factorizations import pinverse as pinverse
 from funcgrad.torch.operations.gathering import *  # noqa: F403
 from funcgrad.torch.operations.generator import *  # noqa: F403
 from funcgrad.torch.operations.grids import *  # noqa: F403

@@ -4,6 +4,18 @@ from funcgrad.torch.absent import absent
 from funcgrad.torch.operations.chains import matrix_power, multi_dot
 from funcgrad.torch.operations.contraction import linalg_cross as cross
 from funcgrad.torch.operations.contraction import vecdot
+from funcgrad.torch.operations.factorizations import (
+    cond,
+    inv_ex,
+    pinv,
+    solve_ex,
+    tensorinv,
+    tensorsolve,
+    vander,
+)
+from funcgrad.torch.operations.factorizations import linalg_eig as eig
+from funcgrad.torch.operations.factorizations import linalg_eigvals as eigvals
+from funcgrad.torch.operations.factorizations import linalg_qr as qr
 from funcgrad.torch.operations.linear_algebra import (
     LinAlgError,
     det,
@@ -24,9 +36,10 @@ from funcgrad.torch.operations.parts import linalg_diagonal as diagonal
 from funcgrad.torch.operations.products import matmul
 
 __all__ = [
-    "LinAlgError", "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul",
-    "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "slogdet", "solve",
-    "solve_triangular", "svd", "svdvals", "vecdot", "vector_norm",
+    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
+    "eigvalsh", "inv", "inv_ex", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
+    "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd",
+    "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 __getattr__ = absent(__name__)

@@ -1,0 +1,191 @@
+"""Factors of matrices, pseudoinverses, eigenvalues, and systems between tensors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from funcgrad.core.tracer import bind
+from funcgrad.core.types import Array
+from funcgrad.ops import eigen, least_squares
+from funcgrad.torch import return_types
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.operations.common import boxed, boxed_all, computed, shape_of
+from funcgrad.torch.operations.linear_algebra import check_matrix, check_square, inv, solve
+from funcgrad.torch.operations.norms import matrix_norm
+from funcgrad.torch.operations.promotion import dtype_of
+from funcgrad.torch.operations.record import node, operation
+
+__all__ = ["linalg_eig", "linalg_eigvals", "linalg_qr", "pinverse"]
+
+QR, PINV = node("LinalgQr", "Q R"), node("LinalgPinv", "result A")
+EIG = node("LinalgEig", "eigenvalues eigenvectors")
+
+
+def _qr(x: Array) -> Any:
+    return bind(least_squares.QR, (x,))
+
+
+def _pinv(x: Array, cutoff: float, hermitian: bool) -> Any:
+    more = {"hermitian": True} if hermitian else {}
+    return bind(least_squares.PINV, (x,), {"rcond": cutoff, **more})
+
+
+@operation("linalg_qr", "A, str mode='reduced', *", variants="")
+def linalg_qr(A: Tensor, mode: str) -> Any:
+    """Orthonormal columns times an upper triangle.
+
+    Without a derivative for ``mode="complete"`` of tall matrices, and for ``mode="r"``.
+    """
+    x = check_matrix("linalg.qr", A.content())
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', "
+            "or 'complete'"
+        )
+    m, n = shape_of(x)[-2:]
+    if mode == "r" or (mode == "complete" and m > n):
+        return _qr_of_values(A, mode)
+    return return_types.linalg_qr(*boxed_all(computed(_qr, x), QR))
+
+
+def _qr_of_values(A: Tensor, mode: str) -> Any:
+    """The other two modes, of which PyTorch refuses to go back too."""
+    import funcgrad.torch as torch
+
+    if A.requires_grad:
+        raise RuntimeError(
+            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please "
+            "use linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr."
+            if mode == "r"
+            else "The QR decomposition is not differentiable when mode='complete' and "
+            "nrows > ncols."
+        )
+    factors: Any = np.linalg.qr
+    found = factors(A.detach().numpy(), mode)
+    if mode == "r":
+        empty = torch.empty(0, dtype=A.dtype)
+        return return_types.linalg_qr(empty, torch.from_numpy(np.array(found)))
+    return return_types.linalg_qr(*(torch.from_numpy(np.array(x)) for x in found))
+
+
+@operation("linalg_eig", "A, *", variants="")
+def linalg_eig(A: Tensor) -> Any:
+    """Complex eigenvalues and eigenvectors of square matrices.
+
+    Eigenvectors are determined but for a phase: a gradient that depends on it means nothing.
+    """
+    x = check_square("linalg.eig", A.content())
+    return return_types.linalg_eig(*boxed_all(computed(eigen.eig, x), EIG))
+
+
+@operation("linalg_eigvals", "A, *, out", variants="")
+def linalg_eigvals(A: Tensor) -> Tensor:
+    """The complex eigenvalues of square matrices."""
+    return boxed(computed(eigen.eigvals, check_square("linalg.eig", A.content())), EIG)
+
+
+def pinv(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
+    """The pseudoinverse of matrices.
+
+    Parameters
+    ----------
+    atol, rtol : float, optional
+        Which singular values count as zero: below `atol`, or below `rtol` times the largest one.
+    hermitian : bool, optional
+        Whether the matrices are Hermitian.
+    """
+    x = check_matrix("linalg.pinv", A.content())
+    rows, columns = shape_of(x)[-2:]
+    usual = max(rows, columns) * float(np.finfo(dtype_of(x)).eps)
+    relative = float(rtol) if rtol is not None else (usual if not atol else 0.0)
+    if atol:
+        largest = float(matrix_norm(A.detach(), 2).max())
+        relative = max(relative, float(atol) / largest if largest else 0.0)
+    return boxed(computed(_pinv, x, cutoff=relative, hermitian=hermitian), PINV)
+
+
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The pseudoinverse of matrices."""
+    return pinv(input, rtol=rcond)
+
+
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
+    """The inverse of square matrices, and 0 for each; a singular one raises."""
+    import funcgrad.torch as torch
+
+    return return_types.linalg_inv_ex(inv(A), torch.zeros(A.shape[:-2], dtype=torch.int32))
+
+
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
+    """The solution of systems, and 0 for each; a singular one raises."""
+    import funcgrad.torch as torch
+
+    info = torch.zeros(A.shape[:-2], dtype=torch.int32)
+    return return_types.linalg_solve_ex(solve(A, B, left=left), info)
+
+
+def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
+    """The inverse of a tensor as a map of its last dimensions to its first `ind`."""
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    first, last = A.shape[:ind], A.shape[ind:]
+    if math.prod(first) != math.prod(last):
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == "
+            f"prod(self.shape[:ind]), but got {math.prod(last)} != {math.prod(first)}"
+        )
+    found: Tensor = inv(A.reshape(math.prod(first), math.prod(last))).reshape(*last, *first)
+    return found
+
+
+def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
+    """The X for which ``tensordot(A, X, X.ndim)`` is B."""
+    if dims is not None:
+        places = [d % A.dim() for d in dims]
+        A = A.permute(*(d for d in range(A.dim()) if d not in places), *places)
+    last = A.shape[B.dim() :]
+    if B.numel() != math.prod(last):
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            f"prod(self.shape[:other.ndim]), but got {math.prod(last)} != {B.numel()}"
+        )
+    found: Tensor = solve(A.reshape(B.numel(), B.numel()), B.reshape(-1)).reshape(*last)
+    return found
+
+
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """The powers 0 to N - 1 of the elements of vectors."""
+    import funcgrad.torch as torch
+
+    count = x.size(-1) if N is None else N
+    if count <= 0:
+        raise RuntimeError("N must be greater than 1.")
+    powers = [torch.ones_like(x), *(x**k for k in range(1, count))]
+    found: Tensor = torch.stack(powers, -1)
+    return found
+
+
+def cond(A: Tensor, p: Any = None) -> Tensor:
+    """The condition number of matrices: by singular values, or the norm times that of the inverse.
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> torch.linalg.cond(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor(2.)
+    """
+    if p in (None, 2, -2):
+        large, small = matrix_norm(A, 2), matrix_norm(A, -2)
+        ratio: Tensor = small / large if p == -2 else large / small
+        return ratio
+    if A.size(-1) != A.size(-2):
+        raise RuntimeError(
+            "linalg.cond(ord="
+            f"{p!r}): A must be batches of square matrices, but they are "
+            f"{A.size(-2)} by {A.size(-1)} matrices"
+        )
+    found: Tensor = matrix_norm(A, p) * matrix_norm(inv(A), p)
+    return found
