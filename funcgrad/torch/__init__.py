@@ -70,6 +70,7 @@ from funcgrad.torch.operations.comparison import *  # noqa: F403
 from funcgrad.torch.operations.complexes import *  # noqa: F403
 from funcgrad.torch.operations.contraction import *  # noqa: F403
 from funcgrad.torch.operations.converting import *  # noqa: F403
+from funcgrad.torch.operations.copies import *  # noqa: F403
 from funcgrad.torch.operations.counting import *  # noqa: F403
 from funcgrad.torch.operations.covariance import *  # noqa: F403
 from funcgrad.torch.operations.creation import *  # noqa: F403
@@ -123,9 +124,12 @@ from funcgrad.torch import fft as fft
 from funcgrad.torch import nn as nn
 from funcgrad.torch import optim as optim
 from funcgrad.torch.compiling.api import compile as compile
+from funcgrad.torch.nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
+from funcgrad.torch.nn.functional import avg_pool1d as avg_pool1d
 from funcgrad.torch.nn.functional import bilinear as bilinear
 from funcgrad.torch.nn.functional import celu as celu
 from funcgrad.torch.nn.functional import celu_ as celu_
+from funcgrad.torch.nn.functional import channel_shuffle as channel_shuffle
 from funcgrad.torch.nn.functional import conv1d as conv1d
 from funcgrad.torch.nn.functional import conv2d as conv2d
 from funcgrad.torch.nn.functional import conv3d as conv3d
@@ -135,7 +139,13 @@ from funcgrad.torch.nn.functional import conv_transpose3d as conv_transpose3d
 from funcgrad.torch.nn.functional import cosine_similarity as cosine_similarity
 from funcgrad.torch.nn.functional import hardshrink as hardshrink
 from funcgrad.torch.nn.functional import layer_norm as layer_norm
+from funcgrad.torch.nn.functional import max_pool1d as max_pool1d
+from funcgrad.torch.nn.functional import max_pool1d_with_indices as max_pool1d_with_indices
+from funcgrad.torch.nn.functional import max_pool2d as max_pool2d
+from funcgrad.torch.nn.functional import max_pool3d as max_pool3d
 from funcgrad.torch.nn.functional import pairwise_distance as pairwise_distance
+from funcgrad.torch.nn.functional import pixel_shuffle as pixel_shuffle
+from funcgrad.torch.nn.functional import pixel_unshuffle as pixel_unshuffle
 from funcgrad.torch.nn.functional import prelu as prelu
 from funcgrad.torch.nn.functional import rms_norm as rms_norm
 from funcgrad.torch.nn.functional import selu as selu

@@ -88,6 +88,8 @@ def as_strided(
         raise RuntimeError("mismatch in length of strides and shape")
     offset = input.storage_offset() if storage_offset is None else int(storage_offset)
     base = input if input._base is None else input._base
+    if input.requires_grad and not base.requires_grad:  # a view that was made a leaf
+        base = input
     if type(base._t) is not RootTracer or staged(base._t.value):
         array = np.empty(base.shape, base.dtype.numpy)
         _check_bounds(shape, steps, offset, width, array.nbytes)
