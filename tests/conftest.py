@@ -36,11 +36,12 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Deselect the cases of a function beyond `CASES`.
+    """Deselect the cases of a function beyond `CASES`; those marked "early" come first.
 
     Which ones stay depends on their names alone: all processes agree, and a case does not come and
     go with others.
     """
+    items.sort(key=lambda item: item.get_closest_marker("early") is None)
     if os.environ.get("TESTS_TO_RUN") == "all":
         return
     families = defaultdict(list)

@@ -6,6 +6,8 @@ import pytest
 import funcgrad as fg
 import funcgrad.numpy as fnp
 
+pytestmark = pytest.mark.early
+
 X = np.ones(3)
 KEPT = []
 

@@ -11,6 +11,8 @@ import funcgrad as fg
 import funcgrad.numpy as fnp
 from funcgrad.core.tracer import running
 
+pytestmark = pytest.mark.early
+
 X = np.linspace(0.1, 0.9, 4)
 
 

@@ -9,6 +9,8 @@ import funcgrad as fg
 import funcgrad.torch as torch
 from funcgrad.torch.utils.checkpoint import checkpoint
 
+pytestmark = pytest.mark.early
+
 forward_ad = torch.autograd.forward_ad
 JITTED = fg.jit(lambda t: (t * t).sum())
 
