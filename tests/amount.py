@@ -1,4 +1,4 @@
-"""How many examples a drawn test sees: all of them with ``--all``, a quarter otherwise."""
+"""How many examples a drawn test sees: all of them with ``--all``, an eighth otherwise."""
 
 import os
 
@@ -6,4 +6,4 @@ __all__ = ["examples"]
 
 
 def examples(count: int) -> int:
-    return count if os.environ.get("TESTS_TO_RUN") == "all" else max(10, count // 4)
+    return count if os.environ.get("TESTS_TO_RUN") == "all" else max(6, count // 8)
