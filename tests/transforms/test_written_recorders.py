@@ -6,6 +6,7 @@ import pytest
 import funcgrad as fg
 from funcgrad.core.forms import Elementwise
 from funcgrad.core.primitive import PRIMITIVES
+from funcgrad.extend.compiled import CompiledPointwise
 from funcgrad.ops.arithmetic import multiply
 from funcgrad.transforms import recorders
 
@@ -13,7 +14,8 @@ WRITTEN = [
     prim
     for prim in PRIMITIVES.values()
     if isinstance(prim, Elementwise) and prim.ufunc.nin < 3 and recorders._suits(prim)
-]
+    and not isinstance(prim.impl, CompiledPointwise)  # of other tests: one never ends at a NaN
+]  # fmt: skip
 POINTS = (
     np.array([0.3, 0.7, 0.5]),
     np.array([-0.0, 0.0, -1.0]),
