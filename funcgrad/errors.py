@@ -143,7 +143,11 @@ class ObjectArrayWarning(UserWarning):
 
 
 class LaterTransformError(FuncgradError, RuntimeError):
-    """A value of a later transform was written into an array that is older than the transform."""
+    """A value of a later transform was written into an array that is older than the transform.
+
+    Or anything was, by the body of a loop or branch, which is traced once and runs any number of
+    times.
+    """
 
 
 class BatchSizeError(FuncgradError, ValueError):

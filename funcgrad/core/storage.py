@@ -5,7 +5,8 @@ arrays. A `Cell` holds the content of an array that a creation function made; a 
 content from its base by a function, so that a write on either side is seen on the other. Writing
 splices the new values in functionally, or through NumPy's own view while nothing traced is
 involved. Traced arrays take part too: `x[i] = v` and `x += v` replace the content of the tracer,
-which every alias shares.
+which every alias shares. A function that is traced once and runs any number of times writes into
+nothing that was there before (`check_age`).
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ __all__ = [
     "Cell",
     "View",
     "boxed",
+    "check_age",
     "new_array",
     "read_only_view",
     "reshaped",
@@ -146,6 +148,7 @@ class Cell(Box):
         """Before the content changes: nothing of a later transform may come in."""
         if isinstance(new, Tracer) and new.owner.level > self.level:
             raise _later(new)
+        check_age(self)
         if self.laid is None:
             x = self.whole
             self.laid = new_memory(x.owner.place(x) if isinstance(x, Tracer) else x)
@@ -277,6 +280,30 @@ def _later(new: Tracer) -> LaterTransformError:
     )
 
 
+def check_age(x: Operand) -> None:
+    """Before something is written: within the body of a loop, say, it must not be older than that.
+
+    Raises
+    ------
+    LaterTransformError
+        The body is traced once, and so would the write happen once.
+    """
+    body = running.body
+    if body is None:
+        return
+    while isinstance(x, View):
+        x = x.base
+    age = x.owner.age(x) if isinstance(x, Tracer) else getattr(x, "level", body.level)
+    if age < body.level:
+        raise LaterTransformError(
+            located(
+                f"{body.body} writes into an array that is older than the call, where the write "
+                "would happen once, while it is traced; hand that array in (as a part of the "
+                "carry) and return it, or write into one that is made within"
+            )
+        )
+
+
 def new_array(raw: np.ndarray[Any, Any]) -> Any:
     """A fresh array: a cell while a transform runs in this thread, else the array itself.
 
@@ -342,6 +369,7 @@ def write(x: Operand, new: Array) -> None:
         new = splice.index_set(x, ..., new)  # a constant of its trace, as `x //= y` writes
     if new.owner is not x.owner:
         raise _later(new)
+    check_age(x)
     x.stay()
     writes.mark()
     x.assign(new)
@@ -356,6 +384,7 @@ def set_item(x: Operand, index: Any, v: Array) -> None:
     if isinstance(x, ReadOnlyView):
         x.write(v)
     if plain and not isinstance(v, Tracer):
+        check_age(x)
         whole[index] = v  # nothing traced: NumPy's own memory is shared by all views
         return
     write(x, splice.index_set(whole, index, v))

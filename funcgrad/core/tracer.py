@@ -74,6 +74,7 @@ class Running(threading.local):
     hiding = 0  # how many of them have values that nobody can look at to the end
     watching: tuple[str, ...] = ()  # what is looked for in every result: see `core.watching`
     stage: Any = None  # the innermost graph that is being staged, which takes the effects
+    body: Any = None  # the innermost one that runs any number of times: see `core.storage`
     silent = False  # whether effects do not happen, where a function is computed again
     leaks: Any = None  # what has ended, while `debug.leaks` looks: see `core.leaks`
     locks: Any = None  # the arrays that must not change: see `core.mutation`
@@ -182,7 +183,11 @@ class Tracer(ArrayOperand):
 
 
 class Trace:
-    """One running transform: it has a level and handles the operations on its tracers."""
+    """One running transform: it has a level and handles the operations on its tracers.
+
+    Levels are of one clock with the ages of what can be written into, so that it is known what was
+    there before the transform.
+    """
 
     __slots__ = ("begun", "closed", "level", "objects")
     what: ClassVar[str] = "transform"
@@ -314,6 +319,11 @@ class Trace:
     def place(self, t: Tracer) -> Any:
         """What lies in memory as `t` does, and stays as it is when `t` is written into."""
         return t.value
+
+    def age(self, t: Any) -> int:
+        """When `t`, a tracer of this trace, was made; 0 where nobody has noted it."""
+        made: int = getattr(t, "born", 0)
+        return made
 
     def watch(self, t: Tracer) -> Any:
         """What will differ when the value of `t` has been changed in place; None if it cannot."""
@@ -471,7 +481,7 @@ def twin(t: Tracer) -> Any:
     made = kind.__new__(kind)
     for name in _slots(kind):
         if hasattr(t, name):
-            setattr(made, name, getattr(t, name))
+            setattr(made, name, next(serial) if name == "born" else getattr(t, name))
     return made
 
 

@@ -25,6 +25,7 @@ from funcgrad.core.tracer import (
     look,
     operand,
     running,
+    serial,
     twin,
     type_of,
     uncompiled,
@@ -42,12 +43,12 @@ __all__ = ["Stage", "StageTracer", "Trial", "distinct", "holds", "stage"]
 class StageTracer(Tracer):
     """A value of the graph that is being built; it has a type and no number."""
 
-    __slots__ = ("variable",)
+    __slots__ = ("born", "variable")
     abstract: ClassVar[bool] = True
     variable: Var
 
     def __init__(self, var: Var, trace: Stage) -> None:
-        self.variable, self.owner = var, trace
+        self.variable, self.owner, self.born = var, trace, next(serial)
 
     @property
     def type(self) -> ArrayType:
@@ -77,7 +78,8 @@ class Stage(Trace):
 
     Effects belong to it while it runs, also those that depend on none of its values: they run when
     the graph does. One that is staged beside numbers at hand, as by `linearize`, does not take
-    them (`acting`).
+    them (`acting`). A `body` names what may run any number of times, or not at all: it cannot write
+    into what is older, because a write happens once, while the function is traced.
     """
 
     __slots__ = (
@@ -85,6 +87,7 @@ class Stage(Trace):
         "around",
         "consts",
         "asked",
+        "body",
         "constants",
         "equations",
         "full",
@@ -93,6 +96,7 @@ class Stage(Trace):
         "limit",
         "numbering",
         "numbers",
+        "outer",
         "scope",
         "seen",
         "used",
@@ -101,9 +105,9 @@ class Stage(Trace):
     has_numbers: ClassVar[bool] = False
     stages: ClassVar[bool] = True
 
-    def __init__(self, acting: bool = True) -> None:
+    def __init__(self, acting: bool = True, body: str = "") -> None:
         super().__init__()
-        self.acting = acting
+        self.acting, self.body = acting, body
         self.equations: list[Equation] = []
         self.constants: dict[Hashable, tuple[Var, Any, Any]] = {}
         self.consts: dict[tuple[int, int], tuple[Var, Tracer, Tracer]] = {}
@@ -119,13 +123,15 @@ class Stage(Trace):
         self.asked: set[Var] = set()  # inputs whose layout in memory was asked for
 
     def __enter__(self) -> Self:
-        self.around = running.stage
+        self.around, self.outer = running.stage, running.body
         if self.acting:
             running.stage = self
+        if self.body:
+            running.body = self
         return super().__enter__()
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        running.stage = self.around
+        running.stage, running.body = self.around, self.outer
         found = None
         if uncompiled and error is None and running.locks is not None:
             changed = [a for _, kept, a in self.constants.values() if not holds(a, kept)]
@@ -338,11 +344,13 @@ def stage(
     types: Sequence[ArrayType],
     given: Sequence[Array] | None = None,
     acting: bool = True,
+    body: str = "",
 ) -> tuple[Graph, list[Tracer]]:
     """The graph of a flat function of operands of these types.
 
     Where the arguments at hand are `given`, as many elements of a mask are selected as they have.
-    Unless it is `acting`, effects of numbers at hand happen while it is staged.
+    Unless it is `acting`, effects of numbers at hand happen while it is staged. A `body` may run
+    any number of times, and must not write into what is older; the text names it.
 
     Returns
     -------
@@ -350,7 +358,7 @@ def stage(
         The inputs of the graph are those of the function and then one for each adopted value: a
         traced value of an outer transform over which the function closes.
     """
-    with Stage(acting) as trace:
+    with Stage(acting, body) as trace:
         inputs = list(map(trace.input, types, given or [None] * len(types)))
         variables = [t.variable for t in inputs]
         outputs = [operand(o) for o in function(*inputs)]

@@ -22,7 +22,16 @@ from funcgrad.errors import EffectError
 from funcgrad.graph.ir import Equation, Graph, Var, last_number
 from funcgrad.ops import records
 
-__all__ = ["acts", "effects_of", "first_effect", "guarded", "has_effect", "quiet", "silenced"]
+__all__ = [
+    "acts",
+    "effects_of",
+    "first_effect",
+    "guarded",
+    "has_effect",
+    "quiet",
+    "quieted",
+    "silenced",
+]
 
 HELD = ArrayType((), np.dtype(bool))
 
@@ -100,7 +109,10 @@ class _Guarding:
                 f"outside of that function\n  at {e.source}"
             )
         inputs.insert(e.prim.place_of_consts(e.params), self.held)
-        return e._replace(inputs=tuple(inputs), params=_with_graphs(e, guarded, 1))
+        params = _with_graphs(e.params, guarded)
+        if e.prim.loops:
+            params["consts"] += 1
+        return e._replace(inputs=tuple(inputs), params=params)
 
     def both(self, e: Equation) -> Var:
         v = self.var()
@@ -109,12 +121,13 @@ class _Guarding:
         return v
 
 
-def _with_graphs(e: Equation, make: Callable[[Graph], Graph], more: int = 0) -> Params:
-    """The parameters of an equation with other graphs, which take `more` constants."""
-    params: Params = {n: make(p) if isinstance(p, Graph) else p for n, p in e.params.items()}
-    if e.prim.loops:
-        params["consts"] += more
-    return params
+def _with_graphs(params: Params, make: Callable[[Graph], Graph]) -> dict[str, Any]:
+    return {n: make(p) if isinstance(p, Graph) else p for n, p in params.items()}
+
+
+def quieted(params: Params) -> Params:
+    """The parameters of an operation over graphs, of which the effects have happened."""
+    return _with_graphs(params, quiet)
 
 
 def quiet(graph: Graph) -> Graph:
@@ -141,7 +154,7 @@ def silenced(e: Equation, read: set[Any]) -> Equation | None:
     if not has_effect(e):
         return e
     if e.prim.opens:
-        return e._replace(params=_with_graphs(e, quiet))
+        return e._replace(params=quieted(e.params))
     if not e.prim.effect:
         return e._replace(params={"rule": e.params["rule"].silenced()})
     if not read.isdisjoint(e.outputs):

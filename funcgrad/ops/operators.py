@@ -19,7 +19,7 @@ from funcgrad.core.classes import has_own_rules
 from funcgrad.core.elements import elements_of
 from funcgrad.core.forms import bind2
 from funcgrad.core.primitive import Primitive
-from funcgrad.core.storage import Box, View, boxed, set_item, splice, write
+from funcgrad.core.storage import Box, View, boxed, check_age, set_item, splice, write
 from funcgrad.core.tracer import (
     RAW_TYPES,
     ArrayOperand,
@@ -129,6 +129,7 @@ def _inplace(compute: Callable[[Any, Any], Any], symbol: str) -> Callable[[Any, 
 def _store(target: Operand, old: Array, new: Array) -> None:
     """Write `new` as the whole content, through NumPy's memory while nothing is traced."""
     if isinstance(old, ndarray) and not isinstance(new, Tracer):
+        check_age(target)
         old[...] = new
     else:
         write(target, new if type_of(new).ndim else zero_dim(new))

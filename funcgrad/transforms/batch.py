@@ -30,6 +30,7 @@ from funcgrad.core.tracer import (
     layout,
     operand,
     plain,
+    serial,
     staged,
     twin,
     type_of,
@@ -51,11 +52,11 @@ class BatchTracer(Tracer):
     An example is an array in C order, or a scalar, unless `laid` tells how it lies.
     """
 
-    __slots__ = ()
+    __slots__ = ("born",)
     abstract: ClassVar[bool] = True
 
     def __init__(self, value: Array, trace: Batch) -> None:
-        self.value, self.owner = value, trace
+        self.value, self.owner, self.born = value, trace, next(serial)
 
     @property
     def type(self) -> ArrayType:

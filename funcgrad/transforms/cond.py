@@ -437,7 +437,8 @@ def _branch(
         out.append(made)
         return outputs
 
-    graph, consts = stage(flat, [type_of(x) for x in leaves], leaves)
+    traced = "a function of cond, which is traced whether it is taken or not,"
+    graph, consts = stage(flat, [type_of(x) for x in leaves], leaves, body=traced)
     return graph, consts, out[0]
 
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from funcgrad.core.leaks import noted
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Trace, Tracer, bind, plain, type_of, uncompiled
+from funcgrad.core.tracer import Trace, Tracer, bind, plain, serial, type_of, uncompiled
 from funcgrad.core.types import Array, is_inexact
+from funcgrad.graph.effects import quieted
 from funcgrad.transforms.optimism import settled
 from funcgrad.transforms.presence import Presence
 
@@ -24,15 +25,25 @@ __all__ = ["DualTracer", "Forward"]
 class DualTracer(Tracer):
     """A value and its tangent."""
 
-    __slots__ = ("tangent",)
+    __slots__ = ("born", "tangent")
     tangent: Array
 
     def __init__(self, value: Array, trace: Forward, tangent: Array) -> None:
         self.value, self.owner, self.tangent = value, trace, tangent
+        self.born = next(serial)
 
     def assign(self, new: Tracer) -> None:
         assert isinstance(new, DualTracer)
         self.value, self.tangent = new.value, new.tangent
+
+
+def _staged_alone(x: Any) -> bool:
+    """Whether `x` is a value of a graph that is staged beside numbers at hand."""
+    while isinstance(x, Tracer):
+        if x.owner.stages:
+            return not x.owner.acting
+        x = x.value
+    return False
 
 
 class Forward(Trace):
@@ -52,8 +63,24 @@ class Forward(Trace):
     def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         if self.closed:
             raise self.leaked()
-        made = prim.forward(self, args, params)
+        opens = prim.form == "higher_order" and prim.opens
+        made = self._beside(prim, args, params) if opens else prim.forward(self, args, params)
         return noted(made) if uncompiled else made
+
+    def _beside(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
+        """An operation over graphs: its values are known where the tangents are staged alone.
+
+        So they are by `linearize`; with its tangents the operation would be one of their graph.
+        """
+        xs, ts = self.split_marked(args)
+        if not any(map(_staged_alone, ts)) or any(map(_staged_alone, xs)):
+            return prim.forward(self, args, params)
+        values = bind(prim, xs, params)
+        made = prim.forward(self, args, quieted(params))
+        return tuple(
+            DualTracer(x, self, y.tangent) if isinstance(y, DualTracer) and y.owner is self else x
+            for x, y in zip(values, made, strict=True)
+        )
 
     def split(self, args: Sequence[Array]) -> tuple[list[Array], list[Array | None]]:
         """Values one level down, and tangents with None for zero; absent elements are zeros."""

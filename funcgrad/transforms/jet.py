@@ -19,7 +19,7 @@ from funcgrad import tree
 from funcgrad.core.boundary import boundary
 from funcgrad.core.forms import Elementwise
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Trace, Tracer, bind, operand, plain, type_of
+from funcgrad.core.tracer import Trace, Tracer, bind, operand, plain, serial, type_of
 from funcgrad.core.types import Array, is_inexact
 from funcgrad.errors import CotangentError, located
 from funcgrad.graph.interpret import evaluate
@@ -52,11 +52,12 @@ class Coefficients:
 class JetTracer(Tracer):
     """A value with its series, of which `value` is the first coefficient."""
 
-    __slots__ = ("series",)
+    __slots__ = ("born", "series")
     series: Coefficients
 
     def __init__(self, trace: Jet, series: Coefficients) -> None:
         self.value, self.owner, self.series = series[0], trace, series
+        self.born = next(serial)
 
     def assign(self, new: Tracer) -> None:
         assert isinstance(new, JetTracer)

@@ -11,14 +11,14 @@ from typing import Any
 
 from funcgrad import tree
 from funcgrad.core.boundary import boundary, bounded
-from funcgrad.core.tracer import Tracer, type_of
+from funcgrad.core.tracer import plain, running, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.graph.build import stage
 from funcgrad.ops.arithmetic import cast
 from funcgrad.transforms.arguments import check_matches, leaves_of, no_tangent
 from funcgrad.transforms.call import call_graph
 from funcgrad.transforms.jvp import pushforward
-from funcgrad.transforms.results import handed_back, own, with_aux
+from funcgrad.transforms.results import handed_back, own
 from funcgrad.transforms.transformed import derived
 
 __all__ = ["linearize"]
@@ -82,12 +82,8 @@ def linearized(
     graph, consts = stage(
         pushed, [ArrayType(types[i].shape, types[i].dtype) for i in moving], acting=False
     )
-    if any(isinstance(x, Tracer) and x.owner.closed for x in tree.leaves(outputs)):
-        # a loop, branch or checkpoint of staged primals is one equation with its tangents, in the
-        # graph of these
-        value, *rest = with_aux(f(*primals), f) if has_aux else [f(*primals)]
-        alone, definition_of_value = leaves_of(value, ("the output", f))
-        outputs[:] = [handed_back(definition_of_value, alone), *rest]
+    if not running.count:  # no transform is left for which results are boxed
+        outputs = tree.map(plain, outputs)
     out, *aux = outputs
     found, out_definition = tree.flatten(out)
 

@@ -23,7 +23,7 @@ from funcgrad.transforms.captures import sources_of
 from funcgrad.transforms.random_draws import SharedDraws
 from funcgrad.transforms.rolling import rolled
 
-__all__ = ["Body", "as_type", "invariant", "traced", "types_of"]
+__all__ = ["Body", "as_type", "invariant", "once", "traced", "types_of"]
 
 Function = Callable[..., Any]
 TRIALS = 4  # times that a body is traced until the types of its carries stay
@@ -80,7 +80,7 @@ def traced(
     given = [ArrayType(t.shape, t.dtype) for t in types]
     draws = SharedDraws(*sources_of(body.f))
     for _ in range(TRIALS):
-        graph, consts = stage(flat, [*given, *avals])
+        graph, consts = stage(flat, [*given, *avals], body=once(f"the body of {body.what}"))
         after = [o.type for o in graph.outputs[:count]]
         strong = [
             ArrayType(x.shape, promote(x, y) if y.weak else y.dtype)
@@ -105,6 +105,11 @@ def traced(
         (*graph.inputs[own:], *graph.inputs[:own]), graph.equations, graph.outputs, graph.constants
     )
     return _strong_outputs(rolled(whole).graph, given), consts, given
+
+
+def once(part: str) -> str:
+    """What a part of a loop is for a message, as `graph.build.stage` takes it."""
+    return f"{part}, which is traced once for all steps,"
 
 
 def _strong_outputs(graph: Graph, types: Sequence[ArrayType]) -> Graph:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from itertools import count
 from typing import Any
 
 import numpy as np
 
 from funcgrad.core.algebra import algebra
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import EMPTY, Tracer, plain, type_of
+from funcgrad.core.tracer import EMPTY, Tracer, plain, serial, type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.kernels import FEWEST
 from funcgrad.kernels.forward import add as sum_of
@@ -33,7 +32,7 @@ __all__ = [
     "leaf_node",
 ]
 
-seq = count()
+seq = serial  # of one clock with the levels of transforms
 new = object.__new__
 ndarray, float64 = np.ndarray, np.float64
 Cotangents = dict[Any, Any]

@@ -111,6 +111,10 @@ class Tape(Trace):
             return self.as_it_is(x)
         return x
 
+    def age(self, t: Any) -> int:
+        made: int = t.node.seq
+        return made
+
     def as_it_is(self, x: Tracer) -> Tracer:
         """A tracer of an outer transform, which the program may write into later."""
         if x.owner.watch(x) is None:

@@ -18,7 +18,7 @@ from funcgrad.graph.loop import Loop
 from funcgrad.ops.arithmetic import add, cast, less
 from funcgrad.transforms.arguments import integer, leaves_of, name_of
 from funcgrad.transforms.loop import INTEGER, run_loop
-from funcgrad.transforms.loop_body import Body, as_type, invariant, traced, types_of
+from funcgrad.transforms.loop_body import Body, as_type, invariant, once, traced, types_of
 from funcgrad.transforms.results import handed_back
 from funcgrad.transforms.scan import staged_scan
 
@@ -187,7 +187,11 @@ def _staged_while(
 
     graph, captured, types = traced(body, flat, types_of(state), [])
     graph, constants = invariant(graph, captured)
-    test, more = stage(lambda *xs: [_predicate(cond_fun, tree.unflatten(body.carry, xs))], types)
+    test, more = stage(
+        lambda *xs: [_predicate(cond_fun, tree.unflatten(body.carry, xs))],
+        types,
+        body=once("the condition of while_loop"),
+    )
     count = len(types)
     before = len(constants)
     inputs = tuple(Var(v.type, -1 - k) for k, v in enumerate(graph.inputs[:before]))
