@@ -35,6 +35,7 @@ from funcgrad.errors import LaterTransformError, located
 __all__ = [
     "Box",
     "Cell",
+    "OlderWrites",
     "View",
     "boxed",
     "check_age",
@@ -283,18 +284,24 @@ def _later(new: Tracer) -> LaterTransformError:
 def check_age(x: Operand) -> None:
     """Before something is written: within the body of a loop, say, it must not be older than that.
 
+    Where somebody asks, it is noted how old it is (`OlderWrites`).
+
     Raises
     ------
     LaterTransformError
         The body is traced once, and so would the write happen once.
     """
-    body = running.body
-    if body is None:
+    body, oldest = running.body, running.oldest
+    if body is None and oldest is None:
         return
     while isinstance(x, View):
         x = x.base
-    age = x.owner.age(x) if isinstance(x, Tracer) else getattr(x, "level", body.level)
-    if age < body.level:
+    age = x.owner.age(x) if isinstance(x, Tracer) else x.level if isinstance(x, Cell) else None
+    if age is None:
+        return
+    if oldest is not None and age < oldest:
+        running.oldest = age
+    if body is not None and age < body.level:
         raise LaterTransformError(
             located(
                 f"{body.body} writes into an array that is older than the call, where the write "
@@ -302,6 +309,29 @@ def check_age(x: Operand) -> None:
                 "carry) and return it, or write into one that is made within"
             )
         )
+
+
+class OlderWrites:
+    """A block, and whether it has written into arrays that were there before it.
+
+    What has cannot run a second time: it would write twice.
+    """
+
+    __slots__ = ("begun", "outer")
+
+    def __enter__(self) -> OlderWrites:
+        self.outer = running.oldest
+        running.oldest = self.begun = next(serial)
+        return self
+
+    def happened(self) -> bool:
+        return running.oldest is not None and running.oldest < self.begun
+
+    def __exit__(self, *_: object) -> None:
+        if self.outer is None or running.oldest is None:
+            running.oldest = self.outer
+        else:
+            running.oldest = min(self.outer, running.oldest)
 
 
 def new_array(raw: np.ndarray[Any, Any]) -> Any:

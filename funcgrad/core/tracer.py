@@ -75,6 +75,7 @@ class Running(threading.local):
     watching: tuple[str, ...] = ()  # what is looked for in every result: see `core.watching`
     stage: Any = None  # the innermost graph that is being staged, which takes the effects
     body: Any = None  # the innermost one that runs any number of times: see `core.storage`
+    oldest: int | None = None  # when the oldest array was made that was written into, if asked
     silent = False  # whether effects do not happen, where a function is computed again
     leaks: Any = None  # what has ended, while `debug.leaks` looks: see `core.leaks`
     locks: Any = None  # the arrays that must not change: see `core.mutation`

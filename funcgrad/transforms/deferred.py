@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from funcgrad import tree
-from funcgrad.core.storage import write
+from funcgrad.core.storage import OlderWrites, write
 from funcgrad.core.tracer import Operand, Trace, Tracer, operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import LaterTransformError, LeakedTracerError
@@ -54,20 +54,28 @@ deferring = _State()
 def deferring_if_long(run: Callable[[], T], may_repeat: Callable[[], bool]) -> T:
     """What ``run()`` stages; where a transformed function in it is long, a second time, deferred.
 
-    Not if it may not be repeated, because the first time has drawn random numbers, say; nor where
-    the function hands on, past its results, what the transform does not follow.
+    Not if it may not be repeated, because the first time has drawn random numbers, say, or has
+    written into an array of an outer transform; nor where the function hands on, past its results,
+    what the transform does not follow.
     """
     if deferring.on or deferring.again is not None:
         return run()
     deferring.notes, deferring.changed = [], False
+    with OlderWrites() as writes:
+        return _twice_if_long(run, may_repeat, writes)
+
+
+def _twice_if_long(run: Callable[[], T], may_repeat: Callable[[], bool], writes: OlderWrites) -> T:
     try:
-        deferring.again = may_repeat
+        deferring.again = lambda: may_repeat() and not writes.happened()
         with contextlib.suppress(_LongFunction):
             return run()
         deferring.on, deferring.again = True, None
         try:
             return run()
         except (LaterTransformError, LeakedTracerError):
+            if writes.happened():
+                raise
             deferring.on = False
             return run()
     finally:

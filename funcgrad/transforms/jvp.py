@@ -60,7 +60,8 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
     -----
     Forward mode: the cost is about twice that of `f`, for each direction. No intermediate value is
     kept. Where the tangent has a NaN, `f` is called a second time, to follow which elements a
-    `where` or an index did not take; what it then returns is the result.
+    `where` or an index did not take; what it then returns is the result. It must not have written
+    into an array of an outer transform by then (`LaterTransformError`).
 
     Examples
     --------

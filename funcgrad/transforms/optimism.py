@@ -13,7 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from funcgrad.core.effects import logged
+from funcgrad.core.storage import OlderWrites
 from funcgrad.core.tracer import Tracer, operand, running
+from funcgrad.errors import LaterTransformError, located
 from funcgrad.transforms.batch import BatchTracer
 
 __all__ = ["SMALL", "MarksNeededError", "has_nan", "optimistic", "seen", "settled"]
@@ -34,7 +36,7 @@ def optimistic(run: Callable[[bool], tuple[T, Iterable[Any]]], given: Iterable[A
     """
     if running.hiding or not all(map(seen, given)):
         return run(True)[0]
-    with logged() as log:
+    with logged() as log, OlderWrites() as writes:
         try:
             found, derivatives = run(False)
         except MarksNeededError:
@@ -42,6 +44,14 @@ def optimistic(run: Callable[[bool], tuple[T, Iterable[Any]]], given: Iterable[A
         else:
             if all(map(settled, derivatives)):
                 return found
+        if writes.happened():
+            raise LaterTransformError(
+                located(
+                    "a derivative of forward mode has a NaN, for which its function is called a "
+                    "second time, and it has written into an array that is older than the "
+                    "transform; create that array inside the function, or return it"
+                )
+            )
         log.again()
         return run(True)[0]
 
