@@ -10,9 +10,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from funcgrad import tree
 from funcgrad.core.boundary import boundary
-from funcgrad.core.tracer import staged, type_of
+from funcgrad.core.tracer import Tracer, staged, twin, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import LoopTypeError, located
 from funcgrad.graph.build import Trial
@@ -146,12 +148,20 @@ def _python_scan(
                 )
             )
         body.rows = made
-        ys.append(outputs)
+        ys.append([_as_it_is(o) for o in outputs])
     if reverse:
         ys.reverse()
     assert body.rows is not None
     stacked = [stack([y[k] for y in ys]) for k in range(body.rows.size)]
     return carry, handed_back(body.rows, stacked)
+
+
+def _as_it_is(x: Array) -> Array:
+    """What a step gives, whose array the next one may write into, as into its carry."""
+    if isinstance(x, Tracer):
+        made: Array = twin(x)
+        return made
+    return x.copy("K") if type(x) is np.ndarray else x
 
 
 def _pair(body: Body, found: Any) -> tuple[Any, Any]:

@@ -171,6 +171,26 @@ def test_what_is_made_within_of_outer_values_that_are_not_staged():
     np.testing.assert_allclose(fg.grad(fg.checkpoint(f))(X), fg.grad(f)(X), rtol=1e-13)
 
 
+def test_rows_stay_that_a_later_step_writes_over():
+    def f(x):
+        def step(c, r):
+            c[0] += r
+            return c, (c, c[:1])
+
+        return fg.scan(step, x * 1.0, x)[1]
+
+    first = X[0] + np.cumsum(X)
+    whole = np.stack([first, np.full(3, X[1]), np.full(3, X[2])], 1)
+    slopes = fg.jacrev(fg.jit(lambda x: f(x)[0]))(X)
+    pushed = lambda x: fg.jvp(f, (x,), (np.ones(3),))[0]
+    for g in (f, fg.jit(f), lambda x: fg.vjp(f, x)[0], pushed, lambda x: fg.vmap(f)(x[None])):
+        rows, parts = g(X)
+        np.testing.assert_array_equal(np.reshape(rows, (3, 3)), whole)
+        np.testing.assert_array_equal(np.reshape(parts, 3), first)
+    np.testing.assert_array_equal(fg.jacrev(lambda x: f(x)[0])(X), slopes)
+    np.testing.assert_array_equal(fg.jacfwd(lambda x: f(x)[0])(X), slopes)
+
+
 def test_segments_are_traced_once_with_numbers_at_hand_too():
     with pytest.raises(LaterTransformError, match="the body of scan"):
         fg.grad(lambda x: np.sum(program("scan in segments", "traced", set_one)(x)[1]))(X)
