@@ -11,10 +11,12 @@ This file imports nothing of SciPy.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import inspect
 import sys
+import threading
 from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
@@ -66,6 +68,7 @@ Of a method the attributes of its object count as arguments.
 """
 
 _DONE: set[Any] = set()
+_LOCK = threading.Lock()
 
 
 def scipy_method(holder: Any, name: str) -> Callable[[F], F]:
@@ -82,67 +85,85 @@ def _class(holder: Any) -> Any:
     return holder if isinstance(holder, type) else type(holder)
 
 
-def _asking(own: Callable[..., Any], key: Any, module: str, method: bool) -> Callable[..., Any]:
-    """What calls SciPy's body `own`, or our definition of `key` where a traced value meets it."""
+def _chooser(own: Callable[..., Any], key: Any, module: str, method: bool) -> Callable[..., Any]:
+    """What says who computes a call: SciPy's body `own`, or ours of `key` for a traced value."""
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def choose(args: Any, kwargs: Any) -> Callable[..., Any]:
         if not running.count or any(k.startswith("_") for k in kwargs):  # SciPy's own call
-            return own(*args, **kwargs)
+            return own
         found = max(state(args), state(tuple(kwargs.values())))
         if method and found != TRACED:
-            found = max(found, state(tuple(getattr(args[0], "__dict__", {}).values())))
+            held = (getattr(x, "__dict__", {}) for x in args[:1])
+            found = max(found, *(state(tuple(d.values())) for d in held), RAW)
         calls = any(map(callable, args)) or any(map(callable, kwargs.values()))
         if found == RAW and not calls:
-            return own(*args, **kwargs)
+            return own
         importlib.import_module(LIBRARIES[module])
         ours = FUNCTIONS.get(key)
         if ours is not None and (found != RAW or getattr(ours, "record", Record()).calls):
-            return ours(*args, **kwargs)
+            return ours
         if found == RAW:
-            return own(*args, **kwargs)
+            return own
         if found == BOXED and not method:
-            return boxed(own(*map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()}))
-        return _attempt(own, f"{module}.{own.__name__}", args, kwargs)
+            return functools.partial(_unboxed, own)
+        return functools.partial(_attempt, own, f"{module}.{own.__name__}")
 
-    return call
+    return choose
+
+
+def _unboxed(own: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    return boxed(own(*map(unbox, args), **{k: unbox(v) for k, v in kwargs.items()}))
+
+
+# `warnings.warn` passes over the frames of what is named so when it counts its `stacklevel`: a
+# warning of SciPy's names the line that calls it, as it does without us. Tested, since it is not
+# documented (`test_a_warning_of_scipys_names_the_line_that_called_it`).
+_PASSED_OVER = "<funcgrad, passed over as importlib._bootstrap is>"
 
 
 @functools.cache
 def _body(cells: int) -> CodeType:
     """The code that asks; a function keeps its closure, so the code closes over as many names."""
-    names = ", ".join(f"cell{k}" for k in range(cells))
+    names = "".join(f"cell{k}, " for k in range(cells))
     source = f"""
 def outer({names}):
-    def body(*args, _asking, **kwargs):
-        return _asking(*args, **kwargs)
-        {names or "pass"}
+    def body(*args, _choose, **kwargs): return _choose(args, kwargs)(*args, **kwargs); ({names})
     return body
 """
-    code = compile(source, __file__, "exec")
+    code = compile(source, _PASSED_OVER, "exec")
     for _ in range(2):
         code = next(c for c in code.co_consts if isinstance(c, CodeType))
     return code
 
 
-def _change(function: FunctionType, module: str, method: bool) -> None:
+def _change(function: Any, module: str, method: bool) -> None:
     """Give `function` the body above; what it was is its ``__wrapped__``, as decorators have it."""
-    code, keywords = function.__code__, function.__kwdefaults__
-    own = FunctionType(
-        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
-    more = dict(vars(function))
-    functools.update_wrapper(own, function)
-    vars(own).clear()
-    vars(own).update(more)
-    own.__kwdefaults__ = keywords
-    function.__wrapped__ = own  # type: ignore[attr-defined]
-    asking = _asking(own, function, module, method)
-    function.__kwdefaults__ = {**(keywords or {}), "_asking": asking}
-    function.__code__ = _body(len(code.co_freevars))
-    _DONE.add(function)
+    with _LOCK:  # two threads may import two modules that have it
+        if not isinstance(function, FunctionType) or function in _DONE:
+            return
+        _DONE.add(function)
+        code, keywords = function.__code__, function.__kwdefaults__
+        if code.co_flags & inspect.CO_GENERATOR:  # it is asked for what it is
+            return
+        own = FunctionType(
+            code, function.__globals__, function.__name__, function.__defaults__,
+            function.__closure__,
+        )  # fmt: skip
+        more = dict(vars(function))
+        functools.update_wrapper(own, function)
+        vars(own).clear()
+        vars(own).update(more)
+        own.__kwdefaults__ = keywords
+        function.__wrapped__ = own  # type: ignore[attr-defined]
+        choose = _chooser(own, function, module, method)
+        function.__kwdefaults__ = {**(keywords or {}), "_choose": choose}
+        # profiles and tracebacks tell functions apart by these names
+        function.__code__ = _body(len(code.co_freevars)).replace(
+            co_name=code.co_name, co_qualname=code.co_qualname
+        )
 
 
-def _attempt(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
+def _attempt(function: Callable[..., Any], name: str, /, *args: Any, **kwargs: Any) -> Any:
     """What SciPy makes of the object arrays that it makes of traced values: right, or an error."""
     try:
         return function(*args, **kwargs)
@@ -169,28 +190,27 @@ class _Fourier:
 
     @staticmethod
     def __ua_function__(method: Any, args: Any, kwargs: Any) -> Any:
+        if not running.count:
+            return NotImplemented
+
         def scipys(*_: Any, **__: Any) -> Any:
             return NotImplemented  # the next backend is asked
 
         scipys.__name__ = method.__name__
-        return _asking(scipys, method, "scipy.fft", False)(*args, **kwargs)
+        return _chooser(scipys, method, "scipy.fft", False)(args, kwargs)(*args, **kwargs)
 
 
 def _prepare(module: Any) -> None:
     """Change the public functions of a module of SciPy, and the methods of its classes."""
     name = module.__name__
     for each in module.__all__:
-        function = getattr(module, each)
-        if isinstance(function, FunctionType) and function not in _DONE:
-            _change(function, name, False)
+        _change(getattr(module, each, None), name, False)
     if name == "scipy.fft":
         module.register_backend(_Fourier)
     for holder, methods in METHODS.get(name, {}).items():
-        for method in methods.split():
-            cls = next(c for c in _class(getattr(module, holder)).__mro__ if method in vars(c))
-            function = vars(cls)[method]
-            if function not in _DONE:
-                _change(function, name, True)
+        classes = _class(getattr(module, holder, None)).__mro__
+        for method in methods.split():  # another version of SciPy may lack it
+            _change(next((vars(c)[method] for c in classes if method in vars(c)), None), name, True)
 
 
 class Finder:
@@ -215,8 +235,11 @@ class Finder:
 
 def install() -> None:
     """Prepare what is imported of SciPy, and see to what will be."""
+    if Finder not in sys.meta_path:  # else funcgrad is loaded anew
+        sys.meta_path.insert(0, Finder)
     for name in LIBRARIES:
-        module = sys.modules.get(name)
-        if module is not None and not getattr(module.__spec__, "_initializing", False):
-            _prepare(module)
-    sys.meta_path.insert(0, Finder)
+        if name in sys.modules:
+            with contextlib.suppress(ImportError):
+                module = importlib.import_module(name)  # waits where another thread imports it
+                if not getattr(module.__spec__, "_initializing", False):
+                    _prepare(module)

@@ -3,14 +3,17 @@
 import pickle
 import subprocess
 import sys
+import traceback
 
 import numpy as np
 import pytest
+import scipy.fft
 import scipy.linalg
 import scipy.special
 
 import funcgrad as fg
 from funcgrad.errors import UnsupportedCallError
+from funcgrad.scipy import dispatch
 
 
 def run(code):
@@ -80,7 +83,7 @@ def test_functions_of_scipy_keep_what_they_are():
 def test_frames_of_changed_functions_can_be_looked_at():
     with pytest.raises(ValueError) as caught:  # a decorator's function, which has a closure
         scipy.linalg.logm(np.ones((2, 3)))
-    frames = [f.f_locals for f, _ in __import__("traceback").walk_tb(caught.value.__traceback__)]
+    frames = [f.f_locals for f, _ in traceback.walk_tb(caught.value.__traceback__)]
     assert any("cell0" in names for names in frames)
     assert len(scipy.linalg.logm.__code__.co_freevars) == len(scipy.linalg.logm.__closure__)
 
@@ -142,3 +145,80 @@ def test_an_error_of_a_callback_stays_what_it_is():
 
     with pytest.raises(ValueError, match=r"^mine$"):
         fg.grad(f)(1.0)
+
+
+def test_a_warning_of_scipys_names_the_line_that_called_it():
+    nearly = np.array([[1.0, 1.0], [1.0, 1.0 + 3e-16]])
+    for solve in (scipy.linalg.solve, scipy.linalg.solve.__wrapped__):
+        with pytest.warns(scipy.linalg.LinAlgWarning) as caught:
+            solve(nearly, np.ones(2))
+        assert caught[0].filename == __file__
+
+
+def test_tracebacks_and_profiles_show_the_functions_name_and_no_line_of_ours():
+    with pytest.raises(ValueError) as caught:
+        scipy.linalg.expm(np.ones((2, 3)))
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert [f.name for f in frames[1:]] == ["expm", "expm"]
+    assert "funcgrad" in frames[1].filename and not frames[1].line
+    assert scipy.linalg.inv.__code__.co_name == "inv" != scipy.linalg.expm.__code__.co_name
+
+
+def test_a_module_that_another_thread_is_importing_is_served():
+    code = """
+import importlib.util, sys, threading
+import numpy as np
+started, go = threading.Event(), threading.Event()
+
+class Slow:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "scipy.linalg._basic":
+            started.set()
+            go.wait(1.0)
+        return None
+
+sys.meta_path.insert(0, Slow)
+def first():
+    import scipy.linalg
+thread = threading.Thread(target=first)
+thread.start()
+started.wait()
+threading.Timer(0.2, go.set).start()
+import funcgrad as fg
+thread.join()
+from scipy.linalg import expm
+print(fg.grad(lambda x: expm(x * np.eye(1))[0, 0])(0.0))
+"""
+    assert run(code) == ["1.0"]
+
+
+def test_a_name_that_another_release_of_scipy_lacks_does_not_break_its_import():
+    code = """
+import funcgrad as fg, numpy as np
+from funcgrad.scipy.dispatch import METHODS
+METHODS["scipy.special"] = {"no_such_object": "__call__", "legendre_p": "no_such_method"}
+import scipy.special
+print(fg.grad(scipy.special.logsumexp)(np.zeros(2))[0])
+"""
+    assert run(code) == ["0.5"]
+
+
+def test_plain_calls_of_fourier_transforms_are_left_to_scipy():
+    backend = dispatch._Fourier.__ua_function__
+    assert backend(scipy.fft.fft, (np.ones(2),), {}) is NotImplemented
+    assert scipy.fft.fft(np.ones(2)).tolist() == [2.0, 0.0]
+
+
+def test_a_generator_stays_one_and_loading_funcgrad_anew_changes_nothing():
+    code = """
+import importlib, inspect, sys
+import funcgrad as fg, numpy as np
+import scipy.interpolate, scipy.linalg
+print(inspect.isgeneratorfunction(scipy.interpolate.generate_knots))
+finders, body = list(sys.meta_path), scipy.linalg.expm.__code__
+importlib.reload(scipy.linalg)
+importlib.reload(fg)
+print(finders == sys.meta_path and body is scipy.linalg.expm.__code__)
+"""
+    assert run(code) == ["True", "True"]
