@@ -24,7 +24,18 @@ def encode(index: Any) -> Slice:
     items = index if isinstance(index, tuple) else (index,)
     if len(items) == 1 and type(items[0]) is int:
         return items
-    return tuple((i.start, i.stop, i.step) if isinstance(i, slice) else i for i in items)
+    return tuple((i.start, i.stop, i.step) if isinstance(i, slice) else _basic(i) for i in items)
+
+
+def _basic(item: Any) -> Any:
+    """`item`, unless it is part of no basic index: the transpose would add to wrong places."""
+    whole = type(item) is int or isinstance(item, np.integer)
+    if not whole and item is not None and item is not Ellipsis:
+        raise AssertionError(
+            "getitem takes basic indices, which are integers, slices, None and Ellipsis, not "
+            f"{item!r} of {type(item).__name__}; ops.index.gather takes arrays"
+        )
+    return item
 
 
 def decode(index: Slice) -> tuple[Any, ...]:
