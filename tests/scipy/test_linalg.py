@@ -270,3 +270,16 @@ def test_riccati_with_a_descriptor_matrix_is_refused():
 
 def test_every_public_name_is_scipys():
     assert set(ours.__all__) <= set(sl.__all__)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_functions_of_a_jordan_block_have_no_silently_wrong_derivative(dtype, capsys):
+    block = np.array([[1, 1, 0], [0, 1, 1], [0, 0, 1]], dtype)
+    tangent = np.arange(9, dtype=dtype).reshape(3, 3)
+    for call in (lambda a: sl.funm(a, np.exp), lambda a: sl.fractional_matrix_power(a, -1.5)):
+        assert np.isnan(fg.jvp(call, (block,), (tangent,))[1]).all()
+    turn = np.linalg.qr(np.ones((3, 3)) + np.diag([1.0, 2.0, 4.0]))[0].astype(dtype)
+    equal = turn @ np.diag(np.array([1, 1, 2], dtype)) @ turn.T  # equal ones that are no block
+    found = fg.jvp(lambda a: sl.funm(a, np.exp), (equal,), (tangent,))[1]
+    wanted = sl.expm_frechet(equal.astype(float), tangent.astype(float))[1]
+    assert np.abs(found - wanted).max() < 1e3 * np.finfo(dtype).eps * np.abs(wanted).max()

@@ -394,3 +394,37 @@ def test_the_number_of_choices():
     check_grads(sp.comb, (np.array([5.2, 4.1]), np.array([2.0, 1.5])), order=1)
     with pytest.raises(fg.errors.UnsupportedCallError, match="exact"):
         fg.grad(lambda n: sp.comb(n, 2, exact=True))(5.0)
+
+
+@pytest.mark.parametrize(
+    "operands",
+    [(1.0, 2.0, 3.0, -1.0), (3.0, 0.2, 0.2, -40.0), (1.0, 1.0, 1.0, -1e-3), (2.0, 3.0, 1.0, -2.5)],
+)
+def test_carlsons_third_integral_at_negative_operands(operands):
+    for k, found in enumerate(fg.grad(sp.elliprj, (0, 1, 2, 3))(*operands)):
+        h = 1e-4 * abs(operands[k])
+        values = [
+            sp.elliprj(*operands[:k], operands[k] + j * h, *operands[k + 1 :])
+            for j in (-2, -1, 1, 2)
+        ]
+        wanted = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * h)
+        assert found == pytest.approx(wanted, rel=1e-7)
+    assert np.isfinite(fg.hessian(lambda p: sp.elliprj(*operands[:3], p))(operands[3]))
+
+
+@pytest.mark.parametrize("k", range(4))
+@pytest.mark.parametrize(
+    "operands", [(1 + 1j, 2, 3, 1), (1, 2, 3, -1 + 0.5j), (1, 2, 3, -1 - 0.1j)]
+)
+def test_carlsons_third_integral_at_complex_operands(operands, k):
+    operands = list(map(complex, operands))
+    call = lambda x: sp.elliprj(*operands[:k], x, *operands[k + 1 :])
+    found = fg.jvp(call, (operands[k],), (1.0 + 0j,))[1]
+    h = 1e-3
+    at = [call(operands[k] + j * h) for j in (-3, -2, -1, 1, 2, 3)]
+    wanted = (at[5] - at[0] - 9 * (at[4] - at[1]) + 45 * (at[3] - at[2])) / (60 * h)
+    assert abs(found - wanted) < 1e-9 * max(1, abs(wanted)) + 1e-10
+
+
+def test_the_zeta_function_has_no_slope_where_it_has_no_value():
+    assert np.isnan(sp.zeta(0.5, 2.0)) and np.isnan(fg.grad(sp.zeta)(0.5, 2.0))

@@ -383,3 +383,17 @@ def test_ranks_are_locally_constant(method):
             np.testing.assert_array_equal(found, expected)
         assert not fg.grad(lambda x, rank=rank: np.sum(rank(x) * 1.0))(x).any()
     np.testing.assert_array_equal(fg.vmap(lambda x: st.rankdata(x, method))(x)[1], rank(x)[1])
+
+
+@pytest.mark.parametrize("kappa, y", [(20.0, 3.1), (20.0, 2.0), (400.0, 1.0), (1.5, 3.0)])
+def test_vonmises_far_out_against_mpmath(kappa, y):
+    density = lambda t: mpmath.exp(kappa * mpmath.cos(t))
+    with mpmath.workdps(40):
+        edges = [y, min(y + 0.05, mpmath.pi), mpmath.pi]
+        rest = mpmath.quad(density, edges)
+        by_y = float(density(y) / rest)
+        whole = mpmath.quad(density, [0, 0.1, 1, mpmath.pi])
+        mean = lambda a, c: mpmath.quad(lambda t: mpmath.cos(t) * density(t), a) / c
+        by_k = float(mean(edges, rest) - mean([0, 0.1, 1, mpmath.pi], whole))
+    found = fg.grad(st.vonmises.logcdf, (0, 1))(-y, kappa)
+    assert found == pytest.approx((by_y, by_k), rel=1e-8)

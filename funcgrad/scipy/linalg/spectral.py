@@ -2,8 +2,8 @@
 
 The derivative is that of Daleckii and Krein (Higham, "Functions of Matrices" 2008, theorem 3.11):
 of a = v diag(w) v⁻¹ it is v (d ∘ v⁻¹ a' v) v⁻¹, with the divided differences d of the function. Of
-equal eigenvalues these are its derivative, so it is exact there, too. A matrix without a basis of
-eigenvectors has no such derivative.
+equal eigenvalues these are its derivative, so it is exact there, too. Where the eigenvectors are
+nearly dependent, as those of a Jordan block, no digit of this is right, and the derivative is NaN.
 """
 
 from __future__ import annotations
@@ -33,14 +33,18 @@ from funcgrad.ops.arithmetic import (
     power,
     real,
     sign,
+    sqrt,
+    square,
     subtract,
     where,
 )
+from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.ops.matrices import column, complex_, definite, regular, row
 from funcgrad.ops.product import matmul
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import swap_last
 from funcgrad.ops.solve import SOLVE
+from funcgrad.ops.sums import sum as total
 from funcgrad.scipy.linalg.define import as_lapack, same_stacks, sized, square_matrix, stacked
 from funcgrad.scipy.linalg.matrix_functions import EXPM, EXPM_SLOPE, quietly, real_where_known
 from funcgrad.scipy.valued import valued
@@ -64,6 +68,21 @@ def _differences(f: Callable[..., Any], w: Array) -> Array:
     return where(near, cast(slope, dtype), apart)
 
 
+def _independent(v: Array) -> Array:
+    """The eigenvectors `v`, or NaN where the square of their condition leaves no digit."""
+    kind = type_of(v)
+    n, held = kind.shape[-1], bind(STOP_GRADIENT, (v,))
+    back = bind(SOLVE, (held, np.broadcast_to(np.eye(n, dtype=kind.dtype), kind.shape)))
+    condition = multiply(_norm(held), divide(_norm(back), max(n, 1)))
+    good = less_equal(condition, float(np.finfo(kind.dtype).eps * 10) ** -0.5)
+    return where(good, v, np.asarray(np.nan, kind.dtype))
+
+
+def _norm(x: Array) -> Array:
+    """The norms of matrices, with axes of one element in their place."""
+    return sqrt(total(square(absolute(x)), (-2, -1), keepdims=True))
+
+
 def _spectral(
     name: str, value: Callable[..., Any], f: Callable[..., Any], double: bool, sample: Any
 ) -> Explicit:
@@ -77,6 +96,7 @@ def _spectral(
         params.pop("stays_real", None)
         g = functools.partial(f, **params)
         w, v = bind(eigen.EIG, (a,))
+        v = _independent(v)
         parts = []
         if ta is not None:
             inside = bind(SOLVE, (v, matmul(ta, v)))
@@ -138,6 +158,10 @@ def signm(A: Any, disp: Any = True) -> Array:
     disp : bool, optional
         False is not supported on traced values.
 
+    Notes
+    -----
+    Of a matrix whose eigenvectors are nearly dependent, as a Jordan block, the derivative is NaN.
+
     Examples
     --------
     >>> import numpy as np
@@ -183,6 +207,10 @@ def fractional_matrix_power(A: Any, t: Any) -> Array:
     A : array of shape (n, n)
     t : float
         A whole number that is not traced gives `numpy.linalg.matrix_power`.
+
+    Notes
+    -----
+    Of a matrix whose eigenvectors are nearly dependent, as a Jordan block, the derivative is NaN.
 
     Examples
     --------
@@ -232,6 +260,10 @@ def funm(A: Any, func: Callable[..., Any], disp: bool = True) -> Array:
         It takes the complex vector of eigenvalues; what it closes over may be traced, too.
     disp : bool, optional
         False is not supported on traced values.
+
+    Notes
+    -----
+    Of a matrix whose eigenvectors are nearly dependent, as a Jordan block, the derivative is NaN.
 
     Examples
     --------

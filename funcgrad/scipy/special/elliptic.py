@@ -6,6 +6,7 @@ taken there: hypergeometric series of complete ones, a Gauss rule for incomplete
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -17,9 +18,12 @@ from funcgrad.core.tracer import bind, type_of
 from funcgrad.ops.arithmetic import (
     absolute,
     divide,
+    imag,
     less,
     maximum,
+    minimum,
     negative,
+    real,
     rint,
     sqrt,
     square,
@@ -28,7 +32,7 @@ from funcgrad.ops.arithmetic import (
 from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.ops.shape import reshape
 from funcgrad.ops.sums import sum as total
-from funcgrad.ops.transcendental import sin
+from funcgrad.ops.transcendental import arctan2, exp, sin
 from funcgrad.scipy.special.define import special, special_outputs
 from funcgrad.scipy.special.gamma_functions import slope_of
 from funcgrad.scipy.special.integrals import hyp2f1
@@ -235,13 +239,44 @@ _STEP = 0.35
 _NODES = np.exp(np.arange(-75.0, 20.0, _STEP))
 
 
-def _third_kind(x: Any, y: Any, z: Any, p: Any) -> Any:
+def _ray(*xs: Any) -> Any:
+    """The direction in which t goes, and its scale: of complex operands between their angles.
+
+    NaN where those leave no direction that is far from all singularities.
+    """
+    size = functools.reduce(maximum, map(absolute, xs))
+    if all(type_of(x).dtype.kind != "c" for x in xs):
+        return size
+    angles = [arctan2(imag(x), real(x)) for x in xs]
+    least, most = functools.reduce(minimum, angles), functools.reduce(maximum, angles)
+    size = where(less(most - least, 3.2), size, math.nan)
+    return size * exp(0.5j * (least + most))
+
+
+def _integral(x: Any, y: Any, z: Any, p: Any) -> Any:
     """3/2 ∫ dt / (√(t + x) √(t + y) √(t + z) (t + p)) (19.16.2)."""
-    scale = bind(STOP_GRADIENT, (maximum(maximum(x, y), maximum(z, p)),))
+    scale = bind(STOP_GRADIENT, (_ray(x, y, z, p),))
     x, y, z, p, scale = (reshape(w, (*type_of(w).shape, 1)) for w in (x, y, z, p, scale))
     t = _NODES * scale
     root = sqrt(t + x) * sqrt(t + y) * sqrt(t + z)
     return total(divide(1.5 * _STEP * t, root * (t + p)), -1)
+
+
+def _third_kind(x: Any, y: Any, z: Any, p: Any) -> Any:
+    """R_J, which for p < 0 is Cauchy's principal value, by R_J of another p > 0 (19.20.14)."""
+    if any(type_of(w).dtype.kind == "c" for w in (x, y, z, p)):
+        return _integral(x, y, z, p)
+    cut = less(p, 0.0)
+    a, b, c = (where(cut, w, 1.0) for w in (x, y, z))  # else roots of 0 have no derivative
+    low, high = minimum(a, b), maximum(a, b)
+    low, middle, high = minimum(low, c), maximum(low, minimum(high, c)), maximum(high, c)
+    q, inner = where(cut, negative(p), 1.0), low * middle
+    turned = divide(high * (low + middle + q) - inner, high + q)
+    found = _integral(x, y, z, where(cut, turned, p))
+    rest = inner + turned * q
+    last = sqrt(divide(inner * high, rest)) * elliprc(rest, turned * q)
+    principal = (turned - high) * found - 3.0 * elliprf(a, b, c) + 3.0 * last
+    return where(cut, divide(principal, q + high), found)
 
 
 elliprj: Op = special(

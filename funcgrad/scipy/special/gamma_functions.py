@@ -48,7 +48,10 @@ _BERNOULLI = [float(b) / math.factorial(k) for k, b in enumerate(sp.bernoulli(24
 
 
 def _hurwitz(x: Any, q: Any) -> Any:
-    """Σ (k + q)^-x by twelve terms and the formula of Euler and Maclaurin for the rest."""
+    """Σ (k + q)^-x by twelve terms and the formula of Euler and Maclaurin for the rest.
+
+    It goes on to x < 1, where neither the sum nor SciPy's value is: see `_hurwitz_slope`.
+    """
     out = 0.0
     for k in range(_TERMS):
         out = out + power(q + float(k), negative(x))
@@ -84,9 +87,14 @@ def slope_of(function: Callable[..., Any], k: int) -> Callable[..., Any]:
     return slope
 
 
+def _hurwitz_slope(y: Any, x: Any, q: Any) -> Any:
+    """The derivative by `x`; NaN to the left of 1, as the value."""
+    return where(less(x, 1.0), math.nan, slope_of(_hurwitz, 0)(y, x, q))
+
+
 zeta_function: Op = special(
     hurwitz_zeta,
-    slope_of(_hurwitz, 0),
+    _hurwitz_slope,
     lambda _, x, q: negative(x) * zeta_function(x + 1.0, q),
     ranges=[(1.5, 4.0), POSITIVE],
 )

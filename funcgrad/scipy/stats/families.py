@@ -26,6 +26,7 @@ from funcgrad.ops.arithmetic import (
     logical_and,
     maximum,
     minimum,
+    negative,
     power,
     rint,
     sqrt,
@@ -35,7 +36,7 @@ from funcgrad.ops.arithmetic import (
 from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.ops.shape import reshape
 from funcgrad.ops.sums import sum as total
-from funcgrad.ops.transcendental import arctan2, cos, exp, expm1, log, log1p
+from funcgrad.ops.transcendental import arccos, arctan2, cos, exp, expm1, log, log1p
 from funcgrad.scipy.special.bessel import i0e
 from funcgrad.scipy.special.elementary import cosm1, expit, log_expit, xlog1py, xlogy
 from funcgrad.scipy.special.error import erf, erfcx, log_ndtr, ndtr, owens_t
@@ -244,13 +245,14 @@ _PLACES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
 def _vonmises_cdf(y: Any, k: Any) -> Any:
     """The turns of `y`, and the integral of the density from -π, by Gauss's formula.
 
-    Beyond 12 / √k the density has vanished.
+    It begins where the density is exp(-45) of that at the end, which tails, too, are resolved by.
     """
     turns = bind(STOP_GRADIENT, (rint(y / (2 * math.pi)),))
     angle = y - 2 * math.pi * turns
     right = greater(angle, 0)
-    low = -minimum(12.0 / sqrt(maximum(k, 1.0)), math.pi)
-    end = maximum(where(right, -angle, angle), low)
+    end = where(right, -angle, angle)
+    height = maximum(cos(end) - 45.0 / maximum(k, 1.0), -1.0)
+    low = bind(STOP_GRADIENT, (negative(arccos(height)),))
     half, start, kappa = (reshape(x, (*type_of(x).shape, 1)) for x in (0.5 * (end - low), low, k))
     density = exp(kappa * cosm1(start + half * (_PLACES + 1.0))) / (2 * math.pi * i0e(kappa))
     tail = total(half * _WEIGHTS * density, -1)
