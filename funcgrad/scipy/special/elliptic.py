@@ -262,15 +262,21 @@ def _integral(x: Any, y: Any, z: Any, p: Any) -> Any:
     return total(divide(1.5 * _STEP * t, root * (t + p)), -1)
 
 
+def _ordered(a: Any, b: Any) -> tuple[Any, Any]:
+    """Both, the larger one last; each as it is, where `maximum` would halve derivatives."""
+    swapped = less(b, a)
+    return where(swapped, b, a), where(swapped, a, b)
+
+
 def _third_kind(x: Any, y: Any, z: Any, p: Any) -> Any:
     """R_J, which for p < 0 is Cauchy's principal value, by R_J of another p > 0 (19.20.14)."""
     if any(type_of(w).dtype.kind == "c" for w in (x, y, z, p)):
         return _integral(x, y, z, p)
     cut = less(p, 0.0)
     a, b, c = (where(cut, w, 1.0) for w in (x, y, z))  # else roots of 0 have no derivative
-    low, high = minimum(a, b), maximum(a, b)
-    low, middle, high = minimum(low, c), maximum(low, minimum(high, c)), maximum(high, c)
-    q, inner = where(cut, negative(p), 1.0), low * middle
+    low, high = _ordered(a, b)
+    middle, high = _ordered(high, c)
+    q, inner = where(cut, negative(p), 1.0), low * middle  # whose order is of no account
     turned = divide(high * (low + middle + q) - inner, high + q)
     found = _integral(x, y, z, where(cut, turned, p))
     rest = inner + turned * q
