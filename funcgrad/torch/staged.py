@@ -27,7 +27,16 @@ from funcgrad.ops.index import gather, set_positions
 from funcgrad.ops.shape import broadcast_to, reshape
 from funcgrad.torch.places import laid
 
-__all__ = ["Memory", "Number", "StepStage", "bounded", "fresh", "memory_copy", "staged"]
+__all__ = [
+    "Memory",
+    "Number",
+    "StepStage",
+    "bounded",
+    "fresh",
+    "memory_copy",
+    "order_of_copy",
+    "staged",
+]
 
 Read = Callable[[Any], Any]
 
@@ -174,8 +183,9 @@ class StepStage(Stage):
                 base, read = self.bases[id(m)]
                 found = read(self.shadow(base))
             else:  # memory of its own: what is copied into it has the order of its axes only
-                shape, dtype = m.type.shape, m.type.dtype
-                found = np.empty_like(super().layout(m), dtype) if shape else np.empty((), dtype)
+                laid_out = super().layout(m)
+                order = order_of_copy(laid_out)
+                found = np.empty_like(laid_out, m.type.dtype, order, shape=m.type.shape)
             self.known[id(m)], self.shadows[id(m)] = m, found
         return found
 
@@ -211,6 +221,11 @@ def staged(x: Any) -> bool:
 def fresh(x: Any) -> Any:
     """The content of new memory: its own object, where it has no numbers."""
     return Memory(x.variable, x.owner) if isinstance(x, StageTracer) else x
+
+
+def order_of_copy(x: Any) -> Any:
+    """That of the axes of `x`; C order where it repeats elements, as in PyTorch."""
+    return "C" if 0 in getattr(x, "strides", ()) else "K"
 
 
 def memory_copy(x: Any) -> Any:

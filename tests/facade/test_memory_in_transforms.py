@@ -77,6 +77,12 @@ def of_expanded(torch, x):
     return y.mul_(2), z + 0
 
 
+def of_a_clone_of_expanded(torch, x):
+    z = x.unsqueeze(0).expand(2, 3, 4).clone()
+    y = z.view(-1)
+    return y.mul_(2), z + 0
+
+
 def of_a_product(torch, x):
     z = x.t() @ x
     y = z.flatten()
@@ -93,7 +99,7 @@ def where_it_was_written(torch, x):
 PROGRAMS = [
     of_transposed, of_new, of_what_is_computed_transposed, in_the_order_of_memory, of_contiguous,
     of_contiguous_itself, of_new_made_contiguous, of_a_clone_of_gaps, of_a_clone_of_transposed,
-    of_expanded, of_a_product, where_it_was_written,
+    of_expanded, of_a_clone_of_expanded, of_a_product, where_it_was_written,
 ]  # fmt: skip
 
 

@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from funcgrad.core.tracer import Tracer, type_of
+from funcgrad.core.tracer import Tracer, layout, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import cast
+from funcgrad.ops.shape import copied as copied_in
 from funcgrad.torch import flat
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
@@ -26,6 +27,7 @@ from funcgrad.torch.nodes import GradNode, Pick, edge_of, keep_quietly, node_cla
 from funcgrad.torch.operations.promotion import Pending, dtype_of
 from funcgrad.torch.root import ROOT, RootTracer
 from funcgrad.torch.saved import outside
+from funcgrad.torch.staged import order_of_copy
 from funcgrad.torch.storage import resize
 from funcgrad.torch.writing import check_mode, check_overlap, check_writable, write
 
@@ -368,7 +370,10 @@ def copied(x: Array) -> Array:
 
 
 def _copy(x: Array) -> Array:
-    return x if isinstance(x, Tracer) else np.array(x)[()]
+    if not isinstance(x, Tracer):
+        return np.array(x, order=order_of_copy(x))[()]
+    lying = layout(x)
+    return x if np.asarray(lying).flags.c_contiguous else copied_in(x, order_of_copy(lying))
 
 
 COPY = Composite("copy", _copy, linear=True)
