@@ -76,6 +76,8 @@ def _run(entry: Entry, lines: Sequence[ndarray], rest: tuple[Any, ...] = ()) -> 
     """Call a kernel on lines, in several threads if that pays; False if it cannot be."""
     outer, count, inner = lines[0].shape
     size = outer * count * inner
+    if not size:  # kernels begin with the first element of a line without asking
+        return True
     if outer > 1:
         return pieces.run(entry, [*(Cut(x, 0) for x in lines), *rest, 0, inner], outer, size)
     return pieces.run(entry, [*lines, *rest, FIRST, LAST], inner, size)

@@ -3,10 +3,11 @@
 import threading
 
 import pytest
-import torch
 
 import funcgrad.torch as ours
 from funcgrad.torch.operations import signature
+
+torch = pytest.importorskip("torch")
 
 # `x` is a tensor of three ones, `p` a parameter; the calls are those that PyTorch refuses
 REFUSED = """

@@ -46,32 +46,19 @@ def test_a_gradient_runs_functions_of_numba(monkeypatch):
     np.testing.assert_allclose(g, exact, rtol=1e-12, atol=1e-14)
 
 
-def test_backward_of_a_tensor_runs_functions_of_numba(monkeypatch):
-    x = torch.linspace(-2, 2, 10**6, dtype=torch.float64).requires_grad_()
-
-    def step():
-        x.grad = None
-        (torch.tanh(x) * torch.sin(x)).sum().backward()
-        return x.grad.numpy()
-
-    g, v = by_kernels(step, NAMES, monkeypatch), x.detach().numpy()
-    exact = np.sin(v) / np.cosh(v) ** 2 + np.tanh(v) * np.cos(v)
-    np.testing.assert_allclose(g, exact, rtol=1e-12, atol=1e-14)
-
-
 def test_hooks_do_not_change_what_runs(monkeypatch):
     x = torch.linspace(-2, 2, 10**6, dtype=torch.float64).requires_grad_()
     seen = []
 
     def step():
         x.grad = None
-        y = torch.tanh(x)
+        y = torch.logsumexp(x.reshape(1000, 1000), 1)
         y.register_hook(lambda g: seen.append(g.shape))
         y.sum().backward()
         return x.grad.numpy()
 
-    by_kernels(step, {"tanh_backward"}, monkeypatch)
-    assert set(seen) == {(10**6,)}
+    by_kernels(step, {"logsumexp_backward_along"}, monkeypatch)
+    assert set(seen) == {(1000,)}
 
 
 def test_special_values_are_masked_as_by_the_rule():

@@ -68,21 +68,11 @@ TENSORS = {
     "multiply": lambda x: x * parts(x)[0] + x * parts(x)[1] + x * parts(x)[2],
     "divide": lambda x: parts(x)[0] / x + x / parts(x)[1],
     "power": lambda x: x ** parts(x)[0] + x**1.7,
-    "power_2": torch.square,
-    "power_3": lambda x: x**3,
     "absolute": torch.abs,
     "where": lambda x: torch.where(x > 1, x, parts(x)[0]),
     "maximum": lambda x: torch.maximum(x, parts(x)[2]),
     "minimum": lambda x: torch.minimum(x, parts(x)[2]),
-    "clip": lambda x: torch.clamp(x, 0.7, 1.2),  # a selection, as PyTorch's subgradient is
-    "error_function": torch.erf,
-    "expit": torch.sigmoid,
-    "relu": F.relu,
-    "gelu": F.gelu,
-    **{
-        name: getattr(torch, name)
-        for name in ("exp", "log", "log1p", "expm1", "sqrt", "sin", "cos", "tan", "tanh")
-    },
+    "sqrt": torch.sqrt,
     "var": lambda x: torch.var(x, 1) + torch.var(x, 0),
     "prod": lambda x: torch.prod(x, 1) + torch.prod(x / 1.01, 0),
     "extremum": lambda x: torch.amax(x, 0) + torch.amin(x, 1),
@@ -143,6 +133,6 @@ def test_backward(name, dtype, monkeypatch):
         TENSORS[name](x).sum().backward()
         return x.grad.numpy()
 
-    found = by_kernels("where" if name == "clip" else name, step, monkeypatch)
+    found = by_kernels(name, step, monkeypatch)
     monkeypatch.setattr(fg.config, "kernels", False)
     close(found, step())

@@ -92,6 +92,21 @@ def test_backward_of_cumprod(data, shape, dtype):
     np.testing.assert_allclose(found, expected, rtol=eps, atol=eps)
 
 
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3), (4, 0, 2), (0, 0)])
+def test_nothing_is_written_of_lines_without_elements(shape, monkeypatch):
+    """A line of no elements has no first one, and writing it would be writing elsewhere."""
+    monkeypatch.setattr(irregular.pieces, "run", None)
+    x = np.ones(shape)
+    node = OpNode()
+    for axis in range(len(shape)):
+        node.prim, node.params = CUMPROD, {"axis": axis, "dtype": None}
+        node.parents, node.avals, node.saved = (OpNode(),), (type_of_raw(x),), (x, x)
+        (found,), _ = CUMPROD.backward_kernel.pull(node, x)
+        assert found.shape == shape
+        lines = irregular._lines(x, axis)
+        assert irregular._run(None, [lines, lines])
+
+
 @settings(max_examples=examples(100), deadline=None)
 @given(st.data(), SHAPES, DTYPES, st.booleans())
 def test_running_extremum(data, shape, dtype, largest):
