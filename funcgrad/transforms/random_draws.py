@@ -84,7 +84,8 @@ def _mark() -> Any:
     known, words = _last
     if known is not source:
         state = (ctypes.c_uint32 * (_KEY + 1)).from_address(source.ctypes.state_address)
-        words = np.ctypeslib.as_array(state)[-4:]
+        # not by np.ctypeslib: NumPy imports it on use, and a fork meanwhile leaves it locked
+        words = np.frombuffer(memoryview(state), np.uint32)[-4:]
         _last = source, words
     mark: bytes = words.tobytes()
     return mark
