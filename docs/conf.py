@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 import scipy.fft
 import scipy.signal.windows
+import scipy.special
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent))
@@ -81,7 +82,12 @@ def shorten_borrowed(
     """Of a docstring that is NumPy's or SciPy's keep the summary: its references lead nowhere."""
     short = name.rpartition(".")[2]
     text = getattr(obj, "__doc__", None)
-    owners = {"NumPy": numpy, "SciPy": scipy.fft, "SciPy.": scipy.signal.windows}
+    owners = {
+        "NumPy": numpy,
+        "SciPy": scipy.fft,
+        "SciPy.": scipy.signal.windows,
+        "SciPy..": scipy.special,
+    }
     for owner, space in owners.items():
         if text and text == getattr(vars(space).get(short), "__doc__", None):
             paragraphs = "\n".join(lines).strip().split("\n\n")

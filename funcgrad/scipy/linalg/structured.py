@@ -199,7 +199,7 @@ def companion(a: Any) -> Array:
     >>> import funcgrad as fg
     >>> a = np.array([1.0, -3.0, 2.0])  # its roots are 1 and 2
     >>> fg.grad(lambda a: np.trace(scipy.linalg.companion(a)))(a)
-    array([-3., -1.,  0.])
+    array([-3., -1., -0.])
     """
     a = vector(a)
     if type_of(a).shape[-1] < 2:

@@ -46,7 +46,7 @@ def _fast(record: Operation, general: Callable[..., Any]) -> Callable[..., Any]:
 
 def _named(record: Operation, name: str, function: Any) -> Any:
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{name}({record.signature})\n\n{record.doc}"
+    function.__doc__ = f"``{name}({record.signature})``\n\n{record.doc}"
     function.operation = record
     return function
 
