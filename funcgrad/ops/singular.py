@@ -134,8 +134,8 @@ PULLED.composed = lambda g, a, u, s, vh: conjugate(matmul(multiply(u, row(g)), v
 
 
 def values_pulled(g: Array, a: Array, u: Array, s: Array, vh: Array) -> Array:
-    """conj(U diag(g) Vᴴ), the cotangent of singular values; reads none of them."""
-    made: Array = bind(PULLED, (g, a, u, s, vh))
+    """conj(U diag(g) Vᴴ), the cotangent of singular values; 0 of one that is 0, at its kink."""
+    made: Array = bind(PULLED, (where(_zero(s), 0.0, g), a, u, s, vh))
     return made
 
 
