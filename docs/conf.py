@@ -1,5 +1,6 @@
 """Configuration of the manual: ``python -m sphinx -W -b html docs docs/_build/html``."""
 
+import inspect
 import sys
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,7 @@ def shorten_borrowed(
 ) -> None:
     """Of a docstring that is NumPy's or SciPy's keep the summary: its references lead nowhere."""
     short = name.rpartition(".")[2]
-    text = getattr(obj, "__doc__", None)
+    text = inspect.getdoc(obj)
     owners = {
         "NumPy": numpy,
         "SciPy": scipy.fft,
@@ -89,7 +90,7 @@ def shorten_borrowed(
         "SciPy..": scipy.special,
     }
     for owner, space in owners.items():
-        if text and text == getattr(vars(space).get(short), "__doc__", None):
+        if short in vars(space) and text and text == inspect.getdoc(vars(space)[short]):
             paragraphs = "\n".join(lines).strip().split("\n\n")
             summary = next((p for p in paragraphs if not p.startswith(short)), "")
             end = f"Parameters and result are those of {owner.rstrip('.')}."

@@ -69,12 +69,16 @@ def _turn(s: Array, x: Array) -> Any:
     return bind(TURNED, (_identity(x), negative(s), negative(symmetric(x))))
 
 
-def _values_moved(s: Array, x: Array) -> Array:
-    """The tangent of singular values; of equal ones in descending order, and 0 of one that is 0."""
+def _values_moved(s: Array, x: Array, kinks: bool = True) -> Array:
+    """The tangent of singular values; of equal ones in descending order.
+
+    With `kinks` that of one that is 0 is 0: it is at the kink of an absolute value.
+    """
     q, _ = _turn(s, x)
     inner = real(matmul(matmul(adjoint(q), symmetric(x)), q))
     own = np.eye(type_of(s).shape[-1], dtype=type_of(s).dtype)
-    return where(_zero(s), 0.0, sum_(multiply(inner, own), -2))
+    moved = sum_(multiply(inner, own), -2)
+    return where(_zero(s), 0.0, moved) if kinks else moved
 
 
 def _pulled(g: Any, _a: Any, u: Any, _s: Any, vh: Any) -> Any:
@@ -133,16 +137,19 @@ PULLED: Explicit = explicit(
 PULLED.composed = lambda g, a, u, s, vh: conjugate(matmul(multiply(u, row(g)), vh))
 
 
-def values_pulled(g: Array, a: Array, u: Array, s: Array, vh: Array) -> Array:
-    """conj(U diag(g) Vᴴ), the cotangent of singular values; 0 of one that is 0, at its kink."""
-    made: Array = bind(PULLED, (where(_zero(s), 0.0, g), a, u, s, vh))
+def values_pulled(g: Array, a: Array, u: Array, s: Array, vh: Array, kinks: bool = True) -> Array:
+    """conj(U diag(g) Vᴴ), the cotangent of singular values; with `kinks` 0 of one that is 0.
+
+    Without them it reads no singular value, which PyTorch lets a program write over.
+    """
+    made: Array = bind(PULLED, (where(_zero(s), 0.0, g) if kinks else g, a, u, s, vh))
     return made
 
 
 # ------------------------------------------------------------------------------------ svd
 
 
-def _svd_type(a: ArrayType, *, full: bool = False) -> tuple[ArrayType, ...]:
+def _svd_type(a: ArrayType, *, full: bool = False, kinks: bool = True) -> tuple[ArrayType, ...]:
     *lead, m, n = a.shape
     k = min(m, n)
     return (
@@ -152,7 +159,7 @@ def _svd_type(a: ArrayType, *, full: bool = False) -> tuple[ArrayType, ...]:
     )
 
 
-def _svd_jvp(y: Any, xs: Any, ts: Any, *, full: bool = False) -> Any:
+def _svd_jvp(y: Any, xs: Any, ts: Any, *, full: bool = False, kinks: bool = True) -> Any:
     """Townsend, "Differentiating the singular value decomposition" (2016); F as in `eigh`."""
     (u, s, vh), t = y, ts[0]
     m, n = type_of(t).shape[-2:]
@@ -177,24 +184,25 @@ def _svd_jvp(y: Any, xs: Any, ts: Any, *, full: bool = False) -> Any:
     if n > m:
         rest = matmul(adjoint(t), u)
         dv = add(dv, multiply(subtract(rest, matmul(v, matmul(vh, rest))), row(over)))
-    return du, _values_moved(s, x), adjoint(dv)
+    return du, _values_moved(s, x, kinks), adjoint(dv)
 
 
-def _svd_vjp(g: Any, y: Any, a: Any, *, full: bool = False) -> Any:
+def _svd_vjp(g: Any, y: Any, a: Any, *, full: bool = False, kinks: bool = True) -> Any:
     """The transpose of the jvp; where nothing arrives at the vectors, that of the values alone."""
     if g[0] is None and g[2] is None:
-        return values_pulled(g[1], a, *y)
+        u, s, vh = y
+        return values_pulled(g[1], a, u, s, vh, kinks)
 
     def push(factors: Sequence[Array], moved: Sequence[Array]) -> Any:
-        return _svd_jvp(tuple(factors), None, moved)
+        return _svd_jvp(tuple(factors), None, moved, kinks=kinks)
 
     given = filled(g, [type_of(x) for x in y])
-    return algebra.transposed(push, y, [type_of(a)], given, SVD.derived, "vjp")[0]
+    return algebra.transposed(push, y, [type_of(a)], given, SVD.derived, ("vjp", kinks))[0]
 
 
 SVD: Explicit = explicit(
     "svd",
-    lambda a, full=False: tuple(np.linalg.svd(a, full_matrices=full)),
+    lambda a, full=False, kinks=True: tuple(np.linalg.svd(a, full_matrices=full)),
     type_rule=_svd_type,
     vjp=(_svd_vjp,),
     jvp=_svd_jvp,  # stated: of equal values it is not linear
@@ -205,6 +213,7 @@ SVD: Explicit = explicit(
         Sample((draw((3, 2)),)),
         Sample((draw((2, 2, 3)),)),
         Sample((regular(),), {"full": True}),
+        Sample((regular(),), {"kinks": False}),
         Sample((complex_(draw((3, 2))),), smooth=False),  # the phase of a singular vector
     ],
 )
@@ -217,13 +226,14 @@ def _matrix(a: Any, name: str) -> Array:
     return a
 
 
-def svd(a: Any, full: bool = False) -> Any:
+def svd(a: Any, full: bool = False, kinks: bool = True) -> Any:
     """The thin singular value decomposition: u, s and the adjoint of v, as NumPy gives them.
 
     The derivatives of the values where they coincide are as exact as those of `eigh`. That of the
     vectors is NaN where values coincide, and at values of 0 of a matrix that is not square: nothing
     determines them. With `full` NumPy's full decomposition is called; it has the same shapes for a
-    square matrix, and is an error for others: nothing determines the further vectors.
+    square matrix, and is an error for others: nothing determines the further vectors. Without
+    `kinks` the cotangent of a value of 0 is U g Vᴴ as that of any other, which is PyTorch's choice.
     """
     a = _matrix(a, "svd")
     m, n = type_of(a).shape[-2:]
@@ -235,7 +245,8 @@ def svd(a: Any, full: bool = False) -> Any:
                 "pass full_matrices=False"
             )
         )
-    return bind(SVD, (a,), {"full": True} if full else {})
+    params = {**({"full": True} if full else {}), **({} if kinks else {"kinks": False})}
+    return bind(SVD, (a,), params)
 
 
 def _svdvals_vjp(g: Any, _y: Any, a: Any) -> Any:

@@ -125,3 +125,17 @@ def test_other_orders_are_nan_there_and_exact_elsewhere(second, values):
     got = second(f, a, h)
     want = np.sum(want * h) if np.ndim(got) == 0 else want
     np.testing.assert_allclose(got, want, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_modes_agree_at_a_singular_matrix(name):
+    """A singular value of 0 is at the kink of an absolute value: its derivative is 0 in both."""
+
+    def total(a):
+        return np.sum(VALUES[name](a))
+
+    a = np.array([[1.0, 2.0], [2.0, 4.0]])
+    expected = a / 5.0  # u vᴴ of the one value that is not 0
+    for made in (fg.jacrev, fg.jacfwd):
+        assert np.allclose(made(total)(a), expected, atol=1e-15)
+        assert np.allclose(fg.jit(made(total))(a), expected, atol=1e-15)

@@ -144,7 +144,9 @@ def qr(
 
 # ---------------------------------------------------------------------------------- singular values
 
-SVD = revalued(singular.SVD, "svd", lambda a, full=False: tuple(sp.svd(a, full_matrices=full)))
+SVD = revalued(
+    singular.SVD, "svd", lambda a, full=False, kinks=True: tuple(sp.svd(a, full_matrices=full))
+)
 SVDVALS = revalued(singular.SVDVALS, "svdvals", lambda a: sp.svdvals(a))
 
 

@@ -330,7 +330,8 @@ def linalg_svd(
     """
     x = check_matrix("linalg.svd", content(A, "linalg_svd", "A"))
     rows, columns = shape_of(x)[-2:]
-    u, s, vh = boxed_all(computed(singular.svd, x, full_matrices and rows == columns), SVD)
+    whole = full_matrices and rows == columns
+    u, s, vh = boxed_all(computed(singular.svd, x, whole, kinks=False), SVD)
     if full_matrices and rows != columns:
         u, vh = _completed(x, u, vh, rows, columns)
     return delivered(return_types.linalg_svd, (u, s, vh), out, "linalg_svd")
