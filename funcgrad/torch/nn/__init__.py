@@ -86,6 +86,7 @@ from funcgrad.torch.nn.modules.rnn import *  # noqa: F403
 from funcgrad.torch.nn.modules.rnn_cells import *  # noqa: F403
 from funcgrad.torch.nn.modules.shuffling import *  # noqa: F403
 from funcgrad.torch.nn.modules.transformer import *  # noqa: F403
+from funcgrad.torch.nn.modules.upsampling import *  # noqa: F403
 from funcgrad.torch.nn.parameter import Buffer, Parameter
 
 __all__ = [
@@ -175,5 +176,6 @@ __all__ = [
 __all__ += modules.attention.__all__ + modules.pooling.__all__ + modules.rnn.__all__
 __all__ += modules.rnn_cells.__all__ + modules.transformer.__all__ + modules.dropouts.__all__
 __all__ += modules.padding.__all__ + modules.shuffling.__all__
+__all__ += modules.upsampling.__all__
 
 __getattr__ = absent(__name__)

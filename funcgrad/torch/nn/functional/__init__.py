@@ -1,7 +1,14 @@
 """The functions behind the layers and losses of `nn`, with PyTorch's names and signatures."""
 
 from funcgrad.torch.absent import absent
-from funcgrad.torch.nn.functional import adaptive_pooling, attention, dropouts, pooling, shuffling
+from funcgrad.torch.nn.functional import (
+    adaptive_pooling,
+    attention,
+    dropouts,
+    pooling,
+    resampling,
+    shuffling,
+)
 from funcgrad.torch.nn.functional.activation import (
     hardshrink,
     hardsigmoid,
@@ -82,6 +89,7 @@ from funcgrad.torch.nn.functional.regression import (
     mse_loss,
     smooth_l1_loss,
 )
+from funcgrad.torch.nn.functional.resampling import *  # noqa: F403
 from funcgrad.torch.nn.functional.shuffling import *  # noqa: F403
 from funcgrad.torch.nn.functional.smooth import (
     celu,
@@ -187,5 +195,6 @@ __all__ = [
 
 __all__ += adaptive_pooling.__all__ + attention.__all__ + dropouts.__all__ + pooling.__all__
 __all__ += shuffling.__all__
+__all__ += resampling.__all__
 
 __getattr__ = absent(__name__)

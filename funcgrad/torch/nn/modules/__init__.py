@@ -9,6 +9,7 @@ from funcgrad.torch.nn.modules import (
     rnn_cells,
     shuffling,
     transformer,
+    upsampling,
 )
 from funcgrad.torch.nn.modules.activation import (
     CELU,
@@ -103,6 +104,7 @@ from funcgrad.torch.nn.modules.rnn import *  # noqa: F403
 from funcgrad.torch.nn.modules.rnn_cells import *  # noqa: F403
 from funcgrad.torch.nn.modules.shuffling import *  # noqa: F403
 from funcgrad.torch.nn.modules.transformer import *  # noqa: F403
+from funcgrad.torch.nn.modules.upsampling import *  # noqa: F403
 
 __all__ = [
     "BCELoss",
@@ -182,3 +184,4 @@ __all__ = [
 ]
 __all__ += attention.__all__ + pooling.__all__ + rnn.__all__ + rnn_cells.__all__
 __all__ += transformer.__all__ + dropouts.__all__ + padding.__all__ + shuffling.__all__
+__all__ += upsampling.__all__
