@@ -8,6 +8,7 @@ gradient is spread over both triangles.
 
 from __future__ import annotations
 
+import bisect
 import functools
 from typing import Any
 
@@ -31,6 +32,7 @@ from funcgrad.ops.arithmetic import (
     subtract,
     where,
 )
+from funcgrad.ops.constant import Constant, constant
 from funcgrad.ops.constant import any as any_
 from funcgrad.ops.matrices import (
     adjoint,
@@ -49,7 +51,17 @@ from funcgrad.ops.shape import every_lane, swap_last, zeros
 from funcgrad.ops.solve import SOLVE
 from funcgrad.ops.sums import sum as sum_
 
-__all__ = ["TURNED", "apart", "cholesky", "coincide", "eigh", "eigvalsh", "inverse", "split"]
+__all__ = [
+    "TURNED",
+    "apart",
+    "cholesky",
+    "coincide",
+    "eigh",
+    "eigvalsh",
+    "indefinite_minor",
+    "inverse",
+    "split",
+]
 
 # ------------------------------------------------------------------------------- cholesky
 
@@ -93,6 +105,47 @@ def cholesky(a: Any, upper: bool = False) -> Array:
     NumPy reads one triangle; the gradient is that of a symmetric matrix, spread over both.
     """
     return bind(CHOLESKY, (square(a, "cholesky"),), {"upper": True} if upper else {})
+
+
+def _is_definite(matrix: Any) -> bool:
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _minor(matrix: Any) -> int:
+    """The order of the first leading minor that is not definite; those that follow are not."""
+    orders = range(1, len(matrix) + 1)
+    return 1 + bisect.bisect_left(orders, True, key=lambda n: not _is_definite(matrix[:n, :n]))
+
+
+def _indefinite_minor(a: Any) -> Any:
+    found = np.zeros(a.shape[:-2], np.int32)
+    if not _is_definite(a):
+        for at in np.ndindex(found.shape):
+            if not _is_definite(a[at]):
+                found[at] = _minor(a[at])
+    return found
+
+
+INDEFINITE_MINOR: Constant = constant(
+    "indefinite_minor",
+    _indefinite_minor,
+    lambda a: ArrayType(a.shape[:-2], np.dtype(np.int32)),
+    lambda size, xs, batched, params: bind(INDEFINITE_MINOR, xs),
+    lambda: [
+        Sample((definite(2),)),
+        Sample((np.diag([1.0, -1.0, 2.0]),)),
+        Sample((-hermitian(),)),
+    ],
+)
+
+
+def indefinite_minor(a: Any) -> Array:
+    """The order of the first leading minor of a matrix that is not positive definite, or 0."""
+    return bind(INDEFINITE_MINOR, (square(a, "indefinite_minor"),))
 
 
 # ----------------------------------------------------------------------------------- eigh

@@ -17,12 +17,13 @@ from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import add, negative
+from funcgrad.ops.constant import Constant, constant
 from funcgrad.ops.matrices import as_float, column, complex_, drop, regular, square
 from funcgrad.ops.product import matmul
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import broadcast_to, swap_last, unbroadcast
 
-__all__ = ["SOLVE", "inv", "matrix_power", "solve", "solve_type"]
+__all__ = ["SOLVE", "inv", "matrix_power", "solve", "solve_type", "zero_pivot"]
 
 # ---------------------------------------------------------------------------------- solve
 
@@ -139,3 +140,45 @@ def matrix_power(a: Any, n: int) -> Array:
         if bit:
             result = z if result is None else matmul(result, z)
     return result
+
+
+# --------------------------------------------------------------- matrices that have no inverse
+
+
+def _pivot(matrix: Any) -> int:
+    """Which diagonal element of the triangular factor is zero, counted from 1."""
+    u = np.array(matrix)
+    for k in range(len(u)):
+        row = k + int(np.argmax(np.abs(u[k:, k])))
+        u[[k, row]] = u[[row, k]]
+        if u[k, k] == 0:
+            return k + 1
+        u[k + 1 :] -= np.outer(u[k + 1 :, k] / u[k, k], u[k])
+    return len(u)  # LAPACK, in another order of operations, found one
+
+
+def _zero_pivot(a: Any) -> Any:
+    sign = np.asarray(np.linalg.slogdet(a)[0])  # 0 where LAPACK has met a pivot that is
+    found = np.zeros(sign.shape, np.int32)
+    if not sign.all():
+        for at in np.ndindex(found.shape):
+            found[at] = 0 if sign[at] else _pivot(a[at])
+    return found
+
+
+ZERO_PIVOT: Constant = constant(
+    "zero_pivot",
+    _zero_pivot,
+    lambda a: ArrayType(a.shape[:-2], np.dtype(np.int32)),
+    lambda size, xs, batched, params: bind(ZERO_PIVOT, xs),
+    lambda: [
+        Sample((regular(2),)),
+        Sample((np.array([[1.0, 2.0], [2.0, 4.0]]),)),
+        Sample((np.zeros((2, 2, 2), complex),)),
+    ],
+)
+
+
+def zero_pivot(a: Any) -> Array:
+    """Which pivot of the elimination of a square matrix is zero, counted from 1; 0 for none."""
+    return bind(ZERO_PIVOT, (square(a, "zero_pivot"),))

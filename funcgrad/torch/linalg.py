@@ -2,13 +2,12 @@
 
 from funcgrad.torch.absent import absent
 from funcgrad.torch.operations.chains import matrix_power, multi_dot
+from funcgrad.torch.operations.checked_systems import cholesky_ex, inv_ex, solve_ex
 from funcgrad.torch.operations.contraction import linalg_cross as cross
 from funcgrad.torch.operations.contraction import vecdot
 from funcgrad.torch.operations.factorizations import (
     cond,
-    inv_ex,
     pinv,
-    solve_ex,
     tensorinv,
     tensorsolve,
     vander,
@@ -36,10 +35,11 @@ from funcgrad.torch.operations.parts import linalg_diagonal as diagonal
 from funcgrad.torch.operations.products import matmul
 
 __all__ = [
-    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
-    "eigvalsh", "inv", "inv_ex", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
-    "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd",
-    "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
+    "eigvals", "eigvalsh", "inv", "inv_ex", "matmul", "matrix_norm", "matrix_power",
+    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
+    "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
+    "vector_norm",
 ]  # fmt: skip
 
 __getattr__ = absent(__name__)

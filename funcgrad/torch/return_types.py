@@ -6,9 +6,9 @@ from collections import namedtuple
 from typing import Any
 
 __all__ = [
-    "aminmax", "cummax", "cummin", "histogram", "kthvalue", "linalg_eig", "linalg_eigh",
-    "linalg_inv_ex", "linalg_qr", "linalg_slogdet", "linalg_solve_ex", "linalg_svd", "max",
-    "median", "min", "mode", "nanmedian", "slogdet", "sort", "svd", "topk",
+    "aminmax", "cummax", "cummin", "histogram", "kthvalue", "linalg_cholesky_ex", "linalg_eig",
+    "linalg_eigh", "linalg_inv_ex", "linalg_qr", "linalg_slogdet", "linalg_solve_ex",
+    "linalg_svd", "max", "median", "min", "mode", "nanmedian", "slogdet", "sort", "svd", "topk",
 ]  # fmt: skip
 
 
@@ -42,5 +42,6 @@ linalg_eig = _made("linalg_eig", "eigenvalues", "eigenvectors")
 linalg_qr = _made("linalg_qr", "Q", "R")
 linalg_inv_ex = _made("linalg_inv_ex", "inverse", "info")
 linalg_solve_ex = _made("linalg_solve_ex", "result", "info")
+linalg_cholesky_ex = _made("linalg_cholesky_ex", "L", "info")
 linalg_svd = _made("linalg_svd", "U", "S", "Vh")
 svd = _made("svd", "U", "S", "V")

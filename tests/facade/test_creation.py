@@ -1,5 +1,7 @@
 """New tensors: what PyTorch and the facade make of the same arguments, and what they refuse."""
 
+import funcgrad.torch as ours
+
 from .expressions import expressions, same_answer
 
 MADE = """
@@ -438,3 +440,11 @@ t.maximum(t.tensor([7], dtype=t.uint8), t.tensor(300))
 @expressions(MADE, FILLED)
 def test_what_is_made(code):
     same_answer(code)
+
+
+def test_tensors_like_a_mapped_one():
+    a = ours.arange(24.0).reshape(2, 3, 4)
+    for like in (ours.ones_like, ours.zeros_like, ours.empty_like):
+        assert ours.vmap(lambda x, like=like: like(x) + 0 * x)(a).shape == a.shape
+        made = ours.vmap(lambda x, like=like: like(x.T))(a)
+        assert made.shape == (2, 4, 3)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.tracer import layout as layout_of
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.common import check_int, install, into
@@ -166,11 +167,7 @@ def _like(name: str, make: Callable[..., Any]) -> Any:
     ) -> Tensor:  # fmt: skip
         x = like(name, input)
         kind = kind_given(name, dtype) or x.dtype
-        t = x._t
-        array = getattr(t, "value", None)
-        order = list(builtins.range(x.ndim))
-        if isinstance(array, np.ndarray):
-            order = memory_order(array.strides)
+        order = memory_order(np.asarray(layout_of(x._t)).strides)
         made = make(np.empty([x.shape[k] for k in order], kind.numpy))
         return finished(made.transpose(np.argsort(order)), requires_grad, device, name)
 

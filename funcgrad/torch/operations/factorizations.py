@@ -13,10 +13,12 @@ from funcgrad.ops import eigen, least_squares
 from funcgrad.torch import return_types
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.common import boxed, boxed_all, computed, shape_of
+from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.linear_algebra import check_matrix, check_square, inv, solve
 from funcgrad.torch.operations.norms import matrix_norm
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import node, operation
+from funcgrad.torch.operations.recorded import Underivable
 
 __all__ = ["linalg_eig", "linalg_eigvals", "linalg_qr", "pinverse"]
 
@@ -28,16 +30,37 @@ def _qr(x: Array) -> Any:
     return bind(least_squares.QR, (x,))
 
 
+def _whole_qr(x: Array) -> Any:
+    factors: Any = np.linalg.qr
+    return tuple(factors(known(x, "linalg.qr(mode='complete')"), "complete"))
+
+
+ONLY_R = Underivable(
+    "qr_r",
+    lambda x: (np.zeros(0, dtype_of(x)), _qr(x)[1]),
+    said="The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please "
+    "use linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr.",
+    multiple=True,
+)
+COMPLETE = Underivable(
+    "qr_complete",
+    _whole_qr,
+    said="The QR decomposition is not differentiable when mode='complete' and nrows > ncols.",
+    multiple=True,
+)
+
+
 def _pinv(x: Array, cutoff: float, hermitian: bool) -> Any:
     more = {"hermitian": True} if hermitian else {}
     return bind(least_squares.PINV, (x,), {"rcond": cutoff, **more})
 
 
-@operation("linalg_qr", "A, str mode='reduced', *", variants="")
+@operation("linalg_qr", "A, str mode='reduced', *, Tensors out", variants="")
 def linalg_qr(A: Tensor, mode: str) -> Any:
     """Orthonormal columns times an upper triangle.
 
-    Without a derivative for ``mode="complete"`` of tall matrices, and for ``mode="r"``.
+    Without a derivative for ``mode="complete"`` of tall matrices, and for ``mode="r"``: to go back
+    through them raises.
     """
     x = check_matrix("linalg.qr", A.content())
     if mode not in ("reduced", "complete", "r"):
@@ -46,32 +69,14 @@ def linalg_qr(A: Tensor, mode: str) -> Any:
             "or 'complete'"
         )
     m, n = shape_of(x)[-2:]
-    if mode == "r" or (mode == "complete" and m > n):
-        return _qr_of_values(A, mode)
-    return return_types.linalg_qr(*boxed_all(computed(_qr, x), QR))
-
-
-def _qr_of_values(A: Tensor, mode: str) -> Any:
-    """The other two modes, of which PyTorch refuses to go back too."""
-    import funcgrad.torch as torch
-
-    if A.requires_grad:
-        raise RuntimeError(
-            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please "
-            "use linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr."
-            if mode == "r"
-            else "The QR decomposition is not differentiable when mode='complete' and "
-            "nrows > ncols."
-        )
-    factors: Any = np.linalg.qr
-    found = factors(A.detach().numpy(), mode)
     if mode == "r":
-        empty = torch.empty(0, dtype=A.dtype)
-        return return_types.linalg_qr(empty, torch.from_numpy(np.array(found)))
-    return return_types.linalg_qr(*(torch.from_numpy(np.array(x)) for x in found))
+        core: Any = ONLY_R
+    else:
+        core = COMPLETE if mode == "complete" and m > n else _qr
+    return return_types.linalg_qr(*boxed_all(computed(core, x), QR))
 
 
-@operation("linalg_eig", "A, *", variants="")
+@operation("linalg_eig", "A, *, Tensors out", variants="")
 def linalg_eig(A: Tensor) -> Any:
     """Complex eigenvalues and eigenvectors of square matrices.
 
@@ -110,21 +115,6 @@ def pinv(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = Fal
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudoinverse of matrices."""
     return pinv(input, rtol=rcond)
-
-
-def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
-    """The inverse of square matrices, and 0 for each; a singular one raises."""
-    import funcgrad.torch as torch
-
-    return return_types.linalg_inv_ex(inv(A), torch.zeros(A.shape[:-2], dtype=torch.int32))
-
-
-def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
-    """The solution of systems, and 0 for each; a singular one raises."""
-    import funcgrad.torch as torch
-
-    info = torch.zeros(A.shape[:-2], dtype=torch.int32)
-    return return_types.linalg_solve_ex(solve(A, B, left=left), info)
 
 
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:

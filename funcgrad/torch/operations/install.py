@@ -61,9 +61,18 @@ def _function(record: Operation) -> Callable[..., Any]:
             return rule(*args, *rest)
         *given, out = arguments(args, kwargs)
         result = rule(*given)
-        return result if out is None else into(out, result, name)
+        return result if out is None else _delivered(out, result, name)
 
     return function
+
+
+def _delivered(out: Any, result: Any, name: str) -> Any:
+    """The result, or several, in the tensor or tensors of ``out=``."""
+    if not isinstance(result, tuple):
+        return into(out, result, name)
+    if len(out) != len(result):
+        raise TypeError(f"expected tuple of {len(result)} elements but got {len(out)}")
+    return type(result)(*(into(o, r, name) for o, r in zip(out, result, strict=True)))
 
 
 def _method(record: Operation) -> Callable[..., Any]:

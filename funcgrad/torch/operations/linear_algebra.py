@@ -75,30 +75,17 @@ def _element(shape: tuple[int, ...], k: int) -> str:
     return f"(Batch element {k}): " if len(shape) > 2 else ""
 
 
-def _zero_pivot(matrix: Any) -> int:
-    """Which diagonal element of the triangular factor is zero, counted from 1; 0 for none."""
-    u = np.array(matrix)
-    for k in range(len(u)):
-        row = k + int(np.argmax(np.abs(u[k:, k])))
-        u[[k, row]] = u[[row, k]]
-        if u[k, k] == 0:
-            return k + 1
-        u[k + 1 :] -= np.outer(u[k + 1 :, k] / u[k, k], u[k])
-    return 0
-
-
-def _singular(name: str, x: Array) -> LinAlgError:
+def singular_error(name: str, x: Array, inversion: bool = True) -> LinAlgError:
     """The error for the first matrix that has no inverse."""
-    matrices = known(x, name)
-    flat = matrices.reshape(-1, *matrices.shape[-2:])
-    for k, matrix in enumerate(flat):
-        pivot = _zero_pivot(matrix)
-        if pivot:
-            return LinAlgError(
-                f"{name}: {_element(matrices.shape, k)}The diagonal element {pivot} is zero, the "
-                "inversion could not be completed because the input matrix is singular."
-            )
-    return LinAlgError(f"{name}: the input matrix is singular.")
+    found = known(solving.zero_pivot(x), name)
+    k = int(np.flatnonzero(found)[0]) if found.any() else 0
+    said = "The solver failed because the input matrix is singular."
+    if inversion:
+        said = (
+            f"The diagonal element {found.flat[k]} is zero, the inversion could not be completed "
+            "because the input matrix is singular."
+        )
+    return LinAlgError(f"{name}: {_element(shape_of(x), k)}{said}")
 
 
 # -------------------------------------------------------------------- inverses and determinants
@@ -114,7 +101,7 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     try:
         result = boxed(computed(solving.inv, x), INV)
     except np.linalg.LinAlgError:
-        raise _singular("linalg.inv", x) from None
+        raise singular_error("linalg.inv", x) from None
     return result if out is None else into(out, result, "linalg_inv")
 
 
@@ -178,11 +165,20 @@ SOLVE_RIGHT = Composite("solve_right", _from_right)
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
     """The solution X of A X = B, or of X A = B; B may be (a batch of) vectors."""
     x, y = content(A, "linalg_solve", "A"), content(B, "linalg_solve", "B", 2)
-    check_square("linalg.solve", x)
+    try:
+        result = boxed(computed(solver_of("linalg.solve", x, y, left), x, y), SOLVE)
+    except np.linalg.LinAlgError:
+        raise singular_error("torch.linalg.solve", x, False) from None
+    return result if out is None else into(out, result, "linalg_solve")
+
+
+def solver_of(name: str, x: Array, y: Array, left: bool) -> Any:
+    """The operation that solves for vectors, or matrices on a side; refuses what does not fit."""
+    check_square(name, x)
     if dtype_of(x) != dtype_of(y):
         names = [dtypes.scalar_name(kind_of(c)) for c in (x, y)]
         raise RuntimeError(
-            f"linalg.solve: Expected A and B to have the same dtype, but found A of type "
+            f"{name}: Expected A and B to have the same dtype, but found A of type "
             f"{names[0]} and B of type {names[1]} instead"
         )
     mine, given = shape_of(x), shape_of(y)
@@ -191,23 +187,12 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
     if rows != mine[-1]:
         shown = (rows, 1) if vector else given[-2:]
         raise RuntimeError(
-            f"linalg.solve: Incompatible shapes of A and B for the equation "
+            f"{name}: Incompatible shapes of A and B for the equation "
             f"{'AX' if left else 'XA'} = B ({mine[-2]}x{mine[-1]} and {shown[0]}x{shown[1]})"
         )
-    operation: Any = solving.solve
     if vector:
-        operation = SOLVE_VECTORS
-    elif not left and not vector:
-        operation = SOLVE_RIGHT
-    try:
-        result = boxed(computed(operation, x, y), SOLVE)
-    except np.linalg.LinAlgError:
-        found = _singular("torch.linalg.solve", x)
-        start = str(found).partition("The diagonal")[0]
-        raise LinAlgError(
-            f"{start}The solver failed because the input matrix is singular."
-        ) from None
-    return result if out is None else into(out, result, "linalg_solve")
+        return SOLVE_VECTORS
+    return solving.solve if left else SOLVE_RIGHT
 
 
 def _triangle(a: Array, upper: bool, unit: bool) -> Array:
@@ -267,23 +252,18 @@ def _factorised(name: str, node: Any, input: Tensor, upper: bool) -> Tensor:
     try:
         return boxed(computed(factor.cholesky, x, upper), node)
     except np.linalg.LinAlgError:
-        raise _indefinite(name, x) from None
+        raise indefinite_error(name, x) from None
 
 
-def _indefinite(name: str, x: Array) -> LinAlgError:
-    matrices = known(x, name)
-    n = matrices.shape[-1]
-    for k, matrix in enumerate(matrices.reshape(-1, n, n)):
-        for order in range(1, n + 1):
-            try:
-                np.linalg.cholesky(matrix[:order, :order])
-            except np.linalg.LinAlgError:
-                return LinAlgError(
-                    f"{name}: {_element(matrices.shape, k)}The factorization could not be "
-                    "completed because the input is not positive-definite (the leading minor of "
-                    f"order {order} is not positive-definite)."
-                )
-    return LinAlgError(f"{name}: the input is not positive-definite.")
+def indefinite_error(name: str, x: Array) -> LinAlgError:
+    """The error for the first matrix that is not positive definite."""
+    found = known(factor.indefinite_minor(x), name)
+    k = int(np.flatnonzero(found)[0]) if found.any() else 0
+    return LinAlgError(
+        f"{name}: {_element(shape_of(x), k)}The factorization could not be completed because the "
+        f"input is not positive-definite (the leading minor of order {found.flat[k]} is not "
+        "positive-definite)."
+    )
 
 
 def linalg_cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:

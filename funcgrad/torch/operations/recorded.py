@@ -48,14 +48,22 @@ class Flat(Composite):
 class Underivable(Primitive):
     """A function for which PyTorch has no derivative: it is recorded, and refuses backward.
 
-    PyTorch knows of some that there is none (`listed`), and of others nothing.
+    PyTorch knows of some that there is none (`listed`), of others nothing, and has words of its own
+    for a few (`said`).
     """
 
     form = "composite"
 
-    def __init__(self, name: str, function: Callable[..., Any], listed: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        listed: bool = False,
+        said: str = "",
+        multiple: bool = False,
+    ) -> None:
         super().__init__(f"torch.underivable_{name}", function)
-        self.torch_name, self.listed = name, listed
+        self.torch_name, self.listed, self.said, self.multiple = name, listed, said, multiple
 
     def __call__(self, *args: Any, **params: Any) -> Any:
         return bind(self, args, params)
@@ -72,6 +80,8 @@ class Underivable(Primitive):
     map = stage = forward
 
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
+        if self.said:
+            raise RuntimeError(self.said)
         if self.listed:
             raise NotImplementedError(f"the derivative for '{self.torch_name}' is not implemented.")
         raise RuntimeError(f"derivative for aten::{self.torch_name} is not implemented")
