@@ -5,6 +5,7 @@ from funcgrad.torch.nn.functional import (
     adaptive_pooling,
     attention,
     dropouts,
+    grids,
     pooling,
     resampling,
     shuffling,
@@ -57,6 +58,7 @@ from funcgrad.torch.nn.functional.distance import (
     pairwise_distance,
 )
 from funcgrad.torch.nn.functional.dropouts import *  # noqa: F403
+from funcgrad.torch.nn.functional.grids import *  # noqa: F403
 from funcgrad.torch.nn.functional.linear import (
     bilinear,
     embedding,
@@ -196,5 +198,6 @@ __all__ = [
 __all__ += adaptive_pooling.__all__ + attention.__all__ + dropouts.__all__ + pooling.__all__
 __all__ += shuffling.__all__
 __all__ += resampling.__all__
+__all__ += grids.__all__
 
 __getattr__ = absent(__name__)
