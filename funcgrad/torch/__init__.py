@@ -77,6 +77,7 @@ from funcgrad.torch.operations.creation import *  # noqa: F403
 from funcgrad.torch.operations.cumulative import *  # noqa: F403
 from funcgrad.torch.operations.diagonals import *  # noqa: F403
 from funcgrad.torch.operations.differences import *  # noqa: F403
+from funcgrad.torch.operations.distances_between_rows import *  # noqa: F403
 from funcgrad.torch.operations.distributions import *  # noqa: F403
 from funcgrad.torch.operations.einsum import *  # noqa: F403
 from funcgrad.torch.operations.elementary import *  # noqa: F403
@@ -91,6 +92,7 @@ from funcgrad.torch.operations.interpolation import *  # noqa: F403
 from funcgrad.torch.operations.joining import *  # noqa: F403
 from funcgrad.torch.operations.legacy import *  # noqa: F403
 from funcgrad.torch.operations.linear_algebra import *  # noqa: F403
+from funcgrad.torch.operations.low_rank import *  # noqa: F403
 from funcgrad.torch.operations.masks import *  # noqa: F403
 from funcgrad.torch.operations.memory import *  # noqa: F403
 from funcgrad.torch.operations.moments import *  # noqa: F403
@@ -101,6 +103,7 @@ from funcgrad.torch.operations.products import *  # noqa: F403
 from funcgrad.torch.operations.quantiles import *  # noqa: F403
 from funcgrad.torch.operations.ranges import *  # noqa: F403
 from funcgrad.torch.operations.reductions import *  # noqa: F403
+from funcgrad.torch.operations.reflections import *  # noqa: F403
 from funcgrad.torch.operations.remainders import *  # noqa: F403
 from funcgrad.torch.operations.replacing import *  # noqa: F403
 from funcgrad.torch.operations.reshaping import *  # noqa: F403
@@ -111,8 +114,10 @@ from funcgrad.torch.operations.scattering import *  # noqa: F403
 from funcgrad.torch.operations.searching import *  # noqa: F403
 from funcgrad.torch.operations.slices import *  # noqa: F403
 from funcgrad.torch.operations.softmax import *  # noqa: F403
+from funcgrad.torch.operations.solutions_and_exponentials import *  # noqa: F403
 from funcgrad.torch.operations.sorting import *  # noqa: F403
 from funcgrad.torch.operations.special_functions import *  # noqa: F403
+from funcgrad.torch.operations.triangular_factors import *  # noqa: F403
 from funcgrad.torch.operations.windows import *  # noqa: F403
 from funcgrad.torch.printing import set_printoptions as set_printoptions
 from funcgrad.torch.settings import *  # noqa: F403

@@ -33,10 +33,18 @@ from funcgrad.torch.operations.norms import linalg_norm as norm
 from funcgrad.torch.operations.norms import matrix_norm, vector_norm
 from funcgrad.torch.operations.parts import linalg_diagonal as diagonal
 from funcgrad.torch.operations.products import matmul
+from funcgrad.torch.operations.reflections import householder_product
+from funcgrad.torch.operations.solutions_and_exponentials import linalg_matrix_exp as matrix_exp
+from funcgrad.torch.operations.solutions_and_exponentials import lstsq
+from funcgrad.torch.operations.triangular_factors import linalg_lu as lu
+from funcgrad.torch.operations.triangular_factors import linalg_lu_factor as lu_factor
+from funcgrad.torch.operations.triangular_factors import linalg_lu_factor_ex as lu_factor_ex
+from funcgrad.torch.operations.triangular_factors import linalg_lu_solve as lu_solve
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
-    "eigvals", "eigvalsh", "inv", "inv_ex", "matmul", "matrix_norm", "matrix_power",
+    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor",
+    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
     "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
     "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
     "vector_norm",

@@ -6,9 +6,11 @@ from collections import namedtuple
 from typing import Any
 
 __all__ = [
-    "aminmax", "cummax", "cummin", "histogram", "kthvalue", "linalg_cholesky_ex", "linalg_eig",
-    "linalg_eigh", "linalg_inv_ex", "linalg_qr", "linalg_slogdet", "linalg_solve_ex",
-    "linalg_svd", "max", "median", "min", "mode", "nanmedian", "slogdet", "sort", "svd", "topk",
+    "aminmax", "cummax", "cummin", "geqrf", "histogram", "kthvalue", "linalg_cholesky_ex",
+    "linalg_eig", "linalg_eigh", "linalg_inv_ex", "linalg_lstsq", "linalg_lu",
+    "linalg_lu_factor", "linalg_lu_factor_ex", "linalg_qr", "linalg_slogdet", "linalg_solve_ex",
+    "linalg_svd", "lu_unpack", "max", "median", "min", "mode", "nanmedian", "qr", "slogdet",
+    "sort", "svd", "topk", "triangular_solve",
 ]  # fmt: skip
 
 
@@ -45,3 +47,11 @@ linalg_solve_ex = _made("linalg_solve_ex", "result", "info")
 linalg_cholesky_ex = _made("linalg_cholesky_ex", "L", "info")
 linalg_svd = _made("linalg_svd", "U", "S", "Vh")
 svd = _made("svd", "U", "S", "V")
+linalg_lu_factor = _made("linalg_lu_factor", "LU", "pivots")
+linalg_lu_factor_ex = _made("linalg_lu_factor_ex", "LU", "pivots", "info")
+linalg_lu = _made("linalg_lu", "P", "L", "U")
+lu_unpack = _made("lu_unpack", "P", "L", "U")
+linalg_lstsq = _made("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+geqrf = _made("geqrf", "a", "tau")
+qr = _made("qr", "Q", "R")
+triangular_solve = _made("triangular_solve", "solution", "cloned_coefficient")

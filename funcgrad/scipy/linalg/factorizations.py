@@ -141,7 +141,7 @@ PIVOTS: Constant = constant(
 )
 
 
-def _triangles(lu: Array) -> tuple[Array, Array]:
+def triangles(lu: Array) -> tuple[Array, Array]:
     m, n = type_of(lu).shape[-2:]
     k, dtype = min(m, n), real_dtype(type_of(lu).dtype)
     below, above = np.tri(m, k, -1, bool), ~np.tri(k, n, -1, bool)
@@ -151,7 +151,7 @@ def _triangles(lu: Array) -> tuple[Array, Array]:
     return add(low, np.eye(m, k, dtype=dtype)), high
 
 
-def _order(a: Array) -> Array:
+def order_of_rows(a: Array) -> Array:
     """The row of `a` that stands in each row of its factors."""
     m = type_of(a).shape[-2]
     pivots = bind(PIVOTS, (a,))
@@ -183,8 +183,8 @@ def _lu_jvp(y: Any, xs: Any, ts: Any) -> Array:
     """With t = l⁻¹ a' u⁻¹: l' = l tril(t, -1) and u' = triu(t) u of the square part."""
     (a,), m, n = xs, *type_of(xs[0]).shape[-2:]
     k = min(m, n)
-    t = _in_order(ts[0], _order(a))
-    low, high = _triangles(y)
+    t = _in_order(ts[0], order_of_rows(a))
+    low, high = triangles(y)
     rows, columns = slice(0, k), slice(0, k)
     below, beyond = (Ellipsis, slice(k, m), slice(None)), (Ellipsis, slice(k, n))
     l1, u1 = getitem(low, (Ellipsis, rows, slice(None))), getitem(high, (Ellipsis, columns))
@@ -261,8 +261,8 @@ def lu(
            [-0.5 ,  1.  ]])
     """
     a = as_lapack(a)
-    low, high = _triangles(bind(LU, (a,)))
-    place = argsort(_order(a), -1)  # of each row of `a` among the factors
+    low, high = triangles(bind(LU, (a,)))
+    place = argsort(order_of_rows(a), -1)  # of each row of `a` among the factors
     if permute_l:
         return _in_order(low, place), high
     if p_indices:

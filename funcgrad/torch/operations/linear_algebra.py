@@ -71,7 +71,7 @@ def check_square(name: str, x: Array) -> Array:
     return x
 
 
-def _element(shape: tuple[int, ...], k: int) -> str:
+def element_of_batch(shape: tuple[int, ...], k: int) -> str:
     return f"(Batch element {k}): " if len(shape) > 2 else ""
 
 
@@ -85,7 +85,7 @@ def singular_error(name: str, x: Array, inversion: bool = True) -> LinAlgError:
             f"The diagonal element {found.flat[k]} is zero, the inversion could not be completed "
             "because the input matrix is singular."
         )
-    return LinAlgError(f"{name}: {_element(shape_of(x), k)}{said}")
+    return LinAlgError(f"{name}: {element_of_batch(shape_of(x), k)}{said}")
 
 
 # -------------------------------------------------------------------- inverses and determinants
@@ -203,12 +203,12 @@ def _triangle(a: Array, upper: bool, unit: bool) -> Array:
     return where(np.eye(n, dtype=bool), one, a) if unit else a
 
 
-def _triangular(a: Array, b: Array, upper: bool, left: bool, unit: bool) -> Array:
+def triangular(a: Array, b: Array, upper: bool, left: bool, unit: bool) -> Array:
     whole = _triangle(a, upper, unit)
     return solving.solve(whole, b) if left else _from_right(whole, b)
 
 
-TRIANGULAR = Composite("solve_triangular", _triangular)
+TRIANGULAR = Composite("solve_triangular", triangular)
 
 
 def solve_triangular(
@@ -239,6 +239,19 @@ def cholesky_solve(
 ) -> Tensor:
     """The solution X of A X = B, where A is given by its Cholesky factor."""
     x, y = content(B, "cholesky_solve", "B"), content(L, "cholesky_solve", "L", 2)
+    for name, c in (("b", x), ("u", y)):
+        if len(shape_of(c)) < 2:
+            raise RuntimeError(
+                f"{name} should have at least 2 dimensions, but has {len(shape_of(c))} dimensions "
+                "instead"
+            )
+    check_square("cholesky_solve", y)
+    if shape_of(x)[-2] != shape_of(y)[-1]:
+        (*_, rows, columns), (*_, m, n) = shape_of(x), shape_of(y)
+        raise RuntimeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {m} by {n} but each b "
+            f"matrix is {rows} by {columns}"
+        )
     node = named("CholeskySolveBackward0", "result", "self", "input2")
     result = boxed(computed(CHOLESKY_SOLVE, x, y, upper=upper), node)
     return result if out is None else into(out, result, "cholesky_solve")
@@ -260,9 +273,9 @@ def indefinite_error(name: str, x: Array) -> LinAlgError:
     found = known(factor.indefinite_minor(x), name)
     k = int(np.flatnonzero(found)[0]) if found.any() else 0
     return LinAlgError(
-        f"{name}: {_element(shape_of(x), k)}The factorization could not be completed because the "
-        f"input is not positive-definite (the leading minor of order {found.flat[k]} is not "
-        "positive-definite)."
+        f"{name}: {element_of_batch(shape_of(x), k)}The factorization could not be completed "
+        "because the input is not positive-definite (the leading minor of order "
+        f"{found.flat[k]} is not positive-definite)."
     )
 
 

@@ -117,6 +117,7 @@ from funcgrad.torch.nn.functional.softmax import (
     softmax,
     softmin,
 )
+from funcgrad.torch.operations.distances_between_rows import pdist
 
 __all__ = [
     "batch_norm",
@@ -171,6 +172,7 @@ __all__ = [
     "one_hot",
     "pad",
     "pairwise_distance",
+    "pdist",
     "poisson_nll_loss",
     "prelu",
     "relu",
