@@ -51,8 +51,8 @@ class _Namespace:
     linalg = _Linalg()
 
     def __getattr__(self, name: str) -> Any:
-        known: Any = sys.modules["funcgrad.numpy"] if hasattr(np, name) else self._module
-        return getattr(known, name)
+        ours = getattr(sys.modules["funcgrad.numpy"], name, None) if hasattr(np, name) else None
+        return getattr(self._module, name) if ours is None else ours
 
     def allclose(self, a: Any, b: Any, *args: Any, **keywords: Any) -> Any:
         """False where it is not known."""

@@ -45,7 +45,7 @@ from numpy import (
     uint64,
 )
 
-from funcgrad.core.tracer import Operand, operand, type_of
+from funcgrad.core.tracer import Operand, is_scalar, operand, type_of
 from funcgrad.numpy.calls import numpy_function
 
 __all__ = [
@@ -265,5 +265,5 @@ def isscalar(element: Any) -> bool:
     True
     """
     if isinstance(element, Operand):
-        return type_of(operand(element)).weak
+        return is_scalar(operand(element))
     return np.isscalar(element)

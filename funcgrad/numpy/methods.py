@@ -136,7 +136,8 @@ def _kind_of(x: Any) -> Any:
 
 
 def _extents(shape_: tuple[Any, ...]) -> Any:
-    return shape_[0] if len(shape_) == 1 else shape_
+    one = len(shape_) == 1 and not isinstance(shape_[0], (int, np.integer))
+    return shape_[0] if one else shape_
 
 
 def _reshape(self: Any, *shape_: Any, order: str = "C", copy: bool | None = None) -> Any:

@@ -11,7 +11,7 @@ from funcgrad.core.types import Array
 from funcgrad.numpy import reductions as red
 from funcgrad.numpy.calls import as_array, numpy_function, refuse
 from funcgrad.numpy.quantiles import one_axis, quantile_of
-from funcgrad.numpy.reductions import given, take_slice
+from funcgrad.numpy.reductions import freedom_of, given, root, squared, take_slice
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import constant, cumulative, index, nonlinear_reductions, sums
 from funcgrad.ops import shape as shapes
@@ -148,17 +148,16 @@ def nanvar(
     >>> fg.grad(fnp.nanvar)(np.array([1.0, np.nan, 3.0]))
     array([-1.,  0.,  1.])
     """
-    refuse("nanvar", mean=given(mean), correction=given(correction))
     x, mask = _without_nan(a, 0)
-    count = _counted(mask, axis, True, where)
-    center = _ratio(sums.sum(x, axis, True, dtype, where), count)
-    apart = ops.where(mask, type_of(x).dtype.type(0), ops.subtract(x, center))
-    squares = ops.multiply(apart, ops.conjugate(apart))
-    if type_of(squares).dtype.kind == "c":
-        squares = ops.real(squares)
+    if given(mean) is None:
+        count = _counted(mask, axis, True, where)
+        mean = _ratio(sums.sum(x, axis, True, dtype, where), count)
+    away = ops.subtract(x, as_array(mean))
+    squares = squared(ops.where(mask, type_of(away).dtype.type(0), away))
     keep = bool(given(keepdims))
     total = sums.sum(squares, axis, keep, dtype, where)
-    freedom = ops.subtract(_counted(mask, axis, keep, where), ddof)
+    correction = freedom_of(ddof, correction)
+    freedom = ops.subtract(_counted(mask, axis, keep, where), correction)
     found = _ratio(total, freedom)
     return ops.where(ops.less_equal(freedom, 0), type_of(found).dtype.type(np.nan), found)
 
@@ -186,17 +185,22 @@ def nanstd(
     >>> fg.grad(fnp.nanstd)(np.array([1.0, np.nan, 3.0]))
     array([-0.5,  0. ,  0.5])
     """
-    found = operand(
-        nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
+    return root(
+        operand(
+            nanvar(
+                a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction
+            )
+        )
     )
-    flat, own = ops.equal(found, 0), type_of(found).dtype.type
-    return ops.where(flat, own(0), ops.sqrt(ops.where(flat, own(1), found)))
 
 
-def _nan_extremum(function: Any, a: Any, axis: Any, keepdims: Any, worst: float) -> Array:
+def _nan_extremum(
+    function: Any, a: Any, axis: Any, keepdims: Any, worst: float, initial: Any, where: Any
+) -> Array:
     x, mask = _without_nan(a, worst)
     keep = bool(given(keepdims))
-    found = function(x, axis, keep)
+    where = None if given(where) is True else given(where)
+    found = function(x, axis, keep, where, given(initial))
     empty = constant.all(mask, axis, keep)
     return ops.where(empty, type_of(found).dtype.type(np.nan), found) if _inexact(x) else found
 
@@ -224,8 +228,7 @@ def nanmax(
     >>> fg.grad(fnp.nanmax)(np.array([1.0, np.nan, 3.0]))
     array([0., 0., 1.])
     """
-    refuse("nanmax", initial=given(initial), where=given(where))
-    return _nan_extremum(nonlinear_reductions.max, a, axis, keepdims, -np.inf)
+    return _nan_extremum(nonlinear_reductions.max, a, axis, keepdims, -np.inf, initial, where)
 
 
 @numpy_function(np.nanmin)
@@ -247,8 +250,7 @@ def nanmin(
     >>> fg.grad(fnp.nanmin)(np.array([1.0, np.nan, 3.0]))
     array([1., 0., 0.])
     """
-    refuse("nanmin", initial=given(initial), where=given(where))
-    return _nan_extremum(nonlinear_reductions.min, a, axis, keepdims, np.inf)
+    return _nan_extremum(nonlinear_reductions.min, a, axis, keepdims, np.inf, initial, where)
 
 
 @numpy_function(np.nanmedian)

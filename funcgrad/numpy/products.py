@@ -9,9 +9,11 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.tracer import Operand, operand, type_of
 from funcgrad.core.types import Array
+from funcgrad.errors import located
 from funcgrad.numpy.axes import diagonal
-from funcgrad.numpy.calls import as_array, memory_of, numpy_function, refuse
+from funcgrad.numpy.calls import as_array, memory_of, numpy_function
 from funcgrad.numpy.reshaping import shown
+from funcgrad.numpy.ufunc_keywords import meant
 from funcgrad.numpy.ufuncs import COMPOSED
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import contraction, convolution, index, product, sums
@@ -132,12 +134,33 @@ def einsum(
     >>> fg.grad(lambda x: fnp.einsum("i,i->", x, x))(np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    refuse("einsum", dtype=dtype)
+    if dtype is not None or casting != "safe":
+        operands = tuple(_cast_terms(operands, dtype, casting))
     shows = einsums.view_spec(*operands)
     if shows is not None:
         spec, base = shows
         return shown(base, lambda x: einsums.einsum_letters(spec, (x,)))
-    return einsums.einsum(*operands, optimize=optimize)
+    arrays = operands[isinstance(operands[0], str) :: 1 if isinstance(operands[0], str) else 2]
+    return einsums.einsum(*operands, optimize=optimize, order=meant(order, arrays))
+
+
+def _cast_terms(operands: Any, dtype: Any, casting: Any) -> list[Any]:
+    """The operands, with a specification among them, as NumPy casts them for `dtype`."""
+    last = len(operands) - isinstance(operands[0], str)
+    arrays = range(1, last + 1) if isinstance(operands[0], str) else range(0, last - last % 2, 2)
+    found = list(operands)
+    wanted = dtype or np.result_type(*(type_of(operand(found[k])).dtype for k in arrays))
+    for k in arrays:
+        x = as_array(found[k])
+        if not np.can_cast(type_of(x).dtype, wanted, casting):
+            raise TypeError(
+                located(
+                    f"einsum: an operand of dtype {type_of(x).dtype} cannot be cast to "
+                    f"{np.dtype(wanted)} by the casting rule {casting!r}"
+                )
+            )
+        found[k] = ops.cast(x, wanted)
+    return found
 
 
 @numpy_function(np.einsum_path, constant=True)

@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import ABSENT, as_array, numpy_function, refuse
+from funcgrad.numpy.calls import ABSENT, as_array, numpy_function
 from funcgrad.numpy.ufuncs import METHODS
 from funcgrad.ops import arithmetic, constant, index, nonlinear_reductions, sums
 from funcgrad.ops import shape as shapes
@@ -132,10 +132,10 @@ def var(
     >>> fg.grad(fnp.var)(np.array([1.0, 3.0]))
     array([-1.,  1.])
     """
-    refuse("var", mean=given(mean))
-    return nonlinear_reductions.var(
-        as_array(a), axis, _freedom(ddof, correction), bool(keepdims), dtype, where
-    )
+    x, freedom = as_array(a), freedom_of(ddof, correction)
+    if given(mean) is not None:
+        return _around(mean, x, axis, dtype, freedom, bool(keepdims), where)
+    return nonlinear_reductions.var(x, axis, freedom, bool(keepdims), dtype, where)
 
 
 @numpy_function(np.std)
@@ -163,13 +163,41 @@ def std(
     >>> fg.grad(fnp.std)(np.array([2.0, 2.0]))
     array([0., 0.])
     """
-    refuse("std", mean=given(mean))
-    return nonlinear_reductions.std(
-        as_array(a), axis, _freedom(ddof, correction), bool(keepdims), dtype, where
-    )
+    x, freedom = as_array(a), freedom_of(ddof, correction)
+    if given(mean) is not None:
+        return root(_around(mean, x, axis, dtype, freedom, bool(keepdims), where))
+    return nonlinear_reductions.std(x, axis, freedom, bool(keepdims), dtype, where)
 
 
-def _freedom(ddof: float, correction: Any) -> float:
+def _around(
+    mean: Any, x: Array, axis: Any, dtype: Any, freedom: float, keepdims: bool, where: Any
+) -> Array:
+    """The variance around a mean that is given, by which it is differentiated, too."""
+    if dtype is None and type_of(x).dtype.kind not in "fc":
+        dtype = np.dtype(float)
+    squares = squared(arithmetic.subtract(x, as_array(mean)))
+    total = sums.sum(squares, axis, keepdims, dtype, where)
+    count = sums.sum(np.ones(type_of(x).shape, np.intp), axis, keepdims, None, where)
+    divisor = arithmetic.maximum(arithmetic.subtract(count, freedom), 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return arithmetic.cast(arithmetic.divide(total, divisor), type_of(total).dtype)
+
+
+def squared(away: Array) -> Array:
+    """The squares of absolute values."""
+    if type_of(away).dtype.kind == "c":
+        return arithmetic.real(arithmetic.multiply(away, arithmetic.conjugate(away)))
+    return arithmetic.multiply(away, away)
+
+
+def root(variance: Array) -> Array:
+    """The deviation of a variance; its derivative is 0 where there is no spread."""
+    own, flat = type_of(variance).dtype.type, arithmetic.equal(variance, 0)
+    return arithmetic.where(flat, own(0), arithmetic.sqrt(arithmetic.where(flat, own(1), variance)))
+
+
+def freedom_of(ddof: float, correction: Any) -> float:
+    """The divisor's correction, under either of its names."""
     if given(correction) is None:
         return ddof
     if ddof != 0:

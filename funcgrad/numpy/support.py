@@ -130,7 +130,10 @@ def supports(function: Any) -> Support:
     ours = FUNCTIONS.values()
     if any(function is f for f in ours):
         return _of_record(function.record)
-    stated = _of_scipy(module, name)
+    known = _of_scipy(module, name, "programs", "KNOWN")
+    if known:
+        return _of_record(known)
+    stated = _of_scipy(module, name, "reasons", "REASONS")
     if stated or module.split(".")[0] == "scipy":
         return Support(NONE, (), stated or "SciPy's code is not traced")
     if module.split(".")[0] != "numpy" and not isinstance(function, np.ufunc):
@@ -140,12 +143,12 @@ def supports(function: Any) -> Support:
     return Support(NONE, (), _REASONS.get(name, "there is no rule for it"))
 
 
-def _of_scipy(module: str, name: str) -> str:
-    """Why a function of SciPy, which may stand in a module below a public one, has no rule."""
-    reasons = importlib.import_module("funcgrad.scipy.reasons").REASONS
+def _of_scipy(module: str, name: str, source: str, table: str) -> Any:
+    """What a table says of a function of SciPy, which may stand in a module below a public one."""
+    stated = getattr(importlib.import_module(f"funcgrad.scipy.{source}"), table)
     parts = module.split(".") if module else ["scipy", "special"]  # ufuncs have no module
     places = (".".join(parts[:k]) for k in range(len(parts), 1, -1))
-    return next((reasons[f"{p}.{name}"] for p in places if f"{p}.{name}" in reasons), "")
+    return next((stated[f"{p}.{name}"] for p in places if f"{p}.{name}" in stated), "")
 
 
 def _stated(function: Any) -> Support | None:

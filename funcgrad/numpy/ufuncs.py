@@ -32,6 +32,7 @@ from funcgrad.numpy.calls import (
     unbox,
 )
 from funcgrad.numpy.scatter import REDUCTIONS, add_at, reduce_at, update_at
+from funcgrad.numpy.ufunc_keywords import apply as with_keywords
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import (
     pointwise,
@@ -91,7 +92,6 @@ LIBRARIES = {
 }
 """Modules that ask nobody -> those with our rules, imported when a traced value meets them."""
 
-_HARMLESS = {"casting": "same_kind", "order": "K", "subok": True}
 _OUTER = "outer"
 
 
@@ -208,19 +208,9 @@ def _apply(
     rule = rule_of(ufunc)
     if rule is None:
         raise no_rule(ufunc.__name__)
-    mask, dtype = keywords.pop("where", True), keywords.pop("dtype", None)
-    for key, given in keywords.items():
-        if given is not None and _HARMLESS.get(key, ABSENT_KEY) != given:
-            raise UnsupportedCallError(
-                located(
-                    f"np.{ufunc.__name__}: the keyword {key}={given!r} is not supported on "
-                    "traced values"
-                )
-            )
+    mask = keywords.pop("where", True)
     operands = [operand(x) for x in inputs]
-    if dtype is not None:
-        operands = [_cast_input(ufunc, x, np.dtype(dtype)) for x in operands]
-    result = rule(*operands)
+    result = with_keywords(ufunc, rule, operands, keywords) if keywords else rule(*operands)
     if mask is True or mask is np.True_:
         return result
     if any(o is None for o in outs):
@@ -233,21 +223,6 @@ def _apply(
     if isinstance(result, tuple):
         return tuple(a.where(mask, r, o) for r, o in zip(result, outs, strict=True))
     return a.where(mask, result, outs[0])
-
-
-ABSENT_KEY = object()
-
-
-def _cast_input(ufunc: np.ufunc, x: Any, dtype: np.dtype[Any]) -> Any:
-    kind = type_of(x)
-    if not kind.weak and not np.can_cast(kind.dtype, dtype, "same_kind"):
-        raise TypeError(
-            located(
-                f"Cannot cast ufunc '{ufunc.__name__}' input from {kind.dtype!r} to {dtype!r} "
-                "with casting rule 'same_kind'"
-            )
-        )
-    return a.cast(x, dtype)
 
 
 def _outer(

@@ -31,8 +31,8 @@ def _letters(used: str, count: int) -> str:
     return "".join(free[:count])
 
 
-def _einsum_impl(*xs: Any, spec: str, optimize: Any = False) -> Any:
-    return np.einsum(spec, *xs, optimize=optimize)
+def _einsum_impl(*xs: Any, spec: str, optimize: Any = False, order: Any = "K") -> Any:
+    return np.einsum(spec, *xs, optimize=optimize, order=order)
 
 
 def _split(spec: str) -> tuple[list[str], str]:
@@ -51,7 +51,9 @@ def _extents(terms: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> dict[st
     return extents
 
 
-def _einsum_type(*types: ArrayType, spec: str, optimize: Any = False) -> ArrayType:
+def _einsum_type(
+    *types: ArrayType, spec: str, optimize: Any = False, order: Any = "K"
+) -> ArrayType:
     terms, out = _split(spec)
     extents = _extents(terms, [t.shape for t in types])
     return ArrayType(tuple(extents[c] for c in out), np.result_type(*(t.dtype for t in types)))
@@ -132,16 +134,21 @@ EINSUM = Einsum("einsum", _einsum_impl, (), _einsum_type, _einsum_batch)
 EINSUM.sample = _einsum_samples
 
 
-def einsum_letters(spec: str, xs: Sequence[Array], optimize: Any = False) -> Array:
+def einsum_letters(
+    spec: str, xs: Sequence[Array], optimize: Any = False, order: Any = "K"
+) -> Array:
     """`einsum` with a letter for every axis and an explicit output."""
     params = {"spec": spec} if not optimize else {"spec": spec, "optimize": optimize}
+    if order != "K":
+        params["order"] = order
     return bind(EINSUM, tuple(xs), params)
 
 
-def einsum(*operands: Any, optimize: Any = False) -> Array:
+def einsum(*operands: Any, optimize: Any = False, order: Any = "K") -> Array:
     """NumPy's `einsum`: a string and operands, or operands with lists of axes."""
     spec, xs = _parsed(operands)
-    return einsum_letters(spec, xs, optimize if not isinstance(optimize, list) else tuple(optimize))
+    optimize = tuple(optimize) if isinstance(optimize, list) else optimize
+    return einsum_letters(spec, xs, optimize, order)
 
 
 def view_spec(*operands: Any) -> tuple[str, Any] | None:

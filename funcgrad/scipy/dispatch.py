@@ -23,7 +23,13 @@ from typing import Any, TypeVar
 
 from funcgrad.core.storage import boxed
 from funcgrad.core.tracer import running
-from funcgrad.errors import FuncgradError, UnsupportedCallError, failed_in_scipy, located
+from funcgrad.errors import (
+    FuncgradError,
+    TracerConversionError,
+    UnsupportedCallError,
+    failed_in_scipy,
+    located,
+)
 from funcgrad.numpy.calls import BOXED, FUNCTIONS, RAW, TRACED, Record, state, unbox
 from funcgrad.numpy.ufuncs import LIBRARIES
 
@@ -89,7 +95,7 @@ def _chooser(own: Callable[..., Any], key: Any, module: str, method: bool) -> Ca
     """What says who computes a call: SciPy's body `own`, or ours of `key` for a traced value."""
 
     def choose(args: Any, kwargs: Any) -> Callable[..., Any]:
-        if not running.count or any(k.startswith("_") for k in kwargs):  # SciPy's own call
+        if not running.count:
             return own
         found = max(state(args), state(tuple(kwargs.values())))
         if method and found != TRACED:
@@ -98,6 +104,9 @@ def _chooser(own: Callable[..., Any], key: Any, module: str, method: bool) -> Ca
         calls = any(map(callable, args)) or any(map(callable, kwargs.values()))
         if found == RAW and not calls:
             return own
+        attempt = functools.partial(_attempt, own, f"{module}.{own.__name__}")
+        if any(k.startswith("_") for k in kwargs):  # one program of SciPy's calls another
+            return own if found == RAW else attempt
         importlib.import_module(LIBRARIES[module])
         ours = FUNCTIONS.get(key)
         if ours is not None and (found != RAW or getattr(ours, "record", Record()).calls):
@@ -106,7 +115,7 @@ def _chooser(own: Callable[..., Any], key: Any, module: str, method: bool) -> Ca
             return own
         if found == BOXED and not method:
             return functools.partial(_unboxed, own)
-        return functools.partial(_attempt, own, f"{module}.{own.__name__}")
+        return attempt
 
     return choose
 
@@ -164,14 +173,17 @@ def _change(function: Any, module: str, method: bool) -> None:
 
 
 def _attempt(function: Callable[..., Any], name: str, /, *args: Any, **kwargs: Any) -> Any:
-    """What SciPy makes of the object arrays that it makes of traced values: right, or an error."""
+    """SciPy's program, over our functions: right, or an error where it leaves Python."""
+    from funcgrad.scipy.programs import program  # it stands on the namespace
+
     try:
-        return function(*args, **kwargs)
-    except (TypeError, ValueError, AttributeError) as error:
-        if not isinstance(error, FuncgradError) and failed_in_scipy(error):
+        return program(function)(*args, **kwargs)
+    except (TypeError, ValueError, AttributeError, NotImplementedError) as error:
+        ours = isinstance(error, FuncgradError) and not isinstance(error, TracerConversionError)
+        if not ours and failed_in_scipy(error):
             raise UnsupportedCallError(
                 located(
-                    f"{name} cannot compute with traced values ({error}), and "
+                    f"{name} cannot compute with traced values ({str(error).splitlines()[0]}), and "
                     f"{LIBRARIES[name.rpartition('.')[0]]} has no derivative of it; write it with "
                     "functions that have one, state a rule with funcgrad.custom_vjp, or apply it "
                     "to funcgrad.value(x) if it is a constant"

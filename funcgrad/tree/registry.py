@@ -49,7 +49,7 @@ def handler_of(x: Any) -> Handler | None:
     if found is not UNKNOWN:
         return found
     if isinstance(x, tuple) and hasattr(cls, "_fields"):
-        found = Handler(lambda x: (x, x._fields), lambda _, c: cls._make(c), _attributes)
+        found = _named_tuple(cls)
     elif dataclasses.is_dataclass(cls):
         data, fixed = _declared(cls)
         found = _of_fields(cls, data, fixed, ())
@@ -57,6 +57,29 @@ def handler_of(x: Any) -> Handler | None:
         found = None
     handlers[cls] = found
     return found
+
+
+def _named_tuple(cls: Any) -> Handler:
+    """A class of `collections.namedtuple`, or a tuple with more attributes, as SciPy's results."""
+    if hasattr(cls, "_make"):
+        return Handler(lambda x: (x, x._fields), lambda _, c: cls._make(c), _attributes)
+
+    def take(x: Any) -> tuple[list[Any], Any]:
+        held = vars(x)
+        data = tuple(n for n, v in held.items() if hasattr(v, "__array_ufunc__") or handler_of(v))
+        fixed = tuple(n for n in held if n not in data)
+        names = (*x._fields, *data)
+        return [*x, *(held[n] for n in data)], (names, fixed, tuple(held[n] for n in fixed))
+
+    def rebuild(meta: Any, children: Sequence[Any]) -> Any:
+        names, fixed, values = meta
+        count = len(cls._fields)
+        made = tuple.__new__(cls, children[:count])
+        vars(made).update(zip(names[count:], children[count:], strict=True))
+        vars(made).update(zip(fixed, values, strict=True))
+        return made
+
+    return Handler(take, rebuild, lambda meta, count: _attributes(meta[0], count))
 
 
 def is_container(x: Any) -> bool:

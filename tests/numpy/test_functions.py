@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy_cases import CASES, Case, rng
+from numpy_cases import Case, rng
+from option_cases import CASES
 
 import funcgrad.numpy as fnp
 from funcgrad import grad, jvp, tree, vjp

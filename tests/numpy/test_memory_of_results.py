@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy_cases import CASES
+from option_cases import CASES
 
 import funcgrad as fg
 import funcgrad.numpy as fnp

@@ -18,22 +18,13 @@ from __future__ import annotations
 
 import scipy.stats
 
-from funcgrad.scipy.stats.data import gmean, hmean, kurtosis, moment, rankdata, sem, skew, zscore
+from funcgrad.scipy.programs import KNOWN
+from funcgrad.scipy.stats.data import hmean, rankdata
 from funcgrad.scipy.stats.distributions import ROWS
 from funcgrad.scipy.stats.multivariate import RECORDS
 
 _SEVERAL = sorted({name for name, _ in RECORDS})
-globals().update({name: getattr(scipy.stats, name) for name in (*ROWS, *_SEVERAL)})
+_PROGRAMS = sorted(n.rpartition(".")[2] for n in KNOWN if n.startswith("scipy.stats."))
+globals().update({n: getattr(scipy.stats, n) for n in (*ROWS, *_SEVERAL, *_PROGRAMS)})
 
-__all__ = [
-    "gmean",
-    "hmean",
-    "kurtosis",
-    "moment",
-    "rankdata",
-    "sem",
-    "skew",
-    "zscore",
-    *ROWS,
-    *_SEVERAL,
-]
+__all__ = ["hmean", "rankdata", *ROWS, *_SEVERAL, *_PROGRAMS]

@@ -1,0 +1,261 @@
+"""SciPy's own programs on traced values: its values to the bit, and the derivatives of these."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+from funcgrad import tree
+from funcgrad.errors import UnsupportedCallError
+
+st = pytest.importorskip("scipy.stats")
+sg = pytest.importorskip("scipy.signal")
+nd = pytest.importorskip("scipy.ndimage")
+ip = pytest.importorskip("scipy.interpolate")
+
+from funcgrad.scipy.programs import KNOWN  # noqa: E402
+
+draw = np.random.default_rng(6).uniform
+OPERANDS = {
+    "x": draw(0.5, 2, 9),
+    "y": draw(0.5, 2, 9),
+    "A": draw(0.5, 2, (3, 5)),
+    "M": draw(0.5, 2, (3, 3)),
+    "image": draw(0.5, 2, (7, 8)),
+}
+CONSTANTS = {"st": st, "sg": sg, "nd": nd, "ip": ip, "np": np}
+CONSTANTS |= {"t": np.arange(9.0), "labels": np.arange(56).reshape(7, 8) % 3}
+STEP = 1e-6
+
+CALLS = """
+st.pearsonr(x, y)
+st.pearsonr(A, A[:, ::-1] ** 2, axis=1)
+st.iqr(x)
+st.iqr(A, axis=1, rng=(20, 80), scale="normal", keepdims=True)
+st.tmean(x)
+st.tmin(x)
+st.tmax(A, axis=1)
+st.gstd(A, axis=1)
+st.boxcox(x, lmbda=0.3)
+st.boxcox_llf(0.3, x)
+st.gzscore(A, axis=1)
+st.zmap(x, y)
+st.kstat(x, 3)
+st.kstatvar(x, 2)
+st.variation(A, axis=1, keepdims=True)
+st.median_abs_deviation(x)
+st.describe(A, axis=1)
+st.entropy(x)
+st.entropy(x, y, base=2)
+st.entropy(A, axis=1, keepdims=True)
+st.differential_entropy(x)
+st.differential_entropy(A, method="vasicek", axis=1)
+st.trim_mean(x, 0.2)
+st.trimboth(x, 0.2)
+st.trim1(x, 0.2)
+st.ttest_ind(x, y)
+st.ttest_ind(A, A**2, axis=1, equal_var=False)
+st.ttest_1samp(x, 1.0)
+st.ttest_rel(x, y)
+st.f_oneway(x, y)
+st.bartlett(x, y)
+st.levene(x, y)
+st.jarque_bera(x)
+st.skewtest(x)
+st.wasserstein_distance(x, y)
+st.energy_distance(x, y)
+st.combine_pvalues(x / 3)
+st.scoreatpercentile(x, 30)
+st.percentileofscore(x, 1.2)
+st.circmean(x)
+st.circvar(x)
+st.circstd(A, axis=1)
+st.pointbiserialr([0, 1, 0, 1, 1, 0, 1, 0, 1], x)
+st.alexandergovern(x, y)
+st.gmean(x, weights=y)
+st.hmean(x, weights=y)
+st.zscore(A, axis=None)
+st.skew(A, axis=(0, 1))
+st.kurtosis(A, axis=1, keepdims=True)
+st.moment(A, [2, 3], axis=1)
+st.sem(A, axis=1, keepdims=True)
+sg.czt(x, 5)
+sg.czt(A, m=6, w=np.exp(-0.3j), a=1.1, axis=0)
+sg.zoom_fft(x, [0.1, 0.3], m=5)
+sg.CZT(9, m=5)(x)
+sg.ZoomFFT(9, [0.1, 0.3], m=5)(x)
+sg.hilbert2(image)
+sg.envelope(x, (1, 4))
+sg.lombscargle(t, x, [0.5, 1.0])
+sg.wiener(x, 3)
+sg.freqs(x[:3], y[:3], worN=[1.0, 2.0])
+sg.group_delay((x[:3], y[:3]), w=5)
+sg.zpk2tf(x[:2], y[:2], 3.0 * x[3])
+sg.ss2tf(M, M[:, :1], M[:1], M[:1, :1])
+sg.deconvolve(x, y[:3])
+sg.gausspulse(t * 0.01 * x[0], fc=5)
+sg.sweep_poly(t, x[:3])
+sg.vectorstrength(x, 0.7)
+sg.gauss_spline(x, 3)
+sg.cspline1d(x)
+sg.qspline1d(x)
+sg.cspline1d_eval(sg.cspline1d(x), np.array([0.5, 1.3]))
+nd.center_of_mass(image)
+nd.center_of_mass(image, labels, [1, 2])
+nd.sum(image, labels, [0, 1, 2])
+nd.sum_labels(image)
+nd.mean(image, labels, [0, 1, 2])
+nd.variance(image, labels, [0, 1, 2])
+nd.standard_deviation(image, labels, [0, 1, 2])
+nd.labeled_comprehension(image, labels, [0, 1], np.sum, float, 0)
+ip.make_smoothing_spline(t, x, lam=0.3)(y)
+""".strip().splitlines()
+
+WHERE_VALUES_ARE_KNOWN = """
+st.wasserstein_distance(x, y, y, x)
+st.skew(np.where(t > 7, np.nan, x), nan_policy="omit")
+st.tvar(x, (0.7, 1.8))
+st.tstd(x)
+st.tsem(x)
+st.yeojohnson(x, lmbda=0.3)
+st.yeojohnson_llf(0.3, x)
+st.pmean(x, 3)
+st.spearmanr(x, y)
+st.theilslopes(x, y)
+st.chisquare(x, y * np.sum(x) / np.sum(y))
+st.power_divergence(x, y * np.sum(x) / np.sum(y), lambda_="log-likelihood")
+st.expectile(x, 0.3)
+st.false_discovery_control(x / 3)
+st.sigmaclip(x)
+st.obrientransform(x, y)
+sg.tf2zpk(x[:3], y[:3])
+sg.bilinear(x[:3], y[:3], fs=2.0)
+sg.lp2lp(x[:2], y[:3], 2.0)
+sg.lp2hp(x[:2], y[:3], 2.0)
+sg.sawtooth(x * 3, 0.3)
+sg.square(x * 3)
+sg.minimum_phase(x)
+nd.maximum(image, labels, [0, 1, 2])
+nd.minimum(image, labels, [0, 1, 2])
+nd.median(image, labels, [0, 1, 2])
+nd.extrema(image)
+ip.lagrange(t[:4], x[:4])(y)
+""".strip().splitlines()
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Any:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def operands(call: str) -> dict[str, Any]:
+    code = compile(call, call, "eval")
+    return {name: x for name, x in OPERANDS.items() if name in code.co_names}
+
+
+def leaves(made: Any) -> list[Any]:
+    """The arrays of what is returned, whatever class SciPy has for it."""
+    if isinstance(made, np.poly1d) or hasattr(made, "_fields"):
+        made = list(made)
+    elif type(made).__name__ == "AlexanderGovernResult":
+        made = [made.statistic, made.pvalue]
+    return [x for x in tree.flatten(made)[0] if not isinstance(x, str)]
+
+
+def total(call: str, given: dict[str, Any]) -> Any:
+    """One number of all results, each element with a weight of its own."""
+    found = 0.0
+    for k, y in enumerate(leaves(eval(call, {**CONSTANTS, **given}))):
+        weights = np.cos(np.arange(float(np.size(y))) + k).reshape(np.shape(y))
+        found = found + np.sum(np.real(y * weights))
+    return found
+
+
+def directions(given: dict[str, Any]) -> dict[str, Any]:
+    turn = np.random.default_rng(7).normal
+    return {name: turn(size=x.shape) for name, x in given.items()}
+
+
+def difference(call: str, given: dict[str, Any]) -> Any:
+    ts = directions(given)
+    up, down = ({n: x + s * ts[n] for n, x in given.items()} for s in (STEP, -STEP))
+    return (total(call, up) - total(call, down)) / (2 * STEP)
+
+
+def along(gradient: dict[str, Any], given: dict[str, Any]) -> Any:
+    ts = directions(given)
+    return sum(np.sum(g * ts[n]) for n, g in gradient.items())
+
+
+@pytest.mark.parametrize("call", CALLS + WHERE_VALUES_ARE_KNOWN)
+def test_values_are_scipys_and_both_modes_agree_with_differences(call: str) -> None:
+    given = operands(call)
+    wanted = [np.asarray(y) for y in leaves(eval(call, {**CONSTANTS, **given}))]
+    seen: list[Any] = []
+
+    def keep(g: Any) -> Any:
+        seen.extend(np.asarray(fg.value(y)) for y in leaves(eval(call, {**CONSTANTS, **g})))
+        return total(call, g)
+
+    found = along(fg.grad(keep)(given), given)
+    for a, b in zip(seen, wanted, strict=True):
+        assert a.shape == b.shape and a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+    expected = difference(call, given)
+    _, forward = fg.jvp(lambda g: total(call, g), (given,), (directions(given),))
+    assert abs(found - expected) <= 1e-5 * max(1.0, abs(expected))
+    assert abs(forward - found) <= 1e-9 * max(1.0, abs(found))
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_under_jit_and_vmap(call: str) -> None:
+    given = operands(call)
+    gradient = fg.grad(lambda g: total(call, g))
+    wanted = along(gradient(given), given)
+    staged = along(fg.jit(gradient)(given), given)
+    stacked = {n: np.stack([1.01 * x, x]) for n, x in given.items()}
+    mapped = {n: g[1] for n, g in fg.vmap(gradient)(stacked).items()}
+    for found in (staged, along(mapped, given)):
+        assert abs(found - wanted) <= 1e-8 * max(1.0, abs(wanted))
+
+
+@pytest.mark.parametrize("call", CALLS[::4])
+def test_second_order(call: str) -> None:
+    given = operands(call)
+    ts, gradient = directions(given), fg.grad(lambda g: total(call, g))
+    _, found = fg.jvp(gradient, (given,), (ts,))
+    up, down = ({n: x + s * ts[n] for n, x in given.items()} for s in (1e-5, -1e-5))
+    above, below = gradient(up), gradient(down)
+    for name in given:
+        expected = (above[name] - below[name]) / 2e-5
+        np.testing.assert_allclose(found[name], expected, rtol=2e-5, atol=2e-5)
+
+
+def test_what_is_stated_of_programs_is_what_the_calls_show() -> None:
+    short = {"scipy.stats": "st", "scipy.signal": "sg", "scipy.ndimage": "nd"}
+    short["scipy.interpolate"] = "ip"
+    for full, record in KNOWN.items():
+        module, _, name = full.rpartition(".")
+        calls = WHERE_VALUES_ARE_KNOWN if record.lacks else CALLS
+        assert any(f"{short[module]}.{name}(" in c for c in calls), full
+        answer = fg.supports(getattr(importlib.import_module(module), name))
+        assert answer and ("jit" in answer.transforms) == (not record.lacks), full
+
+
+def test_what_leaves_python_is_a_named_error() -> None:
+    with pytest.raises(UnsupportedCallError, match="siegelslopes cannot compute with traced"):
+        fg.grad(lambda x: st.siegelslopes(x)[0])(OPERANDS["x"])
+
+
+def test_a_result_of_scipys_is_a_tree() -> None:
+    x, y = OPERANDS["x"], OPERANDS["y"]
+    made, pull = fg.vjp(st.ttest_ind, x, y)
+    assert isinstance(made, type(st.ttest_ind(x, y))) and made.df == st.ttest_ind(x, y).df
+    assert fg.tree.map(lambda v: 2 * v, made).statistic == 2 * made.statistic
