@@ -18,13 +18,13 @@ __all__ = ["READ_INDICES", "READ_MOMENTS", "read_parameter", "shown_parameters"]
 
 # operations, as their nodes are called without ``Backward0``, and PyTorch's names of what they show
 TABLE = """
-Sum Expand ReshapeAlias Trace UnsafeView View Squeeze Squeeze3: self_sym_sizes
+Expand ReshapeAlias Trace UnsafeView View Squeeze Squeeze3: self_sym_sizes
 Index: indices self_sym_sizes
 Addmv Addr Baddbmm: alpha beta
 Addbmm: alpha beta batch1_sym_argsize_0 batch1_sym_argsize_1 batch2_sym_argsize_2
 Addmm: alpha beta mat1_sym_sizes mat2_sym_sizes
 Addcdiv Addcmul: value
-Amax Amin Aminmax Logsumexp Nansum Prod1: dim keepdim
+Amax Amin Aminmax Logsumexp: dim keepdim
 AsStrided: size stride storage_offset
 Cat Stack Softmax LogSoftmax Cumsum Cumprod Logcumsumexp Cummax Cummin LinalgCross: dim
 IndexFill IndexFill1 Scatter Scatter1 ScatterAdd Unbind Unsqueeze Unsqueeze1: dim
@@ -40,15 +40,13 @@ IndexReduce ScatterReduce: index dim reduce include_self
 IndexSelect Sort Sort1 Topk Squeeze1 Squeeze2 Squeeze4 Squeeze5: dim self_sym_sizes
 Put: accumulate
 IndexPut: accumulate indices
-Kthvalue Max Min Mode Median1 Nanmedian1 Sum1: dim keepdim self_sym_sizes
+Kthvalue Max Min Mode Median1 Nanmedian1: dim keepdim self_sym_sizes
 LinalgSolveEx: left
 LinalgSolveTriangular: upper left unitriangular
 LinalgSvd: full_matrices S_sym_argsize_minus_1
 LinalgVectorNorm: ord dim keepdim
 MaskedScatter: mask source_sym_sizes
 MaskedSelect: mask
-Mean: self_sym_sizes self_sym_numel
-Mean1: dim keepdim self_sym_sizes self_sym_numel
 Mm: self_sym_sizes mat2_sym_sizes
 NarrowCopy: dim start length self_sym_sizes
 NativeBatchNorm: training eps running_mean running_var result1 result2

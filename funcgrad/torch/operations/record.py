@@ -231,6 +231,7 @@ def operation(
     overlap: str = "same",
     before_change: Callable[..., None] | None = None,
     method_signature: str = "",
+    doc: str = "",
 ) -> Callable[[Callable[..., R]], Function[R]]:
     """Make an operation of a function that takes its arguments but `out`, and gives the tensor.
 
@@ -238,11 +239,12 @@ def operation(
     default, or None. For the others see `op`; an operation `remembers` only where what it does
     depends on the types, shapes and numbers among its arguments, not on what is in its tensors;
     `remembers_by` are the options of `remembered`. A `method_signature` is given where the method's
-    is not that of the function; it is written with its tensor, too.
+    is not that of the function; it is written with its tensor, too. `doc` is by default that of the
+    function.
     """
 
     def made(rule: Callable[..., R]) -> Function[R]:
-        record = Operation(name, signature, variants, rule.__doc__ or "")
+        record = Operation(name, signature, variants, doc or rule.__doc__ or "")
         record.remembers, record.casts, record.overlap = remembers, casts, overlap
         record.before_change, record.node, record.rule = before_change, node, rule
         record.remembers_by = remembers_by or {}

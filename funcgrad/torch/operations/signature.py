@@ -88,6 +88,10 @@ def _never(_: type) -> bool:
     return False
 
 
+# Python's classes that stand for a dtype
+PYTHON_DTYPES: Mapping[Any, dtypes.dtype] = {
+    bool: dtypes.bool, int: dtypes.int64, float: dtypes.float64, complex: dtypes.complex128,
+}  # fmt: skip
 KINDS: dict[str, Kind] = {
     "Tensor": Kind("Tensor", is_tensor),
     "operand": Kind("Tensor", _of(Tensor, Tracer, *NUMBERS)),  # of arithmetic: also a number
@@ -97,7 +101,7 @@ KINDS: dict[str, Kind] = {
     "bool": Kind("bool", _of(*TRUTH)),
     "str": Kind("str", _of(str)),
     "dtype": Kind("torch.dtype", _by_value(_of(dtypes.dtype), type),
-                  lambda x: x in (bool, int, float, complex)),
+                  lambda x: x in PYTHON_DTYPES),
     "device": Kind("torch.device", _of(device, str, int)),
     "layout": Kind("torch.layout", _of(layout)),
     "memory_format": Kind("torch.memory_format", _of(memory_format)),
@@ -304,9 +308,11 @@ class Arguments:
             if modes.watching is not None:  # no recipe: another call has another number
                 modes.watching.append(numbers)
             return tuple(
-                x.item() if isinstance(x, Tensor) and name in numbers else x
+                x.item() if isinstance(x, Tensor) and name in numbers
+                else PYTHON_DTYPES.get(x, x) if isinstance(x, type)
+                else x
                 for name, x in zip(self.order, found, strict=True)
-            )
+            )  # fmt: skip
         self.plans[key] = plan
         if not (kwargs or asked) and [p for p, _ in plan[: len(args)]] == [*range(len(args))]:
             self.positional[(*map(type, args),)] = found[len(args) : -1]
