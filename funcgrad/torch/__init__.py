@@ -62,9 +62,7 @@ from funcgrad.torch.operations.activations import *  # noqa: F403
 from funcgrad.torch.operations.added import *  # noqa: F403
 from funcgrad.torch.operations.arithmetic import *  # noqa: F403
 from funcgrad.torch.operations.arranging import *  # noqa: F403
-from funcgrad.torch.operations.asking import *  # noqa: F403
 from funcgrad.torch.operations.axes import *  # noqa: F403
-from funcgrad.torch.operations.chains import *  # noqa: F403
 from funcgrad.torch.operations.choosing import *  # noqa: F403
 from funcgrad.torch.operations.comparison import *  # noqa: F403
 from funcgrad.torch.operations.complexes import *  # noqa: F403
@@ -94,6 +92,7 @@ from funcgrad.torch.operations.legacy import *  # noqa: F403
 from funcgrad.torch.operations.linear_algebra import *  # noqa: F403
 from funcgrad.torch.operations.low_rank import *  # noqa: F403
 from funcgrad.torch.operations.masks import *  # noqa: F403
+from funcgrad.torch.operations.matrix_chains import *  # noqa: F403
 from funcgrad.torch.operations.memory import *  # noqa: F403
 from funcgrad.torch.operations.moments import *  # noqa: F403
 from funcgrad.torch.operations.norms import *  # noqa: F403
@@ -117,6 +116,7 @@ from funcgrad.torch.operations.softmax import *  # noqa: F403
 from funcgrad.torch.operations.solutions_and_exponentials import *  # noqa: F403
 from funcgrad.torch.operations.sorting import *  # noqa: F403
 from funcgrad.torch.operations.special_functions import *  # noqa: F403
+from funcgrad.torch.operations.tensor_properties import *  # noqa: F403
 from funcgrad.torch.operations.triangular_factors import *  # noqa: F403
 from funcgrad.torch.operations.windows import *  # noqa: F403
 from funcgrad.torch.printing import set_printoptions as set_printoptions

@@ -1,7 +1,6 @@
 """``torch.linalg``: linear algebra under PyTorch's newer names."""
 
 from funcgrad.torch.absent import absent
-from funcgrad.torch.operations.chains import matrix_power, multi_dot
 from funcgrad.torch.operations.checked_systems import cholesky_ex, inv_ex, solve_ex
 from funcgrad.torch.operations.contraction import linalg_cross as cross
 from funcgrad.torch.operations.contraction import vecdot
@@ -29,6 +28,8 @@ from funcgrad.torch.operations.linear_algebra import (
 from funcgrad.torch.operations.linear_algebra import linalg_cholesky as cholesky
 from funcgrad.torch.operations.linear_algebra import linalg_slogdet as slogdet
 from funcgrad.torch.operations.linear_algebra import linalg_svd as svd
+from funcgrad.torch.operations.matrix_chains import linalg_matrix_power as matrix_power
+from funcgrad.torch.operations.matrix_chains import multi_dot
 from funcgrad.torch.operations.norms import linalg_norm as norm
 from funcgrad.torch.operations.norms import matrix_norm, vector_norm
 from funcgrad.torch.operations.parts import linalg_diagonal as diagonal

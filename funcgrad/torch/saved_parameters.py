@@ -24,27 +24,23 @@ Addmv Addr Baddbmm: alpha beta
 Addbmm: alpha beta batch1_sym_argsize_0 batch1_sym_argsize_1 batch2_sym_argsize_2
 Addmm: alpha beta mat1_sym_sizes mat2_sym_sizes
 Addcdiv Addcmul: value
-Amax Amin Aminmax Logsumexp: dim keepdim
 AsStrided: size stride storage_offset
-Cat Stack Softmax LogSoftmax Cumsum Cumprod Logcumsumexp Cummax Cummin LinalgCross: dim
+Cat Stack LinalgCross: dim
 IndexFill IndexFill1 Scatter Scatter1 ScatterAdd Unbind Unsqueeze Unsqueeze1: dim
 Cholesky LinalgCholeskyEx CholeskySolve: upper
 DiagEmbed DiagonalScatter: offset dim1 dim2
 Diagonal Diagonal0_copy: offset dim1 dim2 self_sym_sizes
-Dist: p
 Flip Permute: dims
 Gather: dim sparse_grad
 IndexAdd: alpha dim source_dim
 IndexCopy: dim source_dim
 IndexReduce ScatterReduce: index dim reduce include_self
-IndexSelect Sort Sort1 Topk Squeeze1 Squeeze2 Squeeze4 Squeeze5: dim self_sym_sizes
+IndexSelect Squeeze1 Squeeze2 Squeeze4 Squeeze5: dim self_sym_sizes
 Put: accumulate
 IndexPut: accumulate indices
-Kthvalue Max Min Mode Median1 Nanmedian1: dim keepdim self_sym_sizes
 LinalgSolveEx: left
 LinalgSolveTriangular: upper left unitriangular
 LinalgSvd: full_matrices S_sym_argsize_minus_1
-LinalgVectorNorm: ord dim keepdim
 MaskedScatter: mask source_sym_sizes
 MaskedSelect: mask
 Mm: self_sym_sizes mat2_sym_sizes
@@ -55,14 +51,12 @@ NativeLayerNorm: normalized_shape result1 result2
 Repeat: repeats self_sym_sizes
 Roll: shifts dims
 Rot90: k dims
-Renorm: p dim maxnorm
 Select: dim index self_sym_sizes
 SelectScatter: dim index
 Slice: dim start end step self_sym_sizes
 SliceScatter: dim start end step
 Split: dim split_size self_sym_sizes
 SplitWithSizes: dim split_sizes self_sym_sizes
-Std StdMean Var VarMean: dim correction keepdim
 Transpose Transpose1: dim0 dim1
 Tril Triu: diagonal
 Unfold: dimension size step self_sym_sizes

@@ -2,10 +2,10 @@
 
 from funcgrad.torch.operations import elementary as _elementary
 from funcgrad.torch.operations import rounding as _rounding
+from funcgrad.torch.operations import softmax as _softmax
 from funcgrad.torch.operations import special_functions as _functions
 from funcgrad.torch.operations.activations import expit
 from funcgrad.torch.operations.record import alias as _alias
-from funcgrad.torch.operations.softmax import log_softmax, logsumexp, softmax
 from funcgrad.torch.operations.special_functions import (
     entr,
     erfcx,
@@ -25,6 +25,10 @@ __all__ = [
     "ndtr", "ndtri", "polygamma", "psi", "round", "sinc", "softmax", "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip
 
+softmax = _alias("special_softmax", _softmax.softmax, variants="")
+log_softmax = _alias("special_log_softmax", _softmax.log_softmax,
+                     "input, int dim, *, dtype dtype=None", variants="")  # fmt: skip
+logsumexp = _alias("special_logsumexp", _softmax.logsumexp, variants="")
 exp2 = _alias("special_exp2", _elementary.exp2, variants="")
 expm1 = _alias("special_expm1", _elementary.expm1, variants="")
 log1p = _alias("special_log1p", _elementary.log1p, variants="")

@@ -33,7 +33,6 @@ BENT: dict[str, tuple[str, tuple[tuple[int, tuple[int, ...]], ...]]] = {
     "ReflectionPad1DBackward0": ("ReflectionPad1DBackwardBackward0", SELF),
     "ReplicationPad1DBackward0": ("ReplicationPad1DBackwardBackward0", SELF),
     "NllLossBackward0": ("NllLossBackwardBackward0", SELF),
-    "LinalgVectorNormBackward0": ("MulBackward0", SELF),  # of the norms 1 and inf
 }
 
 

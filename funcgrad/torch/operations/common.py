@@ -305,6 +305,16 @@ def into(out: Tensor | None, result: Tensor, function: str = "") -> Tensor:
     return write(out, result._t)
 
 
+def into_each(outs: Any, results: Any, function: str) -> Any:
+    """A tuple of results, written into the tensors of ``out=`` where they are given."""
+    if outs is None:
+        return results
+    if len(outs) != len(results):
+        raise TypeError(f"expected tuple of {len(results)} elements but got {len(outs)}")
+    written = [into(o, r, function) for o, r in zip(outs, results, strict=True)]
+    return tuple(written) if type(results) is tuple else type(results)(*written)
+
+
 # ----------------------------------------------------------------------------------- methods
 
 

@@ -14,7 +14,7 @@ from funcgrad.ops.shape import copied as copied_in
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.device import CPU, check_device, contiguous_format, strided
+from funcgrad.torch.device import check_device, contiguous_format
 from funcgrad.torch.device import device as Device
 from funcgrad.torch.nodes import node_class
 from funcgrad.torch.operations.common import (
@@ -237,46 +237,3 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor
 
 
 install(type=_type, type_as=type_as, cpu=cpu, cuda=cuda)
-
-
-# ------------------------------------------------------------------------------- what it is
-
-
-def _is_signed(self: Tensor) -> bool:
-    """Whether the dtype has negative numbers."""
-    return self.dtype.is_signed
-
-
-def is_nonzero(input: Tensor) -> bool:
-    """Whether the only element is not 0."""
-    return bool(input)
-
-
-def is_same_size(self: Tensor, other: Tensor) -> bool:
-    """Whether the shapes are equal."""
-    return self.shape == other.shape
-
-
-def _no(self: Tensor) -> bool:
-    """No: funcgrad has strided tensors on the CPU."""
-    return False
-
-
-install(
-    device=property(lambda self: CPU),
-    layout=property(lambda self: strided),
-    is_cuda=property(_no),
-    is_cpu=property(lambda self: True),
-    is_sparse=property(_no),
-    is_quantized=property(_no),
-    is_conj=_no,
-    is_neg=_no,
-    is_meta=property(_no),
-    is_mps=property(_no),
-    is_signed=_is_signed,
-    is_nonzero=is_nonzero,
-    is_same_size=is_same_size,
-    get_device=lambda self: -1,
-    itemsize=property(lambda self: self.element_size()),
-    nbytes=property(lambda self: self.numel() * self.element_size()),
-)

@@ -9,10 +9,11 @@ import numpy as np
 from funcgrad.ops import sort as core
 from funcgrad.torch import return_types
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.operations.common import axis_of, boxed, into, method, named, shape_of
+from funcgrad.torch.operations.common import axis_of, boxed, method, shape_of
 from funcgrad.torch.operations.comparison import known
-from funcgrad.torch.operations.promotion import NUMBERS, content
-from funcgrad.torch.operations.recorded import Underivable, refuse_kinds
+from funcgrad.torch.operations.promotion import content
+from funcgrad.torch.operations.record import node, operation, refuse
+from funcgrad.torch.operations.recorded import Underivable
 from funcgrad.torch.views import Held
 
 __all__ = [
@@ -36,22 +37,22 @@ def _unique(x: Any, axis: int | None) -> tuple[Any, Any, Any]:
     return values, np.reshape(inverse, -1 if axis is not None else x.shape), counts
 
 
-def _recorded(input: Tensor, name: str, node: str, compute: Any) -> Any:
+def _recorded(input: Tensor, name: str, compute: Any) -> Any:
     """The values as a result of a node without a derivative, the rest as plain tensors."""
-    x = content(input, name)
-    refuse_kinds(name, "c", x)
+    core, kind = DISTINCT[name]
+    x = content(input, core.torch_name)
+    refuse({"c": name}, x)
     values, inverse, counts = compute(known(x, f"{name}()"))
-    operation = DISTINCT[name]
-    made = boxed(operation(x, values=Held(values)), named(node))
+    made = boxed(core(x, values=Held(values)), kind)
     return made, box(inverse.astype(np.int64)), box(counts.astype(np.int64))
 
 
 DISTINCT = {
-    name: Underivable(torch_name, lambda x, values: values.array, True)
-    for name, torch_name in (
-        ("unique", "_unique2"),
-        ("unique_dim", "unique_dim"),
-        ("unique_consecutive", "unique_consecutive"),
+    name: (Underivable(torch_name, lambda x, values: values.array, True), node(kind))
+    for name, torch_name, kind in (
+        ("unique", "_unique2", "Unique2"),
+        ("unique_dim", "unique_dim", "UniqueDim"),
+        ("unique_consecutive", "unique_consecutive", "UniqueConsecutive"),
     )
 }
 
@@ -63,10 +64,10 @@ def unique(
 ) -> Any:  # fmt: skip
     """The distinct elements in order, or the distinct slices along a dimension."""
     if dim is None:
-        made = _recorded(input, "unique", "Unique2Backward0", lambda x: _unique(x, None))
+        made = _recorded(input, "unique", lambda x: _unique(x, None))
     else:
         axis = axis_of(dim, input.ndim)
-        made = _recorded(input, "unique_dim", "UniqueDimBackward0", lambda x: _unique(x, axis))
+        made = _recorded(input, "unique_dim", lambda x: _unique(x, axis))
     return _given(made, return_inverse, return_counts)
 
 
@@ -91,20 +92,18 @@ def unique_consecutive(
 ) -> Any:  # fmt: skip
     """The elements without repetitions that follow one another."""
     axis = None if dim is None else axis_of(dim, input.ndim)
-    made = _recorded(
-        input, "unique_consecutive", "UniqueConsecutiveBackward0", lambda x: _runs(x, axis)
-    )
+    made = _recorded(input, "unique_consecutive", lambda x: _runs(x, axis))
     return _given(made, return_inverse, return_counts)
 
 
 # ------------------------------------------------------------------------------------- counts
 
 
-@method()
-def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+@operation("bincount", "input, weights=None, int minlength=0", variants="method")
+def bincount(input: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
     """How often each integer occurs, or the sum of the weights at its places."""
-    x = content(input, "bincount")
-    refuse_kinds("bincount_cpu", "bfc", x)
+    x = input.content()
+    refuse({"bfc": "bincount_cpu"}, x)
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     values = known(x, "bincount()")
@@ -112,11 +111,10 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is None:
         return box(np.bincount(values, minlength=minlength))
-    w = content(weights, "bincount", "weights", 2)
+    w = weights.content()
     if shape_of(w) != shape_of(x):
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    made = WEIGHTED(w, values=Held(values), minlength=minlength)
-    return boxed(made, named("NotImplemented"))
+    return boxed(WEIGHTED(w, values=Held(values), minlength=minlength), UNKNOWN)
 
 
 def _weighted(w: Any, values: Held, minlength: int) -> Any:
@@ -124,22 +122,23 @@ def _weighted(w: Any, values: Held, minlength: int) -> Any:
     return wide.astype(np.float32) if w.dtype == np.float32 else wide
 
 
-WEIGHTED = Underivable("bincount", _weighted)
+WEIGHTED, UNKNOWN = Underivable("bincount", _weighted), node("NotImplemented")
+NO_KERNEL = {"biuc": "histogram_cpu"}
 
 
-@method()
-def histc(
-    input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Tensor | None = None
-) -> Tensor:
+@operation(
+    "histc", "input, int bins=100, Number min=0, Number max=0, *, out", variants="method"
+)  # fmt: skip
+def histc(input: Tensor, bins: int, min: float, max: float) -> Tensor:
     """How many elements fall into each of `bins` equal intervals of [min, max]."""
-    x = content(input, "histc")
-    refuse_kinds("histogram_cpu", "biuc", x)
+    x = input.content()
+    refuse(NO_KERNEL, x)
     if bins <= 0:
         raise RuntimeError("torch.histogramdd(): bins must be > 0")
     low, high = _range(known(x, "histc()"), min, max)
     values = known(x, "histc()").reshape(-1)
     counts, _ = np.histogram(values[np.isfinite(values)], bins, (low, high))
-    return into(out, box(counts.astype(values.dtype)), "histc")
+    return box(counts.astype(values.dtype))
 
 
 def _range(x: Any, low: float, high: float) -> tuple[float, float]:
@@ -154,14 +153,19 @@ def _range(x: Any, low: float, high: float) -> tuple[float, float]:
     return low, high
 
 
-@method()
+@operation(
+    "histogram",
+    "input, bins, *, weight=None, bool density=False, Tensors out"
+    " | input, int bins=100, *, floats range=None, weight=None, bool density=False, Tensors out",
+    variants="method",
+)  # fmt: skip
 def histogram(
-    input: Tensor, bins: Any, *, range: tuple[float, float] | None = None,
-    weight: Tensor | None = None, density: bool = False,
+    input: Tensor, bins: Any, weight: Tensor | None, density: bool,
+    range: tuple[float, float] | None,
 ) -> Any:  # fmt: skip
     """Counts (or sums of weights) between edges, and the edges."""
-    x = content(input, "histogram")
-    refuse_kinds("histogram_cpu", "biuc", x)
+    x = input.content()
+    refuse(NO_KERNEL, x)
     values = known(x, "histogram()").reshape(-1)
     edges = known(bins.content(), "histogram()") if isinstance(bins, Tensor) else bins
     weights = None if weight is None else known(weight.content(), "histogram()").reshape(-1)
@@ -174,22 +178,29 @@ def histogram(
 # ------------------------------------------------------------------------------------ searching
 
 
+SEARCH = "bool out_int32=False, bool right=False"
+LINES = f"{SEARCH}, str side=None, sorter=None, out"
+
+
+@operation(
+    "searchsorted",
+    f"sorted_sequence, input, *, {LINES} | sorted_sequence, Number self, *, {LINES}", variants="",
+)  # fmt: skip
 def searchsorted(
-    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
-    side: str | None = None, out: Tensor | None = None, sorter: Tensor | None = None,
+    sorted_sequence: Tensor, input: Any, out_int32: bool, right: bool, side: str | None,
+    sorter: Tensor | None,
 ) -> Tensor:  # fmt: skip
     """Where values would go in sorted lines (the last dimension) so that these stay sorted."""
-    a = content(sorted_sequence, "searchsorted", "sorted_sequence")
-    v = input if isinstance(input, NUMBERS) else content(input, "searchsorted", "input", 2)
+    a = sorted_sequence.content()
+    v = input.content() if isinstance(input, Tensor) else np.asarray(input)
     where_ = "right" if right or side == "right" else "left"
     kind = np.int32 if out_int32 else np.int64
     if len(shape_of(a)) == 1:
         order = None if sorter is None else sorter.content()
-        found = core.searchsorted(a, np.asarray(v) if isinstance(input, NUMBERS) else v, where_,
-                                  order)  # fmt: skip
+        found = core.searchsorted(a, v, where_, order)
     else:
         found = _search_lines(a, v, where_)
-    return into(out, box(np.asarray(found).astype(kind)), "searchsorted")
+    return box(np.asarray(found).astype(kind))
 
 
 def _search_lines(a: Any, v: Any, side: Any) -> Any:
@@ -206,14 +217,15 @@ def _search_lines(a: Any, v: Any, side: Any) -> Any:
     return out
 
 
-def bucketize(
-    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False,
-    out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+@operation(
+    "bucketize",
+    f"input, boundaries, *, {SEARCH}, out | Number self, boundaries, *, {SEARCH}", variants="",
+)  # fmt: skip
+def bucketize(input: Any, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
     """Between which boundaries values lie."""
     if boundaries.ndim != 1:
         raise RuntimeError(
             "torch.searchsorted(): boundaries tensor must be 1 dimension, but got dim("
             f"{boundaries.ndim})"
         )
-    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)

@@ -7,7 +7,7 @@ from typing import Any
 from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.ops import cumulative as core
 from funcgrad.ops import logcumsumexp as logarithmic
-from funcgrad.torch import lines
+from funcgrad.torch import dtypes, lines
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.common import (
     RUNNING,
@@ -15,62 +15,51 @@ from funcgrad.torch.operations.common import (
     boxed,
     computed,
     copied,
-    inplace,
-    install,
-    into,
-    method,
-    named,
-    narrow_or,
-    numpy_names,
     shape_of,
     told,
 )
-from funcgrad.torch.operations.promotion import content
-from funcgrad.torch.operations.recorded import refuse_kinds
+from funcgrad.torch.operations.dense import BY_LAYOUT, dense_or
+from funcgrad.torch.operations.record import Function, NodeClass, node, operation, refuse
 from funcgrad.torch.operations.reductions import accumulator
-from funcgrad.torch.remembered import remembered
 
-__all__ = [
-    "cumprod", "cumsum", "logcumsumexp",
-]  # fmt: skip
+__all__ = ["cumprod", "cumsum", "logcumsumexp"]
 
 
-def _running(name: str, along: Any, node: Any) -> Any:
-    @numpy_names
-    def function(
-        input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None
-    ) -> Tensor:
-        x = accumulator(content(input, name), dtype)
-        shape = shape_of(x)
-        axis = axis_of(dim, len(shape))
-        result = boxed(computed(along, x, axis=axis) if shape else computed(copied, x), node)
-        told(result, dim=axis)
-        return result if out is None else into(out, result, name)
+def _along(core: Any, x: Any, dim: int, kind: NodeClass) -> Tensor:
+    """A running result; one of a tensor without dimensions is a copy."""
+    shape = shape_of(x)
+    axis = axis_of(dim, len(shape))
+    found = computed(core, x, axis=axis) if shape else computed(copied, x)
+    return told(boxed(found, kind), dim=axis)
 
-    along = narrow_or(name, along, wider=RUNNING, linear=name == "cumsum")
-    function.__name__ = function.__qualname__ = name
-    function = remembered(function)
-    install(**{name: function, f"{name}_": inplace(function, f"{name}_")})
+
+def _running(name: str, core: Any, kind: NodeClass, doc: str) -> Function[Tensor]:
+    along = dense_or(name, core, RUNNING, linear=name == "cumsum")
+
+    @operation(name, "input, int dim, *, dtype dtype=None, out", doc=doc, remembers=True,
+               remembers_by=BY_LAYOUT)  # fmt: skip
+    def function(input: Tensor, dim: int, dtype: dtypes.dtype | None) -> Tensor:
+        return _along(along, accumulator(input.content(), dtype), dim, kind)
+
     return function
 
 
-cumsum = _running("cumsum", core.cumsum, named("CumsumBackward0"))
+cumsum = _running(
+    "cumsum", core.cumsum, node("Cumsum", tells="dim", of="cumsum"),
+    "The running sum along a dimension; integers are summed in int64.",
+)  # fmt: skip
 lines.add_running_sum(PRIMITIVES["torch.cumsum"])
-cumsum.__doc__ = "The running sum along a dimension; integers are summed in int64."
-cumprod = _running("cumprod", core.cumprod, named("CumprodBackward0", "result", "self"))
-cumprod.__doc__ = "The running product along a dimension; exact where factors are zero."
-LOG_ALONG = narrow_or("logcumsumexp", logarithmic.logcumsumexp)
-LOGCUMSUMEXP = named("LogcumsumexpBackward0", "result", "self")
+cumprod = _running(
+    "cumprod", core.cumprod, node("Cumprod", "result self", tells="dim", of="cumprod"),
+    "The running product along a dimension; exact where factors are zero.",
+)  # fmt: skip
+LOG_ALONG = dense_or("logcumsumexp", logarithmic.logcumsumexp)
+LOGCUMSUMEXP = node("Logcumsumexp", "result self", tells="dim", of="logcumsumexp")
 
 
-@method()
-@numpy_names
-def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+@operation("logcumsumexp", "input, int dim, *, out", variants="method")
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """The logarithm of the running sum of exponentials along a dimension."""
-    x = content(input, "logcumsumexp")
-    refuse_kinds("logcumsumexp_out_cpu", "biu", x)
-    shape = shape_of(x)
-    axis = axis_of(dim, len(shape))
-    found = computed(LOG_ALONG, x, axis=axis) if shape else copied(x)
-    result = told(boxed(found, LOGCUMSUMEXP), dim=axis)
-    return result if out is None else into(out, result, "logcumsumexp")
+    x = input.content()
+    refuse({"biu": "logcumsumexp_out_cpu"}, x)
+    return _along(LOG_ALONG, x, dim, LOGCUMSUMEXP)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from funcgrad.ops.arithmetic import cast
 from funcgrad.torch import hot
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.operations.common import into
+from funcgrad.torch.operations.common import into, into_each
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.signature import Arguments, place_of_input
 from funcgrad.torch.remembered import remembered
@@ -61,18 +61,11 @@ def _function(record: Operation) -> Callable[..., Any]:
             return rule(*args, *rest)
         *given, out = arguments(args, kwargs)
         result = rule(*given)
-        return result if out is None else _delivered(out, result, name)
+        if out is None:
+            return result
+        return (into if isinstance(result, Tensor) else into_each)(out, result, name)
 
     return function
-
-
-def _delivered(out: Any, result: Any, name: str) -> Any:
-    """The result, or several, in the tensor or tensors of ``out=``."""
-    if not isinstance(result, tuple):
-        return into(out, result, name)
-    if len(out) != len(result):
-        raise TypeError(f"expected tuple of {len(result)} elements but got {len(out)}")
-    return type(result)(*(into(o, r, name) for o, r in zip(out, result, strict=True)))
 
 
 def _method(record: Operation) -> Callable[..., Any]:

@@ -22,12 +22,12 @@ from funcgrad.torch.operations.common import (
     computed,
     install,
     into,
+    into_each,
     method,
     named,
     shape_of,
 )
 from funcgrad.torch.operations.comparison import known
-from funcgrad.torch.operations.picking import delivered
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
 
 __all__ = [
@@ -122,7 +122,7 @@ def _signed(name: str, made: Any) -> Any:
     def function(input: Tensor, *, out: Any = None) -> Any:
         x = check_square("linalg.slogdet", content(input, "linalg_slogdet", "A"))
         results = boxed_all(computed(determinant.slogdet, x), SLOGDET)
-        return delivered(made, results, out, name)
+        return into_each(out, made(*results), name)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "The sign of the determinant and the logarithm of its absolute value."
@@ -302,7 +302,7 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     results = boxed_all(computed(factor.eigh, x, UPLO.upper()), EIGH)
-    return delivered(return_types.linalg_eigh, results, out, "linalg_eigh")
+    return into_each(out, return_types.linalg_eigh(*results), "linalg_eigh")
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
@@ -327,7 +327,7 @@ def linalg_svd(
     u, s, vh = boxed_all(computed(singular.svd, x, whole, kinks=False), SVD)
     if full_matrices and rows != columns:
         u, vh = _completed(x, u, vh, rows, columns)
-    return delivered(return_types.linalg_svd, (u, s, vh), out, "linalg_svd")
+    return into_each(out, return_types.linalg_svd(u, s, vh), "linalg_svd")
 
 
 def _completed(x: Array, u: Tensor, vh: Tensor, rows: int, columns: int) -> tuple[Tensor, Tensor]:
@@ -350,7 +350,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any =
     v = axes.transpose(vh, -2, -1)
     if vh.dtype.is_complex:
         v = v.conj()
-    return delivered(return_types.svd, (u, s, v), out, "svd")
+    return into_each(out, return_types.svd(u, s, v), "svd")
 
 
 def svdvals(A: Tensor, *, driver: Any = None, out: Tensor | None = None) -> Tensor:

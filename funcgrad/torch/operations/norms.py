@@ -13,29 +13,26 @@ from funcgrad.ops import norms as core
 from funcgrad.ops.shape import reshape, transpose
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.composite import Composite
-from funcgrad.torch.dimensions import check_flag
 from funcgrad.torch.operations.common import (
     axes_of,
     axis_of,
     boxed,
     computed,
-    into,
     method,
-    named,
-    narrow_or,
-    numpy_names,
     shape_of,
     told,
-    widened,
 )
 from funcgrad.torch.operations.converting import to_dtype
-from funcgrad.torch.operations.promotion import content, dtype_of, in_dtype, kind_of, promoted
-from funcgrad.torch.remembered import remembered
+from funcgrad.torch.operations.dense import BY_LAYOUT, dense_composite, dense_or
+from funcgrad.torch.operations.promotion import dtype_of, in_dtype, kind_of, promoted
+from funcgrad.torch.operations.record import node, operation
 
 __all__ = ["dist", "norm", "renorm"]
 
-VECTOR_NORM = named("LinalgVectorNormBackward0", "result", "self")
+VECTOR_NORM = node(  # it bends in the norms 1 and inf
+    "LinalgVectorNorm", "result self", tells="ord dim keepdim", bends="Mul"
+)  # fmt: skip
+REST = "bool keepdim=False, *, dtype dtype=None, out"
 
 
 def _merged(x: Array, axes: tuple[int, ...]) -> Array:
@@ -53,8 +50,8 @@ def _vector(x: Array, order: float, axes: tuple[int, ...], keepdim: bool) -> Arr
     return reshape(y, kept) if keepdim else y
 
 
-NORM = narrow_or("norm", core.norm)
-SEVERAL = Composite("vector_norm", widened(_vector))
+NORM = dense_or("norm", core.norm)
+SEVERAL = dense_composite("vector_norm", _vector)
 
 
 def _check_floating(x: Array) -> None:
@@ -65,15 +62,15 @@ def _check_floating(x: Array) -> None:
         )
 
 
-@remembered
-@numpy_names
+@operation(
+    "linalg_vector_norm", f"input, Number ord=2, dims dim=None, {REST}", variants="",
+    remembers=True, remembers_by=BY_LAYOUT,
+)  # fmt: skip
 def vector_norm(
-    x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None,
-    out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor, ord: float, dim: Any, keepdim: bool, dtype: dtypes.dtype | None
+) -> Tensor:
     """The vector norm of an order over dimensions, all by default; its gradient at 0 is 0."""
-    c = content(x, "linalg_vector_norm", "self")
-    check_flag("linalg_vector_norm", "keepdim", 4, keepdim)
+    c = input.content()
     if dtype is not None:
         c = in_dtype(c, dtype.numpy)
     _check_floating(c)
@@ -86,8 +83,7 @@ def vector_norm(
     else:
         found = computed(SEVERAL, c, order=order, axes=axes, keepdim=keepdim)
     shown = None if dim is None else axes
-    result = told(boxed(found, VECTOR_NORM), ord=ord, dim=shown, keepdim=keepdim)
-    return result if out is None else into(out, result, "linalg_vector_norm")
+    return told(boxed(found, VECTOR_NORM), ord=ord, dim=shown, keepdim=keepdim)
 
 
 def _check_empty(shape: tuple[int, ...], axes: tuple[int, ...], order: Any) -> None:
@@ -98,15 +94,19 @@ def _check_empty(shape: tuple[int, ...], axes: tuple[int, ...], order: Any) -> N
         )
 
 
-@numpy_names
+OF_MATRIX = f"ints dim=LAST_TWO, {REST}"
+
+
+@operation(
+    "linalg_matrix_norm", f"input, Number ord, {OF_MATRIX} | input, str ord='fro', {OF_MATRIX}",
+    variants="",
+)  # fmt: skip
 def matrix_norm(
-    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None,
-    out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor, ord: Any, dim: Any, keepdim: bool, dtype: dtypes.dtype | None
+) -> Tensor:
     """The matrix norm over two dimensions: ``"fro"``, ``"nuc"``, ±1, ±2, ±inf."""
-    if dtype is not None:
-        A = to_dtype(A, dtype)
-    shape = shape_of(content(A, "linalg_matrix_norm", "A"))
+    A = input if dtype is None else to_dtype(input, dtype)
+    shape = shape_of(A.content())
     if len(shape) < 2:
         raise RuntimeError(
             "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
@@ -117,14 +117,12 @@ def matrix_norm(
         )
     axes = axes_of(tuple(dim), len(shape))
     if ord in ("fro", "f"):
-        return vector_norm(A, 2, axes, keepdim, out=out)
+        return vector_norm(A, 2, axes, keepdim)
     if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
-        result = _spectral(A, ord, axes, keepdim)
-    elif not isinstance(ord, str) and abs(ord) in (1, math.inf):
-        result = _of_rows(A, ord, axes, keepdim)
-    else:
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
-    return result if out is None else into(out, result, "linalg_matrix_norm")
+        return _spectral(A, ord, axes, keepdim)
+    if not isinstance(ord, str) and abs(ord) in (1, math.inf):
+        return _of_rows(A, ord, axes, keepdim)
+    raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
 
 
 def _spectral(A: Tensor, ord: Any, axes: tuple[int, ...], keepdim: bool) -> Tensor:
@@ -156,15 +154,18 @@ def _of_rows(A: Tensor, ord: float, axes: tuple[int, ...], keepdim: bool) -> Ten
     return found
 
 
-@numpy_names
+@operation(
+    "linalg_norm",
+    f"input, Number ord=None, dims dim=None, {REST} | input, str ord, dims dim=None, {REST}",
+    variants="",
+)  # fmt: skip
 def linalg_norm(
-    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None,
-    out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor, ord: Any, dim: Any, keepdim: bool, dtype: dtypes.dtype | None
+) -> Tensor:
     """The vector or matrix norm: of a matrix where `ord` is given for two dimensions."""
-    n = content(A, "linalg_norm", "A") is not None and A.ndim
+    n = input.ndim
     if ord is None:
-        return vector_norm(A, 2, dim, keepdim, dtype=dtype, out=out)
+        return vector_norm(input, 2, dim, keepdim, dtype=dtype)
     if dim is None:
         if n not in (1, 2):
             raise RuntimeError(
@@ -174,13 +175,11 @@ def linalg_norm(
         dim = tuple(range(n))
     dims = dim if isinstance(dim, (tuple, list)) else (dim,)
     if isinstance(ord, str) or len(dims) == 2:
-        return matrix_norm(A, ord, tuple(dims), keepdim, dtype=dtype, out=out)
-    return vector_norm(A, ord, dim, keepdim, dtype=dtype, out=out)
+        return matrix_norm(input, ord, tuple(dims), keepdim, dtype=dtype)
+    return vector_norm(input, ord, dim, keepdim, dtype=dtype)
 
 
 @method()
-@remembered
-@numpy_names
 def norm(
     input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None,
     dtype: Any = None,
@@ -196,18 +195,16 @@ def norm(
 
 
 def _distance(x: Array, y: Array, order: float) -> Array:
-    from funcgrad.ops.arithmetic import subtract
-
-    gap = subtract(x, y)
+    gap = a.subtract(x, y)
     return _vector(gap, order, tuple(range(len(shape_of(gap)))), False)
 
 
-DIST = Composite("dist", widened(_distance))
-DIST_NODE = named("DistBackward0", "result", "self", "other")
+DIST = dense_composite("dist", _distance)
+DIST_NODE = node("Dist", "result self other", tells="p")
 
 
-@method()
-def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+@operation("dist", "input, other, Number p=2", variants="method")
+def dist(input: Tensor, other: Tensor, p: float) -> Tensor:
     """The norm of ``input - other`` over all elements."""
     x, y = promoted("dist", input, other)
     return boxed(computed(DIST, x, y, order=float(p)), DIST_NODE)
@@ -226,16 +223,14 @@ def _bounded(x: Array, p: float, dim: int, maxnorm: float) -> Array:
     return a.multiply(x, a.where(a.greater(size, limit), scale, np.ones((), dtype_of(kind))[()]))
 
 
-RENORM = Composite("renorm", widened(_bounded))
-RENORM_NODE = named("RenormBackward0", "", "self")
+RENORM = dense_composite("renorm", _bounded)
+RENORM_NODE = node("Renorm", "self", tells="p dim maxnorm")
 
 
-@method(changing=True)
-def renorm(
-    input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None
-) -> Tensor:
+@operation("renorm", "input, Number p, int dim, Number maxnorm, *, out")
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Slices along a dimension, of which those with a `p`-norm above `maxnorm` are scaled down."""
-    x = content(input, "renorm")
+    x = input.content()
     n = len(shape_of(x))
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
@@ -246,5 +241,4 @@ def renorm(
     axis = axis_of(dim, n)
     _check_floating(x)
     found = computed(RENORM, x, p=float(p), dim=axis, maxnorm=float(maxnorm))
-    result = told(boxed(found, RENORM_NODE), p=p, dim=axis, maxnorm=maxnorm)
-    return result if out is None else into(out, result, "renorm")
+    return told(boxed(found, RENORM_NODE), p=p, dim=axis, maxnorm=maxnorm)

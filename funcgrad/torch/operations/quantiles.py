@@ -8,18 +8,12 @@ import numpy as np
 
 from funcgrad.core.types import Array
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.dimensions import check_flag
 from funcgrad.torch.operations import axes, gathering, reshaping
-from funcgrad.torch.operations.common import (
-    axis_of,
-    install,
-    into,
-    numpy_names,
-    shape_of,
-)
+from funcgrad.torch.operations.common import axis_of, shape_of
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.interpolation import lerp
-from funcgrad.torch.operations.promotion import NUMBERS, content, dtype_of, kind_of, number
+from funcgrad.torch.operations.promotion import dtype_of, kind_of, number
+from funcgrad.torch.operations.record import Function, operation
 from funcgrad.torch.operations.sorting import sort
 
 __all__ = ["nanquantile", "quantile"]
@@ -28,7 +22,7 @@ WAYS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def _checked(name: str, input: Tensor, q: Any, way: str) -> tuple[Array, Tensor]:
-    x = content(input, name)
+    x = input.content()
     if 0 in shape_of(x):
         raise RuntimeError(f"{name}() input tensor must be non-empty")
     if dtype_of(x) not in (np.float32, np.float64):
@@ -38,11 +32,11 @@ def _checked(name: str, input: Tensor, q: Any, way: str) -> tuple[Array, Tensor]
             f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, "
             f"but got {way}"
         )
-    if isinstance(q, NUMBERS):
-        if not 0 <= float(q) <= 1:  # type: ignore[arg-type]
+    if not isinstance(q, Tensor):
+        if not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
         return x, box(number(q, dtype_of(x)))
-    given = content(q, name, "q", 2)
+    given = q.content()
     if len(shape_of(given)) > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     if kind_of(given) is not kind_of(x):
@@ -78,7 +72,6 @@ def _ranks(lines: Any, q: Any, ignore_nan: bool) -> Any:
 def _quantile(
     name: str, input: Tensor, q: Any, dim: Any, keepdim: bool, way: str, ignore_nan: bool
 ) -> Tensor:
-    check_flag(name, "keepdim", 3, keepdim)
     _, points = _checked(name, input, q, way)
     shape = shape_of(input)
     axis = None if dim is None else axis_of(dim, len(shape))
@@ -115,21 +108,21 @@ def _interpolated(lines: Tensor, ranks: Any, way: str) -> Tensor:
     return found
 
 
-def _family(name: str, ignore_nan: bool) -> Any:
-    @numpy_names
-    def function(
-        input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
-        interpolation: str = "linear", out: Tensor | None = None,
-    ) -> Tensor:  # fmt: skip
-        result = _quantile(name, input, q, dim, keepdim, interpolation, ignore_nan)
-        return result if out is None else into(out, result, name)
+OF = "dim=None, bool keepdim=False, *, str interpolation='linear', out"
 
-    function.__name__ = function.__qualname__ = name
-    ignored = "; NaN is ignored" if ignore_nan else ""
-    function.__doc__ = f"The quantiles `q` of all elements, or along a dimension{ignored}."
-    install(**{name: function})
+
+def _family(name: str, ignored: str = "") -> Function[Tensor]:
+    @operation(
+        name, f"input, q, int {OF} | input, float q, int {OF}", variants="method",
+        doc=f"The quantiles `q` of all elements, or along a dimension{ignored}.",
+    )  # fmt: skip
+    def function(
+        input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str
+    ) -> Tensor:
+        return _quantile(name, input, q, dim, keepdim, interpolation, bool(ignored))
+
     return function
 
 
-quantile = _family("quantile", False)
-nanquantile = _family("nanquantile", True)
+quantile = _family("quantile")
+nanquantile = _family("nanquantile", "; NaN is ignored")

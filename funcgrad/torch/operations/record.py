@@ -96,8 +96,8 @@ def node(
     core's operation whose nodes are of this class wherever it is recorded.
     """
     names = saves.split()
-    result = "result" if "result" in names else ""
-    operands = ["" if n == "_" else n for n in names if n != "result"]
+    result = next((n for n in names if n.startswith("result")), "")
+    operands = ["" if n == "_" else n for n in names if n != result]
     bent = (_full(bends), SELF) if isinstance(bends, str) else bends
     made = node_class(_full(name), (result, *operands), shows, tuple(tells.split()), bent)
     if of:

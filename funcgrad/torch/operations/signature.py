@@ -84,6 +84,10 @@ def is_index(kind: type) -> bool:
     return _is_int(kind) or issubclass(kind, Tensor)
 
 
+def _indices(x: Any) -> bool:
+    return _single_integer(x) if isinstance(x, Tensor) else _all(is_index)(x)
+
+
 def _never(_: type) -> bool:
     return False
 
@@ -107,14 +111,15 @@ KINDS: dict[str, Kind] = {
     "memory_format": Kind("torch.memory_format", _of(memory_format)),
     "Generator": Kind("torch.Generator", lambda c: (c.__module__, c.__name__) == GENERATOR),
     "ints": Kind("tuple of ints", _by_value(_never, tuple, list), _all(is_index)),
-    "dims": Kind("tuple of ints", _by_value(_is_int, tuple, list), _all(is_index)),
+    "dims": Kind("tuple of ints", _by_value(_is_int, tuple, list, Tensor), _indices),
     "floats": Kind("tuple of floats", _by_value(_never, tuple, list), _all(_of(*REALS))),
     "Tensors": Kind("tuple of Tensors", _by_value(_never, tuple, list), _all(is_tensor)),
     "object": Kind("object", _of(object)),
 }  # fmt: skip
 
 
-SCALARS = (KINDS["Number"], KINDS["int"], KINDS["float"])  # for which a tensor may be given
+# for which a tensor may be given
+SCALARS = (KINDS["Number"], KINDS["int"], KINDS["float"], KINDS["dims"])
 
 
 class Parameter(NamedTuple):
@@ -129,11 +134,21 @@ class Parameter(NamedTuple):
 
     def text(self) -> str:
         """As PyTorch's messages write it."""
-        said = f" = {self.default!r}" if self.optional else ""
+        value = f'"{self.default}"' if isinstance(self.default, str) else repr(self.default)
+        said = f" = {value}" if self.optional else ""
         return f"{self.kind.shown} {self.name}{said}"
 
 
-CONSTANTS: Mapping[str, Any] = {"None": None, "True": True, "False": False}
+class _Braced(tuple[int, ...]):
+    """A default that PyTorch's messages write as C++ does."""
+
+    def __repr__(self) -> str:
+        return f"{{{','.join(map(str, self))}}}"
+
+
+CONSTANTS: Mapping[str, Any] = {
+    "None": None, "True": True, "False": False, "()": (), "LAST_TWO": _Braced((-2, -1)),
+}  # fmt: skip
 # names that NumPy has for the same thing
 NUMPY_NAMES: Mapping[str, tuple[str, ...]] = {
     "dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",),
@@ -380,6 +395,11 @@ class Arguments:
         wanted, failed = p.kind.shown, typename(x)
         if isinstance(x, (tuple, list)) and wanted.startswith("tuple of") and not by_name:
             k = next(i for i, item in enumerate(x) if not p.kind.holds((item,)))
+            if p.kind is KINDS["Tensors"]:
+                raise TypeError(
+                    f"expected Tensor as element {k} in argument {found.place}, but got "
+                    f"{typename(x[k])}"
+                )
             failed = f"found element of type {typename(x[k])} at pos {k}"
             raise TypeError(f"{name}(): argument '{p.name}'{where} must be {wanted}, but {failed}")
         raise TypeError(f"{name}(): argument '{p.name}'{where} must be {wanted}, not {failed}")
@@ -447,9 +467,9 @@ def invalid_combination(
 
 
 def _arguments(option: str) -> list[tuple[str, str]]:
-    """Type and name of each argument, as PyTorch reads its own message: ``*`` counts as one."""
+    """Type and name of each argument, as PyTorch reads its own message: ``*`` is one, and ""."""
     found = []
-    for argument in option[1:-1].split(", ") if len(option) > 2 else ():
+    for argument in option[1:-1].split(", "):
         kind, _, name = argument.rpartition(" ")
         found.append((kind, name))
     return found

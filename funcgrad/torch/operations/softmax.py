@@ -7,80 +7,57 @@ from typing import Any
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import softmax as core
 from funcgrad.ops import transcendental as t
+from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.dimensions import check_flag
-from funcgrad.torch.operations.common import (
-    axes_of,
-    axis_of,
-    boxed,
-    computed,
-    into,
-    method,
-    named,
-    narrow_or,
-    numpy_names,
-    shape_of,
-)
+from funcgrad.torch.operations.common import axes_of, axis_of, boxed, computed, shape_of
 from funcgrad.torch.operations.converting import to_dtype
-from funcgrad.torch.operations.promotion import content, floating
-from funcgrad.torch.operations.recorded import Flat, refuse_kinds
-from funcgrad.torch.remembered import remembered
+from funcgrad.torch.operations.dense import BY_LAYOUT, dense_or
+from funcgrad.torch.operations.promotion import floating
+from funcgrad.torch.operations.record import Function, NodeClass, node, operation, refuse
+from funcgrad.torch.operations.recorded import Flat
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
 
-SOFTMAX = named("SoftmaxBackward0", "result")
-LOG_SOFTMAX = named("LogSoftmaxBackward0", "result")
-ALONG = narrow_or("softmax", core.softmax)
-LOG_ALONG = narrow_or("log_softmax", core.log_softmax)
-# of a tensor without dimensions: 1 and 0, but for infinities and NaN
-ONE = Flat("softmax_scalar", lambda x: t.exp(a.subtract(x, x)))
-ZERO = Flat("log_softmax_scalar", lambda x: a.subtract(x, x))
+
+def _softmax(name: str, core: Any, scalar: Any, kind: NodeClass, doc: str) -> Function[Tensor]:
+    along, alone = dense_or(name, core), Flat(f"{name}_scalar", scalar)
+
+    @operation(
+        name, "input, int dim, dtype dtype=None, *, out", variants="method", doc=doc,
+        remembers=True, remembers_by=BY_LAYOUT,
+    )  # fmt: skip
+    def function(input: Tensor, dim: int, dtype: dtypes.dtype | None) -> Tensor:
+        x = (input if dtype is None else to_dtype(input, dtype)).content()
+        shape = shape_of(x)
+        axis = axis_of(dim, len(shape))
+        kernel = "lastdim_kernel_impl" if axis == max(len(shape) - 1, 0) else "kernel_impl"
+        refuse({"biuc": f"{name}_{kernel}"}, x)
+        return boxed(computed(along, x, axis=axis) if shape else computed(alone, x), kind)
+
+    return function
 
 
-def _along(name: str, along: Any, scalar: Any, node: Any, input: Tensor, dim: int,
-           dtype: Any) -> Tensor:  # fmt: skip
-    if dtype is not None:
-        input = to_dtype(input, dtype)
-    x = content(input, name)
-    shape = shape_of(x)
-    axis = axis_of(dim, len(shape))
-    kernel = "lastdim_kernel_impl" if axis == max(len(shape) - 1, 0) else "kernel_impl"
-    refuse_kinds(f"{name}_{kernel}", "biuc", x)
-    return boxed(computed(along, x, axis=axis) if shape else computed(scalar, x), node)
+# of a tensor without dimensions they are 1 and 0, but for infinities and NaN
+softmax = _softmax(
+    "softmax", core.softmax, lambda x: t.exp(a.subtract(x, x)),
+    node("Softmax", "result", tells="dim", of="softmax"),
+    "``exp(x) / sum(exp(x))`` along a dimension.",
+)  # fmt: skip
+log_softmax = _softmax(
+    "log_softmax", core.log_softmax, lambda x: a.subtract(x, x),
+    node("LogSoftmax", "result", tells="dim", of="log_softmax"), "The logarithm of `softmax`.",
+)  # fmt: skip
+
+LOG_OF_SUM = dense_or("logsumexp", core.logsumexp)
+LOGSUMEXP = node("Logsumexp", "result self", tells="dim keepdim", of="logsumexp")
 
 
-@method()
-@remembered
-@numpy_names
-def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """``exp(x) / sum(exp(x))`` along a dimension."""
-    result = _along("softmax", ALONG, ONE, SOFTMAX, input, dim, dtype)
-    return result if out is None else into(out, result, "softmax")
-
-
-@method()
-@remembered
-@numpy_names
-def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of `softmax`."""
-    result = _along("log_softmax", LOG_ALONG, ZERO, LOG_SOFTMAX, input, dim, dtype)
-    return result if out is None else into(out, result, "log_softmax")
-
-
-LOG_OF_SUM = narrow_or("logsumexp", core.logsumexp)
-LOGSUMEXP = named("LogsumexpBackward0", "result", "self")
-
-
-@method()
-@remembered
-@numpy_names
-def logsumexp(
-    input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None
-) -> Tensor:
+@operation(
+    "logsumexp", "input, dims dim, bool keepdim=False, *, out", variants="method",
+    remembers=True, remembers_by=BY_LAYOUT,
+)  # fmt: skip
+def logsumexp(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     """``log(sum(exp(x)))`` over dimensions."""
-    content(input, "logsumexp")
-    check_flag("logsumexp", "keepdim", 2, keepdim)
     x = floating("logsumexp", input)
     axes = axes_of(dim, len(shape_of(x)))
-    result = boxed(computed(LOG_OF_SUM, x, axis=axes, keepdims=keepdim), LOGSUMEXP)
-    return result if out is None else into(out, result, "logsumexp")
+    return boxed(computed(LOG_OF_SUM, x, axis=axes, keepdims=keepdim), LOGSUMEXP)

@@ -19,22 +19,10 @@ from funcgrad.ops.shape import flip, reshape
 from funcgrad.ops.sums import sum as sum_
 from funcgrad.torch import return_types
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.dimensions import check_flag
-from funcgrad.torch.operations.common import (
-    axis_of,
-    boxed,
-    check_int,
-    computed,
-    install,
-    into,
-    method,
-    named,
-    numpy_names,
-    shape_of,
-)
-from funcgrad.torch.operations.picking import delivered, picked
-from funcgrad.torch.operations.promotion import content, dtype_of
-from funcgrad.torch.operations.recorded import refuse_kinds
+from funcgrad.torch.operations.common import axis_of, boxed, computed, shape_of
+from funcgrad.torch.operations.elements_at_positions import picked
+from funcgrad.torch.operations.promotion import dtype_of
+from funcgrad.torch.operations.record import Function, node, operation, refuse
 from funcgrad.torch.operations.selection import outermost, pays
 from funcgrad.torch.root import RootTracer
 
@@ -54,41 +42,40 @@ def permutation(x: Array, axis: int, descending: bool) -> Array:
 
 
 def _refuse_complex(name: str, x: Array) -> None:
-    if dtype_of(x).kind == "c":
-        raise RuntimeError(f" {name} does not support complex dtypes on CPU")
+    refuse({"c": RuntimeError(f" {name} does not support complex dtypes on CPU")}, x)
 
 
-@method()
-@numpy_names
-def sort(
-    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None,
-    out: Any = None,
-) -> Any:  # fmt: skip
+ORDER = "int dim=-1, bool descending=False"
+
+
+@operation(
+    "sort", f"input, *, bool? stable, {ORDER}, Tensors out | input, {ORDER}, *, Tensors out",
+    variants="method",
+)  # fmt: skip
+def sort(input: Tensor, stable: bool | None, dim: int, descending: bool) -> Any:
     """The elements in order along a dimension, and where they stood."""
-    x = content(input, "sort")
+    x = input.content()
     _refuse_complex("Sort", x)
     axis = axis_of(dim, len(shape_of(x)))
-    check_flag("sort", "descending", 2, descending)
-    name = "SortBackward0" if stable is None else "SortBackward1"
-    found = picked(x, permutation(x, axis, descending), axis, False, name)
-    return delivered(return_types.sort, found, out, "sort")
+    kind = f"SortBackward{0 if stable is None else 1} self_sym_sizes"
+    return picked(return_types.sort, x, permutation(x, axis, descending), axis, kind)
 
 
-@method()
-@numpy_names
-def argsort(
-    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False
-) -> Tensor:
+@operation(
+    "argsort", f"input, *, bool stable, {ORDER}, out | input, {ORDER}", variants="method"
+)  # fmt: skip
+def argsort(input: Tensor, stable: bool | None, dim: int, descending: bool) -> Tensor:
     """Where the elements in order along a dimension stand."""
-    x = content(input, "argsort")
+    x = input.content()
     _refuse_complex("Sort", x)
-    return box(permutation(x, axis_of(dim, len(shape_of(x))), bool(descending)))
+    return box(permutation(x, axis_of(dim, len(shape_of(x))), descending))
 
 
-@method()
-def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+@operation("msort", "input, *, out", variants="method")
+def msort(input: Tensor) -> Tensor:
     """The elements in order along the first dimension."""
-    return into(out, sort(input, 0)[0], "msort")
+    found: Tensor = sort(input, 0)[0]
+    return found
 
 
 def _part(positions: Array, axis: int, at: Any) -> Array:
@@ -98,48 +85,42 @@ def _part(positions: Array, axis: int, at: Any) -> Array:
     return getitem(positions, (slice(None),) * axis + (at,))
 
 
-@method()
-@numpy_names
-def topk(
-    input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *,
-    out: Any = None,
-) -> Any:  # fmt: skip
+@operation(
+    "topk", "input, int k, int dim=-1, bool largest=True, bool sorted=True, *, Tensors out",
+    variants="method",
+)  # fmt: skip
+def topk(input: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> Any:
     """The `k` largest (or smallest) elements along a dimension, and where they stand."""
-    x = content(input, "topk")
+    x = input.content()
     _refuse_complex("topk", x)
     if dtype_of(x).kind == "b":
         raise RuntimeError("topk does not support bool dtypes on CPU")
     shape = shape_of(x)
     axis = axis_of(dim, len(shape))
-    k = check_int("topk", "k", 1, k)
     if not 0 <= k <= (shape[axis] if shape else 1):
         raise RuntimeError("selected index k out of range")
     raw = x.value if type(x) is RootTracer else x
     if pays(raw, axis, k):
-        at: Array = outermost(raw, axis, k, bool(largest))
+        at: Array = outermost(raw, axis, k, largest)
     else:
         at = _part(permutation(x, axis, largest), axis, slice(0, k))
-    found = picked(x, at, axis, False, "TopkBackward0")
-    return delivered(return_types.topk, found, out, "topk")
+    return picked(return_types.topk, x, at, axis, "TopkBackward0 self_sym_sizes")
 
 
-@method()
-@numpy_names
-def kthvalue(
-    input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
-) -> Any:
+@operation(
+    "kthvalue", "input, int k, int dim=-1, bool keepdim=False, *, Tensors out", variants="method"
+)  # fmt: skip
+def kthvalue(input: Tensor, k: int, dim: int, keepdim: bool) -> Any:
     """The `k`-th smallest element along a dimension (counted from 1), and where it stands."""
-    x = content(input, "kthvalue")
+    x = input.content()
     shape = shape_of(x)
     axis = axis_of(dim, len(shape))
-    k = check_int("kthvalue", "k", 1, k)
-    check_flag("kthvalue", "keepdim", 3, keepdim)
     if not 1 <= k <= (shape[axis] if shape else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
-    refuse_kinds("kthvalue_cpu", "bc", x)
+    refuse({"bc": "kthvalue_cpu"}, x)
     at = _part(permutation(x, axis, False), axis, k - 1)
-    found = picked(x, at, axis, keepdim, "KthvalueBackward0")
-    return delivered(return_types.kthvalue, found, out, "kthvalue")
+    kind = "KthvalueBackward0 self_sym_sizes"
+    return picked(return_types.kthvalue, x, at, axis, kind, keepdim)
 
 
 # --------------------------------------------------------------------------- medians and modes
@@ -170,31 +151,30 @@ def _kept(x: Array, axis: int) -> Array:
     return reshape(x, (*shape[:axis], 1, *shape[axis:]))
 
 
-def _middle(name: str, ignore_nan: bool) -> Any:
-    node = named(f"{name.capitalize()}Backward0", "result", "self")
+def _middle(name: str, ignore_nan: bool) -> Function[Any]:
+    whole = node(name.capitalize(), "result self")
+    doc = (
+        "The median (the lower one of two) of all elements, or along a dimension with where it "
+        f"stands; {'NaN is ignored' if ignore_nan else 'NaN if there is one'}."
+    )
 
-    @numpy_names
-    def function(input: Tensor, dim: int | None = None, keepdim: bool = False, *,
-                 out: Any = None) -> Any:  # fmt: skip
-        x = content(input, name)
-        refuse_kinds("median_cpu" if dim is None else "median_out", "bc", x)
-        check_flag(name, "keepdim", 2, keepdim)
+    @operation(
+        name, "input | input, int dim, bool keepdim=False, *, Tensors out", variants="method",
+        doc=doc,
+    )  # fmt: skip
+    def function(input: Tensor, dim: int | None, keepdim: bool) -> Any:
+        x = input.content()
+        refuse({"bc": "median_cpu" if dim is None else "median_out"}, x)
         if dim is None:
-            return boxed(computed(order.lower_median, x, ignore_nan), node)
+            return boxed(computed(order.lower_median, x, ignore_nan), whole)
         shape = shape_of(x)
         axis = axis_of(dim, len(shape))
         if shape and shape[axis] == 0:
             raise IndexError(f"median(): Expected reduction dim {axis} to have non-zero size.")
         at = _median_position(x, axis, ignore_nan)
-        found = picked(x, at, axis, keepdim, f"{name.capitalize()}Backward1")
-        return delivered(getattr(return_types, name), found, out, name)
+        kind = f"{name.capitalize()}Backward1 self_sym_sizes"
+        return picked(getattr(return_types, name), x, at, axis, kind, keepdim)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
-        "The median (the lower one of two) of all elements, or along a dimension with where it "
-        f"stands; {'NaN is ignored' if ignore_nan else 'NaN if there is one'}."
-    )
-    install(**{name: function})
     return function
 
 
@@ -202,17 +182,14 @@ median = _middle("median", False)
 nanmedian = _middle("nanmedian", True)
 
 
-@method()
-@numpy_names
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
+@operation("mode", "input, int dim=-1, bool keepdim=False, *, Tensors out", variants="method")
+def mode(input: Tensor, dim: int, keepdim: bool) -> Any:
     """The most frequent element along a dimension (the smallest of them), and where it is last."""
-    x = content(input, "mode")
-    refuse_kinds("mode_cpu", "c", x)
-    check_flag("mode", "keepdim", 2, keepdim)
+    x = input.content()
+    refuse({"c": "mode_cpu"}, x)
     shape = shape_of(x)
     axis = axis_of(dim, len(shape))
     if shape and shape[axis] == 0:
         raise IndexError(f"mode(): Expected reduction dim {axis} to have non-zero size.")
     at = order.mode_positions(x, axis) if shape else np.zeros((), np.int64)
-    found = picked(x, at, axis, keepdim, "ModeBackward0")
-    return delivered(return_types.mode, found, out, "mode")
+    return picked(return_types.mode, x, at, axis, "ModeBackward0 self_sym_sizes", keepdim)

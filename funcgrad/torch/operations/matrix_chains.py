@@ -8,10 +8,10 @@ import numpy as np
 
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.operations import axes, linear_algebra, products, reshaping
-from funcgrad.torch.operations.common import into, method, shape_of
-from funcgrad.torch.operations.promotion import content
+from funcgrad.torch.operations.common import into, shape_of
+from funcgrad.torch.operations.record import alias, operation
 
-__all__ = ["chain_matmul", "matrix_power"]
+__all__ = ["chain_matmul", "matrix_power"]  # the others are those of ``torch.linalg``
 
 
 def _best_order(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
@@ -30,7 +30,8 @@ def _best_order(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
     return split
 
 
-def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+@operation("linalg_multi_dot", "Tensors tensors, *, out", variants="")
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of several matrices in the best order; the ends may be vectors."""
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
@@ -53,28 +54,32 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
         return xs[i] if i == j else products.mm(chain(i, split[i, j]), chain(split[i, j] + 1, j))
 
     made = chain(0, len(xs) - 1)
-    result = made if len(tensors) == 2 and len(shape) == 2 else reshaping.view(made, tuple(shape))
-    return result if out is None else into(out, result, "multi_dot")
+    if len(tensors) == 2 and len(shape) == 2:
+        return made
+    found: Tensor = reshaping.view(made, tuple(shape))
+    return found
 
 
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of several matrices in the best order."""
-    return matrices[0] if len(matrices) == 1 else multi_dot(matrices, out=out)
+    return into(out, matrices[0] if len(matrices) == 1 else multi_dot(matrices), "chain_matmul")
 
 
-@method()
-def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+@operation("matrix_power", "input, int n, *, out", variants="method")
+def matrix_power(input: Tensor, n: int) -> Tensor:
     """A whole power of square matrices; of the inverse for a negative one."""
-    x = content(input, "matrix_power")
+    x = input.content()
     linear_algebra.check_square("linalg.matrix_power", x)
-    if n == 0:
-        made = np.broadcast_to(np.eye(shape_of(x)[-1], dtype=np.int8), shape_of(x))
-        return into(out, input.clone().copy_(box(made)), "matrix_power")
-    if n == 1:
-        return into(out, input.clone(), "matrix_power")
-    base = input if n > 0 else linear_algebra.inv(input)
-    result = _power(base, abs(n))
-    return result if out is None else into(out, result, "matrix_power")
+    if n in (0, 1):
+        found: Tensor = input.clone()
+        if n == 0:
+            made = np.broadcast_to(np.eye(shape_of(x)[-1], dtype=np.int8), shape_of(x))
+            found.copy_(box(made))
+        return found
+    return _power(input if n > 0 else linear_algebra.inv(input), abs(n))
+
+
+linalg_matrix_power = alias("linalg_matrix_power", matrix_power, variants="")
 
 
 def _power(x: Tensor, n: int) -> Tensor:
