@@ -11,6 +11,7 @@ No test starts a process that builds kernels, but those that are about it, and t
 own frames.
 """
 
+import gc
 import os
 import zlib
 from collections import defaultdict
@@ -53,3 +54,12 @@ def pytest_collection_modifyitems(config, items):
         kept.update(family[:CASES])
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
+
+
+def pytest_collection_finish():
+    """Let the collector leave alone what has been collected here: many tests ask for a collection.
+
+    The tests themselves and all modules are most of the heap.
+    """
+    gc.collect()
+    gc.freeze()

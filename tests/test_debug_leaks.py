@@ -1,5 +1,7 @@
 """`debug.leaks`: a traced value that outlives its transform is found, with its line."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -58,9 +60,19 @@ CALLS = {
 
 @pytest.fixture(autouse=True)
 def nothing_kept():
-    KEPT.clear()
+    """A new list and holder: of what was there before the tests the collector knows nothing."""
+    global KEPT
+    holder = Holder()
+    holder.value = KEPT = []
     yield
     KEPT.clear()
+
+
+@pytest.fixture
+def whole_heap():
+    gc.unfreeze()
+    yield
+    gc.freeze()
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -89,7 +101,7 @@ def test_what_does_not_leak_is_left_in_peace(name, f):
         CALLS[name](f)
 
 
-def test_who_holds_it_is_said():
+def test_who_holds_it_is_said(whole_heap):
     held = Holder()
 
     def attribute(x):

@@ -85,7 +85,9 @@ def _holder(t: Any, own: set[int]) -> str:
 def _referrers(x: Any, own: set[int]) -> list[Any]:
     found = gc.get_referrers(x)
     own.add(id(found))
-    return [r for r in found if id(r) not in own and not isinstance(r, types.FrameType)]
+    others = [r for r in found if id(r) not in own and not isinstance(r, types.FrameType)]
+    own.add(id(others))
+    return others
 
 
 def _is_of_program(x: Any, own: set[int], depth: int) -> bool:
@@ -97,10 +99,13 @@ def _is_of_program(x: Any, own: set[int], depth: int) -> bool:
     box = isinstance(x, Operand) and not isinstance(x, Tracer)
     if isinstance(x, (list, tuple, dict, set, types.CellType)) or box:
         referrers = _referrers(x, own)
-        own.add(id(referrers))
         if not referrers or not depth:
             return True  # a variable of a function that is running
-        return any(_is_of_program(r, own, depth - 1) for r in referrers)
+        # No generator: it would be one more that refers to what it looks at
+        for r in referrers:  # noqa: SIM110
+            if _is_of_program(r, own, depth - 1):
+                return True
+        return False
     return not type(x).__module__.startswith(("funcgrad.", "builtins"))
 
 
