@@ -128,6 +128,7 @@ class Primitive:
     aligned = commutes = False
     fills = in_pieces = False
     by_number = False  # whether a partial is simpler where the other operand is a Python number
+    counts = False  # whether of Python's bools it is an integer, as Python's + is
     cost = 1
     scalar: Any = None
     composed: Callable[..., Any] | None = None

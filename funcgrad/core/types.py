@@ -51,7 +51,8 @@ class ArrayType(NamedTuple):
 
     def promotable(self) -> Any:
         """What NumPy's promotion has to be given for this operand: a dtype or a Python type."""
-        return _PYTHON_TYPE[self.dtype.kind] if self.weak else self.dtype
+        # NumPy's promotion treats a Python bool as its own
+        return _PYTHON_TYPE[kind] if self.weak and (kind := self.dtype.kind) != "b" else self.dtype
 
 
 def promote(*types: ArrayType) -> np.dtype[Any]:
@@ -63,7 +64,7 @@ def promote(*types: ArrayType) -> np.dtype[Any]:
 _new = tuple.__new__
 _PYTHON_TYPE: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
 _WEAK_TYPES: dict[type, ArrayType] = {
-    bool: ArrayType((), np.dtype(bool), False),  # NumPy treats a Python bool as its own bool
+    bool: ArrayType((), np.dtype(bool), True),
     int: ArrayType((), np.dtype(int), True),
     float: ArrayType((), np.dtype(float), True),
     complex: ArrayType((), np.dtype(complex), True),

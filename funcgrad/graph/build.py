@@ -36,6 +36,7 @@ from funcgrad.graph.effects import acts, has_effect
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.graph.layouts import Layouts
 from funcgrad.graph.live import live, needed
+from funcgrad.ops.arithmetic import WEAKEN, cast
 
 __all__ = ["Stage", "StageTracer", "Trial", "distinct", "holds", "stage"]
 
@@ -239,6 +240,8 @@ class Stage(Trace):
     def process(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         if self.closed:
             raise self.leaked()
+        if prim.counts:
+            args = _counted(args)
         return prim.stage(self, args, params)
 
     def append(
@@ -273,6 +276,19 @@ class Stage(Trace):
         if not prim.multiple:
             return StageTracer(outputs[0], self)
         return tuple([StageTracer(v, self) for v in outputs])
+
+
+def _counted(args: Sequence[Array]) -> Sequence[Array]:
+    """The operands of Python's ``+`` and its kin: among Python's numbers a bool is an integer."""
+    types = list(map(type_of, args))
+    if not any(t.weak and t.dtype.kind == "b" for t in types) or not all(t.weak for t in types):
+        return args
+    return [_integer(x) if t.dtype.kind == "b" else x for x, t in zip(args, types, strict=True)]
+
+
+def _integer(x: Any) -> Any:
+    """A Python bool as Python's integer."""
+    return bind(WEAKEN, (cast(x, np.dtype(int)),)) if isinstance(x, Tracer) else int(x)
 
 
 def _key(prim: Primitive, atoms: tuple[Atom, ...], params: Params, scope: int) -> Hashable:

@@ -27,6 +27,21 @@ __all__ = [
 
 Op = Callable[..., Any]  # a function of operands; its attribute `primitive` is the record
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
+# Python's operators that give an integer of its bools, where NumPy's give a bool, or refuse
+COUNTING = {
+    operators.add,
+    operators.sub,
+    operators.mul,
+    operators.floordiv,
+    operators.mod,
+    operators.pow,
+    operators.neg,
+    operators.pos,
+    operators.abs,
+    operators.invert,
+    operators.lshift,
+    operators.rshift,
+}
 
 
 class Pointwise:
@@ -77,6 +92,7 @@ class Elementwise(Primitive):
         self.chooses = any(hasattr(d, "selects") for d in self.partials)
         # NumPy's ufunc makes a NumPy scalar of a Python number, Python's operator does not.
         self.keeps_weak = impl is not ufunc
+        self.counts = impl in COUNTING
         self.fills = _fills(ufunc, impl)
         count = ufunc.nin
         self.rows = [needed(d, count + 1) for d in self.partials]
@@ -109,7 +125,7 @@ class Elementwise(Primitive):
         if not weak and all(t.weak for t in types):
             wanted = tuple(t.dtype for t in types)
         dtype = self.ufunc.resolve_dtypes((*wanted, None))[-1]
-        return ArrayType(shape, dtype, weak and dtype.kind in "ifc")
+        return ArrayType(shape, dtype, weak and dtype.kind in "bifc")
 
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
         saved, avals = node.saved, node.avals
