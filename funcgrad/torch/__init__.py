@@ -128,6 +128,7 @@ from funcgrad.torch.size import Size as Size
 from funcgrad.torch import fft as fft
 from funcgrad.torch import nn as nn
 from funcgrad.torch import optim as optim
+from funcgrad.torch import signal as signal
 from funcgrad.torch.compiling.api import compile as compile
 from funcgrad.torch.nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
 from funcgrad.torch.nn.functional import avg_pool1d as avg_pool1d
@@ -159,6 +160,8 @@ from funcgrad.torch.nn.functional import threshold as threshold
 from funcgrad.torch.nn.functional import threshold_ as threshold_
 from funcgrad.torch.serialization import load as load
 from funcgrad.torch.serialization import save as save
+from funcgrad.torch.spectra import istft as istft
+from funcgrad.torch.spectra import stft as stft
 
 __version__ = "2.13.0+funcgrad"  # the PyTorch whose behaviour this is
 newaxis = None

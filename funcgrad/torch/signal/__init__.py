@@ -1,0 +1,3 @@
+"""``torch.signal``: windows of signals."""
+
+from funcgrad.torch.signal import windows as windows
