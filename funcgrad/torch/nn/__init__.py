@@ -87,7 +87,12 @@ from funcgrad.torch.nn.modules.rnn_cells import *  # noqa: F403
 from funcgrad.torch.nn.modules.shuffling import *  # noqa: F403
 from funcgrad.torch.nn.modules.transformer import *  # noqa: F403
 from funcgrad.torch.nn.modules.upsampling import *  # noqa: F403
-from funcgrad.torch.nn.parameter import Buffer, Parameter
+from funcgrad.torch.nn.parameter import (
+    Buffer,
+    Parameter,
+    UninitializedBuffer,
+    UninitializedParameter,
+)
 
 __all__ = [
     "BCELoss",
@@ -166,6 +171,8 @@ __all__ = [
     "Threshold",
     "TripletMarginLoss",
     "Unflatten",
+    "UninitializedBuffer",
+    "UninitializedParameter",
     "functional",
     "init",
     "modules",

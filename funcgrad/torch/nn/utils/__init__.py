@@ -1,7 +1,9 @@
-"""Clipping gradients, and parameters as one vector."""
+"""Clipping gradients, parameters as one vector, and parameters that are functions of others."""
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,15 +14,36 @@ from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.absent import absent
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import no_grad
+from funcgrad.torch.nn.utils import parametrizations, parametrize
+from funcgrad.torch.nn.utils.fusion import (
+    fuse_conv_bn_eval,
+    fuse_conv_bn_weights,
+    fuse_linear_bn_eval,
+    fuse_linear_bn_weights,
+)
+from funcgrad.torch.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
+from funcgrad.torch.nn.utils.weight_norm import remove_weight_norm, weight_norm
 from funcgrad.torch.operations.joining import cat
 
 __all__ = [
+    "clip_grad_norm",
     "clip_grad_norm_",
     "clip_grad_value_",
     "clip_grads_with_norm_",
+    "fuse_conv_bn_eval",
+    "fuse_conv_bn_weights",
+    "fuse_linear_bn_eval",
+    "fuse_linear_bn_weights",
     "get_total_norm",
     "parameters_to_vector",
+    "parametrizations",
+    "parametrize",
+    "remove_spectral_norm",
+    "remove_weight_norm",
+    "skip_init",
+    "spectral_norm",
     "vector_to_parameters",
+    "weight_norm",
 ]
 
 Tensors = Tensor | Iterable[Tensor]
@@ -112,6 +135,23 @@ def clip_grad_norm_(
     return total
 
 
+def clip_grad_norm(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """`clip_grad_norm_`, by the name that it had before."""
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
+        "`torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite)
+
+
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Limit each element of the gradients to [-clip_value, clip_value], in place."""
     for p in _listed(parameters):
@@ -144,6 +184,19 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
             size = p.numel()
             p.data = vec[start : start + size].view_as(p).data
             start += size
+
+
+def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """A module whose initial values do not matter: the numbers drawn later on are as without it."""
+    from funcgrad.torch.nn.modules.module import Module
+    from funcgrad.torch.random import fork_rng
+
+    if not issubclass(module_cls, Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+    with fork_rng():
+        return module_cls(*args, **kwargs)
 
 
 def _name(x: Any) -> str:
