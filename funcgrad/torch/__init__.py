@@ -61,7 +61,6 @@ from funcgrad.torch.operations import sampling_in_place as _sampling_in_place
 from funcgrad.torch.operations.activations import *  # noqa: F403
 from funcgrad.torch.operations.added import *  # noqa: F403
 from funcgrad.torch.operations.arithmetic import *  # noqa: F403
-from funcgrad.torch.operations.arranging import *  # noqa: F403
 from funcgrad.torch.operations.axes import *  # noqa: F403
 from funcgrad.torch.operations.choosing import *  # noqa: F403
 from funcgrad.torch.operations.comparison import *  # noqa: F403
@@ -81,6 +80,7 @@ from funcgrad.torch.operations.einsum import *  # noqa: F403
 from funcgrad.torch.operations.elementary import *  # noqa: F403
 from funcgrad.torch.operations.extrema import *  # noqa: F403
 from funcgrad.torch.operations.factorizations import pinverse as pinverse
+from funcgrad.torch.operations.flipping_and_rolling import *  # noqa: F403
 from funcgrad.torch.operations.gathering import *  # noqa: F403
 from funcgrad.torch.operations.generator import *  # noqa: F403
 from funcgrad.torch.operations.grids import *  # noqa: F403
@@ -96,7 +96,6 @@ from funcgrad.torch.operations.matrix_chains import *  # noqa: F403
 from funcgrad.torch.operations.memory import *  # noqa: F403
 from funcgrad.torch.operations.moments import *  # noqa: F403
 from funcgrad.torch.operations.norms import *  # noqa: F403
-from funcgrad.torch.operations.parts import *  # noqa: F403
 from funcgrad.torch.operations.powers import *  # noqa: F403
 from funcgrad.torch.operations.products import *  # noqa: F403
 from funcgrad.torch.operations.quantiles import *  # noqa: F403
@@ -104,14 +103,13 @@ from funcgrad.torch.operations.ranges import *  # noqa: F403
 from funcgrad.torch.operations.reductions import *  # noqa: F403
 from funcgrad.torch.operations.reflections import *  # noqa: F403
 from funcgrad.torch.operations.remainders import *  # noqa: F403
-from funcgrad.torch.operations.replacing import *  # noqa: F403
 from funcgrad.torch.operations.reshaping import *  # noqa: F403
 from funcgrad.torch.operations.rounding import *  # noqa: F403
 from funcgrad.torch.operations.sampling import *  # noqa: F403
 from funcgrad.torch.operations.scatter_reduce import *  # noqa: F403
 from funcgrad.torch.operations.scattering import *  # noqa: F403
 from funcgrad.torch.operations.searching import *  # noqa: F403
-from funcgrad.torch.operations.slices import *  # noqa: F403
+from funcgrad.torch.operations.slicing import *  # noqa: F403
 from funcgrad.torch.operations.softmax import *  # noqa: F403
 from funcgrad.torch.operations.solutions_and_exponentials import *  # noqa: F403
 from funcgrad.torch.operations.sorting import *  # noqa: F403
@@ -119,6 +117,7 @@ from funcgrad.torch.operations.special_functions import *  # noqa: F403
 from funcgrad.torch.operations.tensor_properties import *  # noqa: F403
 from funcgrad.torch.operations.triangular_factors import *  # noqa: F403
 from funcgrad.torch.operations.windows import *  # noqa: F403
+from funcgrad.torch.operations.writing_slices import *  # noqa: F403
 from funcgrad.torch.printing import set_printoptions as set_printoptions
 from funcgrad.torch.settings import *  # noqa: F403
 from funcgrad.torch.size import Size as Size

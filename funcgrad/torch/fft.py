@@ -14,8 +14,8 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.absent import absent
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.arranging import roll
 from funcgrad.torch.operations.common import boxed, computed, shape_of
+from funcgrad.torch.operations.flipping_and_rolling import roll
 from funcgrad.torch.operations.promotion import dtype_of, floating
 from funcgrad.torch.operations.record import Function, node, operation
 

@@ -26,7 +26,10 @@ __all__ = ["ADDMM_NODE", "linear"]
 ndarray = np.ndarray
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 T_NODE = node_class("TBackward0", ("",))
-ADDMM_NODE = node_class("AddmmBackward0", ("", "", "mat1", "mat2"))
+ADDMM_NODE = node_class(
+    "AddmmBackward0", ("", "", "mat1", "mat2"),
+    tells=("alpha", "beta", "mat1_sym_sizes", "mat2_sym_sizes"),
+)  # fmt: skip
 TURN: dict[str, Any] = {"axes": (1, 0)}
 PLAIN: dict[str, Any] = {"beta": 1, "alpha": 1}
 

@@ -32,9 +32,9 @@ from funcgrad.torch.operations.matrix_chains import linalg_matrix_power as matri
 from funcgrad.torch.operations.matrix_chains import multi_dot
 from funcgrad.torch.operations.norms import linalg_norm as norm
 from funcgrad.torch.operations.norms import matrix_norm, vector_norm
-from funcgrad.torch.operations.parts import linalg_diagonal as diagonal
 from funcgrad.torch.operations.products import matmul
 from funcgrad.torch.operations.reflections import householder_product
+from funcgrad.torch.operations.slicing import linalg_diagonal as diagonal
 from funcgrad.torch.operations.solutions_and_exponentials import linalg_matrix_exp as matrix_exp
 from funcgrad.torch.operations.solutions_and_exponentials import lstsq
 from funcgrad.torch.operations.triangular_factors import linalg_lu as lu

@@ -390,11 +390,7 @@ def keep_quietly(node: GradNode, out: RootTracer | None) -> None:
 
 
 # PyTorch's name of each operation of the core that is recorded under the core's own name
-NAMES = {
-    "matmul": "Mm", "cast": "ToCopy", "broadcast": "Expand",
-    "reshape": "View", "transpose": "Permute", "getitem": "Slice",
-    "concatenate": "Cat", "einsum": "Einsum", "scale": "Mul",
-}  # fmt: skip
+NAMES = {"matmul": "Mm", "cast": "ToCopy", "einsum": "Einsum", "scale": "Mul"}
 
 
 OF_CORE: dict[str, type[GradNode]] = {}  # the nodes of the core's operations that rows are about

@@ -18,48 +18,16 @@ __all__ = ["READ_INDICES", "READ_MOMENTS", "read_parameter", "shown_parameters"]
 
 # operations, as their nodes are called without ``Backward0``, and PyTorch's names of what they show
 TABLE = """
-Expand ReshapeAlias Trace UnsafeView View Squeeze Squeeze3: self_sym_sizes
-Index: indices self_sym_sizes
-Addmv Addr Baddbmm: alpha beta
-Addbmm: alpha beta batch1_sym_argsize_0 batch1_sym_argsize_1 batch2_sym_argsize_2
-Addmm: alpha beta mat1_sym_sizes mat2_sym_sizes
 Addcdiv Addcmul: value
-AsStrided: size stride storage_offset
-Cat Stack LinalgCross: dim
-IndexFill IndexFill1 Scatter Scatter1 ScatterAdd Unbind Unsqueeze Unsqueeze1: dim
+LinalgCross: dim
 Cholesky LinalgCholeskyEx CholeskySolve: upper
-DiagEmbed DiagonalScatter: offset dim1 dim2
-Diagonal Diagonal0_copy: offset dim1 dim2 self_sym_sizes
-Flip Permute: dims
-Gather: dim sparse_grad
-IndexAdd: alpha dim source_dim
-IndexCopy: dim source_dim
-IndexReduce ScatterReduce: index dim reduce include_self
-IndexSelect Squeeze1 Squeeze2 Squeeze4 Squeeze5: dim self_sym_sizes
-Put: accumulate
-IndexPut: accumulate indices
 LinalgSolveEx: left
 LinalgSolveTriangular: upper left unitriangular
 LinalgSvd: full_matrices S_sym_argsize_minus_1
-MaskedScatter: mask source_sym_sizes
-MaskedSelect: mask
 Mm: self_sym_sizes mat2_sym_sizes
-NarrowCopy: dim start length self_sym_sizes
 NativeBatchNorm: training eps running_mean running_var result1 result2
 NativeGroupNorm: N C HxW group eps result1 result2
 NativeLayerNorm: normalized_shape result1 result2
-Repeat: repeats self_sym_sizes
-Roll: shifts dims
-Rot90: k dims
-Select: dim index self_sym_sizes
-SelectScatter: dim index
-Slice: dim start end step self_sym_sizes
-SliceScatter: dim start end step
-Split: dim split_size self_sym_sizes
-SplitWithSizes: dim split_sizes self_sym_sizes
-Transpose Transpose1: dim0 dim1
-Tril Triu: diagonal
-Unfold: dimension size step self_sym_sizes
 Lerp: weight
 """
 
@@ -162,7 +130,7 @@ def _dimension(node: Any) -> Any:
     name = type(node).__name__
     if name.startswith("Unsqueeze"):
         return _new_dimension(node)
-    if name.startswith(("Select", "Slice", "NarrowCopy", "Split", "Unbind")):
+    if not {"index", "items", "parts"}.isdisjoint(node.params):
         return _place(node)[0]
     params = node.params.get("params", node.params)
     for key in ("dim", "axis", "axes"):

@@ -23,6 +23,7 @@ from funcgrad.torch.storage import in_storage
 from funcgrad.transforms.node import new
 
 __all__ = [
+    "AS_STRIDED_NODE",
     "chained",
     "Held",
     "forbidden",
@@ -37,10 +38,14 @@ __all__ = [
 Read = Callable[[Any], Any]
 
 
-def rename(x: Any, name: str, saved_names: tuple[str, ...] = ()) -> Any:
-    """Give the node of the tracer `x` PyTorch's name of the operation that was applied."""
+NodeKind = str | type[GradNode]
+AS_STRIDED_NODE = node_class("AsStridedBackward0", tells=("size", "stride", "storage_offset"))
+
+
+def rename(x: Any, node: NodeKind) -> Any:
+    """Let the node of the tracer `x` be PyTorch's of the operation that was applied."""
     if type(x) is RootTracer and isinstance(x.node, GradNode):
-        x.node.become(node_class(name, saved_names))
+        x.node.become(node_class(node) if isinstance(node, str) else node)
     return x
 
 
@@ -74,8 +79,9 @@ GAPS = (
 
 
 def make_view(
-    x: Tensor, read: Read, core: Callable[[Array], Array], name: str, refusal: str | None = None
-) -> Tensor:
+    x: Tensor, read: Read, core: Callable[[Array], Array], node: NodeKind,
+    refusal: str | None = None,
+) -> Tensor:  # fmt: skip
     """A view of `x`: `read` gives it from an array, `core` from an operand.
 
     `refusal` is why the view must not be written while operations are recorded (`FORBIDDEN`).
@@ -92,9 +98,9 @@ def make_view(
     view.version = t.version
     base = x if x._link is None else x._link.base
     if modes.dual is not None:
-        _view_dual(view, t, read, core, name)
+        _view_dual(view, t, read, core, node)
     elif t.node is not None and modes.grad:
-        view.node = _node_of_view(t, core, name)
+        view.node = _node_of_view(t, core, node)
     out = box(view)
     if t.version.inference:  # of what nothing keeps track: it shares the memory only
         return in_storage(out, x, whole=False)
@@ -110,23 +116,23 @@ def make_view(
 ALIAS = Composite("alias", lambda x: x, linear=True)
 
 
-def _node_of_view(t: RootTracer, core: Callable[[Array], Array], name: str) -> Any:
+def _node_of_view(t: RootTracer, core: Callable[[Array], Array], node: NodeKind) -> Any:
     """The node of a view; also of one that shows all as it is, for which the core records none."""
     made = core(t)
-    return rename(ALIAS(t) if made is t else made, name).node
+    return rename(ALIAS(t) if made is t else made, node).node
 
 
 def _view_dual(
-    view: RootTracer, t: RootTracer, read: Read, core: Callable[[Array], Array], name: str
+    view: RootTracer, t: RootTracer, read: Read, core: Callable[[Array], Array], node: NodeKind
 ) -> None:
     """`view` of `t` while there are tangents: its tangent is a view of that of `t`."""
     tangent, level = tangent_of(t), modes.dual
     modes.dual = None
     try:
         if t.node is not None and modes.grad:
-            view.node = _node_of_view(t, core, name)
+            view.node = _node_of_view(t, core, node)
         if tangent is not None and modes.forward_grad and not modes.inference:
-            view.dual = (level or 0, make_view(tangent, read, core, name))
+            view.dual = (level or 0, make_view(tangent, read, core, node))
     finally:
         modes.dual = level
 
@@ -137,7 +143,7 @@ def view_like(x: Tensor, read: Read) -> Tensor:
     def core(c: Array) -> Array:
         return strided(c, as_array(x), read)
 
-    return make_view(x, read, core, "AsStridedBackward0")
+    return make_view(x, read, core, AS_STRIDED_NODE)
 
 
 # Why a view must not be written: where it was made. The first part of the message says what
@@ -201,10 +207,11 @@ def regenerate(
     fresh = new(RootTracer)
     fresh.value, fresh.kind, fresh.version = old.value, old.kind, old.version
     made = strided(base, base.value, read)
-    name = "AsStridedBackward0"
+    node: type[GradNode] = AS_STRIDED_NODE
     if type_of(base).dtype.kind != type_of(old).dtype.kind and old.node is not None:
-        name = type(edge_of(old.node)[0]).__name__  # as such a view can only be made
-    fresh.node = rename(made, name).node if isinstance(made, Tracer) else None
+        node = type(edge_of(old.node)[0])  # as such a view can only be made
+        node = node.__base__ if node.hot else node  # type: ignore[assignment]
+    fresh.node = rename(made, node).node if isinstance(made, Tracer) else None
     if hasattr(old, "dual"):
         fresh.dual = old.dual
     if x is not None and old.node is not None and fresh.node is not None:

@@ -13,43 +13,36 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.hot_linear import ADDMM_NODE
 from funcgrad.torch.operations import axes
-from funcgrad.torch.operations.common import (
-    NodeClass,
-    boxed,
-    computed,
-    inplace,
-    install,
-    into,
-    named,
-    shape_of,
-)
+from funcgrad.torch.operations.common import boxed, computed, shape_of
 from funcgrad.torch.operations.products import (
     check_batches,
     check_inner,
     check_matrix,
     check_matrix_vector,
 )
-from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, number
+from funcgrad.torch.operations.promotion import dtype_of, kind_of, number
+from funcgrad.torch.operations.record import Function, NodeClass, in_place, node, operation
 
-__all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm"]
+__all__ = ["addbmm", "addmm", "addmv", "addmv_", "addr", "baddbmm"]
 
 
 def _added(
-    operation: Any, node: NodeClass, arguments: tuple[str, str], check: Any, result: Any
-) -> Any:
+    core: Any, node: NodeClass, arguments: tuple[str, str], check: Any, result: Any
+) -> Function[Tensor]:
     """``beta * input + alpha * product`` as one operation, its method and in-place method.
 
     `result` gives the shape of the product, to which the input is expanded.
     """
     name = node.__name__.removesuffix("Backward0").lower()
+    y_, z_ = arguments
+    number_, usual = "Number", "*, Number beta=1, Number alpha=1, out"
+    signature = (
+        f"input, {y_}, {z_}, {usual} | ~{number_} beta, self, {number_} alpha, {y_}, {z_}"
+        f" | ~{number_} beta, self, {y_}, {z_}"
+    )
 
-    def function(
-        input: Tensor, first: Tensor, second: Tensor, *, beta: Any = 1, alpha: Any = 1,
-        out: Tensor | None = None,
-    ) -> Tensor:  # fmt: skip
-        x = content(input, name)
-        y = content(first, name, arguments[0], 2)
-        z = content(second, name, arguments[1], 3)
+    def function(input: Tensor, first: Tensor, second: Tensor, beta: Any, alpha: Any) -> Tensor:
+        x, y, z = input.content(), first.content(), second.content()
         check(y, z)
         _check_added(x, z, "mat2")
         _check_added(x, y, "mat1")
@@ -59,14 +52,10 @@ def _added(
         kind = dtype_of(x)
         beta = beta if type(beta) is int and beta == 1 else number(beta, kind)
         alpha = alpha if type(alpha) is int and alpha == 1 else number(alpha, kind)
-        found = computed(operation, x, y, z, beta=beta, alpha=alpha)
-        sum_of_both = boxed(found, node)
-        return sum_of_both if out is None else into(out, sum_of_both, name)
+        return boxed(computed(core, x, y, z, beta=beta, alpha=alpha), node)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"``beta * input + alpha * ({arguments[0]} @ {arguments[1]})``."
-    install(**{name: function, f"{name}_": inplace(function, f"{name}_")})
-    return function
+    function.__doc__ = f"``beta * input + alpha * ({y_} @ {z_})``."
+    return operation(name, signature, overlap="any")(function)
 
 
 def _check_added(x: Array, y: Array, name: str) -> None:
@@ -97,24 +86,27 @@ def _composite(name: str, multiply: Any) -> Composite:
     return Composite(name, compute)
 
 
+SIZES = "batch1_sym_argsize_0 batch1_sym_argsize_1 batch2_sym_argsize_2"
 addmm = _added(
     affine.addmm, ADDMM_NODE, ("mat1", "mat2"), _check_mm,
     lambda y, z: (y[0], z[1]),
 )  # fmt: skip
 addmv = _added(
-    affine.addmm, named("AddmvBackward0", "", "", "mat", "vec"), ("mat", "vec"),
+    affine.addmm, node("Addmv", "_ mat vec", tells="alpha beta"), ("mat", "vec"),
     lambda y, z: check_matrix_vector(shape_of(y), shape_of(z), 1), lambda y, z: (y[0],),
 )  # fmt: skip
 addr = _added(
-    _composite("addr", contraction.outer), named("AddrBackward0", "", "", "vec1", "vec2"),
+    _composite("addr", contraction.outer), node("Addr", "_ vec1 vec2", tells="alpha beta"),
     ("vec1", "vec2"), _check_outer, lambda y, z: (y[0], z[0]),
 )  # fmt: skip
 baddbmm = _added(
-    affine.addmm, named("BaddbmmBackward0", "", "", "batch1", "batch2"), ("batch1", "batch2"),
+    affine.addmm, node("Baddbmm", "_ batch1 batch2", tells="alpha beta"), ("batch1", "batch2"),
     check_batches, lambda y, z: (*y[:2], z[2]),
 )  # fmt: skip
 addbmm = _added(
     _composite("addbmm", lambda y, z: sum_(product.matmul(y, z), 0)),
-    named("AddbmmBackward0", "", "", "batch1", "batch2"), ("batch1", "batch2"), check_batches,
+    node("Addbmm", "_ batch1 batch2", tells=f"alpha beta {SIZES}"), ("batch1", "batch2"),
+    check_batches,
     lambda y, z: (y[1], z[2]),
 )  # fmt: skip
+(addmv_,) = in_place(addmv)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,24 +11,28 @@ from funcgrad.core.tracer import type_of
 from funcgrad.ops import shape as shapes
 from funcgrad.torch._tensor import Link, Tensor
 from funcgrad.torch.modes import modes
-from funcgrad.torch.nodes import AccumulateGrad, GradNode, node_class
+from funcgrad.torch.nodes import AccumulateGrad, GradNode
 from funcgrad.torch.operations.common import (
     axes_of,
     axis_of,
     install,
-    method,
     mismatch,
-    numpy_names,
     shape_of,
     told,
     warn_once,
 )
-from funcgrad.torch.operations.reshaping import content_shape, given
-from funcgrad.torch.remembered import remembered
+from funcgrad.torch.operations.record import (
+    Function,
+    NodeClass,
+    alias,
+    method_in_place,
+    node,
+    operation,
+)
+from funcgrad.torch.operations.reshaping import LAYOUT
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.size import Size
 from funcgrad.torch.views import make_view
-from funcgrad.torch.writing import check_writable
 
 __all__ = [
     "broadcast_shapes", "broadcast_tensors", "broadcast_to", "moveaxis", "movedim",
@@ -39,64 +42,67 @@ __all__ = [
 # ------------------------------------------------------------------------- in another order
 
 
-@functools.partial(remembered, layout=True)
-def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
+PERMUTE = node("Permute", tells="dims", of="transpose")
+TRANSPOSE = node("Transpose", tells="dim0 dim1")
+T = node("T")
+ALIAS = node("Alias")
+
+
+@operation("permute", "input, ints dims", variants="method", remembers=True, remembers_by=LAYOUT)
+def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     """The dimensions in another order."""
-    n = len(shape_of(content_shape(input, "permute")))
-    wanted = given("permute", "dims", order, dims)
-    if len(wanted) != n:
+    n = len(shape_of(input))
+    if len(dims) != n:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the "
             f"length of the desired ordering of dimensions i.e. input.dim() = {n} is not equal "
-            f"to len(dims) = {len(wanted)}"
+            f"to len(dims) = {len(dims)}"
         )
-    axes = tuple(axis_of(d, n) for d in wanted)
+    axes = tuple(axis_of(d, n) for d in dims)
     if len(set(axes)) != n:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return permuted(input, axes, "PermuteBackward0")
+    return permuted(input, axes, PERMUTE)
 
 
-install(permute=permute)
-
-
-def permuted(x: Tensor, axes: tuple[int, ...], name: str) -> Tensor:
+def permuted(x: Tensor, axes: tuple[int, ...], node: NodeClass) -> Tensor:
     """A view with the axes in an order that has been checked."""
-    return make_view(x, lambda v: v.transpose(axes), lambda c: shapes.transpose(c, axes), name)
+    return make_view(x, lambda v: v.transpose(axes), lambda c: shapes.transpose(c, axes), node)
 
 
-@method("transpose", "swapaxes", "swapdims")
-@functools.partial(remembered, layout=True)
+@operation(
+    "transpose", "input, int dim0, int dim1", variants="method", remembers=True,
+    remembers_by=LAYOUT,
+)  # fmt: skip
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged."""
-    return _exchanged(content_shape(input, "transpose"), dim0, dim1, "TransposeBackward0")
-
-
-def _exchanged(x: Tensor, dim0: int, dim1: int, name: str) -> Tensor:
-    n = len(shape_of(x))
+    n = len(shape_of(input))
     axes = list(range(n))
     i, j = axis_of(dim0, n), axis_of(dim1, n)
     if n:
         axes[i], axes[j] = axes[j], axes[i]
-    return permuted(x, tuple(axes), name)
+    return permuted(input, tuple(axes), TRANSPOSE)
 
 
-swapaxes = swapdims = transpose
+swapdims = alias("swapdims", transpose)
+swapaxes = alias("swapaxes", transpose, "input, int axis0, int axis1", "method")
 
 
-@method()
-@functools.partial(remembered, layout=True)
+@operation("t", "input", variants="method", remembers=True, remembers_by=LAYOUT)
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix."""
-    n = len(shape_of(content_shape(input, "t")))
+    n = len(shape_of(input))
     if n > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
-    return permuted(input, tuple(range(n))[::-1], "TBackward0")
+    return permuted(input, tuple(range(n))[::-1], T)
 
 
-@method()
+@operation(
+    "movedim", "input, int source, int destination | input, ints source, ints destination",
+    variants="method",
+)  # fmt: skip
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dimensions moved to other places; the others keep their order."""
-    n = len(shape_of(content_shape(input, "movedim")))
+    n = len(shape_of(input))
     pairs = [d if isinstance(d, (tuple, list)) else (d,) for d in (source, destination)]
     if len(pairs[0]) != len(pairs[1]):
         raise RuntimeError(
@@ -109,15 +115,14 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(shown)})")
     if not n:
-        return permuted(input, (), "AliasBackward0")
+        return permuted(input, (), ALIAS)
     axes = [d for d in range(n) if d not in from_]
     for place, d in sorted(zip(to, from_, strict=True)):
         axes.insert(place, d)
-    return permuted(input, tuple(axes), "PermuteBackward0")
+    return permuted(input, tuple(axes), PERMUTE)
 
 
-moveaxis = movedim
-install(moveaxis=movedim)
+moveaxis = alias("moveaxis", movedim)
 
 
 def _matrix_transpose(self: Tensor) -> Tensor:
@@ -149,7 +154,7 @@ def _reversed(self: Tensor) -> Tensor:
     n = len(shape_of(self))
     if n != 2:
         warn_once(REVERSED if n else IDENTITY.format(name="T"))
-    return permuted(self, tuple(range(len(shape_of(self))))[::-1], "PermuteBackward0")
+    return permuted(self, tuple(range(len(shape_of(self))))[::-1], PERMUTE)
 
 
 install(T=property(_reversed), mT=property(_matrix_transpose))
@@ -158,45 +163,43 @@ install(T=property(_reversed), mT=property(_matrix_transpose))
 # --------------------------------------------------------------------- dimensions of extent one
 
 
-@method()
-@functools.partial(remembered, layout=True)
-@numpy_names
+UNSQUEEZE = node("Unsqueeze", tells="dim")
+SQUEEZE = node("Squeeze", tells="self_sym_sizes")
+SQUEEZE_DIM, SQUEEZE_DIMS = (
+    node(f"SqueezeBackward{k}", tells="dim self_sym_sizes") for k in (1, 2)
+)  # fmt: skip
+
+
+@operation("unsqueeze", "input, int dim", variants="method", remembers=True, remembers_by=LAYOUT)
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A new dimension of extent 1."""
-    shape = shape_of(content_shape(input, "unsqueeze"))
+    shape = shape_of(input)
     k = axis_of(dim, len(shape), extra=1)
     new = (*shape[:k], 1, *shape[k:])
     return make_view(
-        input, lambda v: np.expand_dims(v, k), lambda c: shapes.reshape(c, new),
-        "UnsqueezeBackward0",
-    )  # fmt: skip
+        input, lambda v: np.expand_dims(v, k), lambda c: shapes.reshape(c, new), UNSQUEEZE
+    )
 
 
-@functools.partial(remembered, layout=True)
-@numpy_names
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+@operation(
+    "squeeze", "input | input, int dim | input, ints dim", variants="method", remembers=True,
+    remembers_by=LAYOUT,
+)  # fmt: skip
+def squeeze(input: Tensor, dim: Any) -> Tensor:
     """Without the dimensions of extent 1, or those among `dim`."""
-    shape = shape_of(content_shape(input, "squeeze"))
+    shape = shape_of(input)
     n = len(shape)
     if dim is None:
         drop = tuple(k for k in range(n) if shape[k] == 1)
-        name = "SqueezeBackward0"
+        node = SQUEEZE
     else:
         several = isinstance(dim, (tuple, list))
-        axes = () if dim == () else axes_of(dim, n)
+        axes = () if several and not dim else axes_of(dim, n)
         drop = tuple(k for k in sorted(axes) if n and shape[k] == 1)
-        name = "SqueezeBackward2" if several else "SqueezeBackward1"
+        node = SQUEEZE_DIMS if several else SQUEEZE_DIM
     new = tuple(s for k, s in enumerate(shape) if k not in drop)
-    made = make_view(input, lambda v: np.squeeze(v, drop), lambda c: shapes.reshape(c, new), name)
+    made = make_view(input, lambda v: np.squeeze(v, drop), lambda c: shapes.reshape(c, new), node)
     return made if dim is None else told(made, dim=axes if several else (*axes, 0)[0])
-
-
-def _squeeze(self: Tensor, *dim: Any) -> Tensor:
-    """`squeeze`, of dimensions as numbers or as one tuple."""
-    return squeeze(self, *((dim,) if len(dim) > 1 else dim))
-
-
-install(squeeze=_squeeze)
 
 
 # --------------------------------------------------------------------------------- expanding
@@ -240,33 +243,31 @@ def _repeated(v: Any, shape: tuple[int, ...]) -> Any:
     return np.lib.stride_tricks.as_strided(v, shape, ((0,) * lead) + tuple(steps))
 
 
-@functools.partial(remembered, layout=True)
-def expand(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
+EXPAND = node("Expand", tells="self_sym_sizes", of="broadcast")
+
+
+@operation(
+    "expand", "input, ints size, *, bool implicit=False", variants="method", remembers=True,
+    remembers_by=LAYOUT,
+)  # fmt: skip
+def expand(input: Tensor, size: Sequence[int], implicit: bool = False) -> Tensor:
     """Broadcast to larger sizes, without copying; -1 keeps an extent."""
-    content_shape(input, "expand")
-    final = _expanded_shape(input, given("expand", "size", sizes, size))
+    final = _expanded_shape(input, tuple(size))
     return make_view(
-        input, lambda v: _repeated(v, final), lambda c: shapes.broadcast_to(c, final),
-        "ExpandBackward0",
-    )  # fmt: skip
+        input, lambda v: _repeated(v, final), lambda c: shapes.broadcast_to(c, final), EXPAND
+    )
 
 
-def expand_as(self: Tensor, other: Tensor) -> Tensor:
+@operation("expand_as", "input, other", variants="method")
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """`expand` to the shape of another tensor."""
-    return expand(self, tuple(other.shape))
+    return expand(input, shape_of(other))
 
 
+@operation("broadcast_to", "input, ints size", variants="method")
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """`expand` as a function."""
-    return expand(input, tuple(size))
-
-
-def _broadcast_to(self: Tensor, *size: Any) -> Tensor:
-    """`expand`, to a shape as numbers or as one tuple."""
-    return expand(self, *size)
-
-
-install(expand=expand, expand_as=expand_as, broadcast_to=_broadcast_to)
+    return expand(input, size)
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
@@ -308,18 +309,26 @@ def _keep_node(t: RootTracer, node: Any) -> None:
         node.avals, node.value = (type_of(t.value),), t.value
 
 
-def _in_place(function: Callable[..., Tensor], name: str, node: Callable[[str], str]) -> Any:
-    """The tensor itself becomes the view of it that `function` gives."""
+SQUEEZED = {
+    SQUEEZE: node("SqueezeBackward3", tells="self_sym_sizes"),
+    SQUEEZE_DIM: node("SqueezeBackward4", tells="dim self_sym_sizes"),
+    SQUEEZE_DIMS: node("SqueezeBackward5", tells="dim self_sym_sizes"),
+}
 
-    def changed(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        check_writable(self)
-        made = function(self, *args, **kwargs)
+
+def _in_place(function: Function[Tensor], nodes: dict[NodeClass, NodeClass]) -> None:
+    """The method that makes the tensor itself the view of it that `function` gives."""
+    record = function.operation
+    rule = record.rule
+
+    def changed(self: Tensor, *given: Any) -> Tensor:
+        made = rule(self, *given)
         old, new = self._t, made._t
         if type(old) is not RootTracer or type(new) is not RootTracer:
             self._t = new
             return self
         if isinstance(new.node, GradNode):
-            new.node.become(node_class(node(type(new.node).__name__)))
+            new.node.become(nodes.get(type(new.node), type(new.node)))
         if not modes.grad:
             _keep_node(new, old.node)
         new.version.count += 1
@@ -330,17 +339,12 @@ def _in_place(function: Callable[..., Tensor], name: str, node: Callable[[str], 
             self._link = Link(link.base, read, link.refusal, seen)
         return self
 
-    changed.__name__ = changed.__qualname__ = name
-    changed.__doc__ = f"`{function.__name__}`, in place."
-    return changed
+    changed.__doc__ = f"`{record.name}`, in place."
+    method_in_place(f"{record.name}_", record.signature, changed)
 
 
-SQUEEZED = {f"SqueezeBackward{k}": f"SqueezeBackward{k + 3}" for k in range(3)}
-install(
-    squeeze_=_in_place(squeeze, "squeeze_", lambda name: SQUEEZED.get(name, name)),
-    unsqueeze_=_in_place(unsqueeze, "unsqueeze_", lambda name: "UnsqueezeBackward1"),
-    t_=_in_place(t, "t_", lambda name: "TBackward1"),
-    transpose_=_in_place(transpose, "transpose_", lambda name: "TransposeBackward1"),
-    swapaxes_=_in_place(transpose, "swapaxes_", lambda name: "TransposeBackward1"),
-    swapdims_=_in_place(transpose, "swapdims_", lambda name: "TransposeBackward1"),
-)
+_in_place(squeeze, SQUEEZED)
+_in_place(unsqueeze, {UNSQUEEZE: node("UnsqueezeBackward1", tells="dim")})
+_in_place(t, {T: node("TBackward1")})
+for _function in (transpose, swapdims, swapaxes):
+    _in_place(_function, {TRANSPOSE: node("TransposeBackward1", tells="dim0 dim1")})

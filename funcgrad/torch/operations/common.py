@@ -318,24 +318,14 @@ def into_each(outs: Any, results: Any, function: str) -> Any:
 # ----------------------------------------------------------------------------------- methods
 
 
-# Methods that PyTorch lets read other parts of what they write, and those that must read no part.
-OVERLAPPING = frozenset(("addbmm_", "addmm_", "addmv_", "addr_", "baddbmm_", "masked_scatter_"))
-SCATTERING = frozenset(
-    ("index_add_", "index_copy_", "index_put_", "scatter_", "scatter_add_", "scatter_reduce_")
-)
-
-
 def inplace(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     """The in-place method of an operation whose first argument it changes."""
 
-    checked, entire = name not in OVERLAPPING, name in SCATTERING
-
     def changed(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_writable(self)
-        if checked:
-            for given in args:
-                if isinstance(given, Tensor):
-                    check_overlap(self, given, entire)
+        for given in args:
+            if isinstance(given, Tensor):
+                check_overlap(self, given)
         return write(self, function(self, *args, **kwargs)._t)
 
     changed.__name__ = changed.__qualname__ = name

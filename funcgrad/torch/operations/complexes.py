@@ -14,9 +14,9 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import boxed, computed, install, shape_of, warn_once
-from funcgrad.torch.operations.parts import select
 from funcgrad.torch.operations.promotion import dtype_of, kind_of
 from funcgrad.torch.operations.record import floats, in_place, node, op, operation
+from funcgrad.torch.operations.slicing import select
 from funcgrad.torch.places import as_complex, as_real
 from funcgrad.torch.views import make_view
 

@@ -103,7 +103,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def _spaced(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     """A view of `x` in a shape with more dimensions of extent 1."""
-    return reshaping.viewed(x, shape, "UnsafeViewBackward0")
+    return reshaping.viewed(x, shape, reshaping.UNSAFE_VIEW)
 
 
 def _cross(x: Array, y: Array, axis: int) -> Array:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from funcgrad.core.types import Array
@@ -14,62 +12,48 @@ from funcgrad.ops.sums import sum as sum_
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations import reshaping
-from funcgrad.torch.operations.common import (
-    axis_of,
-    boxed,
-    check_int,
-    computed,
-    inplace,
-    install,
-    into,
-    method,
-    named,
-    shape_of,
-    told,
-)
+from funcgrad.torch.operations.common import axis_of, boxed, computed, shape_of, told
 from funcgrad.torch.operations.converting import contiguous
-from funcgrad.torch.operations.parts import positioned
-from funcgrad.torch.operations.promotion import content, dtype_of
+from funcgrad.torch.operations.promotion import dtype_of
+from funcgrad.torch.operations.record import Function, method_in_place, node, operation
 from funcgrad.torch.operations.reductions import accumulator
-from funcgrad.torch.remembered import remembered
-from funcgrad.torch.writing import check_writable
+from funcgrad.torch.operations.slicing import positioned
 
 __all__ = [
     "diag", "diag_embed", "diagflat", "trace", "tril", "triu",
 ]  # fmt: skip
 
 
-def _triangle(name: str, node: Any, lower: bool) -> Any:
-    def function(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-        x = content(input, name)
+def _triangle(name: str, lower: bool) -> Function[Tensor]:
+    kind = node(name.capitalize(), shows=(1,), tells="diagonal")
+
+    def function(input: Tensor, diagonal: int) -> Tensor:
+        x = input.content()
         shape = shape_of(x)
         if len(shape) < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        diagonal = check_int(name, "diagonal", 1, diagonal)
         mask = np.tri(shape[-2], shape[-1], diagonal if lower else diagonal - 1, bool)
         zero = np.zeros((), dtype_of(x))[()]
-        result = boxed(computed(where, mask if lower else ~mask, x, zero), node)
-        told(result, diagonal=diagonal)
-        return result if out is None else into(out, result, name)
+        result = boxed(computed(where, mask if lower else ~mask, x, zero), kind)
+        return told(result, diagonal=diagonal)
 
-    function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The {'lower' if lower else 'upper'} triangle of matrices, 0 elsewhere."
-    install(**{name: function, f"{name}_": inplace(function, f"{name}_")})
-    return function
+    return operation(name, "input, int diagonal=0, *, out")(function)
 
 
-tril = _triangle("tril", named("TrilBackward0", shown=(1,)), True)
-triu = _triangle("triu", named("TriuBackward0", shown=(1,)), False)
+tril, triu = _triangle("tril", True), _triangle("triu", False)
+TRACE_NODE = node("Trace", tells="self_sym_sizes")
+EMBED_NODE = node("DiagEmbed", tells="offset dim1 dim2")
+DIAGONAL_COPY = node("DiagonalBackward0_copy", tells="offset dim1 dim2 self_sym_sizes")
 
 
-@method()
-@remembered
+@operation("trace", "input", variants="method", remembers=True)
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
-    x = content(input, "trace")
+    x = input.content()
     if len(shape_of(x)) != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(shape_of(x))}")
-    return boxed(computed(TRACE, accumulator(x, None)), named("TraceBackward0"))
+    return boxed(computed(TRACE, accumulator(x, None)), TRACE_NODE)
 
 
 TRACE = Composite("trace", lambda x: sum_(positioned(x, np.diagonal), -1), linear=True)
@@ -93,47 +77,43 @@ def _embedded(x: Array, offset: int, dim1: int, dim2: int) -> Array:
 DIAG_EMBED = Composite("diag_embed", _embedded, linear=True)
 
 
-@method()
+@operation("diag_embed", "input, int offset=0, int dim1=-2, int dim2=-1", variants="method")
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The last dimension on the diagonal of matrices of zeros."""
-    x = content(input, "diag_embed")
+    x = input.content()
     n = len(shape_of(x)) + 1
     i, j = axis_of(dim1, n), axis_of(dim2, n)
     if i == j:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    found = computed(DIAG_EMBED, x, offset=offset, dim1=i, dim2=j)
-    return boxed(found, named("DiagEmbedBackward0"))
+    return boxed(computed(DIAG_EMBED, x, offset=offset, dim1=i, dim2=j), EMBED_NODE)
 
 
-@method()
-def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+@operation("diag", "input, int diagonal=0, *, out", variants="method")
+def diag(input: Tensor, diagonal: int) -> Tensor:
     """The diagonal of a matrix as a copy, or a matrix with a vector on its diagonal."""
-    x = content(input, "diag")
+    x = input.content()
     n = len(shape_of(x))
     if n not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {n}D")
     if n == 1:
-        return into(out, diag_embed(input, diagonal), "diag")
-    made = positioned(x, lambda v: np.diagonal(v, diagonal))
-    result = boxed(made, named("DiagonalBackward0_copy"))
-    told(result, offset=diagonal, dim1=0, dim2=1)
-    return result if out is None else into(out, result, "diag")
+        return diag_embed(input, diagonal)
+    result = boxed(positioned(x, lambda v: np.diagonal(v, diagonal)), DIAGONAL_COPY)
+    return told(result, offset=diagonal, dim1=0, dim2=1)
 
 
-@method()
-def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+@operation("diagflat", "input, int offset=0", variants="method")
+def diagflat(input: Tensor, offset: int) -> Tensor:
     """All elements on the diagonal of a matrix."""
-    return diag_embed(reshaping.view(contiguous(input), -1), offset)
+    return diag_embed(reshaping.view(contiguous(input), (-1,)), offset)
 
 
-def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
+def _fill_diagonal(self: Tensor, fill_value: float, wrap: bool) -> Tensor:
     """Write a number on the diagonal, which goes on below a tall matrix with `wrap`."""
     shape = shape_of(self)
     if len(shape) < 2:
         raise RuntimeError("dimensions must larger than 1")
     if len(shape) > 2 and len(set(shape)) > 1:
         raise RuntimeError("all dimensions of input must be of equal length")
-    check_writable(self)
     step = sum(self.stride())
     count = min(shape)
     main = self.as_strided((count,), (step,))
@@ -145,4 +125,4 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
     return self
 
 
-install(fill_diagonal_=fill_diagonal_)
+method_in_place("fill_diagonal_", "input, Number fill_value, bool wrap=False", _fill_diagonal)

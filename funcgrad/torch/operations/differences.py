@@ -19,9 +19,9 @@ from funcgrad.torch.operations.common import (
 )
 from funcgrad.torch.operations.cumulative import cumsum
 from funcgrad.torch.operations.joining import cat
-from funcgrad.torch.operations.parts import narrow, select
 from funcgrad.torch.operations.promotion import NUMBERS, content, dtype_of
 from funcgrad.torch.operations.reductions import sum as sum_
+from funcgrad.torch.operations.slicing import narrow, select
 
 __all__ = ["cumulative_trapezoid", "diff", "gradient", "trapezoid", "trapz"]
 

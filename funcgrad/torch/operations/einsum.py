@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.operations import arithmetic, axes, parts, products, reshaping
+from funcgrad.torch.operations import arithmetic, axes, products, reshaping, slicing
 from funcgrad.torch.operations.common import shape_of
 from funcgrad.torch.operations.promotion import content
 from funcgrad.torch.operations.reductions import sum as sum_
@@ -162,7 +162,7 @@ def _arranged(k: int, term: str, x: Tensor, places: dict[Any, int], ellipsis: in
                     f"einsum(): subscript {c} is repeated for operand {k} but the sizes don't "
                     f"match, {sizes[1]} != {sizes[0]}"
                 )
-            x = axes.movedim(parts.diagonal(x, 0, i, j), -1, i)
+            x = axes.movedim(slicing.diagonal(x, 0, i, j), -1, i)
         else:
             order[places[c]] = j
             j += 1

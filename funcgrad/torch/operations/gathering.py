@@ -26,18 +26,14 @@ from funcgrad.torch.operations.common import (
     boxed,
     computed,
     copied,
-    into,
-    method,
     mismatch,
-    named,
-    numpy_names,
     shape_of,
     told,
 )
 from funcgrad.torch.operations.comparison import known, selected
-from funcgrad.torch.operations.parts import positioned
-from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
-from funcgrad.torch.remembered import remembered
+from funcgrad.torch.operations.promotion import dtype_of, kind_of
+from funcgrad.torch.operations.record import NodeClass, node, operation
+from funcgrad.torch.operations.slicing import positioned
 from funcgrad.torch.staged import bounded
 
 __all__ = [
@@ -98,21 +94,28 @@ def check_ranks(shape: tuple[int, ...], at: tuple[int, ...], axis: int, what: st
 # ------------------------------------------------------------------------------------ reading
 
 
-@method()
-@functools.partial(remembered, positions="unsigned")
-@numpy_names
-def gather(
-    input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None
-) -> Tensor:
+@functools.cache
+def _gathering(name: str, saves: str, axis: int, saved: bool, tells: str) -> NodeClass:
+    """The node of what reads with an array for every dimension: it saves that of the axis."""
+    return node(name, " ".join([saves, *"_" * axis, *["index"] * saved]), (0,), tells)
+
+
+UNSIGNED = {"positions": "unsigned"}
+
+
+@operation(
+    "gather", "input, int dim, Tensor index, *, bool sparse_grad=False, out", variants="method",
+    remembers=True, remembers_by=UNSIGNED,
+)  # fmt: skip
+def gather(input: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) -> Tensor:
     """The entries along a dimension at positions given for every place of the result."""
-    x, at = content(input, "gather"), content(index, "gather", "index", 3)
+    x, at = input.content(), index.content()
     shape, where_ = shape_of(x), shape_of(at)
     axis = axis_of(dim, len(shape))
     check_index("gather", at)
     check_ranks(shape, where_, axis, "input")
     check_bounds(at, shape[axis] if shape else 1, axis)
-    names = ("", "self", *("",) * axis, *(("index",) if shape and where_ else ()))
-    node = named("GatherBackward0", *names, shown=(0,))
+    kind = _gathering("Gather", "self", axis, bool(shape and where_), "dim sparse_grad")
     if not shape or not where_:
         made = copied(x) if not shape else core.gather(x, at)
     else:
@@ -121,16 +124,16 @@ def gather(
             for k in range(len(shape))
         ]
         made = core.gather(x, *grid)
-    result = told(boxed(made, node), dim=axis, sparse_grad=bool(sparse_grad))
-    return result if out is None else into(out, result, "gather")
+    return told(boxed(made, kind), dim=axis, sparse_grad=bool(sparse_grad))
 
 
-@method()
-@functools.partial(remembered, positions="unsigned")
-@numpy_names
-def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+@operation(
+    "index_select", "input, int dim, Tensor index, *, out", variants="method", remembers=True,
+    remembers_by=UNSIGNED,
+)  # fmt: skip
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The entries along a dimension at positions given by a vector."""
-    x, at = content(input, "index_select"), content(index, "index_select", "index", 3)
+    x, at = input.content(), index.content()
     shape = shape_of(x)
     if len(shape_of(at)) > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
@@ -147,22 +150,26 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
         array = np.asarray(value(at))
         if ((array < 0) | (array >= (shape[axis] if shape else 1))).any():
             raise IndexError("index out of range in self")
-    names = ("", "", *("",) * axis, *(("index",) if shape and shape_of(at) else ()))
-    node = named("IndexSelectBackward0", *names, shown=(0,))
+    saved = bool(shape and shape_of(at))
+    kind = _gathering("IndexSelect", "_", axis, saved, "dim self_sym_sizes")
     if not shape:
-        return into(out, told(boxed(copied(x), node), dim=axis), "index_select")
+        return told(boxed(copied(x), kind), dim=axis)
     if not shape_of(at):
         at = reshape(at, (1,))
     lead = [np.arange(shape[k]).reshape((-1,) + (1,) * (axis - k)) for k in range(axis)]
-    result = told(boxed(core.gather(x, *lead, at), node), dim=axis)
-    return result if out is None else into(out, result, "index_select")
+    return told(boxed(core.gather(x, *lead, at), kind), dim=axis)
 
 
-@method()
-@functools.partial(remembered, positions="signed")
-def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+TAKE_NODE = node("Take", "self index")
+
+
+@operation(
+    "take", "input, Tensor index, *, out", variants="method", remembers=True,
+    remembers_by={"positions": "signed"},
+)  # fmt: skip
+def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements of the flat tensor at positions; negative ones count from the end."""
-    x, at = content(input, "take"), content(index, "take", "index", 2)
+    x, at = input.content(), index.content()
     if dtype_of(at) != np.int64:
         raise RuntimeError(
             f"take(): Expected a long tensor for index, but got {dtypes.scalar_name(kind_of(at))}"
@@ -177,9 +184,7 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
                 f"out of range: tried to access index {array[bad].flat[0]} on a tensor of {size} "
                 "elements."
             )
-    found = computed(TAKE, x, at)
-    result = boxed(found, named("TakeBackward0", "", "self", "index"))
-    return result if out is None else into(out, result, "take")
+    return boxed(computed(TAKE, x, at), TAKE_NODE)
 
 
 TAKE = Composite(
@@ -188,17 +193,13 @@ TAKE = Composite(
 )  # fmt: skip
 
 
-@method()
-@numpy_names
-def take_along_dim(
-    input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None
-) -> Tensor:
+@operation("take_along_dim", "input, Tensor indices, int dim=None, *, out", variants="method")
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None) -> Tensor:
     """`gather` with shapes that broadcast; without a dimension in the flat tensor."""
     if indices.dtype is not dtypes.int64:
         raise RuntimeError("torch.take_along_dim(): dtype of indices should be Long")
     if dim is None:
-        flat = reshaping.view(input, -1)
-        return gather(flat, 0, reshaping.reshape(indices, -1), out=out)
+        return gather(reshaping.view(input, (-1,)), 0, reshaping.reshape(indices, (-1,)))
     if input.ndim != indices.ndim:
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, "
@@ -212,7 +213,7 @@ def take_along_dim(
     ))  # fmt: skip
     wide = axes.expand(input, (*shared[:axis], mine[axis], *shared[axis:]))
     at = axes.expand(indices, (*shared[:axis], given[axis], *shared[axis:]))
-    return gather(wide, axis, at, out=out)
+    return gather(wide, axis, at)
 
 
 def _selected(x: Array, chosen: np.ndarray[Any, Any]) -> Array:
@@ -222,10 +223,13 @@ def _selected(x: Array, chosen: np.ndarray[Any, Any]) -> Array:
     return positioned(x, lambda v: np.broadcast_to(v, chosen.shape)[chosen])
 
 
-@method()
-def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+MASKED_SELECT = node("MaskedSelect", "self", (0,), "mask")
+
+
+@operation("masked_select", "input, Tensor mask, *, out", variants="method")
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where a mask holds, in one dimension; both shapes broadcast."""
-    x, m = content(input, "masked_select"), content(mask, "masked_select", "mask", 2)
+    x, m = input.content(), mask.content()
     if dtype_of(m).kind != "b":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     full = common_shape(x, m)
@@ -234,9 +238,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     else:
         at = selected(broadcast_to(m, full), "masked_select()")
         made = core.gather(broadcast_to(x, full), *at)
-    result = boxed(made, named("MaskedSelectBackward0", "", "self", shown=(0,)))
-    told(result, mask=mask.detach())
-    return result if out is None else into(out, result, "masked_select")
+    return told(boxed(made, MASKED_SELECT), mask=mask.detach())
 
 
 REPEATED = Composite("repeated", lambda x, count: broadcast_to(x, (count,)), linear=True)

@@ -20,8 +20,7 @@ from funcgrad.torch.operations.converting import check_filling
 from funcgrad.torch.operations.promotion import content, dtype_of, number
 
 __all__ = [
-    "addmv_", "detach",
-    "detach_", "fill", "fill_", "resize_as_",
+    "detach", "detach_", "fill", "fill_", "resize_as_",
     "zero_",
 ]  # fmt: skip
 
@@ -51,7 +50,6 @@ def _function(name: str) -> Callable[..., Any]:
     return function
 
 
-addmv_ = _function("addmv_")
 detach = _function("detach")
 detach_ = _function("detach_")
 fill_ = _function("fill_")

@@ -23,10 +23,7 @@ from funcgrad.torch.operations import axes, reshaping
 from funcgrad.torch.operations.common import (
     boxed,
     computed,
-    inplace,
     install,
-    method,
-    named,
     shape_of,
     traced,
     widened,
@@ -40,9 +37,11 @@ from funcgrad.torch.operations.indexing import (
     read,
     sliced,
 )
-from funcgrad.torch.operations.parts import part
-from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, number
+from funcgrad.torch.operations.promotion import dtype_of, kind_of, number
+from funcgrad.torch.operations.record import NodeClass, in_place, node, operation
+from funcgrad.torch.operations.slicing import part
 from funcgrad.torch.root import RootTracer
+from funcgrad.torch.writing import check_overlap, check_writable, write
 
 __all__ = ["index_put", "index_put_"]
 
@@ -57,7 +56,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         return
     target, arrays = sliced(self, index)
     if not arrays and not traced(self._t):
-        _copy_to(part(self, (), "SliceBackward0") if target is self else target, value)
+        _copy_to(part(self, ()) if target is self else target, value)
         return
     if traced(self._t):
         _replace(self, index, value)
@@ -65,7 +64,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     sizes = _without_leading_ones(shape_of(value))
     if sizes != shape_of(value):
         value = reshaping.view(value, sizes)
-    CHANGE_INDEX_PUT(target, arrays, value, False)
+    check_writable(target)
+    check_overlap(target, value, True)
+    write(target, _put_arrays(target, arrays, value, False)._t)
 
 
 def _constant(x: Tensor, given: Any) -> Tensor:
@@ -99,8 +100,6 @@ def _copy_to(target: Tensor, source: Tensor) -> None:
 
 def _replace(x: Tensor, index: Any, value: Tensor) -> None:
     """Inside a transform there are no views: the whole content is replaced."""
-    from funcgrad.torch.writing import check_writable, write
-
     check_writable(x)
     shape = shape_of(x)
     positions = box(np.arange(int(np.prod(shape))).reshape(shape))
@@ -131,6 +130,12 @@ def _writer(count: int) -> Composite:
     return Composite(f"index_put_{count}", widened(_put), linear=True, fixed=count)
 
 
+@functools.cache
+def _node(count: int) -> NodeClass:
+    saves = " ".join(["_ _", *["indices"] * count])
+    return node("IndexPut", saves, (0, 1), "accumulate indices")
+
+
 def _put_arrays(x: Tensor, arrays: dict[int, Array], source: Tensor, accumulate: bool) -> Tensor:
     places, found = index_arrays(x, arrays)
     c, v = x.content(), source.content()
@@ -140,11 +145,9 @@ def _put_arrays(x: Tensor, arrays: dict[int, Array], source: Tensor, accumulate:
             "Index put requires the source and destination dtypes match, got "
             f"{names[0]} for the destination and {names[1]} for the source."
         )
-    names_ = ("", "", "", *("indices",) * len(found))
-    node = named("IndexPutBackward0", *names_, shown=(0, 1))
     _check_value(shape_of(v), _shape_read(shape_of(c), places, found))
     made = computed(_writer(len(found)), c, v, *found, places=places, adding=accumulate)
-    return boxed(made, node)
+    return boxed(made, _node(len(found)))
 
 
 def _shape_read(
@@ -170,9 +173,6 @@ def _check_value(given: tuple[int, ...], wanted: tuple[int, ...]) -> None:
         )
 
 
-CHANGE_INDEX_PUT = inplace(_put_arrays, "index_put_")
-
-
 def _arrays_of(indices: Any) -> dict[int, Array]:
     """The arrays of ``index_put(indices, …)`` by dimension; None leaves a dimension out."""
     out: dict[int, Array] = {}
@@ -187,16 +187,13 @@ def _arrays_of(indices: Any) -> dict[int, Array]:
     return out
 
 
-@method()
-def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+@operation(
+    "index_put", "input, indices indices, Tensor values, bool accumulate=False", overlap="none"
+)
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool) -> Tensor:
     """A copy in which values are written (or added) at tensors of positions."""
-    content(input, "index_put")
     return _put_arrays(input, _arrays_of(indices), values, accumulate)
 
 
-def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """`index_put`, in place."""
-    return CHANGE_INDEX_PUT(self, _arrays_of(indices), values, accumulate)
-
-
-install(__getitem__=getitem, __setitem__=setitem, index_put_=index_put_)
+(index_put_,) = in_place(index_put)
+install(__getitem__=getitem, __setitem__=setitem)

@@ -22,10 +22,11 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations import axes
-from funcgrad.torch.operations.common import boxed, named, shape_of, traced
+from funcgrad.torch.operations.common import boxed, shape_of, traced
 from funcgrad.torch.operations.comparison import selected
-from funcgrad.torch.operations.parts import part, select
 from funcgrad.torch.operations.promotion import dtype_of
+from funcgrad.torch.operations.record import NodeClass, node
+from funcgrad.torch.operations.slicing import ALIAS, SLICE, part, select
 from funcgrad.torch.remembered import remembered
 from funcgrad.torch.staged import bounded
 
@@ -178,7 +179,7 @@ def _cut(x: Tensor, dim: int, s: slice) -> Tensor:
         raise ValueError("step must be greater than zero")
     if bounds == [None, None, None]:
         return x
-    return part(x, (slice(None),) * dim + (slice(*bounds),), "SliceBackward0")
+    return part(x, (slice(None),) * dim + (slice(*bounds),))
 
 
 # ------------------------------------------------------------------------------------ reading
@@ -192,7 +193,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         return _indexed(out, arrays)
     if out is self:
         whole = index is Ellipsis or index == (Ellipsis,) or index == ()
-        return part(self, (), "AliasBackward0" if whole else "SliceBackward0")
+        return part(self, (), ALIAS if whole else SLICE)
     return out
 
 
@@ -277,13 +278,16 @@ def _reader(count: int) -> Composite:
     return Composite(f"index_{count}", read, linear=True, fixed=count)
 
 
+@functools.cache
+def _index_node(count: int) -> NodeClass:
+    return node("Index", " ".join(["_", *["indices"] * count]), (0,), "indices self_sym_sizes")
+
+
 def _indexed(x: Tensor, arrays: dict[int, Array]) -> Tensor:
     places, found = index_arrays(x, arrays)
     common_shape(found)
-    names = ("", "", *("indices",) * len(found))
-    node = named("IndexBackward0", *names, shown=(0,))
-    c = x.content()
+    kind, c = _index_node(len(found)), x.content()
     if places == tuple(range(len(places))):
-        return boxed(core.gather(c, *found), node)
+        return boxed(core.gather(c, *found), kind)
     made = _reader(len(found))(c, *found, places=places)
-    return boxed(np.ascontiguousarray(made) if isinstance(made, np.ndarray) else made, node)
+    return boxed(np.ascontiguousarray(made) if isinstance(made, np.ndarray) else made, kind)

@@ -20,7 +20,7 @@ from funcgrad.torch.writing import check_overlap, check_writable, write
 if TYPE_CHECKING:
     from funcgrad.torch.operations.record import Operation
 
-__all__ = ["changing_function", "installed"]
+__all__ = ["changing_function", "changing_method", "installed"]
 
 
 def installed(record: Operation) -> Any:
@@ -105,6 +105,19 @@ def _changing(record: Operation, method: Callable[..., Any]) -> Callable[..., Te
         return write(self, cast(found, dtype_of(self._t)) if casts else found)
 
     return _named(record, name, changed)  # type: ignore[no-any-return]
+
+
+def changing_method(record: Operation, change: Callable[..., Tensor]) -> None:
+    """Give `Tensor` an in-place method that does more than to write what the function gives."""
+    name = record.name
+    arguments = Arguments(name, record.signature, "method in place")
+
+    def changed(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        given = arguments(args, kwargs)
+        check_writable(self)
+        return change(self, *given[:-1])
+
+    setattr(Tensor, name, _named(record, name, changed))
 
 
 def changing_function(record: Operation) -> Callable[..., Tensor]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,25 +11,18 @@ from funcgrad.core.types import Array
 from funcgrad.ops import shape as shapes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.common import (
-    axis_of,
-    boxed,
-    computed,
-    into,
-    named,
-    numpy_names,
-    shape_of,
-)
-from funcgrad.torch.operations.promotion import contents, promoted
+from funcgrad.torch.operations.common import axis_of, boxed, computed, shape_of
+from funcgrad.torch.operations.promotion import promoted
+from funcgrad.torch.operations.record import Function, alias, node, operation
 from funcgrad.torch.operations.reshaping import atleast_1d, atleast_2d, atleast_3d, reshape
-from funcgrad.torch.remembered import remembered
 
 __all__ = [
     "block_diag", "cat", "column_stack", "concat", "concatenate", "dstack", "hstack", "row_stack",
     "stack", "vstack",
 ]  # fmt: skip
 
-CAT, STACK_NODE = named("CatBackward0"), named("StackBackward0")
+CAT, STACK_NODE = node("Cat", tells="dim", of="concatenate"), node("Stack", tells="dim")
+BLOCK_DIAG_NODE = node("BlockDiag")
 
 
 def _concatenated(*xs: Array, axis: int) -> Array:
@@ -61,21 +54,16 @@ def _check_joined(tensors: Sequence[Tensor], dim: int) -> int:
     return axis
 
 
-@remembered
-@numpy_names
-def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+@operation("cat", "Tensors tensors, int dim=0, *, out", variants="", remembers=True)
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors joined along a dimension."""
-    contents(tensors, "cat")
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     axis = _check_joined(tensors, dim)
     xs = promoted("cat", *tensors)
     full = next((shape_of(x) for x in tensors if shape_of(x) != (0,)), None)
-    if full is not None and any(shape_of(x) == (0,) for x in tensors) and len(full) > 1:
-        result = boxed(computed(CAT_WITH_EMPTY, *xs, axis=axis), CAT)
-    else:
-        result = boxed(computed(_concatenated, *xs, axis=axis), CAT)
-    return result if out is None else into(out, result, "cat")
+    empty = full is not None and len(full) > 1 and any(shape_of(x) == (0,) for x in tensors)
+    return boxed(computed(CAT_WITH_EMPTY if empty else _concatenated, *xs, axis=axis), CAT)
 
 
 def _without_empty(*xs: Array, axis: int) -> Array:
@@ -83,17 +71,15 @@ def _without_empty(*xs: Array, axis: int) -> Array:
 
 
 CAT_WITH_EMPTY = Composite("cat_with_empty", _without_empty, linear=True)
-concat = concatenate = cat
+concat, concatenate = alias("concat", cat), alias("concatenate", cat)
 
 
 STACK = Composite("stack", lambda *xs, axis: shapes.stack(list(xs), axis), linear=True)
 
 
-@remembered
-@numpy_names
-def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+@operation("stack", "Tensors tensors, int dim=0, *, out", variants="", remembers=True)
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape joined along a new dimension."""
-    contents(tensors, "stack")
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     first = shape_of(tensors[0])
@@ -104,41 +90,31 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
                 f"{list(shape_of(x))} at entry {k}"
             )
-    result = boxed(computed(STACK, *promoted("stack", *tensors), axis=axis), STACK_NODE)
-    return result if out is None else into(out, result, "stack")
+    return boxed(computed(STACK, *promoted("stack", *tensors), axis=axis), STACK_NODE)
 
 
-def _needed(tensors: Any, name: str) -> list[Tensor]:
-    contents(tensors, name)
-    if not tensors:
-        raise RuntimeError(f"{name} expects a non-empty TensorList")
-    return list(tensors)
+def _along(name: str, dim: Callable[[int], int], raised: Any, doc: str) -> Function[Tensor]:
+    """Join along the dimension that `dim` names, of tensors that are `raised` to enough of them."""
+
+    def function(tensors: Sequence[Tensor]) -> Tensor:
+        if not tensors:
+            raise RuntimeError(f"{name} expects a non-empty TensorList")
+        xs = list(map(raised, tensors))
+        return cat(xs, dim(xs[0].ndim))
+
+    function.__doc__ = doc
+    return operation(name, "Tensors tensors, *, out", variants="")(function)
 
 
-def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Joined along the second dimension (the first for vectors)."""
-    xs = [atleast_1d(x) for x in _needed(tensors, "hstack")]
-    return cat(xs, 0 if xs[0].ndim == 1 else 1, out=out)
-
-
-def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Joined along the first dimension, vectors as rows."""
-    return cat([atleast_2d(x) for x in _needed(tensors, "vstack")], 0, out=out)
-
-
-row_stack = vstack
-
-
-def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Joined along the third dimension."""
-    return cat([atleast_3d(x) for x in _needed(tensors, "dstack")], 2, out=out)
-
-
-def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Joined along the second dimension, vectors as columns."""
-    xs = _needed(tensors, "column_stack")
-    columns = [x if x.ndim > 1 else reshape(x, (x.numel(), 1)) for x in xs]
-    return cat(columns, 1, out=out)
+hstack = _along("hstack", lambda n: min(n, 2) - 1, atleast_1d,
+                "Joined along the second dimension (the first for vectors).")  # fmt: skip
+vstack = _along("vstack", lambda n: 0, atleast_2d, "Joined along the first one, vectors as rows.")
+row_stack = alias("row_stack", vstack)
+dstack = _along("dstack", lambda n: 2, atleast_3d, "Joined along the third dimension.")
+column_stack = _along(
+    "column_stack", lambda n: 1, lambda x: x if x.ndim > 1 else reshape(x, (x.numel(), 1)),
+    "Joined along the second dimension, vectors as columns.",
+)  # fmt: skip
 
 
 def _blocks(*xs: Array) -> Array:
@@ -173,4 +149,4 @@ def block_diag(*tensors: Any) -> Tensor:
                 f"{k} has {len(shape_of(x))} dimensions"
             )
     made = computed(BLOCK_DIAG, *promoted("block_diag", *xs))
-    return boxed(made, named("BlockDiagBackward0"))
+    return boxed(made, BLOCK_DIAG_NODE)

@@ -14,30 +14,25 @@ from funcgrad.ops.shape import broadcast_to, reshape
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.common import (
-    boxed,
-    computed,
-    inplace,
-    install,
-    method,
-    named,
-    shape_of,
-    told,
-)
+from funcgrad.torch.operations.common import boxed, computed, shape_of, told
 from funcgrad.torch.operations.comparison import known, selected
 from funcgrad.torch.operations.gathering import common_shape
-from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
+from funcgrad.torch.operations.promotion import dtype_of, kind_of
+from funcgrad.torch.operations.record import node, operation
 
 __all__ = [
     "masked_scatter", "put",
 ]  # fmt: skip
 
 
-@method(changing=True)
-def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+PUT_NODE = node("Put", "_ source index", (0, 1), "accumulate")
+MASKED_SCATTER_NODE = node("MaskedScatter", shows=(0, 1), tells="mask source_sym_sizes")
+
+
+@operation("put", "input, Tensor index, Tensor source, bool accumulate=False")
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
     """A copy in which elements of the flat tensor are written (or added) at positions."""
-    x, at = content(input, "put"), content(index, "put", "index", 2)
-    v = content(source, "put", "source", 3)
+    x, at, v = input.content(), index.content(), source.content()
     if dtype_of(at) != np.int64:
         raise RuntimeError(
             f"put_(): Expected a long tensor for index, but got {dtypes.scalar_name(kind_of(at))}"
@@ -62,9 +57,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             f"out of range: tried to access index {bad.flat[0]} on a tensor of {size} elements."
         )
     at = a.where(a.less(at, 0), a.add(at, size), at)
-    operation = PUT_ADD if accumulate else PUT
-    node = named("PutBackward0", "", "", "source", "index", shown=(0, 1))
-    return boxed(computed(operation, x, v, at), node)
+    return boxed(computed(PUT_ADD if accumulate else PUT, x, v, at), PUT_NODE)
 
 
 def _put(write_: Any) -> Any:
@@ -79,11 +72,10 @@ PUT = Composite("put", _put(core.set_positions), linear=True, fixed=1)
 PUT_ADD = Composite("put_add", _put(core.add_at), linear=True, fixed=1)
 
 
-@method()
+@operation("masked_scatter", "input, Tensor mask, Tensor source", overlap="any")
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy in which the places where a mask holds are the elements of `source` in turn."""
-    x, m = content(input, "masked_scatter"), content(mask, "masked_scatter", "mask", 2)
-    v = content(source, "masked_scatter", "source", 3)
+    x, m, v = input.content(), mask.content(), source.content()
     if dtype_of(v) != dtype_of(x):
         names = [dtypes.scalar_name(kind_of(c)) for c in (x, v)]
         raise RuntimeError(
@@ -99,8 +91,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     (at,) = selected(reshape(broadcast_to(m, full), (math.prod(full),)), "masked_scatter()")
     if shape_of(at)[0] > math.prod(shape_of(v)):
         raise RuntimeError("Number of elements of source < number of ones in mask")
-    node = named("MaskedScatterBackward0", shown=(0, 1))
-    return told(boxed(computed(MASKED_SCATTER, x, v, at, shape=full), node), mask=mask.detach())
+    made = boxed(computed(MASKED_SCATTER, x, v, at, shape=full), MASKED_SCATTER_NODE)
+    return told(made, mask=mask.detach())
 
 
 def _mask_written(x: Array, v: Array, at: Array, shape: tuple[int, ...]) -> Array:
@@ -109,4 +101,3 @@ def _mask_written(x: Array, v: Array, at: Array, shape: tuple[int, ...]) -> Arra
 
 
 MASKED_SCATTER = Composite("masked_scatter", _mask_written, linear=True, fixed=1)
-install(masked_scatter_=inplace(masked_scatter, "masked_scatter_"))

@@ -12,13 +12,13 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import modes
-from funcgrad.torch.operations.common import install, method, named, told
+from funcgrad.torch.operations.common import install, named, told
+from funcgrad.torch.operations.record import operation
 from funcgrad.torch.operations.recorded import Underivable
-from funcgrad.torch.operations.reshaping import given
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.staged import staged
 from funcgrad.torch.storage import UntypedStorage, address, place_of, resize, root_of, storage_of
-from funcgrad.torch.views import make_view, strided
+from funcgrad.torch.views import AS_STRIDED_NODE, make_view, strided
 from funcgrad.torch.writing import check_writable
 
 __all__ = ["UntypedStorage", "as_strided"]
@@ -78,15 +78,17 @@ def _check_bounds(
         )
 
 
-@method()
+@operation(
+    "as_strided", "input, ints size, ints stride, int storage_offset=None", variants="method"
+)
 def as_strided(
-    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
 ) -> Tensor:
     """A view by sizes and strides of the storage, counted in elements."""
     shape, steps, width = tuple(size), tuple(stride), input.element_size()
     if len(shape) != len(steps):
         raise RuntimeError("mismatch in length of strides and shape")
-    offset = input.storage_offset() if storage_offset is None else int(storage_offset)
+    offset = input.storage_offset() if storage_offset is None else storage_offset
     base = input if input._base is None else input._base
     if input.requires_grad and not base.requires_grad:  # a view that was made a leaf
         base = input
@@ -98,7 +100,7 @@ def as_strided(
         array = as_array(base)
         _check_bounds(shape, steps, offset, width, storage_of(base).size())
         read = _reader(base, input, shape, steps, offset)
-    made = make_view(base, read, lambda c: strided(c, array, read), "AsStridedBackward0")
+    made = make_view(base, read, lambda c: strided(c, array, read), AS_STRIDED_NODE)
     return told(made, size=shape, stride=steps, storage_offset=storage_offset)
 
 
@@ -149,12 +151,13 @@ BEYOND = (
 # ------------------------------------------------------------------------ other memory in place
 
 
-def _resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+@operation("resize_", "input, ints size, *, memory_format memory_format=None", variants="method")
+def _resize_(input: Tensor, size: Sequence[int], memory_format: Any) -> Tensor:
     """Another size in place: the first elements are kept, more are undefined."""
-    if self.requires_grad:
+    if input.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
-    resize(self, given("resize_", "size", sizes))
-    return self
+    resize(input, tuple(size))
+    return input
 
 
 SET = Underivable("set_", lambda x, source: source)
@@ -218,4 +221,4 @@ def _part(
     return np.ndarray(shape, kind, source.memory, offset * width, places), source.memory
 
 
-install(resize_=_resize_, set_=_set_)
+install(set_=_set_)

@@ -24,13 +24,13 @@ from funcgrad.torch import dtypes, hot
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.nodes import OF_CORE, Bends, GradNode, node_class
 from funcgrad.torch.operations.common import boxed, computed
-from funcgrad.torch.operations.install import changing_function, installed
+from funcgrad.torch.operations.install import changing_function, changing_method, installed
 from funcgrad.torch.operations.promotion import dtype_of, floating, kind_of, promoted
 from funcgrad.torch.operations.promotion import pair as paired
 
 __all__ = [
-    "Function", "NodeClass", "Operation", "alias", "apart", "common", "floats", "in_place", "node",
-    "op", "operation", "pair", "pair_floats", "refuse", "same",
+    "Function", "NodeClass", "Operation", "alias", "apart", "common", "floats", "in_place",
+    "method_in_place", "node", "op", "operation", "pair", "pair_floats", "refuse", "same",
 ]  # fmt: skip
 
 NodeClass = type[GradNode]
@@ -295,6 +295,11 @@ def alias(
         if field not in ("name", "signature", "method_signature", "variants"):
             setattr(record, field, getattr(old, field))
     return installed(record)  # type: ignore[no-any-return]
+
+
+def method_in_place(name: str, signature: str, change: Callable[..., Tensor]) -> None:
+    """Give `Tensor` the method `name`, which does more than to write a result into the tensor."""
+    changing_method(Operation(name, signature, "", change.__doc__ or ""), change)
 
 
 def in_place(*functions: Function[Any]) -> list[Callable[..., Tensor]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -14,18 +13,9 @@ from funcgrad.ops import shape as shapes
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.contents import layout
-from funcgrad.torch.operations.common import (
-    axis_of,
-    boxed,
-    install,
-    method,
-    named,
-    shape_of,
-    traced,
-)
+from funcgrad.torch.operations.common import axis_of, boxed, shape_of, traced
 from funcgrad.torch.operations.converting import contiguous
-from funcgrad.torch.operations.promotion import content
-from funcgrad.torch.remembered import remembered
+from funcgrad.torch.operations.record import Function, NodeClass, node, operation
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.views import ALIAS, make_view
 
@@ -34,19 +24,10 @@ __all__ = [
 ]  # fmt: skip
 
 
-def given(function: str, argument: str, sizes: tuple[Any, ...], named: Any = None) -> Any:
-    """Sizes or dimensions given as numbers, as one sequence, or by keyword."""
-    if named is not None:
-        sizes = tuple(named) if isinstance(named, (tuple, list)) else (named,)
-    elif len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
-        sizes = tuple(sizes[0])
-    for k, n in enumerate(sizes):
-        if isinstance(n, (float, str, bool)) or not hasattr(n, "__index__"):
-            raise TypeError(
-                f"{function}(): argument '{argument}' must be tuple of ints, but found element of "
-                f"type {type(n).__name__} at pos {k}"
-            )
-    return tuple(int(n.__index__()) for n in sizes)
+LAYOUT = {"layout": True}  # what a view is depends on where the elements lie
+VIEW = node("View", tells="self_sym_sizes", of="reshape")
+RESHAPE_ALIAS = node("ReshapeAlias", tells="self_sym_sizes")
+UNSAFE_VIEW = node("UnsafeView", tells="self_sym_sizes")
 
 
 def reshape_sizes(shape: Sequence[int], sizes: Sequence[int]) -> tuple[int, ...]:
@@ -80,11 +61,11 @@ def fits_memory(x: Tensor, sizes: tuple[int, ...]) -> bool:
     return True
 
 
-def viewed(x: Tensor, shape: tuple[int, ...], name: str = "ViewBackward0") -> Tensor:
+def viewed(x: Tensor, shape: tuple[int, ...], node: NodeClass = VIEW) -> Tensor:
     """The memory of `x` in another shape, into which it fits."""
     copy = None if traced(x._t) else False  # where there is no memory, positions are read
     return make_view(
-        x, lambda v: np.reshape(v, shape, copy=copy), lambda c: shapes.reshape(c, shape), name
+        x, lambda v: np.reshape(v, shape, copy=copy), lambda c: shapes.reshape(c, shape), node
     )
 
 
@@ -92,23 +73,24 @@ def unsafe_viewed(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     """`x`, which nobody else will see, in another shape: no view for PyTorch."""
     c = x.content()
     made = ALIAS(c) if shape_of(c) == shape else shapes.reshape(c, shape)
-    return boxed(made, named("UnsafeViewBackward0"))
+    return boxed(made, UNSAFE_VIEW)
 
 
-@functools.partial(remembered, layout=True)
-def view(self: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
+@operation(
+    "view", "input, dtype dtype | input, ints size", variants="method", remembers=True,
+    remembers_by=LAYOUT,
+)  # fmt: skip
+def view(input: Tensor, dtype: Any, size: Any) -> Tensor:
     """The same memory in another shape, or read in another dtype of the same size."""
-    if dtype is None and len(shape) == 1 and isinstance(shape[0], dtypes.dtype):
-        dtype = shape[0]
     if dtype is not None:
-        return _reinterpreted(self, dtype)
-    sizes = reshape_sizes(shape_of(self), given("view", "size", shape, size))
-    if not fits_memory(self, sizes):
+        return _reinterpreted(input, dtype)
+    sizes = reshape_sizes(shape_of(input), size)
+    if not fits_memory(input, sizes):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one "
             "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
         )
-    return viewed(self, sizes)
+    return viewed(input, sizes)
 
 
 def _reinterpreted(x: Tensor, kind: dtypes.dtype) -> Tensor:
@@ -123,50 +105,38 @@ def _reinterpreted(x: Tensor, kind: dtypes.dtype) -> Tensor:
             f"{dtypes.scalar_name(x.dtype)} as {dtypes.scalar_name(kind)} (different element sizes)"
         )
     return make_view(
-        x, lambda v: v.view(kind.numpy), lambda c: shapes.reshape(c, shape_of(c)), "ViewBackward0"
+        x, lambda v: v.view(kind.numpy), lambda c: shapes.reshape(c, shape_of(c)), VIEW
     )
 
 
-def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """`view` in the shape of another tensor."""
-    return view(self, tuple(other.shape))
-
-
-install(view=view, view_as=view_as)
-
-
-@functools.partial(remembered, layout=True)
-def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
+@operation("reshape", "input, ints shape", variants="method", remembers=True, remembers_by=LAYOUT)
+def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
     """Another shape: a view where memory allows it, else a copy."""
-    found = reshape_sizes(
-        shape_of(content_shape(input, "reshape")), given("reshape", "shape", sizes, shape)
-    )
+    found = reshape_sizes(shape_of(input), shape)
     if not fits_memory(input, found):
         return unsafe_viewed(contiguous(input), found)
-    name = "ViewBackward0" if input.is_contiguous() else "ReshapeAliasBackward0"
-    return viewed(input, found, name)
+    return viewed(input, found, VIEW if input.is_contiguous() else RESHAPE_ALIAS)
 
 
-def content_shape(x: Any, function: str) -> Tensor:
-    """The tensor itself; PyTorch's TypeError for anything else."""
-    if not isinstance(x, Tensor):
-        content(x, function)
-    return x  # type: ignore[no-any-return]
+def _in_shape_of_other(name: str, into: Function[Tensor]) -> None:
+    def function(input: Tensor, other: Tensor) -> Tensor:
+        return into(input, shape_of(other))
+
+    function.__doc__ = f"`{name}` in the shape of another tensor."
+    operation(f"{name}_as", "input, other", variants="method")(function)
 
 
-def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """`reshape` to the shape of another tensor."""
-    return reshape(self, tuple(other.shape))
+_in_shape_of_other("view", view)
+_in_shape_of_other("reshape", reshape)
 
 
-install(reshape=reshape, reshape_as=reshape_as)
-
-
-@method()
-@functools.partial(remembered, layout=True)
-def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+@operation(
+    "flatten", "input, int start_dim=0, int end_dim=-1", variants="method", remembers=True,
+    remembers_by=LAYOUT,
+)  # fmt: skip
+def flatten(input: Tensor, start_dim: int, end_dim: int) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` as one."""
-    shape = shape_of(content_shape(input, "flatten"))
+    shape = shape_of(input)
     first, last = axis_of(start_dim, len(shape)), axis_of(end_dim, len(shape))
     if first > last:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -175,13 +145,13 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return reshape(input, (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :]))
 
 
-@method()
+@operation("ravel", "input", variants="method")
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension."""
-    return view(contiguous(input), math.prod(shape_of(content_shape(input, "ravel"))))
+    return view(contiguous(input), (math.prod(shape_of(input)),))
 
 
-@method()
+@operation("unflatten", "input, int dim, ints sizes", variants="method")
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """One dimension split into several."""
     shape = shape_of(input)
@@ -210,7 +180,7 @@ def _each(function: Any, tensors: tuple[Any, ...]) -> Any:
 
 def atleast_1d(*tensors: Any) -> Any:
     """Tensors with at least one dimension."""
-    return _each(lambda x: x if x.ndim else reshape(x, 1), tensors)
+    return _each(lambda x: x if x.ndim else reshape(x, (1,)), tensors)
 
 
 def atleast_2d(*tensors: Any) -> Any:

@@ -18,21 +18,13 @@ from funcgrad.ops.segment import segment_reduce
 from funcgrad.ops.shape import reshape
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.common import (
-    boxed,
-    computed,
-    into,
-    method,
-    named,
-    numpy_names,
-    shape_of,
-    told,
-)
+from funcgrad.torch.operations.common import boxed, computed, shape_of, told
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.gathering import positions_along
-from funcgrad.torch.operations.promotion import content, dtype_of
-from funcgrad.torch.operations.scattering import _prepared, _source
-from funcgrad.torch.operations.slices import flat_positions, index_along
+from funcgrad.torch.operations.promotion import dtype_of
+from funcgrad.torch.operations.record import node, operation
+from funcgrad.torch.operations.scattering import TO, prepared, source
+from funcgrad.torch.operations.writing_slices import flat_positions, index_along
 
 __all__ = ["index_reduce", "scatter_reduce"]
 
@@ -102,28 +94,30 @@ def _checked_reduce(name: str, reduce: str, allowed: tuple[str, ...]) -> str:
     return reduce
 
 
-@method(changing=True)
-@numpy_names
+TOLD = "index dim reduce include_self"
+SCATTER_REDUCE = node("ScatterReduce", "result self src", (0, 1), TOLD)
+INDEX_REDUCE = node("IndexReduce", "result self source", (0, 1), TOLD)
+HOW = "str reduce, *, bool include_self=True, out"
+
+
+@operation("scatter_reduce", f"{TO}, Tensor src, {HOW}", overlap="none")
 def scatter_reduce(
-    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *,
-    include_self: bool = True, out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
+) -> Tensor:
     """A copy in which entries of `src` are reduced into places along a dimension.
 
     `reduce` is ``"sum"``, ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``; the tensor's own
     element takes part with `include_self`.
     """
     reduce = _checked_reduce("scatter_reduce", reduce, ("sum", "prod", "mean", "amax", "amin"))
-    x, at, axis = _prepared("scatter_reduce", input, dim, index)
-    v = _source("scatter_reduce", x, src, at)
+    x, at, axis = prepared("scatter_reduce", input, dim, index)
+    v = source(x, src, at)
     if shape_of(x):
         positions = positions_along(shape_of(x), at, axis)
     else:
         positions = np.zeros(math.prod(shape_of(at)), np.int64)
     found = computed(PARTIAL, x, v, positions, reduce=reduce, include_self=include_self)
-    node = named("ScatterReduceBackward0", "result", "self", "src", shown=(0, 1))
-    result = told(boxed(found, node), index=index.detach(), dim=axis)
-    return result if out is None else into(out, result, "scatter_reduce")
+    return told(boxed(found, SCATTER_REDUCE), index=index.detach(), dim=axis)
 
 
 def _partly(x: Array, v: Array, at: Array, reduce: str, include_self: bool) -> Array:
@@ -136,20 +130,16 @@ def _partly(x: Array, v: Array, at: Array, reduce: str, include_self: bool) -> A
 PARTIAL = Composite("scatter_reduce", _partly, fixed=1)
 
 
-@method(changing=True)
-@numpy_names
+@operation("index_reduce", f"{TO}, Tensor source, {HOW}")
 def index_reduce(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
-    include_self: bool = True, out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
+) -> Tensor:
     """A copy in which slices of `source` are reduced into positions along a dimension."""
     reduce = _checked_reduce("index_reduce", reduce, ("prod", "mean", "amax", "amin"))
     x, at, axis = index_along("index_reduce", input, dim, index, source)
-    v = content(source, "index_reduce", "source", 4)
+    v = source.content()
     if dtype_of(v) != dtype_of(x):
         raise RuntimeError("index_reduce(): self and source must have the same scalar type")
     positions = flat_positions(shape_of(x), at, axis)
     found = computed(GROUPED, x, v, positions, reduce=reduce, include_self=include_self)
-    node = named("IndexReduceBackward0", "result", "self", "source", shown=(0, 1))
-    result = told(boxed(found, node), index=index.detach(), dim=axis)
-    return result if out is None else into(out, result, "index_reduce")
+    return told(boxed(found, INDEX_REDUCE), index=index.detach(), dim=axis)

@@ -16,36 +16,25 @@ from funcgrad.ops import index as core
 from funcgrad.ops.shape import broadcast_to, reshape
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.common import (
-    axis_of,
-    boxed,
-    into,
-    method,
-    named,
-    numpy_names,
-    shape_of,
-    widened,
-)
+from funcgrad.torch.operations.common import axis_of, boxed, shape_of, widened
 from funcgrad.torch.operations.gathering import (
     check_bounds,
     check_index,
     check_ranks,
     positions_along,
 )
-from funcgrad.torch.operations.promotion import NUMBERS, content, dtype_of, number, wrong_type
+from funcgrad.torch.operations.promotion import dtype_of, number
+from funcgrad.torch.operations.record import node, operation
 from funcgrad.torch.operations.recorded import Underivable
 
 __all__ = [
     "scatter", "scatter_add",
 ]  # fmt: skip
 
-SET_AT = Composite("set_at", lambda x, v, at: core.set_positions(x, at, v), linear=True, fixed=1)
-ADD_AT = Composite("add_at", widened(lambda x, v, at: core.add_at(x, at, v)), linear=True, fixed=1)
 
-
-def _source(function: str, x: Array, src: Tensor, at: Array) -> Array:
+def source(x: Array, src: Tensor, at: Array) -> Array:
     """The part of `src` that is written: as large as the index."""
-    v = content(src, function, "src", 4)
+    v = src.content()
     if dtype_of(v) != dtype_of(x):
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     where_, given = shape_of(at), shape_of(v)
@@ -72,13 +61,16 @@ def _scattered(x: Array, v: Array, at: Array, axis: int, adding: bool) -> Array:
 
 
 SCATTER = Composite("scatter", widened(_scattered), linear=True, fixed=1)
-SCATTER_NODE = named("ScatterBackward0", "", "", "", "index", shown=(0, 1))
-SCATTER_NUMBER = named("ScatterBackward1", "", "", "", "index", shown=(0,))
-SCATTER_ADD = named("ScatterAddBackward0", "", "", "", "index", shown=(0, 1))
+# the operands are the tensor, what is written, and where
+SCATTER_NODE = node("Scatter", "_ _ index", (0, 1), "dim")
+SCATTER_NUMBER = node("ScatterBackward1", "_ _ index", (0,), "dim")
+SCATTER_ADD = node("ScatterAdd", "_ _ index", (0, 1), "dim")
+UNDERIVED = node("NotImplemented", shows=(0, 1)), node("NotImplemented", shows=(0,))
 
 
-def _prepared(function: str, input: Tensor, dim: int, index: Tensor) -> tuple[Array, Array, int]:
-    x, at = content(input, function), content(index, function, "index", 3)
+def prepared(function: str, input: Tensor, dim: int, index: Tensor) -> tuple[Array, Array, int]:
+    """The contents of a tensor and of positions along a dimension that fit, and the axis."""
+    x, at = input.content(), index.content()
     check_index(function if function != "scatter_add" else "scatter", at)
     shape = shape_of(x)
     axis = axis_of(dim, len(shape))
@@ -87,39 +79,34 @@ def _prepared(function: str, input: Tensor, dim: int, index: Tensor) -> tuple[Ar
     return x, at, axis
 
 
-@method(changing=True)
-@numpy_names
+TO = "input, int dim, Tensor index"
+
+
+@operation(
+    "scatter",
+    f"{TO}, Tensor src, *, out | {TO}, Tensor src, *, str reduce, out"
+    f" | {TO}, Number value, *, out | {TO}, Number value, *, str reduce, out",
+    overlap="none",
+)  # fmt: skip
 def scatter(
-    input: Tensor, dim: int, index: Tensor, src: Any = None, value: Any = None, *,
-    reduce: str | None = None, out: Tensor | None = None,
+    input: Tensor, dim: int, index: Tensor, src: Tensor | None, reduce: str | None = None,
+    value: Any = None,
 ) -> Tensor:  # fmt: skip
     """A copy in which entries of `src` (or a number) are written along a dimension."""
-    x, at, axis = _prepared("scatter", input, dim, index)
-    given = value if src is None else src
+    x, at, axis = prepared("scatter", input, dim, index)
+    v = number(value, dtype_of(x)) if src is None else source(x, src, at)
     if reduce is not None:
-        return into(out, _reducing(x, at, axis, given, reduce), "scatter")
-    if isinstance(given, Tensor):
-        v = _source("scatter", x, given, at)
-        result = boxed(SCATTER(x, v, at, axis=axis, adding=False), SCATTER_NODE)
-    else:
-        if not isinstance(given, NUMBERS):
-            wrong_type("scatter", "src", 4, "Tensor", given)
-        v = number(given, dtype_of(x))
-        result = boxed(SCATTER(x, v, at, axis=axis, adding=False), SCATTER_NUMBER)
-    return result if out is None else into(out, result, "scatter")
+        return _reducing(x, at, axis, v, reduce, src is None)
+    made = SCATTER(x, v, at, axis=axis, adding=False)
+    return boxed(made, SCATTER_NUMBER if src is None else SCATTER_NODE)
 
 
-def _reducing(x: Array, at: Array, axis: int, given: Any, reduce: str) -> Tensor:
+def _reducing(x: Array, at: Array, axis: int, v: Array, reduce: str, number: bool) -> Tensor:
     """The old form ``reduce="add"`` or ``"multiply"``, which has no derivative."""
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
-    v = (
-        _source("scatter", x, given, at)
-        if isinstance(given, Tensor)
-        else number(given, dtype_of(x))
-    )
     made = SCATTER_REDUCING(x, v, at, axis=axis, adding=reduce == "add")
-    return boxed(made, named("NotImplemented", shown=(0, 1) if isinstance(given, Tensor) else (0,)))
+    return boxed(made, UNDERIVED[number])
 
 
 def _multiplied(x: Any, v: Any, at: Any, axis: int, adding: bool) -> Any:
@@ -135,13 +122,8 @@ def _multiplied(x: Any, v: Any, at: Any, axis: int, adding: bool) -> Any:
 SCATTER_REDUCING = Underivable("scatter", _multiplied)
 
 
-@method(changing=True)
-@numpy_names
-def scatter_add(
-    input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None
-) -> Tensor:
+@operation("scatter_add", f"{TO}, Tensor src, *, out", overlap="none")
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy to which entries of `src` are added along a dimension."""
-    x, at, axis = _prepared("scatter_add", input, dim, index)
-    v = _source("scatter_add", x, src, at)
-    result = boxed(SCATTER(x, v, at, axis=axis, adding=True), SCATTER_ADD)
-    return result if out is None else into(out, result, "scatter_add")
+    x, at, axis = prepared("scatter_add", input, dim, index)
+    return boxed(SCATTER(x, source(x, src, at), at, axis=axis, adding=True), SCATTER_ADD)

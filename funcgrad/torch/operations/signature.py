@@ -114,12 +114,15 @@ KINDS: dict[str, Kind] = {
     "dims": Kind("tuple of ints", _by_value(_is_int, tuple, list, Tensor), _indices),
     "floats": Kind("tuple of floats", _by_value(_never, tuple, list), _all(_of(*REALS))),
     "Tensors": Kind("tuple of Tensors", _by_value(_never, tuple, list), _all(is_tensor)),
+    "indices": Kind("tuple of Tensors", _by_value(_never, tuple, list),
+                    _all(_of(Tensor, Tracer, type(None)))),
     "object": Kind("object", _of(object)),
 }  # fmt: skip
 
 
 # for which a tensor may be given
 SCALARS = (KINDS["Number"], KINDS["int"], KINDS["float"], KINDS["dims"])
+WHOLE = (KINDS["ints"], KINDS["dims"])
 
 
 class Parameter(NamedTuple):
@@ -158,6 +161,8 @@ NUMPY_NAMES: Mapping[str, tuple[str, ...]] = {
 def _constant(text: str) -> Any:
     if text in CONSTANTS:
         return CONSTANTS[text]
+    if text[0] == "(":  # written without commas, which separate parameters
+        return tuple(map(int, text[1:-1].split()))
     if text[0] in "'\"":
         return text[1:-1]
     return float(text) if any(c in text for c in ".e") else int(text)
@@ -208,9 +213,10 @@ class Signature:
     def matched(self, args: Any, kwargs: Any, asked: list[Any]) -> list[Any] | Mismatch:
         """Where each parameter's value is: a position, a name, or None for the default.
 
-        What the value of an argument has decided, not its class alone, is noted in `asked`.
+        What the value of an argument has decided, not its class alone, is noted in `asked`, with
+        what it is taken for.
         """
-        if len(args) > self.positional and not self.varargs():
+        if len(args) > self.positional and not (self.varargs() and is_index(type(args[0]))):
             return Mismatch("surplus", 0)
         places: list[Any] = []
         left, at = len(kwargs), 0
@@ -233,6 +239,7 @@ class Signature:
             if not (x is None and p.nullable) and not _fits(p.kind, x, asked):
                 if not (self.varargs() and not by_name and not at and _all(is_index)(args)):
                     return Mismatch("type", k, place)
+                asked.append((p.kind, args))
                 places.append(slice(None))
                 at = len(args)
                 continue
@@ -261,7 +268,7 @@ class Mismatch(NamedTuple):
 def _fits(kind: Kind, x: Any, asked: list[Any]) -> bool:
     found = kind.takes(type(x))
     if found is None:
-        asked.append(x)
+        asked.append((kind, x))
         return kind.holds(x)
     return found
 
@@ -318,16 +325,11 @@ class Arguments:
             self._warn_of(s)
         plan = self._plan(s, places)
         found = _taken(plan, args, kwargs)
-        if any(type(x) not in SEQUENCES for x in asked):
-            numbers = {_canonical(p) for p in s.parameters if p.kind in SCALARS}
+        if any(_holds_numbers(kind, x) for kind, x in asked):
+            kinds = {_canonical(p): p.kind for p in s.parameters}
             if modes.watching is not None:  # no recipe: another call has another number
-                modes.watching.append(numbers)
-            return tuple(
-                x.item() if isinstance(x, Tensor) and name in numbers
-                else PYTHON_DTYPES.get(x, x) if isinstance(x, type)
-                else x
-                for name, x in zip(self.order, found, strict=True)
-            )  # fmt: skip
+                modes.watching.append(kinds)
+            return tuple(_number(x, kinds.get(n)) for n, x in zip(self.order, found, strict=True))
         self.plans[key] = plan
         if not (kwargs or asked) and [p for p, _ in plan[: len(args)]] == [*range(len(args))]:
             self.positional[(*map(type, args),)] = found[len(args) : -1]
@@ -356,6 +358,10 @@ class Arguments:
             if kwargs:
                 raise TypeError(f"{owner} takes no keyword arguments")
             raise TypeError(f"{owner} takes no arguments ({len(args)} given)")
+        if args and is_index(type(args[0])):
+            for s in self.signatures:
+                if s.varargs() and s.required <= len(args):
+                    self._blame(s, args, kwargs)
         given = len(args) + len(kwargs)
         likely = self.signatures
         if len(likely) > 1:
@@ -393,13 +399,20 @@ class Arguments:
         x = kwargs[found.place] if by_name else args[found.place]
         where = "" if by_name else f" (position {found.place + 1})"
         wanted, failed = p.kind.shown, typename(x)
+        if s.varargs() and not by_name and is_index(type(x)):
+            k = next(i for i, item in enumerate(args) if not is_index(type(item)))
+            raise TypeError(
+                f"{name}(): argument '{p.name}' failed to unpack the object at pos {k + 1} with "
+                f'error "type must be {wanted},but got {typename(args[k])}"'
+            )
+        if wanted == "tuple of Tensors" and isinstance(x, (tuple, list)):
+            k = next(i for i, item in enumerate(x) if not p.kind.holds((item,)))
+            raise TypeError(
+                f"expected Tensor as element {k} in argument {0 if by_name else found.place}, but "
+                f"got {typename(x[k])}"
+            )
         if isinstance(x, (tuple, list)) and wanted.startswith("tuple of") and not by_name:
             k = next(i for i, item in enumerate(x) if not p.kind.holds((item,)))
-            if p.kind is KINDS["Tensors"]:
-                raise TypeError(
-                    f"expected Tensor as element {k} in argument {found.place}, but got "
-                    f"{typename(x[k])}"
-                )
             failed = f"found element of type {typename(x[k])} at pos {k}"
             raise TypeError(f"{name}(): argument '{p.name}'{where} must be {wanted}, but {failed}")
         raise TypeError(f"{name}(): argument '{p.name}'{where} must be {wanted}, not {failed}")
@@ -416,6 +429,24 @@ class Arguments:
 def _types_in(x: Any) -> Any:
     kind = type(x)
     return (kind, *map(type, x)) if kind in SEQUENCES else kind
+
+
+def _holds_numbers(kind: Kind, x: Any) -> bool:
+    """Whether what is given has to be read: a tensor, or a sequence of whole numbers with some."""
+    if type(x) in SEQUENCES:
+        return kind in WHOLE and any(type(n) is not int for n in x)
+    return True
+
+
+def _number(x: Any, kind: Kind | None) -> Any:
+    """A number, or numbers, that are given as tensors or as NumPy has them."""
+    if kind in SCALARS and isinstance(x, Tensor):
+        return x.item()
+    if isinstance(x, type):
+        return PYTHON_DTYPES.get(x, x)
+    if kind in WHOLE and type(x) in SEQUENCES:
+        return tuple(int(n) for n in x)
+    return x
 
 
 def _taken(plan: list[tuple[Any, Any]], args: Any, kwargs: Any) -> tuple[Any, ...]:

@@ -11,124 +11,86 @@ import numpy as np
 from funcgrad.ops.bessel import i0
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.dimensions import check_flag
-from funcgrad.torch.operations.common import check_int
 from funcgrad.torch.operations.data import finished, kind_given
-from funcgrad.torch.operations.promotion import NUMBERS, wrong_type
+from funcgrad.torch.operations.record import Function, operation
 
 __all__ = [
     "bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window",
 ]  # fmt: skip
 
-Window = Callable[[np.ndarray[Any, Any], int], np.ndarray[Any, Any]]
+Weights = np.ndarray[Any, Any]
+OPTIONS = (
+    "*, dtype dtype=None, layout layout=None, device device=None, bool pin_memory=False, "
+    "bool requires_grad=False"
+)
 
 
 def _window(
-    name: str, window_length: int, periodic: bool, dtype: Any, requires_grad: bool, device: Any,
-    weights: Window,
-) -> Tensor:  # fmt: skip
-    """`weights` at 0 … n - 1; a periodic window is one longer, without its last entry."""
-    n = check_int(name, "window_length", 1, window_length)
-    check_flag(name, "periodic", 2, periodic)
-    given = kind_given(name, dtype) or dtypes.get_default_dtype()
-    if n < 0:
-        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={n}")
-    if given.is_complex:
-        raise NotImplementedError(
-            f"\"arange_cpu\" not implemented for '{dtypes.scalar_name(given)}'"
-        )
-    if not given.is_floating_point:
-        raise RuntimeError(f"{name} expects floating point dtypes, got: {given}")
-    if n < 2:
-        return finished(np.ones(n, given.numpy), requires_grad, device)
-    whole = n + 1 if periodic else n
-    return finished(weights(np.arange(whole, dtype=given.numpy), whole)[:n], requires_grad, device)
+    name: str, doc: str, weights: Callable[..., Weights], **numbers: float
+) -> Function[Tensor]:
+    """`weights` of 0 … n - 1 and n; a periodic window is one longer, without its last entry.
+
+    They have `numbers`, and their values where none are given.
+    """
+    given = ["int window_length", "bool periodic", *(f"float {number}" for number in numbers)]
+    overloads = [f"{', '.join(given[:k])}, {OPTIONS}" for k in range(1, len(given) + 1)]
+
+    def function(
+        n: int, dtype: Any, layout: Any, device: Any, pin_memory: bool, requires_grad: bool,
+        periodic: bool | None, *given: float | None,
+    ) -> Tensor:  # fmt: skip
+        kind = kind_given(name, dtype) or dtypes.get_default_dtype()
+        if n < 0:
+            raise RuntimeError(f"{name} requires non-negative window_length, got window_length={n}")
+        if kind.is_complex:
+            raise NotImplementedError(
+                f"\"arange_cpu\" not implemented for '{dtypes.scalar_name(kind)}'"
+            )
+        if not kind.is_floating_point:
+            raise RuntimeError(f"{name} expects floating point dtypes, got: {kind}")
+        if n < 2:
+            return finished(np.ones(n, kind.numpy), requires_grad, device)
+        whole = n if periodic is False else n + 1
+        used = [usual if x is None else x for x, usual in zip(given, numbers.values(), strict=True)]
+        found = weights(np.arange(whole, dtype=kind.numpy), whole, *used)[:n]
+        return finished(found, requires_grad, device)
+
+    function.__doc__ = doc
+    return operation(name, " | ".join(overloads), variants="")(function)
 
 
-def _raised(alpha: float, beta: float) -> Window:
-    def weights(k: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
-        return np.cos(k * (2 * math.pi / (n - 1))) * -beta + alpha
-
-    return weights
+def _raised(k: Weights, n: int, alpha: float, beta: float) -> Weights:
+    return np.cos(k * (2 * math.pi / (n - 1))) * -beta + alpha
 
 
-def bartlett_window(
-    window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """The triangular window.
+def _triangle(k: Weights, n: int) -> Weights:
+    slope = k * (2 / (n - 1))
+    return np.where(k <= (n - 1) >> 1, slope, 2 - slope)
+
+
+def _two_cosines(k: Weights, n: int) -> Weights:
+    angle = k * (math.pi / (n - 1))
+    return np.cos(angle * 4) * 0.08 - np.cos(angle * 2) * 0.5 + 0.42
+
+
+def _bessel(k: Weights, n: int, beta: float) -> Weights:
+    middle = (n - 1) / 2
+    circle = np.sqrt(1 - ((k.astype(np.float64) - middle) / middle) ** 2)
+    return np.asarray(i0(float(beta) * circle) / i0(np.float64(beta)), k.dtype)
+
+
+bartlett_window = _window("bartlett_window", """The triangular window.
 
     Examples
     --------
     >>> import funcgrad.torch as torch
     >>> torch.bartlett_window(5, periodic=False)
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
-    """
-
-    def weights(k: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
-        slope = k * (2 / (n - 1))
-        return np.where(k <= (n - 1) >> 1, slope, 2 - slope)
-
-    return _window(
-        "bartlett_window", window_length, periodic, dtype, requires_grad, device, weights
-    )
-
-
-def blackman_window(
-    window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """A sum of two cosines."""
-
-    def weights(k: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
-        angle = k * (math.pi / (n - 1))
-        return np.cos(angle * 4) * 0.08 - np.cos(angle * 2) * 0.5 + 0.42
-
-    return _window(
-        "blackman_window", window_length, periodic, dtype, requires_grad, device, weights
-    )
-
-
-def hamming_window(
-    window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *,
-    dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """``alpha - beta cos``."""
-    weights = _raised(
-        _coefficient("hamming_window", "alpha", 3, alpha),
-        _coefficient("hamming_window", "beta", 4, beta),
-    )
-    return _window("hamming_window", window_length, periodic, dtype, requires_grad, device, weights)
-
-
-def hann_window(
-    window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """The square of a sine."""
-    return _window(
-        "hann_window", window_length, periodic, dtype, requires_grad, device, _raised(0.5, 0.5)
-    )
-
-
-def kaiser_window(
-    window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None,
-    layout: Any = None, device: Any = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """A Bessel function of a half circle; a larger `beta` makes it narrower."""
-    strength = _coefficient("kaiser_window", "beta", 3, beta)
-
-    def weights(k: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
-        middle = (n - 1) / 2
-        circle = np.sqrt(1 - ((k.astype(np.float64) - middle) / middle) ** 2)
-        found = i0(strength * circle) / i0(np.float64(strength))
-        return np.asarray(found, k.dtype)
-
-    return _window("kaiser_window", window_length, periodic, dtype, requires_grad, device, weights)
-
-
-def _coefficient(function: str, argument: str, position: int, x: Any) -> float:
-    if not isinstance(x, NUMBERS) or isinstance(x, complex):
-        wrong_type(function, argument, position, "float", x)
-    found: Any = x
-    return float(found)
+    """, _triangle)  # fmt: skip
+blackman_window = _window("blackman_window", "A sum of two cosines.", _two_cosines)
+hamming_window = _window("hamming_window", "``alpha - beta cos``.", _raised, alpha=0.54, beta=0.46)
+hann_window = _window("hann_window", "The square of a sine.", lambda k, n: _raised(k, n, 0.5, 0.5))
+kaiser_window = _window(
+    "kaiser_window", "A Bessel function of a half circle; a larger `beta` makes it narrower.",
+    _bessel, beta=12.0,
+)  # fmt: skip

@@ -19,20 +19,12 @@ from funcgrad.ops.shape import broadcast_to, reshape
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.common import (
-    axis_of,
-    boxed,
-    computed,
-    into,
-    method,
-    named,
-    numpy_names,
-    shape_of,
-    widened,
-)
+from funcgrad.torch.operations.common import axis_of, boxed, computed, shape_of, widened
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.gathering import check_bounds, positions_along
-from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, number
+from funcgrad.torch.operations.promotion import dtype_of, kind_of, number
+from funcgrad.torch.operations.record import node, operation
+from funcgrad.torch.operations.scattering import TO
 from funcgrad.torch.staged import bounded
 
 __all__ = [
@@ -45,7 +37,7 @@ def index_along(
     wrong_count: Any = RuntimeError,
 ) -> tuple[Array, Array, int]:  # fmt: skip
     """The content, the positions along a dimension, the axis; of a vector of positions."""
-    x, at = content(input, function), content(index, function, "index", 3)
+    x, at = input.content(), index.content()
     shape = shape_of(x)
     axis = axis_of(dim, len(shape))
     if len(shape_of(at)) > 1:
@@ -129,15 +121,18 @@ def _added(x: Array, v: Array, at: Array, axis: int, alpha: Any) -> Array:
 ADDED_ALONG = Adding("index_add", widened(_added), linear=True, fixed=1)
 
 
-@method(changing=True)
-@numpy_names
-def index_add(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1,
-    out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+# the operands are the tensor, what is written, and where
+INDEX_ADD = node("IndexAdd", "_ source index", (0, 1), "alpha dim source_dim")
+INDEX_COPY = node("IndexCopy", "_ source index", (0, 1), "dim source_dim")
+INDEX_FILL_NUMBER = node("IndexFill", "_ _ index", (0,), "dim")
+INDEX_FILL_TENSOR = node("IndexFillBackward1", "_ _ index", (0, 1), "dim")
+
+
+@operation("index_add", f"{TO}, Tensor source, *, Number alpha=1, out", overlap="none")
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
     """A copy to which slices of `source` are added at positions along a dimension."""
     x, at, axis = index_along("index_add", input, dim, index, source)
-    v = content(source, "index_add", "source", 4)
+    v = source.content()
     if dtype_of(v) != dtype_of(x):
         names = [dtypes.scalar_name(kind_of(c)) for c in (x, v)]
         raise RuntimeError(
@@ -152,11 +147,8 @@ def index_add(
         )
     extent = shape_of(x)[axis] if shape_of(x) else 1
     check_bounds(at, extent, axis, IndexError)
-    node = named("IndexAddBackward0", "", "", "source", "index", shown=(0, 1))
     factor = 1 if alpha == 1 else number(alpha, dtype_of(x))
-    made = computed(ADDED_ALONG, x, v, at, axis=axis, alpha=factor)
-    result = boxed(made, node)
-    return result if out is None else into(out, result, "index_add")
+    return boxed(computed(ADDED_ALONG, x, v, at, axis=axis, alpha=factor), INDEX_ADD)
 
 
 def _check_slices(shape: tuple[int, ...], source: tuple[int, ...], axis: int) -> None:
@@ -177,14 +169,11 @@ def _check_slices(shape: tuple[int, ...], source: tuple[int, ...], axis: int) ->
         )
 
 
-@method(changing=True)
-@numpy_names
-def index_copy(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None
-) -> Tensor:
+@operation("index_copy", f"{TO}, Tensor source, *, out", overlap="none")
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy in which slices of `source` are written at positions along a dimension."""
     x, at, axis = index_along("index_copy", input, dim, index, source, IndexError)
-    v = content(source, "index_copy", "source", 4)
+    v = source.content()
     if dtype_of(v) != dtype_of(x):
         names = [dtypes.scalar_name(kind_of(c)) for c in (x, v)]
         raise RuntimeError(
@@ -202,9 +191,7 @@ def index_copy(
                 f"index_copy_(): index {array[bad].flat[0]} is out of bounds for dimension {axis} "
                 f"with size {extent}"
             )
-    node = named("IndexCopyBackward0", "", "", "source", "index", shown=(0, 1))
-    result = boxed(computed(ALONG, x, v, at, axis=axis, adding=False), node)
-    return result if out is None else into(out, result, "index_copy")
+    return boxed(computed(ALONG, x, v, at, axis=axis, adding=False), INDEX_COPY)
 
 
 def _filled(x: Array, v: Array, at: Array, axis: int) -> Array:
@@ -218,8 +205,7 @@ def _filled(x: Array, v: Array, at: Array, axis: int) -> Array:
 INDEX_FILL = Composite("index_fill", _filled, linear=True, fixed=1)
 
 
-@method(changing=True)
-@numpy_names
+@operation("index_fill", f"{TO}, Tensor value | {TO}, Number value")
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy in which slices at positions along a dimension are a number."""
     x, at, axis = index_along("index_fill", input, dim, index, None)
@@ -238,12 +224,12 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
                 f"{value.ndim} dimension(s)."
             )
         v = a.cast(value.content(), dtype_of(x))
-        node = named("IndexFillBackward1", "", "", "", "index", shown=(0, 1))
+        kind = INDEX_FILL_TENSOR
     else:
         if isinstance(value, complex) and dtype_of(x).kind != "c":
             raise RuntimeError(
                 "index_fill_(): Converting complex Scalar to non-complex type is not supported"
             )
         v = number(value, dtype_of(x))
-        node = named("IndexFillBackward0", "", "", "", "index", shown=(0,))
-    return boxed(computed(INDEX_FILL, x, v, at, axis=axis), node)
+        kind = INDEX_FILL_NUMBER
+    return boxed(computed(INDEX_FILL, x, v, at, axis=axis), kind)

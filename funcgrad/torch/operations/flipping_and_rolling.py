@@ -13,21 +13,10 @@ from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.device import contiguous_format
 from funcgrad.torch.operations import axes, gathering, reshaping
-from funcgrad.torch.operations.common import (
-    axis_of,
-    boxed,
-    check_int,
-    copied,
-    install,
-    method,
-    named,
-    shape_of,
-    told,
-)
+from funcgrad.torch.operations.common import axis_of, boxed, copied, shape_of, told
 from funcgrad.torch.operations.converting import clone
-from funcgrad.torch.operations.parts import positioned
-from funcgrad.torch.operations.promotion import content
-from funcgrad.torch.remembered import remembered
+from funcgrad.torch.operations.record import node, operation
+from funcgrad.torch.operations.slicing import positioned
 
 __all__ = [
     "flip", "fliplr", "flipud", "repeat_interleave", "roll", "rot90", "tile",
@@ -35,12 +24,13 @@ __all__ = [
 
 # ------------------------------------------------------------------------------- repeating
 
+REPEAT_NODE = node("Repeat", tells="repeats self_sym_sizes")
 
-def repeat(input: Tensor, *repeats: Any) -> Tensor:
+
+@operation("repeat", "input, ints repeats", variants="method")
+def repeat(input: Tensor, repeats: Sequence[int]) -> Tensor:
     """The tensor repeated along each dimension."""
-    if not repeats:
-        raise TypeError('repeat() missing 1 required positional arguments: "repeats"')
-    counts, shape = reshaping.given("repeat", "repeats", repeats), shape_of(input)
+    counts, shape = tuple(repeats), shape_of(input)
     if len(counts) < len(shape):
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
@@ -52,7 +42,7 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {full}")
     counts = tuple(max(c, 0) for c in counts)  # a negative one is left where there is nothing
-    return boxed(REPEAT(content(input, "repeat"), counts=counts), named("RepeatBackward0"))
+    return boxed(REPEAT(input.content(), counts=counts), REPEAT_NODE)
 
 
 def _repeated(x: Array, counts: tuple[int, ...]) -> Array:
@@ -67,32 +57,27 @@ def _repeated(x: Array, counts: tuple[int, ...]) -> Array:
 REPEAT = Composite("repeat", _repeated, linear=True)
 
 
-def tile(input: Tensor, dims: Any) -> Tensor:
+@operation("tile", "input, ints dims", variants="method")
+def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     """As `repeat`, with missing counts taken as 1."""
-    if not isinstance(dims, (tuple, list)):
-        raise TypeError(
-            f"tile(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}"
-        )
     return repeat(input, (1,) * (len(shape_of(input)) - len(dims)) + tuple(dims))
 
 
-def _tile_method(self: Tensor, *dims: Any) -> Tensor:
-    """As `repeat`, with missing counts taken as 1."""
-    if not dims:
-        raise TypeError('tile() missing 1 required positional arguments: "dims"')
-    return tile(self, reshaping.given("tile", "dims", dims))
-
-
-install(repeat=repeat, tile=_tile_method)
-
-
-@method()
+@operation(
+    "repeat_interleave",
+    "input, Tensor repeats, int dim=None, *, int output_size=None"
+    " | Tensor repeats, *, int output_size=None"
+    " | input, int repeats, int dim=None, *, int output_size=None",
+    method_signature="input, Tensor repeats, int dim=None, *, int output_size=None"
+    " | input, int repeats, int dim=None, *, int output_size=None",
+    variants="method",
+)  # fmt: skip
 def repeat_interleave(
-    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+    input: Tensor | None, repeats: Any, dim: int | None, output_size: int | None = None
 ) -> Tensor:
     """Each element repeated, all by one count or each by its own."""
-    if repeats is None:
-        counts = input.tolist()
+    if input is None:
+        counts = repeats.tolist()
         return box(np.repeat(np.arange(len(counts)), counts))
     if dim is None:
         input, dim = reshaping.flatten(input), 0
@@ -121,16 +106,20 @@ def repeat_interleave(
 # ------------------------------------------------------------------------- turning and moving
 
 
-@remembered
-def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
+FLIP_NODE = node("Flip", tells="dims")
+ROT90 = node("Rot90", tells="k dims")
+ROLL = node("Roll", tells="shifts dims")
+
+
+@operation("flip", "input, ints dims", variants="method", remembers=True)
+def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     """The order along dimensions turned round."""
-    x = content(input, "flip")
-    n = len(shape_of(x))
-    turned = tuple(axis_of(d, n) for d in reshaping.given("flip", "dims", order, dims))
+    n = len(shape_of(input))
+    turned = tuple(axis_of(d, n) for d in dims)
     for d in turned:
         if turned.count(d) > 1:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
-    return boxed(FLIP(x, dims=turned if n else ()), named("FlipBackward0"))
+    return boxed(FLIP(input.content(), dims=turned if n else ()), FLIP_NODE)
 
 
 def _flipped(x: Array, dims: tuple[int, ...]) -> Array:
@@ -139,29 +128,28 @@ def _flipped(x: Array, dims: tuple[int, ...]) -> Array:
 
 
 FLIP = Composite("flip", _flipped, linear=True)
-install(flip=flip)
 
 
-@method()
+@operation("fliplr", "input", variants="method")
 def fliplr(input: Tensor) -> Tensor:
     """The columns in reverse order."""
     if input.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
-    return flip(input, 1)
+    return flip(input, (1,))
 
 
-@method()
+@operation("flipud", "input", variants="method")
 def flipud(input: Tensor) -> Tensor:
     """The rows in reverse order."""
     if input.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
-    return flip(input, 0)
+    return flip(input, (0,))
 
 
-@method()
-def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+@operation("rot90", "input, int k=1, ints dims=(0 1)", variants="method")
+def rot90(input: Tensor, k: int, dims: Sequence[int]) -> Tensor:
     """Turned by 90 degrees `k` times in the plane of two dimensions."""
-    x = content(input, "rot90")
+    x = input.content()
     n = len(shape_of(x))
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
@@ -172,7 +160,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         raise RuntimeError(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
-    made = boxed(positioned_copy(x, lambda v: np.rot90(v, k, plane)), named("Rot90Backward0"))
+    made = boxed(positioned_copy(x, lambda v: np.rot90(v, k, plane)), ROT90)
     return told(made, k=k, dims=plane)
 
 
@@ -181,26 +169,24 @@ def positioned_copy(x: Array, read: Any) -> Array:
     return positioned(x, read) if shape_of(x) else copied(x)
 
 
-@method()
-@remembered
-def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+@operation("roll", "input, dims shifts, dims dims=()", variants="method", remembers=True)
+def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """Elements moved round along dimensions, or in the flat tensor."""
-    x = content(input, "roll")
+    x = input.content()
     n = len(shape_of(x))
     by = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
-    along = () if dims is None else tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    along = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     if not by:
         raise RuntimeError("`shifts` required")
-    by = tuple(check_int("roll", "shifts", 1, s) for s in by)
     if len(by) != len(along) and (along or len(by) != 1):
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}"
         )
     if 0 in shape_of(x):
-        return told(boxed(copied(x), named("RollBackward0")), shifts=by, dims=along)
+        return told(boxed(copied(x), ROLL), shifts=by, dims=along)
     if along and not n:
         raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions")
     wrapped = tuple(axis_of(d, n) for d in along)
     moved = by if along else by[0]
     made = positioned_copy(x, lambda v: np.roll(v, moved, wrapped or None))
-    return told(boxed(made, named("RollBackward0")), shifts=by, dims=wrapped)
+    return told(boxed(made, ROLL), shifts=by, dims=wrapped)
