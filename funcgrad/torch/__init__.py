@@ -124,10 +124,17 @@ from funcgrad.torch.size import Size as Size
 
 # The following stand on the operations.
 # isort: split
+from funcgrad.torch import amp as amp
 from funcgrad.torch import fft as fft
 from funcgrad.torch import nn as nn
 from funcgrad.torch import optim as optim
 from funcgrad.torch import signal as signal
+from funcgrad.torch.amp.autocast_mode import autocast as autocast
+from funcgrad.torch.amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
+from funcgrad.torch.amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_enabled
+from funcgrad.torch.amp.autocast_mode import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from funcgrad.torch.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
+from funcgrad.torch.amp.grad_scaler import GradScaler as GradScaler
 from funcgrad.torch.compiling.api import compile as compile
 from funcgrad.torch.nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
 from funcgrad.torch.nn.functional import avg_pool1d as avg_pool1d

@@ -56,7 +56,7 @@ REFUSED: dict[str, str] = {
     r"NLLLoss2d|legacy_contiguous_format|resize|resize_as": GIVEN_UP,
 }  # fmt: skip
 OF_THE_TOP = (INTERNAL, GIVEN_UP)  # names that mean something else in modules below
-LAZY = {"torch": ("backends", "cuda", "testing")}
+LAZY = {"torch": ("backends", "cuda", "testing"), "torch.cuda": ("amp",)}
 
 
 def reason(theirs: str, name: str) -> str | None:

@@ -52,15 +52,21 @@ KNOWN = (
 )  # fmt: skip
 
 
-def check_device(where: Any) -> None:
-    """Raise for any device but the CPU."""
-    if where is None or where is CPU:
-        return
-    name = device(where).type if not isinstance(where, int) else "cuda"
+def kind_of_device(where: Any) -> str:
+    """The kind of a device; PyTorch's error for a name that it does not know."""
+    name = device(where).type
     if name not in KNOWN:
         raise RuntimeError(
             f"Expected one of {', '.join(KNOWN)} device type at start of device string: {name}"
         )
+    return name
+
+
+def check_device(where: Any) -> None:
+    """Raise for any device but the CPU."""
+    if where is None or where is CPU:
+        return
+    name = kind_of_device(where) if not isinstance(where, int) else "cuda"
     if name != "cpu":
         raise AssertionError(
             f"Torch not compiled with {name.upper()} enabled: funcgrad runs on the CPU only; "
