@@ -80,6 +80,7 @@ from funcgrad.torch.nn.modules import (
 )
 from funcgrad.torch.nn.modules.attention import *  # noqa: F403
 from funcgrad.torch.nn.modules.dropouts import *  # noqa: F403
+from funcgrad.torch.nn.modules.lazy import *  # noqa: F403
 from funcgrad.torch.nn.modules.padding import *  # noqa: F403
 from funcgrad.torch.nn.modules.pooling import *  # noqa: F403
 from funcgrad.torch.nn.modules.rnn import *  # noqa: F403
@@ -184,5 +185,6 @@ __all__ += modules.attention.__all__ + modules.pooling.__all__ + modules.rnn.__a
 __all__ += modules.rnn_cells.__all__ + modules.transformer.__all__ + modules.dropouts.__all__
 __all__ += modules.padding.__all__ + modules.shuffling.__all__
 __all__ += modules.upsampling.__all__
+__all__ += modules.lazy.__all__
 
 __getattr__ = absent(__name__)

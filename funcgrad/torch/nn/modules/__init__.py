@@ -3,6 +3,7 @@
 from funcgrad.torch.nn.modules import (
     attention,
     dropouts,
+    lazy,
     padding,
     pooling,
     rnn,
@@ -58,6 +59,7 @@ from funcgrad.torch.nn.modules.convolution import (
     ConvTranspose3d,
 )
 from funcgrad.torch.nn.modules.dropouts import *  # noqa: F403
+from funcgrad.torch.nn.modules.lazy import *  # noqa: F403
 from funcgrad.torch.nn.modules.linear import (
     Bilinear,
     Embedding,
@@ -185,3 +187,4 @@ __all__ = [
 __all__ += attention.__all__ + pooling.__all__ + rnn.__all__ + rnn_cells.__all__
 __all__ += transformer.__all__ + dropouts.__all__ + padding.__all__ + shuffling.__all__
 __all__ += upsampling.__all__
+__all__ += lazy.__all__

@@ -12,7 +12,7 @@ from funcgrad.torch.hooks import RemovableHandle
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.nn.modules.everywhere import Table, add
 from funcgrad.torch.nn.modules.members import Members
-from funcgrad.torch.nn.parameter import Parameter
+from funcgrad.torch.nn.parameter import Parameter, is_lazy
 
 __all__ = ["IncompatibleKeys", "State"]
 
@@ -219,6 +219,8 @@ class State(Members):
 
     def _take(self, key: str, name: str, x: Tensor, given: Any, assign: bool) -> str | None:
         """Copy or assign one tensor; what went wrong, if anything."""
+        if is_lazy(x) and is_lazy(given):
+            return None
         if not isinstance(given, Tensor):
             return (
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
