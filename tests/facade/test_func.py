@@ -395,3 +395,15 @@ def modules(torch, say):
 @pytest.mark.parametrize("program", programs(globals()), ids=lambda f: f.__name__)
 def test_as_pytorch(program):
     agree(program, digits=4)
+
+
+def test_tangents_of_parameters_are_tensors():
+    def program(torch, say):
+        p, q = torch.nn.Parameter(torch.tensor([1.0, 2.0])), torch.ones(2)
+        params, along = {"p": p}, {"p": q}
+        say(torch.func.jvp(lambda d: d["p"] ** 2, (params,), (along,))[1].tolist())
+        say(torch.func.jvp(lambda x: x**2, (q,), (p,))[1].tolist())
+        say(torch.func.linearize(lambda x: x**2, p)[1](q).tolist())
+        say(torch.func.vjp(lambda x: x**2, q)[1](p)[0].tolist())
+
+    agree(program)

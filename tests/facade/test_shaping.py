@@ -247,3 +247,12 @@ PROGRAMS = [resizing, in_place_views, sizes, shared_memory, diagonals_filled]
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_programs(program):
     same(program)
+
+
+def test_what_is_repeated_lies_in_order():
+    def program(torch, say):
+        for x in (torch.ones(1, 1, 2, 3), torch.ones(2, 3).t(), torch.ones(3, 1).expand(3, 4)):
+            y = x.repeat(2, *(1,) * (x.dim() - 1))
+            say(y.stride(), (y * 2).stride(), y.view(-1).shape)
+
+    same(program)

@@ -27,6 +27,7 @@ __all__ = [
     "replaced",
     "structure_of",
     "tensor_leaves",
+    "without_classes",
     "wrapped_argnums",
 ]
 
@@ -84,6 +85,19 @@ def _without_boxes(definition: tree.TreeDef) -> tree.TreeDef:
     if definition.kind is None or issubclass(definition.kind, Tensor):
         return tree.TreeDef(None, None, ())
     return definition._replace(children=tuple(map(_without_boxes, definition.children)))
+
+
+def without_classes(x: Any) -> Any:
+    """A tree whose tensors are of no class of their own: the tangent of a Parameter is a Tensor."""
+    leaves, definition = tree.flatten(x)
+    return tree.unflatten(_of_tensors(definition), leaves)
+
+
+def _of_tensors(definition: tree.TreeDef) -> tree.TreeDef:
+    if definition.kind is None:
+        return definition
+    kind = Tensor if issubclass(definition.kind, Tensor) else definition.kind
+    return definition._replace(kind=kind, children=tuple(map(_of_tensors, definition.children)))
 
 
 def tensor_mask(definition: tree.TreeDef) -> list[bool]:

@@ -20,6 +20,7 @@ from funcgrad.torch.func.arguments import (
     replaced,
     structure_of,
     tensor_leaves,
+    without_classes,
 )
 from funcgrad.torch.func.writes import pairs, write_back
 from funcgrad.transforms.forward import DualTracer
@@ -167,7 +168,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
                 "Expected pytree structure of cotangents to be the same as pytree structure of "
                 f"outputs to the function. cotangents: {given}, primal output: {structure}"
             )
-        return finished(conjugated_tree(pull(conjugated_tree(cotangents))))
+        return finished(conjugated_tree(pull(conjugated_tree(without_classes(cotangents)))))
 
     return (finished(out), vjp_fn, *map(finished, found[2:]))
 
@@ -256,7 +257,8 @@ def jvp(
         return (out, aux) if has_aux else out
 
     try:
-        found = pushforward(recording(checked), primals, tangents, has_aux, marks=False)
+        given = without_classes(primals), without_classes(tangents)
+        found = pushforward(recording(checked), *given, has_aux, marks=False)
     except CotangentError as error:
         raise RuntimeError(str(error)) from error
     return tuple(map(finished, found))
@@ -281,7 +283,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
     >>> push(torch.tensor(1.0)), push(torch.tensor(0.5))
     (tensor(6.), tensor(3.))
     """
-    out, push = linearized(recording(func), primals, marks=False)
+    out, push = linearized(recording(func), without_classes(primals), marks=False)
     structure = structure_of(primals)
     types = [(x.shape, x.dtype) for x in tensor_leaves(primals)]
 
@@ -298,6 +300,6 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
                         f"tangent:{k} with {what} {mine} in flattened pytree doesn't match the "
                         f"{what} {theirs} of the corresponding primal."
                     )
-        return finished(push(*tangents))
+        return finished(push(*without_classes(tangents)))
 
     return finished(out), jvp_fn

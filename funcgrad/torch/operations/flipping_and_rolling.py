@@ -51,7 +51,7 @@ def _repeated(x: Array, counts: tuple[int, ...]) -> Array:
     thin = [n for s in shape for n in (1, s)]
     wide = shapes.broadcast_to(shapes.reshape(x, thin), spread)
     found = shapes.reshape(wide, [c * s for c, s in zip(counts, shape, strict=True)])
-    return np.array(found) if isinstance(found, np.ndarray) else found
+    return np.array(found, order="C") if isinstance(found, np.ndarray) else found
 
 
 REPEAT = Composite("repeat", _repeated, linear=True)
