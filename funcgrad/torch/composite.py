@@ -21,7 +21,9 @@ from funcgrad.transforms.node import TapeTracer, leaf_node
 from funcgrad.transforms.reverse import transpose_linear, within
 from funcgrad.transforms.tape import Tape
 
-__all__ = ["Composite"]
+__all__ = ["Composite", "Inside", "inside", "spread_over"]
+
+Recorder = Callable[[Sequence[Any], Params], "tuple[Any, Inside] | None"]
 
 
 class Composite(Primitive):
@@ -41,10 +43,12 @@ class Composite(Primitive):
         linear: bool = False,
         fixed: int = 0,
         multiple: bool = False,
+        recorded: Recorder | None = None,
     ) -> None:
         super().__init__(f"torch.{name}", function)
         self.plain = function  # `impl` without a kernel
         self.linear, self.multiple = linear, multiple
+        self.recorded = recorded  # the value and an `Inside`, of code that does both passes itself
         self.fixed = fixed  # how many operands at the end are never differentiated (indices)
 
     def __call__(self, *args: Any, **params: Any) -> Any:
@@ -102,6 +106,9 @@ class Composite(Primitive):
         """
         if self.linear or modes.saved_hooks or modes.dual is not None:
             return self.impl(*xs, **params), None
+        found = None if self.recorded is None else self.recorded(xs, params)
+        if found is not None:
+            return found
         moving = [i for i in range(len(xs)) if mask >> i & 1]
         if self.kernel is None:
             return inside(self.plain, xs, params, moving)
@@ -117,7 +124,7 @@ class Composite(Primitive):
         cts = tuple(g) if self.multiple else (g,)
         held = node.saved[1:]
         inner = getattr(node, "inner", None)
-        if type(inner) is Inside and inner.saved is node.saved:
+        if isinstance(inner, Inside) and inner.saved is node.saved:
             return inner.pull(cts, wanted, len(held), quick)
         if not self.linear:
             return inside(self.impl, held, node.params, wanted)[1].pull(cts, wanted, len(held))

@@ -6,25 +6,16 @@ Sums that may be long keep what rounding loses. It imports the compiler, inside 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from funcgrad.compile import cache
-from funcgrad.compile.loops import (
-    Address,
-    Buffer,
-    Carry,
-    Combine,
-    Const,
-    For,
-    Kernel,
-    Let,
-    Load,
-    Store,
-)
+from funcgrad.compile.loops import Carry, Combine, Const, For, Kernel, Let
 from funcgrad.kernels.native import Code
 from funcgrad.torch.flat_code import printed, sources_of_facade
 from funcgrad.torch.lines import LONGEST
+from funcgrad.torch.nests import Nest, chunks, each_row, integer
+from funcgrad.torch.recurrent_code import lstm_backward, lstm_forward
 
 __all__ = ["code_of"]
 
@@ -45,72 +36,7 @@ def _text(name: str, dtype: str) -> str:
     return printed(KERNELS[name](Nest(dtype)))
 
 
-class Nest:
-    """Writes statements in one dtype."""
-
-    def __init__(self, dtype: str) -> None:
-        self.dtype = dtype
-        self.count = 0
-        self.buffers: list[Buffer] = []
-
-    def array(self, name: str, role: str = "input") -> None:
-        self.buffers.append(Buffer(name, self.dtype, role))
-
-    def let(self, body: list[Any], op: str, *args: Any) -> str:
-        self.count += 1
-        given = tuple(a if isinstance(a, str) else Const(a, self.dtype) for a in args)
-        body.append(Let(f"t{self.count}", self.dtype, op, given))
-        return f"t{self.count}"
-
-    def load(self, body: list[Any], buffer: str, *terms: Any) -> str:
-        self.count += 1
-        body.append(Load(f"v{self.count}", self.dtype, Address(buffer, terms)))
-        return f"v{self.count}"
-
-    def store(self, body: list[Any], x: str, buffer: str, *terms: Any) -> None:
-        body.append(Store(Address(buffer, terms), x, self.dtype))
-
-    def loop(
-        self, body: list[Any], count: str, kind: str, carries: Sequence[tuple[str, str]] = ()
-    ) -> tuple[str, list[Any]]:
-        """A loop in a body: its index and its own body."""
-        self.count += 1
-        index = f"i{self.count}"
-        made = For(index, count, kind, [], [Carry(n, self.dtype, op) for n, op in carries])
-        body.append(made)
-        return index, made.body
-
-    def kernel(self, numbers: Sequence[str], chunk: For) -> Kernel:
-        integers = ["grain", "rows", "columns", "blocks"]
-        return Kernel("call", self.buffers, integers, [(n, "float64") for n in numbers], [chunk])
-
-
-def _integer(name: str, op: str, x: str, y: str) -> Let:
-    return Let(name, "int64", op, (x, y))
-
-
-def _chunks(extent: str) -> For:
-    """The pieces of rows or columns: each begins at `start` and has `some` of them."""
-    chunk = For("chunk", extent, "chunks")
-    chunk.body = [
-        _integer("start", "mul", "chunk", "grain"),
-        _integer("left", "sub", extent, "start"),
-        _integer("some", "min", "left", "grain"),
-    ]
-    return chunk
-
-
 # --------------------------------------------------------------------------------------- softmax
-
-
-def _each_row(n: Nest) -> tuple[For, list[Any]]:
-    chunk = _chunks("rows")
-    row, body = n.loop(chunk.body, "some", "sequential")
-    body += [
-        _integer("place", "add", "start", row),
-        _integer("away", "mul", "place", "columns"),
-    ]
-    return chunk, body
 
 
 def _largest(n: Nest, body: list[Any]) -> None:
@@ -123,7 +49,7 @@ def _summed(n: Nest, body: list[Any], term: Callable[[list[Any], tuple[Any, ...]
     block, outer = n.loop(body, "blocks", "sequential", [("total", "compensated")])
     outer += [
         Let("begin", "int64", "mul", (block, Const(LONGEST, "int64"))),
-        _integer("rest", "sub", "columns", "begin"),
+        integer("rest", "sub", "columns", "begin"),
         Let("width", "int64", "min", ("rest", Const(LONGEST, "int64"))),
     ]
     j, inner = n.loop(outer, "width", "vector", [("part", "add")])
@@ -139,7 +65,7 @@ def _softmax(n: Nest) -> Kernel:
     """exp(x - max) over its sum."""
     n.array("x")
     n.array("y", "output")
-    chunk, body = _each_row(n)
+    chunk, body = each_row(n)
     _largest(n, body)
 
     def term(inner: list[Any], where: tuple[Any, ...]) -> str:
@@ -158,7 +84,7 @@ def _log_softmax(n: Nest) -> Kernel:
     """(x - max) - log(Σ exp(x - max))."""
     n.array("x")
     n.array("y", "output")
-    chunk, body = _each_row(n)
+    chunk, body = each_row(n)
     _largest(n, body)
     _summed(n, body, lambda inner, where: _exponential(n, inner, where))
     log = n.let(body, "log", "total")
@@ -173,7 +99,7 @@ def _softmax_backward(n: Nest) -> Kernel:
     n.array("g")
     n.array("y")
     n.array("c", "output")
-    chunk, body = _each_row(n)
+    chunk, body = each_row(n)
     _summed(
         n,
         body,
@@ -191,7 +117,7 @@ def _log_softmax_backward(n: Nest) -> Kernel:
     n.array("g")
     n.array("y")
     n.array("c", "output")
-    chunk, body = _each_row(n)
+    chunk, body = each_row(n)
     _summed(n, body, lambda inner, where: n.load(inner, "g", *where))
     j, inner = n.loop(body, "columns", "vector")
     g, y = (n.load(inner, b, ("away", 1), (j, 1)) for b in ("g", "y"))
@@ -207,13 +133,13 @@ def _running_sum(n: Nest, backward: bool = False) -> Kernel:
     """Σ of the elements up to each, or from each on, added up in double precision."""
     n.array("x")
     n.array("y", "output")
-    chunk, body = _each_row(n)
+    chunk, body = each_row(n)
     j, inner = n.loop(body, "columns", "sequential")
     body[-1].carries.append(Carry("total", "float64", "add"))
     place = j
     if backward:
         inner += [
-            _integer("back", "sub", "columns", j),
+            integer("back", "sub", "columns", j),
             Let("here", "int64", "sub", ("back", Const(1, "int64"))),
         ]
         place = "here"
@@ -228,7 +154,7 @@ def _running_sum(n: Nest, backward: bool = False) -> Kernel:
 
 
 def _each_column(n: Nest) -> tuple[For, str, list[Any]]:
-    chunk = _chunks("columns")
+    chunk = chunks("columns")
     convert = "copy" if n.dtype == "float64" else "cast"
     chunk.body += [
         Let("count", n.dtype, convert, ("samples",)),
@@ -360,6 +286,8 @@ KERNELS: dict[str, Callable[[Nest], Kernel]] = {
     "log_softmax_backward": _log_softmax_backward,
     "running_sum": _running_sum,
     "running_sum_backward": functools.partial(_running_sum, backward=True),
+    "lstm": lstm_forward,
+    "lstm_backward": lstm_backward,
     "batch_norm": _batch_norm,
     "batch_norm_backward": _batch_norm_backward,
 }

@@ -27,7 +27,7 @@ from funcgrad.ops.softmax import LOG_SOFTMAX, SOFTMAX
 from funcgrad.torch.flat import FEWEST, FLOATS
 from funcgrad.torch.flat import NAMES as DTYPES
 
-__all__ = ["BLOCK", "LONGEST", "RULES", "VALUES", "add_running_sum", "pull", "value"]
+__all__ = ["BLOCK", "LONGEST", "RULES", "VALUES", "add_running_sum", "pull", "rows", "value"]
 
 ndarray = np.ndarray
 BLOCK = 64  # columns side by side
@@ -94,14 +94,13 @@ def _run(
 # --------------------------------------------------------------------------------------- softmax
 
 
-def _rows(name: str, arrays: Sequence[Any]) -> None:
-    """Run code on the last axis of arrays of one shape."""
-    shape = arrays[0].shape
-    columns = shape[-1]
-    rows = arrays[0].size // columns
+def rows(name: str, arrays: Sequence[Any]) -> None:
+    """Run code on the last axis of arrays of the shape of the last one."""
+    columns = arrays[-1].shape[-1]
+    count = arrays[-1].size // columns
     grain = max(1, PIECE // columns)
     blocks = -(-columns // LONGEST)
-    _run(name, arrays, [grain, rows, columns, blocks], [], -(-rows // grain))
+    _run(name, arrays, [grain, count, columns, blocks], [], -(-count // grain))
 
 
 def _softmax(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
@@ -109,7 +108,7 @@ def _softmax(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     if params["axis"] not in (-1, x.ndim - 1):
         return None
     out = memory.empty(x.shape, x.dtype)
-    _rows(NAMES[prim], [x, out])
+    rows(NAMES[prim], [x, out])
     return out
 
 
@@ -120,7 +119,7 @@ def _softmax_pull(node: Any, g: Any) -> list[Any] | None:
     if node.params["axis"] not in (-1, y.ndim - 1):
         return None
     out = memory.empty(y.shape, y.dtype)
-    _rows(f"{NAMES[node.prim]}_backward", [_dense(g), y, out])
+    rows(f"{NAMES[node.prim]}_backward", [_dense(g), y, out])
     return [out]
 
 
@@ -200,7 +199,7 @@ def _running_sum(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     if not _single_lines(x, params["axis"]):
         return None
     out = memory.empty(x.shape, x.dtype)
-    _rows("running_sum", [x, out])
+    rows("running_sum", [x, out])
     return out
 
 
@@ -211,7 +210,7 @@ def _running_sum_pull(node: Any, g: Any) -> list[Any] | None:
     if not _single_lines(g, node.params["axis"]):
         return None
     out = memory.empty(g.shape, g.dtype)
-    _rows("running_sum_backward", [g, out])
+    rows("running_sum_backward", [g, out])
     return [out]
 
 

@@ -173,13 +173,18 @@ def pulled(
             if quick and type(g) is ndarray:
                 node.pull_owned(cts, g)
                 continue
-        if quick and type(g) in PLAIN:
+        if quick and (type(g) in PLAIN or (type(g) is list and node.quick and _raw(g))):
             node.pull_quick(cts, g)
         else:
             if quick and type(g) is list and _is_given_nan(node, g):
                 raise OpaqueRule
             node.pull(cts, dense(g))
     return [dense(cts.get(leaf)) for leaf in leaves]
+
+
+def _raw(slots: Sequence[Any]) -> bool:
+    """Whether the cotangents of a node with several outputs are arrays and numbers."""
+    return all(c is None or type(c) is ndarray or type(c) in PLAIN for c in slots)
 
 
 def _is_given_nan(node: Node, g: Sequence[Any]) -> bool:

@@ -224,3 +224,24 @@ def wrong_states(torch, say):
 
 def test_states_of_another_dtype_and_no_steps_are_refused():
     same(wrong_states)
+
+
+@pytest.mark.parametrize("options", [{}, {"bidirectional": True, "num_layers": 2}, {"bias": False}])
+def test_an_lstm_goes_back_twice_and_has_the_same_bits_without_a_record(options):
+    found = []
+    for torch in [t for t in (ours, theirs) if t is not None]:
+        layer = build(torch, "LSTM", options)
+        rng = np.random.default_rng(2)
+        x = torch.tensor(rng.normal(size=(6, 2, 3)), requires_grad=True)
+        y, (_, c) = layer(x)
+        with torch.no_grad():
+            assert (layer(x)[0] == y).all()
+        loss = y.square().sum() + c.sin().sum()
+        wanted = [x, *layer.parameters()]
+        once = torch.autograd.grad(loss, wanted, retain_graph=True)
+        again = torch.autograd.grad(loss, wanted)
+        assert all((a == b).all() for a, b in zip(once, again, strict=True))
+        only = torch.autograd.grad(layer(x)[1][1].square().sum(), x)[0]
+        found.append([g.numpy() for g in (*once, only)])
+    for mine, other in zip(found[0], found[-1], strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-12)

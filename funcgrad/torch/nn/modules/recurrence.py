@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from funcgrad.core.primitive import Params
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index as indexing
@@ -19,7 +22,8 @@ from funcgrad.ops.shape import concatenate, stack, transpose
 from funcgrad.ops.transcendental import tanh
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.composite import Composite
+from funcgrad.torch.composite import Composite, Inside, inside, spread_over
+from funcgrad.torch.nn.modules import lstm
 from funcgrad.torch.operations.common import boxed_all, computed, shape_of
 from funcgrad.torch.operations.record import node
 
@@ -90,6 +94,8 @@ def _run(
     backwards: bool,
 ) -> tuple[Array, ...]:  # fmt: skip
     """The states after each step, and the last ones, of arrays: input, first states, weights."""
+    if _is_native(arrays, mode, states, sizes):
+        return lstm.forward(*arrays, reverse=backwards)[0]
     state, step = arrays[1 : 1 + states], STEPS[mode]
     x, weights = _prepared(mode, arrays[0], arrays[1 + states :], biased)
     if sizes is not None:
@@ -129,7 +135,44 @@ def _run_packed(
     return concatenate(found, 0), *last
 
 
-RUN = Composite("recurrent_layer", _run, multiple=True)
+def _is_native(arrays: Sequence[Any], mode: str, states: int, sizes: Any) -> bool:
+    """Whether `lstm` runs it: an LSTM without a projection, of raw arrays, that is not packed."""
+    return (
+        mode == "LSTM"
+        and sizes is None
+        and len(arrays) - states - 1 in (2, 4)
+        and lstm.suits(arrays)
+    )
+
+
+class NativeSteps(Inside):
+    """What the native code of an LSTM has left for the way back."""
+
+    __slots__ = ("operands", "params", "steps")
+
+    def __init__(self, operands: Sequence[Any], params: Params, steps: lstm.Steps) -> None:
+        self.operands, self.params, self.steps = operands, params, steps
+        self.saved = None
+
+    def pull(
+        self, cts: Sequence[Any], wanted: Sequence[int], count: int, quick: bool = False
+    ) -> list[Array | None]:
+        if quick and all(c is None or type(c) is np.ndarray for c in cts):
+            found = lstm.back(self.steps, self.operands, cts, wanted)
+            return spread_over(wanted, found, count)
+        other = inside(_run, self.operands, self.params, wanted)[1]
+        return other.pull(cts, wanted, count, quick)
+
+
+def _recorded(xs: Sequence[Any], params: Params) -> tuple[Any, Inside] | None:
+    """The result of the native code with what it left; None where it does not run this."""
+    if not _is_native(xs, params["mode"], params["states"], params["sizes"]):
+        return None
+    found, steps = lstm.forward(*xs, reverse=params["backwards"])
+    return found, NativeSteps(xs, params, steps)
+
+
+RUN = Composite("recurrent_layer", _run, multiple=True, recorded=_recorded)
 NODE = node("Stack")
 
 
