@@ -19,8 +19,12 @@ from funcgrad.torch.autograd.anomaly import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
 )
 from funcgrad.torch.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
+from funcgrad.torch.device import channels_last as channels_last
+from funcgrad.torch.device import channels_last_3d as channels_last_3d
 from funcgrad.torch.device import contiguous_format as contiguous_format
 from funcgrad.torch.device import device as device
+from funcgrad.torch.device import layout as layout
+from funcgrad.torch.device import memory_format as memory_format
 from funcgrad.torch.device import preserve_format as preserve_format
 from funcgrad.torch.device import strided as strided
 from funcgrad.torch.dtypes import bool as bool

@@ -202,8 +202,15 @@ class Tensor(AutogradState, PythonValues):
             steps = tuple(math.prod(extents[k + 1 :]) for k in range(array.ndim))
         return steps if dim is None else steps[self._dimension(dim)]
 
-    def is_contiguous(self) -> bool:
-        return bool(layout(self).flags.c_contiguous)
+    def is_contiguous(self, *, memory_format: Any = None) -> bool:
+        """Whether the elements follow one another in memory, in the order of a format."""
+        array = layout(self)
+        if memory_format is None:
+            return bool(array.flags.c_contiguous)
+        from funcgrad.torch.memory_formats import check_format, is_in_format
+
+        check_format("is_contiguous", memory_format)
+        return is_in_format(array, memory_format)
 
     # -- leaving and copying
 

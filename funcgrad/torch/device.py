@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["check_device", "device", "layout", "preserve_format", "contiguous_format", "strided"]
+__all__ = [
+    "channels_last", "channels_last_3d", "check_device", "contiguous_format", "device",
+    "kind_of_device", "layout", "memory_format", "preserve_format", "strided",
+]  # fmt: skip
 
 
 class device:
@@ -95,3 +98,5 @@ class memory_format(layout):
 strided = layout("strided")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")

@@ -22,7 +22,16 @@ from funcgrad.torch.root import ROOT
 if TYPE_CHECKING:
     from funcgrad.torch._tensor import Tensor
 
-__all__ = ["UntypedStorage", "address", "in_storage", "place_of", "resize", "root_of", "storage_of"]
+__all__ = [
+    "TypedStorage",
+    "UntypedStorage",
+    "address",
+    "in_storage",
+    "place_of",
+    "resize",
+    "root_of",
+    "storage_of",
+]
 
 Bytes = np.ndarray[Any, Any]
 T = TypeVar("T")
@@ -124,6 +133,90 @@ class UntypedStorage:
     def __repr__(self) -> str:
         lines = "".join(f" {byte}\n" for byte in self.tolist())
         return f"{lines}[torch.storage.UntypedStorage(device=cpu) of size {self.size()}]"
+
+
+class TypedStorage:
+    """The memory of a tensor as numbers of its dtype, which PyTorch has given up for bytes.
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> torch.arange(4)[2:].storage().tolist()
+    [0, 1, 2, 3]
+    """
+
+    __slots__ = ("_untyped_storage", "dtype")
+
+    def __init__(self, memory: UntypedStorage, dtype: Any) -> None:
+        self._untyped_storage, self.dtype = memory, dtype
+
+    def _numbers(self) -> Bytes:
+        memory = self._untyped_storage.memory
+        width = self.dtype.itemsize
+        return memory[: memory.size // width * width].view(self.dtype.numpy)
+
+    def untyped(self) -> UntypedStorage:
+        """The memory as bytes."""
+        return self._untyped_storage
+
+    @property
+    def device(self) -> Any:
+        return CPU
+
+    @property
+    def is_cuda(self) -> bool:
+        return False
+
+    def size(self) -> int:
+        """The number of elements."""
+        return self._numbers().size
+
+    __len__ = size
+
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        return self._untyped_storage.nbytes()
+
+    def element_size(self) -> int:
+        """The bytes of an element."""
+        width: int = self.dtype.itemsize
+        return width
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return self._untyped_storage.data_ptr()
+
+    def tolist(self) -> list[Any]:
+        """The elements as Python's numbers."""
+        found: list[Any] = self._numbers().tolist()
+        return found
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def _place(self, index: Any) -> int:
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        n = self.size()
+        if not -n <= index < n:
+            raise IndexError(f"index {index} out of range for storage of size {n}")
+        return int(index)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._numbers()[self._place(index)].item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._numbers()[index if isinstance(index, slice) else self._place(index)] = value
+
+    def fill_(self, value: Any) -> TypedStorage:
+        """Write one number into all elements."""
+        self._numbers()[...] = value
+        return self
+
+    def __repr__(self) -> str:
+        lines = "".join(f" {x}\n" for x in self.tolist())
+        kind = f"dtype={self.dtype}, device=cpu"
+        return f"{lines}[torch.storage.TypedStorage({kind}) of size {self.size()}]"
 
 
 # One storage for each piece of memory in use: an entry lives as long as its storage, which holds

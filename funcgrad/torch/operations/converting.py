@@ -10,12 +10,12 @@ from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops.shape import broadcast_to
-from funcgrad.ops.shape import copied as copied_in
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.device import check_device, contiguous_format
+from funcgrad.torch.device import check_device, contiguous_format, preserve_format
 from funcgrad.torch.device import device as Device
+from funcgrad.torch.memory_formats import WIDEST_FIRST, check_format, in_format
 from funcgrad.torch.nodes import node_class
 from funcgrad.torch.operations.common import (
     boxed,
@@ -48,26 +48,41 @@ TO_COPY = named("ToCopyBackward0")
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy through which gradients pass."""
     x = content(input, "clone")
-    if memory_format is contiguous_format and not input.is_contiguous():
-        return boxed(CONTIGUOUS(x), CLONE)
-    return boxed(copied(x), CLONE)
+    check_format("clone", memory_format, input.ndim)
+    if _as_it_lies(input, memory_format):
+        return boxed(copied(x), CLONE)
+    return boxed(IN_FORMAT(x, order=_order(input, memory_format)), CLONE)
 
 
-CONTIGUOUS = Composite("contiguous", lambda x: _in_order(x), linear=True)
+IN_FORMAT = Composite("in_format", in_format, linear=True)
 
 
-def _in_order(x: Array) -> Array:
-    if isinstance(x, (np.ndarray, np.generic)):
-        return np.array(x, order="C")[()]
-    return copied_in(x, "C")
+def _order(x: Tensor, memory_format: Any) -> tuple[int, ...]:
+    """The dimensions from the widest step to the narrowest."""
+    return WIDEST_FIRST.get(memory_format, tuple(range(x.ndim)))
+
+
+def _as_it_lies(x: Tensor, memory_format: Any) -> bool:
+    """Whether the tensor lies in a format, or nothing is asked for."""
+    if memory_format is None or memory_format is preserve_format:
+        return True
+    return x.is_contiguous(memory_format=memory_format)
 
 
 @method()
-def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself if its memory is in order, else a copy."""
-    if input.is_contiguous():
+def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
+    """The tensor itself if its memory is in order, else a copy.
+
+    Parameters
+    ----------
+    memory_format : torch.memory_format, optional
+        With ``torch.channels_last`` a tensor of four dimensions has the second one, the channels,
+        next to one another in memory.
+    """
+    check_format("contiguous", memory_format, input.ndim)
+    if _as_it_lies(input, memory_format):
         return input
-    return boxed(CONTIGUOUS(input.content()), CLONE)
+    return boxed(IN_FORMAT(input.content(), order=_order(input, memory_format)), CLONE)
 
 
 # ---------------------------------------------------------------------------- writing values
@@ -184,7 +199,10 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bo
     if dtype is not None and not isinstance(dtype, dtypes.dtype):
         raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     check_device(device)
+    check_format("to", memory_format, self.ndim)
     out = self if dtype is None else to_dtype(self, dtype)
+    if not _as_it_lies(out, memory_format):
+        return boxed(IN_FORMAT(out.content(), order=_order(out, memory_format)), TO_COPY)
     if copy and out is self:
         return boxed(copied(self.content()), TO_COPY)
     return out
@@ -195,7 +213,7 @@ install(to=to)
 
 def _converter(name: str, kind: dtypes.dtype) -> Any:
     def function(self: Tensor, memory_format: Any = None) -> Tensor:
-        return to_dtype(self, kind)
+        return to(self, kind, memory_format=memory_format)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The tensor in {kind!r}: itself, or a copy."

@@ -11,6 +11,8 @@ import numpy as np
 from funcgrad.core.tracer import layout as layout_of
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.device import preserve_format
+from funcgrad.torch.memory_formats import WIDEST_FIRST, check_format
 from funcgrad.torch.operations.common import check_int, install, into
 from funcgrad.torch.operations.data import (
     as_tensor,
@@ -89,7 +91,10 @@ def _filler(name: str, make: Callable[..., Any]) -> Any:
         kind = (kind_given(name, dtype) or dtypes.get_default_dtype()).numpy
         if out is not None and dtype is None:
             kind = out.dtype.numpy
-        made = finished(make(shape, kind), requires_grad if out is None else False, device, name)
+        check_format(name, memory_format, len(shape))
+        order = WIDEST_FIRST.get(memory_format, builtins.range(len(shape)))
+        array = make([shape[k] for k in order], kind).transpose(np.argsort(order))
+        made = finished(array, requires_grad if out is None else False, device, name)
         return into(out, made, name)
 
     function.__name__ = function.__qualname__ = name
@@ -167,7 +172,11 @@ def _like(name: str, make: Callable[..., Any]) -> Any:
     ) -> Tensor:  # fmt: skip
         x = like(name, input)
         kind = kind_given(name, dtype) or x.dtype
-        order = memory_order(np.asarray(layout_of(x._t)).strides)
+        check_format(name, memory_format, x.ndim)
+        if memory_format in (None, preserve_format):
+            order = memory_order(np.asarray(layout_of(x._t)).strides)
+        else:
+            order = [*WIDEST_FIRST.get(memory_format, builtins.range(x.ndim))]
         made = make(np.empty([x.shape[k] for k in order], kind.numpy))
         return finished(made.transpose(np.argsort(order)), requires_grad, device, name)
 
@@ -186,7 +195,7 @@ def full_like(
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """The same number everywhere, in the shape and dtype of a tensor."""
-    out = empty_like(input, dtype=dtype, device=device)
+    out = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
     out.fill_(_fill_value("full_like", fill_value))
     return out.requires_grad_() if requires_grad else out  # type: ignore[no-any-return]
 

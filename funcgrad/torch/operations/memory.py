@@ -12,12 +12,20 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import modes
-from funcgrad.torch.operations.common import install, named, told
+from funcgrad.torch.operations.common import install, named, told, warn_once
 from funcgrad.torch.operations.record import operation
 from funcgrad.torch.operations.recorded import Underivable
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.staged import staged
-from funcgrad.torch.storage import UntypedStorage, address, place_of, resize, root_of, storage_of
+from funcgrad.torch.storage import (
+    TypedStorage,
+    UntypedStorage,
+    address,
+    place_of,
+    resize,
+    root_of,
+    storage_of,
+)
 from funcgrad.torch.views import AS_STRIDED_NODE, make_view, strided
 from funcgrad.torch.writing import check_writable
 
@@ -45,6 +53,17 @@ def _untyped_storage(self: Tensor) -> UntypedStorage:
     return storage_of(self)
 
 
+def _storage(self: Tensor) -> TypedStorage:
+    """The memory as numbers; `untyped_storage` gives it as PyTorch wants it."""
+    warn_once(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be "
+        "the only storage class. This should only matter to you if you are using storages directly."
+        "  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
+        "tensor.storage()"
+    )
+    return TypedStorage(_untyped_storage(self), self.dtype)
+
+
 def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both show the same memory in the same way."""
     a, b = as_array(self), as_array(tensor)
@@ -54,6 +73,7 @@ def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
 install(
     storage_offset=_storage_offset,
     data_ptr=_data_ptr,
+    storage=_storage,
     untyped_storage=_untyped_storage,
     is_set_to=_is_set_to,
 )

@@ -144,8 +144,11 @@ class Module(Calls, State):
         return self
 
     def to(self, *args: Any, device: Any = None, dtype: Any = None,
-           non_blocking: bool = False) -> Self:  # fmt: skip
-        """Convert floating point parameters and buffers to a dtype; the only device is the CPU."""
+           non_blocking: bool = False, memory_format: Any = None) -> Self:  # fmt: skip
+        """Convert floating point parameters and buffers to a dtype; the only device is the CPU.
+
+        A `memory_format` is for parameters and buffers of its rank, four or five dimensions.
+        """
         for x in args:
             if isinstance(x, dtypes.dtype):
                 dtype = x
@@ -154,6 +157,8 @@ class Module(Calls, State):
             elif x is not None and not isinstance(x, bool):
                 device = x
         check_device(device)
+        if memory_format is not None:
+            self._apply(lambda x: x.to(memory_format=memory_format) if x.dim() in (4, 5) else x)
         if dtype is None:
             return self
         if not (dtype.is_floating_point or dtype.is_complex):
