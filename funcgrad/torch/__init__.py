@@ -89,6 +89,8 @@ from funcgrad.torch.operations.gathering import *  # noqa: F403
 from funcgrad.torch.operations.generator import *  # noqa: F403
 from funcgrad.torch.operations.grids import *  # noqa: F403
 from funcgrad.torch.operations.in_place import *  # noqa: F403
+from funcgrad.torch.operations.incomplete import igamma as igamma
+from funcgrad.torch.operations.incomplete import igammac as igammac
 from funcgrad.torch.operations.index_writing import *  # noqa: F403
 from funcgrad.torch.operations.interpolation import *  # noqa: F403
 from funcgrad.torch.operations.joining import *  # noqa: F403

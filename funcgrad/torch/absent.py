@@ -56,7 +56,10 @@ REFUSED: dict[str, str] = {
     r"NLLLoss2d|legacy_contiguous_format|resize|resize_as": GIVEN_UP,
 }  # fmt: skip
 OF_THE_TOP = (INTERNAL, GIVEN_UP)  # names that mean something else in modules below
-LAZY = {"torch": ("backends", "cuda", "testing"), "torch.cuda": ("amp",)}
+LAZY = {
+    "torch": ("backends", "cuda", "distributions", "testing"),
+    "torch.cuda": ("amp",),
+}
 
 
 def reason(theirs: str, name: str) -> str | None:

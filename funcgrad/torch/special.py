@@ -1,6 +1,7 @@
 """``torch.special``: special functions under SciPy's names."""
 
 from funcgrad.torch.operations import elementary as _elementary
+from funcgrad.torch.operations import incomplete as _incomplete
 from funcgrad.torch.operations import rounding as _rounding
 from funcgrad.torch.operations import softmax as _softmax
 from funcgrad.torch.operations import special_functions as _functions
@@ -20,9 +21,10 @@ from funcgrad.torch.operations.special_functions import (
 )
 
 __all__ = [
-    "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit", "expm1", "gammaln", "i0",
-    "i0e", "i1", "i1e", "log1p", "log_ndtr", "log_softmax", "logit", "logsumexp", "multigammaln",
-    "ndtr", "ndtri", "polygamma", "psi", "round", "sinc", "softmax", "xlog1py", "xlogy", "zeta",
+    "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit", "expm1", "gammainc",
+    "gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "log1p", "log_ndtr", "log_softmax", "logit",
+    "logsumexp", "multigammaln", "ndtr", "ndtri", "polygamma", "psi", "round", "sinc", "softmax",
+    "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip
 
 softmax = _alias("special_softmax", _softmax.softmax, variants="")
@@ -38,6 +40,8 @@ psi = _alias("special_psi", _functions.digamma, variants="")
 erf = _alias("special_erf", _functions.erf, variants="")
 erfc = _alias("special_erfc", _functions.erfc, variants="")
 erfinv = _alias("special_erfinv", _functions.erfinv, variants="")
+gammainc = _alias("special_gammainc", _incomplete.igamma, variants="")
+gammaincc = _alias("special_gammaincc", _incomplete.igammac, variants="")
 gammaln = _alias("special_gammaln", _functions.lgamma, variants="")
 i0 = _alias("special_i0", _functions.i0, variants="")
 logit = _alias("special_logit", _functions.logit, variants="")

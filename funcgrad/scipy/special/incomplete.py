@@ -227,22 +227,22 @@ betaincc: Op = special(
 )
 
 
-def _beta_shift(slope: Any, a: Any, b: Any, x: Any) -> Any:
+def beta_shift(slope: Any, a: Any, b: Any, x: Any) -> Any:
     """How x moves with a parameter while I(a, b, x) stays."""
     return negative(divide(slope(a, b, x), beta_density(a, b, x)))
 
 
 betaincinv: Op = special(
     sp.betaincinv,
-    lambda x, a, b, _: _beta_shift(beta_a, a, b, x),
-    lambda x, a, b, _: _beta_shift(beta_b, a, b, x),
+    lambda x, a, b, _: beta_shift(beta_a, a, b, x),
+    lambda x, a, b, _: beta_shift(beta_b, a, b, x),
     lambda x, a, b, _: divide(1.0, beta_density(a, b, x)),
     ranges=[SHAPE, SHAPE, UNIT],
 )
 betainccinv: Op = special(
     sp.betainccinv,
-    lambda x, a, b, _: _beta_shift(beta_a, a, b, x),
-    lambda x, a, b, _: _beta_shift(beta_b, a, b, x),
+    lambda x, a, b, _: beta_shift(beta_a, a, b, x),
+    lambda x, a, b, _: beta_shift(beta_b, a, b, x),
     lambda x, a, b, _: divide(-1.0, beta_density(a, b, x)),
     ranges=[SHAPE, SHAPE, UNIT],
 )

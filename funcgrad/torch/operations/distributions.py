@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad.ops.arithmetic import cast, less
+from funcgrad.ops.shape import broadcast_to
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.operations import rejection
 from funcgrad.torch.operations.common import boxed, install, into, mismatch, named, shape_of
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.data import finished, kind_given
@@ -21,12 +23,11 @@ from funcgrad.torch.operations.sampling import (
     draw_normal,
     draw_uniform,
     drawn,
-    source_of,
 )
 from funcgrad.torch.views import Held
 
 __all__ = [
-    "bernoulli", "multinomial", "normal", "poisson",
+    "bernoulli", "binomial", "multinomial", "normal", "poisson",
 ]  # fmt: skip
 
 
@@ -74,6 +75,8 @@ def toss(p: Any, generator: Any, order: Any = None) -> Any:
 
 
 BERNOULLI = Flat("bernoulli", lambda x, made: made.array)
+POISSON = Flat("poisson", lambda x, made: made.array)
+BINOMIAL = Flat("binomial", lambda n, p, made: made.array)
 
 
 def bernoulli(
@@ -108,6 +111,15 @@ def draw_exponential(rate: float) -> Draw:
     return draw
 
 
+def draw_cauchy(median: float, sigma: float) -> Draw:
+    """Numbers of a Cauchy distribution, by inversion."""
+
+    def draw(source: Generator, count: int, kind: np.dtype[Any]) -> Any:
+        return median + sigma * np.tan(np.pi * (source.uniform(count, DOUBLE) - 0.5))
+
+    return draw
+
+
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *,
     generator: Generator | None = None,
@@ -126,7 +138,7 @@ def multinomial(
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if (weights.sum(-1) <= 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    if replacement:
+    if replacement and num_samples > 1:
         return box(_with_replacement(weights, num_samples, generator))
     race = drawn(draw_exponential(1.0), generator, weights.shape, weights.dtype, "multinomial")
     with np.errstate(all="ignore"):
@@ -143,12 +155,28 @@ def _with_replacement(weights: Any, count: int, generator: Any) -> Any:
     return found.reshape((*weights.shape[:-1], count))
 
 
-def poisson(input: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """Random numbers of Poisson distributions with the rates given."""
-    rates = known(content(input, "poisson"), "poisson()")
-    if (rates < 0).any():
+def _check_rates(values: Any) -> None:
+    if (values < 0).any():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    source = source_of(generator, "poisson")
-    with source.lock:
-        numpy = np.random.default_rng(source.words(4))
-    return box(np.asarray(numpy.poisson(rates)).astype(rates.dtype))
+
+
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Random numbers of Poisson distributions with the rates given; the derivative is 0."""
+    x = content(input, "poisson")
+    if dtype_of(x).kind != "f":
+        raise elementwise_refusal("poisson_cpu", x)
+    made = rejection.drawn(rejection.poisson, generator, "poisson()", x, check=_check_rates)
+    return boxed(POISSON(x, made=Held(made)), named("PoissonBackward0"))
+
+
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """How many of `count` trials of probability `prob` succeed; the derivative is 0."""
+    n, p = content(count, "binomial", "count"), content(prob, "binomial", "prob", 2)
+    shape = np.broadcast_shapes(shape_of(n), shape_of(p))
+    n, p = broadcast_to(n, shape), broadcast_to(p, shape)
+    if dtype_of(n).kind != "f":
+        raise elementwise_refusal("binomial_cpu", n)
+    if dtype_of(n) != dtype_of(p):
+        raise RuntimeError("Found dtype mismatch in binomial: count and prob have one dtype")
+    made = rejection.drawn(rejection.binomial, generator, "binomial()", n, p)
+    return boxed(BINOMIAL(n, p, made=Held(made)), named("BinomialBackward0"))

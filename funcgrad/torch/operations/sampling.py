@@ -8,16 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.types import ArrayType
+from funcgrad.core.tracer import Tracer, type_of
+from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import cast
+from funcgrad.ops.shape import broadcast_to
 from funcgrad.torch import dtypes, randomness
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.common import check_int, into
+from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.creation import like, memory_order, shape_given
 from funcgrad.torch.operations.data import finished, kind_given
 from funcgrad.torch.operations.generator import Generator, default_generator
 from funcgrad.torch.operations.promotion import wrong_type
+from funcgrad.transforms.batch import BatchTracer
 
 __all__ = [
     "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm",
@@ -65,6 +69,42 @@ def drawn(
             return _laid(draw(source, math.prod(sizes), kind), sizes, order)
 
     return randomness.draw(sample, shape)
+
+
+def drawn_given(sample: Callable[..., Any], what: str, *xs: Array) -> Array:
+    """Random numbers that depend on arrays of one shape; under `vmap` for each example its own."""
+    if not randomness.levels.found:
+        return sample(*(known(x, what) for x in xs))
+    if any(kind == "error" for _, kind in randomness.levels.found):
+        randomness.draw(sample, ())  # raises
+    before = randomness.levels.found
+    trace, kind = before[-1]
+    xs = tuple(map(_value, xs))
+    batched = any(isinstance(x, BatchTracer) and x.owner is trace for x in xs)
+    if kind == "same" and batched:
+        raise RuntimeError(
+            "Vmap does not currently support same randomness with a batched tensor input. Please "
+            "file an issue with functorch"
+        )
+    randomness.levels.found = before[:-1]
+    try:
+        if kind == "same":
+            return drawn_given(sample, what, *xs)
+        inner = [
+            x.value if isinstance(x, BatchTracer) and x.owner is trace
+            else broadcast_to(x, (trace.size, *type_of(x).shape))
+            for x in xs
+        ]  # fmt: skip
+        return BatchTracer(drawn_given(sample, what, *inner), trace)
+    finally:
+        randomness.levels.found = before
+
+
+def _value(x: Array) -> Array:
+    """An array without the traces of derivatives: numbers that are drawn are constants."""
+    while isinstance(x, Tracer) and not isinstance(x, BatchTracer) and not x.abstract:
+        x = x.value
+    return x
 
 
 def _laid(numbers: Any, sizes: tuple[int, ...], order: Order) -> Any:

@@ -12,7 +12,13 @@ from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.operations.common import install, shape_of
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.converting import filled
-from funcgrad.torch.operations.distributions import check_std, draw_exponential, multinomial, toss
+from funcgrad.torch.operations.distributions import (
+    check_std,
+    draw_cauchy,
+    draw_exponential,
+    multinomial,
+    toss,
+)
 from funcgrad.torch.operations.generator import Generator
 from funcgrad.torch.operations.recorded import elementwise_refusal
 from funcgrad.torch.operations.sampling import (
@@ -153,11 +159,7 @@ def cauchy_(
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     _check_floating(self, "cauchy_cpu")
-
-    def draw(source: Generator, count: int, kind: np.dtype[Any]) -> Any:
-        return median + sigma * np.tan(np.pi * (source.uniform(count, DOUBLE) - 0.5))
-
-    return _filled_by(self, draw, generator, "CauchyBackward0")
+    return _filled_by(self, draw_cauchy(median, sigma), generator, "CauchyBackward0")
 
 
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
