@@ -64,8 +64,8 @@ def remembered(
                 key.append(name)
                 if not _add(x, key, tensors, kind_of):
                     return function(*args, **kwargs)
-        if layout and tensors:
-            key.append(tensors[0]._t.value.strides)
+        if layout:
+            key.extend([x._t.value.strides for x in tensors])
         key.append(Default.kind)  # what Python's floats become
         known = tuple(key)
         found = recipes.get(known, 0)

@@ -1,4 +1,4 @@
-"""Operations whose results PyTorch lays in C order: reductions, running sums, softmax.
+"""Operations whose results PyTorch lays in C order: reductions, running sums, softmax, joins.
 
 NumPy keeps the order of the operand's axes. Where that is not C order, an operation is done with
 the copy that puts it right, as one node.
@@ -13,13 +13,17 @@ import numpy as np
 
 from funcgrad.core.tracer import layout
 from funcgrad.core.types import Array
-from funcgrad.ops.shape import flat, reshape
+from funcgrad.ops.shape import flat, reshape, transpose
+from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.contents import layout as layout_of
 from funcgrad.torch.operations.common import WIDER, shape_of, widened
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.root import RootTracer
 
-__all__ = ["BY_LAYOUT", "dense", "dense_composite", "dense_or"]
+__all__ = [
+    "BY_LAYOUT", "channels_last", "dense", "dense_composite", "dense_or", "laid_as_images",
+]  # fmt: skip
 
 Dtypes = Mapping[np.dtype[Any], np.dtype[Any]]
 BY_LAYOUT = {"layout": True}  # what such an operation does depends on how the operand lies
@@ -37,9 +41,32 @@ def _is_dense(x: Any) -> bool:
     return bool((x if type(x) is np.ndarray else layout(x)).flags.c_contiguous)
 
 
+def channels_last(x: Tensor) -> bool:
+    """Whether PyTorch takes a tensor for images whose channels lie next to each other."""
+    array = layout_of(x)
+    rank, least = array.ndim, 0
+    if rank not in (4, 5):
+        return False
+    for k in (1, *range(rank - 1, 1, -1), 0):
+        n, step = array.shape[k], array.strides[k]
+        if n == 0 or step < least or (k == 0 and least == array.strides[1]):
+            return False
+        least = step * n if n > 1 else step
+    return True
+
+
+def laid_as_images(x: Array, last: bool) -> Array:
+    """`x` in C order, or with the channels innermost."""
+    if not last:
+        return dense(x)
+    rank = len(shape_of(x))
+    inner = dense(transpose(x, (0, *range(2, rank), 1)))
+    return transpose(inner, (0, rank - 1, *range(1, rank - 1)))
+
+
 def dense_composite(
     name: str, function: Callable[..., Any], wider: Dtypes = WIDER, linear: bool = False,
-    multiple: bool = False,
+    multiple: bool = False, fixed: int = 0,
 ) -> Composite:  # fmt: skip
     """`function` as one operation: half precision is computed in single, results are `dense`."""
     compute = widened(function, wider)
@@ -48,7 +75,7 @@ def dense_composite(
         found = compute(*xs, **params)
         return tuple(map(dense, found)) if multiple else dense(found)
 
-    return Composite(name, laid, linear, multiple=multiple)
+    return Composite(name, laid, linear, fixed, multiple=multiple)
 
 
 def dense_or(

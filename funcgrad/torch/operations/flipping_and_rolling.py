@@ -17,6 +17,7 @@ from funcgrad.torch.operations.common import axis_of, boxed, copied, shape_of, t
 from funcgrad.torch.operations.converting import clone
 from funcgrad.torch.operations.record import node, operation
 from funcgrad.torch.operations.slicing import positioned
+from funcgrad.torch.staged import order_of_copy
 
 __all__ = [
     "flip", "fliplr", "flipud", "repeat_interleave", "roll", "rot90", "tile",
@@ -124,7 +125,9 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
 
 def _flipped(x: Array, dims: tuple[int, ...]) -> Array:
     found = shapes.flip(x, dims)
-    return np.array(found, order="C")[()] if isinstance(found, (np.ndarray, np.generic)) else found
+    if isinstance(found, (np.ndarray, np.generic)):
+        return np.array(found, order=order_of_copy(x))[()]
+    return found
 
 
 FLIP = Composite("flip", _flipped, linear=True)

@@ -11,7 +11,9 @@ from funcgrad.core.types import Array
 from funcgrad.ops import shape as shapes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.contents import layout
 from funcgrad.torch.operations.common import axis_of, boxed, computed, shape_of
+from funcgrad.torch.operations.dense import BY_LAYOUT, channels_last, laid_as_images
 from funcgrad.torch.operations.promotion import promoted
 from funcgrad.torch.operations.record import Function, alias, node, operation
 from funcgrad.torch.operations.reshaping import atleast_1d, atleast_2d, atleast_3d, reshape
@@ -27,6 +29,21 @@ BLOCK_DIAG_NODE = node("BlockDiag")
 
 def _concatenated(*xs: Array, axis: int) -> Array:
     return shapes.concatenate(xs, axis)
+
+
+def _laid(*xs: Array, axis: int, last: bool) -> Array:
+    return laid_as_images(shapes.concatenate(xs, axis), last)
+
+
+CAT_LAID = Composite("cat", _laid, linear=True)
+
+
+def _joined(name: str, tensors: Sequence[Tensor], core: Any, laid: Any, axis: int) -> Array:
+    """What `core` gives where that lies as in PyTorch, else `laid`: in C order, or as images."""
+    xs, last = promoted(name, *tensors), all(map(channels_last, tensors))
+    if not last and layout(tensors[0]).flags.c_contiguous:
+        return computed(core, *xs, axis=axis)
+    return computed(laid, *xs, axis=axis, last=last)
 
 
 def _check_joined(tensors: Sequence[Tensor], dim: int) -> int:
@@ -54,20 +71,27 @@ def _check_joined(tensors: Sequence[Tensor], dim: int) -> int:
     return axis
 
 
-@operation("cat", "Tensors tensors, int dim=0, *, out", variants="", remembers=True)
+@operation(
+    "cat", "Tensors tensors, int dim=0, *, out", variants="", remembers=True,
+    remembers_by=BY_LAYOUT,
+)  # fmt: skip
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors joined along a dimension."""
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     axis = _check_joined(tensors, dim)
-    xs = promoted("cat", *tensors)
     full = next((shape_of(x) for x in tensors if shape_of(x) != (0,)), None)
     empty = full is not None and len(full) > 1 and any(shape_of(x) == (0,) for x in tensors)
-    return boxed(computed(CAT_WITH_EMPTY if empty else _concatenated, *xs, axis=axis), CAT)
+    if empty:
+        kept = [x for x in tensors if shape_of(x) != (0,)]
+        last = all(map(channels_last, kept))
+        xs = promoted("cat", *tensors)
+        return boxed(computed(CAT_WITH_EMPTY, *xs, axis=axis, last=last), CAT)
+    return boxed(_joined("cat", tensors, _concatenated, CAT_LAID, axis), CAT)
 
 
-def _without_empty(*xs: Array, axis: int) -> Array:
-    return shapes.concatenate([x for x in xs if shape_of(x) != (0,)], axis)
+def _without_empty(*xs: Array, axis: int, last: bool) -> Array:
+    return _laid(*(x for x in xs if shape_of(x) != (0,)), axis=axis, last=last)
 
 
 CAT_WITH_EMPTY = Composite("cat_with_empty", _without_empty, linear=True)
@@ -75,9 +99,22 @@ concat, concatenate = alias("concat", cat), alias("concatenate", cat)
 
 
 STACK = Composite("stack", lambda *xs, axis: shapes.stack(list(xs), axis), linear=True)
+STACK_LAID = Composite("stack_laid", lambda *xs, axis, last: _stack_laid(xs, axis, last), True)
 
 
-@operation("stack", "Tensors tensors, int dim=0, *, out", variants="", remembers=True)
+def _stack_laid(xs: Sequence[Array], axis: int, last: bool) -> Array:
+    """As PyTorch, which joins along an axis that is there, and takes the new one out of it."""
+    shape = shape_of(xs[0])
+    if axis == len(shape):
+        return laid_as_images(shapes.stack(list(xs), axis), False)
+    found = _laid(*xs, axis=axis, last=last)
+    return shapes.reshape(found, (*shape[:axis], len(xs), *shape[axis:]))
+
+
+@operation(
+    "stack", "Tensors tensors, int dim=0, *, out", variants="", remembers=True,
+    remembers_by=BY_LAYOUT,
+)  # fmt: skip
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape joined along a new dimension."""
     if not tensors:
@@ -90,7 +127,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
                 f"{list(shape_of(x))} at entry {k}"
             )
-    return boxed(computed(STACK, *promoted("stack", *tensors), axis=axis), STACK_NODE)
+    return boxed(_joined("stack", tensors, STACK, STACK_LAID, axis), STACK_NODE)
 
 
 def _along(name: str, dim: Callable[[int], int], raised: Any, doc: str) -> Function[Tensor]:

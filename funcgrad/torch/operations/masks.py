@@ -16,6 +16,7 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import boxed, computed, shape_of, told
 from funcgrad.torch.operations.comparison import known, selected
+from funcgrad.torch.operations.dense import dense
 from funcgrad.torch.operations.gathering import common_shape
 from funcgrad.torch.operations.promotion import dtype_of, kind_of
 from funcgrad.torch.operations.record import node, operation
@@ -44,7 +45,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tenso
             f"{names[0]} and source.dtype = {names[1]}"
         )
     if math.prod(shape_of(at)) != math.prod(shape_of(v)):
-        raise RuntimeError(
+        raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got "
             f"source.numel() = {math.prod(shape_of(v))}, index.numel() = "
             f"{math.prod(shape_of(at))}"
@@ -97,7 +98,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 def _mask_written(x: Array, v: Array, at: Array, shape: tuple[int, ...]) -> Array:
     flat = core.getitem(reshape(v, (math.prod(shape_of(v)),)), (slice(0, shape_of(at)[0]),))
-    return core.set_positions(broadcast_to(x, shape), at, flat)
+    return dense(core.set_positions(broadcast_to(x, shape), at, flat))
 
 
 MASKED_SCATTER = Composite("masked_scatter", _mask_written, linear=True, fixed=1)

@@ -15,8 +15,8 @@ from funcgrad.core.types import Array
 from funcgrad.ops import index as core
 from funcgrad.ops.shape import broadcast_to, reshape
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.common import axis_of, boxed, shape_of, widened
+from funcgrad.torch.operations.common import axis_of, boxed, shape_of
+from funcgrad.torch.operations.dense import dense_composite
 from funcgrad.torch.operations.gathering import (
     check_bounds,
     check_index,
@@ -60,7 +60,7 @@ def _scattered(x: Array, v: Array, at: Array, axis: int, adding: bool) -> Array:
     return write_(x, positions, v)
 
 
-SCATTER = Composite("scatter", widened(_scattered), linear=True, fixed=1)
+SCATTER = dense_composite("scatter", _scattered, linear=True, fixed=1)
 # the operands are the tensor, what is written, and where
 SCATTER_NODE = node("Scatter", "_ _ index", (0, 1), "dim")
 SCATTER_NUMBER = node("ScatterBackward1", "_ _ index", (0,), "dim")

@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.tracer import Tracer
 from funcgrad.core.types import Array
 from funcgrad.ops import index as core
 from funcgrad.ops.arithmetic import cast
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import axis_of, boxed, computed, install, shape_of, told
+from funcgrad.torch.operations.dense import dense
 from funcgrad.torch.operations.memory import as_strided
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import Function, NodeClass, node, operation
@@ -123,7 +125,7 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 def _copied_part(x: Array, items: Any) -> Array:
     found = core.getitem(x, core.decode(items))
-    return np.array(found) if isinstance(found, np.ndarray) else found
+    return dense(found if isinstance(found, Tracer) else np.array(found))
 
 
 NARROW_COPY = Composite("narrow_copy", _copied_part, linear=True)

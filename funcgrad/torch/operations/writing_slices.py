@@ -21,6 +21,7 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import axis_of, boxed, computed, shape_of, widened
 from funcgrad.torch.operations.comparison import known
+from funcgrad.torch.operations.dense import dense, dense_composite
 from funcgrad.torch.operations.gathering import check_bounds, positions_along
 from funcgrad.torch.operations.promotion import dtype_of, kind_of, number
 from funcgrad.torch.operations.record import node, operation
@@ -90,7 +91,7 @@ def _written(x: Array, v: Array, at: Array, axis: int, adding: bool) -> Array:
     return (core.add_at if adding else core.set_positions)(x, positions, v)
 
 
-ALONG = Composite("index_write", widened(_written), linear=True, fixed=1)
+ALONG = dense_composite("index_write", _written, linear=True, fixed=1)
 
 
 class Adding(Composite):
@@ -118,7 +119,7 @@ def _added(x: Array, v: Array, at: Array, axis: int, alpha: Any) -> Array:
     return _written(x, v if alpha == 1 else a.multiply(v, alpha), at, axis, True)
 
 
-ADDED_ALONG = Adding("index_add", widened(_added), linear=True, fixed=1)
+ADDED_ALONG = Adding("index_add", lambda *xs, **p: dense(widened(_added)(*xs, **p)), True, 1)
 
 
 # the operands are the tensor, what is written, and where

@@ -14,7 +14,8 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.nn.functional.common import broadcast, by_number, renamed
-from funcgrad.torch.operations.common import boxed, computed, named, shape_of
+from funcgrad.torch.operations.common import boxed, computed, copied, named, shape_of
+from funcgrad.torch.operations.dense import channels_last, laid_as_images
 from funcgrad.torch.operations.promotion import content, dtype_of, number
 
 __all__ = ["cosine_similarity", "normalize", "pad", "pairwise_distance"]
@@ -99,7 +100,13 @@ def padded(x: Array, widths: Any, filler: Any) -> Array:
     return x
 
 
-def _picked_pad(x: Array, widths: Any, mode: Any) -> Array:
+def _laid_pad(x: Array, widths: Any, filler: Any, last: bool | None) -> Array:
+    """`padded`, and `laid_as_images`; if `last` is None, in the order of the operand."""
+    x = padded(x, widths, filler)
+    return copied(x) if last is None else laid_as_images(x, last)
+
+
+def _picked_pad(x: Array, widths: Any, mode: Any, last: bool) -> Array:
     for axis, ((lo, hi), n) in enumerate(zip(widths, shape_of(x), strict=True)):
         if lo or hi:
             wide, kept = (max(lo, 0), max(hi, 0)), slice(max(-lo, 0), n - max(-hi, 0))
@@ -110,7 +117,7 @@ def _picked_pad(x: Array, widths: Any, mode: Any) -> Array:
                 at = whole[kept.start : len(whole) - max(-hi, 0)]
             lead = (slice(None),) * axis
             x = indexing.read(x, (*lead, at))
-    return x
+    return laid_as_images(x, last)
 
 
 def _check_picked(mode: str, shape: tuple[int, ...], given: tuple[int, ...]) -> None:
@@ -149,7 +156,7 @@ def _check_picked(mode: str, shape: tuple[int, ...], given: tuple[int, ...]) -> 
             )
 
 
-CONSTANT_PAD = Composite("constant_pad_nd", padded)
+CONSTANT_PAD = Composite("constant_pad_nd", _laid_pad)
 PICKED_PAD = Composite("pad", _picked_pad, linear=True)
 MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 MODE_NODES = {"reflect": "ReflectionPad", "replicate": "ReplicationPad", "circular": "CircularPad"}
@@ -192,7 +199,8 @@ def pad(
             if n + lo < 0 or n + hi < 0 or n + lo + hi < 0:
                 raise RuntimeError("narrow(): length must be non-negative.")
         filler = number(0.0 if value is None else value, dtype_of(x))
-        found = computed(CONSTANT_PAD, x, widths=widths, filler=filler)
+        last = None if all(n <= 0 for n in given) else channels_last(input)
+        found = computed(CONSTANT_PAD, x, widths=widths, filler=filler, last=last)
         return boxed(found, named("ConstantPadNdBackward0"))
     if value is not None and value != 0:
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
@@ -200,4 +208,6 @@ def pad(
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     _check_picked(mode, shape, given)
     name = f"{MODE_NODES[mode]}{len(pairs)}DBackward0"
-    return boxed(computed(PICKED_PAD, x, widths=widths, mode=MODES[mode]), named(name))
+    last = mode != "circular" and channels_last(input)
+    found = computed(PICKED_PAD, x, widths=widths, mode=MODES[mode], last=last)
+    return boxed(found, named(name))

@@ -1,0 +1,116 @@
+"""How results of joins, pads and writes by positions lie in memory: as PyTorch's."""
+
+import itertools
+
+import pytest
+
+import funcgrad.torch as ours
+
+torch = pytest.importorskip("torch")
+
+LAYOUTS = {
+    "contiguous": lambda t: t.arange(24.0).reshape(2, 3, 4),
+    "transposed": lambda t: t.arange(24.0).reshape(2, 4, 3).transpose(1, 2),
+    "permuted": lambda t: t.arange(24.0).reshape(4, 2, 3).permute(1, 2, 0),
+    "reversed": lambda t: t.arange(24.0).reshape(4, 3, 2).permute(2, 1, 0),
+    "expanded": lambda t: t.arange(12.0).reshape(3, 4).expand(2, 3, 4),
+    "expanded inside": lambda t: t.arange(8.0).reshape(2, 1, 4).expand(2, 3, 4),
+    "with steps": lambda t: t.arange(48.0).reshape(2, 3, 8)[..., ::2],
+}
+JOINS = """
+t.cat((x, y), 0)
+t.cat((x, y), 2)
+t.cat((y, x, x), 1)
+t.cat((t.ones(0), x, y))
+t.stack((x, y), 0)
+t.stack((x, y), 1)
+t.stack((x, y), 3)
+t.hstack((x, y))
+t.vstack((x, y))
+t.dstack((x, y))
+t.column_stack((x, y))
+"""
+OTHERS = """
+t.cat((x,))
+F.pad(x, (1, 1))
+F.pad(x, (1, -1, 2, 0, 0, 1))
+F.pad(x, (0, -1))
+F.pad(x, (1, 1), mode="reflect")
+F.pad(x, (1, 1), mode="replicate")
+F.pad(x, (1, 1), mode="circular")
+x.flip(0)
+x.flip(0, 2)
+x.roll(1, 0)
+x.repeat(1, 2, 1)
+x.narrow_copy(1, 0, 2)
+x.scatter(1, at, 0.0)
+x.scatter(1, at, x[:, :1])
+x.scatter_add(1, at, x[:, 1:2])
+x.scatter_reduce(1, at, x[:, :1], "sum")
+x.index_add(1, v, x[:, :2])
+x.index_copy(1, v, x[:, :2])
+x.masked_scatter(x > 3, x)
+x.gather(1, at)
+x.index_select(1, v)
+x.take(at)
+"""
+
+
+def result(t, call, *operands):
+    x, y = (operand(t).requires_grad_() for operand in operands)
+    at = t.tensor([[[0, 1, 1, 0]], [[1, 0, 2, 2]]])
+    names = {"t": t, "F": t.nn.functional, "x": x, "y": y, "at": at, "v": t.tensor([1, 0])}
+    made = eval(call, names)
+    (made * t.arange(float(made.numel())).reshape(made.shape)).sum().backward()
+    grads = [None if p.grad is None else p.grad.tolist() for p in (x, y)]
+    return tuple(made.stride()), made.tolist(), grads
+
+
+CASES = [
+    (c, a, b) for c in JOINS.strip().splitlines() for a, b in itertools.product(LAYOUTS, LAYOUTS)
+]
+CASES += [(c, a, a) for c in OTHERS.strip().splitlines() for a in LAYOUTS]
+
+
+@pytest.mark.parametrize("call, first, second", CASES)
+def test_strides_values_and_gradients_are_those_of_pytorch(call, first, second):
+    operands = LAYOUTS[first], LAYOUTS[second]
+    assert result(ours, call, *operands) == result(torch, call, *operands)
+
+
+IMAGES = {
+    "in order": lambda t: t.arange(120.0).reshape(2, 3, 4, 5),
+    "channels last": lambda t: t.arange(120.0).reshape(2, 4, 5, 3).permute(0, 3, 1, 2),
+    "some of the channels": lambda t: (
+        t.arange(240.0).reshape(2, 4, 5, 6).permute(0, 3, 1, 2)[:, :3]
+    ),
+    "with steps": lambda t: t.arange(240.0).reshape(2, 4, 10, 3).permute(0, 3, 1, 2)[..., ::2],
+}
+OF_IMAGES = """
+t.cat((x, y))
+t.cat((x, y), 1)
+t.stack((x, y))
+t.stack((x, y), 1)
+F.pad(x, (1, 1))
+F.pad(x, (1, 1, 0, 0, 1, 1))
+F.pad(x, (-1, -1))
+F.pad(x, (1, 1, 1, 1), mode="reflect")
+F.pad(x, (1, 1, 1, 1), mode="replicate")
+F.pad(x, (1, 1, 1, 1), mode="circular")
+"""
+
+
+@pytest.mark.parametrize("call", OF_IMAGES.strip().splitlines())
+@pytest.mark.parametrize("first, second", itertools.product(IMAGES, IMAGES))
+def test_channels_stay_next_to_each_other_as_in_pytorch(call, first, second):
+    operands = IMAGES[first], IMAGES[second]
+    assert result(ours, call, *operands) == result(torch, call, *operands)
+
+
+@pytest.mark.parametrize("call", ["t.cat((x, y), 1)", "t.stack((x, y))"])
+def test_a_call_that_comes_often_lies_as_the_first(call):
+    for _ in range(80):
+        for operands in itertools.product(LAYOUTS.values(), list(LAYOUTS.values())[:2]):
+            x, y = (operand(ours) for operand in operands)
+            made = eval(call, {"t": ours, "x": x, "y": y})
+            assert made.is_contiguous()
