@@ -5,7 +5,6 @@ arrays; `funcgrad.numpy` is NumPy's namespace for them, and plain `np.*` calls w
 `funcgrad.torch` is PyTorch's stateful autograd; it is imported when it is first asked for.
 """
 
-import difflib
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -168,8 +167,7 @@ else:
             return importlib.import_module(f"funcgrad.{name}")
         if name == "Tensor":
             return importlib.import_module("funcgrad.torch").Tensor
-        close = difflib.get_close_matches(name, __dir__(), 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = errors.nearest(name, __dir__())
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 

@@ -6,14 +6,15 @@ It imports nothing of funcgrad. A setting never changes a result, only checks, r
 from __future__ import annotations
 
 import ctypes
-import difflib
 import functools
 import os
 import types
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from funcgrad.errors import nearest
 
 __all__ = ["Config", "config"]
 
@@ -174,7 +175,7 @@ class Config:
     def __setattr__(self, name: str, value: object) -> None:
         hint = _hints().get(name)
         if hint is None:
-            raise AttributeError(f"funcgrad has no setting {name!r}{_nearest(name, _hints())}")
+            raise AttributeError(f"funcgrad has no setting {name!r}{nearest(name, _hints())}")
         if not _fits(value, hint) or (name == "threads" and value == 0):
             words = "a positive integer" if name == "threads" else " or ".join(_words(hint))
             raise ValueError(f"config.{name} is {words}, not {value!r}")
@@ -212,19 +213,13 @@ def _words(hint: Any) -> list[str]:
     return _SAID.get(hint, ["a path"])
 
 
-def _nearest(name: str, names: Iterable[str]) -> str:
-    """The name that was probably meant."""
-    found = difflib.get_close_matches(name, names, 1)
-    return f"; did you mean {found[0]!r}?" if found else ""
-
-
 def _check_environment() -> None:
     """Tell of variables that look like settings and are none: they would do nothing."""
     for name in os.environ:
         if name.startswith("FUNCGRAD_") and name not in _VARIABLES:
             warnings.warn(
                 f"the environment variable {name} is no setting of funcgrad"
-                + _nearest(name, _VARIABLES),
+                + nearest(name, _VARIABLES),
                 RuntimeWarning,
                 stacklevel=2,
             )

@@ -31,7 +31,7 @@ from funcgrad.core.leaks import Leaks
 from funcgrad.core.mutation import Locks
 from funcgrad.core.tracer import running, uncompiled
 from funcgrad.core.watching import LINES
-from funcgrad.errors import located
+from funcgrad.errors import located, suggest_names
 from funcgrad.transforms.callback import DEBUG, act
 
 __all__ = ["callback", "check_mutation", "infs", "leaks", "nans", "print"]
@@ -296,3 +296,6 @@ def _watching(what: str, settings: Any) -> Iterator[None]:
     finally:
         uncompiled.pop()
         running.watching = before
+
+
+suggest_names(__name__)

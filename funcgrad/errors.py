@@ -8,12 +8,14 @@ This file imports NumPy only.
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import sys
 import threading
 import types
 import warnings
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -51,8 +53,33 @@ __all__ = [
 ]
 
 
-class FuncgradError(Exception):
-    """The base of all errors that funcgrad raises on its own behalf."""
+PAGE = "docs/errors.md"  # of the manual
+
+
+class _Explained(Exception):
+    """An error or a warning whose text ends with the section of the manual that explains it."""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        section = next(c.__name__ for c in type(self).__mro__ if c.__module__ == __name__)
+        where = PAGE if section == "FuncgradError" else f"{PAGE}#{section.lower()}"
+        return text if not text or text.endswith(where) else f"{text}\n  see {where}"
+
+
+class FuncgradError(_Explained):
+    """The base of all errors that funcgrad raises on its own behalf.
+
+    The text of each ends with the section of the manual that explains it.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> try:
+    ...     fg.grad(float)(1.0)
+    ... except fg.errors.FuncgradError as error:
+    ...     print(str(error).splitlines()[-1])
+      see docs/errors.md#tracerconversionerror
+    """
 
 
 class LeakedTracerError(FuncgradError, RuntimeError):
@@ -111,7 +138,7 @@ class CaptureError(FuncgradError, RuntimeError):
     """A compiled function reaches what cannot be followed, and ``config.captures`` is "error"."""
 
 
-class CaptureWarning(UserWarning):
+class CaptureWarning(_Explained, UserWarning):
     """A compiled function reaches what cannot be followed: a change of it would not be seen.
 
     It is given once, with the user's line, and stands in `jit(f).report()`.
@@ -124,7 +151,7 @@ class CaptureWarning(UserWarning):
     """
 
 
-class ObjectArrayWarning(UserWarning):
+class ObjectArrayWarning(_Explained, UserWarning):
     """NumPy has made an array of Python objects of traced values, which is slow.
 
     It is given at the line that made the array.
@@ -196,6 +223,43 @@ class CompilerError(FuncgradError, RuntimeError):
 
 class NativeCodeError(FuncgradError, TypeError):
     """A function was to run without Python, but something in it has no native form."""
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The end of a message about a name that there is not: the one that was probably meant."""
+    from difflib import get_close_matches  # needed by few programs
+
+    found = get_close_matches(name, names, 1)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def suggest_names(
+    module: str, later: Sequence[str] = (), reason: Callable[[str], str] = lambda name: ""
+) -> None:
+    """Give a module a ``__getattr__`` that tells of a misspelt name which one was meant.
+
+    It is put into the module as it runs, so that a type checker does not take it for a promise
+    that there is every name.
+
+    Parameters
+    ----------
+    later : sequence of str, optional
+        Submodules that are imported when they are first asked for.
+    reason : callable, optional
+        Why there is no such name, or "".
+    """
+    space = sys.modules[module]
+
+    def __getattr__(name: str) -> Any:
+        if name in later:
+            return importlib.import_module(f"{module}.{name}")
+        text = f"module {module!r} has no attribute {name!r}"
+        if not name.startswith("_"):
+            names = getattr(space, "__all__", None) or dir(space)
+            text += reason(name) or nearest(name, [*names, *later])
+        raise AttributeError(text)
+
+    vars(space)["__getattr__"] = __getattr__
 
 
 class SourceLine(NamedTuple):
@@ -369,3 +433,6 @@ def failed_in_scipy(error: BaseException) -> str:
             name = ""
         trace = trace.tb_next
     return name
+
+
+suggest_names(__name__)

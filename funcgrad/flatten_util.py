@@ -14,7 +14,7 @@ import funcgrad.numpy as fnp
 from funcgrad import tree
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import ArrayType
-from funcgrad.errors import TreeError, located
+from funcgrad.errors import TreeError, located, suggest_names
 from funcgrad.ops.arithmetic import cast
 from funcgrad.transforms.arguments import leaves_of
 
@@ -105,3 +105,6 @@ def raveled(pytree: Any, own_dtypes: bool) -> tuple[Any, Callable[[Any], Any]]:
     parts = [fnp.ravel(x) for x in leaves]
     flat = fnp.concatenate(parts) if parts else np.zeros(0)
     return flat, _Unravel(definition, kinds, type_of(operand(flat)).dtype, own_dtypes)
+
+
+suggest_names(__name__)

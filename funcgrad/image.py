@@ -17,7 +17,7 @@ import numpy as np
 import funcgrad.numpy as fnp
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.errors import located
+from funcgrad.errors import located, suggest_names
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
 
@@ -284,3 +284,6 @@ def scale_and_translate(
         for k, a in enumerate(axes)
     ]
     return _resampled(x, axes, weights)
+
+
+suggest_names(__name__)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from funcgrad import tree
-from funcgrad.errors import TreeError, located
+from funcgrad.errors import TreeError, located, suggest_names
 from funcgrad.tree import (
     DictKey,
     FlattenedIndexKey,
@@ -281,3 +281,6 @@ class PyTreeRegistry:
 
 
 default_registry = PyTreeRegistry()
+
+
+suggest_names(__name__)

@@ -1,6 +1,7 @@
 """Bad input: a clear error each, with the user's line, and a right answer afterwards."""
 
 import pathlib
+import pickle
 import re
 
 import numpy as np
@@ -221,6 +222,7 @@ def test_every_class_is_raised_with_its_text(name):
     assert issubclass(cls, standard)
     if name != "GraphError":  # a defect of ours, at no line of the user
         assert f'at File "{__file__}", line' in str(caught.value)
+    assert str(caught.value).endswith(f"\n  see docs/errors.md#{name.lower()}")
 
 
 def test_no_class_is_forgotten():
@@ -232,6 +234,21 @@ def test_the_manual_has_a_section_for_every_class():
     manual = pathlib.Path(__file__).parent.parent / "docs" / "errors.md"
     sections = re.findall(r"^## (\w+(?:Error|Warning))$", manual.read_text(), re.MULTILINE)
     assert sorted(sections) == sorted(set(errors.__all__) - {"FuncgradError"})
+
+
+@pytest.mark.parametrize("name", errors.__all__)
+def test_a_text_ends_with_the_section_of_the_manual(name):
+    """Once, also of a class that a program derives, and of an error that is told by another."""
+    cls = getattr(errors, name)
+    page = pathlib.Path(__file__).parent.parent / errors.PAGE
+    anchors = [line[3:].lower() for line in page.read_text().splitlines() if line[:3] == "## "]
+    last = str(cls("what happened")).splitlines()[-1].removeprefix(f"  see {errors.PAGE}")
+    assert last == ("" if name == "FuncgradError" else f"#{name.lower()}")
+    assert last == "" or last[1:] in anchors
+    derived = type("Mine", (cls,), {"__module__": __name__})
+    for error in (derived("what"), cls(str(cls("what"))), pickle.loads(pickle.dumps(cls("what")))):
+        assert str(error) == str(cls("what"))
+    assert cls("what").args == ("what",)
 
 
 # ------------------------------------------------------------------------ where and after
@@ -264,7 +281,7 @@ def test_recorders_that_we_have_written_are_not_the_users_line(use):
     fg.grad(lambda x: (kept.append(x * 2.0), np.sum(x))[1])(np.ones(2))
     with pytest.raises(errors.LeakedTracerError) as caught:
         use(kept[0])
-    assert "test_errors.py" in str(caught.value).splitlines()[-1]
+    assert "test_errors.py" in str(caught.value).splitlines()[-2]
 
 
 def test_a_ufunc_without_a_rule():

@@ -2,3 +2,7 @@
 
 ``funcgrad.compat.autograd`` is HIPS autograd's. Each is imported when it is asked for.
 """
+
+from funcgrad.errors import suggest_names
+
+suggest_names(__name__, later=("autograd",))

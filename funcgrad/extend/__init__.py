@@ -46,6 +46,7 @@ from funcgrad.core.forms import (
 from funcgrad.core.primitive import PRIMITIVES, Primitive, Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import ArrayType
+from funcgrad.errors import suggest_names
 from funcgrad.extend.compiled import from_numba
 from funcgrad.ops.constant import constant
 from funcgrad.ops.shape import every_lane
@@ -69,3 +70,5 @@ __all__ = [
     "operand",
     "type_of",
 ]
+
+suggest_names(__name__)

@@ -4,6 +4,7 @@ They are made of the same operations as `funcgrad.numpy`, so everything can be d
 mapped and compiled. Operands broadcast and dtypes are promoted as in NumPy, where JAX would refuse.
 """
 
+from funcgrad.errors import suggest_names
 from funcgrad.lax import linalg
 from funcgrad.lax.convolution import (
     ConvDimensionNumbers,
@@ -396,3 +397,5 @@ __all__ = [
     "while_loop",
     "zeta",
 ]
+
+suggest_names(__name__)

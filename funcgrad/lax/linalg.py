@@ -10,7 +10,7 @@ import funcgrad.numpy as fnp
 from funcgrad.core.tracer import operand as content
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
-from funcgrad.errors import located
+from funcgrad.errors import located, suggest_names
 from funcgrad.lax.reflections import (
     cholesky_update,
     hessenberg,
@@ -361,3 +361,6 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
         return vmap(tridiagonal_solve)(dl, d, du, b)
     bands = fnp.stack([fnp.roll(fnp.asarray(du), 1), fnp.asarray(d), fnp.roll(fnp.asarray(dl), -1)])
     return linalg.solve_banded((1, 1), bands, b)
+
+
+suggest_names(__name__)

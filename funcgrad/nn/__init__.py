@@ -4,6 +4,7 @@ They take and return arrays, traced or not, and have derivatives of every order.
 (`funcgrad.torch.nn.functional`) are made of the same operations.
 """
 
+from funcgrad.errors import suggest_names
 from funcgrad.nn import initializers
 from funcgrad.nn.activations import (
     celu,
@@ -79,3 +80,5 @@ __all__ = [
     "swish",
     "tanh",
 ]
+
+suggest_names(__name__)

@@ -14,7 +14,7 @@ import numpy as np
 import funcgrad.numpy as fnp
 from funcgrad import random
 from funcgrad.core.types import Array
-from funcgrad.errors import located
+from funcgrad.errors import located, suggest_names
 
 __all__ = [
     "constant",
@@ -329,3 +329,6 @@ def delta_orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: Any = Non
         return fnp.where(window, middle, kind.type(0))
 
     return initializer
+
+
+suggest_names(__name__)

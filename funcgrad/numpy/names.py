@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
+
+from funcgrad.errors import nearest
 
 __all__ = ["complete", "strip"]
 
@@ -37,8 +38,7 @@ def complete(
             return importlib.import_module(f"{ours}.{name}")
         if not name.startswith("_") and hasattr(theirs, name):
             return getattr(theirs, name)
-        close = difflib.get_close_matches(name, _public(theirs), 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = nearest(name, _public(theirs))
         raise AttributeError(f"module {ours!r} has no attribute {name!r}{hint}")
 
     return __getattr__, lambda: _public(theirs)

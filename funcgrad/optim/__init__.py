@@ -21,6 +21,7 @@ Examples
 True
 """
 
+from funcgrad.errors import suggest_names
 from funcgrad.optim.base import (
     EmptyState,
     GradientTransformation,
@@ -160,3 +161,5 @@ __all__ = [
     "warmup_cosine_decay_schedule",
     "warmup_exponential_decay_schedule",
 ]
+
+suggest_names(__name__)

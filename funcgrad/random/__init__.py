@@ -21,6 +21,7 @@ Examples
 np.float64(-2.0...)
 """
 
+from funcgrad.errors import suggest_names
 from funcgrad.random.continuous import (
     cauchy,
     double_sided_maxwell,
@@ -128,3 +129,5 @@ __all__ = [
     "weibull_min",
     "wrap_key_data",
 ]
+
+suggest_names(__name__)

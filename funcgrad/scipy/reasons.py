@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["REASONS"]
+import importlib
+from collections.abc import Callable
+
+__all__ = ["REASONS", "why_not"]
 
 _OF: dict[str, dict[str, str]] = {
     "scipy.linalg": {
@@ -76,3 +79,16 @@ REASONS = {
     for name in names.split()
 }
 """Full public name -> why it has no definition."""
+
+
+def why_not(module: str) -> Callable[[str], str]:
+    """What the modules here that stand for SciPy's say of a name that only SciPy has."""
+    theirs = module.removeprefix("funcgrad.")
+
+    def reason(name: str) -> str:
+        if not hasattr(importlib.import_module(theirs), name):
+            return ""
+        told = REASONS.get(f"{theirs}.{name}")
+        return f": {told}; take SciPy's" if told else ": funcgrad has no derivative of SciPy's"
+
+    return reason

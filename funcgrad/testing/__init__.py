@@ -5,8 +5,7 @@
 `funcgrad.testing.strategies` is imported on first use, with hypothesis.
 """
 
-from typing import Any
-
+from funcgrad.errors import suggest_names
 from funcgrad.testing.agree import check_all, check_jit, check_vmap
 from funcgrad.testing.check import check_grads, check_jvp, check_vjp, derivative_along
 
@@ -21,10 +20,4 @@ __all__ = [
     "strategies",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name == "strategies":
-        import importlib
-
-        return importlib.import_module("funcgrad.testing.strategies")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+suggest_names(__name__, later=("strategies",))

@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from funcgrad.errors import suggest_names
+
 __all__ = [
     "COMPLEX",
     "GAP",
@@ -190,3 +192,6 @@ def trees(
         return whole
 
     return st.recursive(arrays(shapes(0, 2)) if leaves is None else leaves, containers)
+
+
+suggest_names(__name__)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import re
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
+
+from funcgrad.errors import nearest
 
 __all__ = ["absent", "reason"]
 
@@ -96,5 +97,4 @@ def _refuse(module: str, theirs: str, name: str) -> NoReturn:
             f"{text}: {theirs}.{name} of PyTorch {VERSION} {told}. The manual's page 'Names of "
             "PyTorch' lists what there is."
         )
-    close = difflib.get_close_matches(name, dir(sys.modules[module]), 1)
-    raise AttributeError(text + (f"; did you mean {close[0]!r}?" if close else ""))
+    raise AttributeError(text + nearest(name, dir(sys.modules[module])))

@@ -43,6 +43,7 @@ from funcgrad.compat.autograd.differential_operators import (
     vector_jacobian_product,
 )
 from funcgrad.compat.autograd.extend import primitive
+from funcgrad.errors import suggest_names
 
 __all__ = [
     "checkpoint",
@@ -69,3 +70,5 @@ __all__ = [
     "value_and_grad",
     "vector_jacobian_product",
 ]
+
+suggest_names(__name__)

@@ -9,6 +9,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from funcgrad.errors import nearest
+
 __all__ = ["names_of"]
 
 
@@ -26,14 +28,19 @@ def names_of(*modules: str, within: str = "") -> Callable[[str], Any]:
     def find(name: str) -> Any:
         if not name.startswith("__"):
             for module in modules:
-                holder = _imported(module)
-                holder = getattr(holder, within, None) if within else holder
+                holder = _held(module, within)
                 if hasattr(holder, name):
                     return getattr(holder, name)
         path = f"{modules[0]}.{within}" if within else modules[0]
-        raise AttributeError(f"module {path!r} has no attribute {name!r}")
+        hint = nearest(name, {each for module in modules for each in dir(_held(module, within))})
+        raise AttributeError(f"module {path!r} has no attribute {name!r}{hint}")
 
     return find
+
+
+def _held(module: str, within: str) -> Any:
+    holder = _imported(module)
+    return getattr(holder, within, None) if within else holder
 
 
 def _imported(name: str) -> Any:

@@ -14,16 +14,21 @@ array([2., 4., 6.])
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scipy.fft import fftfreq, fftshift, ifftshift, next_fast_len, rfftfreq
 
+from funcgrad.errors import suggest_names
 from funcgrad.scipy.fft.functions import NAMES
+from funcgrad.scipy.reasons import why_not
 
 globals().update(NAMES)
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "next_fast_len", "rfftfreq", *NAMES]
 
+if TYPE_CHECKING:  # the tables define names that a checker does not see
 
-def __getattr__(name: str) -> Any:
-    raise AttributeError(f"funcgrad.scipy.fft has no {name!r}")
+    def __getattr__(name: str) -> Any: ...
+
+else:
+    suggest_names(__name__, reason=why_not(__name__))

@@ -14,8 +14,7 @@ array([0.33333333, 1.33333333, 0.66666667, 1.33333333, 0.33333333])
 
 from __future__ import annotations
 
-from typing import Any
-
+from funcgrad.errors import suggest_names
 from funcgrad.scipy.integrate.samples import (
     cumulative_simpson,
     cumulative_trapezoid,
@@ -23,12 +22,8 @@ from funcgrad.scipy.integrate.samples import (
     simpson,
     trapezoid,
 )
+from funcgrad.scipy.reasons import why_not
 
 __all__ = ["cumulative_simpson", "cumulative_trapezoid", "romb", "simpson", "trapezoid"]
 
-
-def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        f"funcgrad.scipy.integrate has no {name!r}: either SciPy has none, or funcgrad has no "
-        "derivative of it"
-    )
+suggest_names(__name__, reason=why_not(__name__))

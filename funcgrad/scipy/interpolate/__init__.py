@@ -15,8 +15,7 @@ np.float64(6.75)
 
 from __future__ import annotations
 
-from typing import Any
-
+from funcgrad.errors import suggest_names
 from funcgrad.scipy.interpolate import reached  # noqa: F401 (SciPy's own classes come to ours)
 from funcgrad.scipy.interpolate.grids import RegularGridInterpolator, interp1d, interpn
 from funcgrad.scipy.interpolate.pieces import (
@@ -28,6 +27,7 @@ from funcgrad.scipy.interpolate.pieces import (
     pchip_interpolate,
 )
 from funcgrad.scipy.interpolate.splines import BSpline, make_interp_spline
+from funcgrad.scipy.reasons import why_not
 
 __all__ = [
     "Akima1DInterpolator",
@@ -43,9 +43,4 @@ __all__ = [
     "pchip_interpolate",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        f"funcgrad.scipy.interpolate has no {name!r}: either SciPy has none, or funcgrad has no "
-        "derivative of it"
-    )
+suggest_names(__name__, reason=why_not(__name__))

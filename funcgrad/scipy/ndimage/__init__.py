@@ -16,8 +16,7 @@ True
 
 from __future__ import annotations
 
-from typing import Any
-
+from funcgrad.errors import suggest_names
 from funcgrad.scipy.ndimage.filters import (
     convolve,
     convolve1d,
@@ -41,6 +40,7 @@ from funcgrad.scipy.ndimage.resampling import (
     spline_filter1d,
     zoom,
 )
+from funcgrad.scipy.reasons import why_not
 
 __all__ = [
     "affine_transform",
@@ -64,9 +64,4 @@ __all__ = [
     "zoom",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        f"funcgrad.scipy.ndimage has no {name!r}: either SciPy has none, or funcgrad has no "
-        "derivative of it"
-    )
+suggest_names(__name__, reason=why_not(__name__))

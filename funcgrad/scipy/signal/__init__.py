@@ -15,8 +15,8 @@ np.float64(-3.4375)
 
 from __future__ import annotations
 
-from typing import Any
-
+from funcgrad.errors import suggest_names
+from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.signal import windows
 from funcgrad.scipy.signal.convolution import (
     convolve,
@@ -79,9 +79,4 @@ __all__ = [
     "windows",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        f"funcgrad.scipy.signal has no {name!r}: either SciPy has none, or funcgrad has no "
-        "derivative of it"
-    )
+suggest_names(__name__, reason=why_not(__name__))

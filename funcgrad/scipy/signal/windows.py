@@ -41,9 +41,10 @@ import funcgrad.numpy as fnp
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.errors import UnsupportedCallError, located
+from funcgrad.errors import UnsupportedCallError, located, suggest_names
 from funcgrad.numpy.calls import numpy_function
 from funcgrad.ops.arithmetic import cast
+from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.special import i0
 from funcgrad.scipy.valued import Valued, valued
 
@@ -253,3 +254,6 @@ def general_hamming(
     np.float64(2.0)
     """
     return _window(HAMMING, M, sym, alpha)
+
+
+suggest_names(__name__, reason=why_not(__name__))

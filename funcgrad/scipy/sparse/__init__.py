@@ -15,6 +15,8 @@ Examples
 array([18.,  8.])
 """
 
+from funcgrad.errors import suggest_names
+from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.sparse import (
     linalg,
     reached,  # noqa: F401 (SciPy's own matrices come to ours)
@@ -37,3 +39,5 @@ __all__ = [
     "diags_array",
     "linalg",
 ]
+
+suggest_names(__name__, reason=why_not(__name__))

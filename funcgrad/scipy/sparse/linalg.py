@@ -26,9 +26,10 @@ import scipy.sparse.linalg as spl
 
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.errors import UnsupportedCallError, located
+from funcgrad.errors import UnsupportedCallError, located, suggest_names
 from funcgrad.numpy.calls import as_array, known
 from funcgrad.ops.matrices import as_float
+from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.sparse.arrays import SparseArray, as_sparse
 from funcgrad.scipy.sparse.records import Fixed, solve, solve_iteratively
 
@@ -164,3 +165,5 @@ cgs = _define("cgs")
 gmres = _define("gmres")
 lgmres = _define("lgmres")
 minres = _define("minres", symmetric=True)
+
+suggest_names(__name__, reason=why_not(__name__))

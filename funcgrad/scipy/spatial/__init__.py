@@ -1,5 +1,9 @@
 """``funcgrad.scipy.spatial``: distances, in `funcgrad.scipy.spatial.distance`."""
 
+from funcgrad.errors import suggest_names
+from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.spatial import distance
 
 __all__ = ["distance"]
+
+suggest_names(__name__, reason=why_not(__name__))

@@ -29,10 +29,11 @@ import funcgrad.numpy as fnp
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.errors import UnsupportedCallError, located
+from funcgrad.errors import UnsupportedCallError, located, suggest_names
 from funcgrad.numpy.calls import as_array, numpy_function
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.samples import draw
+from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.valued import Valued, valued
 
 __all__ = [
@@ -561,3 +562,5 @@ JENSEN = valued(
     lambda: [Sample((draw((2, 3), 0.2, 1.0), draw((2, 3), 0.2, 1.0, 1)), {"base": 2.0})],
     leading=True,
 )
+
+suggest_names(__name__, reason=why_not(__name__))

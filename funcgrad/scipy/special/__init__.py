@@ -21,9 +21,11 @@ np.float64(0.48247180...)
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from funcgrad.errors import suggest_names
 from funcgrad.numpy.ufuncs import Ufunc
+from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.special import (  # noqa: F401 (they fill NAMES)
     bessel,
     elementary,
@@ -99,9 +101,9 @@ __all__ = [
     *_UFUNCS,
 ]
 
+if TYPE_CHECKING:  # the tables define names that a checker does not see
 
-def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        f"funcgrad.scipy.special has no {name!r}: either SciPy has none, or funcgrad has no "
-        "derivative of it"
-    )
+    def __getattr__(name: str) -> Any: ...
+
+else:
+    suggest_names(__name__, reason=why_not(__name__))

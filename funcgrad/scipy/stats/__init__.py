@@ -16,9 +16,13 @@ np.float64(1.0)
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import scipy.stats
 
+from funcgrad.errors import suggest_names
 from funcgrad.scipy.programs import KNOWN
+from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.stats.data import hmean, rankdata
 from funcgrad.scipy.stats.distributions import ROWS
 from funcgrad.scipy.stats.multivariate import RECORDS
@@ -28,3 +32,10 @@ _PROGRAMS = sorted(n.rpartition(".")[2] for n in KNOWN if n.startswith("scipy.st
 globals().update({n: getattr(scipy.stats, n) for n in (*ROWS, *_SEVERAL, *_PROGRAMS)})
 
 __all__ = ["hmean", "rankdata", *ROWS, *_SEVERAL, *_PROGRAMS]
+
+if TYPE_CHECKING:  # the tables define names that a checker does not see
+
+    def __getattr__(name: str) -> Any: ...
+
+else:
+    suggest_names(__name__, reason=why_not(__name__))
