@@ -85,5 +85,5 @@ def test_names_that_only_scipy_has_are_told_why():
 
 
 def test_private_names_have_no_hint():
-    with pytest.raises(AttributeError, match="'funcgrad.lax' has no attribute '__path_of__'$"):
+    with pytest.raises(AttributeError, match=r"'funcgrad.lax' has no attribute '__path_of__'$"):
         _ = fg.lax.__path_of__

@@ -13,7 +13,7 @@ from funcgrad.errors import located
 from funcgrad.ops.index import getitem
 from funcgrad.ops.shape import concatenate, flip, moveaxis, reshape, stack
 from funcgrad.transforms.arguments import integer, leaves_of, name_of
-from funcgrad.transforms.results import handed_back
+from funcgrad.transforms.results import handed_back, handed_in
 
 __all__ = ["associative_scan"]
 
@@ -72,7 +72,7 @@ def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int 
             )
             for xs in (a, b)
         )
-        found, made = leaves_of(fn(*both), ("the output", fn))
+        found, made = leaves_of(fn(*map(handed_in, both)), ("the output", fn))
         if made != definition:
             raise TypeError(
                 located(

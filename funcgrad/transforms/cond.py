@@ -44,7 +44,7 @@ from funcgrad.transforms.call import (
     tangent_graph,
 )
 from funcgrad.transforms.loop import INTEGER, LOOP, each_chosen, staged_graph
-from funcgrad.transforms.results import handed_back
+from funcgrad.transforms.results import handed_back, handed_in
 
 __all__ = ["cond"]
 
@@ -370,7 +370,7 @@ def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any) -> 
         `vmap` with a `pred` for each example both run: they have to return trees of the same
         structure, shapes and kinds of number.
     *operands
-        Trees of arrays.
+        Trees of arrays. What a function writes into them the caller does not see.
 
     Returns
     -------
@@ -402,7 +402,7 @@ def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any) -> 
             )
         )
     if concrete(condition):
-        return true_fun(*operands) if value(condition) else false_fun(*operands)
+        return (true_fun if value(condition) else false_fun)(*handed_in(operands))
     leaves, definition = leaves_of(operands, "the operands of cond")
     (one, mine, out), (other, theirs, out_other) = (
         _branch(f, leaves, definition) for f in (true_fun, false_fun)

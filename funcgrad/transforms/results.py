@@ -5,8 +5,10 @@ values, gradients, cotangents, tangents and Jacobians of `grad`, `vjp`, `jvp`, `
 is made of them) shares it with no argument, no captured array and no other result, and may be
 written: `own` and `apart` see to that, and `unshared` where the compiler knows which results they
 are. The results of `checkpoint` and custom rules share it with no argument. What is handed through
-(``aux``, and the results of control flow where nothing is traced) is what the function returned, as
-if it had been called; `stop_gradient` gives views.
+(``aux``, and the results of control flow where nothing is staged) is what the function returned, as
+if it had been called; `stop_gradient` gives views. The functions of control flow are handed arrays
+of their own (`handed_in`): what they write into these is never seen by the caller, whether they run
+in Python or as one operation.
 
 Inside another transform the results are boxes, as what a creation function makes: the program may
 write traced values into them; traced ones are tracers of their own. What shares memory with an
@@ -31,8 +33,10 @@ __all__ = [
     "apart",
     "as_trees",
     "handed_back",
+    "handed_in",
     "lowered",
     "own",
+    "own_copy",
     "unshared",
     "untraced",
     "with_aux",
@@ -48,6 +52,22 @@ def handed_back(definition: tree.TreeDef, found: Sequence[Any], given: Sequence[
     if running.count:
         found = [_apart_from(x, given) for x in found]
     return rebuild(definition, found)
+
+
+def handed_in(given: Any) -> Any:
+    """A tree as a function gets it that may write into it: the caller's arrays stay as they are."""
+    return tree.map(own_copy, given)
+
+
+def own_copy(x: Any) -> Any:
+    """An array of its own, what is no array as it is."""
+    if type(x) is ndarray:
+        made = x.copy("K")
+        return boxed(made) if running.count else made
+    if isinstance(x, Box):
+        held = x.content()
+        return twin(held) if isinstance(held, Tracer) else own_copy(held)
+    return twin(x) if isinstance(x, Tracer) else x
 
 
 def _apart_from(x: Any, given: Sequence[Any]) -> Any:

@@ -24,7 +24,7 @@ from funcgrad.transforms.arguments import integer, leaves_of, name_of
 from funcgrad.transforms.checkpoint import checkpoint as checkpointed
 from funcgrad.transforms.loop import run_loop
 from funcgrad.transforms.loop_body import Body, as_type, invariant, traced
-from funcgrad.transforms.results import handed_back
+from funcgrad.transforms.results import handed_back, handed_in, own_copy
 
 __all__ = ["joined", "length_of", "scan", "staged_scan"]
 
@@ -126,12 +126,13 @@ def _python_scan(
     body: Body, init: Any, rows: Sequence[Array], definition: tree.TreeDef, n: int, reverse: bool
 ) -> Any:
     """The loop in Python; None where its first step gives values of a graph."""
-    carry, types = init, [type_of(x) for x in leaves_of(init, "")[0]]
+    carry, types = handed_in(init), [type_of(x) for x in leaves_of(init, "")[0]]
+    rows = [twin(x) if isinstance(x, Tracer) else x for x in rows]
     order = range(n - 1, -1, -1) if reverse else range(n)
     trial = Trial()
     ys: list[Any] = []
     for done, i in enumerate(order):
-        found = body.f(carry, tree.unflatten(definition, [x[i] for x in rows]))
+        found = body.f(carry, tree.unflatten(definition, [_row(x, i) for x in rows]))
         carry, y = _pair(body, found)
         leaves = body.next(carry)
         after = list(map(type_of, leaves))
@@ -154,6 +155,12 @@ def _python_scan(
     assert body.rows is not None
     stacked = [stack([y[k] for y in ys]) for k in range(body.rows.size)]
     return carry, handed_back(body.rows, stacked)
+
+
+def _row(x: Any, i: int) -> Any:
+    """A row that the step may write into; of what is traced the loop has a twin."""
+    row = x[i]
+    return row if isinstance(x, Tracer) else own_copy(row)
 
 
 def _as_it_is(x: Array) -> Array:

@@ -10,6 +10,7 @@ from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import less
 from funcgrad.transforms.cond import cond
+from funcgrad.transforms.results import handed_in
 
 __all__ = ["switch"]
 
@@ -51,7 +52,7 @@ def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
     if aval.shape or aval.dtype.kind not in "iu":
         raise TypeError(located(f"switch: the index has type {aval}; it has to be one integer"))
     if concrete(chosen):
-        return branches[min(max(int(value(chosen)), 0), len(branches) - 1)](*operands)
+        return branches[min(max(int(value(chosen)), 0), len(branches) - 1)](*handed_in(operands))
     return _halves(chosen, branches, 0)(*operands)
 
 

@@ -19,7 +19,7 @@ from funcgrad.ops.arithmetic import add, cast, less
 from funcgrad.transforms.arguments import integer, leaves_of, name_of
 from funcgrad.transforms.loop import INTEGER, run_loop
 from funcgrad.transforms.loop_body import Body, as_type, invariant, once, traced, types_of
-from funcgrad.transforms.results import handed_back
+from funcgrad.transforms.results import handed_back, handed_in
 from funcgrad.transforms.scan import staged_scan
 
 __all__ = ["fori_loop", "while_loop"]
@@ -75,7 +75,7 @@ def fori_loop(
 
     state, definition = leaves_of(init_val, "the initial value of fori_loop")
     body = Body(body_fun, "fori_loop", definition)
-    val = init_val
+    val = handed_in(init_val)
     types, trial = list(types_of(state)), Trial()
     for done, i in enumerate(range(first, last)):
         if not done and any(map(staged, state)):
@@ -140,7 +140,7 @@ def while_loop(
         max_steps = integer(max_steps, "while_loop: max_steps must be an integer")
     state, definition = leaves_of(init_val, "the initial value of while_loop")
     body = Body(body_fun, "while_loop", definition)
-    val, done, types = init_val, 0, types_of(state)
+    val, done, types = handed_in(init_val), 0, types_of(state)
     leaves, trial = state, Trial()
     while not any(map(staged, leaves)):
         held = _predicate(cond_fun, val)

@@ -43,7 +43,7 @@ PROGRAMS = {
     "cond in place": lambda x, y: fg.cond(x[0] > 0.0, all_of_it, np.sum, y),
     "cond of a tree": lambda x, y: fg.cond(x[0] < 0.0, lambda t: t["a"][0], lambda t: put(t["a"]),
                                            {"a": y}),
-    "cond of what it gives back": lambda x, y: put(fg.cond(x[0] > 0.0, lambda v: v, np.negative, y)),
+    "cond of what it gives back": lambda x, y: put(fg.cond(x[0] > 0, lambda v: v, np.negative, y)),
     "switch": lambda x, y: fg.switch(x[0].astype(int), [np.sum, put, np.max], y),
     "carry of scan": lambda x, y: fg.scan(lambda c, r: (add_to_carry(c, r), r), y, x)[0],
     "no step of scan": lambda x, y: put(fg.scan(lambda c, r: (c, r), y, x[:0])[0]),
