@@ -8,6 +8,7 @@ from math import pi as pi
 from funcgrad.torch import autograd as autograd
 from funcgrad.torch import func as func
 from funcgrad.torch import linalg as linalg
+from funcgrad.torch import overrides as overrides
 from funcgrad.torch import random as random
 from funcgrad.torch import return_types as return_types
 from funcgrad.torch import special as special

@@ -46,7 +46,7 @@ REFUSED: dict[str, str] = {
     r"nested|NestedIOFunction|is_nested|jagged|to_padded_tensor|masked": (
         "nested and masked tensors are not supported"
     ),
-    r"hub|profiler|cpp|utils\.cpp_extension|platform|version|windows|textwrap|overrides|quasirandom":
+    r"hub|profiler|cpp|utils\.cpp_extension|platform|version|windows|textwrap|quasirandom":
         "it serves PyTorch's own installation",
     r"native_.*|.*_affine_grid_generator|norm_except_dim|constant_pad_nd|convolution|conv_tbc|"
     r"rnn_(relu|tanh)|(gru|lstm)(_cell)?|rnn_(relu|tanh)_cell|affine_grid_generator|"

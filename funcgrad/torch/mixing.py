@@ -21,7 +21,7 @@ from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.torch._tensor import DETACH, Tensor, box
 from funcgrad.torch.root import RootTape, RootTracer, bare
 
-__all__ = ["box_results", "contents"]
+__all__ = ["box_results", "contents", "register"]
 
 ARRAYS = (Operand, np.ndarray, np.generic, float, int, complex)
 
@@ -45,7 +45,6 @@ def register(cls: type[Tensor]) -> None:
 
 
 register(Tensor)
-setattr(Tensor, "__init_subclass__", classmethod(lambda cls, **_: register(cls)))  # noqa: B010
 
 
 def _present(self: RootTape, t: RootTracer) -> Tensor:

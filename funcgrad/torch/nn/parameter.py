@@ -12,6 +12,7 @@ from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.autograd_state import check_differentiable
 from funcgrad.torch.device import check_device
 from funcgrad.torch.dimensions import check_requires_grad
+from funcgrad.torch.overrides import disabled_torch_function
 from funcgrad.torch.storage import in_storage
 from funcgrad.transforms.node import new
 
@@ -53,6 +54,7 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
+    __torch_function__ = staticmethod(disabled_torch_function)
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         made = _shared(cls, _empty() if data is None else data)
@@ -124,6 +126,7 @@ class Uninitialized(Tensor):
     """A tensor without memory: whatever reads its contents is refused, by the slot being empty."""
 
     __slots__ = ()
+    __torch_function__ = staticmethod(disabled_torch_function)
     becomes: ClassVar[type[Tensor]] = Tensor
     grad_fn: ClassVar[None] = None
     grad: ClassVar[None] = None
