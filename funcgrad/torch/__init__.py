@@ -64,10 +64,9 @@ from funcgrad.torch.modes import set_grad_enabled as set_grad_enabled
 from funcgrad.torch.operations import operators as _operators
 from funcgrad.torch.operations import sampling_in_place as _sampling_in_place
 from funcgrad.torch.operations.activations import *  # noqa: F403
-from funcgrad.torch.operations.added import *  # noqa: F403
+from funcgrad.torch.operations.added_products import *  # noqa: F403
 from funcgrad.torch.operations.arithmetic import *  # noqa: F403
 from funcgrad.torch.operations.axes import *  # noqa: F403
-from funcgrad.torch.operations.choosing import *  # noqa: F403
 from funcgrad.torch.operations.comparison import *  # noqa: F403
 from funcgrad.torch.operations.complexes import *  # noqa: F403
 from funcgrad.torch.operations.contraction import *  # noqa: F403
@@ -98,7 +97,6 @@ from funcgrad.torch.operations.joining import *  # noqa: F403
 from funcgrad.torch.operations.legacy import *  # noqa: F403
 from funcgrad.torch.operations.linear_algebra import *  # noqa: F403
 from funcgrad.torch.operations.low_rank import *  # noqa: F403
-from funcgrad.torch.operations.masks import *  # noqa: F403
 from funcgrad.torch.operations.matrix_chains import *  # noqa: F403
 from funcgrad.torch.operations.memory import *  # noqa: F403
 from funcgrad.torch.operations.moments import *  # noqa: F403
@@ -116,6 +114,7 @@ from funcgrad.torch.operations.sampling import *  # noqa: F403
 from funcgrad.torch.operations.scatter_reduce import *  # noqa: F403
 from funcgrad.torch.operations.scattering import *  # noqa: F403
 from funcgrad.torch.operations.searching import *  # noqa: F403
+from funcgrad.torch.operations.selection import *  # noqa: F403
 from funcgrad.torch.operations.slicing import *  # noqa: F403
 from funcgrad.torch.operations.softmax import *  # noqa: F403
 from funcgrad.torch.operations.solutions_and_exponentials import *  # noqa: F403
@@ -124,6 +123,7 @@ from funcgrad.torch.operations.special_functions import *  # noqa: F403
 from funcgrad.torch.operations.tensor_properties import *  # noqa: F403
 from funcgrad.torch.operations.triangular_factors import *  # noqa: F403
 from funcgrad.torch.operations.windows import *  # noqa: F403
+from funcgrad.torch.operations.writing_flat_and_masked import *  # noqa: F403
 from funcgrad.torch.operations.writing_slices import *  # noqa: F403
 from funcgrad.torch.printing import set_printoptions as set_printoptions
 from funcgrad.torch.settings import *  # noqa: F403

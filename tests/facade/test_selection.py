@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import funcgrad.torch as ours
-from funcgrad.torch.operations.selection import outermost, pays
+from funcgrad.torch.operations.outermost_elements import outermost, pays
 
 torch = pytest.importorskip("torch")
 

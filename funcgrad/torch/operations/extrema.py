@@ -14,7 +14,7 @@ from funcgrad.core.types import Array
 from funcgrad.ops import constant, nonlinear_reductions, order
 from funcgrad.torch import return_types
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.operations import choosing
+from funcgrad.torch.operations import selection
 from funcgrad.torch.operations.common import (
     axes_of,
     axis_of,
@@ -84,8 +84,8 @@ def _extremum(name: str, reduce: Any, position: Any, elementwise: Any) -> Functi
     return function
 
 
-max = _extremum("max", nonlinear_reductions.max, constant.argmax, choosing.maximum)
-min = _extremum("min", nonlinear_reductions.min, constant.argmin, choosing.minimum)
+max = _extremum("max", nonlinear_reductions.max, constant.argmax, selection.maximum)
+min = _extremum("min", nonlinear_reductions.min, constant.argmin, selection.minimum)
 
 
 def _shared(name: str, reduce: Any) -> Function[Tensor]:

@@ -1,7 +1,7 @@
 """Reading along a dimension by positions, by flat positions and by masks: gather and its kin.
 
 The checks of positions and shapes are also those of what writes by positions (`scattering`,
-`slices`, `masks`).
+`writing_slices`, `writing_flat_and_masked`).
 """
 
 from __future__ import annotations

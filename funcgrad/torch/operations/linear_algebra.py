@@ -15,7 +15,7 @@ from funcgrad.ops.shape import swap_last
 from funcgrad.torch import dtypes, return_types
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations import axes, choosing
+from funcgrad.torch.operations import axes, selection
 from funcgrad.torch.operations.common import (
     boxed,
     boxed_all,
@@ -141,7 +141,7 @@ def logdet(input: Tensor) -> Tensor:
     nan = box(np.asarray(np.nan, dtype_of(size._t)))
     if sign.dtype.is_complex:
         return sign.log() + size  # type: ignore[no-any-return]
-    found: Tensor = choosing.where(sign.detach() == -1, nan, size)
+    found: Tensor = selection.where(sign.detach() == -1, nan, size)
     return found
 
 

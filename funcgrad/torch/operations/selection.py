@@ -1,75 +1,286 @@
-"""Where the largest or smallest elements along an axis stand, without sorting the others.
+"""Choosing between values: where, clamp, maximum and minimum, masked_fill, nan_to_num.
 
-A partition finds the element that is just among them; what is beyond it is taken, and of those that
-equal it the first ones. So equal elements keep their order, and NaN is larger than every number, as
-where all are sorted. It imports NumPy.
+Where two values tie, `maximum` and `minimum` share the cotangent, `fmax`, `fmin` and a bound of
+`clamp` give all of it to the first operand, as PyTorch has it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["outermost", "pays"]
+from funcgrad.core.types import Array
+from funcgrad.ops import arithmetic as a
+from funcgrad.torch import dtypes
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.composite import Composite
+from funcgrad.torch.operations.common import boxed, computed, shape_of, told
+from funcgrad.torch.operations.promotion import dtype_of, kind_of, number, promoted
+from funcgrad.torch.operations.record import (
+    Function,
+    NodeClass,
+    alias,
+    common,
+    in_place,
+    node,
+    op,
+    operation,
+    refuse,
+)
 
-ndarray = np.ndarray
-SHORTEST = 64  # elements of a line that is sorted as fast as it is partitioned
-SHARE = 4  # a quarter of a line is sorted almost as fast as the whole
+__all__ = [
+    "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_",
+    "fmax", "fmin", "masked_fill", "maximum", "minimum", "nan_to_num", "nan_to_num_", "where",
+]  # fmt: skip
 
-
-def pays(x: Any, axis: int, k: int) -> bool:
-    """Whether to select is faster than to sort."""
-    if type(x) is not ndarray or not x.ndim or x.dtype.kind not in "iuf":
-        return False
-    return 0 < k <= x.shape[axis] // SHARE and x.shape[axis] >= SHORTEST and x.size > 0
-
-
-def outermost(x: ndarray[Any, Any], axis: int, k: int, largest: bool) -> ndarray[Any, Any]:
-    """The positions of the `k` largest or smallest along an axis, the outermost first."""
-    lines = np.ascontiguousarray(np.moveaxis(x, axis, -1))
-    rows = lines.reshape(-1, lines.shape[-1])
-    found = _of_rows(rows, k, largest)
-    return np.ascontiguousarray(np.moveaxis(found.reshape(*lines.shape[:-1], k), -1, axis))
-
-
-def _of_rows(rows: ndarray[Any, Any], k: int, largest: bool) -> ndarray[Any, Any]:
-    bound = _bounds(rows, k, largest)
-    beyond, equal = (rows > bound, rows == bound) if largest else (rows < bound, rows == bound)
-    if rows.dtype.kind == "f":
-        _count_nan(rows, bound, beyond, equal, largest)
-    left = k - np.count_nonzero(beyond, axis=1)
-    many = np.flatnonzero(np.count_nonzero(equal, axis=1) != left)
-    for row in many:
-        equal[row, np.flatnonzero(equal[row])[left[row] :]] = False
-    taken = np.flatnonzero(np.logical_or(beyond, equal, out=beyond)) % rows.shape[1]
-    positions = taken.reshape(len(rows), k)
-    values = np.take_along_axis(rows, positions, 1)
-    if largest:  # equal elements keep their order where both are turned round
-        order = k - 1 - np.argsort(values[:, ::-1], axis=1, kind="stable")[:, ::-1]
-    else:
-        order = np.argsort(values, axis=1, kind="stable")
-    return np.take_along_axis(positions, order, 1)
+# ----------------------------------------------------------------------------------- extrema
 
 
-def _bounds(rows: ndarray[Any, Any], k: int, largest: bool) -> ndarray[Any, Any]:
-    """The least of what is taken of each row, as a column."""
-    at = rows.shape[1] - k if largest else k - 1
-    return np.partition(rows, at, axis=1)[:, at : at + 1]
+def _extremum(name: str, core: Any) -> Function[Tensor]:
+    refusal = f"{name} not implemented for complex tensors."
+
+    def promote(name: str, input: Tensor, other: Tensor) -> Sequence[Array]:
+        if any(dtype_of(x.content()).kind == "c" for x in (input, other)):
+            raise RuntimeError(refusal)
+        return common(name, input, other)
+
+    return op(name, "input, other, *, out", core=core, promote=promote, node=name.capitalize(),
+              saves="self other", variants="method",
+              doc=f"`{name}` of each pair of elements.")  # fmt: skip
 
 
-def _count_nan(
-    rows: ndarray[Any, Any],
-    bound: ndarray[Any, Any],
-    beyond: ndarray[Any, Any],
-    equal: ndarray[Any, Any],
-    largest: bool,
-) -> None:
-    """Let NaN be larger than every number, and equal to itself."""
-    for row in np.flatnonzero(np.isnan(np.max(rows, axis=1))):
-        unknown = np.isnan(rows[row])
-        if np.isnan(bound[row, 0]):
-            beyond[row] = False if largest else ~unknown
-            equal[row] = unknown
-        elif largest:
-            beyond[row] |= unknown
+def _first_of_ties(core: Any, better: Any) -> Any:
+    """The extremum that ignores NaN; of equal elements the first one counts."""
+
+    def chosen(x: Array, y: Array) -> Array:
+        first = a.logical_or(better(x, y), a.isnan(y))
+        return a.where(first, x, y)
+
+    return chosen
+
+
+maximum = _extremum("maximum", a.maximum)
+minimum = _extremum("minimum", a.minimum)
+FMAX = Composite("fmax", _first_of_ties(a.fmax, a.greater_equal))
+FMIN = Composite("fmin", _first_of_ties(a.fmin, a.less_equal))
+fmax = _extremum("fmax", FMAX)
+fmin = _extremum("fmin", FMIN)
+
+# ------------------------------------------------------------------------------------- clamp
+
+
+def _limited(x: Array, low: Array | None, high: Array | None) -> Array:
+    """`x` within bounds: a NaN of `x` or of a bound is kept, the upper bound wins."""
+    if low is not None:
+        keep = a.logical_or(a.greater_equal(x, low), a.isnan(x))
+        x = a.where(keep, x, low)
+    if high is not None:
+        keep = a.logical_or(a.less_equal(x, high), a.isnan(x))
+        x = a.where(keep, x, high)
+    return x
+
+
+def _clamp(x: Array, *bounds: Array, low: bool, high: bool) -> Array:
+    return _limited(x, bounds[0] if low else None, bounds[-1] if high else None)
+
+
+def _clamp_numbers(x: Array, low: Any, high: Any) -> Array:
+    """One choice: where `x` lies inside it is handed on, elsewhere the result is a constant."""
+    if any(b is not None and b != b for b in (low, high)):
+        return a.where(np.ones((), bool), np.asarray(np.nan, dtype_of(x))[()], x)
+    outside: Any = a.isnan(x) if dtype_of(x).kind == "f" else np.zeros((), bool)
+    edge: Any = np.asarray(np.nan if dtype_of(x).kind == "f" else 0, dtype_of(x))[()]
+    for bound, beyond in ((low, a.less), (high, a.greater)):
+        if bound is not None:
+            past = beyond(x, bound)
+            if bound is high and low is not None and low > high:
+                past = a.logical_not(a.isnan(x)) if dtype_of(x).kind == "f" else np.ones((), bool)
+            outside, edge = a.logical_or(outside, past), a.where(past, bound, edge)
+    return a.where(outside, edge, x)
+
+
+CLAMP = Composite("clamp", _clamp)
+CLAMP_NUMBERS = Composite("clamp_numbers", _clamp_numbers)
+CLAMP_NODE = node("ClampBackward1", "self", tells="min max")
+CLAMP_NODES = {  # by the bounds that there are; PyTorch counts a missing one as an input
+    (True, True): node("Clamp", "self min max"),
+    (True, False): node("Clamp", "self min", shows=(0, 1, -1)),
+    (False, True): node("Clamp", "self max", shows=(0, -1, 1)),
+}
+BOUNDS = (
+    "input, Tensor min=None, Tensor max=None, *, out"
+    " | input, Number min=None, Number max=None, *, out"
+)
+
+
+@operation("clamp", BOUNDS, remembers=True)
+def clamp(input: Tensor, min: Any, max: Any) -> Tensor:
+    """The elements, limited to [min, max]: numbers, or tensors.
+
+    At a bound the derivative by the element is 1.
+    """
+    bounds = [b for b in (min, max) if b is not None]
+    if not bounds:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(bounds[0], Tensor):
+        x, *limits = promoted("clamp", input, *bounds)
+        refuse(NO_COMPLEX, x)
+        low, high = min is not None, max is not None
+        return boxed(computed(CLAMP, x, *limits, low=low, high=high), CLAMP_NODES[low, high])
+    refuse(NO_COMPLEX, input.content())
+    x, *limits = promoted("clamp", input, *bounds, exact=True)
+    ends = iter(limits)
+    low_, high_ = (None if b is None else next(ends) for b in (min, max))
+    result = boxed(computed(CLAMP_NUMBERS, x, low=low_, high=high_), CLAMP_NODE)
+    return told(result, min=min, max=max)
+
+
+NO_COMPLEX = {"c": NotImplementedError("clamp is not supported for complex types")}
+clip = alias("clip", clamp)
+
+
+def _one_sided(name: str, argument: str, number: NodeClass, tensor: NodeClass) -> Function[Tensor]:
+    said = f"{name.replace('_', ' ')} is not supported for complex types"
+
+    def function(input: Tensor, bound: Any) -> Tensor:
+        x, limit = promoted(name, input, bound, exact=True)
+        refuse({"c": NotImplementedError(said)}, x)
+        low = argument == "min"
+        if isinstance(bound, Tensor):
+            return boxed(computed(CLAMP, x, limit, low=low, high=not low), tensor)
+        ends = (limit, None) if low else (None, limit)
+        result = boxed(computed(CLAMP_NUMBERS, x, low=ends[0], high=ends[1]), number)
+        return told(result, **{argument: bound})
+
+    function.__doc__ = f"The elements, limited by the {argument}imum."
+    signature = f"input, {argument}, *, out | input, Number {argument}, *, out"
+    return operation(name, signature, remembers=True)(function)
+
+
+clamp_min = _one_sided("clamp_min", "min", node("ClampMin", "self", tells="min"),
+                       node("ClampMinBackward1", "self min"))  # fmt: skip
+clamp_max = _one_sided("clamp_max", "max", node("ClampMax", "self", tells="max"),
+                       node("ClampMaxBackward1", "self max"))  # fmt: skip
+clamp_, clip_, clamp_max_, clamp_min_ = in_place(clamp, clip, clamp_max, clamp_min)
+
+
+# ------------------------------------------------------------------------------------- where
+
+WHERE = node("Where", "condition", shows=(1, 2), of="where")
+
+
+@operation(
+    "where",
+    "condition | condition, input, other, *, out | condition, Number self, other"
+    " | condition, input, Number other | condition, Number self, Number other",
+    method_signature="input, condition, other | input, condition, Number other",
+    variants="method", remembers=True,
+)  # fmt: skip
+def where(condition: Tensor, input: Any, other: Any) -> Any:
+    """`input` where the condition holds, else `other`; alone, the indices where it holds."""
+    if input is None and other is None:
+        from funcgrad.torch.operations.searching import nonzero
+
+        return nonzero(condition, as_tuple=True)
+    mask = condition.content()
+    if dtype_of(mask).kind != "b" and dtype_of(mask) != np.uint8:
+        raise RuntimeError(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{dtypes.scalar_name(kind_of(mask))}"
+        )
+    x, y = promoted("where", input, other, exact=True)
+    return boxed(computed(_chosen, a.cast(mask, bool), x, y), WHERE)
+
+
+def _chosen(mask: Array, x: Array, y: Array) -> Array:
+    return a.where(mask, x, y)
+
+
+# ------------------------------------------------------------------------------- masked_fill
+
+MASKED_FILL = node("MaskedFill", "mask", shows=(2,))
+MASKED_FILL_TENSOR = node("MaskedFillBackward1", "mask", shows=(2, 1))
+
+
+def _check_shape(self: Tensor, mask: Tensor, _: Any) -> None:
+    shape = np.broadcast_shapes(shape_of(self), shape_of(mask))
+    if shape != shape_of(self):
+        raise RuntimeError(
+            f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}"
+        )
+
+
+@operation(
+    "masked_fill", "input, mask, value | input, mask, Number value", remembers=True, overlap="any",
+    before_change=_check_shape,
+)  # fmt: skip
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """`value` where the mask holds, else the element; both shapes broadcast."""
+    x, m = input.content(), mask.content()
+    if dtype_of(m).kind != "b":
+        raise RuntimeError(
+            "masked_fill_ only supports boolean masks, but got mask with dtype "
+            f"{dtypes.c_name(kind_of(m))}"
+        )
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(
+                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{value.ndim} dimension(s)."
+            )
+        v = a.cast(value.content(), dtype_of(x))
+        return boxed(computed(_chosen, m, v, x), MASKED_FILL_TENSOR)
+    v = number(value, dtype_of(x))
+    return boxed(computed(_chosen, m, v, x), MASKED_FILL)
+
+
+# -------------------------------------------------------------------------------- nan_to_num
+
+
+def _replaced(x: Array, nan: Any, above: Any, below: Any) -> Array:
+    x = a.where(a.isnan(x), nan, x)
+    x = a.where(a.logical_and(a.isinf(x), a.greater(x, 0)), above, x)
+    return a.where(a.logical_and(a.isinf(x), a.less(x, 0)), below, x)
+
+
+NAN_TO_NUM = Composite("nan_to_num", _replaced)
+NAN_TO_NUM_NODE = node("NanToNum", "self")
+
+
+@operation("nan_to_num", "input, float nan=None, float posinf=None, float neginf=None, *, out")
+def nan_to_num(
+    input: Tensor, nan: float | None, posinf: float | None, neginf: float | None
+) -> Tensor:
+    """NaN and infinities replaced by numbers: by default 0 and the largest finite ones."""
+    x = input.content()
+    kind = dtype_of(x)
+    if kind.kind not in "fc":
+        from funcgrad.torch.operations.converting import clone
+
+        return clone(input)
+    limits = _limits(kind, nan, posinf, neginf)
+    if kind.kind == "c":
+        return boxed(computed(COMPLEX_NAN_TO_NUM, x, limits=limits), NAN_TO_NUM_NODE)
+    nan_, above, below = limits
+    return boxed(computed(NAN_TO_NUM, x, nan=nan_, above=above, below=below), NAN_TO_NUM_NODE)
+
+
+(nan_to_num_,) = in_place(nan_to_num)
+
+
+def _limits(kind: np.dtype[Any], nan: Any, above: Any, below: Any) -> tuple[Any, Any, Any]:
+    real = np.zeros((), kind).real.dtype
+    most = np.finfo(real).max
+    given = (0.0 if nan is None else nan, most if above is None else above,
+             -most if below is None else below)  # fmt: skip
+    return tuple(real.type(v) for v in given)
+
+
+def _complex_replaced(x: Array, limits: tuple[Any, Any, Any]) -> Array:
+    real, imag = (_replaced(part, *limits) for part in (a.real(x), a.imag(x)))
+    return a.add(a.cast(real, dtype_of(x)), a.multiply(1j, a.cast(imag, dtype_of(x))))
+
+
+COMPLEX_NAN_TO_NUM = Composite("complex_nan_to_num", _complex_replaced)

@@ -21,9 +21,9 @@ from funcgrad.torch import return_types
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.operations.common import axis_of, boxed, computed, shape_of
 from funcgrad.torch.operations.elements_at_positions import picked
+from funcgrad.torch.operations.outermost_elements import outermost, pays
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import Function, node, operation, refuse
-from funcgrad.torch.operations.selection import outermost, pays
 from funcgrad.torch.root import RootTracer
 
 __all__ = [

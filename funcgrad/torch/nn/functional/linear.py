@@ -18,7 +18,7 @@ from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.nn.functional.common import constant
-from funcgrad.torch.operations.added import addmm
+from funcgrad.torch.operations.added_products import addmm
 from funcgrad.torch.operations.common import boxed, computed, named, shape_of
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
 from funcgrad.torch.root import RootTracer
