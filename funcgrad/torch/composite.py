@@ -11,7 +11,7 @@ from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.shape import zeros
-from funcgrad.torch import flat
+from funcgrad.torch import flat, lines
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import edge_of
 from funcgrad.torch.root import ROOT, RootTracer
@@ -67,7 +67,8 @@ class Composite(Primitive):
         if modes.watching is not None:
             modes.watching.append((self, args, params))
         nodes, xs, mask = ROOT.split(args)
-        y, inner = flat.value(self, xs, params), None
+        computed = lines.value if self in lines.VALUES else flat.value
+        y, inner = computed(self, xs, params), None
         if not mask or not self.differentiable:
             return bind(self, xs, params) if y is None else y
         if y is None:

@@ -42,7 +42,7 @@ _codes: dict[tuple[str, str], Code] = {}
 def value(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     """What the operation gives for raw operands; None where this file does not compute it."""
     found = VALUES.get(prim)
-    return None if found is None or not _ready(xs[0]) else found(prim, xs, params)
+    return None if found is None or not _suits(xs[0]) else found(prim, xs, params)
 
 
 def pull(node: Any, g: Any) -> list[Any] | None:
@@ -53,14 +53,13 @@ def pull(node: Any, g: Any) -> list[Any] | None:
     return found(node, g)
 
 
+def _suits(x: Any) -> bool:
+    large = type(x) is ndarray and x.size >= FEWEST
+    return bool(large and x.dtype in FLOATS and config.kernels)
+
+
 def _ready(x: Any) -> bool:
-    return (
-        type(x) is ndarray
-        and x.size >= FEWEST
-        and x.dtype in FLOATS
-        and config.kernels
-        and _whole(x)
-    )
+    return _suits(x) and _whole(x)
 
 
 def _whole(x: Any) -> bool:
@@ -108,7 +107,7 @@ def _softmax(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     if params["axis"] not in (-1, x.ndim - 1):
         return None
     out = memory.empty(x.shape, x.dtype)
-    rows(NAMES[prim], [x, out])
+    rows(NAMES[prim], [_dense(x), out])
     return out
 
 
@@ -148,7 +147,7 @@ def _is_matrix(x: Any) -> bool:
 
 def _batch_norm(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     x, w, b = xs
-    if not _is_matrix(x):
+    if not _ready(x) or not _is_matrix(x):
         return None
     scale = _affine(w, x, params["scaled"], 1.0)
     move = _affine(b, x, params["moved"], 0.0)
@@ -191,7 +190,7 @@ def add_running_sum(prim: Primitive) -> None:
 
 
 def _single_lines(x: Any, axis: int) -> bool:
-    return _ready(x) and x.dtype.char == "f" and axis in (-1, x.ndim - 1)
+    return _suits(x) and x.dtype.char == "f" and axis in (-1, x.ndim - 1)
 
 
 def _running_sum(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
@@ -199,7 +198,7 @@ def _running_sum(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     if not _single_lines(x, params["axis"]):
         return None
     out = memory.empty(x.shape, x.dtype)
-    rows("running_sum", [x, out])
+    rows("running_sum", [_dense(x), out])
     return out
 
 

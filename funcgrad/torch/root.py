@@ -19,7 +19,7 @@ from funcgrad.core.types import Array, ArrayType, is_inexact, type_of_raw
 from funcgrad.kernels.forward import apply
 from funcgrad.ops.operators import BINARY
 from funcgrad.ops.shape import BROADCAST
-from funcgrad.torch import flat, lines
+from funcgrad.torch import c_order, flat, lines
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad, GradNode, default_class, edge_of, pick
 from funcgrad.torch.staged import Memory, fresh
@@ -312,9 +312,9 @@ TRACEBACK: list[Callable[[], Any]] = []  # where the program is, for anomaly mod
 
 def _computed(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     """The value for large raw operands; None where it is computed the general way."""
-    if prim in lines.VALUES:
-        return lines.value(prim, xs, params)
-    y = flat.value(prim, xs, params)
+    y = lines.value(prim, xs, params) if prim in lines.VALUES else flat.value(prim, xs, params)
+    if y is None and prim in c_order.LAID:
+        return c_order.value(prim, xs, params)
     return apply(prim, xs) if y is None else y
 
 

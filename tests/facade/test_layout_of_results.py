@@ -106,6 +106,39 @@ def test_a_recipe_is_not_followed_for_an_operand_that_lies_otherwise(call):
                 assert strides(ours, x, call) == expected
 
 
+LARGE = """
+t.sum(x, 0)
+t.mean(x, 1, True)
+t.prod(x, 1)
+t.std(x, 0)
+t.amax(x, 1)
+t.norm(x, dim=0)
+t.logsumexp(x, 0)
+t.softmax(x, 2)
+t.log_softmax(x, 0)
+t.cumsum(x, 2)
+t.cumsum(x.double(), 0)
+t.cumprod(x, 1)
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_large_operands_are_laid_in_order_as_well(wanted):
+    theirs, mine = (
+        drawn(t, 50, 40, 30).transpose(0, 2).requires_grad_(wanted) for t in (torch, ours)
+    )
+    for call in LARGE:
+        assert (call, strides(ours, mine, call)) == (call, strides(torch, theirs, call))
+
+
+def test_running_sums_of_large_tensors_are_the_same_however_these_lie():
+    x = drawn(ours, 300, 200)
+    turned = x.t().contiguous().t()
+    assert ours.equal(x.cumsum(-1), turned.cumsum(-1))
+    assert ours.equal(x.softmax(-1), turned.softmax(-1))
+    assert x.cumsum(-1)[:, -1].tolist() == pytest.approx(x.double().sum(1).tolist(), rel=1e-5)
+
+
 @pytest.mark.parametrize("name", ["sum", "softmax", "cumsum", "norm"])
 def test_results_within_transforms_can_be_seen_in_another_shape(name):
     def f(x):

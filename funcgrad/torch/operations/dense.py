@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.core.tracer import layout
 from funcgrad.core.types import Array
 from funcgrad.ops.shape import flat, reshape, transpose
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.c_order import LAID
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.contents import layout as layout_of
 from funcgrad.torch.operations.common import WIDER, shape_of, widened
@@ -36,7 +38,10 @@ def dense(x: Array) -> Array:
 
 
 def _is_dense(x: Any) -> bool:
+    """Whether the operation of the core lays its result in order: large ones are taken care of."""
     if type(x) is RootTracer:
+        if x.kind is None and type(x.value) is np.ndarray:
+            return True
         x = x.value
     return bool((x if type(x) is np.ndarray else layout(x)).flags.c_contiguous)
 
@@ -83,6 +88,7 @@ def dense_or(
 ) -> Callable[..., Any]:
     """`core`, a primitive: one node; where dtype or layout ask for more, a `dense_composite`."""
     composite = dense_composite(name, core, wider, linear)
+    LAID.add(PRIMITIVES[core.__name__])
 
     def function(*xs: Any, **params: Any) -> Any:
         plain = dtype_of(xs[0]) not in wider and _is_dense(xs[0])
