@@ -10,6 +10,7 @@ import numpy as np
 import funcgrad.torch as torch
 from funcgrad.core.tracer import Tracer
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.contents import UnknownValueError
 from funcgrad.torch.operations.comparison import known
 from funcgrad.transforms.batch import BatchTracer
 
@@ -34,6 +35,14 @@ def _raw(x: Tensor) -> Any:
     while isinstance(t, BatchTracer) or (isinstance(t, Tracer) and not t.abstract):
         t = t.value
     return known(t, "a check of a distribution (validate_args=False leaves it out)")
+
+
+def shown(x: Tensor) -> str:
+    """A tensor for a message; under `vmap` with all examples."""
+    try:
+        return f"{x}"
+    except UnknownValueError:
+        return f"{torch.tensor(_raw(x))}"
 
 
 def _all(valid: Tensor) -> bool:

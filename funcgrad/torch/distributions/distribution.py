@@ -97,7 +97,8 @@ class Distribution:
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape "
                     f"{tuple(value.shape)}) of distribution {self!r} to satisfy the constraint "
-                    f"{constraint!r}, but found invalid values:\n{value}"
+                    f"{constraint!r}, but found invalid values:\n"
+                    f"{constraints.shown(value)}"
                 )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
@@ -241,7 +242,7 @@ class Distribution:
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(shape)}) to be "
                 f"within the support ({support!r}) of the distribution {self!r}, but found invalid "
-                f"values:\n{value}"
+                f"values:\n{constraints.shown(value)}"
             )
 
     def _get_checked_instance(self, cls: Any, _instance: Any = None) -> Any:
@@ -258,7 +259,8 @@ class Distribution:
         for name in self.arg_constraints:
             if name in self.__dict__:
                 value = self.__dict__[name]
-                told.append(f"{name}: {value if value.numel() == 1 else value.size()}")
+                one = value.numel() == 1
+                told.append(f"{name}: {constraints.shown(value) if one else value.size()}")
         return f"{self.__class__.__name__}({', '.join(told)})"
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad.ops.arithmetic import cast, less
 from funcgrad.ops.shape import broadcast_to
-from funcgrad.torch import dtypes
+from funcgrad.torch import dtypes, randomness
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.operations import rejection
 from funcgrad.torch.operations.common import boxed, install, into, mismatch, named, shape_of
@@ -23,6 +23,7 @@ from funcgrad.torch.operations.sampling import (
     draw_normal,
     draw_uniform,
     drawn,
+    drawn_given,
 )
 from funcgrad.torch.views import Held
 
@@ -54,6 +55,8 @@ def normal(
         raise RuntimeError(message)
     shape = np.broadcast_shapes(*shapes)
     kind = tensors[0].dtype
+    if randomness.levels.found:
+        return into(out, _normal_of_examples(mean, std, shape, kind, generator), "normal")
     if isinstance(std, Tensor):
         if (known(std.content(), "normal()") < 0).any():
             raise RuntimeError("normal expects all elements of std >= 0.0")
@@ -65,6 +68,24 @@ def normal(
         for p in (mean, std)
     ]
     return into(out, box(np.asarray(array * parts[1] + parts[0], kind.numpy)), "normal")
+
+
+def _normal_of_examples(
+    mean: Any, std: Any, shape: tuple[int, ...], kind: Any, generator: Any
+) -> Tensor:
+    """Under `vmap`: each example has its parameters."""
+
+    def sample(means: Any, deviations: Any) -> Any:
+        if (deviations < 0).any():
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+        z = drawn(draw_normal, generator, means.shape, kind.numpy, "normal")
+        return np.asarray(z * deviations + means, kind.numpy)
+
+    given = [
+        broadcast_to(x.content() if isinstance(x, Tensor) else kind.numpy.type(x), shape)
+        for x in (mean, std)
+    ]
+    return box(drawn_given(sample, "normal()", *given))
 
 
 def toss(p: Any, generator: Any, order: Any = None) -> Any:
@@ -91,10 +112,13 @@ def bernoulli(
     if p is not None:
         made = cast(toss(np.full(shape_of(x), p), generator), dtype_of(x))
     else:
-        values = known(x, "bernoulli()")
-        if not ((values >= 0) & (values <= 1)).all():
-            raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
-        made = toss(values, generator)
+
+        def sample(values: Any) -> Any:
+            if not ((values >= 0) & (values <= 1)).all():
+                raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+            return toss(values, generator)
+
+        made = drawn_given(sample, "bernoulli()", x)
     result = boxed(BERNOULLI(x, made=Held(made)), named("BernoulliBackward0"))
     return into(out, result, "bernoulli")
 
@@ -125,25 +149,36 @@ def multinomial(
     generator: Generator | None = None,
 ) -> Tensor:  # fmt: skip
     """Positions in rows of weights, drawn with the probabilities these have."""
-    weights = known(content(input, "multinomial"), "multinomial()")
-    if weights.ndim not in (1, 2):
+    weights = content(input, "multinomial")
+    if len(shape_of(weights)) not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
+
+    def sample(rows: Any) -> Any:
+        flat = rows.reshape(-1, rows.shape[-1])
+        found = _positions(flat, num_samples, replacement, generator)
+        return found.reshape((*rows.shape[:-1], num_samples))
+
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
-    if not replacement and num_samples > weights.shape[-1]:
+    if not replacement and num_samples > shape_of(weights)[-1]:
         raise RuntimeError(
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
         )
+    return box(drawn_given(sample, "multinomial()", weights))
+
+
+def _positions(weights: Any, num_samples: int, replacement: bool, generator: Any) -> Any:
+    """The places drawn in each row."""
     if not (np.isfinite(weights) & (weights >= 0)).all():
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if (weights.sum(-1) <= 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if replacement and num_samples > 1:
-        return box(_with_replacement(weights, num_samples, generator))
+        return _with_replacement(weights, num_samples, generator)
     race = drawn(draw_exponential(1.0), generator, weights.shape, weights.dtype, "multinomial")
     with np.errstate(all="ignore"):
         order = np.argsort(-(weights / race.astype(weights.dtype)), axis=-1, kind="stable")
-    return box(np.ascontiguousarray(order[..., :num_samples]))
+    return order[..., :num_samples]
 
 
 def _with_replacement(weights: Any, count: int, generator: Any) -> Any:
