@@ -85,6 +85,7 @@ from funcgrad.torch.nn.modules.padding import *  # noqa: F403
 from funcgrad.torch.nn.modules.pooling import *  # noqa: F403
 from funcgrad.torch.nn.modules.rnn import *  # noqa: F403
 from funcgrad.torch.nn.modules.rnn_cells import *  # noqa: F403
+from funcgrad.torch.nn.modules.sequences import *  # noqa: F403
 from funcgrad.torch.nn.modules.shuffling import *  # noqa: F403
 from funcgrad.torch.nn.modules.transformer import *  # noqa: F403
 from funcgrad.torch.nn.modules.upsampling import *  # noqa: F403
@@ -186,5 +187,6 @@ __all__ += modules.rnn_cells.__all__ + modules.transformer.__all__ + modules.dro
 __all__ += modules.padding.__all__ + modules.shuffling.__all__
 __all__ += modules.upsampling.__all__
 __all__ += modules.lazy.__all__
+__all__ += modules.sequences.__all__
 
 __getattr__ = absent(__name__)

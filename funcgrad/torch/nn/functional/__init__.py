@@ -3,7 +3,9 @@
 from funcgrad.torch.absent import absent
 from funcgrad.torch.nn.functional import (
     adaptive_pooling,
+    alignment,
     attention,
+    bags,
     dropouts,
     grids,
     pooling,
@@ -27,7 +29,9 @@ from funcgrad.torch.nn.functional.activation import (
     threshold_,
 )
 from funcgrad.torch.nn.functional.adaptive_pooling import *  # noqa: F403
+from funcgrad.torch.nn.functional.alignment import *  # noqa: F403
 from funcgrad.torch.nn.functional.attention import *  # noqa: F403
+from funcgrad.torch.nn.functional.bags import *  # noqa: F403
 from funcgrad.torch.nn.functional.binary import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -201,5 +205,7 @@ __all__ += adaptive_pooling.__all__ + attention.__all__ + dropouts.__all__ + poo
 __all__ += shuffling.__all__
 __all__ += resampling.__all__
 __all__ += grids.__all__
+__all__ += bags.__all__
+__all__ += alignment.__all__
 
 __getattr__ = absent(__name__)

@@ -110,7 +110,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 # -------------------------------------------------------------------------------- embedding
 
 
-def _rows(w: Array, at: Array, pad: int, by_frequency: bool) -> Array:
+def rows_of(w: Array, at: Array, pad: int, by_frequency: bool) -> Array:
     rows = index.gather(w, at)
     shape = (*shape_of(at), 1)
     if by_frequency:
@@ -123,7 +123,7 @@ def _rows(w: Array, at: Array, pad: int, by_frequency: bool) -> Array:
     return rows
 
 
-EMBEDDING = Composite("embedding", _rows, fixed=1)
+EMBEDDING = Composite("embedding", rows_of, fixed=1)
 EMBEDDING_NODE = named("EmbeddingBackward0", "", "", "indices")
 
 
@@ -176,13 +176,13 @@ def embedding(
         if ((given < 0) | (given >= rows)).any():
             raise IndexError("index out of range in self")
         if max_norm is not None:
-            _shorten(weight, np.unique(given), max_norm, norm_type)
+            shorten(weight, np.unique(given), max_norm, norm_type)
             w = weight.content()
     found = computed(EMBEDDING, w, at, pad=pad, by_frequency=scale_grad_by_freq)
     return boxed(found, EMBEDDING_NODE)
 
 
-def _shorten(weight: Tensor, used: Any, max_norm: float, norm_type: float) -> None:
+def shorten(weight: Tensor, used: Any, max_norm: float, norm_type: float) -> None:
     with no_grad():
         array = np.asarray(weight.detach().numpy())
         norms = np.linalg.norm(array[used], norm_type, axis=1)

@@ -8,6 +8,7 @@ from funcgrad.torch.nn.modules import (
     pooling,
     rnn,
     rnn_cells,
+    sequences,
     shuffling,
     transformer,
     upsampling,
@@ -104,6 +105,7 @@ from funcgrad.torch.nn.modules.parameters import ParameterDict, ParameterList
 from funcgrad.torch.nn.modules.pooling import *  # noqa: F403
 from funcgrad.torch.nn.modules.rnn import *  # noqa: F403
 from funcgrad.torch.nn.modules.rnn_cells import *  # noqa: F403
+from funcgrad.torch.nn.modules.sequences import *  # noqa: F403
 from funcgrad.torch.nn.modules.shuffling import *  # noqa: F403
 from funcgrad.torch.nn.modules.transformer import *  # noqa: F403
 from funcgrad.torch.nn.modules.upsampling import *  # noqa: F403
@@ -188,3 +190,4 @@ __all__ += attention.__all__ + pooling.__all__ + rnn.__all__ + rnn_cells.__all__
 __all__ += transformer.__all__ + dropouts.__all__ + padding.__all__ + shuffling.__all__
 __all__ += upsampling.__all__
 __all__ += lazy.__all__
+__all__ += sequences.__all__
