@@ -7,6 +7,7 @@ from funcgrad.torch.optim.adam_variants import Adamax, NAdam, RAdam
 from funcgrad.torch.optim.adaptive import Adadelta, Adagrad, RMSprop
 from funcgrad.torch.optim.averaged import ASGD
 from funcgrad.torch.optim.lbfgs import LBFGS
+from funcgrad.torch.optim.matrices import Adafactor, Muon
 from funcgrad.torch.optim.optimizer import Optimizer
 from funcgrad.torch.optim.rprop import Rprop
 from funcgrad.torch.optim.sgd import SGD
@@ -16,10 +17,12 @@ __all__ = [
     "LBFGS",
     "SGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
     "Adamax",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",
