@@ -205,7 +205,7 @@ def _documented(define: Callable[..., Any], plain: Any) -> str:
     """The docstring, with a pointer to NumPy's where it does not state the parameters itself."""
     summary, *rest = inspect.cleandoc(define.__doc__ or "").split("\n\n", 1)
     module = getattr(plain, "__module__", "numpy")  # ufuncs of NumPy 2.0 have none
-    name = f"{module}.{plain.__name__}"
+    name = f"{module}.{getattr(plain, '__name__', define.__name__)}"  # SciPy 1.15 has some without
     pointer = f"Parameters, shapes, dtypes and errors are those of `{name}`."
     if rest and "Parameters\n" in rest[0]:
         return "\n\n".join((summary, *rest))

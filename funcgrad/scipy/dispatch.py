@@ -38,6 +38,7 @@ __all__ = ["METHODS", "install", "scipy_method"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PIECES = "__init__ __call__ derivative antiderivative integrate"
+_LINES = "__init__ _evaluate _prepare_x _finish_y _reshape_yi _set_yi _set_dtype"
 _PRODUCTS = "__matmul__ __rmatmul__ __mul__ __rmul__ multiply dot"
 _SPARSE = ("bsr", "coo", "csc", "csr", "dia")
 
@@ -51,6 +52,10 @@ METHODS: dict[str, dict[str, str]] = {
         "Akima1DInterpolator": "__init__",
         "RegularGridInterpolator": "__init__ __call__",
         "interp1d": "__init__ __call__",
+        "KroghInterpolator": f"{_LINES} _evaluate_derivatives derivative derivatives",
+        "BarycentricInterpolator": f"{_LINES} set_yi add_xi",
+        "InterpolatedUnivariateSpline": "__init__",
+        "UnivariateSpline": "__init__ __call__ integral derivative antiderivative",
     },
     "scipy.sparse": {
         **{f"{kind}_array": f"__init__ {_PRODUCTS}" for kind in _SPARSE},

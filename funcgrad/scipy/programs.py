@@ -49,10 +49,10 @@ def _is_lazy(x: Any) -> bool:
     return not concrete(operand(x))
 
 
-def _contains_nan(x: Any, *args: Any, **keywords: Any) -> bool:
-    """Whether an array holds a NaN; no, where that is not known."""
+def _contains_nan(x: Any, *args: Any, **keywords: Any) -> Any:
+    """Whether an array holds a NaN, in the form of the SciPy at hand; no, where it is not known."""
     theirs = sys.modules["scipy._lib._util"]._contains_nan
-    return not _is_lazy(x) and bool(program(theirs)(x, *args, **keywords))
+    return program(theirs)(np.zeros(1) if _is_lazy(x) else x, *args, **keywords)
 
 
 class _At:
@@ -202,10 +202,13 @@ _WHERE_VALUES_ARE_KNOWN = {
     "scipy.ndimage": "maximum minimum median extrema",
     "scipy.interpolate": "lagrange",
 }
-KNOWN = {
+KNOWN = {  # with SciPy 1.17; in older ones more of them leave Python, which is an error
     f"{module}.{name}": Record(lacks=lacks)
     for table, lacks in ((_IN_ALL, ()), (_WHERE_VALUES_ARE_KNOWN, ("jit", "vmap")))
     for module, names in table.items()
     for name in names.split()
 }
-"""Full public name -> what the tests show of a program (`tests/scipy/test_programs.py`)."""
+"""Full public name -> what `tests/scipy/test_programs.py` shows of a program of SciPy 1.17.
+
+In older releases more of them leave Python, which is an error.
+"""

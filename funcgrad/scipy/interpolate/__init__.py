@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from funcgrad.errors import suggest_names
 from funcgrad.scipy.interpolate import reached  # noqa: F401 (SciPy's own classes come to ours)
+from funcgrad.scipy.interpolate.fitpack import splev, splint, splrep
 from funcgrad.scipy.interpolate.grids import RegularGridInterpolator, interp1d, interpn
 from funcgrad.scipy.interpolate.pieces import (
     Akima1DInterpolator,
@@ -41,6 +42,9 @@ __all__ = [
     "interpn",
     "make_interp_spline",
     "pchip_interpolate",
+    "splev",
+    "splint",
+    "splrep",
 ]
 
 suggest_names(__name__, reason=why_not(__name__))

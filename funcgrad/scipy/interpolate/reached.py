@@ -10,6 +10,7 @@ from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import FUNCTIONS
 from funcgrad.scipy.dispatch import scipy_method
 from funcgrad.scipy.interpolate import grids, pieces, splines
+from funcgrad.scipy.programs import program
 
 __all__: list[str] = []
 
@@ -157,8 +158,8 @@ def _init_line(owner: Any, *args: Any, **keywords: Any) -> None:
 
 @scipy_method(sp.interp1d, "__call__")
 def _call_line(owner: Any, x: Any) -> Any:
-    if not isinstance(owner, sp.interp1d):
-        raise _unsupported(type(owner).__name__)
+    if not isinstance(owner, sp.interp1d):  # a class that SciPy derives from the same one
+        return _LINE(owner, x)
     held = owner.__dict__.get("_held")
     if held is None:
         kind = owner._spline.k if owner._kind == "spline" else owner._kind
@@ -168,6 +169,8 @@ def _call_line(owner: Any, x: Any) -> Any:
         )
     return held(x)
 
+
+_LINE = program(sp.interp1d.__call__.__wrapped__)
 
 FUNCTIONS[sp.make_interp_spline] = splines.make_interp_spline
 FUNCTIONS[sp.pchip_interpolate] = pieces.pchip_interpolate

@@ -295,13 +295,13 @@ PERIOD = valued(
     _period_value,
     _through_period,
     lambda: [
-        Sample((*_points(), _knots(_points()[0], 3, "periodic")), {"k": 3}, smooth=False),
+        Sample((*_points(), knots(_points()[0], 3, "periodic")), {"k": 3}, smooth=False),
     ],
     linear_in=(1,),
 )
 
 
-def _knots(x: Array, k: int, kind: str | None) -> Array:
+def knots(x: Array, k: int, kind: str | None) -> Array:
     """SciPy's choice of knots for points."""
     if kind == "periodic":
         if k % 2 == 0:
@@ -410,7 +410,7 @@ def make_interp_spline(
             "For periodic case t is constructed automatically and can not be passed manually"
         )
     if t is None:
-        t = _knots(x, k, "periodic" if periodic else None if plain else "ends")
+        t = knots(x, k, "periodic" if periodic else None if plain else "ends")
     t = real_numbers(t)
     count = type_of(x).shape[0]
     if type_of(t).ndim != 1:

@@ -40,6 +40,7 @@ from funcgrad.scipy.ndimage.resampling import (
     spline_filter1d,
     zoom,
 )
+from funcgrad.scipy.ndimage.rotation import rotate
 from funcgrad.scipy.reasons import why_not
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "gaussian_laplace",
     "laplace",
     "map_coordinates",
+    "rotate",
     "prewitt",
     "shift",
     "sobel",
