@@ -17,16 +17,16 @@ from __future__ import annotations
 
 from funcgrad.errors import suggest_names
 from funcgrad.scipy.interpolate import reached  # noqa: F401 (SciPy's own classes come to ours)
-from funcgrad.scipy.interpolate.fitpack import splev, splint, splrep
-from funcgrad.scipy.interpolate.grids import RegularGridInterpolator, interp1d, interpn
-from funcgrad.scipy.interpolate.pieces import (
+from funcgrad.scipy.interpolate.cubics import (
     Akima1DInterpolator,
     CubicHermiteSpline,
     CubicSpline,
     PchipInterpolator,
-    PPoly,
     pchip_interpolate,
 )
+from funcgrad.scipy.interpolate.fitpack import splev, splint, splrep
+from funcgrad.scipy.interpolate.grids import RegularGridInterpolator, interp1d, interpn
+from funcgrad.scipy.interpolate.pieces import PPoly
 from funcgrad.scipy.interpolate.splines import BSpline, make_interp_spline
 from funcgrad.scipy.reasons import why_not
 

@@ -20,8 +20,8 @@ from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import as_array
 from funcgrad.ops.index import gather
 from funcgrad.ops.samples import draw
+from funcgrad.scipy.interpolate.cubics import PchipInterpolator
 from funcgrad.scipy.interpolate.pieces import (
-    PchipInterpolator,
     floating,
     last_axis,
     real_numbers,

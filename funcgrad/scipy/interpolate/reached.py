@@ -9,7 +9,7 @@ import scipy.interpolate as sp
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import FUNCTIONS
 from funcgrad.scipy.dispatch import scipy_method
-from funcgrad.scipy.interpolate import grids, pieces, splines
+from funcgrad.scipy.interpolate import cubics, grids, pieces, splines
 from funcgrad.scipy.programs import program
 
 __all__: list[str] = []
@@ -60,14 +60,14 @@ def _take_pieces(theirs: Any, ours: Any) -> None:
         owner._traced = made.c, made.x  # by which later calls of methods see them
 
 
+_take_pieces(sp.PPoly, pieces.PPoly)
 for _name in (
-    "PPoly",
     "CubicHermiteSpline",
     "PchipInterpolator",
     "Akima1DInterpolator",
     "CubicSpline",
 ):
-    _take_pieces(getattr(sp, _name), getattr(pieces, _name))
+    _take_pieces(getattr(sp, _name), getattr(cubics, _name))
 
 
 @scipy_method(sp.PPoly, "__call__")
@@ -173,5 +173,5 @@ def _call_line(owner: Any, x: Any) -> Any:
 _LINE = program(sp.interp1d.__call__.__wrapped__)
 
 FUNCTIONS[sp.make_interp_spline] = splines.make_interp_spline
-FUNCTIONS[sp.pchip_interpolate] = pieces.pchip_interpolate
+FUNCTIONS[sp.pchip_interpolate] = cubics.pchip_interpolate
 FUNCTIONS[sp.interpn] = grids.interpn

@@ -17,21 +17,14 @@ True
 from __future__ import annotations
 
 from funcgrad.errors import suggest_names
-from funcgrad.scipy.ndimage.filters import (
-    convolve,
-    convolve1d,
-    correlate,
-    correlate1d,
-    gaussian_filter,
-    gaussian_filter1d,
+from funcgrad.scipy.ndimage.edges import (
     gaussian_gradient_magnitude,
     gaussian_laplace,
     laplace,
     prewitt,
     sobel,
-    uniform_filter,
-    uniform_filter1d,
 )
+from funcgrad.scipy.ndimage.filters import convolve, convolve1d, correlate, correlate1d
 from funcgrad.scipy.ndimage.resampling import (
     affine_transform,
     map_coordinates,
@@ -41,6 +34,12 @@ from funcgrad.scipy.ndimage.resampling import (
     zoom,
 )
 from funcgrad.scipy.ndimage.rotation import rotate
+from funcgrad.scipy.ndimage.smoothing import (
+    gaussian_filter,
+    gaussian_filter1d,
+    uniform_filter,
+    uniform_filter1d,
+)
 from funcgrad.scipy.reasons import why_not
 
 __all__ = [

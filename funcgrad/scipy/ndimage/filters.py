@@ -6,7 +6,6 @@ which moves and repeats elements.
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,7 +17,7 @@ from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import as_array, known, numpy_function
+from funcgrad.numpy.calls import as_array, numpy_function
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.samples import draw
 from funcgrad.scipy.signal.convolution import correlated
@@ -29,18 +28,9 @@ __all__ = [
     "convolve1d",
     "correlate",
     "correlate1d",
-    "gaussian_filter",
-    "gaussian_filter1d",
-    "gaussian_gradient_magnitude",
-    "gaussian_laplace",
     "image",
-    "laplace",
     "per_axis",
-    "prewitt",
     "refuse_output",
-    "sobel",
-    "uniform_filter",
-    "uniform_filter1d",
 ]
 
 PADDING = {
@@ -145,7 +135,7 @@ def _line_value(
     return run(x, weights, axis, mode=mode, cval=cval, origin=origin)
 
 
-def _line(
+def filtered_line(
     x: Array, weights: Array, axis: int, mode: str, cval: float, origin: int, turned: bool
 ) -> Array:
     rank = type_of(x).ndim
@@ -157,7 +147,7 @@ def _line(
 LINE = valued(
     "ndimage_correlate1d",
     _line_value,
-    _line,
+    filtered_line,
     lambda: (
         [
             Sample(
@@ -184,7 +174,7 @@ def _checked_origin(origin: int, n: int) -> None:
         )
 
 
-def _checked_mode(mode: Any) -> str:
+def checked_mode(mode: Any) -> str:
     if not isinstance(mode, str) and isinstance(mode, Iterable):
         raise RuntimeError("A sequence of modes is not supported")
     if mode not in PADDING:
@@ -192,13 +182,13 @@ def _checked_mode(mode: Any) -> str:
     return str(mode)
 
 
-def _axis(axis: int, rank: int) -> int:
+def normal_axis(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
         raise np.exceptions.AxisError(axis, rank)
     return int(axis) % rank
 
 
-def _along(
+def along_axis(
     name: str, x: Any, weights: Any, axis: int, output: Any, mode: Any, cval: Any, origin: int
 ) -> Array:
     refuse_output(name, output)
@@ -208,8 +198,8 @@ def _along(
     turned = name == "convolve1d"
     n = type_of(weights).shape[0]
     _checked_origin(-origin - (1 - n % 2) if turned else origin, n)
-    axis = _axis(axis, type_of(x).ndim)
-    more = {"mode": _checked_mode(mode), "cval": float(cval), "origin": int(origin)}
+    axis = normal_axis(axis, type_of(x).ndim)
+    more = {"mode": checked_mode(mode), "cval": float(cval), "origin": int(origin)}
     out: Array = LINE(x, cast(weights, float), axis=axis, turned=turned, **more)
     return out
 
@@ -234,7 +224,7 @@ def correlate1d(
     >>> fg.grad(lambda w: correlate1d(np.arange(4.0), w)[1])(np.ones(3))
     array([0., 1., 2.])
     """
-    return _along("correlate1d", input, weights, axis, output, mode, cval, origin)
+    return along_axis("correlate1d", input, weights, axis, output, mode, cval, origin)
 
 
 @numpy_function(sp.convolve1d)
@@ -257,7 +247,7 @@ def convolve1d(
     >>> fg.grad(lambda w: convolve1d(np.arange(4.0), w)[1])(np.ones(3))
     array([2., 1., 0.])
     """
-    return _along("convolve1d", input, weights, axis, output, mode, cval, origin)
+    return along_axis("convolve1d", input, weights, axis, output, mode, cval, origin)
 
 
 def _over(
@@ -266,7 +256,9 @@ def _over(
     refuse_output(name, output)
     x, weights = image(x, name), as_array(weights)
     rank = type_of(x).ndim
-    which = list(range(rank)) if axes is None else [_axis(a, rank) for a in np.atleast_1d(axes)]
+    which = (
+        list(range(rank)) if axes is None else [normal_axis(a, rank) for a in np.atleast_1d(axes)]
+    )
     if type_of(weights).ndim != len(which):
         raise RuntimeError(
             f"weights.ndim ({type_of(weights).ndim}) must match len(axes) ({len(which)})"
@@ -284,7 +276,7 @@ def _over(
     turned = name == "convolve"
     for o, n in zip(origins, type_of(operand(weights)).shape, strict=True):
         _checked_origin(-o - (1 - n % 2) if turned else o, n)
-    more = {"mode": _checked_mode(mode), "cval": float(cval), "origin": tuple(origins)}
+    more = {"mode": checked_mode(mode), "cval": float(cval), "origin": tuple(origins)}
     out: Array = WINDOWS(x, weights, turned=turned, **more)
     return out
 
@@ -335,337 +327,3 @@ def convolve(
     array([2., 1., 0.])
     """
     return _over("convolve", input, weights, output, mode, cval, origin, axes)
-
-
-# -------------------------------------------------------------------------------- Gauss, means
-
-
-def _gaussian(sigma: Any, order: int, radius: int) -> Array:
-    """The weights of a Gaussian, or of a derivative of it (a polynomial times it)."""
-    if order < 0:
-        raise ValueError("order must be non-negative")
-    variance = sigma * sigma
-    x = np.arange(-radius, radius + 1)
-    phi = fnp.exp(-0.5 / variance * x**2)
-    phi = phi / fnp.sum(phi)
-    if not order:
-        return phi
-    powers = np.arange(order + 1)
-    step = np.diag(powers[1:], 1) + np.diag(np.ones(order), -1) / -variance
-    q: Any = np.eye(order + 1)[0]
-    for _ in range(order):
-        q = fnp.dot(step, q)
-    return fnp.dot(x[:, None] ** powers, q) * phi
-
-
-@numpy_function(sp.gaussian_filter1d)
-def gaussian_filter1d(
-    input: Any,
-    sigma: Any,
-    axis: int = -1,
-    order: int = 0,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    truncate: float = 4.0,
-    *,
-    radius: Any = None,
-) -> Array:
-    """An image smoothed along an axis by a Gaussian, or a derivative of it.
-
-    Differentiable in the width `sigma`, too; the number of weights is a constant, so under `jit`
-    a traced `sigma` needs `radius`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> from funcgrad.scipy.ndimage import gaussian_filter1d
-    >>> peak = np.array([0.0, 0.0, 1.0, 0.0, 0.0])
-    >>> fg.grad(lambda s: gaussian_filter1d(peak, s)[2])(1.0).round(4)
-    np.float64(-0.3989)
-    """
-    sigma = operand(sigma)
-    if radius is None:
-        radius = int(truncate * float(known(sigma, "the radius of a Gaussian filter")) + 0.5)
-    if not isinstance(radius, numbers.Integral) or radius < 0:
-        raise ValueError("Radius must be a nonnegative integer.")
-    weights = _gaussian(sigma, order, int(radius))[::-1]
-    return _along("correlate1d", input, weights, axis, output, mode, cval, 0)
-
-
-@numpy_function(sp.gaussian_filter)
-def gaussian_filter(
-    input: Any,
-    sigma: Any,
-    order: Any = 0,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    truncate: float = 4.0,
-    *,
-    radius: Any = None,
-    axes: Any = None,
-) -> Array:
-    """An image smoothed by a Gaussian along all of its axes, or some.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> from funcgrad.scipy.ndimage import gaussian_filter
-    >>> peak = np.pad(np.ones((1, 1)), 2)
-    >>> fg.grad(lambda s: gaussian_filter(peak, s)[2, 2])(1.0).round(4)
-    np.float64(-0.3183)
-    """
-    refuse_output("gaussian_filter", output)
-    x = image(input, "gaussian_filter")
-    which = _which(axes, type_of(x).ndim)
-    count = len(which)
-    widths = per_axis(sigma, count)
-    for axis, s, o, m, r in zip(
-        which,
-        widths,
-        per_axis(order, count),
-        per_axis(mode, count),
-        per_axis(radius, count),
-        strict=True,
-    ):
-        if r is not None or float(known(operand(s), "the radius of a Gaussian filter")) > 1e-15:
-            x = gaussian_filter1d(x, s, axis, o, None, m, cval, truncate, radius=r)
-    return x
-
-
-def _which(axes: Any, rank: int) -> list[int]:
-    return list(range(rank)) if axes is None else [_axis(a, rank) for a in np.atleast_1d(axes)]
-
-
-def _mean(x: Array, size: int, axis: int, mode: str, cval: float, origin: int) -> Array:
-    return _line(x, np.full(size, 1.0 / size), axis, mode, cval, origin, False)
-
-
-MEAN = valued(
-    "ndimage_uniform_filter1d",
-    lambda x, size, axis, mode, cval, origin: sp.uniform_filter1d(
-        x, size, axis, mode=mode, cval=cval, origin=origin
-    ),
-    _mean,
-    lambda: [
-        Sample(
-            (draw((4, 5)),),
-            {"size": size, "axis": axis, "mode": "mirror", "cval": 0.0, "origin": 0},
-        )
-        for size, axis in ((3, 0), (4, 1))
-    ],
-)
-
-
-@numpy_function(sp.uniform_filter1d)
-def uniform_filter1d(
-    input: Any,
-    size: int,
-    axis: int = -1,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: int = 0,
-) -> Array:
-    """The mean of `size` elements around each element, along an axis.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> from funcgrad.scipy.ndimage import uniform_filter1d
-    >>> fg.grad(lambda x: uniform_filter1d(x, 2)[1])(np.zeros(3))
-    array([0.5, 0.5, 0. ])
-    """
-    refuse_output("uniform_filter1d", output)
-    x = image(input, "uniform_filter1d")
-    axis = _axis(axis, type_of(x).ndim)
-    if size < 1:
-        raise RuntimeError("incorrect filter size")
-    if not 0 <= size // 2 + origin < size:
-        raise ValueError("invalid origin")
-    more = {"mode": _checked_mode(mode), "cval": float(cval), "origin": int(origin)}
-    out: Array = MEAN(x, size=int(size), axis=axis, **more)
-    return out
-
-
-@numpy_function(sp.uniform_filter)
-def uniform_filter(
-    input: Any,
-    size: Any = 3,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
-) -> Array:
-    """The mean over a box around each element.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> from funcgrad.scipy.ndimage import uniform_filter
-    >>> fg.grad(lambda x: uniform_filter(x, 2)[1, 1])(np.zeros((2, 2)))
-    array([[0.25, 0.25],
-           [0.25, 0.25]])
-    """
-    refuse_output("uniform_filter", output)
-    x = image(input, "uniform_filter")
-    which = _which(axes, type_of(x).ndim)
-    count = len(which)
-    given = (per_axis(g, count) for g in (size, mode, origin))
-    for axis, n, m, o in zip(which, *given, strict=True):
-        if n > 1:
-            x = uniform_filter1d(x, int(n), axis, None, m, cval, o)
-    return x
-
-
-# ------------------------------------------------------------------------------- differences
-
-
-def _edges(name: str, input: Any, axis: int, output: Any, mode: Any, cval: Any, across: Any) -> Any:
-    refuse_output(name, output)
-    x = image(input, name)
-    rank = type_of(x).ndim
-    axis = _axis(axis, rank)
-    modes = per_axis(mode, rank)
-    x = correlate1d(x, np.array([-1.0, 0.0, 1.0]), axis, None, modes[axis], cval)
-    for other in range(rank):
-        if other != axis:
-            x = correlate1d(x, np.array(across), other, None, modes[other], cval)
-    return x
-
-
-@numpy_function(sp.sobel)
-def sobel(
-    input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0
-) -> Array:
-    """Sobel's differences along an axis.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> from funcgrad.scipy.ndimage import sobel
-    >>> fg.grad(lambda x: sobel(x)[1])(np.zeros(3))
-    array([-1.,  0.,  1.])
-    """
-    return _edges("sobel", input, axis, output, mode, cval, [1.0, 2.0, 1.0])
-
-
-@numpy_function(sp.prewitt)
-def prewitt(
-    input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0
-) -> Array:
-    """Prewitt's differences along an axis.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> from funcgrad.scipy.ndimage import prewitt
-    >>> fg.grad(lambda x: prewitt(x)[1])(np.zeros(3))
-    array([-1.,  0.,  1.])
-    """
-    return _edges("prewitt", input, axis, output, mode, cval, [1.0, 1.0, 1.0])
-
-
-@numpy_function(sp.laplace)
-def laplace(
-    input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None
-) -> Array:
-    """The sum of second differences along the axes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> from funcgrad.scipy.ndimage import laplace
-    >>> fg.grad(lambda x: laplace(x)[1])(np.zeros(3))
-    array([ 1., -2.,  1.])
-    """
-    refuse_output("laplace", output)
-    x = image(input, "laplace")
-    which = _which(axes, type_of(x).ndim)
-    modes = per_axis(mode, len(which))
-    weights = np.array([1.0, -2.0, 1.0])
-    parts = [correlate1d(x, weights, a, None, m, cval) for a, m in zip(which, modes, strict=True)]
-    return sum(parts[1:], parts[0]) if parts else x
-
-
-def _derivatives(
-    x: Array, sigma: Any, order: int, mode: Any, cval: Any, axes: Any, more: Any
-) -> list[Array]:
-    rank = type_of(x).ndim
-    which = _which(axes, rank)
-    widths: list[Any] = [0] * rank
-    for axis, s in zip(which, per_axis(sigma, len(which)), strict=True):
-        widths[axis] = s
-    modes = per_axis(mode, len(which))
-    return [
-        gaussian_filter(
-            x, widths, [order if k == axis else 0 for k in range(rank)], None, m, cval, **more
-        )
-        for axis, m in zip(which, modes, strict=True)
-    ]
-
-
-@numpy_function(sp.gaussian_laplace)
-def gaussian_laplace(
-    input: Any,
-    sigma: Any,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    *,
-    axes: Any = None,
-    **kwargs: Any,
-) -> Array:
-    """The sum of the second derivatives of an image smoothed by a Gaussian.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> from funcgrad.scipy.ndimage import gaussian_laplace
-    >>> float(fg.grad(lambda x: gaussian_laplace(x, 1.0)[4])(np.zeros(9))[4].round(4))
-    -0.3989
-    """
-    refuse_output("gaussian_laplace", output)
-    x = image(input, "gaussian_laplace")
-    parts = _derivatives(x, sigma, 2, mode, cval, axes, kwargs)
-    return sum(parts[1:], parts[0])
-
-
-@numpy_function(sp.gaussian_gradient_magnitude)
-def gaussian_gradient_magnitude(
-    input: Any,
-    sigma: Any,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    *,
-    axes: Any = None,
-    **kwargs: Any,
-) -> Array:
-    """The length of the gradient of an image smoothed by a Gaussian; where it is 0 it has no slope.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> from funcgrad.scipy.ndimage import gaussian_gradient_magnitude
-    >>> x = np.arange(9.0)
-    >>> float(fg.grad(lambda s: gaussian_gradient_magnitude(s * x, 1.0)[4])(1.0).round(4))
-    0.9999
-    """
-    refuse_output("gaussian_gradient_magnitude", output)
-    x = image(input, "gaussian_gradient_magnitude")
-    parts = _derivatives(x, sigma, 1, mode, cval, axes, kwargs)
-    squares = [part * part for part in parts]
-    return fnp.sqrt(sum(squares[1:], squares[0]))

@@ -35,14 +35,12 @@ from funcgrad.scipy.signal.filters import (
     sosfiltfilt,
 )
 from funcgrad.scipy.signal.polyphase import resample_poly, upfirdn
+from funcgrad.scipy.signal.short_time import istft, spectrogram, stft
 from funcgrad.scipy.signal.spectra import (
     coherence,
     csd,
     detrend,
-    istft,
     periodogram,
-    spectrogram,
-    stft,
     welch,
 )
 from funcgrad.scipy.signal.transforms import freqz, hilbert, resample, savgol_filter
