@@ -21,6 +21,7 @@ from funcgrad.torch.nn.functional.pooling import PICKED
 from funcgrad.torch.operations.common import boxed, computed, shape_of, widened
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import node, refuse
+from funcgrad.torch.root import bare
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
@@ -167,7 +168,7 @@ def _largest(rank: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
         sizes = _sizes(name, output_size, shape_of(x), rank)
         _check_extents(name, shape_of(x), len(shape_of(x)) - 1)
         refuse({"bciu": name}, x)
-        at = _positions(x, sizes)
+        at = _positions(bare(x), sizes)
         return boxed(computed(PICKED, x, at, axes=rank), MAX_NODES[rank]), box(at)
 
     def pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
