@@ -225,6 +225,14 @@ class Primitive:
         """Whether the operation is linear in the operands of `mask` taken together."""
         return False
 
+    def linear_flow(
+        self, mask: Sequence[bool], params: Params
+    ) -> tuple[str, Sequence[bool] | None]:
+        """The name of what is not linear in the operands of `mask`, or "", and which outputs
+        depend on them (None: all).
+        """
+        return "" if self.is_linear(mask, params) else self.name, None
+
     # A higher-order primitive overrides these five to state its own action.
 
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:

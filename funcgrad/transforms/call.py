@@ -20,17 +20,19 @@ from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.graph.build import Stage, finish, stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
+from funcgrad.graph.linearity import linear_flow
 from funcgrad.ops.shape import copied, zeros
 from funcgrad.passes.partition import Partition, Saves, partition
 from funcgrad.transforms.arguments import lower
 from funcgrad.transforms.batch import HIDDEN, Batch, BatchTracer, whole
 from funcgrad.transforms.forward import DualTracer, Forward
 from funcgrad.transforms.presence import Presence
-from funcgrad.transforms.reverse import Tape, backward
+from funcgrad.transforms.reverse import Tape, backward, require_linear
 
 __all__ = [
     "CALL",
     "Marks",
+    "as_linear",
     "bare_tangent_graph",
     "batched_graph",
     "call_graph",
@@ -216,6 +218,25 @@ def joined_marks(trace: Presence, outs: Sequence[Array], has: Marks) -> tuple[Ar
     )
 
 
+def as_linear(
+    prim: Primitive,
+    trace: Any,
+    mask: Sequence[bool],
+    params: Params,
+    found: Sequence[Array],
+    results: Sequence[Array],
+) -> tuple[Array, ...]:
+    """What a tape has recorded of an operation with graphs; where it is to be transposed, of those
+    results alone that depend on the traced operands, in which the operation has to be linear.
+    """
+    if not trace.linear:
+        return tuple(found)
+    name, reached = prim.linear_flow(mask, params)
+    require_linear(name)
+    assert reached is not None
+    return tuple(f if r else o for f, o, r in zip(found, results, reached, strict=True))
+
+
 class CallPullback(Primitive):
     """The node of a call: the residuals are saved, the backward graph is in the parameters."""
 
@@ -229,6 +250,9 @@ class CallPullback(Primitive):
 
 class Call(HigherOrder):
     """A graph applied to operands."""
+
+    def linear_flow(self, mask: Sequence[bool], params: Params) -> tuple[str, list[bool]]:
+        return linear_flow(params["graph"], mask)
 
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         graph = params["graph"]

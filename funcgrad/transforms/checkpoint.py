@@ -18,6 +18,7 @@ from funcgrad.graph.effects import quiet
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Equation
 from funcgrad.graph.layouts import through
+from funcgrad.graph.linearity import linear_flow
 from funcgrad.passes.partition import Saves
 from funcgrad.transforms.arguments import leaves_of, lower, positions
 from funcgrad.transforms.call import (
@@ -95,6 +96,9 @@ class Checkpoint(HigherOrder):
 
     lies = staticmethod(through)
     wraps = True
+
+    def linear_flow(self, mask: Sequence[bool], params: Params) -> tuple[str, list[bool]]:
+        return linear_flow(params["graph"], mask)
 
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         if trace.linear:

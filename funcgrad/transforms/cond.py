@@ -26,6 +26,7 @@ from funcgrad.graph.effects import effects_of, guarded
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.graph.layouts import through
+from funcgrad.graph.linearity import linear_flow
 from funcgrad.graph.loop import Loop
 from funcgrad.graph.raising import may_raise
 from funcgrad.ops import constant
@@ -36,6 +37,7 @@ from funcgrad.passes.rewrite import Rewriter
 from funcgrad.transforms.arguments import leaves_of, name_of
 from funcgrad.transforms.call import (
     Marks,
+    as_linear,
     batched_graph,
     joined_marks,
     marked_graph,
@@ -69,6 +71,9 @@ class CondPullback(Primitive):
 
     chooses = True
 
+    def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
+        return True  # where it is asked, the operation has been
+
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
         cts = filled(g, node.outputs)
         found = iter(bind(COND, [*node.saved, *cts], node.params))
@@ -97,6 +102,12 @@ class Cond(HigherOrder):
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
         return tuple(o.type for o in params["true"].outputs)
 
+    def linear_flow(self, mask: Sequence[bool], params: Params) -> tuple[str, list[bool]]:
+        flows = [linear_flow(graph, mask[1:]) for graph in _branches(params)]
+        (one, some), (other, others) = flows
+        name = self.name if mask[0] else one or other
+        return name, [mask[0] or a or b for a, b in zip(some, others, strict=True)]
+
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         branches = _branches(params)
         nodes, (condition, *xs), _ = trace.split(args)
@@ -111,9 +122,9 @@ class Cond(HigherOrder):
         kept = (condition, *(xs[k] for k in operands), *results[count:])
         saved = [trace.keep(r) if id(r) in raw else r for r in kept]
         parents = (None, *(n if m else None for n, m in zip(nodes[1:], moving, strict=True)))
-        return trace.record_multiple(
-            COND_PULLBACK, parents, _params(backward), saved, results[:count]
-        )
+        outputs = results[:count]
+        found = trace.record_multiple(COND_PULLBACK, parents, _params(backward), saved, outputs)
+        return as_linear(self, trace, (False, *moving), params, found, outputs)
 
     def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         branches = _branches(params)

@@ -11,12 +11,13 @@ from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.errors import InputTypeError, located
 from funcgrad.graph.build import stage
+from funcgrad.graph.linearity import linear_flow
 from funcgrad.ops.arithmetic import cast
 from funcgrad.transforms.abstract import abstract
 from funcgrad.transforms.arguments import check_matches, leaves_of, name_of
 from funcgrad.transforms.call import call_graph
 from funcgrad.transforms.results import handed_back, own
-from funcgrad.transforms.reverse import transpose_linear
+from funcgrad.transforms.reverse import require_linear, transpose_linear
 
 __all__ = ["linear_transpose"]
 
@@ -73,13 +74,16 @@ def linear_transpose(f: Function, *primals: Any) -> Function:
         out[:] = [out_definition, [type_of(o) for o in found]]
         return tuple(found)
 
-    stage(flat, types)
+    advice = f" (linear_transpose of {name_of(f)})"
+    whole, captured = stage(flat, types)
+    mask = [True] * len(types) + [False] * len(captured)
+    require_linear(linear_flow(whole, mask)[0], advice)
     out_definition, out_types = out
     out_types = [_strong(t) for t in out_types]
     _check_floats(out_types, f"the output of {name_of(f)}")
 
     def back(*cts: Array) -> list[Array]:
-        return transpose_linear(flat, types, cts, advice=f" (linear_transpose of {name_of(f)})")
+        return transpose_linear(flat, types, cts, advice=advice)
 
     graph, consts = stage(back, out_types)
 

@@ -22,22 +22,23 @@ import numpy as np
 from funcgrad.compile.execute import execute
 from funcgrad.core.forms import HigherOrder, filled
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import bind, concrete, type_of, value
+from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
-from funcgrad.errors import EffectError, GraphError, LoopLimitError, NotDifferentiableError, located
+from funcgrad.errors import EffectError, GraphError, LoopLimitError
 from funcgrad.graph.build import stage
 from funcgrad.graph.effects import effects_of, first_effect, guarded
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph, Literal, Var
+from funcgrad.graph.linearity import linear_flow
 from funcgrad.graph.loop import Loop
 from funcgrad.ops import constant
 from funcgrad.ops.arithmetic import add, cast, less, where
-from funcgrad.ops.index import getitem
-from funcgrad.ops.shape import broadcast_as, moveaxis, reshape, stack, zeros
+from funcgrad.ops.shape import broadcast_as, moveaxis, reshape, zeros
 from funcgrad.ops.sums import sum as sum_
 from funcgrad.transforms.arguments import lower
 from funcgrad.transforms.batch import HIDDEN, Batch, BatchTracer, whole
 from funcgrad.transforms.call import (
+    as_linear,
     bare_tangent_graph,
     marked_graph,
     marks_of,
@@ -127,6 +128,9 @@ class LoopPullback(Primitive):
 
     chooses = True
 
+    def is_linear(self, mask: Sequence[bool], params: Params) -> bool:
+        return True  # where it is asked, the operation has been
+
     def vjp(self, node: Any, g: Any) -> Sequence[Array | None]:
         back: _Backward = node.params["back"]
         found = iter(back.run(node.saved, filled(g, node.outputs)))
@@ -146,10 +150,23 @@ class LoopPrimitive(HigherOrder):
         stopped = [INTEGER] if p.condition is not None else []
         return (*outputs[: p.carries], *rows, *stopped)
 
+    def linear_flow(self, mask: Sequence[bool], params: Params) -> tuple[str, list[bool]]:
+        p = Loop(**params)
+        first = int(p.counted)
+        moving, before = list(mask[first:]), None
+        own = slice(p.consts, p.consts + p.carries)
+        while moving != before:  # carries that come to depend on others
+            before = list(moving)
+            name, reached = linear_flow(p.body, moving)
+            moving[own] = [m or r for m, r in zip(moving[own], reached, strict=False)]
+        asked, steps = list(mask[:first]), []
+        if p.condition is not None:
+            asked += linear_flow(p.condition, moving[: p.consts + p.carries])[1]
+            steps = [False]
+        return self.name if any(asked) else name, [*moving[own], *reached[p.carries :], *steps]
+
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         p = Loop(**params)
-        if trace.linear:
-            return _unrolled(p, args)
         if p.length is None:
             return evaluate(_segmented(p), *args)
         nodes, xs, _ = trace.split(args)
@@ -170,7 +187,9 @@ class LoopPrimitive(HigherOrder):
             *(n if m else None for n, m in zip(nodes[first:], given, strict=True)),
         )
         back = back._replace(wanted=tuple(given))
-        return trace.record_multiple(LOOP_PULLBACK, parents, {"back": back}, kept, outputs)
+        found = trace.record_multiple(LOOP_PULLBACK, parents, {"back": back}, kept, outputs)
+        mask = (*(False for _ in range(first)), *given)
+        return as_linear(self, trace, mask, params, found, outputs)
 
     def forward(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         p = Loop(**params)
@@ -236,33 +255,6 @@ def _closed(p: Loop, given: Sequence[bool], follows: Callable[[Var], bool]) -> t
         if more == mask[p.consts : p.consts + p.carries]:
             return tuple(mask)
         mask[p.consts : p.consts + p.carries] = more
-
-
-def _unrolled(p: Loop, args: Sequence[Array]) -> tuple[Array, ...]:
-    """Step by step on traced values, where each step has to be seen."""
-    counts, constants, state, xs = p.parts(args)
-    if (p.condition is not None or counts) and not all(map(concrete, [*state, *counts])):
-        raise NotDifferentiableError(
-            located("a loop whose number of steps is not known cannot be transposed")
-        )
-    steps = p.length if not counts else min(int(value(counts[0])), p.length or 0)
-    rows: dict[int, Sequence[Array]] = {}
-    done = 0
-    while steps is None or done < steps:
-        if p.condition is not None and not value(evaluate(p.condition, *constants, *state)[0]):
-            break
-        row = steps - 1 - done if p.reverse and steps is not None else done
-        found = evaluate(p.body, *constants, *state, *(getitem(x, (row,)) for x in xs))
-        state, rows[row] = list(found[: p.carries]), found[p.carries :]
-        done += 1
-    length = p.length or 0
-    ys = []
-    for k, o in enumerate(p.body.outputs[p.carries :]):
-        nothing = np.zeros(o.type.shape, o.type.dtype)
-        stacked = [rows[i][k] if i in rows else nothing for i in range(length)]
-        empty = np.zeros((0, *o.type.shape), o.type.dtype)
-        ys.append(stack(stacked) if stacked else empty)
-    return (*state, *ys, *([np.int64(done)] if p.condition is not None else []))
 
 
 # ---------------------------------------------------------------------------- reverse mode

@@ -294,11 +294,15 @@ def _check_linear(roots: Sequence[Node], advice: str) -> None:
         if prim is None or prim is PICK:
             continue
         if not prim.is_linear([p is not None for p in node.parents], node.params):
-            raise NotDifferentiableError(
-                located(
-                    f"a function to be transposed is not linear: it applies {prim.name}{advice}"
-                )
-            )
+            require_linear(prim.name, advice)
+
+
+def require_linear(name: str, advice: str = OF_A_RULE) -> None:
+    """Raise where an operation of this name keeps a function from being linear; "" is none."""
+    if name:
+        raise NotDifferentiableError(
+            located(f"a function to be transposed is not linear: it applies {name}{advice}")
+        )
 
 
 def _check_zero(x: Array, advice: str) -> None:

@@ -172,6 +172,8 @@ class Elementwise(Primitive):
 
     def _is_linear(self, moving: Sequence[int]) -> bool:
         """Whether no partial depends on what moves, and the value at zero is zero."""
+        if not self.partials or any(self.partials[k] == 0 for k in moving):
+            return False  # a comparison, a step: it has no derivative, or is constant between jumps
         if all(not callable(self.partials[k]) for k in moving):
             if len(moving) < self.ufunc.nin:
                 return False  # x + c is affine: every operand has to take part

@@ -36,6 +36,12 @@ class HigherOrder(Primitive):
     multiple = True
     effect = None
 
+    def linear_flow(
+        self, mask: Sequence[bool], params: Params
+    ) -> tuple[str, Sequence[bool] | None]:
+        """Where it is not overridden, a tape is asked what is linear."""
+        return "", None
+
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
         """The types of the outputs of the parameter `graph`."""
         return tuple(o.type for o in params["graph"].outputs)
