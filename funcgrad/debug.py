@@ -219,13 +219,17 @@ def leaks() -> Iterator[None]:
 
     Examples
     --------
+    >>> import types
     >>> import funcgrad as fg
-    >>> kept = []
-    >>> with fg.debug.leaks():  # doctest: +SKIP
-    ...     fg.grad(lambda x: (kept.append(2.0 * x), x * x)[1])(1.0)
+    >>> model = types.SimpleNamespace()
+    >>> def loss(x):
+    ...     model.last = 2.0 * x
+    ...     return model.last * x
+    >>> with fg.debug.leaks():
+    ...     fg.grad(loss)(1.0)
     Traceback (most recent call last):
         ...
-    funcgrad.errors.LeakedTracerError: a value traced by a gradient ... is still held by a list ...
+    funcgrad.errors.LeakedTracerError: a value traced by a gradient ... is still held by an ...
     """
     before = running.leaks
     running.leaks = Leaks()

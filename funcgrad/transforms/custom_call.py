@@ -119,8 +119,13 @@ def _refuse_captured(outputs: Sequence[Any], trace: Any, name: str) -> None:
             )
 
 
+def traced_once(name: str) -> str:
+    """What the function of a rule is for a message, as `graph.build.stage` takes it."""
+    return f"{name}, which has a rule of its own and is traced for it,"
+
+
 def _staged(fun: Function, types: Sequence[ArrayType], name: str) -> Graph:
-    graph, captured = stage(fun, types)
+    graph, captured = stage(fun, types, body=traced_once(name))
     if captured:
         raise CustomRuleError(
             located(

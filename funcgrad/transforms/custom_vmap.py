@@ -15,6 +15,7 @@ from funcgrad.errors import CustomRuleError, located
 from funcgrad.graph.build import stage
 from funcgrad.transforms.arguments import leaves_of, name_of
 from funcgrad.transforms.batch import BatchTracer
+from funcgrad.transforms.custom_call import traced_once
 from funcgrad.transforms.results import apart, handed_back
 
 __all__ = ["custom_vmap"]
@@ -34,7 +35,9 @@ class CustomVmap(HigherOrder):
     """A call of a function with its own rule of batching; other transforms look through it."""
 
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
-        return tuple(o.type for o in stage(params["rule"].fun, types)[0].outputs)
+        rule = params["rule"]
+        graph, _ = stage(rule.fun, types, body=traced_once(rule.name))
+        return tuple(o.type for o in graph.outputs)
 
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         return tuple(params["rule"].fun(*args))

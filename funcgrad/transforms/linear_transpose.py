@@ -45,7 +45,9 @@ def linear_transpose(f: Function, *primals: Any) -> Function:
     Raises
     ------
     NotDifferentiableError
-        `f` is not linear: the message names the operation.
+        `f` is not linear: the message names the operation. Comparisons of an argument and what
+        is constant between jumps are none, nor is `stop_gradient`; the functions of `cond` and the
+        bodies of loops are looked at, too.
     InputTypeError
         An argument or the output holds integers or bools.
     CotangentError

@@ -191,6 +191,38 @@ def test_rows_stay_that_a_later_step_writes_over():
     np.testing.assert_array_equal(fg.jacfwd(lambda x: f(x)[0])(X), slopes)
 
 
+def with_a_rule(kind, f):
+    if kind == "custom_vjp":
+        g = fg.custom_vjp(f)
+        g.defvjp(lambda v: (f(v), v), lambda v, c: (c * 2.0 * v,))
+    elif kind == "custom_jvp":
+        g = fg.custom_jvp(f)
+        g.defjvp(lambda v, t: (f(*v), np.sum(2.0 * v[0] * t[0])))
+    elif kind == "custom_vmap":
+        g = fg.custom_vmap(f)
+        g.def_vmap(lambda n, batched, v: (np.sum(v * v, -1), True))
+    else:
+        g = fg.custom_gradient(lambda v: (f(v), lambda c: c * 2.0 * v))
+    return g
+
+
+@pytest.mark.parametrize("kind", ["custom_vjp", "custom_jvp", "custom_vmap", "custom_gradient"])
+def test_a_function_with_a_rule_is_traced_for_it(kind):
+    def f(x):
+        y = x * 1.0
+
+        def square(v):
+            set_one(y)
+            return np.sum(v * v)
+
+        return with_a_rule(kind, square)(x), y
+
+    np.testing.assert_array_equal(f(X)[1], [1.0, 7.0, 3.0])
+    np.testing.assert_array_equal(fg.vjp(f, X)[0][1], [1.0, 7.0, 3.0])
+    with pytest.raises(LaterTransformError, match=r"a rule of its own .* writes into an array"):
+        fg.jit(f)(X)
+
+
 def test_segments_are_traced_once_with_numbers_at_hand_too():
     with pytest.raises(LaterTransformError, match="the body of scan"):
         fg.grad(lambda x: np.sum(program("scan in segments", "traced", set_one)(x)[1]))(X)
