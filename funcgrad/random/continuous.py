@@ -59,6 +59,8 @@ def float_type(dtype: Any, what: str, complex_: bool = False) -> Any:
 
 def parameter(x: Any, kind: Any) -> Any:
     """A parameter in the dtype of the draw."""
+    if type(x) is float or type(x) is kind.type:
+        return kind.type(x)
     return fnp.astype(fnp.asarray(x), kind)
 
 
