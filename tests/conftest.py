@@ -32,6 +32,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    gc.disable()  # tens of thousands of tests are made, and none of them is garbage
     if config.getoption("--all") or any(a.split("::")[0].endswith(".py") for a in config.args):
         os.environ["TESTS_TO_RUN"] = "all"  # for `amount.examples`, in processes of their own too
 
@@ -63,3 +64,4 @@ def pytest_collection_finish():
     """
     gc.collect()
     gc.freeze()
+    gc.enable()
