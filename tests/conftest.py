@@ -18,7 +18,7 @@ from collections import defaultdict
 
 from hypothesis import settings
 
-CASES = 12
+CASES = 8
 
 os.environ.setdefault("FUNCGRAD_BUILD_KERNELS", "off")
 os.environ.setdefault("FUNCGRAD_TRACEBACK", "full")

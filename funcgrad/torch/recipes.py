@@ -128,6 +128,8 @@ class _Writer:
             raise Unsuitable
         self.boxes, self.made = tensors, made._t
         self.tensors = [x._t for x in tensors]
+        # A value without axes may be a scalar, whose memory nobody can write into; the next is not
+        self.arrays = [np.asarray(t.value) for t in self.tensors]
         if type(self.made) is not RootTracer or self.made.kind is None:
             raise Unsuitable
         self.node: Any = self.made.node
@@ -285,9 +287,8 @@ class _Writer:
         lines = self.straight.lines(graph)
         out, *others = [names[v] for v in (graph.outputs[0], *inner) if isinstance(v, Var)]
         if not self.view:
-            xs = [t.value for t in self.tensors]
             value = self._run([*lines, f"return {out}"])
-            if type(value) is np.ndarray and any(np.may_share_memory(value, x) for x in xs):
+            if any(np.may_share_memory(value, x) for x in self.arrays):
                 order = '"K"' if graph.outputs[0] in graph.inputs else ""  # clones keep the layout
                 lines.append(f"{out} = {out}.copy({order})")
         return [*lines, f"return {', '.join([out, *others])}"]
@@ -298,7 +299,7 @@ class _Writer:
         body = "\n    ".join(lines)
         exec(f"def run({', '.join(self.values)}):\n    {body}", scope)
         run = scope.pop("run")  # a function in its own globals is left to the cycle collector
-        return modes.unrecorded(run, *(t.value for t in self.tensors))
+        return modes.unrecorded(run, *self.arrays)
 
     def _bookkeeping(self, flags: list[bool]) -> tuple[list[str], list[str]]:
         """What fills the node, as on the hot path."""
@@ -327,9 +328,9 @@ class _Writer:
         What lies in that of an operand is good as long as the operand, which is saved, is.
         """
         out, *inner = self._run(forward)
-        for k, t in enumerate(self.tensors):
+        for k in range(len(self.tensors)):
             saved = self.node.saved[1 + self.places.index(k)] if k in self.places else None
-            if saved is None and any(np.may_share_memory(t.value, c) for c in inner):
+            if saved is None and any(np.may_share_memory(self.arrays[k], c) for c in inner):
                 raise Unsuitable
         return any(np.may_share_memory(out, c) for c in inner)
 

@@ -282,3 +282,36 @@ def test_freed_by_counting():
         assert inner() is None
     finally:
         gc.enable()
+
+
+# Operations that may hand back the value itself, of tensors without axes
+NOTHING_TO_DO = {
+    "clone": lambda x: x.clone(),
+    "contiguous clone": lambda x: x.clone(memory_format=ours.contiguous_format),
+    "flip": lambda x: x.flip([]),
+    "roll": lambda x: ours.roll(x, 0),
+    "copy of an alias": lambda x: ours.alias_copy(x),
+    "sum": lambda x: x.sum(),
+    "mean": lambda x: x.mean(),
+    "amax": lambda x: x.amax(),
+    "prod": lambda x: x.prod(),
+    "cumsum": lambda x: x.cumsum(0),
+    "sort": lambda x: x.sort()[0],
+    "median": lambda x: x.median(),
+    "positive": lambda x: x.clamp(-100.0),
+    "where": lambda x: ours.where(ours.tensor(True), x, x),
+}
+
+
+@pytest.mark.parametrize("moving", [False, True])
+@pytest.mark.parametrize("name", NOTHING_TO_DO)
+def test_a_recipe_of_a_scalar_gives_arrays_memory_of_their_own(name, moving):
+    """The results of arithmetic are scalars of NumPy, new tensors without axes are arrays."""
+    call = NOTHING_TO_DO[name]
+    x = ours.tensor(0.5, dtype=ours.float64, requires_grad=moving)
+    for _ in range(3):
+        call(x * 2.0)
+    y = call(x)
+    with ours.no_grad():
+        x.fill_(3.0)
+    assert y.item() == 0.5
