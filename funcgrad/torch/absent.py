@@ -39,7 +39,9 @@ REFUSED: dict[str, str] = {
     r"init_num_threads|TypedStorage|reinforce|name|map2_|module_load": INTERNAL,
     r"Sym.*|sym_.*": "shapes are numbers here",
     r".*Storage|storage_type|StorageBase|is_storage|BFloat16Tensor|from_file|share_memory_|"
-    r"is_shared|is_pinned|pin_memory|const_data_ptr": "memory is NumPy's",
+    r"is_shared|is_pinned|pin_memory|const_data_ptr|convert_conv.d_weight_memory_format": (
+        "memory is NumPy's"
+    ),
     r"distributed|is_distributed|DataParallel|monitor|prepare_.*": "there is one process",
     r".*DataPipe|DataChunk|functional_datapipe|guaranteed_datapipes.*|.*runtime_validation.*|"
     r"argument_validation|non_deterministic": "PyTorch has given them up for plain data sets",
@@ -53,8 +55,9 @@ REFUSED: dict[str, str] = {
     r"grid_sampler.*|embedding_renorm_|hash_tensor|segment_reduce": (
         "it is what modules and functions of torch.nn are made of there"
     ),
-    r"lobpcg|volatile|dim_order|solve|eig|symeig|lstsq|matrix_rank|cholesky_.*_old|Container|"
-    r"NLLLoss2d|legacy_contiguous_format|resize|resize_as": GIVEN_UP,
+    r"Container|NLLLoss2d": "PyTorch has kept it for the oldest programs only",
+    r"lobpcg|volatile|dim_order|solve|eig|symeig|lstsq|matrix_rank|cholesky_.*_old|"
+    r"legacy_contiguous_format|resize|resize_as": GIVEN_UP,
 }  # fmt: skip
 OF_THE_TOP = (INTERNAL, GIVEN_UP)  # names that mean something else in modules below
 LAZY = {
