@@ -241,5 +241,5 @@ def test_what_is_not_supported_says_so():
     ):
         with pytest.raises(fg.errors.UnsupportedCallError, match="not supported on traced"):
             fg.vjp(f, X)
-    with pytest.raises(AttributeError, match=r"funcgrad\.scipy\.signal has no 'medfilt'"):
+    with pytest.raises(AttributeError, match="has no attribute 'medfilt'"):
         ours.medfilt

@@ -270,7 +270,7 @@ def test_third_derivatives_by_parameters_are_refused():
 
 
 def test_a_missing_name_says_what_is_missing():
-    with pytest.raises(AttributeError, match=r"no 'obl_ang1'"):
+    with pytest.raises(AttributeError, match=r"no attribute 'obl_ang1'"):
         _ = ours.obl_ang1
 
 
