@@ -18,7 +18,7 @@ from funcgrad.compile.loops import Const
 from funcgrad.core.forms import Op
 from funcgrad.core.types import ArrayType
 from funcgrad.graph.ir import Equation
-from funcgrad.ops.activation import expit, relu
+from funcgrad.ops.activation import relu
 from funcgrad.ops.arithmetic import (
     CAST,
     SCALE,
@@ -74,6 +74,7 @@ from funcgrad.ops.arithmetic import (
 from funcgrad.ops.arithmetic.select import ROUND_CAST
 from funcgrad.ops.error import erf
 from funcgrad.ops.gamma import digamma, lgamma
+from funcgrad.ops.logistic import expit, logaddexp
 from funcgrad.ops.normal import erfc
 from funcgrad.ops.pointwise import clip
 from funcgrad.ops.transcendental import (
@@ -95,7 +96,6 @@ from funcgrad.ops.transcendental import (
     log1p,
     log2,
     log10,
-    logaddexp,
     rad2deg,
     radians,
     sin,

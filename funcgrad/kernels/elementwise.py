@@ -17,7 +17,7 @@ from funcgrad.kernels import memory, pieces
 from funcgrad.kernels.choice import FLOATS, Entry, entry_of
 from funcgrad.kernels.operands import Arranged, arrange
 from funcgrad.kernels.pieces import LENGTH, Cut
-from funcgrad.ops import activation, arithmetic, pointwise, transcendental
+from funcgrad.ops import activation, arithmetic, logistic, pointwise, transcendental
 from funcgrad.ops.arithmetic.power import ufunc_power
 from funcgrad.ops.error import erf
 from funcgrad.ops.records import ADD, POWER, SUBTRACT, WHERE
@@ -34,10 +34,10 @@ def primitives() -> list[Primitive]:
     ops: list[Any] = [
         *(a.add, a.subtract, a.multiply, a.divide, a.negative, a.reciprocal, a.square, a.power),
         *(a.sqrt, a.cbrt, a.absolute, a.maximum, a.minimum, a.hypot, a.fmax, a.fmin),
-        *(t.exp, t.exp2, t.expm1, t.log, t.log2, t.log10, t.log1p, t.logaddexp),
+        *(t.exp, t.exp2, t.expm1, t.log, t.log2, t.log10, t.log1p, logistic.logaddexp),
         *(t.sin, t.cos, t.tan, t.arcsin, t.arccos, t.arctan, t.arctan2),
         *(t.sinh, t.cosh, t.tanh, t.arcsinh, t.arccosh, t.arctanh),
-        *(erf, activation.expit, activation.relu, activation.silu, activation.gelu),
+        *(erf, logistic.expit, activation.relu, activation.silu, activation.gelu),
         pointwise.clip,
     ]
     return [op.primitive for op in ops]

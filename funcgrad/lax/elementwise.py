@@ -17,8 +17,9 @@ from funcgrad.core.tracer import operand as content
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import located
-from funcgrad.ops import activation, bessel, gamma, normal
+from funcgrad.ops import bessel, gamma, normal
 from funcgrad.ops import error as error_functions
+from funcgrad.ops import logistic as logistic_functions
 
 __all__ = [
     "RoundingMethod",
@@ -188,7 +189,7 @@ def logistic(x: Any) -> Array:
     >>> lax.logistic(0.0), fg.grad(lax.logistic)(0.0)
     (np.float64(0.5), np.float64(0.25))
     """
-    return activation.expit(x)
+    return logistic_functions.expit(x)
 
 
 def erf(x: Any) -> Array:

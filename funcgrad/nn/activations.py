@@ -17,9 +17,10 @@ from funcgrad.core.types import Array
 from funcgrad.errors import located
 from funcgrad.numpy.calls import as_array
 from funcgrad.ops import activation as smooth
+from funcgrad.ops import logistic
 from funcgrad.ops.arithmetic import where
+from funcgrad.ops.logistic import logaddexp
 from funcgrad.ops.matrices import as_float
-from funcgrad.ops.transcendental import logaddexp
 
 __all__ = [
     "celu",
@@ -105,7 +106,7 @@ def sigmoid(x: Any) -> Array:
     >>> fg.grad(fg.nn.sigmoid)(0.0)
     np.float64(0.25)
     """
-    return smooth.expit(_float(x))
+    return logistic.expit(_float(x))
 
 
 def silu(x: Any) -> Array:
@@ -357,7 +358,7 @@ def glu(x: Any, axis: int = -1) -> Array:
     if not shape or shape[axis] % 2:
         raise ValueError(located(f"glu: axis {axis} of an array of shape {shape} cannot be halved"))
     first, second = fnp.split(x, 2, axis)
-    return first * smooth.expit(operand(second))
+    return first * logistic.expit(operand(second))
 
 
 def log1mexp(x: Any) -> Array:

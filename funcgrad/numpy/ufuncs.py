@@ -35,6 +35,7 @@ from funcgrad.numpy.scatter import REDUCTIONS, add_at, reduce_at, update_at
 from funcgrad.numpy.ufunc_keywords import apply as with_keywords
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import (
+    logistic,  # noqa: F401 (fills UFUNCS)
     pointwise,
     product,
     transcendental,  # noqa: F401 (fills UFUNCS)

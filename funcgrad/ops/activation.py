@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.forms import Op, elementwise
-from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind
 from funcgrad.ops.arithmetic import (
     add,
@@ -29,39 +28,11 @@ from funcgrad.ops.arithmetic import (
     where,
 )
 from funcgrad.ops.constant import STOP_GRADIENT
+from funcgrad.ops.logistic import as_float, expit, expit_value, logaddexp, samples
 from funcgrad.ops.normal import ndtr
-from funcgrad.ops.samples import draw
-from funcgrad.ops.transcendental import exp, logaddexp, tanh
+from funcgrad.ops.transcendental import exp, tanh
 
-__all__ = ["clamped", "expit", "gelu", "gelu_tanh", "log_sigmoid", "mish", "relu", "silu"]
-
-
-def _samples() -> list[Sample]:
-    return [
-        Sample((draw((3,)),)),
-        Sample((np.array([-800.0, -3.0, -0.2, 0.4, 5.0, 800.0]),)),
-        Sample((draw((2, 2)).astype(np.float32),)),
-        Sample((np.zeros(2),), smooth=False),
-    ]
-
-
-def _float(x: Any) -> Any:
-    x = np.asarray(x)
-    return x if x.dtype.kind in "fc" else x.astype(float)
-
-
-def _expit(x: Any) -> Any:
-    x = _float(x)
-    if x.dtype.kind == "c":
-        return (1 / (1 + np.exp(-x)))[()]
-    small = np.exp(-np.abs(x))  # overflows nowhere
-    # Above is it, or 1 where x is not negative; a choice by signs that vary would take much longer.
-    return (np.maximum(small, x >= 0) / (1 + small))[()]
-
-
-expit: Op = elementwise(
-    _expit, lambda y, _: multiply(y, subtract(1.0, y)), name="expit", sample=_samples
-)
+__all__ = ["clamped", "gelu", "gelu_tanh", "log_sigmoid", "mish", "relu", "silu"]
 
 
 # integers of the size of floating point numbers
@@ -78,13 +49,13 @@ def _relu(x: Any) -> Any:
 
 
 relu: Op = elementwise(
-    _relu, lambda y, _: logical_not(less_equal(y, 0)), name="relu", cost=1, sample=_samples
+    _relu, lambda y, _: logical_not(less_equal(y, 0)), name="relu", cost=1, sample=samples
 )
 
 
 def _silu(x: Any) -> Any:
-    x = _float(x)
-    return (x * _expit(x))[()]
+    x = as_float(x)
+    return (x * expit_value(x))[()]
 
 
 def _silu_slope(x: Any) -> Any:
@@ -92,11 +63,11 @@ def _silu_slope(x: Any) -> Any:
     return multiply(s, add(1.0, multiply(x, subtract(1.0, s))))
 
 
-silu: Op = elementwise(_silu, lambda _, x: _silu_slope(x), name="silu", sample=_samples)
+silu: Op = elementwise(_silu, lambda _, x: _silu_slope(x), name="silu", sample=samples)
 
 
 def _gelu(x: Any) -> Any:
-    x = _float(x)
+    x = as_float(x)
     return (x * ndtr(x))[()]
 
 
@@ -108,7 +79,7 @@ gelu: Op = elementwise(
     _gelu,
     lambda _, x: add(ndtr(x), multiply(x, _density(x))),
     name="gelu",
-    sample=_samples,
+    sample=samples,
 )
 silu.primitive.composed = lambda x: multiply(x, expit(x))  # type: ignore[attr-defined]
 gelu.primitive.composed = lambda x: multiply(x, ndtr(x))  # type: ignore[attr-defined]

@@ -18,8 +18,6 @@ from funcgrad.ops.arithmetic import (
     equal,
     from_parts,
     imag,
-    isinf,
-    logical_and,
     multiply,
     negative,
     real,
@@ -137,24 +135,3 @@ degrees: Op = elementwise(np.degrees, lambda _, __: 180.0 / np.pi, cost=1, sampl
 radians: Op = elementwise(np.radians, lambda _, __: np.pi / 180.0, cost=1, sample=unary())
 deg2rad: Op = elementwise(np.deg2rad, lambda _, __: np.pi / 180.0, cost=1, sample=unary())
 rad2deg: Op = elementwise(np.rad2deg, lambda _, __: 180.0 / np.pi, cost=1, sample=unary())
-
-
-def _weight(a: Any, b: Any) -> Any:
-    """exp(a) / (exp(a) + exp(b)) without overflow; ½ where both are -inf."""
-    same = logical_and(equal(a, b), isinf(a))
-    gap = subtract(where(same, 0.0, b), where(same, 0.0, a))
-    return reciprocal(add(exp(gap), 1.0))
-
-
-logaddexp: Op = elementwise(
-    np.logaddexp,
-    lambda _, x, y: _weight(x, y),
-    lambda _, x, y: _weight(y, x),
-    sample=binary(kinks=((1e4, -1e4), (-np.inf, -np.inf))),
-)
-logaddexp2: Op = elementwise(
-    np.logaddexp2,
-    lambda _, x, y: _weight(multiply(LN2, x), multiply(LN2, y)),
-    lambda _, x, y: _weight(multiply(LN2, y), multiply(LN2, x)),
-    sample=binary(),
-)

@@ -8,7 +8,7 @@ import funcgrad.torch as torch
 import funcgrad.torch.nn.functional as F
 from funcgrad.kernels import explain
 from funcgrad.kernels.choice import entries
-from funcgrad.ops import activation, softmax
+from funcgrad.ops import activation, logistic, softmax
 from funcgrad.ops.arithmetic import power
 from funcgrad.ops.error import erf
 from funcgrad.ops.nonlinear_reductions import prod
@@ -40,7 +40,7 @@ FUNCTIONAL = {
     "minimum": lambda x: np.minimum(x, 1.0),
     "clip": lambda x: np.clip(x, 0.7, 1.2),
     "error_function": erf,
-    "expit": activation.expit,
+    "expit": logistic.expit,
     "relu": activation.relu,
     "gelu": activation.gelu,
     **{

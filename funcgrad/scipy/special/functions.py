@@ -32,13 +32,14 @@ from funcgrad.ops.arithmetic import (
     where,
 )
 from funcgrad.ops.constant import STOP_GRADIENT
+from funcgrad.ops.logistic import logaddexp
 from funcgrad.ops.matrices import as_float
 from funcgrad.ops.nonlinear_reductions import graded
 from funcgrad.ops.nonlinear_reductions import max as largest
 from funcgrad.ops.reduction import Axis, normalize_axes
 from funcgrad.ops.samples import draw
 from funcgrad.ops.sums import sum as total
-from funcgrad.ops.transcendental import cos, exp, log, logaddexp
+from funcgrad.ops.transcendental import cos, exp, log
 from funcgrad.scipy.special import gamma_functions as g
 from funcgrad.scipy.special import integrals
 from funcgrad.scipy.valued import Valued, valued

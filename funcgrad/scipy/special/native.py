@@ -17,9 +17,9 @@ import numpy as np
 from funcgrad.compile import scalars  # noqa: F401 (gives the operations below their bodies)
 from funcgrad.core.forms import Op
 from funcgrad.core.tracer import type_of
-from funcgrad.ops import activation, gamma, normal
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import error as errors
+from funcgrad.ops import gamma, logistic, normal
 from funcgrad.ops import transcendental as t
 from funcgrad.scipy.special import elementary
 from funcgrad.scipy.special.elementary import expit
@@ -31,7 +31,7 @@ __all__ = ["install"]
 BODIES: list[tuple[Op, Op]] = [
     (erf, errors.erf),
     (erfc, normal.erfc),
-    (expit, activation.expit),
+    (expit, logistic.expit),
     (gammaln, gamma.lgamma),
     (psi, gamma.digamma),
     (elementary.exp2, t.exp2),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from funcgrad.ops import activation
+from funcgrad.ops import activation, logistic
 from funcgrad.torch.operations.record import alias, floats, in_place, op, same
 
 __all__ = ["relu", "relu_", "sigmoid", "sigmoid_"]
 
-sigmoid = op("sigmoid", "input, *, out", core=activation.expit, promote=floats, node="Sigmoid",
+sigmoid = op("sigmoid", "input, *, out", core=logistic.expit, promote=floats, node="Sigmoid",
              saves="result")  # fmt: skip
 expit = alias("special_expit", sigmoid, variants="")
 relu = op(

@@ -11,6 +11,7 @@ from funcgrad.core.forms import elementwise
 from funcgrad.core.primitive import Sample
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
+from funcgrad.ops import logistic
 from funcgrad.ops import transcendental as t
 from funcgrad.ops.samples import draw
 from funcgrad.torch._tensor import Tensor
@@ -103,7 +104,7 @@ COMPLEX_LOG_SUM = Composite("logaddexp", _complex_log_sum)
 
 
 def _log_sum(x: Array, y: Array) -> Array:
-    return (COMPLEX_LOG_SUM if dtype_of(x).kind == "c" else t.logaddexp)(x, y)
+    return (COMPLEX_LOG_SUM if dtype_of(x).kind == "c" else logistic.logaddexp)(x, y)
 
 
 logaddexp = op(
@@ -111,8 +112,8 @@ logaddexp = op(
     refuses={"biu": "logaddexp_cpu"}, variants="method",
 )  # fmt: skip
 logaddexp2 = op(
-    "logaddexp2", TWO, core=t.logaddexp2, promote=common, node="Logaddexp2", saves="self other",
-    refuses={"biuc": "logaddexp2_cpu"}, variants="method",
+    "logaddexp2", TWO, core=logistic.logaddexp2, promote=common, node="Logaddexp2",
+    saves="self other", refuses={"biuc": "logaddexp2_cpu"}, variants="method",
 )  # fmt: skip
 COPYSIGN = Zeroing("copysign", a.copysign)
 copysign = op(

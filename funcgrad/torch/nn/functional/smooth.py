@@ -8,7 +8,7 @@ from __future__ import annotations
 from funcgrad.core.types import Array
 from funcgrad.ops import activation as smooth
 from funcgrad.ops import arithmetic as a
-from funcgrad.ops import index
+from funcgrad.ops import index, logistic
 from funcgrad.ops import transcendental as t
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
@@ -180,7 +180,7 @@ def _glu(x: Array, axis: int) -> Array:
     half = shape_of(x)[axis] // 2
     lead = (slice(None),) * axis
     first = index.getitem(x, (*lead, slice(None, half)))
-    return a.multiply(first, smooth.expit(index.getitem(x, (*lead, slice(half, None)))))
+    return a.multiply(first, logistic.expit(index.getitem(x, (*lead, slice(half, None)))))
 
 
 GLU = Composite("glu", widened(_glu))

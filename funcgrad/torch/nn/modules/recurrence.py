@@ -16,7 +16,8 @@ from funcgrad.core.primitive import Params
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index as indexing
-from funcgrad.ops.activation import expit, relu
+from funcgrad.ops.activation import relu
+from funcgrad.ops.logistic import expit
 from funcgrad.ops.product import matmul
 from funcgrad.ops.shape import concatenate, stack, transpose
 from funcgrad.ops.transcendental import tanh
