@@ -69,3 +69,18 @@ def test_what_is_no_state():
         ours.set_rng_state(ours.zeros(5056))
     with pytest.raises(RuntimeError, match="RNG state is wrong size"):
         ours.set_rng_state(ours.zeros(4, dtype=ours.uint8))
+
+
+def uniform_numbers(torch, say):
+    torch.manual_seed(0)
+    half = torch.float16
+    for x in (
+        torch.rand(7000, dtype=half), torch.empty(7000, dtype=half).uniform_(-1, 3),
+        torch.empty(7000, dtype=half).uniform_(2, 5), torch.rand_like(torch.ones(9, dtype=half)),
+        torch.nn.functional.dropout(torch.ones(40, dtype=half)),
+    ):  # fmt: skip
+        say(x.dtype, x.tolist())
+
+
+def test_uniform_numbers_of_half_precision_are_pytorchs():
+    same(uniform_numbers)

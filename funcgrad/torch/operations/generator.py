@@ -132,12 +132,14 @@ class Generator:
         return (pairs[0::2] << np.uint64(32)) | pairs[1::2]
 
     def uniform(self, count: int, dtype: np.dtype[Any]) -> Any:
-        """Numbers of [0, 1): of 24 bits, in double precision of 53."""
+        """Numbers of [0, 1): of 24 bits, in double precision of 53.
+
+        In half precision they are rounded, and 0 where that would make them 1.
+        """
         if dtype == np.float64:
             return (self.long_words(count) & np.uint64((1 << 53) - 1)) * 2.0**-53
-        bits = 11 if dtype == np.float16 else 24
-        found = (self.words(count) & np.uint64((1 << bits) - 1)) * 2.0**-bits
-        return found.astype(dtype)
+        found = ((self.words(count) & np.uint64((1 << 24) - 1)) * 2.0**-24).astype(dtype)
+        return np.where(found < 1, found, dtype.type(0)) if dtype == np.float16 else found
 
     def normal(self, count: int, dtype: np.dtype[Any]) -> Any:
         """Numbers of the standard normal distribution, in double precision where they are few."""

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.tracer import Tracer
-from funcgrad.ops.arithmetic import cast
+from funcgrad.ops.arithmetic import cast, greater_equal, where
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.operations.common import install, shape_of
+from funcgrad.torch.operations.common import HALF, SINGLE, install, shape_of
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.converting import filled
 from funcgrad.torch.operations.distributions import (
@@ -60,8 +60,13 @@ def uniform_(
         )
     kind = self.dtype.numpy
     check_writable(self)
-    u = drawn(draw_uniform, generator, shape_of(self), kind, "uniform_", order_of(self))
-    return _written(self, u * kind.type(to - low) + kind.type(low), "UniformBackward0")
+    wide = SINGLE if kind == HALF else kind
+    u = drawn(draw_uniform, generator, shape_of(self), wide, "uniform_", order_of(self))
+    made = u * wide.type(to - low) + wide.type(low)
+    if kind == HALF:  # what is rounded to the end begins anew
+        made = cast(made, kind)
+        made = where(greater_equal(made, kind.type(to)), kind.type(low), made)
+    return _written(self, made, "UniformBackward0")
 
 
 def normal_(
