@@ -20,14 +20,16 @@ name that is not here raises an `AttributeError` that says which of the three it
 """
 MODULES = [
     "torch", "torch.Tensor", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils",
-    "torch.optim", "torch.optim.lr_scheduler", "torch.linalg", "torch.fft", "torch.special",
-    "torch.autograd", "torch.func", "torch.utils.data", "torch.distributions", "torch.testing",
+    "torch.nn.utils.prune", "torch.optim", "torch.optim.lr_scheduler", "torch.linalg", "torch.fft",
+    "torch.special", "torch.autograd", "torch.func", "torch.utils.data", "torch.distributions",
+    "torch.testing",
 ]  # fmt: skip
 # what a module has imported for itself, and is documented nowhere
 LEFTOVERS = set(
-    """Any Callable DType Enum Optional PRIVATE_OPS TYPE_CHECKING Tensor Type USE_GLOBAL_DEPS
+    """ABC Any Callable DType Enum Iterable Optional PRIVATE_OPS TYPE_CHECKING Tensor Type
+    USE_GLOBAL_DEPS
     USE_RTLD_GLOBAL_WITH_LIBTORCH BroadcastingList1 BroadcastingList2 BroadcastingList3
-    assert_int_or_pair boolean_dispatch common_notes factory_kwargs get_file_path
+    abstractmethod assert_int_or_pair boolean_dispatch common_notes factory_kwargs get_file_path
     merge_type_from_type_comment parse_type_comment reproducibility_notes sparse_support_notes
     swap_in_optimizer_params_and_state tf32_notes torch typename handle_torch_function
     has_torch_function has_torch_function_unary has_torch_function_variadic

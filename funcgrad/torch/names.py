@@ -251,6 +251,11 @@ NAMES = {
     parameters_to_vector remove_spectral_norm remove_weight_norm skip_init spectral_norm
     vector_to_parameters weight_norm
     """,
+    "torch.nn.utils.prune": """
+    BasePruningMethod CustomFromMask Identity L1Unstructured LnStructured PruningContainer
+    RandomStructured RandomUnstructured custom_from_mask global_unstructured identity is_pruned
+    l1_unstructured ln_structured random_structured random_unstructured remove
+    """,
     "torch.optim": """
     ASGD Adadelta Adafactor Adagrad Adam AdamW Adamax LBFGS Muon NAdam Optimizer RAdam RMSprop Rprop
     SGD SparseAdam
