@@ -167,10 +167,12 @@ from funcgrad.torch.nn.functional import pixel_shuffle as pixel_shuffle
 from funcgrad.torch.nn.functional import pixel_unshuffle as pixel_unshuffle
 from funcgrad.torch.nn.functional import prelu as prelu
 from funcgrad.torch.nn.functional import rms_norm as rms_norm
+from funcgrad.torch.nn.functional import rrelu_ as rrelu_
 from funcgrad.torch.nn.functional import selu as selu
 from funcgrad.torch.nn.functional import selu_ as selu_
 from funcgrad.torch.nn.functional import threshold as threshold
 from funcgrad.torch.nn.functional import threshold_ as threshold_
+from funcgrad.torch.nn.functional.rectified_at_random import rrelu_with_generator as rrelu
 from funcgrad.torch.serialization import load as load
 from funcgrad.torch.serialization import save as save
 from funcgrad.torch.spectra import istft as istft

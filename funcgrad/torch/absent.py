@@ -56,6 +56,7 @@ REFUSED: dict[str, str] = {
         "it is what modules and functions of torch.nn are made of there"
     ),
     r"Container|NLLLoss2d": "PyTorch has kept it for the oldest programs only",
+    r"CrossMapLRN2d": "PyTorch's own gradient of it is wrong; LocalResponseNorm is what it means",
     r"lobpcg|volatile|dim_order|solve|eig|symeig|lstsq|matrix_rank|cholesky_.*_old|"
     r"legacy_contiguous_format|resize|resize_as": GIVEN_UP,
 }  # fmt: skip
@@ -63,6 +64,7 @@ OF_THE_TOP = (INTERNAL, GIVEN_UP)  # names that mean something else in modules b
 LAZY = {
     "torch": ("backends", "cuda", "distributions", "testing"),
     "torch.cuda": ("amp",),
+    "torch.nn.utils": ("prune",),
 }
 
 

@@ -62,6 +62,7 @@ from funcgrad.torch.nn.modules import (
     ReLU,
     ReLU6,
     RMSNorm,
+    RReLU,
     Sequential,
     Sigmoid,
     SiLU,
@@ -76,8 +77,10 @@ from funcgrad.torch.nn.modules import (
     Tanhshrink,
     Threshold,
     TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
     Unflatten,
 )
+from funcgrad.torch.nn.modules.adaptive import *  # noqa: F403
 from funcgrad.torch.nn.modules.attention import *  # noqa: F403
 from funcgrad.torch.nn.modules.dropouts import *  # noqa: F403
 from funcgrad.torch.nn.modules.lazy import *  # noqa: F403
@@ -155,6 +158,7 @@ __all__ = [
     "ParameterList",
     "PoissonNLLLoss",
     "RMSNorm",
+    "RReLU",
     "ReLU",
     "ReLU6",
     "SELU",
@@ -172,6 +176,7 @@ __all__ = [
     "Tanhshrink",
     "Threshold",
     "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
     "Unflatten",
     "UninitializedBuffer",
     "UninitializedParameter",
@@ -188,5 +193,6 @@ __all__ += modules.padding.__all__ + modules.shuffling.__all__
 __all__ += modules.upsampling.__all__
 __all__ += modules.lazy.__all__
 __all__ += modules.sequences.__all__
+__all__ += modules.adaptive.__all__
 
 __getattr__ = absent(__name__)

@@ -7,6 +7,7 @@ from funcgrad.torch.nn.functional import (
     attention,
     bags,
     dropouts,
+    fractional_pooling,
     grids,
     pooling,
     resampling,
@@ -62,6 +63,7 @@ from funcgrad.torch.nn.functional.distance import (
     pairwise_distance,
 )
 from funcgrad.torch.nn.functional.dropouts import *  # noqa: F403
+from funcgrad.torch.nn.functional.fractional_pooling import *  # noqa: F403
 from funcgrad.torch.nn.functional.grids import *  # noqa: F403
 from funcgrad.torch.nn.functional.linear import (
     bilinear,
@@ -77,6 +79,7 @@ from funcgrad.torch.nn.functional.loss import (
     margin_ranking_loss,
     poisson_nll_loss,
     triplet_margin_loss,
+    triplet_margin_with_distance_loss,
 )
 from funcgrad.torch.nn.functional.margins import (
     multi_margin_loss,
@@ -89,6 +92,7 @@ from funcgrad.torch.nn.functional.normalization import (
     rms_norm,
 )
 from funcgrad.torch.nn.functional.pooling import *  # noqa: F403
+from funcgrad.torch.nn.functional.rectified_at_random import rrelu, rrelu_
 from funcgrad.torch.nn.functional.regression import (
     huber_loss,
     l1_loss,
@@ -183,6 +187,8 @@ __all__ = [
     "relu6",
     "relu_",
     "rms_norm",
+    "rrelu",
+    "rrelu_",
     "selu",
     "selu_",
     "sigmoid",
@@ -199,6 +205,7 @@ __all__ = [
     "threshold",
     "threshold_",
     "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
 ]
 
 __all__ += adaptive_pooling.__all__ + attention.__all__ + dropouts.__all__ + pooling.__all__
@@ -207,5 +214,6 @@ __all__ += resampling.__all__
 __all__ += grids.__all__
 __all__ += bags.__all__
 __all__ += alignment.__all__
+__all__ += fractional_pooling.__all__
 
 __getattr__ = absent(__name__)

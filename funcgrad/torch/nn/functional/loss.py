@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from funcgrad.torch._tensor import Tensor
@@ -172,3 +173,60 @@ def triplet_margin_loss(
     if swap:
         far = far.minimum(pairwise_distance(positive, negative, p, eps))
     return reduced_tensor((by_number(near + margin, "Add") - far).clamp_min(0), reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """``max(0, margin + d(a, p) - d(a, n))`` with a distance of one's own.
+
+    Parameters
+    ----------
+    anchor, positive, negative : Tensor
+        Of as many dimensions each.
+    distance_function : callable, optional
+        Of two tensors; by default `pairwise_distance`.
+    margin : float, optional
+    swap : bool, optional
+        The distance to the negative example is that from the nearer of the two others.
+    reduction : {"mean", "sum", "none"}, optional
+
+    Raises
+    ------
+    ValueError
+        Another reduction; a margin that is not above 0.
+    RuntimeError
+        Tensors of different numbers of dimensions.
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> a, p, n = torch.tensor([[0.0], [1.0], [3.0]])
+    >>> torch.nn.functional.triplet_margin_with_distance_loss(
+    ...     a, p, n, distance_function=lambda x, y: (x - y).abs().sum(-1), margin=3.0)
+    tensor(1.)
+    """
+    reduction = reduction_of(reduction)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    ranks = [x.dim() for x in (anchor, positive, negative)]
+    if len(set(ranks)) > 1:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of "
+            f"dimensions, but got: anchor {ranks[0]}D, positive {ranks[1]}D, and negative "
+            f"{ranks[2]}D inputs"
+        )
+    from funcgrad.torch.nn.functional.distance import pairwise_distance
+
+    distance = pairwise_distance if distance_function is None else distance_function
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = far.minimum(distance(positive, negative))
+    return reduced_tensor((margin + near - far).clamp_min(0), reduction)

@@ -1,6 +1,7 @@
 """The layers and losses, and the class that they derive from."""
 
 from funcgrad.torch.nn.modules import (
+    adaptive,
     attention,
     dropouts,
     lazy,
@@ -30,6 +31,7 @@ from funcgrad.torch.nn.modules.activation import (
     PReLU,
     ReLU,
     ReLU6,
+    RReLU,
     Sigmoid,
     SiLU,
     Softmax,
@@ -41,6 +43,7 @@ from funcgrad.torch.nn.modules.activation import (
     Tanhshrink,
     Threshold,
 )
+from funcgrad.torch.nn.modules.adaptive import *  # noqa: F403
 from funcgrad.torch.nn.modules.attention import *  # noqa: F403
 from funcgrad.torch.nn.modules.channels import (
     BatchNorm1d,
@@ -89,6 +92,7 @@ from funcgrad.torch.nn.modules.loss import (
     SmoothL1Loss,
     SoftMarginLoss,
     TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
 )
 from funcgrad.torch.nn.modules.module import (
     Module,
@@ -167,6 +171,7 @@ __all__ = [
     "ParameterList",
     "PoissonNLLLoss",
     "RMSNorm",
+    "RReLU",
     "ReLU",
     "ReLU6",
     "SELU",
@@ -184,8 +189,10 @@ __all__ = [
     "Tanhshrink",
     "Threshold",
     "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
     "Unflatten",
 ]
+__all__ += adaptive.__all__
 __all__ += attention.__all__ + pooling.__all__ + rnn.__all__ + rnn_cells.__all__
 __all__ += transformer.__all__ + dropouts.__all__ + padding.__all__ + shuffling.__all__
 __all__ += upsampling.__all__

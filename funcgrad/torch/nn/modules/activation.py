@@ -24,6 +24,7 @@ __all__ = [
     "LogSoftmax",
     "Mish",
     "PReLU",
+    "RReLU",
     "ReLU",
     "ReLU6",
     "SELU",
@@ -96,6 +97,19 @@ class Threshold(Activation):
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__(threshold=threshold, value=value, inplace=inplace)
+
+
+class RReLU(Activation):
+    """`x` above 0, a slope times `x` else: random while training, the mean of its bounds else."""
+
+    def __init__(
+        self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
+    ) -> None:
+        super().__init__(lower=lower, upper=upper, inplace=inplace)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of each element."""
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
 
 class Hardtanh(Activation):

@@ -10,9 +10,9 @@ from funcgrad.torch.nn.modules.module import Module
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d",
-    "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d",
-    "MaxUnpool3d",
+    "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d",
+    "FractionalMaxPool2d", "FractionalMaxPool3d", "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d",
+    "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
 ]  # fmt: skip
 
 
@@ -179,6 +179,40 @@ class MaxUnpool(Pooling):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
+class FractionalMaxPool(Pooling):
+    """The largest elements of windows that begin at random places."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.return_indices = self._each(kernel_size), return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else self._each(output_size)
+        self.output_ratio = None if output_ratio is None else self._each(output_ratio)
+        if output_size is None and output_ratio is None:
+            raise ValueError(
+                f"{type(self).__name__} requires specifying either an output size, or a pooling "
+                "ratio"
+            )
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if not all(0 < part < 1 for part in self.output_ratio or ()):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+    def forward(self, input: Tensor) -> Any:
+        """The largest elements; with `return_indices`, where they are."""
+        return getattr(F, f"fractional_max_pool{self.rank}d")(
+            input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
+            _random_samples=self._random_samples,
+        )  # fmt: skip
+
+
 class MaxPool1d(MaxPool):
     """The largest element of each place of a window over one dimension."""
 
@@ -239,6 +273,31 @@ class LPPool3d(LPPool):
     """The p-norm of each place of a window over three dimensions."""
 
     rank = 3
+
+
+class FractionalMaxPool2d(FractionalMaxPool):
+    """The largest elements of windows that begin at random places, over two dimensions.
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> torch.nn.FractionalMaxPool2d(2, output_ratio=0.5)(torch.ones(1, 6, 6)).shape
+    torch.Size([1, 3, 3])
+    """
+
+    rank = 2
+
+
+class FractionalMaxPool3d(FractionalMaxPool):
+    """The largest elements of windows that begin at random places, over three dimensions."""
+
+    rank = 3
+
+    def __init__(self, kernel_size: Any, *args: Any, **kwargs: Any) -> None:
+        sizes = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size,)
+        if not all(n > 0 for n in sizes):
+            raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
+        super().__init__(kernel_size, *args, **kwargs)
 
 
 class AdaptiveAvgPool1d(AdaptiveAvgPool):
