@@ -15,6 +15,7 @@ from funcgrad.torch import flat, lines
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import edge_of
 from funcgrad.torch.root import ROOT, RootTracer
+from funcgrad.torch.staged import order_of_copy
 from funcgrad.torch.versions import ONLY_INNER
 from funcgrad.transforms.api import jvp
 from funcgrad.transforms.node import TapeTracer, leaf_node
@@ -31,7 +32,8 @@ class Composite(Primitive):
 
     On the root tape it is recorded as a whole; its vjp is that of the function, run again on what
     was saved (where it is linear in all differentiable operands: transposed, with nothing saved).
-    Under every other transform it is the function.
+    Under every other transform it is the function. Its result has memory of its own, also where the
+    function gives its operand back, unless it is that of a view and `shows_operand`.
     """
 
     form = "composite"
@@ -44,10 +46,11 @@ class Composite(Primitive):
         fixed: int = 0,
         multiple: bool = False,
         recorded: Recorder | None = None,
+        shows_operand: bool = False,
     ) -> None:
         super().__init__(f"torch.{name}", function)
         self.plain = function  # `impl` without a kernel
-        self.linear, self.multiple = linear, multiple
+        self.linear, self.multiple, self.shows_operand = linear, multiple, shows_operand
         self.recorded = recorded  # the value and an `Inside`, of code that does both passes itself
         self.fixed = fixed  # how many operands at the end are never differentiated (indices)
 
@@ -69,10 +72,14 @@ class Composite(Primitive):
         nodes, xs, mask = ROOT.split(args)
         computed = lines.value if self in lines.VALUES else flat.value
         y, inner = computed(self, xs, params), None
-        if not mask or not self.differentiable:
-            return bind(self, xs, params) if y is None else y
+        recording = mask and self.differentiable
         if y is None:
-            y, inner = self.applied(xs, params, mask)
+            y, inner = (
+                self.applied(xs, params, mask) if recording else (bind(self, xs, params), None)
+            )
+            y = y if self.shows_operand else apart_from(xs, y)
+        if not recording:
+            return y
         out = ROOT.record_applied(self, args, params, nodes, xs, mask, y)
         if inner is not None:
             _attach(inner, out)
@@ -143,6 +150,16 @@ class Composite(Primitive):
 
         back = transpose_linear(moved, [node.avals[i] for i in wanted], cts, known=True)
         return spread_over(wanted, back, len(held))
+
+
+def apart_from(xs: Sequence[Any], y: Any) -> Any:
+    """`y`, in memory of its own where it shows that of one of `xs`."""
+    if type(y) is tuple:
+        return tuple(apart_from(xs, part) for part in y)
+    if type(y) is not np.ndarray or (y.base is None and not any(y is x for x in xs)):
+        return y
+    shown = any(type(x) is np.ndarray and np.may_share_memory(x, y) for x in xs)
+    return np.array(y, order=order_of_copy(y)) if shown else y
 
 
 class InnerTape(Tape):

@@ -15,6 +15,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.mixing import register
 
@@ -35,6 +37,13 @@ OPERATORS = (
     "ixor", "lshift", "rlshift", "ilshift", "rshift", "rrshift", "irshift", "eq", "ne", "lt", "le",
     "gt", "ge", "neg", "pos", "abs", "invert", "getitem", "setitem",
 )  # fmt: skip
+METHODS = {
+    "add": "add", "radd": "add", "sub": "sub", "mul": "mul", "rmul": "mul", "truediv": "div",
+    "mod": "remainder", "pow": "pow", "matmul": "matmul", "ne": "ne", "lt": "lt", "le": "le",
+    "gt": "gt", "ge": "ge", "neg": "neg", "pos": "positive", "abs": "abs", "iadd": "add_",
+    "isub": "sub_", "imul": "mul_",
+}  # fmt: skip
+PROPERTIES = frozenset(("H", "T", "data", "imag", "mH", "mT", "real"))  # that are tensors
 
 
 class _State(threading.local):
@@ -183,15 +192,51 @@ def handle_torch_function(
     )
 
 
-def _asks(original: Callable[..., Any]) -> Callable[..., Any]:
+def _asks(original: Callable[..., Any], name: str = "", api: Any = None) -> Callable[..., Any]:
+    """`original`, which asks first; as `api`, if that is not it. Methods have a `name`."""
+
     @functools.wraps(original)
     def public(*args: Any, **kwargs: Any) -> Any:
         if not _state.disabled:
             given = [*_arguments(args, kwargs)]
             if any(_is_asked(type(x)) for x in given):
-                return handle_torch_function(public, given, *args, **kwargs)
+                return handle_torch_function(api or public, given, *args, **kwargs)
         return original(*args, **kwargs)
 
+    if name:
+        public.__name__ = name
+    return public
+
+
+def _operator_asks(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """An operator, as the method that PyTorch asks for: of ``x + y`` that is ``Tensor.add``."""
+    itself = method = _asks(original, name)
+    if name.strip("_") in METHODS:
+        method = _asks(original, api=getattr(Tensor, METHODS[name.strip("_")]))
+
+    @functools.wraps(itself)
+    def public(*args: Any) -> Any:
+        if _state.disabled:
+            return original(*args)
+        try:  # of methods only operators take arrays
+            return (itself if isinstance(args[-1], np.ndarray) else method)(*args)
+        except TypeError:
+            if len(args) == 1:
+                raise
+            return NotImplemented  # Python asks the other operand, and says so if it has no answer
+
+    return public
+
+
+def _property_asks(original: Any) -> property:
+    """A property that is a tensor; asked as PyTorch does, by its ``__get__``."""
+
+    def get(self: Tensor) -> Any:
+        if has_torch_function((self,)):
+            return handle_torch_function(public.__get__, (self,), self)
+        return original.fget(self)
+
+    public = property(get, original.fset, original.fdel, original.__doc__)
     return public
 
 
@@ -201,11 +246,17 @@ def _start() -> None:
 
     _asking.append(True)
     made: dict[int, Any] = {}
-    names = [f"__{n}__" for n in OPERATORS] + NAMES["torch.Tensor"].split()
-    for name in names:
+    for name in NAMES["torch.Tensor"].split():
         found = getattr(Tensor, name, None)
         if type(found) is type(_start) and name != "as_subclass":
-            setattr(Tensor, name, _asks(found))
+            setattr(Tensor, name, _asks(found, name))
+        elif name in PROPERTIES:
+            setattr(Tensor, name, _property_asks(found))
+    for name in OPERATORS:
+        found = getattr(Tensor, f"__{name}__", None)
+        if type(found) is type(_start):
+            asks = _operator_asks if name not in ("getitem", "setitem") else _asks
+            setattr(Tensor, f"__{name}__", asks(found, f"__{name}__"))
     for end in MODULES:
         module = importlib.import_module(f"funcgrad.torch{end}")
         known = {*NAMES.get(f"torch{end}", "").split()}

@@ -61,7 +61,9 @@ class Held:
         self.array = array
 
 
-AS_STRIDED = Composite("as_strided", lambda x, places: read_places(x, *places.array), linear=True)
+AS_STRIDED = Composite(
+    "as_strided", lambda x, places: read_places(x, *places.array), linear=True, shows_operand=True
+)
 
 
 def strided(x: Array, array: Any, read: Read) -> Array:
@@ -113,7 +115,7 @@ def make_view(
     return out
 
 
-ALIAS = Composite("alias", lambda x: x, linear=True)
+ALIAS = Composite("alias", lambda x: x, linear=True, shows_operand=True)
 
 
 def _node_of_view(t: RootTracer, core: Callable[[Array], Array], node: NodeKind) -> Any:

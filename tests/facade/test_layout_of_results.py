@@ -54,6 +54,8 @@ t.kthvalue(x, 1, 1)
 t.topk(x, 1, 1)
 t.searchsorted(t.tensor([0.1, 0.2, 0.3]), x)
 t.unique_consecutive(x, return_inverse=True)[1]
+t.nn.functional.layer_norm(x, (5,))
+t.nn.functional.layer_norm(x.half(), (5,))
 """.strip().splitlines()
 
 RNG = np.random.default_rng(0)
@@ -95,15 +97,50 @@ def test_results_have_the_strides_of_pytorch(laid):
 
 
 @pytest.mark.parametrize(
-    "call", ["t.sum(x, 0)", "t.softmax(x, 1)", "t.cumsum(x, 1)", "t.std(x, 0)"]
-)
+    "call",
+    ["t.sum(x, 0)", "t.softmax(x, 1)", "t.cumsum(x, 1)", "t.std(x, 0)", "t.clone(x)",
+     "t.nn.functional.layer_norm(x, (5,))"],
+)  # fmt: skip
 def test_a_recipe_is_not_followed_for_an_operand_that_lies_otherwise(call):
     for _ in range(2):
-        for laid in ("contiguous", "transposed"):
+        for laid in ("contiguous", "transposed", "expanded first", "with gaps and transposed"):
             x = LAID[laid](ours).requires_grad_()
             expected = strides(torch, LAID[laid](torch), call)
             for _ in range(70):
                 assert strides(ours, x, call) == expected
+
+
+@pytest.mark.parametrize("call", ["t.clone(x)", "x.double()", "x.half()", "x.bool()", "x.int()"])
+def test_copies_of_expanded_tensors_are_in_order(call):
+    for _ in range(2):
+        for laid in ("expanded first", "contiguous", "expanded last", "transposed", "with gaps"):
+            for wanted in (False, True):
+                theirs, mine = (LAID[laid](t).requires_grad_(wanted) for t in (torch, ours))
+                expected = strides(torch, theirs, call)
+                assert all(strides(ours, mine, call) == expected for _ in range(40))
+
+
+CHOSEN = """
+x[:, [0, 1]]
+x[:, t.tensor([2, 0, 1])]
+x[..., t.tensor([1, 0])]
+x[:, t.tensor([[0, 1], [1, 0]])]
+x[:, t.tensor([1, 0])[:, None]]
+x[:, None, [0, 1]]
+x[1:, t.tensor([0, 1])]
+x[:, t.tensor([True, False, True, False])]
+x[:, [0, 1], [2, 3]]
+x[[0, 1], :, [2, 3]]
+x[0][:, [0, 1]]
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("call", CHOSEN)
+def test_what_lists_choose_of_a_tensor_in_order_is_in_order(call):
+    for shape in ((3, 4, 5), (300, 4, 50)):
+        for wanted in (False, True):
+            theirs, mine = (drawn(t, *shape).requires_grad_(wanted) for t in (torch, ours))
+            assert strides(ours, mine, call) == strides(torch, theirs, call)
 
 
 LARGE = """
@@ -118,6 +155,8 @@ t.softmax(x, 2)
 t.log_softmax(x, 0)
 t.cumsum(x, 2)
 t.cumsum(x.double(), 0)
+t.clone(x)
+x.double()
 t.cumprod(x, 1)
 """.strip().splitlines()
 

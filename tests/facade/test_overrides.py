@@ -1,5 +1,7 @@
 """Classes of tensors, and what they answer for functions and methods, beside PyTorch."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -73,6 +75,77 @@ def answering(torch, say):
 
 def test_classes_are_asked():
     same(answering)
+
+
+def operators(torch, say):
+    told = []
+
+    class Told(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            told.append((func.__name__, func is getattr(torch.Tensor, func.__name__)))
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).as_subclass(Told)
+    for call in (
+        lambda: x + 1, lambda: 1 + x, lambda: x - 1, lambda: x * 2, lambda: 2 * x, lambda: x / 2,
+        lambda: x % 2, lambda: x @ x, lambda: x != x, lambda: x < 1, lambda: x >= 1,
+        lambda: x > 1, lambda: x <= 1, lambda: x[0], lambda: -x, lambda: +x, lambda: abs(x),
+        lambda: x.split(1)[0], lambda: x.storage_offset(), lambda: x.type(torch.float64),
+    ):  # fmt: skip
+        say(type(call()).__name__)
+    x += 1
+    x[0] = 5
+    say(*told)
+    say(type(x**2).__name__)
+    for call in (lambda: x + "a", lambda: x < None, lambda: x - None, lambda: x.add("a")):
+        try:
+            call()
+            say("no error")
+        except TypeError:
+            say("a TypeError")
+
+
+def test_operators_ask_for_the_methods_that_pytorch_asks_for():
+    same(operators)
+
+
+def beside_others(torch, say):
+    class Kind(torch.Tensor):
+        pass
+
+    class Right:
+        def __radd__(self, other):
+            return type(other).__name__
+
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).as_subclass(Kind)
+    say(x == None, x != None, x + Right())  # noqa: E711
+    array = np.ones(2, np.float32)
+    warnings.simplefilter("ignore")  # of NumPy's, about PyTorch
+    say(*(type(y).__name__ for y in (x + array, x - array, x @ array, x * np.float32(2))))
+
+
+def test_operators_leave_what_they_do_not_know_to_the_other_operand():
+    same(beside_others)
+
+
+def properties(torch, say):
+    class Told(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            say(func.__name__, [p for p in PARTS if getattr(torch.Tensor, p).__get__ == func])
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).as_subclass(Told)
+    for part in PARTS:
+        say(type(getattr(x, part)).__name__)
+
+
+PARTS = ("T", "mT", "H", "mH", "real", "data")
+
+
+def test_properties_that_are_tensors_ask_and_keep_the_class():
+    same(properties)
 
 
 def test_functions_are_known_by_identity():

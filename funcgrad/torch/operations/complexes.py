@@ -28,8 +28,8 @@ __all__ = [
 # ------------------------------------------------------------------------- views as real
 
 
-AS_REAL = Composite("view_as_real", as_real, linear=True)
-AS_COMPLEX = Composite("view_as_complex", as_complex, linear=True)
+AS_REAL = Composite("view_as_real", as_real, linear=True, shows_operand=True)
+AS_COMPLEX = Composite("view_as_complex", as_complex, linear=True, shows_operand=True)
 
 
 @operation("view_as_real", "input", variants="")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from funcgrad.ops.shape import broadcast_to
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.contents import layout
 from funcgrad.torch.device import check_device, contiguous_format, preserve_format
 from funcgrad.torch.device import device as Device
 from funcgrad.torch.memory_formats import WIDEST_FIRST, check_format, in_format
@@ -27,6 +29,7 @@ from funcgrad.torch.operations.common import (
     shape_of,
     warn_once,
 )
+from funcgrad.torch.operations.dense import dense
 from funcgrad.torch.operations.promotion import (
     NUMBERS,
     content,
@@ -44,7 +47,7 @@ TO_COPY = named("ToCopyBackward0")
 
 
 @method()
-@remembered
+@functools.partial(remembered, layout=True)  # of what repeats elements the copy is in C order
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy through which gradients pass."""
     x = content(input, "clone")
@@ -177,7 +180,12 @@ def to_dtype(input: Tensor, kind: dtypes.dtype) -> Tensor:
         warn_once(COMPLEX_TO_REAL)
         if kind.numpy.kind != "f":
             x = a.real(x)
-    return boxed(computed(a.cast, x, kind.numpy), TO_COPY)
+    convert = CAST_DENSE if 0 in layout(input).strides else a.cast
+    return boxed(computed(convert, x, dtype=kind.numpy), TO_COPY)
+
+
+# NumPy lays a repeated dimension innermost, of which PyTorch makes C order
+CAST_DENSE = Composite("cast", lambda x, dtype: dense(a.cast(x, dtype)), linear=True)
 
 
 def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False,

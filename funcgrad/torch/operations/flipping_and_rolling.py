@@ -15,6 +15,7 @@ from funcgrad.torch.device import contiguous_format
 from funcgrad.torch.operations import axes, gathering, reshaping
 from funcgrad.torch.operations.common import axis_of, boxed, copied, shape_of, told
 from funcgrad.torch.operations.converting import clone
+from funcgrad.torch.operations.dense import BY_LAYOUT
 from funcgrad.torch.operations.record import node, operation
 from funcgrad.torch.operations.slicing import positioned
 from funcgrad.torch.staged import order_of_copy
@@ -112,7 +113,7 @@ ROT90 = node("Rot90", tells="k dims")
 ROLL = node("Roll", tells="shifts dims")
 
 
-@operation("flip", "input, ints dims", variants="method", remembers=True)
+@operation("flip", "input, ints dims", variants="method", remembers=True, remembers_by=BY_LAYOUT)
 def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     """The order along dimensions turned round."""
     n = len(shape_of(input))

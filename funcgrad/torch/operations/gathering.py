@@ -241,7 +241,12 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return told(boxed(made, MASKED_SELECT), mask=mask.detach())
 
 
-REPEATED = Composite("repeated", lambda x, count: broadcast_to(x, (count,)), linear=True)
+def _repeated(x: Array, count: int) -> Array:
+    """The one element of `x`, in memory of its own: broadcasting would show that of `x`."""
+    return core.gather(reshape(x, (1,)), np.zeros(count, np.int64))
+
+
+REPEATED = Composite("repeated", _repeated, linear=True)
 
 
 def common_shape(x: Array, y: Array) -> tuple[int, ...]:

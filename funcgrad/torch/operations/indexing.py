@@ -24,6 +24,7 @@ from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations import axes
 from funcgrad.torch.operations.common import boxed, shape_of, traced
 from funcgrad.torch.operations.comparison import selected
+from funcgrad.torch.operations.dense import dense
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import NodeClass, node
 from funcgrad.torch.operations.slicing import ALIAS, SLICE, part, select
@@ -269,7 +270,7 @@ def read(x: Array, *arrays: Array, places: tuple[int, ...]) -> Array:
     rank = len(common_shape(list(arrays)))
     order, back = _moved(shape_of(x), places, rank)
     out = core.gather(transpose(x, order), *arrays)
-    return out if back is None else transpose(out, back)
+    return dense(out if back is None else transpose(out, back))
 
 
 @functools.cache
@@ -289,5 +290,4 @@ def _indexed(x: Tensor, arrays: dict[int, Array]) -> Tensor:
     kind, c = _index_node(len(found)), x.content()
     if places == tuple(range(len(places))):
         return boxed(core.gather(c, *found), kind)
-    made = _reader(len(found))(c, *found, places=places)
-    return boxed(np.ascontiguousarray(made) if isinstance(made, np.ndarray) else made, kind)
+    return boxed(_reader(len(found))(c, *found, places=places), kind)

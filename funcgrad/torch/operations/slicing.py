@@ -171,7 +171,7 @@ def _parts(x: Array, parts: Any) -> tuple[Array, ...]:
     return tuple(core.getitem(x, core.decode(p)) for p in parts)
 
 
-PARTS = Composite("parts", _parts, linear=True, multiple=True)
+PARTS = Composite("parts", _parts, linear=True, multiple=True, shows_operand=True)
 
 
 def _sizes_given(shape: tuple[int, ...], k: int, sizes: Sequence[int]) -> list[int]:

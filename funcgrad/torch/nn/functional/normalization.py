@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,10 +17,10 @@ from funcgrad.torch.operations.common import (
     computed,
     lacking,
     named,
-    narrow_or,
     shape_of,
 )
 from funcgrad.torch.operations.creation import empty
+from funcgrad.torch.operations.dense import dense_or
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.operations.sampling import order_of
@@ -29,7 +30,7 @@ from funcgrad.torch.writing import check_writable, write
 __all__ = ["dropout", "layer_norm", "rms_norm"]
 
 
-LAYER_NORM = narrow_or("layer_norm", normalization.layer_norm)
+LAYER_NORM = dense_or("layer_norm", normalization.layer_norm)
 LAYER_NORM_NODE: Any = named("NativeLayerNormBackward0", "", "input", "weight", "bias")
 
 
@@ -56,7 +57,7 @@ def _check_normalized(
         )
 
 
-@remembered
+@functools.partial(remembered, layout=True)
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
