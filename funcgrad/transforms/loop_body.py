@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad import tree
-from funcgrad.core.tracer import Tracer, type_of
+from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, ArrayType, promote
 from funcgrad.errors import LoopTypeError, RandomnessError, located
 from funcgrad.graph.build import stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.graph.raising import may_raise
-from funcgrad.ops.arithmetic import cast
+from funcgrad.ops.arithmetic import WEAKEN, cast
 from funcgrad.transforms.arguments import leaves_of, name_of
 from funcgrad.transforms.captures import sources_of
 from funcgrad.transforms.random_draws import SharedDraws
@@ -39,6 +39,14 @@ class Body:
     def __init__(self, f: Function, what: str, carry: tree.TreeDef) -> None:
         self.f, self.what, self.carry = f, what, carry
         self.rows: tree.TreeDef | None = None
+        self.bools: list[bool] = []  # which carries are Python's bools in all steps
+
+    def numbers(self, carries: Sequence[Array]) -> list[Array]:
+        """The carries of a loop, which are arrays, as the program has them: Python counts bools."""
+        return [
+            bind(WEAKEN, (x,)) if k < len(self.bools) and self.bools[k] else x
+            for k, x in enumerate(carries)
+        ]
 
     def next(self, found: Any) -> list[Array]:
         """The leaves of the next carry, which has the tree of the first."""
@@ -78,17 +86,24 @@ def traced(
     """The graph (captured, carries, xs) → (carries, ys), what it captured, the types of carries."""
     count = len(types)
     given = [ArrayType(t.shape, t.dtype) for t in types]
+    body.bools = [t.weak and t.dtype.kind == "b" for t in types]
     draws = SharedDraws(*sources_of(body.f))
+
+    def step(*xs: Array) -> Any:
+        return flat(*body.numbers(xs[:count]), *xs[count:])
+
     for _ in range(TRIALS):
-        graph, consts = stage(flat, [*given, *avals], body=once(f"the body of {body.what}"))
+        graph, consts = stage(step, [*given, *avals], body=once(f"the body of {body.what}"))
         after = [o.type for o in graph.outputs[:count]]
+        bools = body.bools
+        body.bools = [b and t.weak for b, t in zip(bools, after, strict=True)]
         strong = [
             ArrayType(x.shape, promote(x, y) if y.weak else y.dtype)
             for x, y in zip(given, after, strict=True)
             if x.shape == y.shape
         ]
         body.check(types, after if len(strong) < count else strong)
-        if strong == given:
+        if strong == given and body.bools == bools:
             break
         given = strong
     else:

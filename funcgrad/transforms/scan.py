@@ -206,7 +206,7 @@ def staged_scan(
     found = run_loop(loop, operands)
     assert body.rows is not None
     return (
-        handed_back(body.carry, found[: len(first)], operands),
+        handed_back(body.carry, body.numbers(found[: len(first)]), operands),
         handed_back(body.rows, found[len(first) :], operands),
     )
 

@@ -188,7 +188,7 @@ def _staged_while(
     graph, captured, types = traced(body, flat, types_of(state), [])
     graph, constants = invariant(graph, captured)
     test, more = stage(
-        lambda *xs: [_predicate(cond_fun, tree.unflatten(body.carry, xs))],
+        lambda *xs: [_predicate(cond_fun, tree.unflatten(body.carry, body.numbers(xs)))],
         types,
         body=once("the condition of while_loop"),
     )
@@ -208,4 +208,4 @@ def _staged_while(
     strict = max_steps is not None
     loop = Loop(whole, condition, before + len(more), count, max_steps, strict=strict)
     found = run_loop(loop, operands)
-    return handed_back(body.carry, found[:count], operands)
+    return handed_back(body.carry, body.numbers(found[:count]), operands)

@@ -87,3 +87,37 @@ def test_a_loop_carries_a_bool():
     seen, counts = fg.jit(f)(1.5)
     assert seen
     assert np.asarray(counts).tolist()[:3] == [0, 0, 0]
+
+
+LOOPS = {
+    "scan": lambda a, x: fg.scan(lambda c, v: (c ^ True, (c + c) * v), a, x * np.arange(4.0)),
+    "fori_loop": lambda a, x: fg.fori_loop(
+        0, 3, lambda i, c: (c[0] ^ True, c[1] + (c[0] + c[0]) * x), (a, 0.0)
+    ),
+    "while_loop": lambda a, x: fg.while_loop(
+        lambda c: c[0] + c[0] + c[2] < 5,
+        lambda c: (c[0] ^ True, c[1] + (c[0] + c[0]) * x, c[2] + 1),
+        (a, 0.0, 0),
+    ),
+    "after a loop": lambda a, x: (lambda c: (c + c) * x)(
+        fg.fori_loop(0, 2, lambda i, c: c ^ True, a)
+    ),
+    "several": lambda a, x: fg.fori_loop(
+        0, 2, lambda i, c: (c[1], c[0], c[2] + (c[0] - c[1]) * x), (a, False, 0.0)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("b", [True, False])
+def test_loops_count_the_bools_that_they_carry(name, b):
+    f, xs = LOOPS[name], np.array([0.5, 2.0])
+    total = lambda x: sum(np.sum(1.0 * y) for y in fg.tree.flatten(f(b, x))[0])
+    expected = total(2.0), fg.grad(total)(2.0)
+    for run in (fg.jit(fg.value_and_grad(total)), fg.value_and_grad(fg.jit(total))):
+        assert tuple(map(float, run(2.0))) == tuple(map(float, expected))
+    assert fg.jit(lambda a: f(a, 2.0)[0] if name != "after a loop" else f(a, 2.0))(b) == (
+        f(b, 2.0)[0] if name != "after a loop" else f(b, 2.0)
+    )
+    for run in (fg.vmap(total), fg.jit(fg.vmap(total))):
+        np.testing.assert_array_equal(run(xs), [total(x) for x in xs])
