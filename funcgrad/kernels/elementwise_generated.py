@@ -527,27 +527,23 @@ def logaddexp_backward(
                 t1 = abs(x_)
                 t2 = t1 == real(float("inf"))
                 t3 = t0 & t2
-                t4 = real(0.0) if t3 else y_
-                t5 = real(0.0) if t3 else x_
+                t4 = real(0.0) if t3 else x_
+                t5 = real(0.0) if t3 else y_
                 t6 = t4 - t5
-                t7 = exp(t6)
-                t8 = t7 + real(1.0)
-                t9 = real(1.0) / t8
-                t10 = d * t9
-                put(cx, g, i, j, t10)
+                t7 = sigmoid(t6)
+                t8 = d * t7
+                put(cx, g, i, j, t8)
             if cy is not None:
                 t0 = y_ == x_
                 t1 = abs(y_)
                 t2 = t1 == real(float("inf"))
                 t3 = t0 & t2
-                t4 = real(0.0) if t3 else x_
-                t5 = real(0.0) if t3 else y_
+                t4 = real(0.0) if t3 else y_
+                t5 = real(0.0) if t3 else x_
                 t6 = t4 - t5
-                t7 = exp(t6)
-                t8 = t7 + real(1.0)
-                t9 = real(1.0) / t8
-                t10 = d * t9
-                put(cy, g, i, j, t10)
+                t7 = sigmoid(t6)
+                t8 = d * t7
+                put(cy, g, i, j, t8)
 
 
 @njit(nogil=True, error_model="numpy")

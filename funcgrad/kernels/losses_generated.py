@@ -20,10 +20,10 @@ from funcgrad.kernels.pairwise import longest, pairwise_sum
 # Of the source of the vector mathematics: Numba's cache does not see that an intrinsic has changed,
 # but it sees that this file has.
 DIGEST = "371e87afe0a4d57234f3458a8cc6a6c3bac77b43e11e3768024e51ea96718460"
-exp = INTRINSICS["exp"]
 log = INTRINSICS["log"]
 log1p = INTRINSICS["log1p"]
 logaddexp = INTRINSICS["logaddexp"]
+sigmoid = INTRINSICS["sigmoid"]
 sqrt = INTRINSICS["sqrt"]
 
 
@@ -576,14 +576,12 @@ def binary_cross_entropy_with_logits_backward(g: Any, x: Any, y: Any, cx: Any, c
             t4 = t3 == real(float("inf"))
             t5 = t2 & t4
             t6 = real(0.0) if t5 else t1
-            t7 = real(0.0) - t6
-            t8 = exp(t7)
-            t9 = t8 + real(1.0)
-            t10 = real(1.0) / t9
-            t11 = g_ * t10
-            t12 = g_ * t0
-            t13 = t12 - t11
-            cx[j] = t13
+            t7 = t6 - real(0.0)
+            t8 = sigmoid(t7)
+            t9 = g_ * t8
+            t10 = g_ * t0
+            t11 = t10 - t9
+            cx[j] = t11
         if cy is not None:
             t0 = g_ * x_
             t1 = -t0
@@ -641,14 +639,12 @@ def binary_cross_entropy_with_logits_weight_backward(
             t5 = t4 == real(float("inf"))
             t6 = t3 & t5
             t7 = real(0.0) if t6 else t1
-            t8 = real(0.0) - t7
-            t9 = exp(t8)
-            t10 = t9 + real(1.0)
-            t11 = real(1.0) / t10
-            t12 = t2 * t11
-            t13 = t2 * t0
-            t14 = t13 - t12
-            cx[j] = t14
+            t8 = t7 - real(0.0)
+            t9 = sigmoid(t8)
+            t10 = t2 * t9
+            t11 = t2 * t0
+            t12 = t11 - t10
+            cx[j] = t12
         if cy is not None:
             t0 = g_ * weight_
             t1 = t0 * x_
@@ -717,14 +713,12 @@ def binary_cross_entropy_with_logits_pos_weight_backward(
             t10 = t9 == real(float("inf"))
             t11 = t8 & t10
             t12 = real(0.0) if t11 else t1
-            t13 = real(0.0) - t12
-            t14 = exp(t13)
-            t15 = t14 + real(1.0)
-            t16 = real(1.0) / t15
-            t17 = t7 * t16
-            t18 = g_ * t0
-            t19 = t18 - t17
-            cx[j] = t19
+            t13 = t12 - real(0.0)
+            t14 = sigmoid(t13)
+            t15 = t7 * t14
+            t16 = g_ * t0
+            t17 = t16 - t15
+            cx[j] = t17
         if cy is not None:
             t0 = -x_
             t1 = logaddexp(t0, real(0.0))
@@ -805,14 +799,12 @@ def binary_cross_entropy_with_logits_weight_pos_weight_backward(
             t11 = t10 == real(float("inf"))
             t12 = t9 & t11
             t13 = real(0.0) if t12 else t1
-            t14 = real(0.0) - t13
-            t15 = exp(t14)
-            t16 = t15 + real(1.0)
-            t17 = real(1.0) / t16
-            t18 = t8 * t17
-            t19 = t5 * t0
-            t20 = t19 - t18
-            cx[j] = t20
+            t14 = t13 - real(0.0)
+            t15 = sigmoid(t14)
+            t16 = t8 * t15
+            t17 = t5 * t0
+            t18 = t17 - t16
+            cx[j] = t18
         if cy is not None:
             t0 = -x_
             t1 = logaddexp(t0, real(0.0))
@@ -869,14 +861,12 @@ def soft_margin_loss_backward(g: Any, x: Any, y: Any, cx: Any, cy: Any) -> None:
             t4 = t3 == real(float("inf"))
             t5 = t2 & t4
             t6 = real(0.0) if t5 else t1
-            t7 = real(0.0) - t6
-            t8 = exp(t7)
-            t9 = t8 + real(1.0)
-            t10 = real(1.0) / t9
-            t11 = g_ * t10
-            t12 = -t11
-            t13 = t12 * y_
-            cx[j] = t13
+            t7 = t6 - real(0.0)
+            t8 = sigmoid(t7)
+            t9 = g_ * t8
+            t10 = -t9
+            t11 = t10 * y_
+            cx[j] = t11
         if cy is not None:
             t0 = x_ * y_
             t1 = -t0
@@ -885,11 +875,9 @@ def soft_margin_loss_backward(g: Any, x: Any, y: Any, cx: Any, cy: Any) -> None:
             t4 = t3 == real(float("inf"))
             t5 = t2 & t4
             t6 = real(0.0) if t5 else t1
-            t7 = real(0.0) - t6
-            t8 = exp(t7)
-            t9 = t8 + real(1.0)
-            t10 = real(1.0) / t9
-            t11 = g_ * t10
-            t12 = -t11
-            t13 = t12 * x_
-            cy[j] = t13
+            t7 = t6 - real(0.0)
+            t8 = sigmoid(t7)
+            t9 = g_ * t8
+            t10 = -t9
+            t11 = t10 * x_
+            cy[j] = t11

@@ -120,7 +120,11 @@ def test_what_is_handed_through_is_what_the_function_returns(name, program):
     f = PROGRAMS[program]
     for y, want in zip(arrays(HANDED[name](f, X)), arrays(f(X)), strict=True):
         np.testing.assert_array_equal(y, want)
-    assert np.shares_memory(HANDED["cond"](PROGRAMS["its argument"], X), X)
+
+
+def test_a_branch_is_handed_an_array_of_its_own_and_hands_on_what_it_captured():
+    assert not np.shares_memory(HANDED["cond"](PROGRAMS["its argument"], X), X)
+    assert np.shares_memory(HANDED["cond"](PROGRAMS["a captured array"], X), CAPTURED)
 
 
 def test_aux_is_what_the_function_returns():

@@ -215,14 +215,14 @@ def _widened(
 ) -> Sequence[Any]:
     """Operands in the precision of the output: a partial of x / y in that of y would be coarse.
 
-    What is real stays so: an order of a complex Bessel function has to be.
+    What is real stays so: an order of a complex Bessel function has to be. A bool is a number: -y.
     """
     if all(t.dtype is dtype for t in types):
         return values
     real = np.zeros(0, dtype).real.dtype
     return [
         x
-        if x is None or t.weak
+        if x is None or (t.weak and t.dtype.kind != "b")
         else algebra.cast(x, np.promote_types(t.dtype, dtype if t.dtype.kind == "c" else real))
         for x, t in zip(values, types, strict=True)
     ]
