@@ -115,6 +115,8 @@ def nanmean(
     array([0.5, 0. , 0.5])
     """
     x, mask = _without_nan(a, 0)
+    if not _inexact(x):
+        return red.mean(x, axis, dtype, None, given(keepdims), where=where)
     keep = bool(given(keepdims))
     total = sums.sum(x, axis, keep, dtype, where)
     return _ratio(total, _counted(mask, axis, keep, where))
@@ -149,12 +151,16 @@ def nanvar(
     array([-1.,  0.,  1.])
     """
     x, mask = _without_nan(a, 0)
+    keep = bool(given(keepdims))
+    if not _inexact(x):
+        return red.var(
+            x, axis, dtype, None, ddof, keep, where=where, mean=mean, correction=correction
+        )
     if given(mean) is None:
         count = _counted(mask, axis, True, where)
         mean = _ratio(sums.sum(x, axis, True, dtype, where), count)
-    away = ops.subtract(x, as_array(mean))
+    away = ops.cast(ops.subtract(x, operand(mean)), type_of(x).dtype)
     squares = squared(ops.where(mask, type_of(away).dtype.type(0), away))
-    keep = bool(given(keepdims))
     total = sums.sum(squares, axis, keep, dtype, where)
     correction = freedom_of(ddof, correction)
     freedom = ops.subtract(_counted(mask, axis, keep, where), correction)
@@ -201,6 +207,8 @@ def _nan_extremum(
     keep = bool(given(keepdims))
     where = None if given(where) is True else given(where)
     found = function(x, axis, keep, where, given(initial))
+    if given(initial) is not None:
+        return found  # which is among the elements
     empty = constant.all(mask, axis, keep)
     return ops.where(empty, type_of(found).dtype.type(np.nan), found) if _inexact(x) else found
 

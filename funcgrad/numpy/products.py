@@ -134,12 +134,12 @@ def einsum(
     >>> fg.grad(lambda x: fnp.einsum("i,i->", x, x))(np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    if dtype is not None or casting != "safe":
-        operands = tuple(_cast_terms(operands, dtype, casting))
     shows = einsums.view_spec(*operands)
-    if shows is not None:
+    if shows is not None:  # whatever the keywords say
         spec, base = shows
         return shown(base, lambda x: einsums.einsum_letters(spec, (x,)))
+    if dtype is not None or casting != "safe":
+        operands = tuple(_cast_terms(operands, dtype, casting))
     arrays = operands[isinstance(operands[0], str) :: 1 if isinstance(operands[0], str) else 2]
     return einsums.einsum(*operands, optimize=optimize, order=meant(order, arrays))
 

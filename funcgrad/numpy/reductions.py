@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from funcgrad.core.tracer import type_of
+from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.numpy.calls import ABSENT, as_array, numpy_function
 from funcgrad.numpy.ufuncs import METHODS
@@ -175,7 +175,7 @@ def _around(
     """The variance around a mean that is given, by which it is differentiated, too."""
     if dtype is None and type_of(x).dtype.kind not in "fc":
         dtype = np.dtype(float)
-    squares = squared(arithmetic.subtract(x, as_array(mean)))
+    squares = squared(arithmetic.subtract(x, operand(mean)))
     total = sums.sum(squares, axis, keepdims, dtype, where)
     count = sums.sum(np.ones(type_of(x).shape, np.intp), axis, keepdims, None, where)
     divisor = arithmetic.maximum(arithmetic.subtract(count, freedom), 0)

@@ -66,17 +66,14 @@ def _kinds(
         if given is not None:
             raise TypeError(located("cannot specify both 'signature' and 'dtype'"))
         given = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
-    if isinstance(given, str):
-        takes, arrow, gives = given.partition("->")
-        parts = tuple(np.dtype(c) for c in takes + gives)
-        given = parts if arrow else (None,) * ufunc.nin + parts
     avals = [type_of(x) for x in operands]
     known = tuple(_WEAK.get(t.dtype.kind, int) if t.weak else t.dtype for t in avals)
     more = {} if given is None else {"signature": given}
     try:
         return ufunc.resolve_dtypes(known + (None,) * ufunc.nout, casting=casting, **more)
-    except TypeError as error:
-        raise TypeError(located(str(error))) from error
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(located(str(error))) from error
 
 
 def meant(order: str, operands: Sequence[Any]) -> str:

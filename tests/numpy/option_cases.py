@@ -8,6 +8,7 @@ from numpy_cases import CASES, NANS, A, B, F, M, T, V, W, Z, case
 __all__ = ["CASES"]
 
 MEANS = A.mean(axis=1, keepdims=True)
+GONE = np.where(np.arange(4) == 1, np.nan, A)
 FORTRAN = np.asfortranarray(A)
 
 # ------------------------------------------------------------------------ means that are given
@@ -26,6 +27,8 @@ for _name in ("std", "var", "nanstd", "nanvar"):
         A,
     )
     case(f"{_name} correction", lambda m, x, n=_name: getattr(m, n)(x, axis=0, correction=1), A)
+    case(f"{_name} mean a number", lambda m, x, n=_name: getattr(m, n)(x, mean=0.5), F)
+case("nanvar mean f64 of f32", lambda m, x, c: m.nanvar(x, axis=0, mean=c), F, np.float64(0.5))
 case("var mean complex", lambda m, x: m.var(x, mean=m.mean(x) + 0.5), Z)
 case("nanvar mean of what is left", lambda m, x: m.nanvar(x, mean=m.nanmean(x)), NANS)
 case("std mean without spread", lambda m, x: m.std(x, mean=2.0), np.full(3, 2.0), flags="flat")
@@ -43,6 +46,11 @@ for _name in ("nanmax", "nanmin"):
         f"{_name} where alone",
         lambda m, x, n=_name: getattr(m, n)(x, where=B > 0.5, initial=0.0),
         A,
+    )
+
+    case(f"{_name} of NaN alone", lambda m, x, n=_name: getattr(m, n)(x, 0, initial=0.5), GONE)
+    case(
+        f"{_name} masked out", lambda m, x, n=_name: getattr(m, n)(x, 1, initial=9, where=A > 5), A
     )
 
 # ---------------------------------------------------------- axes of products, orders, dtypes
@@ -76,4 +84,5 @@ case("add dtype wider", lambda m, x: m.add(x, 1.5, dtype=np.float64), F)
 case("add casting", lambda m, x, y: m.add(x, y, casting="unsafe"), V, W)
 case("exp subok", lambda m, x: m.exp(x, subok=False, casting="safe"), V)
 case("einsum dtype", lambda m, x: m.einsum("ij,kj->ik", x, x, dtype=np.float64), F)
+case("einsum view dtype", lambda m, x: m.einsum("ij->ji", x, dtype=np.float64), A)
 case("einsum lists dtype", lambda m, x: m.einsum(x, [0, 1], x, [0, 1], [0], dtype="f8"), F)
