@@ -65,6 +65,23 @@ def test_polynomials_through_points_that_move(kind: str) -> None:
     check_grads(call, (T[:5], X[:5], Q[:3]), order=2)
 
 
+def test_polynomials_have_derivatives_at_the_points_themselves() -> None:
+    at, more = np.append(T[:5], 2.6), np.stack([X[:5], X[:5] ** 2], 1)
+    call = lambda t, x, q: ip.BarycentricInterpolator(t, x)(q)
+    other = lambda t, x, q: ip.KroghInterpolator(t, x)(q)
+    found = np.asarray(fg.vjp(call, T[:5], more, at)[0])
+    np.testing.assert_array_equal(found, call(T[:5], more, at))
+    for k in range(3):
+        jacobians = [fg.jacrev(f, k)(T[:5], more, at) for f in (call, other)]
+        np.testing.assert_allclose(*jacobians, rtol=1e-9, atol=1e-9)
+    slopes = fg.grad(lambda q: np.sum(ip.BarycentricInterpolator(T[:5], X[:5]).derivative(q)))
+    np.testing.assert_allclose(slopes(at), ip.KroghInterpolator(T[:5], X[:5]).derivative(at, 2))
+    check_grads(lambda q: call(T[:5], X[:5], q), (at,), order=2)
+    points = np.cos(np.pi * np.arange(60) / 59)  # of a polynomial that does not overflow
+    curve = lambda q: np.sum(ip.BarycentricInterpolator(points, np.sin(3 * points))(q))
+    np.testing.assert_allclose(fg.grad(curve)(points), 3 * np.cos(3 * points), atol=1e-11)
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -16,7 +16,10 @@ np.float64(6.75)
 from __future__ import annotations
 
 from funcgrad.errors import suggest_names
-from funcgrad.scipy.interpolate import reached  # noqa: F401 (SciPy's own classes come to ours)
+from funcgrad.scipy.interpolate import (  # SciPy's own classes come to ours
+    barycentric,  # noqa: F401
+    reached,  # noqa: F401
+)
 from funcgrad.scipy.interpolate.cubics import (
     Akima1DInterpolator,
     CubicHermiteSpline,
