@@ -405,7 +405,9 @@ def program_line(error: BaseException) -> SourceLine:
     while trace is not None:
         frames.append((trace.tb_frame, trace.tb_lineno))
         trace = trace.tb_next
-    program = [f for f in frames if not _is_ours(f[0].f_code.co_filename)] or frames
+    program = [
+        f for f in frames if not _is_ours(f[0].f_code.co_filename) and not _is_compiled(f[0])
+    ] or frames
     frame, line = program[-1]
     return SourceLine(frame.f_code.co_filename, line, frame.f_code.co_name)
 
@@ -423,16 +425,27 @@ def failed_in_scipy(error: BaseException) -> str:
     name, trace = "", error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        if code.co_filename.startswith(_SCIPY):
+        if code.co_filename.startswith(_SCIPY) or _is_compiled(trace.tb_frame) == "scipy":
             module = trace.tb_frame.f_globals.get("__name__", "scipy")
             public = ".".join(p for p in module.split(".") if not p.startswith("_"))
             # what is defined within a function is a decorator's
             if "<locals>" not in code.co_qualname:
                 name = name or f"{public}.{code.co_name}"
-        elif not _is_ours(code.co_filename):
+        elif not _is_ours(code.co_filename) and not _is_compiled(trace.tb_frame):
             name = ""
         trace = trace.tb_next
     return name
+
+
+def _is_compiled(frame: types.FrameType) -> str:
+    """NumPy or SciPy, where a frame of a traceback is of their compiled code; else "".
+
+    It names no file that is there, but the sources of Cython's, so the module tells it.
+    """
+    if frame.f_code.co_filename.startswith(_WRITTEN):
+        return ""
+    package = str(frame.f_globals.get("__name__")).partition(".")[0]
+    return package if package in ("numpy", "scipy") else ""
 
 
 suggest_names(__name__)

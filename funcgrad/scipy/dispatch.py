@@ -183,12 +183,16 @@ def _attempt(function: Callable[..., Any], name: str, /, *args: Any, **kwargs: A
 
     try:
         return program(function)(*args, **kwargs)
-    except (TypeError, ValueError, AttributeError, NotImplementedError) as error:
+    except (
+        TypeError, ValueError, AttributeError, LookupError, NotImplementedError, BufferError,
+        SystemError,
+    ) as error:  # fmt: skip
         ours = isinstance(error, FuncgradError) and not isinstance(error, TracerConversionError)
         if not ours and failed_in_scipy(error):
+            told = next(iter(str(error).splitlines()), type(error).__name__)
             raise UnsupportedCallError(
                 located(
-                    f"{name} cannot compute with traced values ({str(error).splitlines()[0]}), and "
+                    f"{name} cannot compute with traced values ({told}), and "
                     f"{LIBRARIES[name.rpartition('.')[0]]} has no derivative of it; write it with "
                     "functions that have one, state a rule with funcgrad.custom_vjp, or apply it "
                     "to funcgrad.value(x) if it is a constant"

@@ -9,9 +9,14 @@ compiled code meets a traced value there, which is an error.
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import functools
+import inspect
 import math
 import sys
+import textwrap
+import threading
 from collections.abc import Iterator
 from types import CellType, CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
@@ -19,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.tracer import Operand, concrete, operand, type_of
+from funcgrad.core.types import is_inexact
 from funcgrad.numpy.borrowed import _Namespace, _ours
 from funcgrad.numpy.calls import FUNCTIONS, TRACED, Record, state
 
@@ -27,6 +33,50 @@ __all__ = ["KNOWN", "program"]
 _NUMPY = ("numpy", "scipy._lib.array_api_compat.numpy")
 _SPACES: dict[str, dict[str, Any]] = {}
 _PROGRAMS: dict[Any, Any] = {}
+_LOCK = threading.RLock()
+
+
+def _is_for_show(statement: ast.stmt) -> bool:
+    """Whether a statement warns, or makes the text of a message."""
+    if isinstance(statement, ast.Assign):
+        text = ast.unparse(statement.value).startswith(("'", '"', "f'", 'f"'))
+        return text and all(isinstance(t, ast.Name) for t in statement.targets)
+    calls = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+    return calls and ast.unparse(statement.value.func).endswith("warn")  # type: ignore[attr-defined]
+
+
+@functools.cache
+def _checks(code: CodeType) -> frozenset[int]:
+    """The lines of conditions on which a program of SciPy's raises, or warns, and does no more."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
+    except (OSError, SyntaxError):
+        return frozenset()
+    lines: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If):
+            *_, last = node.body
+            if isinstance(last, ast.Raise) or all(map(_is_for_show, node.body)):
+                lines.update(range(node.test.lineno, (node.test.end_lineno or 0) + 1))
+    return frozenset(k + code.co_firstlineno - 1 for k in lines)
+
+
+def _any(a: Any, axis: Any = None, *args: Any, **keywords: Any) -> Any:
+    """Whether anything holds; no, where that is not known and would be an error or a warning."""
+    if axis is None and not concrete(operand(a)):
+        frame = sys._getframe(1)
+        if frame.f_lineno in _checks(frame.f_code):
+            return False
+    return FUNCTIONS[np.any](a, axis, *args, **keywords)
+
+
+class _Numpy(_Namespace):
+    """For `numpy`: unlike polynomials, these programs are not the same where nothing is special."""
+
+    any = staticmethod(_any)
+
+    def allclose(self, *args: Any, **keywords: Any) -> Any:
+        return FUNCTIONS[np.allclose](*args, **keywords)
 
 
 class _Module:
@@ -49,10 +99,70 @@ def _is_lazy(x: Any) -> bool:
     return not concrete(operand(x))
 
 
-def _contains_nan(x: Any, *args: Any, **keywords: Any) -> Any:
-    """Whether an array holds a NaN, in the form of the SciPy at hand; no, where it is not known."""
+_HELD = threading.local()
+
+
+def _looks_for_nan(x: Any, nan_policy: str = "propagate", *args: Any, **keywords: Any) -> Any:
+    """Whether a sample holds a NaN; no, where that is not known and results follow it anyway."""
+    if nan_policy == "propagate" and _is_lazy(x):
+        return False
     theirs = sys.modules["scipy._lib._util"]._contains_nan
-    return program(theirs)(np.zeros(1) if _is_lazy(x) else x, *args, **keywords)
+    return program(theirs)(x, nan_policy, *args, **keywords)
+
+
+def _of_samples(cells: dict[str, Any]) -> dict[str, Any]:
+    """What SciPy's decorator of statistics calls, so that NaN propagates where it cannot look.
+
+    It hands arrays over whose last axis is reduced, and asks what comes back for its results.
+    """
+    if "hypotest_fun_in" not in cells or not cells["override"]["nan_propagation"]:
+        return cells
+    run, parts = cells["hypotest_fun_in"], cells["result_to_tuple"]
+
+    @functools.wraps(run)
+    def statistic(*samples: Any, **keywords: Any) -> Any:
+        found = run(*samples, **keywords)
+        more = [keywords[k] for k in cells["kwd_samples"] if keywords.get(k) is not None]
+        arrays = [x for x in (*samples, *more) if isinstance(x, (Operand, np.ndarray))]
+        asked = [x for x in arrays if type_of(operand(x)).ndim]
+        unknown = any(map(_is_lazy, asked))
+        ours = _namespace()
+        _HELD.last = found, [ours.any(ours.isnan(x), axis=-1) for x in asked if unknown]
+        return found
+
+    def results(found: Any, count: int) -> Any:
+        (last, holes), _HELD.last = getattr(_HELD, "last", (None, [])), (None, [])
+        made = parts(found, count)
+        if last is not found or not holes:
+            return made
+        return tuple(_with_holes(y, functools.reduce(_namespace().logical_or, holes)) for y in made)
+
+    return {**cells, "hypotest_fun_in": statistic, "result_to_tuple": results}
+
+
+def _with_holes(y: Any, holes: Any) -> Any:
+    if not isinstance(y, (Operand, np.ndarray, np.inexact, float)):
+        return y
+    dtype = type_of(operand(y)).dtype
+    return _namespace().where(holes, dtype.type(np.nan), y) if is_inexact(dtype) else y
+
+
+def _propagating(quantile: Any) -> Any:
+    """SciPy's `quantile`, likewise."""
+
+    @functools.wraps(quantile)
+    def propagated(x: Any, p: Any, *, axis: Any = 0, **keywords: Any) -> Any:
+        found = quantile(x, p, axis=axis, **keywords)
+        if keywords.get("nan_policy", "propagate") != "propagate" or not _is_lazy(x):
+            return found
+        keep = axis is not None and type_of(operand(found)).ndim == type_of(operand(x)).ndim
+        holes = _namespace().any(_namespace().isnan(x), axis=axis, keepdims=keep)
+        return _with_holes(found, holes)
+
+    return propagated
+
+
+_PROPAGATE = {("scipy.stats._quantile", "quantile")}
 
 
 class _At:
@@ -109,12 +219,16 @@ class _Math:
 # The decorator of SciPy's statistics leaves axes and `keepdims` out where nothing is known; it asks
 # of values only whether there are NaN.
 _PRESET: dict[str, dict[str, Any]] = {
-    "scipy.stats._axis_nan_policy": {"is_lazy_array": lambda x: False}
+    "scipy.stats._axis_nan_policy": {
+        "is_lazy_array": lambda x: False,
+        "is_numpy": lambda xp: True,  # else it leaves NaN in arrays of several axes as they are
+        "_contains_nan": _looks_for_nan,
+    },
+    "scipy.stats._quantile": {"_contains_nan": _looks_for_nan},
 }
 _STAND_INS: dict[str, Any] = {
     "array_namespace": _namespace,
     "is_lazy_array": _is_lazy,
-    "_contains_nan": _contains_nan,
     "at": _At,
 }
 
@@ -123,7 +237,7 @@ def _stand_in(thing: Any) -> Any:
     """What stands for something that a program of SciPy names."""
     if isinstance(thing, ModuleType):
         if thing.__name__ in _NUMPY:
-            return _Namespace(thing)
+            return _Numpy(thing)
         if thing is math:
             return _Math()
         return _Module(thing) if thing.__name__.startswith("scipy.") else _ours(thing)
@@ -137,7 +251,7 @@ def _stand_in(thing: Any) -> Any:
         if "_choose" in (thing.__kwdefaults__ or {}):  # it asks for our definition by itself
             return thing
         return FUNCTIONS.get(thing) or program(thing)
-    return _ours(thing)
+    return _any if thing is np.any else _ours(thing)
 
 
 def _names(code: CodeType) -> Iterator[str]:
@@ -152,25 +266,36 @@ def program(function: Any) -> Any:
 
     It shares the defaults, and the name, by which errors and tracebacks call it.
     """
-    if function in _PROGRAMS:
-        return _PROGRAMS[function]
+    with _LOCK:  # another thread waits until all its names are there
+        return _PROGRAMS[function] if function in _PROGRAMS else _made(function)
+
+
+def _made(function: Any) -> Any:
     known = function.__globals__
     module = known["__name__"]
     first = {k: known[k] for k in ("__name__", "__package__", "__builtins__")}
     space = _SPACES.setdefault(module, first | _PRESET.get(module, {}))
-    held = function.__closure__ or ()
-    closure = tuple(CellType() for _ in held)
+    cells = {}
+    for name, theirs in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        with contextlib.suppress(ValueError):  # it is empty
+            cells[name] = theirs.cell_contents
+    closure = tuple(CellType() for _ in function.__code__.co_freevars)
     name, defaults = function.__name__, function.__defaults__
     made = FunctionType(function.__code__, space, name, defaults, closure or None)
     made.__kwdefaults__, made.__qualname__ = function.__kwdefaults__, function.__qualname__
     made.__dict__.update(function.__dict__)
     _PROGRAMS[function] = made  # before its names, among which it may be itself
-    for cell, theirs in zip(closure, held):
-        with contextlib.suppress(ValueError):  # it is empty
-            cell.cell_contents = _stand_in(theirs.cell_contents)
+    cells = {name: _stand_in(thing) for name, thing in cells.items()}
+    if module == "scipy.stats._axis_nan_policy":
+        cells = _of_samples(cells)
+    for name, cell in zip(function.__code__.co_freevars, closure):
+        if name in cells:
+            cell.cell_contents = cells[name]
     for name in _names(function.__code__):
         if name in known and name not in space:
             space[name] = _stand_in(known[name])
+    if (module, function.__name__) in _PROPAGATE:
+        made = _PROGRAMS[function] = _propagating(made)
     return made
 
 
@@ -180,11 +305,11 @@ _IN_ALL = {
         "median_abs_deviation describe entropy differential_entropy trim_mean trimboth trim1 "
         "ttest_ind ttest_1samp ttest_rel f_oneway bartlett levene jarque_bera skewtest "
         "wasserstein_distance energy_distance combine_pvalues scoreatpercentile "
-        "gmean zscore sem skew kurtosis moment percentileofscore "
+        "gmean zscore sem skew kurtosis moment "
         "circmean circvar circstd pointbiserialr alexandergovern"
     ),
     "scipy.signal": (
-        "czt zoom_fft hilbert2 envelope lombscargle wiener freqs group_delay zpk2tf ss2tf "
+        "czt zoom_fft hilbert2 envelope lombscargle wiener freqs zpk2tf ss2tf "
         "deconvolve gausspulse sweep_poly vectorstrength gauss_spline cspline1d qspline1d "
         "cspline1d_eval"
     ),
@@ -196,9 +321,10 @@ _IN_ALL = {
 _WHERE_VALUES_ARE_KNOWN = {
     "scipy.stats": (
         "tvar tstd tsem yeojohnson yeojohnson_llf pmean spearmanr theilslopes chisquare "
-        "power_divergence expectile false_discovery_control sigmaclip obrientransform"
+        "percentileofscore power_divergence expectile false_discovery_control sigmaclip "
+        "obrientransform"
     ),
-    "scipy.signal": "tf2zpk bilinear lp2lp lp2hp sawtooth square minimum_phase",
+    "scipy.signal": ("tf2zpk bilinear lp2lp lp2hp sawtooth square minimum_phase group_delay lsim"),
     "scipy.ndimage": "maximum minimum median extrema",
     "scipy.interpolate": "lagrange",
 }

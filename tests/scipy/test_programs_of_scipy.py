@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import threading
 import warnings
 from typing import Any
 
@@ -11,13 +12,14 @@ import pytest
 
 import funcgrad as fg
 from funcgrad import tree
-from funcgrad.errors import UnsupportedCallError
+from funcgrad.errors import AbstractValueError, UnsupportedCallError
 
 st = pytest.importorskip("scipy.stats")
 sg = pytest.importorskip("scipy.signal")
 nd = pytest.importorskip("scipy.ndimage")
 ip = pytest.importorskip("scipy.interpolate")
 
+from funcgrad.scipy import programs  # noqa: E402
 from funcgrad.scipy.programs import KNOWN  # noqa: E402
 
 draw = np.random.default_rng(6).uniform
@@ -71,7 +73,6 @@ st.wasserstein_distance(x, y)
 st.energy_distance(x, y)
 st.combine_pvalues(x / 3)
 st.scoreatpercentile(x, 30)
-st.percentileofscore(x, 1.2)
 st.circmean(x)
 st.circvar(x)
 st.circstd(A, axis=1)
@@ -94,7 +95,6 @@ sg.envelope(x, (1, 4))
 sg.lombscargle(t, x, [0.5, 1.0])
 sg.wiener(x, 3)
 sg.freqs(x[:3], y[:3], worN=[1.0, 2.0])
-sg.group_delay((x[:3], y[:3]), w=5)
 sg.zpk2tf(x[:2], y[:2], 3.0 * x[3])
 sg.ss2tf(M, M[:, :1], M[:1], M[:1, :1])
 sg.deconvolve(x, y[:3])
@@ -140,6 +140,9 @@ sg.lp2hp(x[:2], y[:3], 2.0)
 sg.sawtooth(x * 3, 0.3)
 sg.square(x * 3)
 sg.minimum_phase(x)
+sg.group_delay((x[:3], y[:3]), w=5)
+sg.lsim((M, M[:, :1], M[:1], M[:1, :1]), x, t * 0.1)
+st.percentileofscore(x, 1.2)
 nd.maximum(image, labels, [0, 1, 2])
 nd.minimum(image, labels, [0, 1, 2])
 nd.median(image, labels, [0, 1, 2])
@@ -252,6 +255,113 @@ def test_what_is_stated_of_programs_is_what_the_calls_show() -> None:
 def test_what_leaves_python_is_a_named_error() -> None:
     with pytest.raises(UnsupportedCallError, match="siegelslopes cannot compute with traced"):
         fg.grad(lambda x: st.siegelslopes(x)[0])(OPERANDS["x"])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: sg.find_peaks(x, height=0.1)[1]["peak_heights"],
+        lambda x: st.shapiro(x).statistic,
+        lambda x: st.weightedtau(x, x[::-1]).statistic,
+        lambda x: ip.splprep([x, 2 * x])[0][1][0],
+        lambda x: st.boxcox(x)[0],
+    ],
+)
+def test_what_compiled_code_refuses_is_a_named_error(call: Any) -> None:
+    with pytest.raises(UnsupportedCallError, match=r"cannot compute with traced.*(\n.*)*lambda"):
+        fg.grad(lambda x: np.sum(call(x)))(OPERANDS["x"])
+
+
+WITH_NAN = np.where(np.arange(24).reshape(3, 8) == 10, np.nan, draw(0.5, 2, (3, 8)))
+OF_SLICES = """
+st.iqr(A, axis=1)
+st.iqr(A, axis=0, keepdims=True)
+st.iqr(A)
+st.quantile(A, [0.3, 0.6], axis=1)
+st.quantile(A, 0.3, axis=0)
+st.median_abs_deviation(A, axis=1)
+st.trim_mean(A, 0.2, axis=1)
+st.tvar(A, axis=1)
+st.tmin(A, axis=1)
+st.skew(A, axis=(0, 1))
+st.moment(A, [2, 3], axis=1)
+st.gmean(B, axis=1, weights=A)
+st.ttest_ind(A, B, axis=1)
+st.ttest_ind(B, A, axis=1).df
+st.theilslopes(A[1], B[0])
+""".strip().splitlines()
+
+
+def of_slices(call: str, x: Any) -> list[Any]:
+    return leaves(eval(call, {**CONSTANTS, "A": x, "B": WITH_NAN[::-1] ** 2}))
+
+
+@pytest.mark.parametrize("call", OF_SLICES)
+def test_nan_propagates_where_values_are_not_known(call: str) -> None:
+    if "quantile" in call and not hasattr(st, "quantile"):
+        pytest.skip("this SciPy has no quantile")
+    wanted = [np.asarray(y) for y in of_slices(call, WITH_NAN)]
+    for run in (lambda f: f, fg.jit):
+        found = run(lambda x: [fg.numpy.asarray(y) for y in of_slices(call, x)])
+        for a, b in zip(fg.vjp(found, WITH_NAN)[0], wanted, strict=True):
+            assert a.shape == b.shape
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["skew", "gmean", "iqr", "median_abs_deviation", "tmin"])
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_nan_are_omitted_in_all_axes(name: str, axis: Any) -> None:
+    call = lambda x: getattr(st, name)(x, axis=axis, nan_policy="omit")
+    found, pull = fg.vjp(call, WITH_NAN)
+    np.testing.assert_array_equal(found, call(WITH_NAN))
+    turn, seed = np.cos(np.arange(24.0)).reshape(3, 8), np.ones_like(found)
+    expected = np.sum(call(WITH_NAN + STEP * turn) - call(WITH_NAN - STEP * turn)) / (2 * STEP)
+    (gradient,) = pull(seed)
+    assert not np.isnan(gradient).any() and gradient[1, 2] == 0
+    assert abs(np.sum(gradient * turn) - expected) < 1e-6
+
+
+@pytest.mark.parametrize("policy", ["omit", "raise"])
+@pytest.mark.parametrize("axis", [1, None])
+def test_policies_that_look_for_nan_are_errors_where_values_are_not_known(
+    policy: str, axis: Any
+) -> None:
+    with pytest.raises(UnsupportedCallError, match=f"nan_policy='{policy}' is not supported"):
+        fg.jit(lambda x: st.skew(x, axis=axis, nan_policy=policy))(WITH_NAN)
+    with pytest.raises(ValueError, match="contains nan"):
+        st.skew(WITH_NAN, axis=axis, nan_policy="raise")
+
+
+def test_a_branch_on_any_is_no_guess_where_values_are_not_known() -> None:
+    t = np.arange(6.0) * 0.1
+    call = lambda u: sg.lsim(([1.0], [1.0, 2.0]), u, t)[1]
+    for run in (fg.jit, lambda f: lambda u: fg.vmap(f)(u[None])):
+        with pytest.raises(AbstractValueError, match="the truth of a value"):
+            run(call)(np.sin(t))
+    # what it only refuses, or warns of, is asked of nothing
+    made = fg.jit(lambda x: st.boxcox(x, lmbda=0.3))(OPERANDS["x"])
+    np.testing.assert_allclose(made, st.boxcox(OPERANDS["x"], lmbda=0.3), rtol=1e-14)
+
+
+def test_threads_that_meet_a_program_at_once_find_it_whole() -> None:
+    start, failed = threading.Barrier(6), []
+
+    def run() -> None:
+        start.wait()
+        try:
+            fg.vjp(lambda x: (st.kurtosis(x), st.ttest_ind(x, x + 1)[0], st.iqr(x)), WITH_NAN[0])
+        except BaseException as error:
+            failed.append(error)
+
+    for _ in range(3):
+        programs._PROGRAMS.clear()
+        programs._SPACES.clear()
+        threads = [threading.Thread(target=run) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not failed
 
 
 def test_a_result_of_scipys_is_a_tree() -> None:
