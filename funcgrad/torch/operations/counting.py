@@ -66,15 +66,21 @@ def unique(
     if dim is None:
         made = _recorded(input, "unique", lambda x: _unique(x, None))
     else:
-        axis = axis_of(dim, input.ndim)
+        axis = _axis(input, dim)
         made = _recorded(input, "unique_dim", lambda x: _unique(x, axis))
     return _given(made, return_inverse, return_counts)
+
+
+def _axis(input: Tensor, dim: int) -> int:
+    if not input.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return axis_of(dim, input.ndim)
 
 
 def _runs(x: Any, axis: int | None) -> tuple[Any, Any, Any]:
     lines = x.reshape(-1) if axis is None else np.moveaxis(x, axis, 0)
     count = len(lines)
-    other = (lines[1:] != lines[:-1]).reshape(max(count - 1, 0), -1).any(1)
+    other = (lines[1:] != lines[:-1]).any(tuple(range(1, lines.ndim)))
     starts = np.concatenate([np.ones(min(count, 1), bool), other])
     (places,) = np.nonzero(starts)
     inverse = np.cumsum(starts) - 1
@@ -91,7 +97,7 @@ def unique_consecutive(
     dim: int | None = None,
 ) -> Any:  # fmt: skip
     """The elements without repetitions that follow one another."""
-    axis = None if dim is None else axis_of(dim, input.ndim)
+    axis = None if dim is None else _axis(input, dim)
     made = _recorded(input, "unique_consecutive", lambda x: _runs(x, axis))
     return _given(made, return_inverse, return_counts)
 

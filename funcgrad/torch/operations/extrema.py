@@ -141,7 +141,7 @@ def aminmax(input: Tensor, dim: int | None, keepdim: bool) -> Any:
     for axis in axes:
         _check_extent("aminmax", shape, axis)
     results = boxed_all(computed(AMINMAX, x, axes=axes, keepdim=keepdim), AMINMAX_NODE)
-    told(results[0], dim=None if dim is None else axes[0], keepdim=keepdim)
+    told(results[0], dim=axes[0] if dim is not None and axes else dim, keepdim=keepdim)
     return return_types.aminmax(*results)
 
 

@@ -49,7 +49,7 @@ def _checked(name: str, input: Tensor, q: Any, way: str) -> tuple[Array, Tensor]
 
 def _lines(input: Tensor, dim: int | None) -> Tensor:
     """The elements in order, along the last dimension."""
-    if dim is None:
+    if dim is None or not input.ndim:
         return sort(reshaping.flatten(input), 0)[0]  # type: ignore[no-any-return]
     n = input.ndim
     axis = axis_of(dim, n)
@@ -75,7 +75,7 @@ def _quantile(
     _, points = _checked(name, input, q, way)
     shape = shape_of(input)
     axis = None if dim is None else axis_of(dim, len(shape))
-    if axis is None:
+    if axis is None or not shape:
         rest = (1,) * len(shape) if keepdim else ()
     else:
         rest = (*shape[:axis], *((1,) if keepdim else ()), *shape[axis + 1 :])

@@ -16,6 +16,7 @@ from funcgrad.core.tracer import Tracer
 from funcgrad.core.types import Array
 from funcgrad.ops import index as core
 from funcgrad.ops.arithmetic import cast
+from funcgrad.ops.shape import reshape
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import axis_of, boxed, computed, install, shape_of, told
@@ -387,7 +388,15 @@ def _unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
         found = np.lib.stride_tricks.sliding_window_view(v, size, k, writeable=True)
         return found[(slice(None),) * k + (slice(None, None, step),)]
 
-    made = make_view(input, windows, lambda c: positioned(c, windows), UNFOLD)
+    def of_one(v: Any) -> Any:
+        return v.reshape(1)[:size]
+
+    if shape:
+        made = make_view(input, windows, lambda c: positioned(c, windows), UNFOLD)
+    else:
+        made = make_view(
+            input, of_one, lambda c: core.getitem(reshape(c, (1,)), slice(size)), UNFOLD
+        )
     return told(made, dimension=k, size=size, step=step)
 
 
