@@ -84,3 +84,15 @@ def uniform_numbers(torch, say):
 
 def test_uniform_numbers_of_half_precision_are_pytorchs():
     same(uniform_numbers)
+
+
+def normal_numbers(torch, say):
+    torch.manual_seed(0)
+    for count in (5, 16, 20, 24, 40, 100):
+        for dtype in (torch.float16, torch.float32, torch.float64):
+            x = torch.randn(count, dtype=dtype)
+            say(dtype, x, torch.empty(count, dtype=dtype).normal_(), torch.rand(1))
+
+
+def test_normal_numbers_of_any_count_are_pytorchs():
+    same(normal_numbers)

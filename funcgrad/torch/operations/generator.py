@@ -146,8 +146,11 @@ class Generator:
         if count < SIXTEEN:
             return self.normals(count, dtype)
         single = np.dtype(np.float32) if dtype == np.float16 else dtype
-        drawn = self.uniform(count, single)
         whole = count // SIXTEEN * SIXTEEN
+        # those beyond the blocks are drawn anew with the last 16, in half precision only then
+        drawn = np.empty(count, single)
+        first = whole if dtype == np.float16 else count
+        drawn[:first] = self.uniform(first, single)
         drawn[:whole] = _box_muller(drawn[:whole])
         if whole < count:
             drawn[-SIXTEEN:] = _box_muller(self.uniform(SIXTEEN, single))
