@@ -1,14 +1,11 @@
 """Configuration of the manual: ``python -m sphinx -W -b html docs docs/_build/html``."""
 
+import contextlib
+import importlib
 import inspect
 import sys
 from pathlib import Path
 from typing import Any
-
-import numpy
-import scipy.fft
-import scipy.signal.windows
-import scipy.special
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent))
@@ -77,25 +74,29 @@ html_title = f"funcgrad {release}"
 html_theme_options = {"navigation_with_keys": True}
 
 
+def borrowed_from(name: str, text: str | None) -> str | None:
+    """Whose docstring it is, NumPy's or SciPy's; None if it is our own."""
+    module, _, short = name.removeprefix("funcgrad.").rpartition(".")
+    for space in (module, "numpy"):  # `funcgrad.lax` hands on some functions of NumPy's
+        owner = {"numpy": "NumPy", "scipy": "SciPy"}.get(space.partition(".")[0])
+        with contextlib.suppress(ImportError):
+            theirs = vars(importlib.import_module(space)).get(short) if owner and text else None
+            if theirs is not None and text == inspect.getdoc(theirs):
+                return owner
+    return None
+
+
 def shorten_borrowed(
     app: Any, what: str, name: str, obj: object, options: Any, lines: list[str]
 ) -> None:
     """Of a docstring that is NumPy's or SciPy's keep the summary: its references lead nowhere."""
-    short = name.rpartition(".")[2]
-    text = inspect.getdoc(obj)
-    owners = {
-        "NumPy": numpy,
-        "SciPy": scipy.fft,
-        "SciPy.": scipy.signal.windows,
-        "SciPy..": scipy.special,
-    }
-    for owner, space in owners.items():
-        if short in vars(space) and text and text == inspect.getdoc(vars(space)[short]):
-            paragraphs = "\n".join(lines).strip().split("\n\n")
-            summary = next((p for p in paragraphs if not p.startswith(short)), "")
-            end = f"Parameters and result are those of {owner.rstrip('.')}."
-            lines[:] = [*summary.splitlines(), "", end, ""]
-            return
+    owner = borrowed_from(name, inspect.getdoc(obj))
+    if owner:
+        short = name.rpartition(".")[2]
+        paragraphs = "\n".join(lines).strip().split("\n\n")
+        summary = next((p for p in paragraphs if not p.startswith(short)), "")
+        end = f"Parameters and result are those of {owner}."
+        lines[:] = [*summary.splitlines(), "", end, ""]
 
 
 def generate(app: Any) -> None:

@@ -14,7 +14,7 @@ from funcgrad.graph.ir import Graph
 X = np.array([[0.3, -0.6, 0.9], [1.5, 0.2, -0.1]])
 # Each says beside its second rule what was measured, or why it does not follow.
 BOTH = {"addmm", "log_softmax", "recurrence", "softmax", "solve"}
-BOTH |= {"eigh", "eigvalsh", "turned_eigenvectors", "svd", "svdvals"}
+BOTH |= {"eigh", "eigvalsh", "turned_eigenvectors", "svd", "svdvals", "torch.standard_dirichlet"}
 
 
 def test_few_records_state_both_modes():

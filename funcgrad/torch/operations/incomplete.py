@@ -59,21 +59,32 @@ def _wide(*xs: Any) -> list[Any]:
 def _gamma_moves(x: Any, shape: Any) -> Any:
     from funcgrad.scipy.special.incomplete import gamma_shift
 
-    return a.cast(gamma_shift(*_wide(shape, x)), dtype_of(x))
+    dtype = np.result_type(dtype_of(x), dtype_of(shape))
+    return a.cast(gamma_shift(*_wide(shape, x)), dtype)
 
 
 def _kept(x: Any, *_: Any) -> Any:
     return np.array(x)
 
 
-def _dirichlet_vjp(g: Any, x: Any, _: Any, shape: Any) -> Any:
-    """An element moves as the quantile of its beta distribution; the others give in proportion."""
+def _dirichlet_moves(x: Any, shape: Any) -> Any:
+    """How far an element moves, as the quantile of its beta distribution, for what is left of 1."""
     from funcgrad.scipy.special.incomplete import beta_a, beta_shift
 
     rest = a.subtract(sum_(shape, (-1,), True), shape)
     moves = a.cast(beta_shift(beta_a, *_wide(shape, rest, x)), dtype_of(x))
+    return a.divide(moves, a.subtract(1.0, x))
+
+
+def _dirichlet_jvp(_: Any, xs: Any, ts: Any) -> Any:
+    """What an element gains the others give in proportion."""
+    moved = a.multiply(_dirichlet_moves(*xs), ts[1])
+    return a.subtract(moved, a.multiply(xs[0], sum_(moved, (-1,), True)))
+
+
+def _dirichlet_vjp(g: Any, x: Any, _: Any, shape: Any) -> Any:
     taken = sum_(a.multiply(x, g), (-1,), True)
-    return a.multiply(a.divide(moves, a.subtract(1.0, x)), a.subtract(g, taken))
+    return a.multiply(_dirichlet_moves(x, shape), a.subtract(g, taken))
 
 
 def _drawn_samples(total: float | None) -> Any:
@@ -92,6 +103,7 @@ GAMMA = elementwise(
 DIRICHLET = explicit(
     "torch.standard_dirichlet", _kept, signature="(n),(n)->(n)",
     type_rule=lambda x, shape: ArrayType(x.shape, x.dtype), vjp=(None, _dirichlet_vjp),
+    jvp=_dirichlet_jvp,  # stated: the moves have other last digits in a graph that is kept
     sample=lambda: _drawn_samples(1.0),
 )  # fmt: skip
 GAMMA_NODE, DIRICHLET_NODE = node("StandardGamma"), node("_DirichletBackward")

@@ -6,6 +6,7 @@ Every form has PyTorch's checks of its arguments before anything is computed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 from funcgrad.ops.arithmetic import cast
@@ -46,7 +47,7 @@ def _fast(record: Operation, general: Callable[..., Any]) -> Callable[..., Any]:
 
 def _named(record: Operation, name: str, function: Any) -> Any:
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"``{name}({record.signature})``\n\n{record.doc}"
+    function.__doc__ = f"``{name}({record.signature})``\n\n{cleandoc(record.doc)}"
     function.operation = record
     return function
 
