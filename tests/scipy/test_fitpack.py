@@ -67,7 +67,8 @@ def test_polynomials_through_points_that_move(kind: str) -> None:
 
 def test_polynomials_have_derivatives_at_the_points_themselves() -> None:
     at, more = np.append(T[:5], 2.6), np.stack([X[:5], X[:5] ** 2], 1)
-    call = lambda t, x, q: ip.BarycentricInterpolator(t, x)(q)
+    # SciPy goes through the points in an order that it draws, which shows in the last bit
+    call = lambda t, x, q: ip.BarycentricInterpolator(t, x, rng=0)(q)
     other = lambda t, x, q: ip.KroghInterpolator(t, x)(q)
     found = np.asarray(fg.vjp(call, T[:5], more, at)[0])
     np.testing.assert_array_equal(found, call(T[:5], more, at))
