@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
-import funcgrad.torch as torch
-from funcgrad.torch.distributions import constraints
 from funcgrad.torch.distributions.cauchy import Cauchy
-from funcgrad.torch.distributions.transformed_distribution import TransformedDistribution
-from funcgrad.torch.distributions.transforms import AbsTransform
+from funcgrad.torch.distributions.folded import Folded
 
 __all__ = ["HalfCauchy"]
 
 
-class HalfCauchy(TransformedDistribution):
+class HalfCauchy(Folded):
     """The distribution of |x|, where x is of `Cauchy(0, scale)`."""
 
-    arg_constraints: ClassVar[dict[str, Any]] = {"scale": constraints.positive}
-    support = constraints.nonnegative
-    has_rsample = True
-
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
-        base = Cauchy(0, scale, validate_args=False)
-        super().__init__(base, AbsTransform(), validate_args=validate_args)
-
-    @property
-    def scale(self) -> Any:
-        """The scale of the distribution whose draws lose their sign."""
-        return self.base_dist.scale
+    symmetric = Cauchy
 
     @property
     def mean(self) -> Any:
@@ -37,23 +23,3 @@ class HalfCauchy(TransformedDistribution):
     @property
     def variance(self) -> Any:
         return self.base_dist.variance
-
-    @property
-    def mode(self) -> Any:
-        return torch.zeros_like(self.scale)
-
-    def log_prob(self, value: Any) -> Any:
-        self._checked(value)
-        value = torch.as_tensor(value, dtype=self.scale.dtype)
-        found = self.base_dist.log_prob(value) + math.log(2)
-        return torch.where(value >= 0, found, -math.inf)
-
-    def cdf(self, value: Any) -> Any:
-        self._checked(value)
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def icdf(self, value: Any) -> Any:
-        return self.base_dist.icdf((value + 1) / 2)
-
-    def entropy(self) -> Any:
-        return self.base_dist.entropy() - math.log(2)
