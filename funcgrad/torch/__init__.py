@@ -61,7 +61,6 @@ from funcgrad.torch.modes import is_grad_enabled as is_grad_enabled
 from funcgrad.torch.modes import is_inference_mode_enabled as is_inference_mode_enabled
 from funcgrad.torch.modes import no_grad as no_grad
 from funcgrad.torch.modes import set_grad_enabled as set_grad_enabled
-from funcgrad.torch.operations import operators as _operators
 from funcgrad.torch.operations import sampling_in_place as _sampling_in_place
 from funcgrad.torch.operations.activations import *  # noqa: F403
 from funcgrad.torch.operations.added_products import *  # noqa: F403

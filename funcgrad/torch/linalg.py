@@ -4,19 +4,12 @@ from funcgrad.torch.absent import absent
 from funcgrad.torch.operations.checked_systems import cholesky_ex, inv_ex, solve_ex
 from funcgrad.torch.operations.contraction import linalg_cross as cross
 from funcgrad.torch.operations.contraction import vecdot
-from funcgrad.torch.operations.factorizations import (
-    cond,
-    pinv,
-    tensorinv,
-    tensorsolve,
-    vander,
-)
+from funcgrad.torch.operations.factorizations import cond, pinv, tensorinv, tensorsolve, vander
 from funcgrad.torch.operations.factorizations import linalg_eig as eig
 from funcgrad.torch.operations.factorizations import linalg_eigvals as eigvals
 from funcgrad.torch.operations.factorizations import linalg_qr as qr
 from funcgrad.torch.operations.linear_algebra import (
     LinAlgError,
-    det,
     eigh,
     eigvalsh,
     inv,
@@ -26,6 +19,7 @@ from funcgrad.torch.operations.linear_algebra import (
     svdvals,
 )
 from funcgrad.torch.operations.linear_algebra import linalg_cholesky as cholesky
+from funcgrad.torch.operations.linear_algebra import linalg_det as det
 from funcgrad.torch.operations.linear_algebra import linalg_slogdet as slogdet
 from funcgrad.torch.operations.linear_algebra import linalg_svd as svd
 from funcgrad.torch.operations.matrix_chains import linalg_matrix_power as matrix_power

@@ -14,6 +14,7 @@ from funcgrad.torch.operations.common import boxed, computed, told
 from funcgrad.torch.operations.promotion import NUMBERS, dtype_of, number, promoted, wrapped
 from funcgrad.torch.operations.promotion import pair as paired
 from funcgrad.torch.operations.record import (
+    Operator,
     alias,
     in_place,
     node,
@@ -85,7 +86,8 @@ def _combined(core: Any, scaled: Composite, x: Any, y: Any, alpha: Any) -> Array
     return computed(scaled, x, y, alpha=number(alpha, kind))
 
 
-@operation("add", SCALED, node=ADD, remembers=True)
+@operation("add", SCALED, node=ADD, remembers=True,
+           operator=Operator("add", commutes=True, core=a.add, node=ADD))  # fmt: skip
 def add(input: Any, other: Any, alpha: Any) -> Tensor:
     """``input + alpha * other``."""
     x, y = paired("add", input, other)
@@ -110,17 +112,7 @@ def _check_subtraction(x: Any, y: Any) -> None:
         )
 
 
-@operation("sub", SCALED, node=SUB, remembers=True)
-def sub(input: Any, other: Any, alpha: Any) -> Tensor:
-    """``input - alpha * other``."""
-    _check_subtraction(input, other)
-    x, y = paired("sub", input, other)
-    result = boxed(_combined(a.subtract, SUB_SCALED, x, y, alpha), SUB)
-    return result if alpha == 1 else told(result, alpha=alpha)
-
-
 NUMBER_SCALED = "input, Number other, Number alpha=1"
-subtract = alias("subtract", sub, f"input, other, *, Number alpha=1, out | {NUMBER_SCALED}")
 
 
 @operation(
@@ -134,13 +126,26 @@ def rsub(input: Any, other: Any, alpha: Any) -> Tensor:
     return told(boxed(_combined(a.subtract, SUB_SCALED, y, x, alpha), kind), alpha=alpha)
 
 
+@operation("sub", SCALED, node=SUB, remembers=True,
+           operator=Operator("sub", reflected=rsub, core=a.subtract, node=SUB))  # fmt: skip
+def sub(input: Any, other: Any, alpha: Any) -> Tensor:
+    """``input - alpha * other``."""
+    _check_subtraction(input, other)
+    x, y = paired("sub", input, other)
+    result = boxed(_combined(a.subtract, SUB_SCALED, x, y, alpha), SUB)
+    return result if alpha == 1 else told(result, alpha=alpha)
+
+
+subtract = alias("subtract", sub, f"input, other, *, Number alpha=1, out | {NUMBER_SCALED}")
+
 # ------------------------------------------------------------------- multiplication, division
 
 DIV = node("Div", "self other", of="divide")
 DIV_ROUNDED = node("DivBackward2", "self other", tells="rounding_mode")
 
-mul = op("mul", PAIR, core=a.multiply, promote=pair, node="Mul", saves="self other",
-         doc="``input * other``.")  # fmt: skip
+MUL = node("Mul", "self other", of="multiply")
+mul = op("mul", PAIR, core=a.multiply, promote=pair, node=MUL, doc="``input * other``.",
+         operator=Operator("mul", commutes=True, core=a.multiply, node=MUL))  # fmt: skip
 multiply = alias("multiply", mul, f"input, other, *, out | {NUMBER_SECOND}")
 
 
@@ -154,7 +159,12 @@ ROUNDED = "input, other, *, str? rounding_mode, out"
 NUMBER_ROUNDED = "input, Number other, *, str? rounding_mode"
 
 
-@operation("div", f"{PAIR} | operand {ROUNDED} | {NUMBER_ROUNDED}", node=DIV, remembers=True)
+def _reflected_quotient(self: Tensor, other: Any) -> Tensor:
+    return mul(self.reciprocal(), other)
+
+
+@operation("div", f"{PAIR} | operand {ROUNDED} | {NUMBER_ROUNDED}", node=DIV, remembers=True,
+           operator=Operator("truediv", _reflected_quotient, core=a.divide, node=DIV))  # fmt: skip
 def div(input: Any, other: Any, rounding_mode: str | None) -> Tensor:
     """``input / other``; rounded down with ``"floor"``, towards zero with ``"trunc"``.
 
@@ -202,12 +212,12 @@ NO_NEGATION = RuntimeError(
     "invert a mask, use the `~` or `logical_not()` operator instead."
 )
 neg = op("neg", "input, *, out", core=a.negative, promote=same, node="Neg",
-         refuses={"b": NO_NEGATION}, doc="``-input``.")  # fmt: skip
+         refuses={"b": NO_NEGATION}, operator="neg", doc="``-input``.")  # fmt: skip
 negative = alias("negative", neg)
 neg_, negative_ = in_place(neg, negative)
 
 
-@operation("positive", "input", variants="method")
+@operation("positive", "input", variants="method", operator="pos")
 def positive(input: Tensor) -> Tensor:
     """``+input``: the tensor itself."""
     if dtype_of(input.content()).kind == "b":

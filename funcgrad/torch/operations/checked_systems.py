@@ -21,9 +21,10 @@ from funcgrad.ops.sums import sum as total
 from funcgrad.torch import return_types
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.common import boxed, computed, named, shape_of
+from funcgrad.torch.operations.common import boxed, computed, shape_of
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.linear_algebra import (
+    CHOLESKY_EX,
     INV,
     SOLVE,
     SOLVE_RIGHT,
@@ -37,8 +38,6 @@ from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import operation
 
 __all__ = ["cholesky_ex", "inv_ex", "solve_ex"]
-
-CHOLESKY = named("LinalgCholeskyExBackward0", "L")
 
 
 def _excepting(info: Array, a: Array) -> tuple[Array, Any]:
@@ -138,5 +137,5 @@ def cholesky_ex(A: Tensor, upper: bool, check_errors: bool) -> Any:
     info = computed(factor.indefinite_minor, adjoint(x) if upper else x)
     if check_errors and known(info, "linalg.cholesky_ex()").any():
         raise indefinite_error("linalg.cholesky_ex", x)
-    found = boxed(computed(FACTOR, x, info, upper=upper), CHOLESKY)
+    found = boxed(computed(FACTOR, x, info, upper=upper), CHOLESKY_EX)
     return return_types.linalg_cholesky_ex(found, box(info))

@@ -39,7 +39,7 @@ OR_NUMBERS = f"{PAIR} | Number self, other | input, Number other, *, out"
 def _compare(name: str, core: Callable[..., Any], ordered: bool = True) -> Any:
     return op(
         name, OR_NUMBER, core=core, promote=common, casts=True, remembers=False,
-        refuses={"c": f"{name}_cpu"} if ordered else None,
+        refuses={"c": f"{name}_cpu"} if ordered else None, operator=name,
         doc=f"`{name}` of each pair of elements, as booleans.",
     )  # fmt: skip
 
@@ -65,25 +65,41 @@ logical_xor = _logical("logical_xor", a.logical_xor)
 logical_not = _logical("logical_not", a.logical_not, "input, *, out")
 
 
-def _bits(name: str, core: Callable[..., Any], kernel: str, signature: str = OR_NUMBERS) -> Any:
+def _bits(
+    name: str, core: Callable[..., Any], kernel: str, signature: str = OR_NUMBERS,
+    operator: str | None = None,
+) -> Any:  # fmt: skip
     def promote(name: str, *operands: Any) -> Sequence[Array]:
         xs = common(name, *operands)
         return [known(x, f"{name}()") for x in xs] if isinstance(core, np.ufunc) else xs
 
     refused = "fc" if kernel.startswith("bitwise") else "bfc"
     return op(name, signature, core=core, promote=promote, refuses={refused: kernel},
-              remembers=False, doc=f"`{name}` of integers or booleans.")  # fmt: skip
+              remembers=False, operator=operator,
+              doc=f"`{name}` of integers or booleans.")  # fmt: skip
 
 
-bitwise_and = _bits("bitwise_and", a.bitwise_and, "bitwise_and_cpu")
-bitwise_or = _bits("bitwise_or", a.bitwise_or, "bitwise_or_cpu")
-bitwise_xor = _bits("bitwise_xor", a.bitwise_xor, "bitwise_xor_cpu")
+bitwise_and = _bits("bitwise_and", a.bitwise_and, "bitwise_and_cpu", operator="and")
+bitwise_or = _bits("bitwise_or", a.bitwise_or, "bitwise_or_cpu", operator="or")
+bitwise_xor = _bits("bitwise_xor", a.bitwise_xor, "bitwise_xor_cpu", operator="xor")
 bitwise_not = _bits("bitwise_not", a.invert, "bitwise_not_cpu", "input, *, out")
-bitwise_left_shift = _bits("bitwise_left_shift", np.left_shift, "lshift_cpu")
-bitwise_right_shift = _bits("bitwise_right_shift", np.right_shift, "rshift_cpu")
+bitwise_left_shift = _bits("bitwise_left_shift", np.left_shift, "lshift_cpu", operator="lshift")
+bitwise_right_shift = _bits("bitwise_right_shift", np.right_shift, "rshift_cpu", operator="rshift")
 gcd = _bits("gcd", np.gcd, "gcd_cpu", PAIR)
 lcm = _bits("lcm", np.lcm, "lcm_cpu", PAIR)
 gcd_, lcm_ = in_place(gcd, lcm)
+
+
+@operation("__invert__", "input", variants="method")
+def _invert(input: Tensor) -> Tensor:
+    """The complement of integers and booleans."""
+    if input.dtype.is_floating_point or input.dtype.is_complex:
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        )
+    found: Tensor = bitwise_not(input)
+    return found
+
 
 NEXTAFTER = Zeroing("nextafter", pointwise.nextafter)
 

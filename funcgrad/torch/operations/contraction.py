@@ -18,18 +18,9 @@ from funcgrad.ops.shape import stack
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations import arithmetic, axes, complexes, products, reshaping
-from funcgrad.torch.operations.common import (
-    axis_of,
-    boxed,
-    computed,
-    into,
-    method,
-    mismatch,
-    named,
-    numpy_names,
-    shape_of,
-)
-from funcgrad.torch.operations.promotion import content, promoted
+from funcgrad.torch.operations.common import axis_of, boxed, computed, mismatch, shape_of
+from funcgrad.torch.operations.promotion import promoted
+from funcgrad.torch.operations.record import node, operation
 from funcgrad.torch.operations.reductions import sum as sum_
 
 __all__ = ["cross", "kron", "tensordot"]
@@ -48,9 +39,9 @@ def _dims_of(dims: Any, x: Tensor, y: Tensor) -> tuple[list[int], list[int]]:
     return first, second
 
 
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
+@operation("tensordot", "a, b, object dims=2, out", variants="")
+def tensordot(a: Tensor, b: Tensor, dims: Any) -> Tensor:
     """The sum of products over dimensions of both, by number from the end or as two lists."""
-    content(a, "tensordot", "a"), content(b, "tensordot", "b", 2)
     left, right = _dims_of(dims, a, b)
     if len(left) != len(right):
         raise RuntimeError("both dimension lists should have same length")
@@ -65,8 +56,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
             a = sum_(a, i, True) if m == 1 else a
             b = sum_(b, j, True) if n == 1 else b
     left, right = [axis_of(i, a.ndim) for i in left], [axis_of(j, b.ndim) for j in right]
-    result = _contracted(a, b, left, right)
-    return result if out is None else into(out, result, "tensordot")
+    return _contracted(a, b, left, right)
 
 
 def _contracted(x: Tensor, y: Tensor, left: list[int], right: list[int]) -> Tensor:
@@ -86,10 +76,9 @@ def _contracted(x: Tensor, y: Tensor, left: list[int], right: list[int]) -> Tens
     return reshaping.reshape(out, shape)
 
 
-@method()
-def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+@operation("kron", "input, other, *, out", variants="method")
+def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product."""
-    content(input, "kron"), content(other, "kron", "other", 2)
     n = max(input.ndim, other.ndim)
     left = (1,) * (n - input.ndim) + shape_of(input)
     right = (1,) * (n - other.ndim) + shape_of(other)
@@ -97,8 +86,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     second = tuple(size for s in right for size in (1, s))
     made = arithmetic.mul(_spaced(input, first), _spaced(other, second))
     shape = tuple(p * q for p, q in zip(left, right, strict=True))
-    result = reshaping.unsafe_viewed(made, shape)
-    return result if out is None else into(out, result, "kron")
+    return reshaping.unsafe_viewed(made, shape)
 
 
 def _spaced(x: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -125,12 +113,13 @@ def _cross(x: Array, y: Array, axis: int) -> Array:
 CROSS = Composite("cross", _cross)
 
 
-@numpy_names
-def linalg_cross(
-    input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None
-) -> Tensor:
+CROSS_NODE = node("LinalgCross", "self other")
+
+
+@operation("linalg_cross", "input, other, *, int dim=-1, out", variants="")
+def linalg_cross(input: Tensor, other: Tensor, dim: int) -> Tensor:
     """The cross product along a dimension of extent 3."""
-    shapes = shape_of(content(input, "cross")), shape_of(content(other, "cross", "other", 2))
+    shapes = shape_of(input), shape_of(other)
     if len(shapes[0]) != len(shapes[1]):
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     axis = axis_of(dim, len(shapes[0]))
@@ -144,29 +133,23 @@ def linalg_cross(
     if message is not None:
         raise RuntimeError(message)
     x, y = promoted("cross", input, other)
-    made = computed(CROSS, x, y, axis=axis)
-    result = boxed(made, named("LinalgCrossBackward0", "", "self", "other"))
-    return result if out is None else into(out, result, "cross")
+    return boxed(computed(CROSS, x, y, axis=axis), CROSS_NODE)
 
 
-@method()
-@numpy_names
-def cross(
-    input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None
-) -> Tensor:
+@operation("cross", "input, other, int? dim=None, *, out", variants="method")
+def cross(input: Tensor, other: Tensor, dim: int | None) -> Tensor:
     """The cross product; by default along the first dimension of extent 3."""
     if dim is None:
         shape = np.broadcast_shapes(shape_of(input), shape_of(other))
         if 3 not in shape:
             raise RuntimeError("no dimension of size 3 in input")
         dim = shape.index(3)
-    return linalg_cross(input, other, dim=dim, out=out)
+    return linalg_cross(input, other, dim=dim)
 
 
-@numpy_names
-def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+@operation("linalg_vecdot", "x, y, *, int dim=-1, out", variants="")
+def vecdot(x: Tensor, y: Tensor, dim: int) -> Tensor:
     """The inner products along a dimension, `x` conjugated."""
     if x.ndim == y.ndim == 1:
-        return products.vdot(x, y, out=out)
-    result = sum_(arithmetic.mul(complexes.conj(x), y), dim)
-    return result if out is None else into(out, result, "linalg_vecdot")
+        return products.vdot(x, y)
+    return sum_(arithmetic.mul(complexes.conj(x), y), dim)

@@ -8,11 +8,11 @@ from typing import Any
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.arithmetic import mul_scalar
-from funcgrad.torch.operations.common import method
 from funcgrad.torch.operations.complexes import complex
 from funcgrad.torch.operations.creation import full
 from funcgrad.torch.operations.products import mm
-from funcgrad.torch.operations.promotion import content, dtype_of
+from funcgrad.torch.operations.promotion import dtype_of
+from funcgrad.torch.operations.record import operation
 
 __all__ = ["corrcoef", "cov"]
 
@@ -44,16 +44,15 @@ def _check_weights(name: str, weights: Tensor | None, kinds: str, wanted: str, c
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
-@method()
-def cov(
-    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
-    aweights: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+COV = "input, *, int correction=1, Tensor fweights=None, Tensor aweights=None"
+
+
+@operation("cov", COV, variants="method")
+def cov(input: Tensor, correction: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor:
     """The covariances of variables (rows) over observations (columns).
 
     `fweights` say how often an observation was made, `aweights` how much it counts.
     """
-    content(input, "cov")
     if input.ndim > 2:
         raise RuntimeError(
             "cov(): expected input to have two or fewer dimensions but got an input with "
@@ -84,7 +83,7 @@ def cov(
     return found
 
 
-@method()
+@operation("corrcoef", "input", variants="method")
 def corrcoef(input: Tensor) -> Tensor:
     """The correlations of variables (rows) over observations (columns)."""
     if input.ndim > 2:

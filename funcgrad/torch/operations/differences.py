@@ -7,33 +7,23 @@ from typing import Any
 
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations import arithmetic, comparison
-from funcgrad.torch.operations.common import (
-    axes_of,
-    axis_of,
-    boxed,
-    copied,
-    into,
-    method,
-    numpy_names,
-    shape_of,
-)
+from funcgrad.torch.operations.common import axes_of, axis_of, boxed, copied, shape_of
 from funcgrad.torch.operations.cumulative import cumsum
 from funcgrad.torch.operations.joining import cat
-from funcgrad.torch.operations.promotion import NUMBERS, content, dtype_of
+from funcgrad.torch.operations.promotion import NUMBERS, dtype_of
+from funcgrad.torch.operations.record import operation
 from funcgrad.torch.operations.reductions import sum as sum_
 from funcgrad.torch.operations.slicing import narrow, select
 
 __all__ = ["cumulative_trapezoid", "diff", "gradient", "trapezoid", "trapz"]
 
 
-@method()
-@numpy_names
-def diff(
-    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None,
-    append: Tensor | None = None, *, out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+@operation(
+    "diff", "input, int n=1, int dim=-1, prepend=None, append=None, *, out", variants="method"
+)
+def diff(input: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor | None) -> Tensor:
     """The `n`-th differences of neighbours along a dimension."""
-    shape = shape_of(content(input, "diff"))
+    shape = shape_of(input)
     if not shape:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
@@ -42,7 +32,7 @@ def diff(
     given = [x for x in (prepend, input, append) if x is not None]
     x = cat(given, axis) if len(given) > 1 else input
     if n == 0:
-        return into(out, x, "diff") if len(given) > 1 else boxed(copied(x.content()))
+        return x if len(given) > 1 else boxed(copied(x.content()))
     for _ in range(min(n, shape_of(x)[axis])):
         length = shape_of(x)[axis] - 1
         later, earlier = narrow(x, axis, 1, length), narrow(x, axis, 0, length)
@@ -50,7 +40,7 @@ def diff(
             x = comparison.logical_xor(later, earlier)
         else:
             x = arithmetic.sub(later, earlier)
-    return into(out, x, "diff")
+    return x
 
 
 # ------------------------------------------------------------------------------- trapezoids
@@ -70,8 +60,12 @@ def _spacing(y: Tensor, x: Tensor, axis: int) -> Tensor:
     return diff(x, dim=axis - y.ndim)
 
 
-@numpy_names
-def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
+AT_PLACES = "y, Tensor x, *, int dim=-1"
+TRAPEZOID = f"{AT_PLACES} | y, *, Number dx=1, int dim=-1"
+
+
+@operation("trapezoid", TRAPEZOID, variants="")
+def trapezoid(y: Tensor, x: Tensor | None, dim: int, dx: Any) -> Tensor:
     """The integral by trapezoids along a dimension, at places `x` or `dx` apart."""
     axis = axis_of(dim, y.ndim)
     if x is None:
@@ -83,13 +77,14 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1)
     return arithmetic.div_scalar(sum_(heights, axis), 2.0)
 
 
-trapz = trapezoid
+@operation("trapz", f"y, *, float dx=1, int dim=-1 | {AT_PLACES}", variants="")
+def trapz(y: Tensor, dx: float, dim: int, x: Tensor | None) -> Tensor:
+    """`trapezoid`."""
+    return trapezoid(y, dx=dx, dim=dim) if x is None else trapezoid(y, x, dim=dim)
 
 
-@numpy_names
-def cumulative_trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1
-) -> Tensor:
+@operation("cumulative_trapezoid", TRAPEZOID, variants="")
+def cumulative_trapezoid(y: Tensor, x: Tensor | None, dim: int, dx: Any) -> Tensor:
     """The running integral by trapezoids along a dimension."""
     axis = axis_of(dim, y.ndim)
     first, second = _ends(y, axis)
@@ -106,16 +101,8 @@ def cumulative_trapezoid(
 
 def _gaps_along(input: Tensor, spacing: Any, dims: tuple[int, ...], all_dims: bool) -> list[Any]:
     """What lies between the places along each dimension: a number, or a vector of places."""
-    if isinstance(spacing, Tensor) and not spacing.ndim:
-        spacing = spacing.item()
     if isinstance(spacing, NUMBERS):
         return [spacing] * len(dims)
-    if not isinstance(spacing, (tuple, list)):
-        raise TypeError(
-            "gradient() received an invalid combination of arguments - got (Tensor, "
-            f"spacing={type(spacing).__name__}), but expected a number, a tuple of numbers or a "
-            "tuple of Tensors"
-        )
     if all_dims and len(spacing) != len(dims):
         raise RuntimeError(
             "torch.gradient expected spacing to be unspecified, a scalar, or a list of length "
@@ -137,16 +124,24 @@ def _gaps_along(input: Tensor, spacing: Any, dims: tuple[int, ...], all_dims: bo
     return list(spacing)
 
 
-def gradient(
-    input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
-) -> tuple[Tensor, ...]:
+ALONG, EDGES = "ints dim", "int edge_order=1"
+GRADIENT = " | ".join(
+    f"input, *, {given}, {EDGES}" for given in (
+        ALONG, f"Number spacing, {ALONG}", "Number spacing=None, int dim=None",
+        "Numbers spacing, int dim=None", f"Numbers spacing, {ALONG}",
+        "Tensors spacing, int dim=None", f"Tensors spacing, {ALONG}",
+    )
+)  # fmt: skip
+
+
+@operation("gradient", GRADIENT, variants="")
+def gradient(input: Tensor, dim: Any, edge_order: int, spacing: Any) -> tuple[Tensor, ...]:
     """Derivatives along dimensions by differences of neighbours, to the second order inside.
 
     `spacing` is the distance of the samples, one for each dimension, or vectors of their places.
     """
-    content(input, "gradient")
     dims = () if dim == () else axes_of(dim, input.ndim)
-    gaps = _gaps_along(input, spacing, dims, dim is None)
+    gaps = _gaps_along(input, 1 if spacing is None else spacing, dims, dim is None)
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     for k in dims:

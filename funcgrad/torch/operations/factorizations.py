@@ -14,7 +14,13 @@ from funcgrad.torch import return_types
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.common import boxed, boxed_all, computed, shape_of
 from funcgrad.torch.operations.comparison import known
-from funcgrad.torch.operations.linear_algebra import check_matrix, check_square, inv, solve
+from funcgrad.torch.operations.linear_algebra import (
+    check_matrix,
+    check_square,
+    inv,
+    solve,
+    tolerances,
+)
 from funcgrad.torch.operations.norms import matrix_norm
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import node, operation
@@ -22,8 +28,8 @@ from funcgrad.torch.operations.recorded import Underivable
 
 __all__ = ["linalg_eig", "linalg_eigvals", "linalg_qr", "pinverse"]
 
-QR, PINV = node("LinalgQr", "Q R"), node("LinalgPinv", "result A")
-EIG = node("LinalgEig", "eigenvalues eigenvectors")
+QR, PINV = node("LinalgQr", "Q R;"), node("LinalgPinv", "result A")
+EIG = node("LinalgEig", "eigenvalues eigenvectors;")
 
 
 def _qr(x: Array) -> Any:
@@ -92,7 +98,8 @@ def linalg_eigvals(A: Tensor) -> Tensor:
     return boxed(computed(eigen.eigvals, check_square("linalg.eig", A.content())), EIG)
 
 
-def pinv(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
+@operation("linalg_pinv", tolerances("rcond"), variants="")
+def pinv(input: Tensor, atol: Any, rtol: Any, hermitian: bool, rcond: Any) -> Tensor:
     """The pseudoinverse of matrices.
 
     Parameters
@@ -102,22 +109,25 @@ def pinv(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = Fal
     hermitian : bool, optional
         Whether the matrices are Hermitian.
     """
-    x = check_matrix("linalg.pinv", A.content())
+    x = check_matrix("linalg.pinv", input.content())
+    rtol = rtol if rcond is None else rcond
     rows, columns = shape_of(x)[-2:]
     usual = max(rows, columns) * float(np.finfo(dtype_of(x)).eps)
     relative = float(rtol) if rtol is not None else (usual if not atol else 0.0)
     if atol:
-        largest = float(matrix_norm(A.detach(), 2).max())
+        largest = float(matrix_norm(input.detach(), 2).max())
         relative = max(relative, float(atol) / largest if largest else 0.0)
     return boxed(computed(_pinv, x, cutoff=relative, hermitian=hermitian), PINV)
 
 
-def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+@operation("pinverse", "input, float rcond=1e-15", variants="method")
+def pinverse(input: Tensor, rcond: float) -> Tensor:
     """The pseudoinverse of matrices."""
     return pinv(input, rtol=rcond)
 
 
-def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
+@operation("linalg_tensorinv", "input, int ind=2, *, out", variants="")
+def tensorinv(A: Tensor, ind: int) -> Tensor:
     """The inverse of a tensor as a map of its last dimensions to its first `ind`."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
@@ -131,7 +141,8 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return found
 
 
-def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
+@operation("linalg_tensorsolve", "input, other, dims dims=None, *, out", variants="")
+def tensorsolve(A: Tensor, B: Tensor, dims: Any) -> Tensor:
     """The X for which ``tensordot(A, X, X.ndim)`` is B."""
     if dims is not None:
         places = [d % A.dim() for d in dims]
@@ -146,19 +157,19 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     return found
 
 
-def vander(x: Tensor, *, N: int | None = None) -> Tensor:
+@operation("linalg_vander", "x, *, int N=None", variants="")
+def vander(x: Tensor, N: int | None) -> Tensor:
     """The powers 0 to N - 1 of the elements of vectors."""
     import funcgrad.torch as torch
 
     count = x.size(-1) if N is None else N
     if count <= 0:
         raise RuntimeError("N must be greater than 1.")
-    powers = [torch.ones_like(x), *(x**k for k in range(1, count))]
-    found: Tensor = torch.stack(powers, -1)
-    return found
+    return torch.stack([torch.ones_like(x), *(x**k for k in range(1, count))], -1)
 
 
-def cond(A: Tensor, p: Any = None) -> Tensor:
+@operation("linalg_cond", "input, Number p=None, *, out | input, str p, *, out", variants="")
+def cond(A: Tensor, p: Any) -> Tensor:
     """The condition number of matrices: by singular values, or the norm times that of the inverse.
 
     Examples

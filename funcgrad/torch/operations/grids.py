@@ -10,6 +10,7 @@ import numpy as np
 
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.operations import axes, gathering, joining, reshaping
+from funcgrad.torch.operations.record import operation
 
 __all__ = [
     "cartesian_prod", "combinations", "meshgrid", "vander",
@@ -64,7 +65,8 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return joining.stack([reshaping.flatten(g) for g in grids], 1)
 
 
-def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+@operation("combinations", "input, int r=2, bool with_replacement=False", variants="")
+def combinations(input: Tensor, r: int, with_replacement: bool) -> Tensor:
     """All combinations of `r` elements of a vector, as rows."""
     if input.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
@@ -79,7 +81,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return joining.stack([gathering.masked_select(g, box(mask)) for g in grids], 1)
 
 
-def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+@operation("vander", "x, int? N=None, bool increasing=False", variants="")
+def vander(x: Tensor, N: int | None, increasing: bool) -> Tensor:
     """The matrix of the powers of a vector."""
     if x.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")

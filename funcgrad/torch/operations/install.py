@@ -13,6 +13,7 @@ from funcgrad.ops.arithmetic import cast
 from funcgrad.torch import hot
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.common import into, into_each
+from funcgrad.torch.operations.operators import give_operator
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.signature import Arguments, place_of_input
 from funcgrad.torch.remembered import remembered
@@ -32,7 +33,10 @@ def installed(record: Operation) -> Any:
         setattr(Tensor, name, method)
         if "inplace" in record.variants:
             setattr(Tensor, f"{name}_", _changing(record, method))
-    return _named(record, name, _fast(record, _function(record)))
+    function = _named(record, name, _fast(record, _function(record)))
+    if record.operator is not None:
+        give_operator(record.operator, function, "inplace" in record.variants)
+    return function
 
 
 def _fast(record: Operation, general: Callable[..., Any]) -> Callable[..., Any]:

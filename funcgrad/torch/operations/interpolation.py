@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from funcgrad.core.types import Array
@@ -9,35 +10,18 @@ from funcgrad.ops import arithmetic as a
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.common import (
-    boxed,
-    computed,
-    into,
-    method,
-    named,
-    told,
-    widened,
-)
-from funcgrad.torch.operations.promotion import (
-    NUMBERS,
-    content,
-    dtype_of,
-    kind_of,
-    number,
-    promoted,
-    wrong_type,
-)
-from funcgrad.torch.operations.recorded import refuse_kinds
+from funcgrad.torch.operations.common import boxed, computed, told, widened
+from funcgrad.torch.operations.promotion import dtype_of, kind_of, number, promoted
+from funcgrad.torch.operations.record import NodeClass, node, operation, refuse
 
 __all__ = [
     "addcdiv", "addcmul", "lerp",
 ]  # fmt: skip
 
 
-LERP_NUMBER = named("LerpBackward0")
-LERP = named("LerpBackward1", "", "self", "end", "weight")
-ADDCMUL_NODE = named("AddcmulBackward0", "", "", "tensor1", "tensor2")
-ADDCDIV_NODE = named("AddcdivBackward0", "", "", "tensor1", "tensor2")
+LERP_NUMBER, LERP = node("Lerp"), node("LerpBackward1", "self end weight")
+ADDCMUL_NODE = node("Addcmul", "_ tensor1 tensor2")
+ADDCDIV_NODE = node("Addcdiv", "_ tensor1 tensor2")
 
 
 def _lerp(x: Array, end: Array, weight: Array) -> Array:
@@ -52,24 +36,20 @@ LERP_OPERATION = Composite("lerp", widened(_lerp))
 LERP_NUMBER_OPERATION = Composite("lerp_number", widened(_lerp))
 
 
-@method(changing=True)
-def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
+@operation("lerp", "input, end, weight, *, out | input, end, Number weight, *, out")
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """``input + weight * (end - input)``."""
-    x, y = content(input, "lerp"), content(end, "lerp", "end", 2)
+    x, y = input.content(), end.content()
     _same_dtype(x, y, "end")
     if isinstance(weight, Tensor):
-        w = content(weight, "lerp", "weight", 3)
+        w = weight.content()
         _same_dtype(x, w, "weight")
-        refuse_kinds("lerp_kernel_tensor", "biu", x)
-        result = boxed(computed(LERP_OPERATION, x, y, w), LERP)
-    else:
-        if not isinstance(weight, NUMBERS):
-            wrong_type("lerp", "weight", 3, "Number", weight)
-        refuse_kinds("lerp_kernel_scalar", "biu", x)
-        w = number(weight, dtype_of(x))
-        result = boxed(computed(LERP_NUMBER_OPERATION, x, y, weight=w), LERP_NUMBER)
-        told(result, weight=weight)
-    return result if out is None else into(out, result, "lerp")
+        refuse({"biu": "lerp_kernel_tensor"}, x)
+        return boxed(computed(LERP_OPERATION, x, y, w), LERP)
+    refuse({"biu": "lerp_kernel_scalar"}, x)
+    w = number(weight, dtype_of(x))
+    result = boxed(computed(LERP_NUMBER_OPERATION, x, y, weight=w), LERP_NUMBER)
+    return told(result, weight=weight)
 
 
 def _same_dtype(x: Array, y: Array, what: str) -> None:
@@ -96,25 +76,23 @@ INTEGER_DIVISION = (
 )
 
 
-@method(changing=True)
-def addcmul(
-    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None
-) -> Tensor:
+SCALED = "input, tensor1, tensor2, *, Number value=1, out | ~self, Number value, tensor1, tensor2"
+
+
+def _added(core: Composite, kind: NodeClass, xs: Sequence[Tensor], value: Any) -> Tensor:
+    x, y, z = promoted("addcmul", *xs)
+    return told(boxed(computed(core, x, y, z, value=number(value, dtype_of(x))), kind), value=value)
+
+
+@operation("addcmul", SCALED)
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     """``input + value * tensor1 * tensor2``."""
-    x, y, z = promoted("addcmul", input, tensor1, tensor2)
-    found = computed(ADDCMUL, x, y, z, value=number(value, dtype_of(x)))
-    result = told(boxed(found, ADDCMUL_NODE), value=value)
-    return result if out is None else into(out, result, "addcmul")
+    return _added(ADDCMUL, ADDCMUL_NODE, (input, tensor1, tensor2), value)
 
 
-@method(changing=True)
-def addcdiv(
-    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None
-) -> Tensor:
+@operation("addcdiv", SCALED)
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     """``input + value * tensor1 / tensor2``."""
-    if all(dtype_of(content(t, "addcdiv")).kind in "biu" for t in (tensor1, tensor2)):
+    if all(dtype_of(t.content()).kind in "biu" for t in (tensor1, tensor2)):
         raise RuntimeError(INTEGER_DIVISION)
-    x, y, z = promoted("addcdiv", input, tensor1, tensor2)
-    found = computed(ADDCDIV, x, y, z, value=number(value, dtype_of(x)))
-    result = told(boxed(found, ADDCDIV_NODE), value=value)
-    return result if out is None else into(out, result, "addcdiv")
+    return _added(ADDCDIV, ADDCDIV_NODE, (input, tensor1, tensor2), value)

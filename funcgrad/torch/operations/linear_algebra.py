@@ -15,20 +15,11 @@ from funcgrad.ops.shape import swap_last
 from funcgrad.torch import dtypes, return_types
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations import axes, selection
-from funcgrad.torch.operations.common import (
-    boxed,
-    boxed_all,
-    computed,
-    install,
-    into,
-    into_each,
-    method,
-    named,
-    shape_of,
-)
+from funcgrad.torch.operations import axes, joining, selection
+from funcgrad.torch.operations.common import boxed, boxed_all, computed, shape_of
 from funcgrad.torch.operations.comparison import known
-from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
+from funcgrad.torch.operations.promotion import dtype_of, kind_of
+from funcgrad.torch.operations.record import NodeClass, Promote, alias, node, op, operation
 
 __all__ = [
     "cholesky", "cholesky_solve", "det", "inverse", "logdet", "slogdet", "svd",
@@ -90,51 +81,48 @@ def singular_error(name: str, x: Array, inversion: bool = True) -> LinAlgError:
 
 # -------------------------------------------------------------------- inverses and determinants
 
-INV = named("LinalgInvExBackward0", "inverse")
-DET = named("LinalgDetBackward0", "result", "A")
-SLOGDET = named("LinalgSlogdetBackward0", "sign logabsdet", "A")
+INV = node("LinalgInvEx", "inverse;")
+SLOGDET = node("LinalgSlogdet", "sign logabsdet; A")
 
 
-def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+def _squares(said: str) -> Promote:
+    return lambda name, x: (check_square(said, x.content()),)
+
+
+@operation("linalg_inv", "A, *, out", variants="")
+def inv(A: Tensor) -> Tensor:
     """The inverse of square matrices."""
-    x = check_square("linalg.inv", content(A, "linalg_inv", "A"))
+    x = check_square("linalg.inv", A.content())
     try:
-        result = boxed(computed(solving.inv, x), INV)
+        return boxed(computed(solving.inv, x), INV)
     except np.linalg.LinAlgError:
         raise singular_error("linalg.inv", x) from None
-    return result if out is None else into(out, result, "linalg_inv")
 
 
-def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of square matrices."""
-    return inv(input, out=out)
+inverse = alias("inverse", inv, "input, *, out", "method")
+det = op(
+    "det", "input, *, out", core=determinant.det, promote=_squares("linalg.det"),
+    node=node("LinalgDet", "result A"), variants="method", remembers=False,
+    doc="The determinant of square matrices; its gradient is right for singular ones as well.",
+)  # fmt: skip
+linalg_det = alias("linalg_det", det, "A, *, out", "")
 
 
-@method()
-def det(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The determinant of square matrices; its gradient is right for singular ones as well."""
-    x = check_square("linalg.det", content(input, "linalg_det", "A"))
-    result = boxed(computed(determinant.det, x), DET)
-    return result if out is None else into(out, result, "linalg_det")
+def _signed(name: str, tensor: str, made: Any, variants: str) -> Any:
+    @operation(name, f"{tensor}, *, Tensors out", variants=variants)
+    def function(input: Tensor) -> Any:
+        """The sign of the determinant and the logarithm of its absolute value."""
+        x = check_square("linalg.slogdet", input.content())
+        return made(*boxed_all(computed(determinant.slogdet, x), SLOGDET))
 
-
-def _signed(name: str, made: Any) -> Any:
-    def function(input: Tensor, *, out: Any = None) -> Any:
-        x = check_square("linalg.slogdet", content(input, "linalg_slogdet", "A"))
-        results = boxed_all(computed(determinant.slogdet, x), SLOGDET)
-        return into_each(out, made(*results), name)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = "The sign of the determinant and the logarithm of its absolute value."
     return function
 
 
-linalg_slogdet = _signed("linalg_slogdet", return_types.linalg_slogdet)
-slogdet = _signed("slogdet", return_types.slogdet)
-install(inverse=inverse, slogdet=slogdet)
+linalg_slogdet = _signed("linalg_slogdet", "A", return_types.linalg_slogdet, "")
+slogdet = _signed("slogdet", "input", return_types.slogdet, "method")
 
 
-@method()
+@operation("logdet", "input", variants="method")
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinant; NaN where that is negative."""
     sign, size = slogdet(input)
@@ -147,7 +135,7 @@ def logdet(input: Tensor) -> Tensor:
 
 # ------------------------------------------------------------------------- systems of equations
 
-SOLVE = named("LinalgSolveExBackward0", "result", "A", "")
+SOLVE = node("LinalgSolveEx", "result A")
 
 
 def _columns_solved(a: Array, b: Array) -> Array:
@@ -162,14 +150,14 @@ SOLVE_VECTORS = Composite("solve_vectors", _columns_solved)
 SOLVE_RIGHT = Composite("solve_right", _from_right)
 
 
-def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
+@operation("linalg_solve", "A, B, *, bool left=True, out", variants="")
+def solve(A: Tensor, B: Tensor, left: bool) -> Tensor:
     """The solution X of A X = B, or of X A = B; B may be (a batch of) vectors."""
-    x, y = content(A, "linalg_solve", "A"), content(B, "linalg_solve", "B", 2)
+    x, y = A.content(), B.content()
     try:
-        result = boxed(computed(solver_of("linalg.solve", x, y, left), x, y), SOLVE)
+        return boxed(computed(solver_of("linalg.solve", x, y, left), x, y), SOLVE)
     except np.linalg.LinAlgError:
         raise singular_error("torch.linalg.solve", x, False) from None
-    return result if out is None else into(out, result, "linalg_solve")
 
 
 def solver_of(name: str, x: Array, y: Array, left: bool) -> Any:
@@ -209,19 +197,18 @@ def triangular(a: Array, b: Array, upper: bool, left: bool, unit: bool) -> Array
 
 
 TRIANGULAR = Composite("solve_triangular", triangular)
+TRIANGULAR_NODE = node("LinalgSolveTriangular", "result self")
+TRIANGLE = "input, B, *, bool upper, bool left=True, bool unitriangular=False, out"
 
 
+@operation("linalg_solve_triangular", TRIANGLE, variants="")
 def solve_triangular(
-    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False,
-    out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool
+) -> Tensor:
     """The solution of A X = B (or X A = B) for triangular A; the other triangle is not read."""
-    x = check_square("linalg.solve_triangular", content(A, "linalg_solve_triangular", "A"))
-    y = content(B, "linalg_solve_triangular", "B", 2)
-    node = named("LinalgSolveTriangularBackward0", "result", "self", "")
+    x, y = check_square("linalg.solve_triangular", input.content()), B.content()
     found = computed(TRIANGULAR, x, y, upper=upper, left=left, unit=unitriangular)
-    result = boxed(found, node)
-    return result if out is None else into(out, result, "linalg_solve_triangular")
+    return boxed(found, TRIANGULAR_NODE)
 
 
 def _cholesky_solved(b: Array, f: Array, upper: bool) -> Array:
@@ -231,14 +218,13 @@ def _cholesky_solved(b: Array, f: Array, upper: bool) -> Array:
 
 
 CHOLESKY_SOLVE = Composite("cholesky_solve", _cholesky_solved)
+CHOLESKY_SOLVE_NODE = node("CholeskySolve", "result self input2")
 
 
-@method()
-def cholesky_solve(
-    B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None
-) -> Tensor:
+@operation("cholesky_solve", "input, input2, bool upper=False, *, out", variants="method")
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool) -> Tensor:
     """The solution X of A X = B, where A is given by its Cholesky factor."""
-    x, y = content(B, "cholesky_solve", "B"), content(L, "cholesky_solve", "L", 2)
+    x, y = input.content(), input2.content()
     for name, c in (("b", x), ("u", y)):
         if len(shape_of(c)) < 2:
             raise RuntimeError(
@@ -252,18 +238,16 @@ def cholesky_solve(
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {m} by {n} but each b "
             f"matrix is {rows} by {columns}"
         )
-    node = named("CholeskySolveBackward0", "result", "self", "input2")
-    result = boxed(computed(CHOLESKY_SOLVE, x, y, upper=upper), node)
-    return result if out is None else into(out, result, "cholesky_solve")
+    return boxed(computed(CHOLESKY_SOLVE, x, y, upper=upper), CHOLESKY_SOLVE_NODE)
 
 
 # ------------------------------------------------------------------------------ decompositions
 
 
-def _factorised(name: str, node: Any, input: Tensor, upper: bool) -> Tensor:
-    x = check_square(name, content(input, name, "A"))
+def _factorised(name: str, kind: NodeClass, input: Tensor, upper: bool) -> Tensor:
+    x = check_square(name, input.content())
     try:
-        return boxed(computed(factor.cholesky, x, upper), node)
+        return boxed(computed(factor.cholesky, x, upper), kind)
     except np.linalg.LinAlgError:
         raise indefinite_error(name, x) from None
 
@@ -279,88 +263,110 @@ def indefinite_error(name: str, x: Array) -> LinAlgError:
     )
 
 
-def linalg_cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
+CHOLESKY_EX, CHOLESKY = node("LinalgCholeskyEx", "L;"), node("Cholesky", "result")
+
+
+@operation("linalg_cholesky", "input, *, bool upper=False, out", variants="")
+def linalg_cholesky(input: Tensor, upper: bool) -> Tensor:
     """The Cholesky factor of positive definite matrices."""
-    node = named("LinalgCholeskyExBackward0", "L")
-    result = _factorised("linalg.cholesky", node, A, upper)
-    return result if out is None else into(out, result, "linalg_cholesky")
+    return _factorised("linalg.cholesky", CHOLESKY_EX, input, upper)
 
 
-@method()
-def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+@operation("cholesky", "input, bool upper=False, *, out", variants="method")
+def cholesky(input: Tensor, upper: bool) -> Tensor:
     """The Cholesky factor of positive definite matrices."""
-    result = _factorised("cholesky", named("CholeskyBackward0", "result"), input, upper)
-    return result if out is None else into(out, result, "cholesky")
+    return _factorised("cholesky", CHOLESKY, input, upper)
 
 
-EIGH = named("LinalgEighBackward0", "eigenvalues eigenvectors", "")
+EIGH = node("LinalgEigh", "eigenvalues eigenvectors;")
 
 
-def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
+@operation("linalg_eigh", "input, str UPLO='L', *, Tensors out", variants="")
+def eigh(input: Tensor, UPLO: str) -> Any:
     """The eigenvalues (ascending) and eigenvectors of Hermitian matrices."""
-    x = check_square("linalg.eigh", content(A, "linalg_eigh", "A"))
+    x = check_square("linalg.eigh", input.content())
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    results = boxed_all(computed(factor.eigh, x, UPLO.upper()), EIGH)
-    return into_each(out, return_types.linalg_eigh(*results), "linalg_eigh")
+    return return_types.linalg_eigh(*boxed_all(computed(factor.eigh, x, UPLO.upper()), EIGH))
 
 
-def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
+@operation("linalg_eigvalsh", "input, str UPLO='L', *, out", variants="")
+def eigvalsh(input: Tensor, UPLO: str) -> Tensor:
     """The eigenvalues of Hermitian matrices, in ascending order."""
-    return into(out, eigh(A, UPLO)[0], "linalg_eigvalsh")
+    return eigh(input, UPLO)[0]  # type: ignore[no-any-return]
 
 
-SVD = named("LinalgSvdBackward0", "U S Vh", "")
+SVD = node("LinalgSvd", "U S Vh;")
+DRIVER = "*, str driver=None"
 
 
-def linalg_svd(
-    A: Tensor, full_matrices: bool = True, *, driver: Any = None, out: Any = None
-) -> Any:
+@operation("linalg_svd", f"A, bool full_matrices=True, {DRIVER}, Tensors out", variants="")
+def linalg_svd(A: Tensor, full_matrices: bool, driver: str | None) -> Any:
     """The singular value decomposition U, S, Vh.
 
     The further vectors that `full_matrices` asks for of a matrix that is not square have no
     gradient: there the thin decomposition is differentiated, and the rest is constant.
     """
-    x = check_matrix("linalg.svd", content(A, "linalg_svd", "A"))
+    x = check_matrix("linalg.svd", A.content())
     rows, columns = shape_of(x)[-2:]
     whole = full_matrices and rows == columns
     u, s, vh = boxed_all(computed(singular.svd, x, whole, kinks=False), SVD)
     if full_matrices and rows != columns:
         u, vh = _completed(x, u, vh, rows, columns)
-    return into_each(out, return_types.linalg_svd(u, s, vh), "linalg_svd")
+    return return_types.linalg_svd(u, s, vh)
 
 
 def _completed(x: Array, u: Tensor, vh: Tensor, rows: int, columns: int) -> tuple[Tensor, Tensor]:
     """The thin factors filled up to square ones by constant vectors."""
-    from funcgrad.torch.operations.joining import cat
-
     k = min(rows, columns)
     whole_u, _, whole_vh = np.linalg.svd(known(x, "linalg.svd"))
     if rows > columns:
-        u = cat([u, box(np.ascontiguousarray(whole_u[..., :, k:]))], -1)
+        u = joining.cat([u, box(np.ascontiguousarray(whole_u[..., :, k:]))], -1)
     else:
-        vh = cat([vh, box(np.ascontiguousarray(whole_vh[..., k:, :]))], -2)
+        vh = joining.cat([vh, box(np.ascontiguousarray(whole_vh[..., k:, :]))], -2)
     return u, vh
 
 
-@method()
-def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
-    """The singular value decomposition U, S, V (not its adjoint)."""
-    u, s, vh = linalg_svd(input, not some)
+@operation("svd", "input, bool some=True, bool compute_uv=True, *, Tensors out", variants="method")
+def svd(input: Tensor, some: bool, compute_uv: bool) -> Any:
+    """The singular value decomposition U, S, V (not its adjoint); U and V may be left at zero."""
+    u, s, vh = linalg_svd(input, not some and compute_uv)
+    if not compute_uv:
+        rows, columns = shape_of(input)[-2:]
+        u, v = (u.new_zeros((*shape_of(input)[:-2], n, n)) for n in (rows, columns))
+        return return_types.svd(u, s, v)
     v = axes.transpose(vh, -2, -1)
-    if vh.dtype.is_complex:
-        v = v.conj()
-    return into_each(out, return_types.svd(u, s, v), "svd")
+    return return_types.svd(u, s, v.conj() if v.dtype.is_complex else v)
 
 
-def svdvals(A: Tensor, *, driver: Any = None, out: Tensor | None = None) -> Tensor:
+@operation("linalg_svdvals", f"A, {DRIVER}, out", variants="")
+def svdvals(A: Tensor, driver: str | None) -> Tensor:
     """The singular values, in descending order."""
-    return into(out, linalg_svd(A, False)[1], "linalg_svdvals")
+    return linalg_svd(A, False)[1]  # type: ignore[no-any-return]
 
 
-def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False) -> Tensor:
-    """The number of singular values above a tolerance."""
-    x = known(check_matrix("linalg.matrix_rank", content(A, "linalg_matrix_rank", "A")),
-              "matrix_rank()")  # fmt: skip
-    given = tol.detach().numpy() if isinstance(tol, Tensor) else tol
-    return box(np.asarray(np.linalg.matrix_rank(x, given, hermitian)).astype(np.int64))
+def tolerances(signature: str) -> str:
+    """The overloads of what counts singular values below a tolerance as zero; `signature` has the
+    name of the one that is positional."""
+    named = "input, *, {0} atol=None, {0} rtol=None, bool hermitian=False, out"
+    single = f"input, {{0}} {signature}, bool hermitian=False, *, out"
+    return " | ".join(s.format(kind) for s in (named, single) for kind in ("Tensor", "float"))
+
+
+@operation("linalg_matrix_rank", tolerances("tol"), variants="")
+def matrix_rank(input: Tensor, atol: Any, rtol: Any, hermitian: bool, tol: Any) -> Tensor:
+    """The number of singular values above a tolerance: `atol`, or `rtol` times the largest one."""
+    checked = check_matrix("linalg.matrix_rank", input.content())
+    x = known(checked, "matrix_rank()")
+    absolute, relative = (
+        None if t is None else np.asarray(known(t.content(), "matrix_rank()"))
+        if isinstance(t, Tensor) else np.asarray(t)
+        for t in (atol if tol is None else tol, rtol if tol is None else 0.0)
+    )  # fmt: skip
+    values = np.linalg.svd(x, compute_uv=False, hermitian=hermitian)
+    if relative is None:
+        usual = max(x.shape[-2:]) * np.finfo(x.dtype).eps
+        relative = usual * np.asarray(True if absolute is None else absolute <= 0)
+    limit = relative * values.max(-1, initial=0)
+    limit = limit if absolute is None else np.maximum(limit, absolute)
+    return box(np.asarray((values > limit[..., None]).sum(-1, dtype=np.int64)))

@@ -13,7 +13,16 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.arithmetic import of_one_dtype
 from funcgrad.torch.operations.common import boxed, computed
 from funcgrad.torch.operations.promotion import dtype_of, number, pair, wrapped
-from funcgrad.torch.operations.record import floats, in_place, node, op, operation, refuse, same
+from funcgrad.torch.operations.record import (
+    Operator,
+    floats,
+    in_place,
+    node,
+    op,
+    operation,
+    refuse,
+    same,
+)
 
 __all__ = [
     "float_power", "pow", "reciprocal", "reciprocal_", "square", "square_",
@@ -26,7 +35,8 @@ NUMBER_POW = node("PowBackward2", "result self exponent", shows=(1,))
 POWERS = "input, exponent, *, out | Number self, exponent, *, out | input, Number exponent, *, out"
 
 
-@operation("pow", POWERS, remembers=True)
+@operation("pow", POWERS, remembers=True,
+           operator=Operator("pow", core=a.power, node=POW_NUMBER, tensors=False))  # fmt: skip
 def pow(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent``."""
     x, y = pair("pow", input, exponent)

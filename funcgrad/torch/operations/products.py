@@ -8,6 +8,7 @@ is recorded it is NumPy's.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,38 +20,25 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations import arithmetic, axes, reshaping
-from funcgrad.torch.operations.common import (
-    boxed,
-    computed,
-    install,
-    into,
-    method,
-    mismatch,
-    named,
-    shape_of,
-    traced,
-)
+from funcgrad.torch.operations.common import boxed, computed, mismatch, shape_of, traced
 from funcgrad.torch.operations.converting import contiguous
-from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
-from funcgrad.torch.operations.recorded import refuse_kinds
-from funcgrad.torch.remembered import remembered
+from funcgrad.torch.operations.promotion import dtype_of, kind_of
+from funcgrad.torch.operations.record import Promote, alias, apart, node, op, operation, refuse
 
 __all__ = ["bmm", "dot", "ger", "inner", "matmul", "mm", "mv", "outer", "vdot"]
 
 Shape = tuple[int, ...]
 
-# ------------------------------------------------------------------------------ the four kernels
+# -------------------------------------------------------------------------------- what may meet
 
-DOT = named("DotBackward0", "", "self", "tensor")
-VDOT = named("VdotBackward0", "", "self", "other")
-MV = named("MvBackward0", "", "self", "vec")
-MM = named("MmBackward0", "", "self", "mat2")
-BMM = named("BmmBackward0", "", "self", "mat2")
+
+def _names(names: Any, x: Array, y: Array) -> list[str]:
+    return [names(kind_of(c)) for c in (x, y)]
 
 
 def _same_dtype(x: Array, y: Array) -> None:
     if dtype_of(x) != dtype_of(y):
-        first, second = (dtypes.c_name(kind_of(c)) for c in (x, y))
+        first, second = _names(dtypes.c_name, x, y)
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {first} != {second}"
         )
@@ -61,7 +49,7 @@ def _check_vectors(x: Array, y: Array) -> None:
     if len(left) != 1 or len(right) != 1:
         raise RuntimeError(f"1D tensors expected, but got {len(left)}D and {len(right)}D tensors")
     if dtype_of(x) != dtype_of(y):
-        first, second = (dtypes.scalar_name(kind_of(c)) for c in (x, y))
+        first, second = _names(dtypes.scalar_name, x, y)
         raise RuntimeError(
             f"dot : expected both vectors to have same dtype, but found {first} and {second}"
         )
@@ -72,50 +60,9 @@ def _check_vectors(x: Array, y: Array) -> None:
         )
 
 
-@method()
-@remembered
-def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inner product of two vectors."""
-    x, y = content(input, "dot"), content(tensor, "dot", "tensor", 2)
-    _check_vectors(x, y)
-    refuse_kinds("dot", "b", x)
-    result = boxed(computed(product.matmul, x, y), DOT)
-    return result if out is None else into(out, result, "dot")
-
-
-@method()
-def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inner product of two vectors, the first one conjugated."""
-    x, y = content(input, "vdot"), content(other, "vdot", "other", 2)
-    _check_vectors(x, y)
-    result = boxed(computed(VDOT_OPERATION, x, y), VDOT)
-    return result if out is None else into(out, result, "vdot")
-
-
-VDOT_OPERATION = Composite("vdot", lambda x, y: product.matmul(a.conjugate(x), y))
-
-
 def check_matrix(x: Array, what: str) -> None:
     if len(shape_of(x)) != 2:
         raise RuntimeError(f"{what} must be a matrix")
-
-
-def _refuse_bool(x: Array) -> None:
-    refuse_kinds("addmm_impl_cpu_", "b", x)
-
-
-@method()
-@remembered
-def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The product of two matrices."""
-    x, y = content(input, "mm"), content(mat2, "mm", "mat2", 2)
-    check_matrix(x, "self")
-    check_matrix(y, "mat2")
-    check_inner(shape_of(x), shape_of(y))
-    _same_dtype(x, y)
-    _refuse_bool(x)
-    result = boxed(computed(product.matmul, x, y), MM)
-    return result if out is None else into(out, result, "mm")
 
 
 def check_inner(left: Shape, right: Shape) -> None:
@@ -126,16 +73,11 @@ def check_inner(left: Shape, right: Shape) -> None:
         )
 
 
-@method()
-@remembered
-def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The product of a matrix and a vector."""
-    x, y = content(input, "mv"), content(vec, "mv", "vec", 2)
-    check_matrix_vector(shape_of(x), shape_of(y), 1)
+def _check_matrices(x: Array, y: Array) -> None:
+    check_matrix(x, "self")
+    check_matrix(y, "mat2")
+    check_inner(shape_of(x), shape_of(y))
     _same_dtype(x, y)
-    _refuse_bool(x)
-    result = boxed(computed(product.matmul, x, y), MV)
-    return result if out is None else into(out, result, "mv")
 
 
 def check_matrix_vector(mat: Shape, vec: Shape, added: int) -> None:
@@ -151,6 +93,11 @@ def check_matrix_vector(mat: Shape, vec: Shape, added: int) -> None:
         )
 
 
+def _check_matrix_and_vector(x: Array, y: Array) -> None:
+    check_matrix_vector(shape_of(x), shape_of(y), 1)
+    _same_dtype(x, y)
+
+
 def check_batches(x: Array, y: Array) -> None:
     for c, name in ((x, "batch1"), (y, "batch2")):
         if len(shape_of(c)) != 3:
@@ -162,37 +109,72 @@ def check_batches(x: Array, y: Array) -> None:
             f"{left[2]}] but got: [{right[0]}, {right[1]}]."
         )
     if dtype_of(x) != dtype_of(y):
-        first, second = (dtypes.scalar_name(kind_of(c)) for c in (x, y))
+        first, second = _names(dtypes.scalar_name, x, y)
         raise RuntimeError(f"expected scalar type {first} but found {second}")
 
 
-@method()
-@remembered
-def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The products of two batches of matrices."""
-    x, y = content(input, "bmm"), content(mat2, "bmm", "mat2", 2)
-    check_batches(x, y)
-    refuse_kinds("baddbmm_with_gemm", "b", x)
-    result = boxed(computed(product.matmul, x, y), BMM)
-    return result if out is None else into(out, result, "bmm")
+def _checked(check: Any, kernel: str = "") -> Promote:
+    """Two operands that `check` has nothing against; `kernel` has no booleans."""
+
+    def promote(name: str, x: Any, y: Any, out_dtype: Any = None) -> Sequence[Array]:
+        if out_dtype is not None:
+            raise NotImplementedError(
+                f"Could not run 'aten::{name}.dtype' with arguments from the 'CPU' backend."
+            )
+        x, y = apart(name, x, y)
+        check(x, y)
+        if kernel:
+            refuse({"b": kernel}, x)
+        return x, y
+
+    return promote
+
+
+# ------------------------------------------------------------------------------ the four kernels
+
+PAIR = "input, mat2, *, out"
+WIDENING = f"{PAIR} | input, mat2, dtype out_dtype, *, out"
+
+dot = op(
+    "dot", "input, tensor, *, out", core=product.matmul, promote=_checked(_check_vectors, "dot"),
+    node=node("Dot", "self tensor"), variants="method", doc="The inner product of two vectors.",
+)  # fmt: skip
+vdot = op(
+    "vdot", "input, other, *, out", promote=_checked(_check_vectors),
+    core=Composite("vdot", lambda x, y: product.matmul(a.conjugate(x), y)),
+    node=node("Vdot", "self other"), variants="method", remembers=False,
+    doc="The inner product of two vectors, the first one conjugated.",
+)  # fmt: skip
+mm = op(
+    "mm", WIDENING, method_signature=PAIR, core=product.matmul,
+    promote=_checked(_check_matrices, "addmm_impl_cpu_"), node=node("Mm", "self mat2"),
+    variants="method", doc="The product of two matrices.",
+)  # fmt: skip
+mv = op(
+    "mv", "input, vec, *, out", core=product.matmul,
+    promote=_checked(_check_matrix_and_vector, "addmm_impl_cpu_"), node=node("Mv", "self vec"),
+    variants="method", doc="The product of a matrix and a vector.",
+)  # fmt: skip
+bmm = op(
+    "bmm", WIDENING, method_signature=PAIR, core=product.matmul,
+    promote=_checked(check_batches, "baddbmm_with_gemm"), node=node("Bmm", "self mat2"),
+    variants="method", doc="The products of two batches of matrices.",
+)  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------ matmul
 
 
-@method()
-@remembered
-def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+@operation("matmul", "input, other, *, out", variants="method", remembers=True, operator="matmul")
+def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product, broadcast over leading dimensions."""
-    x, y = content(input, "matmul"), content(other, "matmul", "other", 2)
-    ranks = len(shape_of(x)), len(shape_of(y))
+    ranks = len(shape_of(input)), len(shape_of(other))
     if 0 in ranks:
         raise RuntimeError(
             "both arguments to matmul need to be at least 1D, but they are "
             f"{ranks[0]}D and {ranks[1]}D"
         )
-    result = _product(input, other, ranks)
-    return result if out is None else into(out, result, "matmul")
+    return _product(input, other, ranks)
 
 
 def _product(x: Tensor, y: Tensor, ranks: tuple[int, int]) -> Tensor:
@@ -270,53 +252,32 @@ def _batched(x: Tensor, y: Tensor) -> Tensor:
     return reshaping.unsafe_viewed(bmm(first, second), final)
 
 
-def _operator(self: Tensor, other: Any) -> Any:
-    if isinstance(other, np.ndarray):
-        from funcgrad.torch.operations.creation import as_tensor
-
-        other = as_tensor(other)
-    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
-
-
-def _swapped_operator(self: Tensor, other: Any) -> Any:
-    return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
-
-
-install(__matmul__=_operator, __rmatmul__=_swapped_operator)
-
-
 # ------------------------------------------------------------------------------- outer, inner
 
 
-@method()
-@remembered
-def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+@operation("outer", "input, vec2, *, out", variants="method", remembers=True)
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of an element of one vector and one of another."""
     for x, name in ((input, "self"), (vec2, "vec2")):
-        if len(shape_of(content(x, "outer"))) != 1:
+        if len(shape_of(x)) != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {len(shape_of(x))}-D")
-    column = reshaping.reshape(input, (input.numel(), 1))
-    result = arithmetic.mul(column, vec2)
-    return result if out is None else into(out, result, "outer")
+    return arithmetic.mul(reshaping.reshape(input, (input.numel(), 1)), vec2)
 
 
-ger = outer
-install(ger=outer)
+ger = alias("ger", outer)
 
 
-@method()
-def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+@operation("inner", "input, other, *, out", variants="method")
+def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sum of products over the last dimensions of both; a product with a number."""
     from funcgrad.torch.operations.contraction import tensordot
 
-    x, y = content(input, "inner"), content(other, "inner", "other", 2)
-    if not shape_of(x) or not shape_of(y):
-        result = arithmetic.mul(input, other)
-    else:
-        if shape_of(x)[-1] != shape_of(y)[-1]:
-            raise RuntimeError(
-                "inner() the last dimension must match on both input tensors but got shapes "
-                f"{list(shape_of(x))} and {list(shape_of(y))}"
-            )
-        result = tensordot(input, other, ([-1], [-1]))
-    return result if out is None else into(out, result, "inner")
+    left, right = shape_of(input), shape_of(other)
+    if not left or not right:
+        return arithmetic.mul(input, other)
+    if left[-1] != right[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(left)} and {list(right)}"
+        )
+    return tensordot(input, other, ([-1], [-1]))

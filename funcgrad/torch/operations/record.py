@@ -25,11 +25,13 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.nodes import OF_CORE, Bends, GradNode, node_class
 from funcgrad.torch.operations.common import boxed, computed
 from funcgrad.torch.operations.install import changing_function, changing_method, installed
+from funcgrad.torch.operations.operators import Operator
 from funcgrad.torch.operations.promotion import dtype_of, floating, kind_of, promoted
 from funcgrad.torch.operations.promotion import pair as paired
 
 __all__ = [
-    "Function", "NodeClass", "Operation", "alias", "apart", "common", "floats", "in_place",
+    "Function", "NodeClass", "Operation", "Operator", "Promote", "alias", "apart", "common",
+    "floats", "in_place",
     "method_in_place", "node", "op", "operation", "pair", "pair_floats", "refuse", "same",
 ]  # fmt: skip
 
@@ -55,7 +57,8 @@ class Operation:
 
     __slots__ = (
         "before_change", "casts", "core", "doc", "hot", "method_signature", "name", "node",
-        "overlap", "recipes", "recorders", "remembers", "remembers_by", "rule", "signature",
+        "operator", "overlap", "recipes", "recorders", "remembers", "remembers_by", "rule",
+        "signature",
         "variants",
     )  # fmt: skip
 
@@ -70,6 +73,7 @@ class Operation:
         self.before_change: Callable[..., None] | None = None
         self.remembers = self.casts = self.hot = False
         self.overlap = "same"
+        self.operator: Operator | None = None
         self.recipes: dict[Any, Any] = {}
         self.recorders: list[Any] = [None, None]
 
@@ -88,15 +92,17 @@ def node(
     """The class of the nodes of an operation: ``"Mul"`` is short for ``"MulBackward0"``.
 
     `saves` has PyTorch's names of what it saves: ``result``, and of the operands in order, with
-    ``_`` for one that it does not save. `shows` are the operands that count as inputs, by default
-    all that can be differentiated, with -1 for an input that the core does not have. `tells` are
-    the numbers that it shows, as ``_saved_alpha``. Where its derivative is zero and yet depends on
-    an operand, `bends` is the name of the gradient's node (see `ties`), with which operands'
-    gradients bend with which, if it is not the first with itself. `of` is the name of the
-    core's operation whose nodes are of this class wherever it is recorded.
+    ``_`` for one that it does not save; results of other names stand first, before ``;``. `shows`
+    are the operands that count as inputs, by default all that can be differentiated, with -1 for
+    an input that the core does not have. `tells` are the numbers that it shows, as
+    ``_saved_alpha``. Where its derivative is zero and yet depends on an operand, `bends` is the
+    name of the gradient's node (see `ties`), with which operands' gradients bend with which, if it
+    is not the first with itself. `of` is the name of the core's operation whose nodes are of this
+    class wherever it is recorded.
     """
-    names = saves.split()
-    result = next((n for n in names if n.startswith("result")), "")
+    outputs, _, rest = saves.rpartition(";")
+    names = rest.split()
+    result = outputs or next((n for n in names if n.startswith("result")), "")
     operands = ["" if n == "_" else n for n in names if n != result]
     bent = (_full(bends), SELF) if isinstance(bends, str) else bends
     made = node_class(_full(name), (result, *operands), shows, tuple(tells.split()), bent)
@@ -189,6 +195,8 @@ def op(
     casts: bool = False,
     overlap: str = "same",
     before_change: Callable[..., None] | None = None,
+    method_signature: str = "",
+    operator: str | Operator | None = None,
     doc: str = "",
 ) -> Function[Tensor]:
     """Make an operation that applies the `core`'s to its operands, and return its function.
@@ -203,11 +211,14 @@ def op(
     did follows a recipe when the same call has come often (see `remembered`). In place: a result of
     any dtype is written if it `casts`; `overlap` is how operands may lie in the memory that is
     written: the ``same`` elements, in ``any`` way, ``none`` of it; `before_change` gets the
-    arguments first, and may refuse.
+    arguments first, and may refuse. `operator` is Python's (see `Operator`); `method_signature` is
+    given where the method's is not that of the function; it is written with its tensor, too.
     """
     record = Operation(name, signature, variants, doc or f"`{name}` of each element.")
     record.remembers, record.casts, record.overlap = remembers, casts, overlap
     record.before_change = before_change
+    record.method_signature = method_signature or signature
+    record.operator = Operator(operator) if isinstance(operator, str) else operator
     record.core = core
     if isinstance(node, str):
         record.node = _row_node(node, core, saves, shows, tells, bends)
@@ -231,6 +242,7 @@ def operation(
     overlap: str = "same",
     before_change: Callable[..., None] | None = None,
     method_signature: str = "",
+    operator: str | Operator | None = None,
     doc: str = "",
 ) -> Callable[[Callable[..., R]], Function[R]]:
     """Make an operation of a function that takes its arguments but `out`, and gives the tensor.
@@ -238,9 +250,7 @@ def operation(
     The function is given every argument of every overload, those that are absent with their
     default, or None. For the others see `op`; an operation `remembers` only where what it does
     depends on the types, shapes and numbers among its arguments, not on what is in its tensors;
-    `remembers_by` are the options of `remembered`. A `method_signature` is given where the method's
-    is not that of the function; it is written with its tensor, too. `doc` is by default that of the
-    function.
+    `remembers_by` are the options of `remembered`. `doc` is by default that of the function.
     """
 
     def made(rule: Callable[..., R]) -> Function[R]:
@@ -249,6 +259,7 @@ def operation(
         record.before_change, record.node, record.rule = before_change, node, rule
         record.remembers_by = remembers_by or {}
         record.method_signature = method_signature or signature
+        record.operator = Operator(operator) if isinstance(operator, str) else operator
         return installed(record)  # type: ignore[no-any-return]
 
     return made
@@ -292,7 +303,7 @@ def alias(
     if signature is None:
         record.method_signature = old.method_signature
     for field in Operation.__slots__:
-        if field not in ("name", "signature", "method_signature", "variants"):
+        if field not in ("name", "signature", "method_signature", "operator", "variants"):
             setattr(record, field, getattr(old, field))
     return installed(record)  # type: ignore[no-any-return]
 

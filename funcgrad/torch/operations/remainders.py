@@ -58,6 +58,7 @@ def divided(name: str, x: Any, y: Any) -> Sequence[Array]:
 floor_divide = op(
     "floor_divide", "operand input, operand other, *, out | operand input, Number other",
     core=FLOOR_DIVIDE, promote=divided, node="NotImplemented", refuses={"bc": "div_floor_cpu"},
+    operator="floordiv",
     doc="The quotient rounded down; PyTorch has no derivative for it, `div` with a rounding has.",
 )  # fmt: skip
 
@@ -71,7 +72,8 @@ NOT_IMPLEMENTED = node("NotImplemented")
 NUMBER_REMAINDER = Underivable("remainder", a.remainder)
 
 
-@operation("remainder", f"input, other, *, out | Number self, other | {WITH_NUMBER}")
+@operation("remainder", f"input, other, *, out | Number self, other | {WITH_NUMBER}",
+           operator="mod")  # fmt: skip
 def remainder(input: Any, other: Any) -> Tensor:
     """The remainder with the sign of `other`."""
     x, y = divided("remainder", input, other)

@@ -113,6 +113,7 @@ KINDS: dict[str, Kind] = {
     "ints": Kind("tuple of ints", _by_value(_never, tuple, list), _all(is_index)),
     "dims": Kind("tuple of ints", _by_value(_is_int, tuple, list, Tensor), _indices),
     "floats": Kind("tuple of floats", _by_value(_never, tuple, list), _all(_of(*REALS))),
+    "Numbers": Kind("tuple of Scalars", _by_value(_never, tuple, list), _all(is_number)),
     "Tensors": Kind("tuple of Tensors", _by_value(_never, tuple, list), _all(is_tensor)),
     "indices": Kind("tuple of Tensors", _by_value(_never, tuple, list),
                     _all(_of(Tensor, Tracer, type(None)))),
