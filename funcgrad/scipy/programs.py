@@ -314,7 +314,10 @@ _IN_ALL = {
         "cspline1d_eval"
     ),
     "scipy.ndimage": (
-        "center_of_mass sum sum_labels mean variance standard_deviation labeled_comprehension"
+        "center_of_mass sum sum_labels mean variance standard_deviation labeled_comprehension "
+        "sobel prewitt laplace gaussian_laplace gaussian_gradient_magnitude generic_laplace "
+        "generic_gradient_magnitude uniform_filter grey_opening grey_closing "
+        "morphological_gradient morphological_laplace white_tophat black_tophat"
     ),
     "scipy.interpolate": "make_smoothing_spline",
 }

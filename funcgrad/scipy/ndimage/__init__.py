@@ -1,7 +1,8 @@
 """``funcgrad.scipy.ndimage``: filters and resampling of images for plain and traced arrays.
 
 Every name, signature and value is SciPy's; with nothing traced SciPy's own function is called.
-Images, weights, widths of Gaussians, coordinates, shifts and matrices are differentiable.
+Images, weights, widths of Gaussians, heights of structures, coordinates, shifts and matrices are
+differentiable.
 
 Examples
 --------
@@ -16,17 +17,27 @@ True
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+import scipy.ndimage
+
 from funcgrad.errors import suggest_names
-from funcgrad.scipy.ndimage.edges import (
-    gaussian_gradient_magnitude,
-    gaussian_laplace,
-    laplace,
-    prewitt,
-    sobel,
-)
 from funcgrad.scipy.ndimage.filters import convolve, convolve1d, correlate, correlate1d
+from funcgrad.scipy.ndimage.order_statistics import (
+    generic_filter,
+    grey_dilation,
+    grey_erosion,
+    maximum_filter,
+    maximum_filter1d,
+    median_filter,
+    minimum_filter,
+    minimum_filter1d,
+    percentile_filter,
+    rank_filter,
+)
 from funcgrad.scipy.ndimage.resampling import (
     affine_transform,
+    geometric_transform,
     map_coordinates,
     shift,
     spline_filter,
@@ -37,10 +48,13 @@ from funcgrad.scipy.ndimage.rotation import rotate
 from funcgrad.scipy.ndimage.smoothing import (
     gaussian_filter,
     gaussian_filter1d,
-    uniform_filter,
     uniform_filter1d,
 )
+from funcgrad.scipy.programs import KNOWN
 from funcgrad.scipy.reasons import why_not
+
+_PROGRAMS = sorted(n.rpartition(".")[2] for n in KNOWN if n.startswith("scipy.ndimage."))
+globals().update({n: getattr(scipy.ndimage, n) for n in _PROGRAMS})
 
 __all__ = [
     "affine_transform",
@@ -50,19 +64,30 @@ __all__ = [
     "correlate1d",
     "gaussian_filter",
     "gaussian_filter1d",
-    "gaussian_gradient_magnitude",
-    "gaussian_laplace",
-    "laplace",
+    "generic_filter",
+    "geometric_transform",
+    "grey_dilation",
+    "grey_erosion",
     "map_coordinates",
+    "maximum_filter",
+    "maximum_filter1d",
+    "median_filter",
+    "minimum_filter",
+    "minimum_filter1d",
+    "percentile_filter",
+    "rank_filter",
     "rotate",
-    "prewitt",
     "shift",
-    "sobel",
     "spline_filter",
     "spline_filter1d",
-    "uniform_filter",
     "uniform_filter1d",
     "zoom",
+    *_PROGRAMS,
 ]
 
-suggest_names(__name__, reason=why_not(__name__))
+if TYPE_CHECKING:  # the table defines names that a checker does not see
+
+    def __getattr__(name: str) -> Any: ...
+
+else:
+    suggest_names(__name__, reason=why_not(__name__))

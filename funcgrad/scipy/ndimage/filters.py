@@ -14,10 +14,10 @@ import scipy.ndimage as sp
 
 import funcgrad.numpy as fnp
 from funcgrad.core.primitive import Sample
-from funcgrad.core.tracer import operand, type_of
+from funcgrad.core.tracer import Operand, operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.calls import as_array, into, numpy_function
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.samples import draw
 from funcgrad.scipy.signal.convolution import correlated
@@ -30,7 +30,7 @@ __all__ = [
     "correlate1d",
     "image",
     "per_axis",
-    "refuse_output",
+    "written",
 ]
 
 PADDING = {
@@ -45,8 +45,8 @@ PADDING = {
 }
 
 
-def image(x: Any, name: str) -> Array:
-    """`x` as an array of floating point numbers."""
+def image(x: Any, name: str, output: Any = None) -> Array:
+    """`x` as an array of floating point numbers, of those that are computed for `output`."""
     x = as_array(x)
     if type_of(x).dtype.kind == "c":
         raise UnsupportedCallError(
@@ -55,27 +55,41 @@ def image(x: Any, name: str) -> Array:
                 "the real and the imaginary part"
             )
         )
-    if type_of(x).dtype.kind != "f":
+    made = dtype_of(output, type_of(x).dtype)
+    if made.kind != "f":
         raise UnsupportedCallError(
             located(
-                f"scipy.ndimage.{name}: SciPy gives an image of dtype {type_of(x).dtype} for one "
-                "of that dtype, which has no derivative; give an image of floating point numbers"
+                f"scipy.ndimage.{name}: SciPy gives an image of dtype {made} for one of dtype "
+                f"{type_of(x).dtype}, which has no derivative; give an image of floating point "
+                "numbers"
             )
         )
-    return x
+    return x if made == type_of(x).dtype else cast(x, np.float64)
 
 
-def refuse_output(name: str, output: Any) -> None:
-    """Raise for ``output=`` with traced values."""
-    if output is not None:
-        raise UnsupportedCallError(
-            located(f"scipy.ndimage.{name}: output= is not supported on traced values")
-        )
+def dtype_of(output: Any, otherwise: Any) -> Any:
+    """The dtype of what a filter returns."""
+    if output is None:
+        return np.dtype(otherwise)
+    if isinstance(output, (np.ndarray, Operand)):
+        return type_of(operand(output)).dtype
+    return np.dtype(output)
+
+
+def written(output: Any, made: Array, name: str) -> Any:
+    """What a filter returns that has made `made`: ``output=`` is an array to fill, or a dtype."""
+    kind = type_of(operand(made))
+    made = cast(operand(made), dtype_of(output, kind.dtype))
+    if not isinstance(output, (np.ndarray, Operand)):
+        return made
+    if type_of(operand(output)).shape != kind.shape:
+        raise RuntimeError("output shape not correct")
+    return into(output, made, name)
 
 
 def per_axis(given: Any, count: int) -> list[Any]:
     """One of `given` for each axis."""
-    if isinstance(given, str) or np.ndim(given) == 0:
+    if not isinstance(given, (list, tuple)) and (given is None or fnp.ndim(given) == 0):
         return [given] * count
     found = list(given)
     if len(found) != count:
@@ -84,6 +98,15 @@ def per_axis(given: Any, count: int) -> list[Any]:
 
 
 # ----------------------------------------------------------------------------- the two records
+
+
+def continued(
+    x: Array, shape: tuple[int, ...], mode: str, cval: float, origin: tuple[int, ...]
+) -> Array:
+    """`x` with as much beyond its borders as windows of that shape reach."""
+    edges = [(n // 2 + o, n - n // 2 - 1 - o) for n, o in zip(shape, origin, strict=True)]
+    more = {"constant_values": cval} if PADDING[mode] == "constant" else {}
+    return operand(fnp.pad(x, edges, PADDING[mode], **more))
 
 
 def _windows(
@@ -95,10 +118,8 @@ def _windows(
     if turned:
         weights = fnp.flip(weights)
         origin = tuple(-o - (1 - n % 2) for o, n in zip(origin, shape, strict=True))
-    edges = [(n // 2 + o, n - n // 2 - 1 - o) for n, o in zip(shape, origin, strict=True)]
-    more = {"constant_values": cval} if PADDING[mode] == "constant" else {}
-    wide = fnp.pad(cast(x, float), edges, PADDING[mode], **more)
-    return cast(correlated(operand(wide), operand(cast(weights, float))), dtype)
+    wide = continued(cast(x, float), shape, mode, cval, origin)
+    return cast(correlated(wide, operand(cast(weights, float))), dtype)
 
 
 def _windows_value(
@@ -188,11 +209,16 @@ def normal_axis(axis: int, rank: int) -> int:
     return int(axis) % rank
 
 
+def chosen_axes(axes: Any, rank: int) -> list[int]:
+    return (
+        list(range(rank)) if axes is None else [normal_axis(a, rank) for a in np.atleast_1d(axes)]
+    )
+
+
 def along_axis(
     name: str, x: Any, weights: Any, axis: int, output: Any, mode: Any, cval: Any, origin: int
-) -> Array:
-    refuse_output(name, output)
-    x, weights = image(x, name), as_array(weights)
+) -> Any:
+    x, weights = image(x, name, output), as_array(weights)
     if type_of(weights).ndim != 1 or type_of(weights).shape[0] < 1:
         raise RuntimeError("no filter weights given")
     turned = name == "convolve1d"
@@ -200,8 +226,7 @@ def along_axis(
     _checked_origin(-origin - (1 - n % 2) if turned else origin, n)
     axis = normal_axis(axis, type_of(x).ndim)
     more = {"mode": checked_mode(mode), "cval": float(cval), "origin": int(origin)}
-    out: Array = LINE(x, cast(weights, float), axis=axis, turned=turned, **more)
-    return out
+    return written(output, LINE(x, cast(weights, float), axis=axis, turned=turned, **more), name)
 
 
 @numpy_function(sp.correlate1d)
@@ -213,7 +238,7 @@ def correlate1d(
     mode: Any = "reflect",
     cval: Any = 0.0,
     origin: int = 0,
-) -> Array:
+) -> Any:
     """The correlation of an image with weights along an axis.
 
     Examples
@@ -236,7 +261,7 @@ def convolve1d(
     mode: Any = "reflect",
     cval: Any = 0.0,
     origin: int = 0,
-) -> Array:
+) -> Any:
     """The convolution of an image with weights along an axis.
 
     Examples
@@ -252,13 +277,10 @@ def convolve1d(
 
 def _over(
     name: str, x: Any, weights: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any
-) -> Array:
-    refuse_output(name, output)
-    x, weights = image(x, name), as_array(weights)
+) -> Any:
+    x, weights = image(x, name, output), as_array(weights)
     rank = type_of(x).ndim
-    which = (
-        list(range(rank)) if axes is None else [normal_axis(a, rank) for a in np.atleast_1d(axes)]
-    )
+    which = chosen_axes(axes, rank)
     if type_of(weights).ndim != len(which):
         raise RuntimeError(
             f"weights.ndim ({type_of(weights).ndim}) must match len(axes) ({len(which)})"
@@ -277,8 +299,7 @@ def _over(
     for o, n in zip(origins, type_of(operand(weights)).shape, strict=True):
         _checked_origin(-o - (1 - n % 2) if turned else o, n)
     more = {"mode": checked_mode(mode), "cval": float(cval), "origin": tuple(origins)}
-    out: Array = WINDOWS(x, weights, turned=turned, **more)
-    return out
+    return written(output, WINDOWS(x, weights, turned=turned, **more), name)
 
 
 @numpy_function(sp.correlate)
@@ -291,7 +312,7 @@ def correlate(
     origin: Any = 0,
     *,
     axes: Any = None,
-) -> Array:
+) -> Any:
     """The correlation of an image with weights of as many axes.
 
     Examples
@@ -315,7 +336,7 @@ def convolve(
     origin: Any = 0,
     *,
     axes: Any = None,
-) -> Array:
+) -> Any:
     """The convolution of an image with weights of as many axes.
 
     Examples

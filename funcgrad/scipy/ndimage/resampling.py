@@ -23,11 +23,12 @@ from funcgrad.numpy.calls import as_array, numpy_function
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.index import gather
 from funcgrad.ops.samples import draw
-from funcgrad.scipy.ndimage.filters import image, per_axis, refuse_output
+from funcgrad.scipy.ndimage.filters import image, per_axis, written
 from funcgrad.scipy.valued import valued
 
 __all__ = [
     "affine_transform",
+    "geometric_transform",
     "map_coordinates",
     "shift",
     "spline_filter",
@@ -299,8 +300,7 @@ ZOOM = valued(
 
 
 def _checked(name: str, x: Any, output: Any, order: int, mode: str, rank: int = 1) -> Array:
-    refuse_output(name, output)
-    x = image(x, name)
+    x = image(x, name, output)
     if not 0 <= order <= 5:
         raise RuntimeError("spline order not supported")
     if type_of(x).ndim < rank:
@@ -326,7 +326,7 @@ def map_coordinates(
     mode: str = "constant",
     cval: Any = 0.0,
     prefilter: bool = True,
-) -> Array:
+) -> Any:
     """An image at coordinates, one array of these for each axis.
 
     Examples
@@ -345,8 +345,8 @@ def map_coordinates(
     q = cast(operand(q), float)
     if not type_of(q).ndim or type_of(q).shape[0] != type_of(x).ndim:
         raise RuntimeError("invalid shape for coordinate array")
-    out: Array = MAP(x, q, order=order, mode=mode, cval=float(cval), prefilter=bool(prefilter))
-    return out
+    made: Array = MAP(x, q, order=order, mode=mode, cval=float(cval), prefilter=bool(prefilter))
+    return written(output, made, "map_coordinates")
 
 
 @numpy_function(sp.shift)
@@ -358,7 +358,7 @@ def shift(
     mode: str = "constant",
     cval: Any = 0.0,
     prefilter: bool = True,
-) -> Array:
+) -> Any:
     """An image moved by a number of elements, which need not be whole.
 
     Examples
@@ -372,8 +372,8 @@ def shift(
     """
     x = _checked("shift", input, output, order, mode)
     by = cast(operand(fnp.stack([operand(s) for s in per_axis(shift, type_of(x).ndim)])), float)
-    out: Array = SHIFT(x, by, order=order, mode=mode, cval=float(cval), prefilter=bool(prefilter))
-    return out
+    made: Array = SHIFT(x, by, order=order, mode=mode, cval=float(cval), prefilter=bool(prefilter))
+    return written(output, made, "shift")
 
 
 @numpy_function(sp.affine_transform)
@@ -387,7 +387,7 @@ def affine_transform(
     mode: str = "constant",
     cval: Any = 0.0,
     prefilter: bool = True,
-) -> Array:
+) -> Any:
     """The image whose element at `o` is that of `input` at ``matrix @ o + offset``.
 
     Examples
@@ -413,8 +413,8 @@ def affine_transform(
         raise RuntimeError("affine matrix has wrong number of columns")
     offsets = cast(operand(fnp.stack([operand(o) for o in per_axis(offset, rank)])), float)
     params = {"order": order, "mode": mode, "cval": float(cval), "prefilter": bool(prefilter)}
-    out: Array = AFFINE(x, matrix, offsets, shape=shape, **params)
-    return out
+    made: Array = AFFINE(x, matrix, offsets, shape=shape, **params)
+    return written(output, made, "affine_transform")
 
 
 @numpy_function(sp.zoom)
@@ -428,7 +428,7 @@ def zoom(
     prefilter: bool = True,
     *,
     grid_mode: bool = False,
-) -> Array:
+) -> Any:
     """An image with more or fewer elements, by constant factors.
 
     Examples
@@ -442,5 +442,46 @@ def zoom(
     x = _checked("zoom", input, output, order, mode)
     factors = tuple(float(z) for z in per_axis(zoom, type_of(x).ndim))
     params = {"order": order, "mode": mode, "cval": float(cval), "prefilter": bool(prefilter)}
-    out: Array = ZOOM(x, factors=factors, grid_mode=bool(grid_mode), **params)
-    return out
+    made: Array = ZOOM(x, factors=factors, grid_mode=bool(grid_mode), **params)
+    return written(output, made, "zoom")
+
+
+@numpy_function(sp.geometric_transform, calls=True)
+def geometric_transform(
+    input: Any,
+    mapping: Any,
+    output_shape: Any = None,
+    output: Any = None,
+    order: int = 3,
+    mode: str = "constant",
+    cval: Any = 0.0,
+    prefilter: bool = True,
+    extra_arguments: Any = (),
+    extra_keywords: Any = None,
+) -> Any:
+    """The image whose element at `o` is that of `input` at ``mapping(o)``, which may be traced.
+
+    `mapping` is called once for each element, with a tuple of whole numbers, as SciPy does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> from funcgrad.scipy.ndimage import geometric_transform
+    >>> x = np.arange(5.0) ** 2
+    >>> fg.grad(lambda a: geometric_transform(x, lambda o: (a * o[0],), order=1)[3])(0.9)
+    np.float64(15.0)
+    """
+    x = _checked("geometric_transform", input, output, order, mode)
+    shape = type_of(x).shape if output_shape is None else tuple(map(int, output_shape))
+    keywords = extra_keywords or {}
+    rows = [
+        [operand(c) for c in mapping(places, *extra_arguments, **keywords)]
+        for places in np.ndindex(shape)
+    ]
+    if any(len(row) != type_of(x).ndim for row in rows):
+        raise RuntimeError("invalid shape for coordinate array")
+    stacked = fnp.stack([c for row in rows for c in row]) if rows else np.zeros(0)
+    places = fnp.moveaxis(fnp.reshape(stacked, (*shape, type_of(x).ndim)), -1, 0)
+    made = map_coordinates(x, places, None, order, mode, cval, prefilter)
+    return written(output, made, "geometric_transform")

@@ -11,9 +11,8 @@ import scipy.special
 
 import funcgrad.numpy as fnp
 from funcgrad.core.tracer import type_of
-from funcgrad.core.types import Array
 from funcgrad.numpy.calls import known, numpy_function
-from funcgrad.scipy.ndimage.filters import image, refuse_output
+from funcgrad.scipy.ndimage.filters import image, written
 from funcgrad.scipy.ndimage.resampling import affine_transform
 
 __all__ = ["rotate"]
@@ -41,14 +40,13 @@ def rotate(
     mode: str = "constant",
     cval: float = 0.0,
     prefilter: bool = True,
-) -> Array:
+) -> Any:
     """The image turned by an angle in degrees in the plane of two axes.
 
     The image is differentiable, and the angle where `reshape` is false: else the shape of the
     result depends on it, and its value has to be known.
     """
-    refuse_output("rotate", output)
-    x = image(input, "rotate")
+    x = image(input, "rotate", output)
     shape = type_of(x).shape
     plane = _plane(axes, len(shape))
     extents = np.asarray([shape[a] for a in plane])
@@ -63,10 +61,10 @@ def rotate(
     options: dict[str, Any] = {"order": order, "mode": mode, "cval": cval, "prefilter": prefilter}
     size = tuple(bounds.tolist())
     if len(shape) == 2:
-        return affine_transform(x, turn, offset, size, **options)
+        return affine_transform(x, turn, offset, size, output, **options)
     planes = fnp.moveaxis(x, plane, (-2, -1))
     lead = type_of(planes).shape[:-2]
     planes = fnp.reshape(planes, (math.prod(lead), *extents))
     turned = [affine_transform(p, turn, offset, size, **options) for p in planes]
     whole = fnp.reshape(fnp.stack(turned), (*lead, *size))
-    return fnp.moveaxis(whole, (-2, -1), plane)
+    return written(output, fnp.moveaxis(whole, (-2, -1), plane), "rotate")

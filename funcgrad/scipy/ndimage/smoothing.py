@@ -20,15 +20,17 @@ from funcgrad.ops.samples import draw
 from funcgrad.scipy.ndimage.filters import (
     along_axis,
     checked_mode,
+    chosen_axes,
+    dtype_of,
     filtered_line,
     image,
     normal_axis,
     per_axis,
-    refuse_output,
+    written,
 )
 from funcgrad.scipy.valued import valued
 
-__all__ = ["gaussian_filter", "gaussian_filter1d", "uniform_filter", "uniform_filter1d"]
+__all__ = ["gaussian_filter", "gaussian_filter1d", "uniform_filter1d"]
 
 
 def _gaussian(sigma: Any, order: int, radius: int) -> Array:
@@ -61,7 +63,7 @@ def gaussian_filter1d(
     truncate: float = 4.0,
     *,
     radius: Any = None,
-) -> Array:
+) -> Any:
     """An image smoothed along an axis by a Gaussian, or a derivative of it.
 
     Differentiable in the width `sigma`, too; the number of weights is a constant, so under `jit`
@@ -97,7 +99,7 @@ def gaussian_filter(
     *,
     radius: Any = None,
     axes: Any = None,
-) -> Array:
+) -> Any:
     """An image smoothed by a Gaussian along all of its axes, or some.
 
     Examples
@@ -109,8 +111,8 @@ def gaussian_filter(
     >>> fg.grad(lambda s: gaussian_filter(peak, s)[2, 2])(1.0).round(4)
     np.float64(-0.3183)
     """
-    refuse_output("gaussian_filter", output)
-    x = image(input, "gaussian_filter")
+    x = image(input, "gaussian_filter", output)
+    made = dtype_of(output, type_of(x).dtype)  # that of each step, as SciPy has it
     which = chosen_axes(axes, type_of(x).ndim)
     count = len(which)
     widths = per_axis(sigma, count)
@@ -123,14 +125,8 @@ def gaussian_filter(
         strict=True,
     ):
         if r is not None or float(known(operand(s), "the radius of a Gaussian filter")) > 1e-15:
-            x = gaussian_filter1d(x, s, axis, o, None, m, cval, truncate, radius=r)
-    return x
-
-
-def chosen_axes(axes: Any, rank: int) -> list[int]:
-    return (
-        list(range(rank)) if axes is None else [normal_axis(a, rank) for a in np.atleast_1d(axes)]
-    )
+            x = gaussian_filter1d(x, s, axis, o, made, m, cval, truncate, radius=r)
+    return written(output, x, "gaussian_filter")
 
 
 def _mean(x: Array, size: int, axis: int, mode: str, cval: float, origin: int) -> Array:
@@ -162,7 +158,7 @@ def uniform_filter1d(
     mode: Any = "reflect",
     cval: Any = 0.0,
     origin: int = 0,
-) -> Array:
+) -> Any:
     """The mean of `size` elements around each element, along an axis.
 
     Examples
@@ -173,46 +169,11 @@ def uniform_filter1d(
     >>> fg.grad(lambda x: uniform_filter1d(x, 2)[1])(np.zeros(3))
     array([0.5, 0.5, 0. ])
     """
-    refuse_output("uniform_filter1d", output)
-    x = image(input, "uniform_filter1d")
+    x = image(input, "uniform_filter1d", output)
     axis = normal_axis(axis, type_of(x).ndim)
     if size < 1:
         raise RuntimeError("incorrect filter size")
     if not 0 <= size // 2 + origin < size:
         raise ValueError("invalid origin")
     more = {"mode": checked_mode(mode), "cval": float(cval), "origin": int(origin)}
-    out: Array = MEAN(x, size=int(size), axis=axis, **more)
-    return out
-
-
-@numpy_function(sp.uniform_filter)
-def uniform_filter(
-    input: Any,
-    size: Any = 3,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
-) -> Array:
-    """The mean over a box around each element.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> from funcgrad.scipy.ndimage import uniform_filter
-    >>> fg.grad(lambda x: uniform_filter(x, 2)[1, 1])(np.zeros((2, 2)))
-    array([[0.25, 0.25],
-           [0.25, 0.25]])
-    """
-    refuse_output("uniform_filter", output)
-    x = image(input, "uniform_filter")
-    which = chosen_axes(axes, type_of(x).ndim)
-    count = len(which)
-    given = (per_axis(g, count) for g in (size, mode, origin))
-    for axis, n, m, o in zip(which, *given, strict=True):
-        if n > 1:
-            x = uniform_filter1d(x, int(n), axis, None, m, cval, o)
-    return x
+    return written(output, MEAN(x, size=int(size), axis=axis, **more), "uniform_filter1d")
