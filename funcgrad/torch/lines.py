@@ -27,7 +27,9 @@ from funcgrad.ops.softmax import LOG_SOFTMAX, SOFTMAX
 from funcgrad.torch.flat import FEWEST, FLOATS
 from funcgrad.torch.flat import NAMES as DTYPES
 
-__all__ = ["BLOCK", "LONGEST", "RULES", "VALUES", "add_running_sum", "pull", "rows", "value"]
+__all__ = ["BLOCK", "LONGEST", "RULES", "VALUES", "add_running_sum", "pull", "rows", "steps_of_rows",
+    "value",
+]
 
 ndarray = np.ndarray
 BLOCK = 64  # columns side by side
@@ -74,12 +76,7 @@ def _run(
     name: str, arrays: Sequence[Any], integers: Sequence[int], numbers: Sequence[float], chunks: int
 ) -> None:
     """Run the code `name` for the dtype of the arrays; the integers begin with what a chunk is."""
-    dtype = arrays[0].dtype
-    code = _codes.get((name, dtype.char))
-    if code is None:
-        from funcgrad.torch.line_code import code_of  # it is needed once for each
-
-        code = _codes[name, dtype.char] = code_of(name, DTYPES[dtype.char])
+    code = _code(name, arrays[0].dtype)
     address = address_of()
     table = array("q", [*map(address, arrays), *integers])
     table.frombytes(array("d", numbers).tobytes())
@@ -90,16 +87,60 @@ def _run(
         code.call(at, 0, chunks, 0)
 
 
-# --------------------------------------------------------------------------------------- softmax
+def _code(name: str, dtype: np.dtype[Any]) -> Code:
+    code = _codes.get((name, dtype.char))
+    if code is None:
+        from funcgrad.torch.line_code import code_of  # it is needed once for each
+
+        code = _codes[name, dtype.char] = code_of(name, DTYPES[dtype.char])
+    return code
+
+
+# ------------------------------------------------------------------------------------------ rows
 
 
 def rows(name: str, arrays: Sequence[Any]) -> None:
     """Run code on the last axis of arrays of the shape of the last one."""
-    columns = arrays[-1].shape[-1]
-    count = arrays[-1].size // columns
-    grain = max(1, PIECE // columns)
-    blocks = -(-columns // LONGEST)
-    _run(name, arrays, [grain, count, columns, blocks], [], -(-count // grain))
+    integers, chunks = _rows(arrays[-1].size, arrays[-1].shape[-1])
+    _run(name, arrays, integers, [], chunks)
+
+
+def _rows(size: int, columns: int) -> tuple[list[int], int]:
+    """What code of rows is told, and how many pieces there are."""
+    count, grain = size // columns, max(1, PIECE // columns)
+    return [grain, count, columns, -(-columns // LONGEST)], -(-count // grain)
+
+
+def steps_of_rows(name: str, operands: Sequence[tuple[Any, Any]]) -> Callable[[int], None]:
+    """What runs code of rows for step 0, 1, …, with all addresses found at once.
+
+    An operand is an array and None, or an array of arrays and which one each step is given. The
+    last one is of the second kind, and the shape of its arrays says what the rows are. The caller
+    keeps the arrays for as long as steps are run.
+    """
+    last, places = operands[-1]
+    columns = last.shape[-1]
+    size = last.size // len(last)
+    integers, chunks = _rows(size, columns)
+    table = np.empty((len(places), len(operands) + len(integers)), np.int64)
+    for k, (x, at) in enumerate(operands):
+        table[:, k] = address_of()(x)
+        if at is not None:
+            table[:, k] += np.asarray(at) * x.strides[0]
+    table[:, len(operands) :] = integers
+    code, start, step = _code(name, last.dtype), address_of()(table), table.strides[0]
+    shared = size >= SHARED and config.threads > 1 and chunks > 1
+
+    def run(k: int, table: Any = table) -> None:  # the table lives as long as its address is used
+        if shared:
+            pool().run(code.address, start + k * step, chunks)
+        else:
+            code.call(start + k * step, 0, chunks, 0)
+
+    return run
+
+
+# --------------------------------------------------------------------------------------- softmax
 
 
 def _softmax(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:

@@ -36,17 +36,20 @@ def _slope(n: Nest, body: list[Any], s: str) -> str:
 
 
 def lstm_forward(n: Nest) -> Kernel:
-    """States from the input's part of the gates and the state's; the gates stay where they were."""
-    for name in ("product", "before"):
+    """States from the input's part of the gates, the state's and the biases; the gates stay where
+    they were.
+    """
+    for name in ("product", "bias", "before"):
         n.array(name)
     for name in ("gates", "cell", "state"):
         n.array(name, "output")
     chunk, body = each_row(n)
     inner, at, places = _states(n, body)
-    sums = [
-        n.let(inner, "add", *(n.load(inner, x, *place) for x in ("gates", "product")))
-        for place in places
-    ]
+    sums = []
+    for place in places:
+        parts = [n.load(inner, x, *place) for x in ("gates", "product")]
+        bias = n.load(inner, "bias", *place[1:])
+        sums.append(n.let(inner, "add", n.let(inner, "add", *parts), bias))
     new = n.let(inner, "tanh", sums[2])
     i, f, o = (_sigmoid(n, inner, sums[k]) for k in (0, 1, 3))
     kept = n.let(inner, "mul", f, n.load(inner, "before", *at))

@@ -21,6 +21,7 @@ __all__ = ["Steps", "back", "forward", "suits"]
 
 ndarray = np.ndarray
 Raw = ndarray[Any, Any]
+FIRST_BIAS, SECOND_BIAS = 5, 6  # among the operands; what they get is the same
 
 
 class Steps(NamedTuple):
@@ -53,16 +54,18 @@ def forward(
     count, (rows, size) = len(x), h.shape
     gates = memory.empty((count, rows, 4 * size), x.dtype)
     np.matmul(x.reshape(-1, x.shape[2]), w_ih.T, out=gates.reshape(-1, 4 * size))
-    for b in biases:
-        gates += b
+    bias = biases[0] + biases[1] if biases else np.zeros(4 * size, x.dtype)
     cells = memory.empty((count + 1, rows, size), x.dtype)
     states = memory.empty((count + 1, rows, size), x.dtype)
     cells[0], states[0] = c, h
     product = np.empty((rows, 4 * size), x.dtype)
-    turned = w_hh.T
-    for k, t in enumerate(_order(count, reverse)):
+    turned = np.ascontiguousarray(w_hh.T)  # BLAS would turn it round in each of its calls
+    now, order = np.arange(count), _order(count, reverse)
+    arrays = (product, None), (bias, None), (cells, now), (gates, order), (cells, now + 1)
+    run = lines.steps_of_rows("lstm", [*arrays, (states, now + 1)])
+    for k in range(count):
         np.matmul(states[k], turned, out=product)
-        lines.rows("lstm", [product, cells[k], gates[t], cells[k + 1], states[k + 1]])
+        run(k)
     steps = states[:0:-1] if reverse else states[1:]
     found = steps.copy(), states[-1].copy(), cells[-1].copy()
     return found, Steps(gates, cells, states, reverse)
@@ -80,14 +83,24 @@ def back(
     cell = none.copy() if cts[2] is None else np.array(cts[2], order="C")
     given = None if cts[0] is None else np.ascontiguousarray(cts[0])
     w = np.ascontiguousarray(xs[4])
-    for k, t in zip(range(count - 1, -1, -1), _order(count, not reverse), strict=True):
-        g = none if given is None else given[t]
-        lines.rows(
-            "lstm_backward", [g, later, gates[t], cells[k + 1], cells[k], cotangents[t], cell]
-        )
+    order = _order(count, not reverse)
+    now = np.arange(count - 1, -1, -1)
+    first = (none, None) if given is None else (given, order)
+    rest = (later, None), (gates, order), (cells, now + 1), (cells, now)
+    run = lines.steps_of_rows(
+        "lstm_backward", [first, *rest, (cotangents, order), (cell[None], np.zeros(count, int))]
+    )
+    for k, t in enumerate(order):
+        run(k)
         np.matmul(cotangents[t], w, out=later)
     flat = cotangents.reshape(-1, 4 * size)
-    return [_cotangent(k, found, xs, flat, later, cell) for k in wanted]
+    made: dict[int, Raw] = {}
+    for k in wanted:
+        if k == SECOND_BIAS and FIRST_BIAS in made:
+            made[k] = made[FIRST_BIAS].copy()
+        else:
+            made[k] = _cotangent(k, found, xs, flat, later, cell)
+    return list(made.values())
 
 
 def _cotangent(k: int, found: Steps, xs: Sequence[Raw], flat: Raw, later: Raw, cell: Raw) -> Raw:
