@@ -125,6 +125,11 @@ def _matmul(x: Any, y: Any, out: Any = None) -> Any:
             return np.matmul(x, y, out=memory)
         # NumPy takes several times as long; it adds to 0, which makes +0 of -0
         return np.add(np.multiply(x, y, out=memory), 0.0, out=memory)
+    if out is None and type(x) is type(y) is ndarray and x.ndim == y.ndim == 3:
+        count, rows, columns = len(x), x.shape[1], y.shape[2]
+        plain = x.dtype is y.dtype and count == len(y) and x.strides[0] > 0 < y.strides[0]
+        if plain and count * rows * columns >= LARGE:
+            out = algebra.empty((count, rows, columns), x.dtype)
     return np.matmul(x, y, out=out)
 
 

@@ -19,7 +19,7 @@ from funcgrad.torch.staged import order_of_copy
 from funcgrad.torch.versions import ONLY_INNER
 from funcgrad.transforms.api import jvp
 from funcgrad.transforms.node import TapeTracer, leaf_node
-from funcgrad.transforms.reverse import transpose_linear, within
+from funcgrad.transforms.reverse import transposed, within
 from funcgrad.transforms.tape import Tape
 
 __all__ = ["Composite", "Inside", "inside", "spread_over"]
@@ -53,6 +53,7 @@ class Composite(Primitive):
         self.linear, self.multiple, self.shows_operand = linear, multiple, shows_operand
         self.recorded = recorded  # the value and an `Inside`, of code that does both passes itself
         self.fixed = fixed  # how many operands at the end are never differentiated (indices)
+        self.derived: dict[Any, Any] = {}  # the transposes that have come again, as graphs
 
     def __call__(self, *args: Any, **params: Any) -> Any:
         return bind(self, args, params)
@@ -136,20 +137,31 @@ class Composite(Primitive):
             return inner.pull(cts, wanted, len(held), quick)
         if not self.linear:
             return inside(self.impl, held, node.params, wanted)[1].pull(cts, wanted, len(held))
+        return spread_over(wanted, self._transposed(node, cts, wanted), len(held))
+
+    def _transposed(self, node: Any, cts: Any, wanted: Sequence[int]) -> Sequence[Array]:
+        """The cotangents of the operands `wanted` of a linear function."""
+        held, moving = node.saved[1:], len(node.saved) - 1 - self.fixed
         cts = tuple(
             zeros(t) if c is None else c
             for c, t in zip(cts, node.outputs if self.multiple else (None,), strict=True)
         )
-        filled = [np.zeros(t.shape, t.dtype) if x is None else x
-                  for x, t in zip(held, node.avals, strict=True)]  # fmt: skip
 
-        def moved(*xs: Array) -> Any:
-            for i, x in zip(wanted, xs, strict=True):
-                filled[i] = x
-            return self.impl(*filled, **node.params)
+        def moved(fixed: Sequence[Array], xs: Sequence[Array]) -> Any:
+            filled = [None if k in wanted else zeros(t) for k, t in enumerate(node.avals[:moving])]
+            for k, x in zip(wanted, xs, strict=True):
+                filled[k] = x
+            return self.impl(*filled, *fixed, **node.params)
 
-        back = transpose_linear(moved, [node.avals[i] for i in wanted], cts, known=True)
-        return spread_over(wanted, back, len(held))
+        types = [node.avals[k] for k in wanted]
+        key = None if any(isinstance(c, Tracer) for c in cts) else self._key(node, wanted)
+        return transposed(moved, held[moving:], types, cts, self.derived, key, known=True)
+
+    def _key(self, node: Any, wanted: Sequence[int]) -> Any:
+        """All that a transpose depends on but for numbers in arrays."""
+        told = node.params.items()
+        known = tuple((k, type(p), repr(p) if type(p) is float else p) for k, p in told)
+        return known, node.avals, tuple(wanted)
 
 
 def apart_from(xs: Sequence[Any], y: Any) -> Any:

@@ -332,11 +332,12 @@ def transposed(
     cotangents: Any,
     derived: dict[Any, Any],
     key: Any,
+    known: bool = False,
 ) -> Sequence[Array]:
     """The transpose of ``fn(operands, moving)``, linear in what moves, applied to cotangents.
 
     Where `key` says what the function is, the transpose of one that comes again is staged, and kept
-    in `derived` for operands of these types.
+    in `derived` for operands of these types. With `known` it is surely linear.
     """
     given = cotangents if isinstance(cotangents, (tuple, list)) else (cotangents,)
     count, present = len(operands), [c for c in given if c is not None]
@@ -344,24 +345,25 @@ def transposed(
     def whole(*values: Array) -> list[Array]:
         cts = iter(values[count:])
         whole = tuple(None if c is None else next(cts) for c in given)
-        return transpose_linear(lambda *moving: fn(values[:count], moving), types, whole)
+        apply = lambda *moving: fn(values[:count], moving)
+        return transpose_linear(apply, types, whole, known)
 
     values = (*operands, *present)
     if key is None:
         return whole(*values)
     avals = tuple(map(type_of, values))
     try:
-        known = derived.get(key := (key, avals, tuple(c is None for c in given)), 0)
+        found = derived.get(key := (key, avals, tuple(c is None for c in given)), 0)
     except TypeError:  # parameters without a hash
         return whole(*values)
-    if known == 0:
+    if found == 0:
         if len(derived) >= MOST_DERIVED:
             derived.clear()
         derived[key] = 1
         return whole(*values)
-    if known == 1:
-        known = derived[key] = _staged(whole, avals)
-    return whole(*values) if known is None else evaluate(known, *values)
+    if found == 1:
+        found = derived[key] = _staged(whole, avals)
+    return whole(*values) if found is None else evaluate(found, *values)
 
 
 def _staged(function: Callable[..., Any], avals: Sequence[ArrayType]) -> Graph | None:
