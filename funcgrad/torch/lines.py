@@ -27,9 +27,10 @@ from funcgrad.ops.softmax import LOG_SOFTMAX, SOFTMAX
 from funcgrad.torch.flat import FEWEST, FLOATS
 from funcgrad.torch.flat import NAMES as DTYPES
 
-__all__ = ["BLOCK", "LONGEST", "RULES", "VALUES", "add_running_sum", "pull", "rows", "steps_of_rows",
+__all__ = [
+    "BLOCK", "LONGEST", "RULES", "VALUES", "add_running_sum", "pull", "rows", "steps_of_rows",
     "value",
-]
+]  # fmt: skip
 
 ndarray = np.ndarray
 BLOCK = 64  # columns side by side

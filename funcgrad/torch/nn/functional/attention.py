@@ -9,10 +9,13 @@ from typing import Any
 import funcgrad.torch as torch
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.nn.functional.attended import ATTENTION, MASKED_ATTENTION
 from funcgrad.torch.nn.functional.distance import pad
 from funcgrad.torch.nn.functional.linear import linear
 from funcgrad.torch.nn.functional.normalization import dropout
 from funcgrad.torch.nn.functional.softmax import softmax
+from funcgrad.torch.operations.common import boxed, computed, lacking, told
+from funcgrad.torch.operations.record import node
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
@@ -107,10 +110,13 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
         value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
-    factor = math.sqrt(1.0 / math.sqrt(query.size(-1)) if scale is None else abs(scale))
-    sign = -1.0 if scale is not None and scale < 0 else 1.0
-    scores = (query * (sign * factor)) @ (key.transpose(-2, -1) * factor)
+    scale = 1.0 / math.sqrt(query.size(-1)) if scale is None else scale
     bias = _bias_of(attn_mask, query)
+    if dropout_p == 0.0 and _is_one(query, key, value, bias):
+        return _attended(query, key, value, bias, is_causal, scale)
+    factor = math.sqrt(abs(scale))
+    sign = -1.0 if scale < 0 else 1.0
+    scores = (query * (sign * factor)) @ (key.transpose(-2, -1) * factor)
     if bias is not None:
         scores = scores + bias
         alone = (scores == -math.inf).all(-1, keepdim=True)  # a query without keys
@@ -121,6 +127,40 @@ def scaled_dot_product_attention(
         weights = dropout(weights, dropout_p)
     found: Tensor = weights @ value
     return found
+
+
+def _is_one(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> bool:
+    """Whether it is one operation, as in PyTorch: of batches of heads that fit together."""
+    q, k, v = query.shape, key.shape, value.shape
+    if len(q) != 4 or q[:2] != k[:2] or k != v or q[3] != k[3] or 0 in (*q, *k):
+        return False
+    if query.dtype not in (torch.float32, torch.float64):
+        return False
+    if bias is None:
+        return True
+    full = (*q[:3], k[2])
+    fits = all(n in (1, m) for n, m in zip(bias.shape[::-1], full[::-1], strict=False))
+    return 2 <= bias.dim() <= 4 and fits and not bias.requires_grad
+
+
+def _attended(
+    query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, is_causal: bool, scale: float
+) -> Tensor:
+    contents = [x.content() for x in (query, key, value)]
+    if bias is None:
+        kind: Any = NODE
+        made = computed(ATTENTION, *contents, scale=scale)
+        found = boxed(made, lacking(kind, "attn_mask"))
+    else:
+        contents.append(bias.to(query.dtype).content())
+        found = boxed(computed(MASKED_ATTENTION, *contents, scale=scale), NODE)
+    return told(found, dropout_p=0.0, is_causal=is_causal, scale=scale)
+
+
+NODE = node(
+    "ScaledDotProductFlashAttentionForCpu", saves="query key value attn_mask",
+    tells="dropout_p is_causal scale",
+)  # fmt: skip
 
 
 # ------------------------------------------------------------------------------- several heads
