@@ -39,7 +39,12 @@ __all__ = ["callback", "check_mutation", "infs", "leaks", "nans", "print"]
 
 @boundary
 def print(
-    fmt: str, *args: Any, ordered: bool = True, partitioned: bool = False, **kwargs: Any
+    fmt: str,
+    *args: Any,
+    ordered: bool = True,
+    partitioned: bool = False,
+    skip_format_check: bool = False,
+    **kwargs: Any,
 ) -> None:
     """Print values where they are computed: in any transform, compiled or not.
 
@@ -55,6 +60,8 @@ def print(
         What it prints: arrays, numbers, or anything else.
     ordered, partitioned : bool, optional
         Accepted for JAX's sake: lines always come in the order of the program.
+    skip_format_check : bool, optional
+        Whether `fmt` may leave arguments out.
 
     Raises
     ------
@@ -73,7 +80,8 @@ def print(
     x = 3.0, y = 9.00
     np.float64(6.0)
     """
-    _Checker().format(fmt, *args, **kwargs)
+    if not skip_format_check:
+        _Checker().format(fmt, *args, **kwargs)
     act(DEBUG, "debug.print", _printer(fmt), None, args, kwargs)
 
 

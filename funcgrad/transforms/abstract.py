@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from funcgrad import tree
 from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import ArrayType
+from funcgrad.errors import located
 from funcgrad.graph.build import Stage, finish
 from funcgrad.graph.ir import Graph
 from funcgrad.transforms.arguments import leaves_of, positions, within
@@ -46,6 +48,24 @@ class ShapeDtypeStruct:
 
     def __init__(self, shape: Sequence[int], dtype: Any) -> None:
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError(located("what stands for an array without axes has no length"))
+        return self.shape[0]
+
+    def update(self, *, shape: Any = None, dtype: Any = None) -> ShapeDtypeStruct:
+        """Another one, of another shape or dtype."""
+        kept = self.shape if shape is None else shape
+        return ShapeDtypeStruct(kept, self.dtype if dtype is None else dtype)
 
     def __repr__(self) -> str:
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype})"

@@ -12,6 +12,7 @@ from funcgrad.errors import located
 from funcgrad.graph.ir import Graph
 from funcgrad.passes.costs import costs
 from funcgrad.transforms.arguments import leaves_of
+from funcgrad.transforms.static import Static
 
 __all__ = ["Compiled", "Lowered"]
 
@@ -25,18 +26,23 @@ class Lowered:
     ----------
     graph : Graph
     in_tree : TreeDef
-        Of ``(args, kwargs)``.
+        Of ``(args, kwargs)``, without those that are static.
     out_info : tree of `ShapeDtypeStruct`
     """
 
     def __init__(
-        self, jitted: Any, graph: Graph, out_info: Any, types: Types, in_tree: tree.TreeDef
-    ) -> None:
+        self, jitted: Any, graph: Graph, out_info: Any, types: Types, in_tree: tree.TreeDef,
+        static: Any,
+    ) -> None:  # fmt: skip
         self.jitted, self.graph, self.out_info = jitted, graph, out_info
-        self.types, self.in_tree = types, in_tree
+        self.types, self.in_tree, self.static = types, in_tree, static
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__.lower()} {self.jitted!r} for {_shown(self.types)}>"
+
+    def lower(self) -> Lowered:
+        """The same: tracing and lowering are one step here."""
+        return self
 
     def as_text(self) -> str:
         """The graph."""
@@ -47,9 +53,13 @@ class Lowered:
         return costs(self.graph)
 
     def compile(self) -> Compiled:
-        """The function compiled; calls with arguments of other types are an error."""
+        """The function compiled; calls with arguments of other types are an error.
+
+        It is called without the static arguments, which it has.
+        """
         executable(self.graph)
-        return Compiled(self.jitted, self.graph, self.out_info, self.types, self.in_tree)
+        made = self.jitted, self.graph, self.out_info, self.types, self.in_tree, self.static
+        return Compiled(*made)
 
 
 class Compiled(Lowered):
@@ -69,7 +79,7 @@ class Compiled(Lowered):
                     f"tree {definition}; call the function itself, or lower it for these"
                 )
             )
-        return self.jitted(*args, **kwargs)
+        return self.jitted(*Static.merge(self.static, args), **kwargs, **dict(self.static[1]))
 
 
 def _shown(types: Types) -> str:

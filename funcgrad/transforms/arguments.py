@@ -27,9 +27,11 @@ from funcgrad.errors import (
 )
 
 __all__ = [
+    "NOT_GIVEN",
     "check_complex",
     "check_matches",
     "check_scalar",
+    "given_by_name",
     "integer",
     "is_integer",
     "leaves_of",
@@ -48,6 +50,7 @@ __all__ = [
 Function = Callable[..., Any]
 
 float0 = np.dtype([("float0", np.void, 0)])
+NOT_GIVEN: Any = inspect.Parameter.empty
 
 
 def name_of(f: Any) -> str:
@@ -148,6 +151,15 @@ def named(argnames: Any, args: Sequence[Any], f: Any) -> tuple[int | str, ...]:
 
 
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def given_by_name(operands: tuple[Any, ...], operand: Any, what: str) -> tuple[Any, ...]:
+    """The operands of a branch, of which the only one may be given by name."""
+    if operand is NOT_GIVEN:
+        return operands
+    if operands:
+        raise TypeError(located(f"{what}: give operands by position, or one by name, not both"))
+    return (operand,)
 
 
 def is_integer(given: Any) -> bool:

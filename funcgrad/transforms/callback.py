@@ -330,6 +330,7 @@ def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: Any,
     *args: Any,
+    sharding: Any = None,
     vmap_method: str | None = None,
     **kwargs: Any,
 ) -> Any:
@@ -344,6 +345,8 @@ def pure_callback(
         What it returns; or arrays of these shapes and dtypes.
     *args, **kwargs
         Its arguments: trees of arrays.
+    sharding
+        Accepted for JAX's sake.
     vmap_method : {"sequential", "expand_dims", "broadcast_all"}, optional
         What `vmap` does: one call for each example, or one with an axis of all examples in front of
         each argument, which has extent 1 ("expand_dims") or is repeated ("broadcast_all") where an

@@ -212,7 +212,8 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     def one(leaf: Array) -> Any:
         if not isinstance(leaf, Tracer):
             return leaf * axis_size(axis_name)
-        return sum_(_gathered(leaf, axis_name), (0,), dtype=type_of(leaf).dtype)
+        dtype = type_of(leaf).dtype  # kept, but that truth values are counted
+        return sum_(_gathered(leaf, axis_name), (0,), dtype=None if dtype.kind == "b" else dtype)
 
     return _each(one, x, axis_index_groups, "psum")
 

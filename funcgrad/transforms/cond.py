@@ -18,7 +18,8 @@ from funcgrad.core.boundary import boundary
 from funcgrad.core.forms import HigherOrder, filled
 from funcgrad.core.layout import Ask, key_of, standard
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Tracer, bind, concrete, operand, type_of, value
+from funcgrad.core.tracer import Tracer, bind, concrete, type_of, value
+from funcgrad.core.tracer import operand as as_operand
 from funcgrad.core.types import Array, ArrayType, is_inexact, promote
 from funcgrad.errors import located
 from funcgrad.graph.build import stage
@@ -34,7 +35,7 @@ from funcgrad.ops.arithmetic import cast, logical_not, not_equal, subtract, wher
 from funcgrad.ops.index import gather
 from funcgrad.ops.shape import zeros
 from funcgrad.passes.rewrite import Rewriter
-from funcgrad.transforms.arguments import leaves_of, name_of
+from funcgrad.transforms.arguments import NOT_GIVEN, given_by_name, leaves_of, name_of
 from funcgrad.transforms.call import (
     Marks,
     as_linear,
@@ -368,7 +369,9 @@ def _strong(aval: ArrayType) -> ArrayType:
 
 
 @boundary
-def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any) -> Any:
+def cond(
+    pred: Any, true_fun: Function, false_fun: Function, *operands: Any, operand: Any = NOT_GIVEN
+) -> Any:
     """``true_fun(*operands)`` where `pred` holds, else ``false_fun(*operands)``.
 
     Parameters
@@ -382,6 +385,8 @@ def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any) -> 
         structure, shapes and kinds of number.
     *operands
         Trees of arrays. What a function writes into them the caller does not see.
+    operand : tree of arrays, optional
+        The only operand, by name.
 
     Returns
     -------
@@ -404,7 +409,8 @@ def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any) -> 
     >>> f(4.0), fg.grad(f)(4.0), fg.grad(f)(-3.0)
     (np.float64(2.0), np.float64(0.25), np.float64(-6.0))
     """
-    condition = operand(pred)
+    operands = given_by_name(operands, operand, "cond")
+    condition = as_operand(pred)
     if type_of(condition).shape != ():
         raise ValueError(
             located(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from types import FunctionType, MethodType
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -80,10 +81,21 @@ class _Custom:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(cast(Any, self), instance)
 
+    @functools.cached_property
+    def _count(self) -> int:
+        """How many arguments have a position and a name, of a function written in Python.
+
+        Others have options that no rule knows: the memory for the result of a ufunc.
+        """
+        if not isinstance(self.fun, (FunctionType, MethodType)):
+            return 0
+        parameters = inspect.signature(self.fun).parameters.values()
+        return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+
     def _arguments(self, args: Any, kwargs: Any) -> Arguments:
         """Arguments by position where they have one; static ones apart from the others."""
         named: dict[str, Any] = {}
-        if kwargs:
+        if kwargs or len(args) < self._count:  # the rule gets defaults like any other argument
             bound = inspect.signature(self.fun).bind(*args, **kwargs)
             bound.apply_defaults()
             args, named = bound.args, {k: v for k, v in bound.kwargs.items() if k in kwargs}
@@ -179,7 +191,8 @@ class custom_vjp(_Custom):
     ``defvjp(fwd, bwd)``: ``fwd(*args)`` returns ``(output, residuals)``, and ``bwd(*nondiff,
     residuals, cotangent)`` a tuple with one cotangent (or None for zero) for each other argument.
     Forward mode is derived by transposing `bwd`, which has to be linear in the cotangent, unless
-    ``defvjp(fwd, bwd, jvp)`` states its rule too. Arguments that can be given by name only are
+    ``defvjp(fwd, bwd, jvp)`` states its rule too. Both get the defaults of arguments that were left
+    out. Arguments that can be given by name only are
     constants: `fwd` gets them, and they must not be traced.
 
     Raises

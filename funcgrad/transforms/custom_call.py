@@ -17,7 +17,7 @@ from funcgrad.core.forms import HigherOrder, each_lane, filled
 from funcgrad.core.layout import Ask
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Tracer, bind, running, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.errors import CustomRuleError, located
 from funcgrad.graph.build import stage
 from funcgrad.graph.effects import effects_of
@@ -307,18 +307,22 @@ class PushedBack(Primitive):
         rule, xs = node.params["rule"], node.saved
         wanted = [i for i, p in enumerate(node.parents) if p is not None]
         used = [k for k, c in enumerate(g) if c is not None]
+        # The rule adds up the tangents of all arguments: one that does not move is zero, but as
+        # a number it would make of `s * y + x * t` an affine function of the others.
+        types = list(map(type_of, xs))
+        given = wanted if rule.symbolic else [i for i, k in enumerate(types) if is_inexact(k.dtype)]
 
         def push(*moved: Any) -> tuple[Any, ...]:
             ts: list[Any] = [None] * len(xs)
-            for i, t in zip(wanted, moved, strict=True):
+            for i, t in zip(given, moved, strict=True):
                 ts[i] = t
             tangents = rule.jvp(xs, rule.tangents(xs, ts))[1]
             return tuple(tangents[k] for k in used)
 
-        back = transpose_linear(push, [type_of(xs[i]) for i in wanted], tuple(g[k] for k in used))
+        back = transpose_linear(push, [types[i] for i in given], tuple(g[k] for k in used))
         out: list[Array | None] = [None] * len(xs)
-        for i, c in zip(wanted, back, strict=True):
-            out[i] = c
+        for i, c in zip(given, back, strict=True):
+            out[i] = c if i in wanted else None
         return out
 
 

@@ -18,6 +18,7 @@ from funcgrad.ops.shape import concatenate, moveaxis, reshape, zeros
 from funcgrad.transforms.abstract import eval_shape
 from funcgrad.transforms.arguments import (
     check_complex,
+    float0,
     integer,
     leaves_of,
     name_of,
@@ -313,9 +314,14 @@ def _column(
         found = moved_along(g, chosen, ts, marked, aux is not None)
         if aux is not None:
             found, aux[:] = found[0], [found[1]]  # it depends on the primals alone
-        return tree.map(seeds.dense, found)
+        return tree.map(lambda x: _entries(seeds.dense(x), types[i].dtype), found)
 
     return _joined(moved(t), lambda: moved(1j * t), types[i].dtype.kind == "c", -1j, f)
+
+
+def _entries(x: Any, dtype: Any) -> Any:
+    """A tangent as entries: integers and truth values do not move, which is zero in a matrix."""
+    return np.zeros(x.shape, dtype) if getattr(x, "dtype", None) == float0 else x
 
 
 def _unboxed(x: Any) -> Any:
@@ -337,13 +343,15 @@ def jacobian(
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
     *,
     chunk_size: int | None = None,
 ) -> Callable[P, Any]:
     """The Jacobian of `f`, in the mode that needs fewer passes.
 
     Parameters, result and errors are those of `jacrev`. The mode is decided from the sizes of the
-    arguments and of the output, which `eval_shape` finds without computing.
+    arguments and of the output, which `eval_shape` finds without computing; with `allow_int` it
+    is reverse mode.
 
     Examples
     --------
@@ -357,9 +365,11 @@ def jacobian(
     _chunk(chunk_size, "jacobian")
     given = (f, argnums, has_aux, holomorphic)
 
-    @transformed(jacobian, *given, chunk_size=chunk_size)
+    @transformed(jacobian, *given, allow_int, chunk_size=chunk_size)
     @boundary
     def wrapped(*args: Any, **kwargs: Any) -> Any:
+        if allow_int:
+            return jacrev(*given, allow_int, chunk_size=chunk_size)(*args, **kwargs)
         mode = _mode(f, argnums, has_aux, args, kwargs, "jacobian")
         return mode(*given, chunk_size=chunk_size)(*args, **kwargs)
 

@@ -304,11 +304,18 @@ class Jitted:
         """
         from funcgrad.transforms.ahead import Lowered  # needed by few programs
 
-        given = tree.map(_stand_in, (args, kwargs))
+        static, dynamic, named = self.static.divide(args, kwargs)
+        dynamic, named = tree.map(_stand_in, (dynamic, named))
+        given = Static.merge(static, dynamic), {**named, **dict(static[1])}
         leaves, _, staged = self._staged(*given)
         types = tuple(map(type_of, leaves))
         shapes = shapes_of(staged.graph, staged.out)
-        return Lowered(self, staged.graph, shapes, types, tree.structure(given))
+        definition = tree.structure((dynamic, named))
+        return Lowered(self, staged.graph, shapes, types, definition, static)
+
+    def trace(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The same as `lower`: what is traced has the method ``lower()``, too."""
+        return self.lower(*args, **kwargs)
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """The shapes and dtypes of the results, as `funcgrad.eval_shape` gives them."""
@@ -510,6 +517,8 @@ def jit(
     static_argnames: str | Sequence[str] = (),
     donate_argnums: int | Sequence[int] = (),
     donate_argnames: str | Sequence[str] = (),
+    keep_unused: bool = False,
+    inline: bool = False,
 ) -> Compiled[P, R]: ...
 @overload
 def jit(
@@ -519,6 +528,8 @@ def jit(
     static_argnames: str | Sequence[str] = (),
     donate_argnums: int | Sequence[int] = (),
     donate_argnames: str | Sequence[str] = (),
+    keep_unused: bool = False,
+    inline: bool = False,
 ) -> Compiler: ...
 def jit(
     f: Function | None = None,
@@ -527,6 +538,8 @@ def jit(
     static_argnames: str | Sequence[str] = (),
     donate_argnums: int | Sequence[int] = (),
     donate_argnames: str | Sequence[str] = (),
+    keep_unused: bool = False,
+    inline: bool = False,
 ) -> Any:
     """`f` traced to a graph for each kind of arguments, and run from the graph.
 
@@ -542,6 +555,9 @@ def jit(
         are then written into and returned, and a loop ``state = step(state)`` needs no second
         state. What they held before is lost, also if the call is interrupted. A donated array
         that shares memory with another argument is left as it is.
+    keep_unused, inline : bool, optional
+        Accepted for JAX's sake: unused arguments cost nothing, and what is jitted within a jitted
+        function is compiled together with it.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad import tree
@@ -86,6 +86,8 @@ class checkpoint_policies:
         All, but what is named so.
     save_from_both_policies(one, other)
         What either keeps.
+    offload_dot_with_no_batch_dims, save_and_offload_only_these_names
+        What is kept here or in other memory, of which there is none: it is kept.
 
     Examples
     --------
@@ -132,3 +134,20 @@ class checkpoint_policies:
         return lambda prim, *types, **params: (
             one(prim, *types, **params) or other(prim, *types, **params)
         )
+
+    @staticmethod
+    def save_and_offload_only_these_names(
+        *,
+        names_which_can_be_saved: Sequence[str],
+        names_which_can_be_offloaded: Sequence[str],
+        offload_src: str = "device",
+        offload_dst: str = "pinned_host",
+    ) -> Policy:
+        names = *names_which_can_be_saved, *names_which_can_be_offloaded
+        return checkpoint_policies.save_only_these_names(*names)
+
+    @staticmethod
+    def offload_dot_with_no_batch_dims(
+        offload_src: str = "device", offload_dst: str = "pinned_host"
+    ) -> Policy:
+        return checkpoint_policies.dots_with_no_batch_dims_saveable

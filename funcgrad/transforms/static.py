@@ -37,7 +37,7 @@ class Chosen:
 
     def places(self, count: int, kwargs: Mapping[str, Any]) -> tuple[set[int], set[str]]:
         """The positions, of so many, and the keywords that are meant in a call."""
-        by_name = {n for n in self.names if n in kwargs}
+        by_name = {n for n in self.names or self._names_of_positions if n in kwargs}
         positions = {k % count for k in self.positions if -count <= k < count}
         if len(by_name) < len(self.names):
             positions |= {k for k in self._named_positions if k < count}
@@ -51,8 +51,21 @@ class Chosen:
     @functools.cached_property
     def _named_positions(self) -> list[int]:
         """Where the named arguments may be given by position."""
-        parameters = list(inspect.signature(self.fun).parameters)
-        return [k for k, name in enumerate(parameters) if name in self.names]
+        return [k for k, p in enumerate(self._parameters) if p.name in self.names]
+
+    @functools.cached_property
+    def _names_of_positions(self) -> list[str]:
+        """By which names the arguments of these positions may be given."""
+        by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = enumerate(self._parameters if self.positions else ())
+        return [p.name for k, p in parameters if k in self.positions and p.kind is by_name]
+
+    @functools.cached_property
+    def _parameters(self) -> list[inspect.Parameter]:
+        try:
+            return list(inspect.signature(self.fun).parameters.values())
+        except (TypeError, ValueError):  # a function of C's may hide them
+            return []
 
 
 class Static(Chosen):
@@ -88,11 +101,8 @@ class Static(Chosen):
 
     @functools.cached_property
     def _sees_order(self) -> bool:
-        try:
-            parameters = inspect.signature(self.fun).parameters.values()
-        except (TypeError, ValueError):
-            return True
-        return any(p.kind is p.VAR_KEYWORD for p in parameters)
+        parameters = self._parameters
+        return not parameters or any(p.kind is p.VAR_KEYWORD for p in parameters)
 
     @staticmethod
     def merge(static: Any, dynamic: Sequence[Any]) -> list[Any]:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad.core.boundary import boundary
-from funcgrad.core.tracer import concrete, operand, type_of, value
+from funcgrad.core.tracer import concrete, type_of, value
+from funcgrad.core.tracer import operand as as_operand
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import less
+from funcgrad.transforms.arguments import NOT_GIVEN, given_by_name
 from funcgrad.transforms.cond import cond
 from funcgrad.transforms.results import handed_in
 
@@ -18,7 +20,9 @@ Function = Callable[..., Any]
 
 
 @boundary
-def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
+def switch(
+    index: Any, branches: Sequence[Function], *operands: Any, operand: Any = NOT_GIVEN
+) -> Any:
     """``branches[index](*operands)``, with an index that may be traced.
 
     Parameters
@@ -30,6 +34,8 @@ def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
         is traced (see `cond`).
     *operands
         Trees of arrays.
+    operand : tree of arrays, optional
+        The only operand, by name.
 
     Returns
     -------
@@ -44,10 +50,11 @@ def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
     >>> fg.grad(f, argnums=1)(2, 3.0)
     np.float64(6.0)
     """
+    operands = given_by_name(operands, operand, "switch")
     branches = list(branches)
     if not branches:
         raise ValueError(located("switch takes one branch at least"))
-    chosen = operand(index)
+    chosen = as_operand(index)
     aval = type_of(chosen)
     if aval.shape or aval.dtype.kind not in "iu":
         raise TypeError(located(f"switch: the index has type {aval}; it has to be one integer"))
