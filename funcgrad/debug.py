@@ -164,9 +164,9 @@ def callback(
 def nans() -> contextlib.AbstractContextManager[None]:
     """A block, or a decorator, in which an operation that makes a NaN raises.
 
-    Eagerly, NumPy's error comes at the line of the operation. A backward pass names the operation
-    whose derivative made the NaN, and its line. Compiled functions run operation by operation and
-    name the line, too.
+    Eagerly, NumPy's error comes at the line of the operation. Derivatives, in reverse and forward
+    mode, name the operation whose rule made the NaN, and its line. Compiled functions run operation
+    by operation and name the line, too.
 
     Raises
     ------

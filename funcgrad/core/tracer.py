@@ -170,6 +170,10 @@ class Tracer(ArrayOperand):
     def content(self) -> Array:
         return self
 
+    def below(self) -> Array:
+        """What lies one level down, where it counts."""
+        return self.value
+
     def assign(self, new: Tracer) -> None:
         """Take over the content of `new`, a tracer of the same trace: every alias sees it."""
         raise NotImplementedError

@@ -7,24 +7,34 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from funcgrad.core.tracer import running
+from funcgrad.core.tracer import Operand, Tracer, running
 from funcgrad.errors import Place, SourceLine, line_at, repeated, user_place
 
-__all__ = ["LINES", "found_in", "line_of", "note_place", "place_of", "refuse"]
+__all__ = ["LINES", "found_in", "line_of", "note_place", "numbers", "place_of", "refuse"]
 
 _TESTS: dict[str, Any] = {"NaN": np.isnan, "an infinity": np.isinf}
 LINES = "lines"  # in the place of what is looked for: nothing, but lines are kept
 _places: WeakKeyDictionary[Any, Place | SourceLine] = WeakKeyDictionary()  # of what a tape recorded
 
 
+def numbers(x: Any) -> Any:
+    """The array or number behind `x`, of all examples of `vmap`; None where there is none."""
+    while isinstance(x, Operand):
+        x = x.content()
+        if isinstance(x, Tracer):
+            if x.owner.stages:
+                return None
+            x = x.below()
+    return x if isinstance(x, (np.ndarray, np.generic, float, complex)) else None
+
+
 def found_in(*xs: Any) -> str:
-    """The first of what is looked for that is in arrays or numbers; traced values are not read."""
+    """The first of what is looked for that is in arrays, numbers or what is behind traced ones."""
     for what in running.watching:
         if what == LINES:
             continue
-        for x in xs:
-            numbers = isinstance(x, (np.ndarray, np.generic, float, complex))
-            if numbers and np.asarray(x).dtype.kind in "fc" and _TESTS[what](x).any():
+        for x in map(numbers, xs):
+            if x is not None and np.asarray(x).dtype.kind in "fc" and _TESTS[what](x).any():
                 return what
     return ""
 

@@ -13,8 +13,10 @@ import numpy as np
 
 from funcgrad.core.leaks import noted
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Trace, Tracer, bind, plain, serial, type_of, uncompiled
+from funcgrad.core.tracer import Trace, Tracer, bind, plain, running, serial, type_of, uncompiled
 from funcgrad.core.types import Array, is_inexact
+from funcgrad.core.watching import found_in, numbers, refuse
+from funcgrad.errors import repeated, user_line
 from funcgrad.graph.effects import quieted
 from funcgrad.transforms.optimism import settled
 from funcgrad.transforms.presence import Presence
@@ -46,6 +48,24 @@ def _staged_alone(x: Any) -> bool:
     return False
 
 
+def _symbolic(t: Any) -> bool:
+    """Whether a tangent stands for any: staged, or taped at zero to be transposed."""
+    return numbers(t) is None or (isinstance(t, Tracer) and getattr(t.owner, "linear", False))
+
+
+def _of_ones(
+    prim: Primitive, xs: Sequence[Array], ts: Sequence[Any], params: Params, ys: Sequence[Array]
+) -> Sequence[Any]:
+    """The tangents that ones give, in the place of symbolic ones."""
+    values, made = [[numbers(v) for v in vs] for vs in (xs, ys)]
+    if prim.opaque or prim.form == "higher_order" or any(v is None for v in (*values, *made)):
+        return ()
+    ones = [None if t is None else np.ones_like(x) for x, t in zip(values, ts, strict=True)]
+    with np.errstate(all="ignore"):
+        found = prim.jvp(tuple(made) if prim.multiple else made[0], values, ones, params)
+    return (found or ()) if prim.multiple else (found,)
+
+
 class Forward(Trace):
     """The trace of forward mode."""
 
@@ -65,7 +85,22 @@ class Forward(Trace):
             raise self.leaked()
         opens = prim.form == "higher_order" and prim.opens
         made = self._beside(prim, args, params) if opens else prim.forward(self, args, params)
+        if uncompiled and running.watching:
+            self._look(prim, args, params, made)
         return noted(made) if uncompiled else made
+
+    def _look(self, prim: Primitive, args: Sequence[Array], params: Params, made: Any) -> None:
+        """Raise where the tangent of an operation has what is looked for, and nothing given has."""
+        xs, ts = self.split_marked(args)
+        ys = made if isinstance(made, tuple) else (made,)
+        mine = [y for y in ys if isinstance(y, DualTracer) and y.owner is self]
+        tangents = [y.tangent for y in mine]
+        if any(map(_symbolic, tangents)):
+            tangents = _of_ones(prim, xs, ts, params, ys)
+        found = found_in(*tangents)
+        if found and not found_in(*ts, *xs, *(y.value for y in mine)):
+            place = f"\n  at {repeated.line or user_line()}"
+            raise refuse(found, f"the derivative of {prim.name}", place)
 
     def _beside(self, prim: Primitive, args: Sequence[Array], params: Params) -> Any:
         """An operation over graphs: its values are known where the tangents are staged alone.

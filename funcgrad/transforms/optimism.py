@@ -34,7 +34,7 @@ def optimistic(run: Callable[[bool], tuple[T, Iterable[Any]]], given: Iterable[A
     They are followed from the start where one of the operands `given` is traced by what hides its
     numbers, or such a transform runs: the derivative may depend on values of it that are captured.
     """
-    if running.hiding or not all(map(seen, given)):
+    if running.watching or running.hiding or not all(map(seen, given)):
         return run(True)[0]
     with logged() as log, OlderWrites() as writes:
         try:

@@ -79,6 +79,9 @@ class PartTracer(Tracer):
         assert isinstance(new, PartTracer)
         self.value, self.mask, self.clean = new.value, new.mask, new.clean
 
+    def below(self) -> Array:
+        return self.dense()
+
     def dense(self) -> Array:
         """The value with the number 0 where an element is absent."""
         if self.clean:

@@ -35,7 +35,7 @@ from funcgrad.transforms.node import (
     leaf_node,
 )
 from funcgrad.transforms.optimism import SMALL, has_nan, seen, settled
-from funcgrad.transforms.presence import PartTracer, Presence
+from funcgrad.transforms.presence import Presence
 from funcgrad.transforms.presence_pass import pull_marked
 from funcgrad.transforms.tape import PLAIN, Tape
 
@@ -220,8 +220,12 @@ def _pull_marked(
 
 
 def _watched(node: Node, trace: Presence, cts: Cotangents, g: Any) -> None:
-    """`pull_marked`, of which equations that are staged have the line of the operation."""
-    around, repeated.line = repeated.line, line_of(node) or repeated.line
+    """`pull_marked`, of which equations that are staged have the line of the operation.
+
+    A rule of the user's has lines of its own.
+    """
+    ruled = node.prim is not None and node.prim.opaque
+    around, repeated.line = repeated.line, None if ruled else line_of(node) or repeated.line
     try:
         pull_marked(node, trace, cts, g)
         _look(node, cts, g)
@@ -240,8 +244,8 @@ def _look(node: Node, cts: Cotangents, g: Any) -> None:
 
 
 def _there(c: Any) -> Any:
-    """A cotangent as it is where elements of it are absent: 0 there."""
-    return c.owner.dense(c) if isinstance(c, PartTracer) else getattr(c, "g", c)
+    """A cotangent, also of a sum that is not finished."""
+    return getattr(c, "g", c)
 
 
 def node_of(x: Any, tape: Tape) -> Any:
