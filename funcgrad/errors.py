@@ -54,13 +54,16 @@ __all__ = [
 
 
 PAGE = "docs/errors.md"  # of the manual
+# Sections for errors and warnings of Python's own classes
+ARGUMENTS = f"\n  see {PAGE}#wrong-arguments"
+EFFECTS = "\n  see docs/sharp_bits.md#side-effects-and-random-numbers"
 
 
 class _Explained(Exception):
     """An error or a warning whose text ends with the section of the manual that explains it."""
 
     def __str__(self) -> str:
-        text = super().__str__()
+        text = super().__str__().replace(ARGUMENTS, "")
         section = next(c.__name__ for c in type(self).__mro__ if c.__module__ == __name__)
         where = PAGE if section == "FuncgradError" else f"{PAGE}#{section.lower()}"
         return text if not text or text.endswith(where) else f"{text}\n  see {where}"
@@ -412,9 +415,12 @@ def program_line(error: BaseException) -> SourceLine:
     return SourceLine(frame.f_code.co_filename, line, frame.f_code.co_name)
 
 
-def located(what: str) -> str:
-    """`what` with the user's line appended: the form of every message that names a place."""
-    return f"{what}\n  at {user_line()}"
+def located(what: str, section: str = ARGUMENTS) -> str:
+    """`what` with the user's line: the form of every message that names a place.
+
+    It ends with the section that explains it; a class of ours names its own instead.
+    """
+    return f"{what}\n  at {user_line()}{section}"
 
 
 def failed_in_scipy(error: BaseException) -> str:

@@ -14,9 +14,11 @@ from typing import ParamSpec, TypeVar
 
 from funcgrad.config import config
 from funcgrad.core.tracer import running, uncompiled
-from funcgrad.errors import FuncgradError, is_ours
+from funcgrad.errors import ARGUMENTS, FuncgradError, is_of_numpy, is_ours
 
 __all__ = ["boundary", "bounded", "hide_frames", "look_for_leaks"]
+
+_HIDDEN = 'funcgrad\'s own frames are not shown; funcgrad.config.traceback = "full" shows them'
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,18 +58,29 @@ def hide_frames(error: BaseException) -> None:
 
     The caller has caught it and hands it on by a bare ``raise``, which adds no entry of its own.
     """
-    if config.traceback == "full":
-        return
+    hidden = config.traceback != "full"
     if not isinstance(error, FuncgradError) and _raised_by_us(error):
-        note = 'funcgrad\'s own frames are not shown; funcgrad.config.traceback = "full" shows them'
-        if note not in getattr(error, "__notes__", ()):
-            error.add_note(note)
+        _add_note(error, hidden)
+    if not hidden:
+        return
     seen: set[int] = set()
     behind: BaseException | None = error
     while behind is not None and id(behind) not in seen:
         seen.add(id(behind))
         behind.__traceback__ = _of_the_program(behind.__traceback__)
-        behind = behind.__cause__ or behind.__context__
+        cause = behind.__cause__
+        if cause is not None and _says_nothing_more(cause, behind):
+            cause = behind.__cause__ = cause.__cause__
+        behind = cause or behind.__context__
+
+
+def _add_note(error: BaseException, hidden: bool) -> None:
+    """Tell of frames that are not shown, and of the section on errors in NumPy's words."""
+    note = _HIDDEN if hidden else ""
+    if isinstance(error, (TypeError, ValueError, IndexError)):
+        note = f"{note}{ARGUMENTS}".removeprefix("\n")
+    if note and note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
 
 
 def _entries(trace: types.TracebackType | None) -> list[types.TracebackType]:
@@ -79,10 +92,15 @@ def _entries(trace: types.TracebackType | None) -> list[types.TracebackType]:
 
 
 def _raised_by_us(error: BaseException) -> bool:
-    """Whether it was raised in a frame of ours, with no place in its text."""
-    entries = _entries(error.__traceback__)
-    last = entries[-1].tb_frame if entries else None
-    return last is not None and is_ours(last) and "\n  at File" not in str(error)
+    """Whether a frame of ours raised it, or NumPy below one, in words that are not ours."""
+    frames = (e.tb_frame for e in reversed(_entries(error.__traceback__)))
+    last = next((f for f in frames if is_ours(f) or not is_of_numpy(f)), None)
+    return last is not None and is_ours(last) and ARGUMENTS not in str(error)
+
+
+def _says_nothing_more(cause: BaseException, error: BaseException) -> bool:
+    """Whether no line of the program led to a cause, and its text stands in that of the error."""
+    return _of_the_program(cause.__traceback__) is None and str(cause) in str(error)
 
 
 def _of_the_program(trace: types.TracebackType | None) -> types.TracebackType | None:

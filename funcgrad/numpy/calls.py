@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.core.elements import elements_of
 from funcgrad.core.storage import Box, boxed, new_array, set_item, write
 from funcgrad.core.tracer import (
@@ -30,6 +31,7 @@ from funcgrad.core.tracer import (
 )
 from funcgrad.core.types import Array
 from funcgrad.errors import (
+    ARGUMENTS,
     AbstractValueError,
     NotDifferentiableError,
     TracerConversionError,
@@ -168,7 +170,11 @@ def numpy_function(
             for a in kwargs.values():
                 found = max(found, state(a))
             if found == RAW and not (calls and running.count):
-                made = run(*args, **kwargs)
+                try:
+                    made = run(*args, **kwargs)
+                except Exception as error:
+                    hide_frames(error)
+                    raise
                 if creates:
                     return new_array(made)
                 return made if views and not converts else owned(made, args)
@@ -195,7 +201,7 @@ def numpy_function(
 def raise_with_place(error: Exception, name: str) -> NoReturn:
     """Raise an error in NumPy's words again, with the user's line; another one as it is."""
     text = str(error)
-    if type(error) not in (IndexError, ValueError) or "\n  at File" in text:
+    if type(error) not in (IndexError, ValueError) or ARGUMENTS in text:
         raise error
     text = text if text.startswith(name) else f"{name}: {text}"
     raise type(error)(located(text)) from error

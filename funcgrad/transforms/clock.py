@@ -13,7 +13,7 @@ import types
 import warnings
 from typing import Any
 
-from funcgrad.errors import SourceLine, is_ours
+from funcgrad.errors import EFFECTS, SourceLine, is_ours
 
 __all__ = ["CLOCKS", "Readings", "warn_of_time"]
 
@@ -72,7 +72,7 @@ def warn_of_time(name: str, reading: tuple[str, SourceLine]) -> None:
         f"jit of {name}: {function}() was called while the function was traced; so that every "
         "call reads its own time, which is that of tracing, the function is traced anew at every "
         "call; read the clock outside, around the call, and pass a number that is needed as an "
-        f"argument\n  at {line}",
+        f"argument\n  at {line}{EFFECTS}",
         RuntimeWarning,
         line.file,
         line.line,

@@ -94,7 +94,7 @@ class Forward(Trace):
         xs, ts = self.split_marked(args)
         ys = made if isinstance(made, tuple) else (made,)
         mine = [y for y in ys if isinstance(y, DualTracer) and y.owner is self]
-        tangents = [y.tangent for y in mine]
+        tangents: Sequence[Any] = [y.tangent for y in mine]
         if any(map(_symbolic, tangents)):
             tangents = _of_ones(prim, xs, ts, params, ys)
         found = found_in(*tangents)

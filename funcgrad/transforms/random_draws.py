@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import located, warn_at_line
+from funcgrad.errors import EFFECTS, located, warn_at_line
 
 __all__ = ["GENERATORS", "Draws", "SharedDraws", "warn"]
 
@@ -97,7 +97,8 @@ def warn(name: str) -> None:
         located(
             f"jit of {name}: random numbers were drawn while the function was traced; so that "
             "every call draws its own, the function is traced anew at every call; draw outside "
-            "and pass the numbers as an argument"
+            "and pass the numbers as an argument",
+            EFFECTS,
         ),
         RuntimeWarning,
     )

@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad.core.algebra import algebra
 from funcgrad.core.tracer import Tracer, concrete, operand, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.errors import located
+from funcgrad.errors import ARGUMENTS, located
 from funcgrad.ops.arithmetic import cast, where
 from funcgrad.ops.index.basic import getitem
 from funcgrad.ops.index.gather import gather
@@ -63,7 +63,7 @@ def _raise_out_of_bounds(
 
     The gather has moved the axes, and NumPy calls 2**63 and what lies beyond negative.
     """
-    if "\n  at File" in str(error) or not all(map(concrete, items)):
+    if ARGUMENTS in str(error) or not all(map(concrete, items)):
         raise error
     known = tuple(value(i) if isinstance(i, Tracer) else i for i in items)
     try:
