@@ -340,7 +340,7 @@ def _in_place(function: Function[Tensor], nodes: dict[NodeClass, NodeClass]) -> 
         return self
 
     changed.__doc__ = f"`{record.name}`, in place."
-    method_in_place(f"{record.name}_", record.signature, changed)
+    method_in_place(f"{record.name}_", record.signature)(changed)
 
 
 _in_place(squeeze, SQUEEZED)

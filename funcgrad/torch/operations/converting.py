@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -16,41 +15,27 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.contents import layout
 from funcgrad.torch.device import check_device, contiguous_format, preserve_format
-from funcgrad.torch.device import device as Device
 from funcgrad.torch.memory_formats import WIDEST_FIRST, check_format, in_format
 from funcgrad.torch.nodes import node_class
-from funcgrad.torch.operations.common import (
-    boxed,
-    computed,
-    copied,
-    install,
-    method,
-    named,
-    shape_of,
-    warn_once,
-)
+from funcgrad.torch.operations.common import boxed, computed, copied, shape_of, warn_once
 from funcgrad.torch.operations.dense import dense
-from funcgrad.torch.operations.promotion import (
-    NUMBERS,
-    content,
-    dtype_of,
-    number,
-    wrong_type,
-)
-from funcgrad.torch.remembered import remembered
-from funcgrad.torch.writing import check_overlap, check_writable, write
+from funcgrad.torch.operations.promotion import dtype_of, number
+from funcgrad.torch.operations.record import method_in_place, node, operation
+from funcgrad.torch.writing import check_overlap, write
 
-__all__ = ["clone"]
+__all__ = ["clone", "fill_", "zero_"]
 
-CLONE = named("CloneBackward0")
-TO_COPY = named("ToCopyBackward0")
+CLONE, TO_COPY = node("Clone"), node("ToCopy")
+FORMAT = "*, memory_format memory_format=None"
 
 
-@method()
-@functools.partial(remembered, layout=True)  # of what repeats elements the copy is in C order
-def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+@operation(
+    "clone", f"input, {FORMAT}", variants="method", remembers=True,
+    remembers_by={"layout": True},  # of what repeats elements the copy is in C order
+)  # fmt: skip
+def clone(input: Tensor, memory_format: Any) -> Tensor:
     """A copy through which gradients pass."""
-    x = content(input, "clone")
+    x = input.content()
     check_format("clone", memory_format, input.ndim)
     if _as_it_lies(input, memory_format):
         return boxed(copied(x), CLONE)
@@ -72,8 +57,8 @@ def _as_it_lies(x: Tensor, memory_format: Any) -> bool:
     return x.is_contiguous(memory_format=memory_format)
 
 
-@method()
-def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
+@operation("contiguous", f"input, {FORMAT}", variants="method")
+def contiguous(input: Tensor, memory_format: Any) -> Tensor:
     """The tensor itself if its memory is in order, else a copy.
 
     Parameters
@@ -82,6 +67,7 @@ def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
         With ``torch.channels_last`` a tensor of four dimensions has the second one, the channels,
         next to one another in memory.
     """
+    memory_format = memory_format or contiguous_format
     check_format("contiguous", memory_format, input.ndim)
     if _as_it_lies(input, memory_format):
         return input
@@ -117,37 +103,38 @@ def check_filling(x: Tensor, value: Any) -> None:
                 "dimensions."
             )
         return
-    if not isinstance(value, NUMBERS):
-        wrong_type("fill_", "value", 1, "Number", value)
     number(value, x.dtype.numpy)
 
 
+@method_in_place("fill_", "input, value | input, Number value")
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write `value` everywhere."""
     check_filling(self, value)
-    check_writable(self)
     if isinstance(value, Tensor):
         return write(self, filled(self, value, "FillBackward3")._t)
     return write(self, filled(self, value, "FillBackward2", (0,))._t)
 
 
+@method_in_place("zero_", "input")
 def zero_(self: Tensor) -> Tensor:
     """Write 0 everywhere."""
-    check_writable(self)
     return write(self, filled(self, 0, "ZeroBackward0", (0,))._t)
 
 
-def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """Write `src`, broadcast and converted."""
-    check_writable(self)
-    if not isinstance(src, Tensor):
-        wrong_type("copy_", "other", 1, "Tensor", src)
-    if src is not self:
-        check_overlap(self, src)
-    mine, given = shape_of(self), shape_of(src)
+COPIED = "input, operand other, bool non_blocking=False"
+
+
+@method_in_place("copy_", f"{COPIED} | ~{COPIED}")
+def copy_(self: Tensor, other: Any, non_blocking: bool) -> Tensor:
+    """Write `other`, broadcast and converted."""
+    if not isinstance(other, Tensor):
+        return write(self, filled(self, other, "CopyBackwards", (0,))._t)
+    if other is not self:
+        check_overlap(self, other)
+    mine, given = shape_of(self), shape_of(other)
     if mine != given:
         _check_copied(mine, given)
-    return write(self, filled(self, src, "CopyBackwards")._t)
+    return write(self, filled(self, other, "CopyBackwards")._t)
 
 
 def _check_copied(mine: tuple[int, ...], given: tuple[int, ...]) -> None:
@@ -162,9 +149,6 @@ def _check_copied(mine: tuple[int, ...], given: tuple[int, ...]) -> None:
         raise RuntimeError(
             f"output with shape {list(mine)} doesn't match the broadcast shape {list(shape)}"
         )
-
-
-install(fill_=fill_, zero_=zero_, copy_=copy_)
 
 
 # --------------------------------------------------------------------------------- converting
@@ -188,24 +172,20 @@ def to_dtype(input: Tensor, kind: dtypes.dtype) -> Tensor:
 CAST_DENSE = Composite("cast", lambda x, dtype: dense(a.cast(x, dtype)), linear=True)
 
 
-def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False,
-       non_blocking: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
+FLAGS = f"bool non_blocking=False, bool copy=False, {FORMAT}"
+
+
+@operation(
+    "to", f"input, device device=None, dtype dtype=None, {FLAGS} | input, dtype dtype, {FLAGS}"
+    f" | input, Tensor tensor, {FLAGS}", variants="method",
+)  # fmt: skip
+def to(
+    self: Tensor, device: Any, dtype: dtypes.dtype | None, non_blocking: bool, copy: bool,
+    memory_format: Any, tensor: Tensor | None,
+) -> Tensor:  # fmt: skip
     """Another dtype, given as such or by a tensor that has it; the only device is the CPU."""
-    for x in args:
-        if isinstance(x, dtypes.dtype):
-            dtype = x
-        elif isinstance(x, Tensor):
-            dtype = x.dtype
-        elif isinstance(x, (str, Device, int)) and not isinstance(x, bool):
-            device = x
-        elif x is not None and not isinstance(x, bool):  # a bool is `non_blocking`
-            raise TypeError(
-                "to() received an invalid combination of arguments - got "
-                f"({', '.join(type(v).__name__ for v in args)}), but expected a dtype, a device "
-                "or a Tensor"
-            )
-    if dtype is not None and not isinstance(dtype, dtypes.dtype):
-        raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    if tensor is not None:
+        dtype = tensor.dtype
     check_device(device)
     check_format("to", memory_format, self.ndim)
     out = self if dtype is None else to_dtype(self, dtype)
@@ -216,16 +196,10 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bo
     return out
 
 
-install(to=to)
-
-
-def _converter(name: str, kind: dtypes.dtype) -> Any:
-    def function(self: Tensor, memory_format: Any = None) -> Tensor:
+def _converter(name: str, kind: dtypes.dtype) -> None:
+    @operation(name, f"input, {FORMAT}", variants="method", doc=f"The tensor in {kind!r}.")
+    def function(self: Tensor, memory_format: Any) -> Tensor:
         return to(self, kind, memory_format=memory_format)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The tensor in {kind!r}: itself, or a copy."
-    return function
 
 
 for _name, _kind in (
@@ -234,10 +208,13 @@ for _name, _kind in (
     ("char", dtypes.int8), ("byte", dtypes.uint8), ("bool", dtypes.bool),
     ("cdouble", dtypes.complex128), ("cfloat", dtypes.complex64),
 ):  # fmt: skip
-    setattr(Tensor, _name, _converter(_name, _kind))
+    _converter(_name, _kind)
 
 
-def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+@operation(
+    "type", f"input, object dtype=None, bool non_blocking=False, {FORMAT}", variants="method"
+)
+def _type(self: Tensor, dtype: Any, non_blocking: bool, memory_format: Any) -> Any:
     """The old name of the type, or a copy of another type."""
     if dtype is None:
         return dtypes.type_name(self.dtype)
@@ -246,20 +223,21 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return to_dtype(self, dtype if isinstance(dtype, dtypes.dtype) else dtype.dtype)
 
 
-def type_as(self: Tensor, other: Tensor) -> Tensor:
+@operation("type_as", "input, other", variants="method")
+def _type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype of another."""
     return to_dtype(self, other.dtype)
 
 
-def cpu(self: Tensor) -> Tensor:
+@operation("cpu", f"input, {FORMAT}", variants="method")
+def _cpu(self: Tensor, memory_format: Any) -> Tensor:
     """The tensor itself."""
     return self
 
 
-def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+@operation("cuda", f"input, device device=None, bool non_blocking=False, {FORMAT}",
+           variants="method")  # fmt: skip
+def _cuda(self: Tensor, device: Any, non_blocking: bool, memory_format: Any) -> Tensor:
     """There is no such device: an AssertionError."""
     check_device("cuda")
     return self
-
-
-install(type=_type, type_as=type_as, cpu=cpu, cuda=cuda)

@@ -1,4 +1,8 @@
-"""New tensors: filled with a number, the identity; in a shape or as another tensor."""
+"""New tensors: filled with a number, the identity; in a shape or as another tensor.
+
+An operation that makes a tensor is a function of what is its own, the dtype last; `creation` adds
+PyTorch's options.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,6 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.device import preserve_format
 from funcgrad.torch.memory_formats import WIDEST_FIRST, check_format
-from funcgrad.torch.operations.common import check_int, install, into
 from funcgrad.torch.operations.data import (
     as_tensor,
     asarray,
@@ -21,10 +24,11 @@ from funcgrad.torch.operations.data import (
     from_dlpack,
     from_numpy,
     frombuffer,
-    kind_given,
     tensor,
 )
-from funcgrad.torch.operations.promotion import NUMBERS, number, wrong_type
+from funcgrad.torch.operations.promotion import number
+from funcgrad.torch.operations.record import Function, operation
+from funcgrad.torch.operations.signature import names_of
 
 __all__ = [
     "as_tensor", "asarray", "empty", "empty_like", "empty_strided", "eye", "from_dlpack",
@@ -33,43 +37,54 @@ __all__ = [
 ]  # fmt: skip
 
 Shape = tuple[int, ...]
+OPTIONS = (
+    "dtype dtype=None, layout layout=None, device device=None, bool pin_memory=False, "
+    "bool requires_grad=False"
+)
+GIVEN = ("dtype", "layout", "device", "pin_memory", "requires_grad")
 
 
-def _is_size(n: Any) -> bool:
-    if isinstance(n, Tensor):
-        return not n.ndim and not n.dtype.is_floating_point and not n.dtype.is_complex
-    return hasattr(n, "__index__") and not isinstance(n, bool)
+def creation(
+    name: str, *overloads: str, plain: tuple[str, ...] = (), variants: str = "", doc: str = ""
+) -> Callable[[Callable[..., Any]], Function[Tensor]]:
+    """Make an operation of a function that gives the array of a new tensor.
+
+    Each of the `overloads` has PyTorch's options after it, the `plain` ones before them do not. The
+    function is given the arguments that are no options, and the dtype: that which is asked for,
+    that of ``out``, that of the tensor `input`, or None.
+    """
+    full = [f"{o}, {OPTIONS}" if "*" in o else f"{o}, *, {OPTIONS}" for o in overloads]
+    signature = " | ".join((*plain, *full))
+    names = names_of(signature)
+    own = [k for k, n in enumerate(names) if n not in GIVEN]
+    dtype, _, device, _, requires_grad = (names.index(n) for n in GIVEN)
+    tensor_at = names.index("input") if "input" in names else None
+
+    def made(make: Callable[..., Any]) -> Function[Tensor]:
+        def function(*args: Any) -> Tensor:
+            kind, out = args[dtype], args[len(names)] if len(args) > len(names) else None
+            if kind is None and out is not None:
+                kind = out.dtype
+            if kind is None and tensor_at is not None:
+                kind = args[tensor_at].dtype
+            array = make(*(args[k] for k in own), kind)
+            recorded = args[requires_grad] and out is None
+            return finished(array, recorded, args[device], name)
+
+        function.__doc__ = doc or make.__doc__
+        return operation(name, signature, variants=variants, sees_out=True)(function)
+
+    return made
 
 
-def _refuse_size(function: str, n: Any, k: int, position: int, one: bool, count: int) -> None:
-    kind = f"numpy.{type(n).__name__}" if isinstance(n, np.generic) else type(n).__name__
-    if k:
-        raise TypeError(
-            f"{function}(): argument 'size' failed to unpack the object at pos {k + 1} with error "
-            f'"type must be tuple of ints,but got {kind}"'
-        )
-    if not one and count > 1:
-        raise TypeError(f"{function}() takes 1 positional argument but {count} were given")
-    found = f"but found element of type {kind} at pos 0" if one else f"not {kind}"
-    raise TypeError(
-        f"{function}(): argument 'size' (position {position}) must be tuple of ints, {found}"
-    )
+def usual(kind: dtypes.dtype | None) -> np.dtype[Any]:
+    """A dtype, by default the default one."""
+    return (kind or dtypes.get_default_dtype()).numpy
 
 
-def shape_given(
-    function: str, size: tuple[Any, ...], named: Any = None, position: int = 1
-) -> Shape:
-    """A shape, given as numbers, as one sequence, or by the keyword ``size``."""
-    if named is not None:
-        size = (named,)
-    if not size:
-        raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
-    one = len(size) == 1 and isinstance(size[0], (tuple, list))
-    sizes = tuple(size[0]) if one else size
-    for k, n in enumerate(sizes):
-        if not _is_size(n):
-            _refuse_size(function, n, k, position, one, len(size))
-    found = tuple(int(n.__index__()) for n in sizes)
+def check_sizes(shape: Sequence[int]) -> Shape:
+    """A shape has no negative extents."""
+    found = tuple(shape)
     for n in found:
         if n < 0:
             raise RuntimeError(
@@ -78,73 +93,77 @@ def shape_given(
     return found
 
 
-def _filler(name: str, make: Callable[..., Any]) -> Any:
-    def function(
-        *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-        out: Tensor | None = None, layout: Any = None, pin_memory: bool = False,
-        memory_format: Any = None, **more: Any,
-    ) -> Tensor:  # fmt: skip
-        if more.keys() - {"size"}:
-            unknown = next(iter(more.keys() - {"size"}))
-            raise TypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
-        shape = shape_given(name, size, more.get("size"))
-        kind = (kind_given(name, dtype) or dtypes.get_default_dtype()).numpy
-        if out is not None and dtype is None:
-            kind = out.dtype.numpy
+def _in_order(make: Callable[..., Any], shape: Shape, order: Sequence[int], kind: Any) -> Any:
+    """What `make` gives, laid in an order of the dimensions."""
+    return make([shape[k] for k in order], kind).transpose(np.argsort(order))
+
+
+def _filler(name: str, make: Callable[..., Any]) -> tuple[Any, Any, Any]:
+    """The functions of a shape, of a tensor, and the method of one whose dtype is taken."""
+    formats = ", memory_format memory_format=None" if name == "empty" else ""
+
+    def filled(size: Shape, memory_format: Any, kind: dtypes.dtype | None) -> Any:
+        shape = check_sizes(size)
         check_format(name, memory_format, len(shape))
         order = WIDEST_FIRST.get(memory_format, builtins.range(len(shape)))
-        array = make([shape[k] for k in order], kind).transpose(np.argsort(order))
-        made = finished(array, requires_grad if out is None else False, device, name)
-        return into(out, made, name)
+        return _in_order(make, shape, order, usual(kind))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"A tensor of `{name}`: its shape as numbers or as one sequence."
-    return function
+    def like(input: Tensor, memory_format: Any, kind: dtypes.dtype) -> Any:
+        check_format(name, memory_format, input.ndim)
+        if memory_format in (None, preserve_format):
+            order: Sequence[int] = memory_order(np.asarray(layout_of(input._t)).strides)
+        else:
+            order = WIDEST_FIRST.get(memory_format, builtins.range(input.ndim))
+        return _in_order(make, tuple(input.shape), order, kind.numpy)
+
+    plain = (lambda size, kind: filled(size, None, kind)) if not formats else filled
+    doc = f"A tensor of `{name}`: its shape as numbers or as one sequence."
+    as_other = "input, *, memory_format memory_format=None"
+    return (
+        creation(name, f"ints size, *{formats}, out", doc=doc)(plain),
+        creation(f"{name}_like", as_other, doc=f"`{name}` in the shape and dtype of a tensor.")(
+            like
+        ),
+        creation(f"new_{name}", f"input, ints size{formats and ', *' + formats}", variants="method",
+                 doc=f"`{name}` in the dtype of the tensor.")(
+            lambda input, size, *more: filled(size, more[0] if formats else None, more[-1])
+        ),
+    )  # fmt: skip
 
 
-ones = _filler("ones", np.ones)
-zeros = _filler("zeros", np.zeros)
-empty = _filler("empty", np.empty)
+ones, ones_like, _ = _filler("ones", np.ones)
+zeros, zeros_like, _ = _filler("zeros", np.zeros)
+empty, empty_like, _ = _filler("empty", np.empty)
 
 
-def full(
-    size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
-    requires_grad: bool = False, out: Tensor | None = None, layout: Any = None,
-) -> Tensor:  # fmt: skip
+def _full(size: Shape, fill_value: Any, kind: dtypes.dtype | None) -> Any:
+    target = (kind or dtypes.number_dtype(fill_value)).numpy
+    return np.full(check_sizes(size), number(fill_value, target), target)
+
+
+@creation("full", "ints size, Number fill_value, *, out")
+def full(size: Shape, fill_value: Any, kind: dtypes.dtype | None) -> Any:
     """A tensor with the same number everywhere, in the dtype of the number by default."""
-    array = _full("full", size, fill_value, kind_given("full", dtype))
-    return into(out, finished(array, requires_grad, device, "full"), "full")
+    return _full(size, fill_value, kind)
 
 
-def _full(function: str, size: Any, fill_value: Any, kind: dtypes.dtype | None) -> Any:
-    if not isinstance(size, (tuple, list)):
-        raise TypeError(
-            f"{function}(): argument 'size' (position 1) must be tuple of ints, not "
-            f"{type(size).__name__}"
-        )
-    value = _fill_value(function, fill_value)
-    kind = kind or dtypes.number_dtype(value)
-    return np.full(shape_given(function, (size,)), number(value, kind.numpy), kind.numpy)
+@creation("new_full", "input, ints size, Number fill_value", variants="method")
+def _new_full(input: Tensor, size: Shape, fill_value: Any, kind: dtypes.dtype) -> Any:
+    """`full` in the dtype of the tensor."""
+    return _full(size, fill_value, kind)
 
 
-def _fill_value(function: str, x: Any) -> Any:
-    value = x.item() if isinstance(x, Tensor) and not x.ndim else x
-    if not isinstance(value, NUMBERS):
-        wrong_type(function, "fill_value", 2, "Number", value)
-    return value
+@creation("full_like", "input, Number fill_value, *, memory_format memory_format=None")
+def full_like(input: Tensor, fill_value: Any, memory_format: Any, kind: dtypes.dtype) -> Any:
+    """The same number everywhere, in the shape and dtype of a tensor."""
+    made = empty_like(input, dtype=kind, memory_format=memory_format)
+    return made.fill_(fill_value)._t
 
 
-def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+@creation("scalar_tensor", "Number s")
+def scalar_tensor(s: Any, kind: dtypes.dtype | None) -> Any:
     """A tensor without dimensions, in the default dtype."""
-    kind = kind_given("scalar_tensor", dtype) or dtypes.get_default_dtype()
-    return finished(np.asarray(number(s, kind.numpy)), requires_grad)
-
-
-def like(name: str, input: Any) -> Tensor:
-    """The tensor whose shape and dtype are taken; PyTorch's TypeError for anything else."""
-    if not isinstance(input, Tensor):
-        wrong_type(name, "input", 1, "Tensor", input)
-    return input
+    return np.asarray(number(s, usual(kind)))
 
 
 def memory_order(strides: Sequence[int]) -> list[int]:
@@ -163,74 +182,10 @@ def memory_order(strides: Sequence[int]) -> list[int]:
     return order
 
 
-def _like(name: str, make: Callable[..., Any]) -> Any:
-    """The order in memory is taken over as well."""
-
-    def function(
-        input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-        memory_format: Any = None, layout: Any = None, pin_memory: bool = False,
-    ) -> Tensor:  # fmt: skip
-        x = like(name, input)
-        kind = kind_given(name, dtype) or x.dtype
-        check_format(name, memory_format, x.ndim)
-        if memory_format in (None, preserve_format):
-            order = memory_order(np.asarray(layout_of(x._t)).strides)
-        else:
-            order = [*WIDEST_FIRST.get(memory_format, builtins.range(x.ndim))]
-        made = make(np.empty([x.shape[k] for k in order], kind.numpy))
-        return finished(made.transpose(np.argsort(order)), requires_grad, device, name)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`{name.removesuffix('_like')}` in the shape and dtype of a tensor."
-    return function
-
-
-ones_like = _like("ones_like", np.ones_like)
-zeros_like = _like("zeros_like", np.zeros_like)
-empty_like = _like("empty_like", np.empty_like)
-
-
-def full_like(
-    input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None,
-    requires_grad: bool = False, memory_format: Any = None,
-) -> Tensor:  # fmt: skip
-    """The same number everywhere, in the shape and dtype of a tensor."""
-    out = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
-    out.fill_(_fill_value("full_like", fill_value))
-    return out.requires_grad_() if requires_grad else out  # type: ignore[no-any-return]
-
-
-def _new(name: str, make: Callable[..., Any]) -> Any:
-    made = _filler(name, make)
-
-    def function(self: Tensor, *size: Any, dtype: Any = None, **kwargs: Any) -> Any:
-        return made(*size, dtype=kind_given(name, dtype) or self.dtype, **kwargs)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`{name.removeprefix('new_')}` in the dtype of the tensor."
-    return function
-
-
-def _new_full(
-    self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
-    requires_grad: bool = False, layout: Any = None,
-) -> Tensor:  # fmt: skip
-    """`full` in the dtype of the tensor."""
-    array = _full("new_full", size, fill_value, kind_given("new_full", dtype) or self.dtype)
-    return finished(array, requires_grad, device)
-
-
-install(
-    new_ones=_new("new_ones", np.ones), new_zeros=_new("new_zeros", np.zeros),
-    new_empty=_new("new_empty", np.empty), new_full=_new_full,
-)  # fmt: skip
-
-
-def empty_strided(
-    size: Any, stride: Any, *, dtype: Any = None, requires_grad: bool = False
-) -> Tensor:
+@creation("empty_strided", "ints size, ints stride")
+def empty_strided(size: Shape, stride: Shape, given: dtypes.dtype | None) -> Any:
     """A tensor with undefined elements, of given sizes and strides (in elements)."""
-    kind = (kind_given("empty_strided", dtype) or dtypes.get_default_dtype()).numpy
+    kind = usual(given)
     if len(size) != len(stride):
         raise RuntimeError(
             f"dimensionality of sizes ({len(size)}) must match dimensionality of strides "
@@ -244,17 +199,13 @@ def empty_strided(
     count = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
     memory = np.empty(count, kind)
     steps = tuple(s * kind.itemsize for s in stride)
-    array = np.lib.stride_tricks.as_strided(memory, tuple(size), steps, writeable=True)
-    return finished(array, requires_grad)
+    return np.lib.stride_tricks.as_strided(memory, tuple(size), steps, writeable=True)
 
 
-def eye(
-    n: int, m: int | None = None, *, dtype: Any = None, device: Any = None,
-    requires_grad: bool = False, out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+@creation("eye", "int n, *, out", "int n, int m, *, out")
+def eye(n: int, m: int | None, kind: dtypes.dtype | None) -> Any:
     """The identity matrix."""
-    for position, (name, size) in enumerate((("n", n), ("m", m)), 1):
-        if size is not None and check_int("eye", name, position, size) < 0:
+    for name, size in (("n", n), ("m", m)):
+        if size is not None and size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
-    kind = (kind_given("eye", dtype) or dtypes.get_default_dtype()).numpy
-    return into(out, finished(np.eye(n, m, dtype=kind), requires_grad, device, "eye"), "eye")
+    return np.eye(n, m, dtype=usual(kind))

@@ -17,14 +17,13 @@ from funcgrad.torch.device import check_device
 from funcgrad.torch.dimensions import check_requires_grad
 from funcgrad.torch.operations.common import install, warn_once
 from funcgrad.torch.operations.converting import to_dtype
+from funcgrad.torch.operations.signature import PYTHON_DTYPES
 
 __all__ = [
     "as_tensor", "asarray", "finished", "from_dlpack", "from_numpy", "frombuffer", "infer",
     "kind_given", "tensor",
 ]  # fmt: skip
 
-PYTHON_TYPES = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool,
-                complex: dtypes.complex128}  # fmt: skip
 TOO_DEEP = 128
 COPY = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -49,8 +48,8 @@ def kind_given(function: str, dtype: Any) -> dtypes.dtype | None:
     """The argument ``dtype``: one of PyTorch's, a Python type, or None."""
     if dtype is None or isinstance(dtype, dtypes.dtype):
         return dtype
-    if isinstance(dtype, type) and dtype in PYTHON_TYPES:
-        return PYTHON_TYPES[dtype]
+    if isinstance(dtype, type) and dtype in PYTHON_DTYPES:
+        return PYTHON_DTYPES[dtype]
     raise TypeError(
         f"{function}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
     )

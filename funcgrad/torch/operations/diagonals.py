@@ -107,6 +107,7 @@ def diagflat(input: Tensor, offset: int) -> Tensor:
     return diag_embed(reshaping.view(contiguous(input), (-1,)), offset)
 
 
+@method_in_place("fill_diagonal_", "input, Number fill_value, bool wrap=False")
 def _fill_diagonal(self: Tensor, fill_value: float, wrap: bool) -> Tensor:
     """Write a number on the diagonal, which goes on below a tall matrix with `wrap`."""
     shape = shape_of(self)
@@ -123,6 +124,3 @@ def _fill_diagonal(self: Tensor, fill_value: float, wrap: bool) -> Tensor:
         count = -(-(shape[0] * shape[1] - shape[1] * (shape[1] + 1)) // step)
         self.as_strided((count,), (step,), start).fill_(fill_value)
     return self
-
-
-method_in_place("fill_diagonal_", "input, Number fill_value, bool wrap=False", _fill_diagonal)

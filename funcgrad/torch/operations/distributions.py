@@ -11,11 +11,12 @@ from funcgrad.ops.shape import broadcast_to
 from funcgrad.torch import dtypes, randomness
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.operations import rejection
-from funcgrad.torch.operations.common import boxed, install, into, mismatch, named, shape_of
+from funcgrad.torch.operations.common import boxed, mismatch, shape_of
 from funcgrad.torch.operations.comparison import known
-from funcgrad.torch.operations.data import finished, kind_given
+from funcgrad.torch.operations.creation import creation
 from funcgrad.torch.operations.generator import Generator
-from funcgrad.torch.operations.promotion import content, dtype_of
+from funcgrad.torch.operations.promotion import dtype_of
+from funcgrad.torch.operations.record import node, operation
 from funcgrad.torch.operations.recorded import Flat, elementwise_refusal
 from funcgrad.torch.operations.sampling import (
     DOUBLE,
@@ -38,25 +39,31 @@ def check_std(std: float) -> None:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
 
 
-def normal(
-    mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
-    dtype: Any = None, out: Tensor | None = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+SOURCE = "Generator generator=None"
+
+
+@creation(
+    "normal", f"float mean, float std, ints size, *, {SOURCE}, out",
+    plain=(
+        f"Tensor mean, Tensor std, *, {SOURCE}, out", f"Tensor mean, float std=1, *, {SOURCE}, out",
+        f"float mean, Tensor std, *, {SOURCE}, out",
+    ),
+)  # fmt: skip
+def normal(mean: Any, std: Any, generator: Any, size: Any, given: dtypes.dtype | None) -> Any:
     """Random numbers of normal distributions; mean and deviation are tensors or numbers."""
     tensors = [p for p in (mean, std) if isinstance(p, Tensor)]
     if not tensors:
         check_std(std)
-        kind = kind_given("normal", dtype) or dtypes.get_default_dtype()
+        kind = given or dtypes.get_default_dtype()
         array = drawn(draw_normal, generator, tuple(size), kind.numpy, "normal")
-        array = array * kind.numpy.type(std) + kind.numpy.type(mean)
-        return into(out, finished(array, requires_grad), "normal")
+        return array * kind.numpy.type(std) + kind.numpy.type(mean)
     shapes = [shape_of(p) for p in tensors]
     if (message := mismatch(shapes)) is not None:
         raise RuntimeError(message)
     shape = np.broadcast_shapes(*shapes)
     kind = tensors[0].dtype
     if randomness.levels.found:
-        return into(out, _normal_of_examples(mean, std, shape, kind, generator), "normal")
+        return _normal_of_examples(mean, std, shape, kind, generator)
     if isinstance(std, Tensor):
         if (known(std.content(), "normal()") < 0).any():
             raise RuntimeError("normal expects all elements of std >= 0.0")
@@ -67,12 +74,12 @@ def normal(
         known(p.content(), "normal()") if isinstance(p, Tensor) else kind.numpy.type(p)
         for p in (mean, std)
     ]
-    return into(out, box(np.asarray(array * parts[1] + parts[0], kind.numpy)), "normal")
+    return np.asarray(array * parts[1] + parts[0], kind.numpy)
 
 
 def _normal_of_examples(
     mean: Any, std: Any, shape: tuple[int, ...], kind: Any, generator: Any
-) -> Tensor:
+) -> Any:
     """Under `vmap`: each example has its parameters."""
 
     def sample(means: Any, deviations: Any) -> Any:
@@ -85,7 +92,7 @@ def _normal_of_examples(
         broadcast_to(x.content() if isinstance(x, Tensor) else kind.numpy.type(x), shape)
         for x in (mean, std)
     ]
-    return box(drawn_given(sample, "normal()", *given))
+    return drawn_given(sample, "normal()", *given)
 
 
 def toss(p: Any, generator: Any, order: Any = None) -> Any:
@@ -100,12 +107,14 @@ POISSON = Flat("poisson", lambda x, made: made.array)
 BINOMIAL = Flat("binomial", lambda n, p, made: made.array)
 
 
-def bernoulli(
-    input: Tensor, p: float | None = None, *, generator: Generator | None = None,
-    out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+BERNOULLI_NODE, POISSON_NODE = node("Bernoulli"), node("Poisson")
+BINOMIAL_NODE = node("Binomial")
+
+
+@operation("bernoulli", f"input, *, {SOURCE}, out | input, float p, *, {SOURCE}", variants="method")
+def bernoulli(input: Tensor, generator: Any, p: float | None) -> Tensor:
     """0 or 1 with the probabilities given; the derivative is 0."""
-    x = content(input, "bernoulli")
+    x = input.content()
     if dtype_of(x).kind != "f" and p is None:
         part = "self" if dtype_of(x).kind == "c" else "p"
         raise elementwise_refusal(f"bernoulli_tensor_cpu_{part}_", x)
@@ -119,11 +128,7 @@ def bernoulli(
             return toss(values, generator)
 
         made = drawn_given(sample, "bernoulli()", x)
-    result = boxed(BERNOULLI(x, made=Held(made)), named("BernoulliBackward0"))
-    return into(out, result, "bernoulli")
-
-
-install(bernoulli=bernoulli)
+    return boxed(BERNOULLI(x, made=Held(made)), BERNOULLI_NODE)
 
 
 def draw_exponential(rate: float) -> Draw:
@@ -144,12 +149,13 @@ def draw_cauchy(median: float, sigma: float) -> Draw:
     return draw
 
 
-def multinomial(
-    input: Tensor, num_samples: int, replacement: bool = False, *,
-    generator: Generator | None = None,
-) -> Tensor:  # fmt: skip
+@operation(
+    "multinomial", f"input, int num_samples, bool replacement=False, *, {SOURCE}, out",
+    variants="method",
+)  # fmt: skip
+def multinomial(input: Tensor, num_samples: int, replacement: bool, generator: Any) -> Tensor:
     """Positions in rows of weights, drawn with the probabilities these have."""
-    weights = content(input, "multinomial")
+    weights = input.content()
     if len(shape_of(weights)) not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
 
@@ -195,18 +201,20 @@ def _check_rates(values: Any) -> None:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
 
 
-def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+@operation("poisson", f"input, {SOURCE}", variants="")
+def poisson(input: Tensor, generator: Any) -> Tensor:
     """Random numbers of Poisson distributions with the rates given; the derivative is 0."""
-    x = content(input, "poisson")
+    x = input.content()
     if dtype_of(x).kind != "f":
         raise elementwise_refusal("poisson_cpu", x)
     made = rejection.drawn(rejection.poisson, generator, "poisson()", x, check=_check_rates)
-    return boxed(POISSON(x, made=Held(made)), named("PoissonBackward0"))
+    return boxed(POISSON(x, made=Held(made)), POISSON_NODE)
 
 
-def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+@operation("binomial", f"count, prob, {SOURCE}", variants="")
+def binomial(count: Tensor, prob: Tensor, generator: Any) -> Tensor:
     """How many of `count` trials of probability `prob` succeed; the derivative is 0."""
-    n, p = content(count, "binomial", "count"), content(prob, "binomial", "prob", 2)
+    n, p = count.content(), prob.content()
     shape = np.broadcast_shapes(shape_of(n), shape_of(p))
     n, p = broadcast_to(n, shape), broadcast_to(p, shape)
     if dtype_of(n).kind != "f":
@@ -214,4 +222,4 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     if dtype_of(n) != dtype_of(p):
         raise RuntimeError("Found dtype mismatch in binomial: count and prob have one dtype")
     made = rejection.drawn(rejection.binomial, generator, "binomial()", n, p)
-    return boxed(BINOMIAL(n, p, made=Held(made)), named("BinomialBackward0"))
+    return boxed(BINOMIAL(n, p, made=Held(made)), BINOMIAL_NODE)

@@ -1,4 +1,4 @@
-"""The functions that change their first argument: each is the method of the same name."""
+"""Functions that change their first argument where no other function is of their name."""
 
 from __future__ import annotations
 
@@ -7,31 +7,21 @@ from typing import Any
 
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.operations.common import (
-    boxed,
-    computed,
-    copied,
-    install,
-    named,
-    shape_of,
-    spread,
-)
+from funcgrad.torch.operations.common import boxed, computed, copied, shape_of, spread
 from funcgrad.torch.operations.converting import check_filling
-from funcgrad.torch.operations.promotion import content, dtype_of, number
+from funcgrad.torch.operations.promotion import dtype_of, number
+from funcgrad.torch.operations.record import method_in_place, node, operation
 
-__all__ = [
-    "detach", "detach_", "fill", "fill_", "resize_as_",
-    "zero_",
-]  # fmt: skip
+__all__ = ["detach", "detach_", "fill", "resize_as_"]
 
 
 FILL = Composite("filled", lambda x, v: copied(spread(v, shape_of(x), dtype_of(x))), linear=True)
-FILL_NUMBER, FILL_TENSOR = named("FillBackward0", shown=(0,)), named("FillBackward1")
+FILL_NUMBER, FILL_TENSOR = node("Fill", shows=(0,)), node("FillBackward1")
 
 
+@operation("fill", "input, value | input, Number value", variants="")
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor like `input`, with `value` everywhere."""
-    content(input, "fill")
     check_filling(input, value)
     x = input.content()
     if isinstance(value, Tensor):
@@ -39,32 +29,35 @@ def fill(input: Tensor, value: Any) -> Tensor:
     return boxed(computed(FILL, x, number(value, dtype_of(x))), FILL_NUMBER)
 
 
-def _function(name: str) -> Callable[..., Any]:
-    def function(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        content(input, name)
-        found: Tensor = getattr(input, name)(*args, **kwargs)
-        return found
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`Tensor.{name}`."
-    return function
+@operation("detach", "input", variants="")
+def detach(input: Tensor) -> Tensor:
+    """`Tensor.detach`."""
+    return input.detach()
 
 
-detach = _function("detach")
-detach_ = _function("detach_")
-fill_ = _function("fill_")
-resize_as_ = _function("resize_as_")
-zero_ = _function("zero_")
+@operation("detach_", "input", variants="")
+def detach_(input: Tensor) -> Tensor:
+    """`Tensor.detach_`."""
+    return input.detach_()  # type: ignore[no-any-return]
+
+
+@method_in_place("resize_as_", "input, the_template, *, memory_format memory_format=None")
+def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any) -> Tensor:
+    """Take the shape of another tensor (see `resize_`)."""
+    found: Tensor = self.resize_(the_template.shape)
+    return found
 
 
 # ------------------------------------------------------------- methods that call Python functions
 
 
+@method_in_place("apply_", "input, object callable")
 def _apply(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Write ``callable(value)`` in place of every value; slow, and without a derivative."""
     return _written(self, "apply_", callable, self)
 
 
+@method_in_place("map_", "input, other, object callable")
 def _map(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
     """Write ``callable(value, other_value)`` in place of every value; `other` is broadcast."""
     return _written(self, "map_", callable, self, other.expand_as(self))
@@ -82,12 +75,3 @@ def _written(self: Tensor, name: str, call: Callable[..., Any], *operands: Tenso
     values = [call(*items) for items in zip(*(x.flatten().tolist() for x in operands), strict=True)]
     found: Tensor = self.copy_(tensor(values, dtype=self.dtype).view(self.shape))
     return found
-
-
-def _resize_as(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
-    """Take the shape of another tensor (see `resize_`)."""
-    found: Tensor = self.resize_(the_template.shape)
-    return found
-
-
-install(apply_=_apply, map_=_map, resize_as_=_resize_as)

@@ -51,6 +51,7 @@ def _fast(record: Operation, general: Callable[..., Any]) -> Callable[..., Any]:
 
 def _named(record: Operation, name: str, function: Any) -> Any:
     function.__name__ = function.__qualname__ = name
+    function.__module__ = "funcgrad.torch"
     function.__doc__ = f"``{name}({record.signature})``\n\n{cleandoc(record.doc)}"
     function.operation = record
     return function
@@ -65,9 +66,9 @@ def _function(record: Operation) -> Callable[..., Any]:
         if not kwargs and (rest := known.get((*map(type, args),))) is not None:
             return rule(*args, *rest)
         *given, out = arguments(args, kwargs)
-        result = rule(*given)
         if out is None:
-            return result
+            return rule(*given)
+        result = rule(*given, out) if record.sees_out else rule(*given)
         return (into if isinstance(result, Tensor) else into_each)(out, result, name)
 
     return function
@@ -114,7 +115,7 @@ def _changing(record: Operation, method: Callable[..., Any]) -> Callable[..., Te
 
 def changing_method(record: Operation, change: Callable[..., Tensor]) -> None:
     """Give `Tensor` an in-place method that does more than to write what the function gives."""
-    name = record.name
+    name = f"{record.name}_"
     arguments = Arguments(name, record.signature, "method in place")
 
     def changed(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:

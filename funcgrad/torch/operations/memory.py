@@ -12,8 +12,8 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import modes
-from funcgrad.torch.operations.common import install, named, told, warn_once
-from funcgrad.torch.operations.record import operation
+from funcgrad.torch.operations.common import install, told, warn_once
+from funcgrad.torch.operations.record import node, operation
 from funcgrad.torch.operations.recorded import Underivable
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.staged import staged
@@ -34,6 +34,7 @@ __all__ = ["UntypedStorage", "as_strided"]
 Read = Callable[[Any], Any]
 
 
+@operation("storage_offset", "input", variants="method")
 def _storage_offset(self: Tensor) -> int:
     """Where the first element lies in the storage, in elements."""
     if type(self._t) is not RootTracer or staged(self._t.value):
@@ -42,17 +43,20 @@ def _storage_offset(self: Tensor) -> int:
     return (address(as_array(self)) - whole) // self.element_size()
 
 
+@operation("data_ptr", "input", variants="method")
 def _data_ptr(self: Tensor) -> int:
     """The address of the first element."""
     array = as_array(self)
     return address(array) if array.size else 0
 
 
+@operation("untyped_storage", "input", variants="method")
 def _untyped_storage(self: Tensor) -> UntypedStorage:
     """The memory in which the tensor lies, as bytes."""
     return storage_of(self)
 
 
+@operation("storage", "input", variants="method")
 def _storage(self: Tensor) -> TypedStorage:
     """The memory as numbers; `untyped_storage` gives it as PyTorch wants it."""
     warn_once(
@@ -64,19 +68,11 @@ def _storage(self: Tensor) -> TypedStorage:
     return TypedStorage(_untyped_storage(self), self.dtype)
 
 
+@operation("is_set_to", "input, tensor", variants="method")
 def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both show the same memory in the same way."""
     a, b = as_array(self), as_array(tensor)
     return address(a) == address(b) and a.shape == b.shape and a.strides == b.strides
-
-
-install(
-    storage_offset=_storage_offset,
-    data_ptr=_data_ptr,
-    storage=_storage,
-    untyped_storage=_untyped_storage,
-    is_set_to=_is_set_to,
-)
 
 
 # --------------------------------------------------------------------------- views by strides
@@ -216,7 +212,7 @@ CPP_NAMES = {
     "long": "long int", "half": "c10::Half", "char": "signed char", "byte": "unsigned char",
     "complexfloat": "c10::complex<float>", "complexdouble": "c10::complex<double>",
 }  # fmt: skip
-SET_NODE = named("NotImplemented")
+SET_NODE = node("NotImplemented")
 
 
 def _part(

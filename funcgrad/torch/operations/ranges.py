@@ -4,58 +4,30 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad.torch import dtypes
-from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.device import check_device
-from funcgrad.torch.operations.common import into
-from funcgrad.torch.operations.data import finished, kind_given
-from funcgrad.torch.operations.promotion import NUMBERS, number, wrong_type
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.operations.creation import creation, usual
+from funcgrad.torch.operations.promotion import number
+from funcgrad.torch.operations.record import Function
+from funcgrad.torch.saved import outside
 
 __all__ = [
     "arange", "linspace", "logspace", "range", "tril_indices", "triu_indices",
 ]  # fmt: skip
 
 
-def _limit(function: str, argument: str, position: int, x: Any) -> Any:
-    if isinstance(x, Tensor):
-        return x.item()
-    if not isinstance(x, NUMBERS):
-        wrong_type(function, argument, position, "Number", x)
-    return x
-
-
-def arange(
-    *limits: Any, start: Any = None, end: Any = None, step: Any = None, dtype: Any = None,
-    device: Any = None, requires_grad: bool = False, out: Tensor | None = None,
-    layout: Any = None,
-) -> Tensor:  # fmt: skip
+@creation(
+    "arange", "Number end, *, out", "Number start, Number end",
+    "Number start, Number end, Number step=1, *, out",
+)  # fmt: skip
+def arange(end: Any, start: Any, step: Any, kind: dtypes.dtype | None) -> Any:
     """The numbers from `start` (0) up to `end`, which is left out; integers if all are."""
-    given = list(limits)
-    if len(given) == 1 and end is None:
-        given.insert(0, 0 if start is None else start)
-    elif not given:
-        given = [0 if start is None else start]
-    if len(given) < 2 and end is not None:
-        given.append(end)
-    if len(given) < 2 or len(given) > 3:
-        raise TypeError(
-            "arange() received an invalid combination of arguments - got "
-            f"({', '.join(type(v).__name__ for v in limits)}), but expected one of:\n * (Number "
-            "end)\n * (Number start, Number end)\n * (Number start, Number end, Number step = 1)\n"
-        )
-    names = (("end", 1),) if len(limits) == 1 else (("start", 1), ("end", 2), ("step", 3))
-    shown = dict(enumerate(names if len(limits) != 1 else (("start", 0), *names)))
-    first, last, *rest = (
-        _limit("arange", *shown.get(k, ("step", 3)), x)  # type: ignore[call-arg]
-        for k, x in enumerate(given)
-    )
-    by = rest[0] if rest else (1 if step is None else _limit("arange", "step", 3, step))
-    array = _arranged(first, last, by, kind_given("arange", dtype))
-    return into(out, finished(array, requires_grad, device, "arange"), "arange")
+    return _arranged(0 if start is None else start, end, 1 if step is None else step, kind)
 
 
 def _arranged(first: Any, last: Any, by: Any, kind: dtypes.dtype | None) -> Any:
@@ -79,20 +51,18 @@ def _arranged(first: Any, last: Any, by: Any, kind: dtypes.dtype | None) -> Any:
     return (first + by * np.arange(count)).astype(kind.numpy)
 
 
-def range(
-    start: Any, end: Any, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False
-) -> Tensor:
+@creation("range", "Number start, Number end, Number step=1")
+def range(start: Any, end: Any, step: Any, kind: dtypes.dtype | None) -> Any:
     """The numbers from `start` to `end`, which is included; PyTorch warns of it."""
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is "
         "inconsistent with Python's range builtin. Instead, use torch.arange, which produces "
         "values in [start, end).",
         UserWarning,
-        stacklevel=2,
+        stacklevel=outside(),
     )
-    kind = (kind_given("range", dtype) or dtypes.get_default_dtype()).numpy
     count = math.floor((end - start) / step) + 1
-    return finished((start + step * np.arange(count)).astype(kind), requires_grad)
+    return (start + step * np.arange(count)).astype(usual(kind))
 
 
 def _spaced(first: Any, last: Any, steps: int, kind: np.dtype[Any]) -> Any:
@@ -110,19 +80,18 @@ def _spaced(first: Any, last: Any, steps: int, kind: np.dtype[Any]) -> Any:
     return np.where(at < steps // 2, rising, falling).astype(kind)
 
 
-def _spacing(name: str, start: Any, end: Any, steps: Any, dtype: Any) -> tuple[Any, np.dtype[Any]]:
-    if not isinstance(steps, (int, np.integer)):
-        raise TypeError(f"{name}(): argument 'steps' must be int, not {type(steps).__name__}")
+def _spacing(
+    name: str, ends: Sequence[Any], steps: int, kind: dtypes.dtype | None
+) -> tuple[Any, np.dtype[Any]]:
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    for end_name, v in (("start", start), ("end", end)):
+    for end_name, v in zip(("start", "end"), ends, strict=True):
         if isinstance(v, Tensor) and v.ndim:
             raise RuntimeError(
                 f"{name} only supports 0-dimensional start and end tensors, but got {end_name} "
                 f"with {v.ndim} dimension(s)."
             )
-    ends = [_limit(name, n, k, v) for k, (n, v) in enumerate((("start", start), ("end", end)), 1)]
-    kind = kind_given(name, dtype)
+    ends = [v.item() if isinstance(v, Tensor) else v for v in ends]
     if kind is None:
         whole = any(isinstance(v, complex) for v in ends)
         kind = dtypes.default_complex_dtype() if whole else dtypes.get_default_dtype()
@@ -131,42 +100,38 @@ def _spacing(name: str, start: Any, end: Any, steps: Any, dtype: Any) -> tuple[A
     return ends, kind.numpy
 
 
-def linspace(
-    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
-    requires_grad: bool = False, out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+def _between(steps: str) -> list[str]:
+    return [
+        f"{first} start, {last} end, {steps}, *, out"
+        for last in ("Tensor", "Number") for first in ("Tensor", "Number")
+    ]  # fmt: skip
+
+
+@creation("linspace", *_between("int steps"))
+def linspace(start: Any, end: Any, steps: int, kind: dtypes.dtype | None) -> Any:
     """`steps` numbers from `start` to `end`, both included."""
-    (first, last), kind = _spacing("linspace", start, end, steps, dtype)
-    array = _spaced(first, last, steps, kind)
-    return into(out, finished(array, requires_grad, device, "linspace"), "linspace")
+    (first, last), target = _spacing("linspace", (start, end), steps, kind)
+    return _spaced(first, last, steps, target)
 
 
-def logspace(
-    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None,
-    device: Any = None, requires_grad: bool = False, out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+@creation("logspace", *_between("int steps, float base=10.0"))
+def logspace(start: Any, end: Any, steps: int, base: float, kind: dtypes.dtype | None) -> Any:
     """`base` to the power of `steps` numbers from `start` to `end`, both included."""
-    (first, last), kind = _spacing("logspace", start, end, steps, dtype)
-    wide = np.dtype(np.float64) if kind.kind in "iub" else kind
-    array = np.power(wide.type(base), _spaced(first, last, steps, wide)).astype(kind)
-    return into(out, finished(array, requires_grad, device, "logspace"), "logspace")
+    (first, last), target = _spacing("logspace", (start, end), steps, kind)
+    wide = np.dtype(np.float64) if target.kind in "iub" else target
+    return np.power(wide.type(base), _spaced(first, last, steps, wide)).astype(target)
 
 
-def _triangle_indices(name: str, lower: bool) -> Any:
-    def function(
-        row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, device: Any = None
-    ) -> Tensor:
-        check_device(device)
+def _triangle_indices(name: str, find: Callable[..., Any], part: str) -> Function[Tensor]:
+    def function(row: int, col: int, offset: int, kind: dtypes.dtype | None) -> Any:
         for extent_name, extent in (("row", row), ("col", col)):
             if extent < 0:
                 raise RuntimeError(f"{extent_name} must be non-negative, got{extent}")
-        found = np.tril_indices(row, offset, col) if lower else np.triu_indices(row, offset, col)
-        return box(np.stack(found).astype(dtype.numpy))
+        return np.stack(find(row, offset, col)).astype((kind or dtypes.int64).numpy)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Rows and columns of the {'lower' if lower else 'upper'} triangle."
-    return function
+    doc = f"Rows and columns of the {part} triangle."
+    return creation(name, "int row, int col, int offset=0", doc=doc)(function)
 
 
-tril_indices = _triangle_indices("tril_indices", True)
-triu_indices = _triangle_indices("triu_indices", False)
+tril_indices = _triangle_indices("tril_indices", np.tril_indices, "lower")
+triu_indices = _triangle_indices("triu_indices", np.triu_indices, "upper")

@@ -58,7 +58,7 @@ class Operation:
     __slots__ = (
         "before_change", "casts", "core", "doc", "hot", "method_signature", "name", "node",
         "operator", "overlap", "recipes", "recorders", "remembers", "remembers_by", "rule",
-        "signature",
+        "sees_out", "signature",
         "variants",
     )  # fmt: skip
 
@@ -71,7 +71,7 @@ class Operation:
         self.method_signature = signature
         self.remembers_by: dict[str, Any] = {}
         self.before_change: Callable[..., None] | None = None
-        self.remembers = self.casts = self.hot = False
+        self.remembers = self.casts = self.hot = self.sees_out = False
         self.overlap = "same"
         self.operator: Operator | None = None
         self.recipes: dict[Any, Any] = {}
@@ -243,6 +243,7 @@ def operation(
     before_change: Callable[..., None] | None = None,
     method_signature: str = "",
     operator: str | Operator | None = None,
+    sees_out: bool = False,
     doc: str = "",
 ) -> Callable[[Callable[..., R]], Function[R]]:
     """Make an operation of a function that takes its arguments but `out`, and gives the tensor.
@@ -250,14 +251,15 @@ def operation(
     The function is given every argument of every overload, those that are absent with their
     default, or None. For the others see `op`; an operation `remembers` only where what it does
     depends on the types, shapes and numbers among its arguments, not on what is in its tensors;
-    `remembers_by` are the options of `remembered`. `doc` is by default that of the function.
+    `remembers_by` are the options of `remembered`. `doc` is by default that of the
+    function. One that `sees_out` is given ``out`` last, where there is one.
     """
 
     def made(rule: Callable[..., R]) -> Function[R]:
         record = Operation(name, signature, variants, doc or rule.__doc__ or "")
         record.remembers, record.casts, record.overlap = remembers, casts, overlap
         record.before_change, record.node, record.rule = before_change, node, rule
-        record.remembers_by = remembers_by or {}
+        record.remembers_by, record.sees_out = remembers_by or {}, sees_out
         record.method_signature = method_signature or signature
         record.operator = Operator(operator) if isinstance(operator, str) else operator
         return installed(record)  # type: ignore[no-any-return]
@@ -308,9 +310,20 @@ def alias(
     return installed(record)  # type: ignore[no-any-return]
 
 
-def method_in_place(name: str, signature: str, change: Callable[..., Tensor]) -> None:
-    """Give `Tensor` the method `name`, which does more than to write a result into the tensor."""
-    changing_method(Operation(name, signature, "", change.__doc__ or ""), change)
+def method_in_place(
+    name: str, signature: str
+) -> Callable[[Callable[..., Tensor]], Function[Tensor]]:
+    """Make of a function the method `name`, which does more than to write a result into the tensor.
+
+    What comes of it is the function of the same name.
+    """
+
+    def made(change: Callable[..., Tensor]) -> Function[Tensor]:
+        record = Operation(name.removesuffix("_"), signature, "", change.__doc__ or "")
+        changing_method(record, change)
+        return changing_function(record)  # type: ignore[return-value]
+
+    return made
 
 
 def in_place(*functions: Function[Any]) -> list[Callable[..., Tensor]]:

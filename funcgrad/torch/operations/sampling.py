@@ -15,12 +15,9 @@ from funcgrad.ops.shape import broadcast_to
 from funcgrad.torch import dtypes, randomness
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes
-from funcgrad.torch.operations.common import check_int, into
 from funcgrad.torch.operations.comparison import known
-from funcgrad.torch.operations.creation import like, memory_order, shape_given
-from funcgrad.torch.operations.data import finished, kind_given
+from funcgrad.torch.operations.creation import check_sizes, creation, memory_order
 from funcgrad.torch.operations.generator import Generator, default_generator
-from funcgrad.torch.operations.promotion import wrong_type
 from funcgrad.transforms.batch import BatchTracer
 
 __all__ = [
@@ -166,52 +163,47 @@ def draw_normal_one_by_one(source: Generator, count: int, kind: np.dtype[Any]) -
     return source.normals(count, kind)
 
 
-def _maker(name: str, draw: Draw, kernel: str, order: Order = None) -> Any:
-    def function(
-        *size: Any, generator: Generator | None = None, dtype: Any = None,
-        requires_grad: bool = False, device: Any = None, out: Tensor | None = None,
-        layout: Any = None, pin_memory: bool = False, **more: Any,
-    ) -> Tensor:  # fmt: skip
-        kind = kind_given(name, dtype) or dtypes.get_default_dtype()
+SOURCE = "Generator? generator"
+
+
+def _maker(name: str, draw: Draw, scattered: Draw, kernel: str, doc: str) -> Any:
+    """The functions of a shape, and of a tensor; what does not lie in a row is `scattered`."""
+
+    def made(shape: tuple[int, ...], kind: dtypes.dtype, generator: Any, order: Order) -> Any:
         if not kind.is_floating_point and not kind.is_complex:
             raise NotImplementedError(
                 f"\"{kernel}\" not implemented for '{dtypes.scalar_name(kind)}'"
             )
-        shape = shape_given(name, size, more.get("size"))
-        array = drawn(draw, generator, shape, kind.numpy, name, order)
-        return into(out, finished(array, requires_grad, device, name), name)
+        made = draw if order is None else scattered
+        return drawn(made, generator, check_sizes(shape), kind.numpy, name, order)
 
-    function.__name__ = function.__qualname__ = name
-    return function
+    def function(size: tuple[int, ...], generator: Any, kind: dtypes.dtype | None) -> Any:
+        return made(size, kind or dtypes.get_default_dtype(), generator, None)
 
+    def like(input: Tensor, generator: Any, memory_format: Any, kind: dtypes.dtype) -> Any:
+        return made(tuple(input.shape), kind, generator, order_of(input))
 
-UNIFORM, NORMAL = "check_uniform_bounds", "normal_kernel_cpu"
-rand = _maker("rand", draw_uniform, UNIFORM)
-rand.__doc__ = "Random numbers, uniform in [0, 1)."
-randn = _maker("randn", draw_normal, NORMAL)
-randn.__doc__ = "Random numbers of the standard normal distribution."
-
-
-def _like(name: str, draw: Draw, scattered: Draw, kernel: str) -> Any:
-    def function(
-        input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-        memory_format: Any = None, generator: Generator | None = None,
-    ) -> Tensor:  # fmt: skip
-        x = like(name, input)
-        kind = kind_given(name, dtype) or x.dtype
-        order = order_of(x)
-        make = _maker(name[:-5], draw if order is None else scattered, kernel, order)
-        made: Tensor = make(tuple(x.shape), dtype=kind, device=device,
-                            requires_grad=requires_grad, generator=generator)  # fmt: skip
-        return made
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`{name[:-5]}` in the shape and dtype of a tensor."
-    return function
+    return (
+        creation(name, f"ints size, *, {SOURCE}, out", "ints size, *, out", doc=doc)(function),
+        creation(f"{name}_like", *as_other("input"),
+                 doc=f"`{name}` in the shape and dtype of a tensor.")(like),
+    )  # fmt: skip
 
 
-rand_like = _like("rand_like", draw_uniform, draw_uniform, UNIFORM)
-randn_like = _like("randn_like", draw_normal, draw_normal_one_by_one, NORMAL)
+def as_other(given: str) -> list[str]:
+    """The overloads of what takes shape, dtype and order in memory of a tensor."""
+    formats = "memory_format memory_format=None"
+    return [f"{given}, *, {SOURCE}, {formats}", f"{given}, *, {formats}"]
+
+
+rand, rand_like = _maker(
+    "rand", draw_uniform, draw_uniform, "check_uniform_bounds",
+    "Random numbers, uniform in [0, 1).",
+)  # fmt: skip
+randn, randn_like = _maker(
+    "randn", draw_normal, draw_normal_one_by_one, "normal_kernel_cpu",
+    "Random numbers of the standard normal distribution.",
+)  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------ integers
@@ -239,65 +231,37 @@ def draw_integers(
     return cast(made, kind.numpy)
 
 
-def _randint_arguments(
-    args: tuple[Any, ...], low: Any, high: Any, size: Any
-) -> tuple[int, int, tuple[int, ...]]:
-    """The limits and the shape, from PyTorch's ways to give them."""
-    given = list(args)
-    if size is None and len(given) > (1 if low is high is None else 0):
-        size = given.pop()
-    if len(given) == 1:
-        low, high = (low, given[0]) if high is None else (given[0], high)
-    elif given:
-        low, high = given[0], given[1]
-    if size is None or high is None or len(given) > 2:
-        shown = ", ".join(type(a).__name__ for a in args)
-        raise TypeError(
-            f"randint() received an invalid combination of arguments - got ({shown}), but expected "
-            "one of:\n * (int high, tuple of ints size)\n * (int low, int high, tuple of ints "
-            "size)\n"
-        )
-    low = 0 if low is None else low
-    for name, limit in (("low", low), ("high", high)):
-        if isinstance(limit, float) or not hasattr(limit, "__index__"):
-            wrong_type("randint", name, 1 if name == "high" else 2, "int", limit)
-    if not isinstance(size, (tuple, list)):
-        wrong_type("randint", "size", 2, "tuple of ints", size)
-    return int(low), int(high), shape_given("randint", (size,), position=2)
+BELOW = ("int high", "int low, int high")
 
 
+@creation(
+    "randint",
+    *(f"{limits}, ints size, *, {g}out" for limits in BELOW for g in (f"{SOURCE}, ", "")),
+)
 def randint(
-    *args: Any, low: int | None = None, high: int | None = None, size: Any = None,
-    generator: Generator | None = None, dtype: Any = None, requires_grad: bool = False,
-    device: Any = None, out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    high: int, size: tuple[int, ...], generator: Any, low: int | None, kind: dtypes.dtype | None
+) -> Any:
     """Random integers from `low` (0) up to `high`, which is left out."""
-    first, last, sizes = _randint_arguments(args, low, high, size)
-    kind = kind_given("randint", dtype) or dtypes.int64
-    array = draw_integers(first, last, sizes, kind, generator)
-    return into(out, finished(array, requires_grad, device, "randint"), "randint")
+    return draw_integers(low or 0, high, check_sizes(size), kind or dtypes.int64, generator)
 
 
+@creation(
+    "randint_like", *as_other("input, int low, int high"), *as_other("input, Tensor high"),
+    *as_other("input, int high"),
+)  # fmt: skip
 def randint_like(
-    input: Tensor, low: int, high: int | None = None, *, dtype: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor, low: int | None, high: Any, generator: Any, memory_format: Any,
+    kind: dtypes.dtype,
+) -> Any:  # fmt: skip
     """Random integers in the shape and dtype of a tensor."""
-    x = like("randint_like", input)
-    limits = (0, low) if high is None else (low, high)
-    kind = kind_given("randint_like", dtype) or x.dtype
-    return finished(draw_integers(*limits, tuple(x.shape), kind, None, order_of(x)), requires_grad)
+    limits = low or 0, int(high)
+    return draw_integers(*limits, tuple(input.shape), kind, generator, order_of(input))
 
 
-def randperm(
-    n: int, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+@creation("randperm", f"int n, *, {SOURCE}, out", "int n, *, out")
+def randperm(n: int, generator: Any, kind: dtypes.dtype | None) -> Any:
     """The integers below `n` in random order."""
-    if check_int("randperm", "n", 1, n) < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
-    kind = kind_given("randperm", dtype) or dtypes.int64
+    check_sizes((n,))
     source = source_of(generator, "randperm")
     with source.lock:
-        array = source.permutation(n)
-    return finished(cast(array, kind.numpy), requires_grad, device)
+        return cast(source.permutation(n), (kind or dtypes.int64).numpy)

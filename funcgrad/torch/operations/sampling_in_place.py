@@ -9,17 +9,17 @@ import numpy as np
 from funcgrad.core.tracer import Tracer
 from funcgrad.ops.arithmetic import cast, greater_equal, where
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.operations.common import HALF, SINGLE, install, shape_of
+from funcgrad.torch.operations.common import HALF, SINGLE, shape_of
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.converting import filled
 from funcgrad.torch.operations.distributions import (
     check_std,
     draw_cauchy,
     draw_exponential,
-    multinomial,
     toss,
 )
 from funcgrad.torch.operations.generator import Generator
+from funcgrad.torch.operations.record import method_in_place
 from funcgrad.torch.operations.recorded import elementwise_refusal
 from funcgrad.torch.operations.sampling import (
     DOUBLE,
@@ -32,11 +32,12 @@ from funcgrad.torch.operations.sampling import (
     drawn,
     order_of,
 )
-from funcgrad.torch.writing import check_writable, write
+from funcgrad.torch.writing import write
+
+SOURCE = "*, Generator generator=None"
 
 
 def _written(self: Tensor, array: Any, name: str) -> Tensor:
-    check_writable(self)
     given: Any = array if isinstance(array, Tracer) else np.asarray(array)
     made = box(cast(given, self.dtype.numpy))
     return write(self, filled(self, made, name, (0,))._t)
@@ -47,19 +48,15 @@ def _check_floating(self: Tensor, kernel: str) -> None:
         raise elementwise_refusal(kernel, self.content())
 
 
-def uniform_(
-    self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None,
-    **more: Any,
-) -> Tensor:  # fmt: skip
+@method_in_place("uniform_", f"input, float from=0.0, float to=1.0, {SOURCE}")
+def uniform_(self: Tensor, low: float, to: float, generator: Any) -> Tensor:
     """Fill with numbers uniform in [from, to)."""
-    low = more.get("from", from_)
     _check_floating(self, "check_uniform_bounds")
     if low > to:
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={to:g}"
         )
     kind = self.dtype.numpy
-    check_writable(self)
     wide = SINGLE if kind == HALF else kind
     u = drawn(draw_uniform, generator, shape_of(self), wide, "uniform_", order_of(self))
     made = u * wide.type(to - low) + wide.type(low)
@@ -69,35 +66,27 @@ def uniform_(
     return _written(self, made, "UniformBackward0")
 
 
-def normal_(
-    self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None
-) -> Tensor:
+@method_in_place("normal_", f"input, float mean=0.0, float std=1.0, {SOURCE}")
+def normal_(self: Tensor, mean: float, std: float, generator: Any) -> Tensor:
     """Fill with numbers of a normal distribution."""
     check_std(std)
     _check_floating(self, "normal_kernel_cpu")
     kind = self.dtype.numpy
-    check_writable(self)
     draw = draw_normal if self.is_contiguous() else draw_normal_one_by_one
     z = drawn(draw, generator, shape_of(self), kind, "normal_", order_of(self))
     return _written(self, z * kind.type(std) + kind.type(mean), "NormalBackward0")
 
 
-def random_(self: Tensor, *limits: int, generator: Generator | None = None, **more: Any) -> Tensor:
+@method_in_place(
+    "random_", f"input, {SOURCE} | input, int from, int to, {SOURCE} | input, int to, {SOURCE}"
+)
+def random_(self: Tensor, generator: Any, low: int | None, high: int | None) -> Tensor:
     """Fill with integers: below `to`, of [from, to), or all that the dtype can tell apart."""
-    low, high = more.get("from"), more.get("to")
-    if len(limits) == 1:
-        high = limits[0]
-    elif limits:
-        low, high = limits
-    check_writable(self)
-    name = "RandomBackward2" if high is None else "RandomBackward1" if low is None else (
-        "RandomBackward0")  # fmt: skip
-    if high is None and low is None:
-        return _written(self, _any_integers(self, generator), name)
-    limits_ = (low or 0, int(high))  # type: ignore[arg-type]
+    if high is None:
+        return _written(self, _any_integers(self, generator), "RandomBackward2")
     order = order_of(self)
-    found = draw_integers(*limits_, shape_of(self), self.dtype, generator, order)
-    return _written(self, found, name)
+    found = draw_integers(low or 0, high, shape_of(self), self.dtype, generator, order)
+    return _written(self, found, "RandomBackward1" if low is None else "RandomBackward0")
 
 
 def _any_integers(self: Tensor, generator: Any) -> Any:
@@ -116,19 +105,20 @@ def _any_integers(self: Tensor, generator: Any) -> Any:
     return drawn(draw, generator, shape_of(self), kind, "random_", order_of(self))
 
 
-def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
+@method_in_place("bernoulli_", f"input, Tensor p, {SOURCE} | input, float p=0.5, {SOURCE}")
+def bernoulli_(self: Tensor, p: Any, generator: Any) -> Tensor:
     """Fill with 0 or 1 with a probability."""
     if isinstance(p, Tensor):
         values = np.broadcast_to(known(p.content(), "bernoulli_()"), shape_of(self))
         return _written(self, toss(values, generator, order_of(self)), "BernoulliBackward1")
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    check_writable(self)
     tossed = toss(np.full(shape_of(self), float(p)), generator, order_of(self))
     return _written(self, tossed, "BernoulliBackward2")
 
 
-def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
+@method_in_place("exponential_", f"input, float lambd=1.0, {SOURCE}")
+def exponential_(self: Tensor, lambd: float, generator: Any) -> Tensor:
     """Fill with numbers of an exponential distribution."""
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
@@ -137,14 +127,12 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
 
 
 def _filled_by(self: Tensor, draw: Draw, generator: Any, node: str) -> Tensor:
-    check_writable(self)
     array = drawn(draw, generator, shape_of(self), self.dtype.numpy, node, order_of(self))
     return _written(self, array, node)
 
 
-def log_normal_(
-    self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None
-) -> Tensor:
+@method_in_place("log_normal_", f"input, float mean=1.0, float std=2.0, {SOURCE}")
+def log_normal_(self: Tensor, mean: float, std: float, generator: Any) -> Tensor:
     """Fill with exponentials of numbers of a normal distribution."""
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
@@ -157,9 +145,8 @@ def log_normal_(
     return _filled_by(self, draw, generator, "LogNormalBackward0")
 
 
-def cauchy_(
-    self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None
-) -> Tensor:
+@method_in_place("cauchy_", f"input, float median=0.0, float sigma=1.0, {SOURCE}")
+def cauchy_(self: Tensor, median: float, sigma: float, generator: Any) -> Tensor:
     """Fill with numbers of a Cauchy distribution."""
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
@@ -167,7 +154,8 @@ def cauchy_(
     return _filled_by(self, draw_cauchy(median, sigma), generator, "CauchyBackward0")
 
 
-def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
+@method_in_place("geometric_", f"input, float p, {SOURCE}")
+def geometric_(self: Tensor, p: float, generator: Any) -> Tensor:
     """Fill with how often one tosses until the first success."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
@@ -176,10 +164,3 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
         return np.ceil(np.log(source.uniform(count, DOUBLE)) / np.log1p(-p))
 
     return _filled_by(self, draw, generator, "GeometricBackward0")
-
-
-install(
-    uniform_=uniform_, normal_=normal_, random_=random_, bernoulli_=bernoulli_,
-    exponential_=exponential_, log_normal_=log_normal_, cauchy_=cauchy_, geometric_=geometric_,
-    multinomial=multinomial,
-)  # fmt: skip

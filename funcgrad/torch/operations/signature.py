@@ -28,7 +28,7 @@ from funcgrad.torch.operations.promotion import NUMBERS, typename
 from funcgrad.torch.saved import outside
 from funcgrad.torch.size import Size
 
-__all__ = ["Arguments", "Form", "place_of_input"]
+__all__ = ["Arguments", "Form", "names_of", "place_of_input"]
 
 Form = Literal["function", "method", "method in place", "function in place"]
 METHODS = ("method", "method in place")
@@ -80,12 +80,17 @@ def _all(accepts: Callable[[type], bool]) -> Callable[[Any], bool]:
 is_tensor, is_number = _of(Tensor, Tracer), _of(*NUMBERS)
 
 
-def is_index(kind: type) -> bool:
-    return _is_int(kind) or issubclass(kind, Tensor)
+def is_index(x: Any) -> bool:
+    """Whether something is a whole number, or a tensor of one."""
+    return _single_integer(x) if isinstance(x, Tensor) else _is_int(type(x))
+
+
+def _are_indices(xs: Any) -> bool:
+    return all(map(is_index, xs))
 
 
 def _indices(x: Any) -> bool:
-    return _single_integer(x) if isinstance(x, Tensor) else _all(is_index)(x)
+    return is_index(x) if isinstance(x, Tensor) else _are_indices(x)
 
 
 def _never(_: type) -> bool:
@@ -110,7 +115,7 @@ KINDS: dict[str, Kind] = {
     "layout": Kind("torch.layout", _of(layout)),
     "memory_format": Kind("torch.memory_format", _of(memory_format)),
     "Generator": Kind("torch.Generator", lambda c: (c.__module__, c.__name__) == GENERATOR),
-    "ints": Kind("tuple of ints", _by_value(_never, tuple, list), _all(is_index)),
+    "ints": Kind("tuple of ints", _by_value(_never, tuple, list), _are_indices),
     "dims": Kind("tuple of ints", _by_value(_is_int, tuple, list, Tensor), _indices),
     "floats": Kind("tuple of floats", _by_value(_never, tuple, list), _all(_of(*REALS))),
     "Numbers": Kind("tuple of Scalars", _by_value(_never, tuple, list), _all(is_number)),
@@ -217,7 +222,7 @@ class Signature:
         What the value of an argument has decided, not its class alone, is noted in `asked`, with
         what it is taken for.
         """
-        if len(args) > self.positional and not (self.varargs() and is_index(type(args[0]))):
+        if len(args) > self.positional and not (self.varargs() and is_index(args[0])):
             return Mismatch("surplus", 0)
         places: list[Any] = []
         left, at = len(kwargs), 0
@@ -238,7 +243,7 @@ class Signature:
             by_name = type(place) is str
             x = kwargs[place] if by_name else args[place]
             if not (x is None and p.nullable) and not _fits(p.kind, x, asked):
-                if not (self.varargs() and not by_name and not at and _all(is_index)(args)):
+                if not (self.varargs() and not by_name and not at and _are_indices(args)):
                     return Mismatch("type", k, place)
                 asked.append((p.kind, args))
                 places.append(slice(None))
@@ -252,10 +257,17 @@ class Signature:
         return Mismatch("name", 0) if left else places
 
 
+def names_of(written: str) -> list[str]:
+    """The names of the arguments of an operation, in the order in which it is given them."""
+    words = [w.strip().partition("=")[0].split() for w in re.split(r"[,|]", written)]
+    names = dict.fromkeys(w[-1].removeprefix("~") for w in words if w != ["*"])
+    return [n for n in dict.fromkeys("input" if n == "self" else n for n in names) if n != "out"]
+
+
 def place_of_input(written: str) -> int:
     """Where the tensor that a method belongs to stands among the arguments of the function."""
-    names = dict.fromkeys(w.split()[-1] for w in re.split(r"[,|]", written))
-    return [*names].index("input") if "input" in names else 0
+    names = names_of(written)
+    return names.index("input") if "input" in names else 0
 
 
 class Mismatch(NamedTuple):
@@ -359,7 +371,7 @@ class Arguments:
             if kwargs:
                 raise TypeError(f"{owner} takes no keyword arguments")
             raise TypeError(f"{owner} takes no arguments ({len(args)} given)")
-        if args and is_index(type(args[0])):
+        if args and is_index(args[0]) and not _are_indices(args):
             for s in self.signatures:
                 if s.varargs() and s.required <= len(args):
                     self._blame(s, args, kwargs)
@@ -400,12 +412,9 @@ class Arguments:
         x = kwargs[found.place] if by_name else args[found.place]
         where = "" if by_name else f" (position {found.place + 1})"
         wanted, failed = p.kind.shown, typename(x)
-        if s.varargs() and not by_name and is_index(type(x)):
-            k = next(i for i, item in enumerate(args) if not is_index(type(item)))
-            raise TypeError(
-                f"{name}(): argument '{p.name}' failed to unpack the object at pos {k + 1} with "
-                f'error "type must be {wanted},but got {typename(args[k])}"'
-            )
+        if s.varargs() and not by_name and is_index(x):
+            k = next(i for i, item in enumerate(args) if not is_index(item))
+            raise TypeError(UNPACKED.format(name, p.name, k + 1, wanted, typename(args[k])))
         if wanted == "tuple of Tensors" and isinstance(x, (tuple, list)):
             k = next(i for i, item in enumerate(x) if not p.kind.holds((item,)))
             raise TypeError(
@@ -414,6 +423,8 @@ class Arguments:
             )
         if isinstance(x, (tuple, list)) and wanted.startswith("tuple of") and not by_name:
             k = next(i for i, item in enumerate(x) if not p.kind.holds((item,)))
+            if k and wanted == "tuple of ints":
+                raise TypeError(UNPACKED.format(name, p.name, k + 1, wanted, typename(x[k])))
             failed = f"found element of type {typename(x[k])} at pos {k}"
             raise TypeError(f"{name}(): argument '{p.name}'{where} must be {wanted}, but {failed}")
         raise TypeError(f"{name}(): argument '{p.name}'{where} must be {wanted}, not {failed}")
@@ -425,6 +436,12 @@ class Arguments:
                 raise TypeError(f"{self.name}() got an unexpected keyword argument '{given}'")
         given = next(k for k in kwargs if names.index(k) < s.positional)
         raise TypeError(f"{self.name}() got multiple values for argument '{given}'")
+
+
+UNPACKED = (
+    "{}(): argument '{}' failed to unpack the object at pos {} with error \"type must be {},but "
+    'got {}"'
+)
 
 
 def _types_in(x: Any) -> Any:

@@ -11,18 +11,14 @@ import numpy as np
 from funcgrad.ops.bessel import i0
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.operations.data import finished, kind_given
-from funcgrad.torch.operations.record import Function, operation
+from funcgrad.torch.operations.creation import creation
+from funcgrad.torch.operations.record import Function
 
 __all__ = [
     "bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window",
 ]  # fmt: skip
 
 Weights = np.ndarray[Any, Any]
-OPTIONS = (
-    "*, dtype dtype=None, layout layout=None, device device=None, bool pin_memory=False, "
-    "bool requires_grad=False"
-)
 
 
 def _window(
@@ -33,13 +29,11 @@ def _window(
     They have `numbers`, and their values where none are given.
     """
     given = ["int window_length", "bool periodic", *(f"float {number}" for number in numbers)]
-    overloads = [f"{', '.join(given[:k])}, {OPTIONS}" for k in range(1, len(given) + 1)]
+    overloads = [", ".join(given[:k]) for k in range(1, len(given) + 1)]
 
-    def function(
-        n: int, dtype: Any, layout: Any, device: Any, pin_memory: bool, requires_grad: bool,
-        periodic: bool | None, *given: float | None,
-    ) -> Tensor:  # fmt: skip
-        kind = kind_given(name, dtype) or dtypes.get_default_dtype()
+    def function(n: int, periodic: bool | None, *more: Any) -> Any:
+        *given, asked = more
+        kind = asked or dtypes.get_default_dtype()
         if n < 0:
             raise RuntimeError(f"{name} requires non-negative window_length, got window_length={n}")
         if kind.is_complex:
@@ -49,14 +43,12 @@ def _window(
         if not kind.is_floating_point:
             raise RuntimeError(f"{name} expects floating point dtypes, got: {kind}")
         if n < 2:
-            return finished(np.ones(n, kind.numpy), requires_grad, device)
+            return np.ones(n, kind.numpy)
         whole = n if periodic is False else n + 1
         used = [usual if x is None else x for x, usual in zip(given, numbers.values(), strict=True)]
-        found = weights(np.arange(whole, dtype=kind.numpy), whole, *used)[:n]
-        return finished(found, requires_grad, device)
+        return weights(np.arange(whole, dtype=kind.numpy), whole, *used)[:n]
 
-    function.__doc__ = doc
-    return operation(name, " | ".join(overloads), variants="")(function)
+    return creation(name, *overloads, doc=doc)(function)
 
 
 def _raised(k: Weights, n: int, alpha: float, beta: float) -> Weights:
