@@ -33,7 +33,7 @@ _ELSEWHERE = {
 def is_storing(frame: types.FrameType) -> bool:
     """Whether `frame` is at an item assignment, ``y[i] = t``."""
     code = frame.f_code.co_code
-    return dis.opname[code[frame.f_lasti]] == "STORE_SUBSCR"
+    return dis.opname[code[frame.f_lasti]] in ("STORE_SUBSCR", "STORE_SLICE")
 
 
 def callee(frame: types.FrameType) -> Any:

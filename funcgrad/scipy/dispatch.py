@@ -45,6 +45,7 @@ _SPARSE = ("bsr", "coo", "csc", "csr", "dia")
 METHODS: dict[str, dict[str, str]] = {
     "scipy.interpolate": {
         "PPoly": _PIECES,
+        "BPoly": "__init__",
         "BSpline": _PIECES,
         "CubicHermiteSpline": "__init__",
         "CubicSpline": "__init__",

@@ -30,7 +30,8 @@ from funcgrad.numpy.calls import FUNCTIONS, TRACED, Record, state
 
 __all__ = ["KNOWN", "program"]
 
-_NUMPY = ("numpy", "scipy._lib.array_api_compat.numpy")
+_PRIVATE = ("scipy._lib", "scipy._external")  # SciPy 1.18 moved what others wrote to the second
+_NUMPY = ("numpy", *(f"{where}.array_api_compat.numpy" for where in _PRIVATE))
 _SPACES: dict[str, dict[str, Any]] = {}
 _PROGRAMS: dict[Any, Any] = {}
 _LOCK = threading.RLock()
@@ -241,7 +242,7 @@ def _stand_in(thing: Any) -> Any:
         if thing is math:
             return _Math()
         return _Module(thing) if thing.__name__.startswith("scipy.") else _ours(thing)
-    private = str(getattr(thing, "__module__", "")).startswith("scipy._lib")
+    private = str(getattr(thing, "__module__", "")).startswith(_PRIVATE)
     if private and getattr(thing, "__name__", "") in _STAND_INS:
         return _STAND_INS[thing.__name__]
     if isinstance(thing, FunctionType):

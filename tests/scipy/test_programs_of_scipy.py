@@ -266,16 +266,10 @@ def test_what_is_stated_of_programs_is_what_the_calls_show() -> None:
         assert answer and ("jit" in answer.transforms) == (not record.lacks), full
 
 
-def test_what_leaves_python_is_a_named_error() -> None:
-    with pytest.raises(UnsupportedCallError, match="siegelslopes cannot compute with traced"):
-        fg.grad(lambda x: st.siegelslopes(x)[0])(OPERANDS["x"])
-
-
 @pytest.mark.parametrize(
     "call",
     [
         lambda x: sg.find_peaks(x, height=0.1)[1]["peak_heights"],
-        lambda x: st.shapiro(x).statistic,
         lambda x: st.weightedtau(x, x[::-1]).statistic,
         lambda x: ip.splprep([x, 2 * x])[0][1][0],
         lambda x: st.boxcox(x)[0],
@@ -284,6 +278,21 @@ def test_what_leaves_python_is_a_named_error() -> None:
 def test_what_compiled_code_refuses_is_a_named_error(call: Any) -> None:
     with pytest.raises(UnsupportedCallError, match=r"cannot compute with traced.*(\n.*)*lambda"):
         fg.grad(lambda x: np.sum(call(x)))(OPERANDS["x"])
+
+
+@pytest.mark.parametrize("name, pick", [("siegelslopes", 0), ("shapiro", 0)])
+def test_what_leaves_python_in_some_releases_is_right_or_a_named_error(
+    name: str, pick: int
+) -> None:
+    call = lambda x: getattr(st, name)(x)[pick]
+    x, turn = OPERANDS["x"], np.cos(np.arange(9.0))
+    try:
+        gradient = fg.grad(call)(x)
+    except UnsupportedCallError as error:
+        assert f"{name} cannot compute with traced" in str(error)
+    else:
+        expected = (call(x + STEP * turn) - call(x - STEP * turn)) / (2 * STEP)
+        assert abs(np.sum(gradient * turn) - expected) < 1e-6
 
 
 WITH_NAN = np.where(np.arange(24).reshape(3, 8) == 10, np.nan, draw(0.5, 2, (3, 8)))
@@ -316,8 +325,16 @@ def test_nan_propagates_where_values_are_not_known(call: str) -> None:
         pytest.skip("this SciPy has no quantile")
     wanted = [np.asarray(y) for y in of_slices(call, WITH_NAN)]
     for run in (lambda f: f, fg.jit):
-        found = run(lambda x: [fg.numpy.asarray(y) for y in of_slices(call, x)])
-        for a, b in zip(fg.vjp(found, WITH_NAN)[0], wanted, strict=True):
+        function = run(lambda x: [fg.numpy.asarray(y) for y in of_slices(call, x)])
+        try:
+            found = fg.vjp(function, WITH_NAN)[0]
+        except AbstractValueError:  # in some releases of SciPy, and no more than is said
+            assert (
+                run is fg.jit
+                and "jit" in KNOWN[call[: call.index("(")].replace("st.", "scipy.stats.")].lacks
+            )
+            continue
+        for a, b in zip(found, wanted, strict=True):
             assert a.shape == b.shape
             np.testing.assert_allclose(a, b, rtol=1e-12)
 

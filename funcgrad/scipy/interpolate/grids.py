@@ -296,7 +296,7 @@ def _step(x: Array, q: Array, kind: str) -> Array:
     return fnp.clip(fnp.searchsorted(middle, q, side), 0, n - 1)
 
 
-def _line(x: Array, y: Array, q: Array, kind: str) -> Array:
+def _line(x: Array, y: Array, q: Array, kind: str, extends: bool) -> Array:
     trailing = (1,) * (type_of(y).ndim - 1)
     if kind != "linear":
         return gather(operand(y), operand(_step(x, q, kind)))
@@ -309,8 +309,9 @@ def _line(x: Array, y: Array, q: Array, kind: str) -> Array:
     return slope * fnp.reshape(q - x0, wide) + y0
 
 
-def _line_value(x: Any, y: Any, q: Any, kind: str) -> Any:
-    fill = (y[0], y[-1]) if kind != "linear" else "extrapolate"
+def _line_value(x: Any, y: Any, q: Any, kind: str, extends: bool) -> Any:
+    # SciPy computes inside the range in another order where it need not go beyond
+    fill = "extrapolate" if kind == "linear" and extends else (y[0], y[-1])
     made = sp.interp1d(x, y, kind, 0, bounds_error=False, fill_value=fill, assume_sorted=True)
     return made(q)
 
@@ -322,7 +323,7 @@ LINE: Valued = valued(
     lambda: [
         Sample(
             (np.array([0.0, 0.4, 1.3, 2.0]), draw((4, 2)[:rank]), np.array([0.1, 0.9, 1.9])),
-            {"kind": kind},
+            {"kind": kind, "extends": rank == 2},
         )
         for kind, rank in (("linear", 1), ("linear", 2), ("nearest", 2), ("next", 1))
     ],
@@ -387,16 +388,16 @@ class interp1d:
             order = fnp.argsort(x, kind="mergesort")
             x, y = x[order], y[order]
         self.x, self.y, self.axis = operand(x), operand(y), axis
+        extends = isinstance(fill_value, str) and fill_value == "extrapolate"
         if kind in CURVES or not isinstance(kind, str):
             degree = CURVES.get(kind, kind)
             self._run: Any = make_interp_spline(self.x, self.y, int(degree))
         elif kind == "linear" or kind in STEPS:
-            self._run = lambda q: LINE(self.x, self.y, q, kind=kind)
+            self._run = lambda q: LINE(self.x, self.y, q, kind=kind, extends=extends)
         else:
             raise NotImplementedError(
                 f"{kind} is unsupported: Use fitpack routines for other types."
             )
-        extends = isinstance(fill_value, str) and fill_value == "extrapolate"
         self.fill_value = None if extends else fill_value
         plain = not extends and not isinstance(fill_value, tuple) and np.ndim(fill_value) == 0
         default = plain and bool(fill_value != fill_value)

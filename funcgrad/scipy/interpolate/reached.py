@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import scipy.interpolate as sp
@@ -19,11 +20,18 @@ def _same(x: Any) -> Any:
     return x
 
 
-def _set(owner: Any, **attributes: Any) -> None:
-    """Set attributes, which are private ones in newer versions of SciPy, behind properties."""
-    for name, held in attributes.items():
+def _hold(owner: Any, made: Any, arrays: str, plain: str) -> None:
+    """Let SciPy's object hold what ours does, wherever its version of SciPy keeps it."""
+    if isinstance(getattr(type(owner), "extrapolate", None), property):  # SciPy 1.18 delegates
+        owner._delegate_to = made
+        owner._xp = owner._xp_internal = sys.modules["funcgrad.numpy"]
+        return
+    for name in arrays:  # private behind properties since SciPy 1.17
         private = isinstance(getattr(type(owner), name, None), property)
-        setattr(owner, f"_{name}" if private else name, held)
+        setattr(owner, f"_{name}" if private else name, getattr(made, name))
+    for name in plain.split():
+        setattr(owner, name, getattr(made, name))
+    owner._asarray = _same
 
 
 # ---------------------------------------------------------------------------------- in pieces
@@ -55,12 +63,16 @@ def _take_pieces(theirs: Any, ours: Any) -> None:
         if theirs is sp.PPoly and not isinstance(owner, sp.PPoly):
             raise _unsupported(type(owner).__name__)
         made = ours(*args, **keywords)
-        _set(owner, c=made.c, x=made.x)
-        owner.extrapolate, owner.axis, owner._asarray = made.extrapolate, made.axis, _same
+        _hold(owner, made, "cx", "extrapolate axis")
         owner._traced = made.c, made.x  # by which later calls of methods see them
 
 
-_take_pieces(sp.PPoly, pieces.PPoly)
+@scipy_method(sp.BPoly, "__init__")
+def _init_bernstein(owner: Any, *_: Any, **__: Any) -> None:
+    raise _unsupported(type(owner).__name__)
+
+
+_take_pieces(sp.PPoly, pieces.PPoly)  # SciPy before 1.18 has one method for both
 for _name in (
     "CubicHermiteSpline",
     "PchipInterpolator",
@@ -100,9 +112,7 @@ def _held_spline(owner: Any) -> splines.BSpline:
 @scipy_method(sp.BSpline, "__init__")
 def _init_spline(owner: Any, *args: Any, **keywords: Any) -> None:
     made = splines.BSpline(*args, **keywords)
-    _set(owner, t=made.t, c=made.c)
-    owner.k, owner.extrapolate, owner.axis = made.k, made.extrapolate, made.axis
-    owner._asarray = _same
+    _hold(owner, made, "tc", "k extrapolate axis")
 
 
 @scipy_method(sp.BSpline, "__call__")
