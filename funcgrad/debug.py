@@ -32,7 +32,7 @@ from funcgrad.core.mutation import Locks
 from funcgrad.core.tracer import running, uncompiled
 from funcgrad.core.watching import LINES
 from funcgrad.errors import located, suggest_names
-from funcgrad.transforms.callback import DEBUG, act
+from funcgrad.transforms.callback import DEBUG, act, effect
 
 __all__ = ["callback", "check_mutation", "infs", "leaks", "nans", "print"]
 
@@ -117,6 +117,7 @@ def _printer(fmt: str) -> Callable[..., None]:
     return show
 
 
+@effect
 @boundary
 def callback(
     callback: Callable[..., Any],

@@ -24,8 +24,9 @@ from funcgrad.transforms.abstract import abstract
 from funcgrad.transforms.arguments import leaves_of, name_of
 from funcgrad.transforms.batch import BatchTracer
 from funcgrad.transforms.results import handed_back
+from funcgrad.transforms.signatures import P, R
 
-__all__ = ["DEBUG", "act", "io_callback", "pure_callback"]
+__all__ = ["DEBUG", "act", "effect", "io_callback", "pure_callback"]
 
 METHODS = (None, "sequential", "sequential_unrolled", "expand_dims", "broadcast_all")
 
@@ -269,6 +270,14 @@ def is_array(x: Any) -> bool:
     return isinstance(x, (Operand, int, float, complex, np.number, np.bool_))
 
 
+def effect(function: Callable[P, R]) -> Callable[P, R]:
+    """One that is given a function to call when the program runs: what that reads and changes is
+    then no part of what was traced (`transforms.effects_in_code`)."""
+    vars(function)["is_effect"] = True
+    return function
+
+
+@effect
 @boundary
 def io_callback(
     callback: Callable[..., Any],

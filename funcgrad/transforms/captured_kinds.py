@@ -44,6 +44,7 @@ from funcgrad.core.forms.elementwise import Pointwise
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import Operand, Tracer, type_of
 from funcgrad.graph.ir import Graph
+from funcgrad.transforms.effects_in_code import Chain
 from funcgrad.transforms.named_in_code import COMPARISONS, Named, named_by
 from funcgrad.transforms.random_draws import GENERATORS
 from funcgrad.transforms.walk import LIBRARIES, Itself, Path, Walk, package
@@ -64,6 +65,8 @@ _HARMLESS = (
     types.NotImplementedType, type(NamedTuple("_", [("field", int)]).field),  # type: ignore[attr-defined]
 )  # fmt: skip
 
+
+_METHODS = (types.MethodType, types.BuiltinMethodType)
 
 Visit = Callable[[Any, Any, Path], None]
 
@@ -263,12 +266,13 @@ def visit_function(walk: Walk, f: types.FunctionType, path: Path) -> None:
     library = walk.library(home)
     cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
     inside = {name: _held(getattr, cell, "cell_contents") for name, cell in cells.items()}
+    named, hidden = _without_effects(walk, f, inside, cells)
     for name, held in inside.items():
-        _visit_variable(walk, f, name, held, None if library else Cell(cells[name], held))
+        if name not in hidden:
+            _visit_variable(walk, f, name, held, None if library else Cell(cells[name], held))
     for default in (f.__defaults__, f.__kwdefaults__):
         if default:
             walk.more(default, (*path[:-1], f"the defaults of {f.__name__}"))
-    named = named_by(f.__code__)
     if not library:
         walk.saw(Function(f, f.__code__, f.__defaults__, f.__kwdefaults__), path)
     if home.split(".")[0] == "funcgrad":
@@ -289,6 +293,60 @@ def visit_function(walk: Walk, f: types.FunctionType, path: Path) -> None:
         if not walk.library(name):
             _visit_variable(walk, f, name, held, Item(sys.modules, name, held))
     walk.hold(f, "function", vars(f), path, silent=named.stored)
+
+
+def _without_effects(
+    walk: Walk, f: types.FunctionType, inside: dict[str, Any], cells: dict[str, Any]
+) -> tuple[Named, set[str]]:
+    """What a function names that counts while it is traced, and its variables that do not.
+
+    Of what it hands to effects only that it is the same object counts: they are called when what
+    was compiled runs, and see what there is then.
+    """
+    whole = named_by(f.__code__)
+    named, effects = whole._replace(called=()), []
+    for called in whole.called:
+        chain = called.chain
+        callee = _led_to(called.callee, f, inside, types.ModuleType)
+        known = getattr(callee, "is_effect", False) is True
+        if known and (chain is None or _led_to(chain, f, inside) is not ABSENT):
+            effects.append(called)
+        else:
+            named = named.with_(called.part)
+    for called in effects:
+        walk.handed.update(called.attributes)
+        if called.chain is not None:
+            _watch_itself(walk, f, called.chain, inside, cells)
+    return named, {name for called in effects for name in called.outer - named.outer}
+
+
+def _led_to(chain: Chain, f: types.FunctionType, inside: dict[str, Any], by: type = object) -> Any:
+    """What a chain of attributes of such things leads to."""
+    found = (f.__globals__ if chain.is_global else inside).get(chain.name, ABSENT)
+    for name in chain.attributes:
+        if found is ABSENT or not isinstance(found, by):
+            return ABSENT
+        found = _held(getattr, found, name)
+    return found
+
+
+def _watch_itself(
+    walk: Walk, f: types.FunctionType, chain: Chain, inside: dict[str, Any], cells: dict[str, Any]
+) -> None:
+    """Look at where a chain leads to, and not into it."""
+    held = (f.__globals__ if chain.is_global else inside)[chain.name]
+    place = Item(f.__globals__, chain.name, held) if chain.is_global else None
+    walk.saw(place or Cell(cells[chain.name], held), (chain.name,))
+    walk.add(Itself(held), (chain.name,))
+    for name in chain.attributes:
+        held, owner = _held(getattr, held, name), held
+        if isinstance(held, _METHODS):  # made anew each time, of these
+            walk.add((held.__name__, getattr(held, "__func__", None)), (chain.name, name))
+            if hasattr(held, "__func__"):
+                walk.saw(Attribute(type(owner), name, getattr(type(owner), name, ABSENT)), (name,))
+        else:
+            walk.saw(Attribute(owner, name, held), (chain.name, name))
+            walk.add(Itself(held), (chain.name, name))
 
 
 def _visit_variable(

@@ -150,6 +150,7 @@ class Walk:
         self.places: dict[Hashable, tuple[Guard, Path]] = {}
         self.seen: dict[int, tuple[int, Any]] = {}  # the things keep their identities
         self.names: set[str] = set()
+        self.handed: set[str] = set()  # of attributes that lead to what only effects are given
         self.named: set[str] = set()  # those that came up since `names` were looked at
         self.holders: dict[Hashable, Holder] = {}
         self.absent: list[Guard] = []
@@ -207,6 +208,8 @@ class Walk:
             for holder in list(self.holders.values()):
                 self._look(holder)
             self._take()
+        for holder in self.holders.values():
+            self._look_at_handed(holder)
         self.absent = list(self._absent())  # now: a trace may set what was not there
 
     def _take(self) -> None:
@@ -297,6 +300,13 @@ class Walk:
                 if not isinstance(held, _DESCRIPTORS):
                     self.more(_run_by(held), path)
 
+    def _look_at_handed(self, holder: Holder) -> None:
+        """Of what only effects are given it counts that it is the same object."""
+        for name in sorted((self.handed & set(holder.own)) - holder.looked - holder.silent):
+            holder.looked.add(name)
+            self.saw(holder.guard(name, holder.own[name]), (*holder.path, name))
+            self.add(Itself(holder.own[name]), (*holder.path, name))
+
     def watches(self) -> list[Guard]:
         """All that has to hold for this to be what the function brings along."""
         return [*(place for place, _ in self.places.values()), *self.absent]
@@ -305,7 +315,12 @@ class Walk:
         """That names which were not found are not there, and no others where all were taken."""
         for holder in self.holders.values():
             own, kind = holder.own, holder.kind
-            absent = (self.names | holder.extra) - holder.looked - holder.silent - own.keys()
+            absent = (
+                (self.names | self.handed | holder.extra)
+                - holder.looked
+                - holder.silent
+                - own.keys()
+            )
             if kind == "slots":
                 absent = set(holder.slots if holder.whole else holder.slots & absent) - own.keys()
             elif holder.whole and kind == "object":

@@ -1,0 +1,166 @@
+"""Which functions a piece of code only hands to `debug.callback` and `io_callback`.
+
+What these are given runs when the compiled program does, with what it finds then: nothing that it
+reads or changes is part of what was traced. So the walk over captures need not look at it; else a
+list that a callback fills would be another one at each call. It is read off the instructions: the
+first argument of a call of that name is a function written there, one defined before that is used
+for nothing else, or a variable with attributes. Whether the name is that of our functions, the walk
+says. It imports nothing of funcgrad.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+import types
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+__all__ = ["CALL", "GLOBAL", "OUTER", "Chain", "Handed", "handed_over"]
+
+CALL = "CALL" if sys.version_info >= (3, 12) else "PRECALL"  # with the arguments on the stack
+GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL")
+OUTER = ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF")
+_NAMES = ("callback", "io_callback")
+_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
+_LOCAL = ("LOAD_FAST", "LOAD_FAST_BORROW")
+# What puts a function on the stack that has no defaults; 8 is its closure.
+_CLOSURE = ("LOAD_CLOSURE", "BUILD_TUPLE", *_LOCAL)
+_MADE = ("MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE")
+_NO_DEFAULTS = (None, 0, 8)
+
+Steps = Sequence[dis.Instruction]
+
+
+class Chain(NamedTuple):
+    """A variable, whether it is a global one, and the attributes that are taken of it in turn."""
+
+    name: str
+    is_global: bool
+    attributes: tuple[str, ...]
+
+
+class Handed(NamedTuple):
+    """The first argument of a call of `callee`, if that is one of ours: instructions `begin` to
+    `end`.
+
+    It is a function of `code`, or what the `chain` leads to; of a local variable `attributes` are
+    taken.
+    """
+
+    callee: Chain
+    begin: int
+    end: int
+    line: int
+    code: types.CodeType | None = None
+    chain: Chain | None = None
+    attributes: tuple[str, ...] = ()
+
+
+def handed_over(steps: Steps) -> list[Handed]:
+    """All of them in these instructions."""
+    found = [h for k in range(len(steps)) for h in _at(steps, k)]
+    return [h for h in (_written(h, steps, found) for h in found) if h is not None]
+
+
+def _at(steps: Steps, k: int) -> Iterator[Handed]:
+    """What is handed over by a call of what instruction `k` loads."""
+    step = steps[k]
+    if step.argval not in _NAMES or step.opname not in (*_ATTRIBUTE, *GLOBAL[:3], *OUTER):
+        return
+    first = k
+    while steps[first].opname in _ATTRIBUTE and first:
+        first -= 1
+    callee = _chain(steps[first : k + 1])
+    begin = k + 1
+    while begin < len(steps) and steps[begin].opname == "PUSH_NULL":
+        begin += 1
+    end = _end_of_first(steps, begin)
+    if callee is not None and end is not None:
+        where = step.positions.lineno if step.positions else None
+        yield Handed(callee, begin, end, where or 0)
+
+
+def _chain(steps: Steps) -> Chain | None:
+    """The chain that these instructions load, if that is all they do."""
+    head, *rest = steps
+    if head.opname not in (*GLOBAL[:3], *OUTER) or any(s.opname not in _ATTRIBUTE for s in rest):
+        return None
+    return Chain(head.argval, head.opname in GLOBAL, tuple(s.argval for s in rest))
+
+
+def _end_of_first(steps: Steps, begin: int) -> int | None:
+    """Where the first argument of a call ends, which begins there; None where that is not plain.
+
+    It goes along the instructions as the arguments are put on the stack, up to the call.
+    """
+    depth, end = 0, begin
+    for k in range(begin, len(steps)):
+        i = steps[k]
+        named = i.opname == "CALL_KW"  # with the names on the stack
+        if (i.opname == CALL or named) and depth == i.argval + named and depth > 0:
+            return end
+        if i.opcode in dis.hasjrel or i.opcode in dis.hasjabs or i.opname.startswith("RETURN"):
+            return None
+        depth += dis.stack_effect(i.opcode, i.arg if i.opcode >= dis.HAVE_ARGUMENT else None)
+        if depth <= 0:
+            return None
+        if depth == 1:
+            end = k + 1
+    return None
+
+
+def _written(handed: Handed, steps: Steps, others: list[Handed]) -> Handed | None:
+    """With what it is, if that can be told."""
+    given = steps[handed.begin : handed.end]
+    code = _function(given)
+    if code is not None:
+        return handed._replace(code=code)
+    chain = _chain(given)
+    if chain is not None:
+        return handed._replace(chain=chain)
+    head, *rest = given
+    if head.opname not in _LOCAL or any(s.opname not in _ATTRIBUTE for s in rest):
+        return None
+    if rest:
+        return handed._replace(attributes=tuple(s.argval for s in rest))
+    code = _defined(head.argval, steps, others)
+    return None if code is None else handed._replace(code=code)
+
+
+def _function(steps: Steps) -> types.CodeType | None:
+    """The code of the function that these instructions make, if that is all they do."""
+    found = None
+    for s in steps:
+        if s.opname == "LOAD_CONST" and isinstance(s.argval, types.CodeType) and found is None:
+            found = s.argval
+        elif not (
+            (s.opname in _CLOSURE and found is None)
+            or (s.opname in _MADE and found is not None and s.arg in _NO_DEFAULTS)
+        ):
+            return None
+    return found
+
+
+def _defined(name: str, steps: Steps, others: list[Handed]) -> types.CodeType | None:
+    """The code of a function under a local name that is bound once, and only handed over."""
+    spans = [range(h.begin, h.end) for h in others]
+    uses = [k for k, s in enumerate(steps) if _names(s, name)]
+    stores = [k for k in uses if steps[k].opname == "STORE_FAST" and steps[k].argval == name]
+    loads = [k for k in uses if k not in stores]
+    if len(stores) != 1 or not all(any(k in span for span in spans) for k in loads):
+        return None
+    k = begin = stores[0]
+    while begin and (steps[begin - 1].opname in (*_CLOSURE, *_MADE, "LOAD_CONST")):
+        begin -= 1
+        code = _function(steps[begin:k])
+        if code is not None:
+            return code
+    return None
+
+
+def _names(step: dis.Instruction, name: str) -> bool:
+    """Whether an instruction is about this local variable, perhaps among others."""
+    if "FAST" not in step.opname and step.opname != "LOAD_CLOSURE":
+        return False
+    return name in (step.argval if isinstance(step.argval, tuple) else (step.argval,))
