@@ -408,6 +408,11 @@ def a_container_in_itself():
     return (lambda x: x * held[1][0]), lambda: held.__setitem__(0, 3.0)
 
 
+def attribute_in_a_format():
+    o = Plain(k=2.0)
+    return (lambda x: x * float("{0.k}".format(o))), setter(o, "k", 3.0)
+
+
 def a_long_chain():
     first = Plain(k=2.0, next=None)
     last = first

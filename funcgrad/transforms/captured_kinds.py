@@ -349,6 +349,9 @@ def _watch_itself(
             walk.add(Itself(held), (chain.name, name))
 
 
+_TAKEN = (type, types.BuiltinFunctionType, types.FunctionType)
+
+
 def _visit_variable(
     walk: Walk, f: types.FunctionType, name: str, held: Any, place: Guard | None, line: int = 0
 ) -> None:
@@ -357,7 +360,7 @@ def _visit_variable(
         walk.saw(place, (name,))
         if isinstance(held, types.ModuleType):
             walk.used(f, held.__name__)
-        elif isinstance(held, (type, types.BuiltinFunctionType)):  # taken out of a module
+        elif isinstance(held, _TAKEN) and walk.library(package(held)):  # out of a module
             walk.used(f, package(held), held.__name__, line)
     if held is not ABSENT:
         walk.more(held, (name,))

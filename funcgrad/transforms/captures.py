@@ -21,8 +21,8 @@ from funcgrad.core.types import ArrayType
 from funcgrad.errors import CaptureError, CaptureWarning, located, warn_at_line
 from funcgrad.transforms.captured_kinds import handler
 from funcgrad.transforms.checksum import checksum
-from funcgrad.transforms.clock import CLOCKS
 from funcgrad.transforms.guard import is_frozen
+from funcgrad.transforms.readings import METHODS, reads
 from funcgrad.transforms.walk import Path, Walk, package_of
 
 __all__ = ["Captures", "announce", "capture", "content", "sources_of", "watches_of"]
@@ -42,7 +42,7 @@ class Captures(Walk):
     while it is traced: arrays are part of the key by content (`read`).
     """
 
-    clock = False  # whether it can read one
+    reads = False  # whether it can reach what reads the time or a file
     random = False  # whether a module of that name is used, NumPy's or Python's
 
     def __init__(self, home: str) -> None:
@@ -54,7 +54,7 @@ class Captures(Walk):
         return handler(cls)
 
     def used(self, f: Any, module: str, name: str = "", line: int = 0) -> None:
-        self.clock |= module in CLOCKS
+        self.reads |= reads(module, name)
         self.random |= "random" in (*module.split("."), name)
         super().used(f, module, name, line)
 
@@ -106,6 +106,7 @@ def capture(f: Any, given: Sequence[Any] = ()) -> Captures:
     for x in given:
         found.more(x, ("a static argument",))
     found.run()
+    found.reads |= not METHODS.isdisjoint(found.names)
     found.read_arrays()
     return found
 

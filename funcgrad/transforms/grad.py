@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.core.boundary import boundary, hide_frames, look_for_leaks
-from funcgrad.core.tracer import Tracer, twin, type_of, uncompiled
+from funcgrad.core.tracer import Tracer, operand, twin, type_of, uncompiled
 from funcgrad.core.types import is_inexact
 from funcgrad.errors import located
 from funcgrad.transforms.arguments import (
@@ -164,7 +164,7 @@ def evaluated(
         if type(out) is TapeTracer and out.owner is tape:
             node, value = out.node, out.value
         else:
-            node, value = node_of(out, tape), lower(out, tape)
+            node, value = node_of(operand(out), tape), lower(out, tape)
         traced = isinstance(value, Tracer)
         value = present(twin(value)) if traced else value
     if tape.watches:

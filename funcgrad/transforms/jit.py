@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import types
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -28,11 +28,11 @@ from funcgrad.transforms.abstract import ShapeDtypeStruct, shapes_of
 from funcgrad.transforms.arguments import leaves_of, name_of, positions
 from funcgrad.transforms.call import call_graph, residuals
 from funcgrad.transforms.captures import Captures, announce, capture
-from funcgrad.transforms.clock import Readings, warn_of_time
 from funcgrad.transforms.deferred import deferring, deferring_if_long
 from funcgrad.transforms.direct import direct
 from funcgrad.transforms.fast_path import Quick, layouts_of
 from funcgrad.transforms.random_draws import Draws, warn
+from funcgrad.transforms.readings import Readings, warn_of_reading
 from funcgrad.transforms.report import Report
 from funcgrad.transforms.results import handed_back, own, unshared
 from funcgrad.transforms.rolling import rolled
@@ -475,16 +475,16 @@ class Jitted:
             every = {**named, **dict(static[1])}
             return self.fun(*Static.merge(static, dynamic), **{n: every[n] for n in order})
 
-        self.tracings.unseen.update(captures.unseen)
-        announce(f"jit of {name_of(self.fun)}", captures.unseen, self.tracings.said)
+        self._announce(captures.unseen)
         draws = Draws(captures.generators)
-        with Readings(captures.clock) as readings:
+        with Readings(captures.reads) as readings:
             templates = None if looking else self.templates  # whose lines may be other ones
             given = flat, types, leaves, captures, name_of(self.fun), templates
             staged = _stage(*given, drawn=draws.happened)
         if readings.first is not None:
-            warn_of_time(name_of(self.fun), readings.first)
+            warn_of_reading(name_of(self.fun), readings.first)
             staged = staged._replace(reusable=False)
+        self._announce([f"{r.name}() was called at {r.line}" for r in readings.files])
         if draws.happened():
             warn(name_of(self.fun))
             staged = staged._replace(reusable=False)
@@ -501,6 +501,10 @@ class Jitted:
             for oldest in list(self.cache)[: max(0, len(self.cache) - CACHE_SIZE)]:
                 self.cache.pop(oldest, None)
         return leaves, captures, staged
+
+    def _announce(self, unseen: Iterable[str]) -> None:
+        self.tracings.unseen.update(dict.fromkeys(unseen))
+        announce(f"jit of {name_of(self.fun)}", unseen, self.tracings.said)
 
 
 @bounded

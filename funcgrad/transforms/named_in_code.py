@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import re
 import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ __all__ = ["COMPARISONS", "Called", "Chain", "Named", "named_by", "texts"]
 COMPARISONS = frozenset(("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"))
 _TEXTS = frozenset(("__repr__", "__str__", "__format__"))
 _TO_TEXT = frozenset(("str", "repr", "format", "print", "ascii"))
+_FIELD = re.compile(r"\{\w*\.([\w.]+)")  # the attributes in a field of str.format
 _GETS = frozenset(("getattr", "hasattr"))
 # Names of what reads attributes that the code itself does not name.
 _WHOLE = frozenset(("vars", "dir", "__dict__", "__getattribute__", "__slots__", "attrgetter"))
@@ -75,9 +77,11 @@ def _both(a: Any, b: Any) -> Any:
 
 
 def texts(x: Any) -> Iterator[str]:
-    """The names in a constant: getattr(x, "name"), attrgetter("a.b"), ("w", "b")."""
+    """The names in a constant: getattr(x, "name"), attrgetter("a.b"), ("w", "b"), "{0.a}"."""
     if isinstance(x, str):
         yield from (part for part in x.split(".") if part.isidentifier())
+        if "{" in x:
+            yield from (part for field in _FIELD.findall(x) for part in field.split("."))
     elif isinstance(x, (tuple, frozenset)):
         for item in x:
             yield from texts(item)

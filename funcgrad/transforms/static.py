@@ -16,6 +16,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import located
 from funcgrad.transforms.arguments import name_of
+from funcgrad.tree.registry import DictKeys
 
 __all__ = ["Donated", "Static", "exact_structure", "functions_within", "objects", "typed"]
 
@@ -177,17 +178,17 @@ def typed(static: tuple[Any, ...]) -> Hashable:
 
 def exact_structure(definition: tree.TreeDef) -> Hashable:
     """A structure as a function sees it: dictionaries have an order, and 1 is no True."""
-    meta = getattr(definition.meta, "order", definition.meta)
     children = tuple(map(exact_structure, definition.children))
-    return definition.kind, type(meta), _exactly(meta), children
+    return definition.kind, type(definition.meta), _exactly(definition.meta), children
 
 
 def _exactly(x: Any) -> Hashable:
     """What is equal only for the same value: 0.0 and -0.0 are not, nor are (1,) and (True,)."""
-    if isinstance(x, (float, complex)):
+    if isinstance(x, (float, complex, np.inexact)):
         return repr(x)
-    if type(x) is tuple:
-        return tuple((type(each), _exactly(each)) for each in x)
+    if isinstance(x, tuple):
+        parts = x.order if isinstance(x, DictKeys) else x
+        return tuple((type(each), _exactly(each)) for each in parts)
     if type(x) is frozenset:
         return frozenset((type(each), _exactly(each)) for each in x)
     found: Hashable = x

@@ -6,7 +6,7 @@ objects, classes and modules through the attributes that any code on the way nam
 together while it runs, and where the class, or one of its bases, belongs to a library whose code is
 not read. What was found gives a key, and places to look at again (`compile.guards`). What cannot be
 followed is noted in `unseen`; nothing else is out of sight but what a library keeps in its own
-globals and classes, files, and the clock.
+globals and classes; files and the clock, which `transforms.readings` sees when they are read.
 
 Nothing recurses, so a long chain of objects is no different from a short one.
 """
@@ -43,7 +43,10 @@ _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
 HIDDEN: dict[str, frozenset[str]] = {
     "builtins": frozenset(("eval", "exec", "compile", "globals", "__import__")),
     "importlib": frozenset(("import_module", "reload")),
-    "sys": frozenset(("_getframe", "modules")),
+    "sys": frozenset(("_getframe", "modules", "getrecursionlimit")),
+    "numpy": frozenset(("geterr", "geterrcall", "getbufsize", "get_printoptions")),
+    "posixpath": frozenset(("expandvars", "expanduser")),
+    "threading": frozenset(("current_thread", "get_ident", "get_native_id", "active_count")),
     "inspect": frozenset(("currentframe", "stack", "getouterframes")),
     "gc": frozenset(("get_objects", "get_referents", "get_referrers")),
 }

@@ -16,6 +16,7 @@ from funcgrad.errors import TreeError, located
 from funcgrad.tree.keys import KEYS, DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 
 __all__ = [
+    "DictKeys",
     "Partial",
     "handler_of",
     "is_container",
@@ -115,13 +116,13 @@ def _sorted_keys(d: dict[Any, Any]) -> tuple[Any, ...]:
         ) from error
 
 
-class _Keys(tuple[Any, ...]):
+class DictKeys(tuple[Any, ...]):
     """The keys of a dict, sorted, and the order in which the user gave them."""
 
     order: tuple[Any, ...]
 
 
-_NO_KEYS = _Keys()
+_NO_KEYS = DictKeys()
 _NO_KEYS.order = ()
 
 
@@ -134,7 +135,7 @@ def _rebuild_dict(keys: Sequence[Any], values: Sequence[Any]) -> dict[Any, Any]:
 def _take_dict(d: dict[Any, Any]) -> tuple[Sequence[Any], tuple[Any, ...]]:
     if not d:
         return (), _NO_KEYS
-    keys = _Keys(_sorted_keys(d))
+    keys = DictKeys(_sorted_keys(d))
     keys.order = tuple(d)
     return [d[k] for k in keys], keys
 

@@ -97,3 +97,22 @@ def test_it_may_be_an_error():
         warnings.simplefilter("error", ObjectArrayWarning)
         with pytest.raises(ObjectArrayWarning):
             fg.grad(lambda x: np.sum(made(x)))(1.0)
+
+
+HOLDERS = {
+    "asarray": lambda t: np.asarray(t * t),
+    "array": lambda t: np.array(t * t, dtype=object),
+    "vectorize": lambda t: np.vectorize(lambda u: u * u)(t),
+}
+
+
+@pytest.mark.filterwarnings("ignore::funcgrad.errors.ObjectArrayWarning")
+@pytest.mark.parametrize("name", HOLDERS)
+def test_the_gradient_of_an_array_that_holds_one_traced_value(name):
+    """`grad` took such an array, which it had made itself, for a constant."""
+    f = HOLDERS[name]
+    assert fg.grad(f)(3.0) == fg.jit(fg.grad(f))(3.0) == fg.jvp(f, (3.0,), (1.0,))[1] == 6.0
+    assert fg.hessian(f)(3.0) == 2.0
+    assert fg.grad(lambda t: fg.cond(True, f, f, t))(3.0) == 6.0
+    value, gradient = fg.value_and_grad(f)(3.0)
+    assert type(value) is np.ndarray and value == 9.0 and gradient == 6.0

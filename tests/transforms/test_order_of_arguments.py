@@ -1,5 +1,6 @@
 """The order of dictionaries and of keyword arguments is part of what a function is traced for."""
 
+import collections
 import itertools
 
 import numpy as np
@@ -47,6 +48,16 @@ def test_the_order_within_other_containers():
 
 
 @pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize(
+    "kind", [lambda d: collections.defaultdict(float, d), collections.OrderedDict]
+)
+def test_the_order_within_other_kinds_of_dictionaries(kind):
+    jitted = fg.jit(first)
+    for d in ({"a": 1.0, "b": 2.0}, {"b": 2.0, "a": 1.0}) * 3:
+        assert jitted(kind(d)) == first(d)
+
+
+@pytest.mark.usefixtures("backend")
 def test_the_order_of_keyword_arguments():
     jitted = fg.jit(by_name)
     for given in ({"a": 1.0, "b": 2.0}, {"b": 2.0, "a": 1.0}, {"b": 1.0, "a": 2.0}) * 3:
@@ -83,6 +94,32 @@ def test_auxiliary_data_that_is_equal_and_not_the_same():
     jitted = fg.jit(f)
     for aux in (True, 1, True, 1):
         assert jitted(Node(1.0, aux)) == f(Node(1.0, aux))
+
+
+@pytest.mark.usefixtures("backend")
+def test_auxiliary_data_with_an_attribute_called_order():
+    class Polynomial(collections.namedtuple("Polynomial", "order name")):
+        """Equal where both are."""
+
+    class Node:
+        def __init__(self, x, aux):
+            self.x, self.aux = x, aux
+
+    tree.register_node(Node, lambda n: ((n.x,), n.aux), lambda aux, c: Node(c[0], aux))
+    jitted = fg.jit(lambda n: n.x * len(n.aux.name))
+    for name in ("a", "bb", "ccc") * 2:
+        assert jitted(Node(1.0, Polynomial((2,), name))) == len(name)
+
+
+@pytest.mark.usefixtures("backend")
+def test_static_values_that_are_equal_and_not_the_same():
+    pair = collections.namedtuple("pair", "a")
+    jitted = fg.jit(lambda x, s: x * (2.0 if s.a is True else 3.0), static_argnums=1)
+    for a in (True, 1, True, 1.0):
+        assert jitted(1.0, pair(a)) == (2.0 if a is True else 3.0)
+    jitted = fg.jit(lambda x, s: x * np.copysign(1.0, s), static_argnums=1)
+    for zero in (0.0, -0.0, np.float32(0.0), np.float32(-0.0), np.float16(-0.0)):
+        assert jitted(1.0, zero) == np.copysign(1.0, zero)
 
 
 @pytest.mark.parametrize(
