@@ -410,7 +410,7 @@ def a_container_in_itself():
 
 def attribute_in_a_format():
     o = Plain(k=2.0)
-    return (lambda x: x * float("{0.k}".format(o))), setter(o, "k", 3.0)
+    return (lambda x: x * float("{0.k}".format(o))), setter(o, "k", 3.0)  # noqa: UP030, UP032
 
 
 def a_long_chain():

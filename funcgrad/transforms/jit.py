@@ -596,8 +596,8 @@ def jit(
     >>> step(w, np.array([1.0, 1.0])) is w
     True
     """
-    static = positions(static_argnums, "jit: static_argnums"), _names(static_argnames)
-    donated = positions(donate_argnums, "jit: donate_argnums"), _names(donate_argnames)
+    static = positions(static_argnums, "jit: static_argnums"), _names("static", static_argnames)
+    donated = positions(donate_argnums, "jit: donate_argnums"), _names("donate", donate_argnames)
 
     def make(g: Any) -> Jitted:
         if not callable(g) and not isinstance(g, staticmethod):
@@ -621,5 +621,9 @@ def _traced(leaves: Sequence[Any]) -> bool:
     return any(isinstance(x, Tracer) for x in leaves)
 
 
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+def _names(what: str, given: str | Sequence[str]) -> tuple[str, ...]:
+    names = given if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(located(f"jit: {what}_argnames must be names, not {name!r}"))
+    return tuple(names)

@@ -28,13 +28,40 @@ class Chosen:
     ----------
     any : bool
         Whether there are any.
+
+    Raises
+    ------
+    ValueError
+        The function has no argument of such a name, or at such a position: `what` was misspelt.
     """
+
+    what = ""
 
     def __init__(
         self, fun: Callable[..., Any], positions: Sequence[int], names: Sequence[str]
     ) -> None:
         self.fun, self.positions, self.names = fun, tuple(positions), tuple(names)
         self.any = bool(self.positions or self.names)
+        if self.any:
+            self._check()
+
+    def _check(self) -> None:
+        try:
+            parameters = inspect.signature(self.fun).parameters.values()
+        except (TypeError, ValueError):
+            return  # a function in C
+        kinds = {p.kind for p in parameters}
+        known = {p.name for p in parameters if p.kind is not p.POSITIONAL_ONLY}
+        count = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+        for name in self.names:
+            if name not in known and inspect.Parameter.VAR_KEYWORD not in kinds:
+                self._refuse(f"{self.what}_argnames={name!r}", f"no argument of the name {name!r}")
+        for k in self.positions:
+            if not -count <= k < count and inspect.Parameter.VAR_POSITIONAL not in kinds:
+                self._refuse(f"{self.what}_argnums={k}", f"{count} positional argument(s)")
+
+    def _refuse(self, given: str, has: str) -> None:
+        raise ValueError(located(f"jit: {given}, but {name_of(self.fun)} has {has}"))
 
     def places(self, count: int, kwargs: Mapping[str, Any]) -> tuple[set[int], set[str]]:
         """The positions, of so many, and the keywords that are meant in a call."""
@@ -71,6 +98,8 @@ class Chosen:
 
 class Static(Chosen):
     """The static arguments of a function."""
+
+    what = "static"
 
     def divide(self, args: Any, kwargs: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
         """Static arguments (positions and names), and the dynamic ones."""
@@ -116,6 +145,8 @@ class Static(Chosen):
 
 class Donated(Chosen):
     """The arguments of a function whose memory may be used for results."""
+
+    what = "donate"
 
     def leaves(self, args: Any, kwargs: Any, static: Static) -> tuple[int, ...]:
         """The numbers of their leaves among those of all arguments that are not static."""

@@ -312,3 +312,24 @@ def test_every_container_is_looked_at():
         assert f(1.0) == 2.0
         each[0] = 3
         assert f(1.0) == 3.0
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"static_argnames": "m"}, "static_argnames='m', but .* no argument of the name 'm'"),
+        ({"donate_argnames": ["x", "q"]}, "donate_argnames='q', but"),
+        ({"static_argnums": 5}, r"static_argnums=5, but .* has 2 positional"),
+        ({"donate_argnums": (0, -3)}, r"donate_argnums=-3, but .* has 2 positional"),
+    ],
+)
+def test_misspelt_names_of_arguments(given, text):
+    with pytest.raises(ValueError, match=text):
+        fg.jit(lambda x, n: x * n, **given)
+    assert fg.jit(lambda *xs, **more: xs[0], **given)(1.0, 2) == 1.0
+
+
+def test_names_of_arguments_that_are_no_names():
+    for given in (1, ["n", 2]):
+        with pytest.raises(TypeError, match="must be names"):
+            fg.jit(lambda x, n: x * n, static_argnames=given)

@@ -96,8 +96,8 @@ FILES = {
     "pathlib": lambda x, file: x * float(pathlib.Path(str(file)).read_text()),
     "loadtxt": lambda x, file: x * np.loadtxt(file),
     "fromfile": lambda x, file: x * np.fromfile(file, np.uint8)[0],
-    "exists": lambda x, file: x * os.path.exists(str(file)),  # noqa: PTH110
-    "listdir": lambda x, file: x * len(os.listdir(file.parent)),  # noqa: PTH208
+    "exists": lambda x, file: x * os.path.exists(str(file)),
+    "listdir": lambda x, file: x * len(os.listdir(file.parent)),
 }
 
 
@@ -108,7 +108,7 @@ def test_a_file_that_is_read_is_told_once(name, tmp_path):
     read = FILES[name]
     f = fg.jit(lambda x: read(x, file))
     want = read(2.0, file)
-    with pytest.warns(fg.CaptureWarning, match=rf"was called at File .*{pathlib.Path(__file__).name}"):
+    with pytest.warns(fg.CaptureWarning, match="was called at File .*test_readings.py"):
         assert f(2.0) == want
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -124,7 +124,7 @@ def test_files_that_are_not_read_are_not_told(tmp_path, recwarn):
 
         if save:
             file.write_text(str(x))
-        return x * len(os.path.join("a", "b")) * (wave is not None)  # noqa: PTH118
+        return x * len(os.path.join("a", "b")) * (wave is not None)
 
     assert fg.jit(f)(2.0) == 6.0
     assert not [w for w in recwarn.list if not issubclass(w.category, DeprecationWarning)]
