@@ -98,11 +98,15 @@ def cholesky(
     return bind(CHOLESKY, (a,), {} if lower else {"upper": True})
 
 
+# The triangle that is not used holds elements of the matrix, and zeros from SciPy 1.18 on.
+_KEEPS_ELEMENTS = bool(sp.cho_factor(np.array([[2.0, 0.0], [1.0, 2.0]]))[0][1, 0])
+
+
 def _cho_factor(a: Any, lower: bool) -> Array:
     n = type_of(a).shape[-1]
     inside = np.tril(np.ones((n, n), bool))
     found = bind(CHOLESKY, (a,), {} if lower else {"upper": True})
-    return where(inside if lower else inside.T, found, a)
+    return where(inside if lower else inside.T, found, a) if _KEEPS_ELEMENTS else found
 
 
 CHO_FACTOR = valued(
@@ -121,7 +125,7 @@ CHO_FACTOR = valued(
 def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Array, bool]:
-    """What `cho_solve` takes: the Cholesky factor, beside elements of `a`, and which triangle."""
+    """What `cho_solve` takes: the Cholesky factor, and which triangle; the other is as in SciPy."""
     return bind(CHO_FACTOR, (square_matrix(a, "cho_factor"),), {"lower": bool(lower)}), lower
 
 
