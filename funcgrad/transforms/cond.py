@@ -48,6 +48,7 @@ from funcgrad.transforms.call import (
 )
 from funcgrad.transforms.loop import INTEGER, LOOP, each_chosen, staged_graph
 from funcgrad.transforms.results import handed_back, handed_in
+from funcgrad.transforms.rolling import rolled
 
 __all__ = ["cond"]
 
@@ -456,7 +457,7 @@ def _branch(
 
     traced = "a function of cond, which is traced whether it is taken or not,"
     graph, consts = stage(flat, [type_of(x) for x in leaves], leaves, body=traced)
-    return graph, consts, out[0]
+    return rolled(graph).graph, consts, out[0]
 
 
 def _common_types(one: Graph, other: Graph, out: tree.TreeDef) -> list[ArrayType]:

@@ -18,15 +18,16 @@ from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.graph.raising import may_raise
 from funcgrad.ops.arithmetic import WEAKEN, cast
+from funcgrad.passes.strong import strong
 from funcgrad.transforms.arguments import leaves_of, name_of
 from funcgrad.transforms.captures import sources_of
 from funcgrad.transforms.random_draws import SharedDraws
 from funcgrad.transforms.rolling import rolled
 
-__all__ = ["Body", "as_type", "invariant", "once", "traced", "types_of"]
+__all__ = ["Body", "as_type", "invariant", "number", "once", "traced", "types_of"]
 
 Function = Callable[..., Any]
-TRIALS = 4  # times that a body is traced until the types of its carries stay
+TRIALS = 4  # times that a body is traced until the types of its carries stay, and one for each
 
 
 def types_of(leaves: Sequence[Array]) -> list[ArrayType]:
@@ -39,13 +40,12 @@ class Body:
     def __init__(self, f: Function, what: str, carry: tree.TreeDef) -> None:
         self.f, self.what, self.carry = f, what, carry
         self.rows: tree.TreeDef | None = None
-        self.bools: list[bool] = []  # which carries are Python's bools in all steps
+        self.weak: list[bool] = []  # which carries are Python's numbers in all steps
 
     def numbers(self, carries: Sequence[Array]) -> list[Array]:
-        """The carries of a loop, which are arrays, as the program has them: Python counts bools."""
+        """The carries of a loop, which are arrays, as the program has them: numbers among them."""
         return [
-            bind(WEAKEN, (x,)) if k < len(self.bools) and self.bools[k] else x
-            for k, x in enumerate(carries)
+            number(x) if k < len(self.weak) and self.weak[k] else x for k, x in enumerate(carries)
         ]
 
     def next(self, found: Any) -> list[Array]:
@@ -59,6 +59,25 @@ class Body:
                 )
             )
         return leaves
+
+    def handed_on(self, carry: Any, types: list[ArrayType]) -> tuple[Any, list[ArrayType]]:
+        """The next carry after one of these types, and its own: an array is followed by an array.
+
+        A Python number in the place of one takes its dtype, as it does beside one.
+        """
+        leaves = self.next(carry)
+        after = types_of(leaves)
+        if after == types:
+            return carry, types
+        self.check(types, after)
+        settled = list(map(_settled, types, after))
+        if settled != after:
+            leaves = [
+                x if t == a else (number if t.weak else _itself)(cast(x, t.dtype))
+                for x, a, t in zip(leaves, after, settled, strict=True)
+            ]
+            carry = tree.unflatten(self.carry, leaves)
+        return carry, settled
 
     def check(self, before: Sequence[ArrayType], after: Sequence[ArrayType]) -> None:
         """Raise unless a carry of `after` can take the place of one of `before`."""
@@ -74,10 +93,27 @@ class Body:
 
 
 def _fits(before: ArrayType, after: ArrayType) -> bool:
-    """Whether a first carry, a Python number perhaps, can become the type of the next."""
-    if before.shape != after.shape:
-        return False
-    return before.dtype == after.dtype or (promote(before, after) == after.dtype and before.weak)
+    """Whether a carry can be followed by another one: of two types Python's numbers give way."""
+    return before.shape == after.shape and (
+        before.dtype == after.dtype
+        or (before.weak and promote(before, after) == after.dtype)
+        or (after.weak and promote(before, after) == before.dtype)
+    )
+
+
+def _settled(before: ArrayType, after: ArrayType) -> ArrayType:
+    """The type of a carry that fits, of which it is to be from then on."""
+    weak = before.weak and after.weak
+    return ArrayType(after.shape, promote(before, after) if after.weak else after.dtype, weak)
+
+
+def number(x: Array) -> Array:
+    """An array without axes as a Python number."""
+    return bind(WEAKEN, (x,))
+
+
+def _itself(x: Array) -> Array:
+    return x
 
 
 def traced(
@@ -85,29 +121,25 @@ def traced(
 ) -> tuple[Graph, list[Tracer], list[ArrayType]]:
     """The graph (captured, carries, xs) → (carries, ys), what it captured, the types of carries."""
     count = len(types)
-    given = [ArrayType(t.shape, t.dtype) for t in types]
-    body.bools = [t.weak and t.dtype.kind == "b" for t in types]
+    given = types
     draws = SharedDraws(*sources_of(body.f))
 
     def step(*xs: Array) -> Any:
         return flat(*body.numbers(xs[:count]), *xs[count:])
 
-    for _ in range(TRIALS):
-        graph, consts = stage(step, [*given, *avals], body=once(f"the body of {body.what}"))
+    for _ in range(TRIALS + count):  # each may turn one number more into an array
+        body.weak = [t.weak for t in given]
+        inputs = [*map(_array, given), *avals]
+        graph, consts = stage(step, inputs, body=once(f"the body of {body.what}"))
         after = [o.type for o in graph.outputs[:count]]
-        bools = body.bools
-        body.bools = [b and t.weak for b, t in zip(bools, after, strict=True)]
-        strong = [
-            ArrayType(x.shape, promote(x, y) if y.weak else y.dtype)
-            for x, y in zip(given, after, strict=True)
-            if x.shape == y.shape
-        ]
-        body.check(types, after if len(strong) < count else strong)
-        if strong == given and body.bools == bools:
+        body.check(given, after)
+        settled = list(map(_settled, given, after))
+        if settled == given:
             break
-        given = strong
+        given = settled
     else:
-        body.check([ArrayType(t.shape, t.dtype) for t in types], after)
+        body.check(types, after)
+    given = list(map(_array, given))
     if draws.happened():
         raise RandomnessError(
             located(
@@ -119,7 +151,7 @@ def traced(
     whole = Graph(
         (*graph.inputs[own:], *graph.inputs[:own]), graph.equations, graph.outputs, graph.constants
     )
-    return _strong_outputs(rolled(whole).graph, given), consts, given
+    return _with_types(strong(rolled(whole).graph), given), consts, given
 
 
 def once(part: str) -> str:
@@ -127,9 +159,13 @@ def once(part: str) -> str:
     return f"{part}, which is traced once for all steps,"
 
 
-def _strong_outputs(graph: Graph, types: Sequence[ArrayType]) -> Graph:
+def _array(aval: ArrayType) -> ArrayType:
+    return ArrayType(aval.shape, aval.dtype)
+
+
+def _with_types(graph: Graph, types: Sequence[ArrayType]) -> Graph:
     """The graph with outputs that have the types of the carries, and none of which is weak."""
-    wanted = [*types, *(ArrayType(o.type.shape, o.type.dtype) for o in graph.outputs[len(types) :])]
+    wanted = [*types, *(_array(o.type) for o in graph.outputs[len(types) :])]
     if all(isinstance(o, Var) and o.type == t for o, t in zip(graph.outputs, wanted, strict=True)):
         return graph
 

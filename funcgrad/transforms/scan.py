@@ -15,10 +15,11 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import Tracer, staged, twin, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, promote
 from funcgrad.errors import LoopTypeError, located
 from funcgrad.graph.build import Trial
 from funcgrad.graph.loop import Loop
+from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.shape import concatenate, reshape, stack
 from funcgrad.transforms.arguments import integer, leaves_of, name_of
 from funcgrad.transforms.checkpoint import checkpoint as checkpointed
@@ -134,13 +135,9 @@ def _python_scan(
     for done, i in enumerate(order):
         found = body.f(carry, tree.unflatten(definition, [_row(x, i) for x in rows]))
         carry, y = _pair(body, found)
-        leaves = body.next(carry)
-        after = list(map(type_of, leaves))
-        if after != types:
-            body.check(types, after)
-            types = after
+        carry, types = body.handed_on(carry, types)
         outputs, made = leaves_of(y, ("what is stacked", body.f))
-        if not done and any(map(staged, [*leaves, *outputs])):
+        if not done and any(map(staged, [*body.next(carry), *outputs])):
             return trial.undo()
         if body.rows is not None and made != body.rows:
             raise LoopTypeError(
@@ -153,8 +150,18 @@ def _python_scan(
     if reverse:
         ys.reverse()
     assert body.rows is not None
-    stacked = [stack([y[k] for y in ys]) for k in range(body.rows.size)]
+    stacked = [_stacked([y[k] for y in ys]) for k in range(body.rows.size)]
     return carry, handed_back(body.rows, stacked)
+
+
+def _stacked(rows: Sequence[Any]) -> Array:
+    """The rows as one array; Python's numbers among arrays have the dtype of these."""
+    if len(set(map(type, rows))) > 1:
+        types = list(map(type_of, rows))
+        if any(t.weak for t in types) and not all(t.weak for t in types):
+            dtype = promote(*types)
+            rows = [cast(x, dtype) if t.weak else x for x, t in zip(rows, types, strict=True)]
+    return stack(rows)
 
 
 def _row(x: Any, i: int) -> Any:

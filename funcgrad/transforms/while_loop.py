@@ -15,10 +15,11 @@ from funcgrad.errors import LoopLimitError, LoopTypeError, located
 from funcgrad.graph.build import Trial, stage
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.graph.loop import Loop
-from funcgrad.ops.arithmetic import add, cast, less
+from funcgrad.ops.arithmetic import cast, less
+from funcgrad.passes.strong import strong
 from funcgrad.transforms.arguments import integer, leaves_of, name_of
 from funcgrad.transforms.loop import INTEGER, run_loop
-from funcgrad.transforms.loop_body import Body, as_type, invariant, once, traced, types_of
+from funcgrad.transforms.loop_body import Body, as_type, invariant, number, once, traced, types_of
 from funcgrad.transforms.results import handed_back, handed_in
 from funcgrad.transforms.scan import staged_scan
 
@@ -63,15 +64,15 @@ def fori_loop(
     if not all(concrete(b) for b in bounds):
         _, found = while_loop(
             lambda c: less(c[0], bounds[1]),
-            lambda c: (add(c[0], 1), body_fun(c[0], c[1])),
-            (cast(bounds[0], INTEGER.dtype), init_val),
+            lambda c: (c[0] + 1, body_fun(c[0], c[1])),
+            (number(cast(bounds[0], INTEGER.dtype)), init_val),
         )
         return found
     first, last = (int(value(b)) for b in bounds)
     count = max(last - first, 0)
 
     def step(carry: Any, i: Any) -> Any:
-        return body_fun(i, carry), None
+        return body_fun(number(i), carry), None
 
     state, definition = leaves_of(init_val, "the initial value of fori_loop")
     body = Body(body_fun, "fori_loop", definition)
@@ -80,13 +81,8 @@ def fori_loop(
     for done, i in enumerate(range(first, last)):
         if not done and any(map(staged, state)):
             break
-        val = body_fun(i, val)
-        leaves = body.next(val)
-        after = list(types_of(leaves))
-        if after != types:
-            body.check(types, after)
-            types = after
-        if not done and any(map(staged, leaves)):
+        val, types = body.handed_on(body_fun(i, val), types)
+        if not done and any(map(staged, body.next(val))):
             break
     else:
         return val
@@ -155,12 +151,8 @@ def while_loop(
                     "still holds"
                 )
             )
-        val = body_fun(val)
+        val, types = body.handed_on(body_fun(val), types)
         leaves = body.next(val)
-        after = types_of(leaves)
-        if after != types:
-            body.check(types, after)
-            types = after
         done += 1
     trial.undo()
     return _staged_while(body, cond_fun, state, max_steps)
@@ -192,6 +184,7 @@ def _staged_while(
         types,
         body=once("the condition of while_loop"),
     )
+    test = strong(test)
     count = len(types)
     before = len(constants)
     inputs = tuple(Var(v.type, -1 - k) for k, v in enumerate(graph.inputs[:before]))

@@ -6,6 +6,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
+from funcgrad.graph.ir import Graph
 from funcgrad.transforms.loop import LOOP
 from tests.transforms.rolling_programs import close
 
@@ -47,6 +48,30 @@ def test_a_python_loop_in_the_body_of_a_loop_is_found(f):
     wanted = fg.value_and_grad(f, (0, 1))(X, W)
     close(fg.jit(fg.value_and_grad(f, (0, 1)))(X, W), wanted)
     close(fg.value_and_grad(fg.jit(f), (0, 1))(X, W), wanted)
+
+
+def in_cond(x, w):
+    return fg.cond(w[0] > 0, inner, lambda s, w: inner(s * 0.5, w), x[3] * w[0], w)
+
+
+def in_switch(x, w):
+    branches = [lambda s, w: s * w[0], inner, lambda s, w: inner(np.cos(s), w)]
+    return np.sum(fg.switch(fnp.argmax(w), branches, x[4], w))
+
+
+@pytest.mark.parametrize("f", [in_cond, in_switch], ids=lambda f: f.__name__)
+def test_a_python_loop_in_a_branch_is_found(f):
+    def within(graph):
+        inner = [p for e in graph.equations for p in e.params.values() if isinstance(p, Graph)]
+        return [*(e for e in graph.equations), *(e for g in inner for e in within(g))]
+
+    equations = within(fg.make_graph(f)(X, W))
+    assert len(equations) < 120
+    assert any(e.prim is LOOP for e in equations)
+    for w in (W, -W):
+        wanted = fg.value_and_grad(f, (0, 1))(X, w)
+        close(fg.jit(fg.value_and_grad(f, (0, 1)))(X, w), wanted)
+        close(fg.value_and_grad(fg.jit(f), (0, 1))(X, w), wanted)
 
 
 def test_a_found_loop_runs_within_code_of_numba():
