@@ -23,9 +23,6 @@ __all__ = ["strong"]
 
 def strong(graph: Graph) -> Graph:
     """The graph on arrays alone; its outputs that were weak are arrays of their dtypes."""
-    made = (v for e in graph.equations for v in e.outputs)
-    if not any(v.type.weak for v in (*graph.inputs, *made)):
-        return graph
     writer = _Strong(graph)
     for e in graph.equations:
         writer.equation(e)

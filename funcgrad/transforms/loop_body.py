@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad import tree
+from funcgrad.compile.imports import importing
 from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, ArrayType, promote
 from funcgrad.errors import LoopTypeError, RandomnessError, located
@@ -18,13 +19,12 @@ from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.graph.raising import may_raise
 from funcgrad.ops.arithmetic import WEAKEN, cast
-from funcgrad.passes.strong import strong
 from funcgrad.transforms.arguments import leaves_of, name_of
 from funcgrad.transforms.captures import sources_of
 from funcgrad.transforms.random_draws import SharedDraws
 from funcgrad.transforms.rolling import rolled
 
-__all__ = ["Body", "as_type", "invariant", "number", "once", "traced", "types_of"]
+__all__ = ["Body", "as_type", "invariant", "number", "on_arrays", "once", "traced", "types_of"]
 
 Function = Callable[..., Any]
 TRIALS = 4  # times that a body is traced until the types of its carries stay, and one for each
@@ -151,7 +151,7 @@ def traced(
     whole = Graph(
         (*graph.inputs[own:], *graph.inputs[:own]), graph.equations, graph.outputs, graph.constants
     )
-    return _with_types(strong(rolled(whole).graph), given), consts, given
+    return _with_types(on_arrays(rolled(whole).graph), given), consts, given
 
 
 def once(part: str) -> str:
@@ -161,6 +161,17 @@ def once(part: str) -> str:
 
 def _array(aval: ArrayType) -> ArrayType:
     return ArrayType(aval.shape, aval.dtype)
+
+
+def on_arrays(graph: Graph) -> Graph:
+    """The graph without Python numbers (`passes/strong.py`)."""
+    made = (v for e in graph.equations for v in e.outputs)
+    if not any(v.type.weak for v in (*graph.inputs, *made)):
+        return graph
+    with importing:
+        from funcgrad.passes.strong import strong
+
+    return strong(graph)
 
 
 def _with_types(graph: Graph, types: Sequence[ArrayType]) -> Graph:

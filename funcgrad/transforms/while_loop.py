@@ -16,10 +16,18 @@ from funcgrad.graph.build import Trial, stage
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.graph.loop import Loop
 from funcgrad.ops.arithmetic import cast, less
-from funcgrad.passes.strong import strong
 from funcgrad.transforms.arguments import integer, leaves_of, name_of
 from funcgrad.transforms.loop import INTEGER, run_loop
-from funcgrad.transforms.loop_body import Body, as_type, invariant, number, once, traced, types_of
+from funcgrad.transforms.loop_body import (
+    Body,
+    as_type,
+    invariant,
+    number,
+    on_arrays,
+    once,
+    traced,
+    types_of,
+)
 from funcgrad.transforms.results import handed_back, handed_in
 from funcgrad.transforms.scan import staged_scan
 
@@ -184,7 +192,7 @@ def _staged_while(
         types,
         body=once("the condition of while_loop"),
     )
-    test = strong(test)
+    test = on_arrays(test)
     count = len(types)
     before = len(constants)
     inputs = tuple(Var(v.type, -1 - k) for k, v in enumerate(graph.inputs[:before]))
