@@ -25,6 +25,7 @@ import numpy as np
 
 from funcgrad.core.tracer import Operand, concrete, operand, type_of
 from funcgrad.core.types import is_inexact
+from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.borrowed import _Namespace, _ours
 from funcgrad.numpy.calls import FUNCTIONS, TRACED, Record, state
 
@@ -105,10 +106,15 @@ _HELD = threading.local()
 
 def _looks_for_nan(x: Any, nan_policy: str = "propagate", *args: Any, **keywords: Any) -> Any:
     """Whether a sample holds a NaN; no, where that is not known and results follow it anyway."""
-    if nan_policy == "propagate" and _is_lazy(x):
-        return False
     theirs = sys.modules["scipy._lib._util"]._contains_nan
-    return program(theirs)(x, nan_policy, *args, **keywords)
+    if not _is_lazy(x):
+        return program(theirs)(x, nan_policy, *args, **keywords)
+    if nan_policy in ("omit", "raise"):
+        raise UnsupportedCallError(
+            located(f"{nan_policy=} is not supported for values that jit or vmap does not know")
+        )
+    asked = theirs(np.zeros(1), nan_policy, *args, **keywords)  # what it returns, or an error
+    return (False, nan_policy) if isinstance(asked, tuple) else False  # SciPy before 1.17: a pair
 
 
 def _of_samples(cells: dict[str, Any]) -> dict[str, Any]:
@@ -226,6 +232,7 @@ _PRESET: dict[str, dict[str, Any]] = {
         "_contains_nan": _looks_for_nan,
     },
     "scipy.stats._quantile": {"_contains_nan": _looks_for_nan},
+    "scipy._lib._util": {"is_numpy": lambda xp: True},  # else it refuses to omit NaN
 }
 _STAND_INS: dict[str, Any] = {
     "array_namespace": _namespace,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from older import OLDER, older_may_refuse
 
 import funcgrad as fg
 from funcgrad import tree
@@ -212,7 +213,10 @@ def along(gradient: dict[str, Any], given: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("call", CALLS + WHERE_VALUES_ARE_KNOWN)
+@older_may_refuse
 def test_values_are_scipys_and_both_modes_agree_with_differences(call: str) -> None:
+    if OLDER and "spline1d" in call:
+        pytest.skip("there its values are elements of an array of objects")
     given = operands(call)
     wanted = [np.asarray(y) for y in leaves(eval(call, {**CONSTANTS, **given}))]
     seen: list[Any] = []
@@ -232,6 +236,7 @@ def test_values_are_scipys_and_both_modes_agree_with_differences(call: str) -> N
 
 
 @pytest.mark.parametrize("call", CALLS)
+@older_may_refuse
 def test_under_jit_and_vmap(call: str) -> None:
     given = operands(call)
     gradient = fg.grad(lambda g: total(call, g))
@@ -320,6 +325,7 @@ def of_slices(call: str, x: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("call", OF_SLICES)
+@older_may_refuse
 def test_nan_propagates_where_values_are_not_known(call: str) -> None:
     if "quantile" in call and not hasattr(st, "quantile"):
         pytest.skip("this SciPy has no quantile")
@@ -354,6 +360,7 @@ def test_nan_are_omitted_in_all_axes(name: str, axis: Any) -> None:
 
 @pytest.mark.parametrize("policy", ["omit", "raise"])
 @pytest.mark.parametrize("axis", [1, None])
+@older_may_refuse
 def test_policies_that_look_for_nan_are_errors_where_values_are_not_known(
     policy: str, axis: Any
 ) -> None:

@@ -390,6 +390,8 @@ def test_the_number_of_choices():
     n, k = np.array([5.0, 2.0, 3.0, -1.0]), np.array([2.0, 3.0, 0.0, 1.0])
     for repetition in (False, True):
         choices = lambda n, k, r=repetition: sp.comb(n, k, repetition=r)
+        if repetition and not np.isnan(choices(n, k)[3]):  # SciPy before 1.17
+            n, k = n[:3], k[:3]
         np.testing.assert_allclose(fg.jit(choices)(n, k), choices(n, k), rtol=1e-14)
     check_grads(sp.comb, (np.array([5.2, 4.1]), np.array([2.0, 1.5])), order=1)
     with pytest.raises(fg.errors.UnsupportedCallError, match="exact"):

@@ -4,6 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.stats as st
+from older import older_may_refuse
 
 import funcgrad as fg
 from funcgrad.errors import NotDifferentiableError, UnsupportedCallError
@@ -355,6 +356,7 @@ SEVERAL = {
 
 
 @pytest.mark.parametrize("name", SEVERAL)
+@older_may_refuse
 def test_several_variables_and_data(name):
     function, *args = SEVERAL[name]
     wanted = function(*args)

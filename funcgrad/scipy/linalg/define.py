@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 
 from funcgrad.core.forms import Explicit, explicit
 from funcgrad.core.layout import in_order, standard
@@ -21,7 +22,7 @@ from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.matrices import as_float
 from funcgrad.ops.shape import broadcast_to, every_lane
 
-__all__ = ["as_lapack", "lapack_lies", "revalued", "sized", "square_matrix", "stacked"]
+__all__ = ["as_lapack", "lapack_lies", "loops", "revalued", "sized", "square_matrix", "stacked"]
 
 _NARROW = {"e": np.float32, "g": np.float64, "G": np.complex128}
 
@@ -42,6 +43,17 @@ def square_matrix(x: Any, name: str, convert: Callable[[Any], Array] = as_lapack
     return x
 
 
+def _each(function: Callable[..., Any], given: Any, params: Any) -> Any:
+    """`function` of each of the stacked matrices, which broadcast; it may give several results."""
+    lead = np.broadcast_shapes(*(x.shape[:-2] for x in given))
+    whole = [np.broadcast_to(x, lead + x.shape[-2:]) for x in given]
+    made = [function(*(x[at] for x in whole), **params) for at in np.ndindex(lead)]
+    several = isinstance(made[0], tuple)
+    stacks = [np.stack(m) for m in (zip(*made, strict=True) if several else [made])]
+    found = tuple(s.reshape(*lead, *s.shape[1:]) for s in stacks)
+    return found if several else found[0]
+
+
 def stacked(function: Callable[..., Any], like: int = -1) -> Callable[..., Any]:
     """`function` of matrices as one of stacks of them, which broadcast.
 
@@ -50,15 +62,19 @@ def stacked(function: Callable[..., Any], like: int = -1) -> Callable[..., Any]:
 
     def of_stacks(*given: Any, **params: Any) -> Any:
         lead = np.broadcast_shapes(*(x.shape[:-2] for x in given))
-        if not lead:
-            return function(*given, **params)
-        whole = [np.broadcast_to(x, lead + x.shape[-2:]) for x in given]
         if 0 in lead:
-            return np.empty(whole[like].shape, np.result_type(*whole))
-        made = [function(*(x[at] for x in whole), **params) for at in np.ndindex(lead)]
-        return np.stack(made).reshape(*lead, *made[0].shape)
+            return np.empty(lead + given[like].shape[-2:], np.result_type(*given))
+        return _each(function, given, params) if lead else function(*given, **params)
 
     return of_stacks
+
+
+TAKES_STACKS = tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 16)
+
+
+def loops(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of SciPy's that loops over stacks since SciPy 1.16, and here before."""
+    return function if TAKES_STACKS else stacked(function)
 
 
 def by_lanes(record: Any, size: int, xs: Any, batched: Any, params: Any) -> Any:
@@ -107,6 +123,8 @@ def sized(record: Any, value: Callable[..., Any]) -> Callable[..., Any]:
                 np.empty(t.shape, t.dtype) for t in (out if type(out) is tuple else (out,))
             )
             return made if record().multiple else made[0]
+        if any(len(np.shape(x)) > 2 for x in xs) and not TAKES_STACKS:
+            return _each(value, xs, params)
         return value(*xs, **params)
 
     return impl

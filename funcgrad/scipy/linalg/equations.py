@@ -41,6 +41,7 @@ __all__ = [
     "solve_discrete_are",
     "solve_discrete_lyapunov",
     "solve_sylvester",
+    "sylvester",
 ]
 
 
@@ -52,9 +53,24 @@ def _sylvester_q(g: Any, _x: Any, a: Any, b: Any, _q: Any) -> Any:
     return bind(SYLVESTER, (swap_last(a), swap_last(b), g))
 
 
+def sylvester(a: Any, b: Any, q: Any) -> Any:
+    """SciPy's solution of ``a x + x b = q`` where it is one.
+
+    LAPACK's `trsyl` is wrong, by as much as 1 %, where a real Schur form has a block of two nearly
+    equal eigenvalues, which derivatives of matrix functions make; complex forms have no blocks.
+    """
+    x = sp.solve_sylvester(a, b, q)
+    size = (np.abs(a).sum() + np.abs(b).sum()) * np.abs(x).sum() + np.abs(q).sum()
+    if not np.abs(a @ x + x @ b - q).sum() > 64 * np.finfo(x.dtype).eps * len(q) * size:
+        return x
+    forms = [np.asarray(m, np.result_type(m, np.complex64)) for m in (a, b, q)]
+    found = sp.solve_sylvester(*forms)
+    return found if np.iscomplexobj(x) else found.real
+
+
 SYLVESTER: Explicit = explicit(
     "scipy_solve_sylvester",
-    stacked(sp.solve_sylvester),
+    stacked(sylvester),
     type_rule=_solution,
     batch=lambda *given: by_lanes(SYLVESTER, *given),
     vjp=(

@@ -37,6 +37,7 @@ from funcgrad.scipy.linalg.define import (
     as_lapack,
     by_lanes,
     lapack_lies,
+    loops,
     revalued,
     sized,
     square_matrix,
@@ -111,7 +112,7 @@ def _cho_factor(a: Any, lower: bool) -> Array:
 
 CHO_FACTOR = valued(
     "scipy_cho_factor",
-    lambda a, lower: sp.cho_factor(a, lower)[0],
+    loops(lambda a, lower: sp.cho_factor(a, lower)[0]),
     _cho_factor,
     lambda: [
         Sample((definite(),), {"lower": True}, smooth=False),

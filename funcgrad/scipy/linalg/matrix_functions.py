@@ -26,8 +26,8 @@ from funcgrad.ops.index import getitem
 from funcgrad.ops.matrices import complex_, definite, regular
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import concatenate, swap_last, zeros
-from funcgrad.scipy.linalg.define import by_lanes, lapack_lies, square_matrix, stacked
-from funcgrad.scipy.linalg.equations import SYLVESTER
+from funcgrad.scipy.linalg.define import by_lanes, lapack_lies, loops, square_matrix, stacked
+from funcgrad.scipy.linalg.equations import SYLVESTER, sylvester
 from funcgrad.scipy.linalg.solvers import solve
 
 __all__ = [
@@ -151,7 +151,7 @@ def _logm_slope(a: Any, e: Any) -> Any:
     a, e = (x.astype(np.result_type(x, np.float64)) for x in (a, e))
     while np.abs(a - one).sum(0).max(initial=0.0) > 0.25 and times < 64:
         a = sp.sqrtm(a)
-        e = sp.solve_sylvester(a, a, e)
+        e = sylvester(a, a, e)
         times += 1
     parts = [np.linalg.inv(one + t * (a - one)) for t in _PLACES]
     return sum(w * (p @ e @ p) for w, p in zip(_WEIGHTS, parts, strict=True)) * 2.0**times
@@ -160,7 +160,7 @@ def _logm_slope(a: Any, e: Any) -> Any:
 LOGM, _ = _matrix_function("logm", stacked(quietly(sp.logm)), _logm_slope, True)
 SQRTM: Explicit = explicit(
     "scipy_sqrtm",
-    real_where_known(sp.sqrtm),
+    real_where_known(loops(sp.sqrtm)),
     signature="(n,n)->(n,n)",
     # x' x + x x' = a' of the root x of a (Higham 2008, §6.1)
     vjp=(lambda g, x, _a, **_: bind(SYLVESTER, (swap_last(x), swap_last(x), g)),),

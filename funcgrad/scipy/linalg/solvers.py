@@ -36,7 +36,7 @@ from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import broadcast_to, swap_last, unbroadcast
 from funcgrad.ops.solve import solve_type
 from funcgrad.ops.sort import argsort
-from funcgrad.scipy.linalg.define import as_lapack, lapack_lies, square_matrix, stacked
+from funcgrad.scipy.linalg.define import as_lapack, lapack_lies, loops, square_matrix, stacked
 
 __all__ = [
     "cho_solve",
@@ -143,7 +143,7 @@ def _matrices(lead: Any = ()) -> Any:
 
 SOLVE = solver(
     "solve",
-    _solve_value,
+    loops(_solve_value),
     _solve_transposed,
     _solve_read,
     lambda: [

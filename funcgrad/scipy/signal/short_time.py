@@ -187,7 +187,7 @@ POWERS = valued(
 def spectrogram(
     x: Any,
     fs: float = 1.0,
-    window: Any = ("tukey_periodic", 0.25),
+    window: Any = ("tukey", 0.25),
     nperseg: int | None = None,
     noverlap: int | None = None,
     nfft: int | None = None,

@@ -27,7 +27,7 @@ from funcgrad.scipy.valued import valued
 
 __all__ = ["coherence", "csd", "detrend", "periodogram", "welch"]
 
-DEFAULT = "hann_periodic"  # SciPy before 1.17 calls it "hann"
+DEFAULT = "hann"  # SciPy 1.17 calls the same window "hann_periodic"
 
 # ------------------------------------------------------------------------------------ detrend
 
