@@ -100,13 +100,13 @@ def shorten_borrowed(
 
 
 def generate(app: Any) -> None:
-    """The pages on coverage, from the records of this version, and the picture of performance."""
+    """The pages on coverage, from the records of this version, and the pictures of performance."""
     source = Path(app.srcdir)
     generated = source / "generated"
     generated.mkdir(exist_ok=True)
     (generated / "coverage.md").write_text(page())
     (generated / "torch_names.md").write_text(page_of_names())
-    draw_performance(source / "performance.md", generated / "performance.svg")
+    draw_performance(source / "performance.md", generated)
 
 
 def setup(app: Any) -> None:

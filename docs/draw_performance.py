@@ -1,6 +1,6 @@
 """Draw the ratios that the tables of the page on performance state.
 
-python docs/draw_performance.py docs/performance.md picture.svg
+python docs/draw_performance.py docs/performance.md folder
 """
 
 from __future__ import annotations
@@ -20,6 +20,11 @@ COLORS = {
     "torch": "tab:orange",
     "torch.compile": "tab:red",
     "PyTensor": "tab:green",
+    "lax.scan": "tab:blue",
+}
+PICTURES = {  # of which columns
+    "compiled.svg": ("jax.jit", "torch", "torch.compile", "PyTensor"),
+    "loops.svg": ("lax.scan",),
 }
 MARKERS = {"f64": "o", "f32": "D"}
 
@@ -49,14 +54,15 @@ def rows(text: str) -> list[dict[str, str]]:
 
 
 def ratios(text: str) -> list[Ratio]:
-    """The ratios of all rows that have a workload and a type of numbers."""
+    """The ratios of all rows that have a workload; where no type of numbers is said it is f64."""
     found = []
     for row in rows(text):
-        if "workload" in row and "dtype" in row:
+        if "workload" in row:
             for peer in COLORS.keys() & row.keys():
                 number = re.search(r"\d+\.\d+", row[peer])
                 if number:
-                    found.append(Ratio(row["workload"], peer, row["dtype"], float(number[0])))
+                    dtype = row.get("dtype", "f64")
+                    found.append(Ratio(row["workload"], peer, dtype, float(number[0])))
     return found
 
 
@@ -84,8 +90,11 @@ def draw(found: list[Ratio], path: Path) -> None:
     plt.close(figure)
 
 
-def main(page: Path, path: Path) -> None:
-    draw(ratios(page.read_text(encoding="utf-8")), path)
+def main(page: Path, folder: Path) -> None:
+    """Draw each of the pictures into a folder."""
+    found = ratios(page.read_text(encoding="utf-8"))
+    for name, peers in PICTURES.items():
+        draw([r for r in found if r.peer in peers], folder / name)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,34 @@ def test_digits_torch(tmp_path):
     assert digits.accuracy(again, held_images, held_labels) == value
 
 
+def training_of_few(count):
+    """The example on the first images alone."""
+    training = example("training")
+    load = training.load
+    training.load = lambda t: [(x[:count], y[:count]) for x, y in load(t)]
+    return training
+
+
+def test_training(tmp_path):
+    training = training_of_few(128)
+    figure = tmp_path / "training.png"
+    curves = training.main(["--epochs", "6", "--figure", str(figure)])
+    for curve, held in curves.values():
+        assert curve[-1] < 0.8 * curve[0]
+        assert held[-1] < curve[0]
+    assert figure.stat().st_size > 10_000
+
+
+@pytest.mark.peers
+def test_training_is_pytorch_code():
+    """An epoch of each network has PyTorch's mean loss, but for rounding."""
+    torch = pytest.importorskip("torch")
+    training = training_of_few(128)
+    for name in training.PROGRAMS:
+        ours, theirs = (training.fit(t, name, 1) for t in (training.funcgrad.torch, torch))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4)
+
+
 @pytest.mark.peers
 def test_digits_torch_is_pytorch_code():
     """The same seed gives the same weights, and 100 steps the same losses but for rounding."""
