@@ -50,7 +50,7 @@ def training_of_few(count):
 
 
 def test_training(tmp_path):
-    training = training_of_few(128)
+    training = training_of_few(256)
     figure = tmp_path / "training.png"
     curves = training.main(["--epochs", "6", "--figure", str(figure)])
     for curve, held in curves.values():
