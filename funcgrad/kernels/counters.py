@@ -23,11 +23,13 @@ FEWEST = 2  # elements: NumPy takes a hundred calls, and Python a hundred operat
 
 def words(impl: Callable[..., Any], *xs: Any) -> Any:
     """The two words of 32 bits of each element as one of 64; see `random.keys`."""
+    if not any(isinstance(x, np.ndarray) for x in xs):
+        return impl(*xs)
     given = [np.asarray(x, np.uint32) for x in xs]
-    shape = np.broadcast_shapes(*(x.shape for x in given))
+    alone = not any(x.ndim for x in given[:3])  # one draw of one key
+    shape = given[3].shape if alone else np.broadcast_shapes(*(x.shape for x in given))
     size = math.prod(shape)
     if size >= FEWEST:
-        alone = all(x.size == 1 for x in given[:3])  # one draw of one key
         entry = entry_of("threefry" if alone else "threefry_keys", "I")
         if entry.taken():
             first = [x.item() if alone else _whole(x, shape) for x in given[:3]]
@@ -40,5 +42,5 @@ def words(impl: Callable[..., Any], *xs: Any) -> Any:
 
 def _whole(x: Any, shape: tuple[int, ...]) -> Any:
     """An element for each place of the shape, in one row as the kernel wants it."""
-    row = np.ascontiguousarray(np.broadcast_to(x, shape)).reshape(-1)
+    row = np.ascontiguousarray(x if x.shape == shape else np.broadcast_to(x, shape)).reshape(-1)
     return row if row.flags.writeable and row.flags.aligned else row.copy()

@@ -18,7 +18,7 @@ from funcgrad.core.types import Array
 from funcgrad.errors import located
 from funcgrad.ops.error import erf
 from funcgrad.ops.normal import erfinv
-from funcgrad.random.keys import Source, size_of, split, whole_bits
+from funcgrad.random.keys import Source, size_of, space, split, whole_bits
 from funcgrad.transforms.stop import stop_gradient
 
 __all__ = [
@@ -61,15 +61,20 @@ def parameter(x: Any, kind: Any) -> Any:
     """A parameter in the dtype of the draw."""
     if type(x) is float or type(x) is kind.type:
         return kind.type(x)
-    return fnp.astype(fnp.asarray(x), kind)
+    xp = space(x)
+    return xp.astype(xp.asarray(x), kind)
 
 
 def broadcast_shape(shape: Shape, what: str, *parameters: Any) -> tuple[int, ...]:
     """The shape of a draw; by default that of its parameters, which it may not cut."""
-    own: tuple[int, ...] = np.broadcast_shapes(*(type_of(operand(p)).shape for p in parameters))
+    own: tuple[int, ...] = ()
+    if any(type(p) is not float for p in parameters):
+        own = np.broadcast_shapes(*(type_of(operand(p)).shape for p in parameters))
     if shape is None:
         return own
     wanted = size_of(shape)
+    if not own:
+        return wanted
     try:
         fits = np.broadcast_shapes(wanted, own) == wanted
     except ValueError:
@@ -118,20 +123,21 @@ def uniform(
 
 
 def _uniform(
-    key: Source, shape: tuple[int, ...], kind: Any, low: Any = None, high: Any = 1.0
+    key: Source, shape: tuple[int, ...], kind: Any, low: Any = 0.0, high: Any = 1.0
 ) -> Any:
     info = np.finfo(kind)
     if info.bits not in (16, 32, 64):
         raise TypeError(located(f"random numbers have 16, 32 or 64 bits; {kind} has {info.bits}"))
     drawn = whole_bits(key, info.bits, shape, "uniform")
-    kept = fnp.right_shift(drawn, drawn.dtype.type(info.bits - info.nmant))
+    xp = space(drawn, low, high)
+    kept = xp.right_shift(drawn, drawn.dtype.type(info.bits - info.nmant))
     if info.bits < 64:
-        kept = fnp.astype(kept, kind)
+        kept = xp.astype(kept, kind)
     unit = kept * kind.type(2.0**-info.nmant)  # integers of 64 bits become floats on the way
-    if low is None or (type(low) is type(high) is float and (low, high) == (0.0, 1.0)):
+    if type(low) is type(high) is float and (low, high) == (0.0, 1.0):
         return unit
     low, high = parameter(low, kind), parameter(high, kind)
-    return fnp.maximum(low, unit * (high - low) + low)
+    return space(unit, low, high).maximum(low, unit * (high - low) + low)
 
 
 def normal(key: Source, shape: Shape = (), dtype: Any = None) -> Array:
@@ -208,7 +214,8 @@ def exponential(key: Source, shape: Shape = (), dtype: Any = None) -> Array:
     >>> fg.random.exponential(fg.random.key(0))
     np.float64(0.5420705...)
     """
-    return -fnp.log1p(-_uniform(key, size_of(shape), float_type(dtype, "exponential")))
+    u = _uniform(key, size_of(shape), float_type(dtype, "exponential"))
+    return -space(u).log1p(-u)
 
 
 def gumbel(key: Source, shape: Shape = (), dtype: Any = None, mode: str | None = None) -> Array:
@@ -232,7 +239,9 @@ def gumbel(key: Source, shape: Shape = (), dtype: Any = None, mode: str | None =
         raise ValueError(located(f"gumbel: the mode is 'low', 'high' or 'highest', not {mode!r}"))
     info = np.finfo(kind)
     if mode in (None, "low"):
-        return -fnp.log(-fnp.log(_uniform(key, shape, kind, info.tiny, 1.0)))
+        u = _uniform(key, shape, kind, info.tiny, 1.0)
+        log = space(u).log
+        return -log(-log(u))
     high, low = _uniform(key, (2, *shape), kind)
     small = high + kind.type(2.0**-info.nmant) * low + info.tiny
     return -fnp.log(-fnp.log1p(-fnp.where(high >= 0.5, high, small)))

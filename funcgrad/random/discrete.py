@@ -16,7 +16,7 @@ from funcgrad.core.types import Array
 from funcgrad.errors import located
 from funcgrad.ops.reduction import normalize_axes
 from funcgrad.random.continuous import Shape, broadcast_shape, gumbel, uniform
-from funcgrad.random.keys import Source, size_of, split, whole_bits
+from funcgrad.random.keys import Source, size_of, space, split, whole_bits
 from funcgrad.transforms.stop import stop_gradient
 
 __all__ = [
@@ -85,32 +85,42 @@ def randint(key: Source, shape: Shape, minval: Any, maxval: Any, dtype: Any = No
     if kind.kind not in "iu":
         raise TypeError(located(f"randint: the dtype is an integer one, not {kind}"))
     shape = broadcast_shape(shape, "randint", minval, maxval)
+    xp = space(minval, maxval)
     wide = kind if kind.itemsize >= 4 else np.dtype(np.int32)
     info, whole = np.iinfo(kind), np.iinfo(wide)
-    past = fnp.greater(maxval, info.max)  # all of the dtype, if nothing else
-    low = fnp.astype(fnp.clip(minval, info.min, info.max), wide)
-    high = fnp.astype(fnp.clip(maxval, info.min, min(info.max + (kind != wide), whole.max)), wide)
-    all_of_it = fnp.logical_and(past, fnp.greater(high, low)) if kind == wide else False
+    past = xp.greater(maxval, info.max)  # all of the dtype, if nothing else
+    low = _clipped(xp, minval, info.min, info.max, wide)
+    high = _clipped(xp, maxval, info.min, min(info.max + (kind != wide), whole.max), wide)
+    all_of_it = past & (high > low) if kind == wide else False
     first, second = split(key)
     width = wide.itemsize * 8
     upper, lower = (whole_bits(k, width, shape, "randint") for k in (first, second))
     with np.errstate(over="ignore"):  # all modulo the largest number
-        offset = _below(upper, lower, low, high, all_of_it)
-        return fnp.astype(low + fnp.astype(offset, wide), kind)
+        offset = _below(space(upper, lower, low, high), upper, lower, low, high, all_of_it)
+        return xp.astype(low + xp.astype(offset, wide), kind)
 
 
-def _below(upper: Any, lower: Any, low: Any, high: Any, past: Any) -> Any:
+def _clipped(xp: Any, x: Any, least: int, most: int, kind: Any) -> Any:
+    """A bound that the dtype has."""
+    return (
+        kind.type(min(max(x, least), most))
+        if type(x) is int
+        else xp.astype(xp.clip(x, least, most), kind)
+    )
+
+
+def _below(xp: Any, upper: Any, lower: Any, low: Any, high: Any, past: Any) -> Any:
     """Of bits, numbers without sign below the distance of two bounds, `past` them one more."""
     kind = upper.dtype.type
-    span = fnp.astype(high, kind) - fnp.astype(low, kind)
-    span = fnp.where(fnp.less_equal(high, low), kind(1), span)
-    span = fnp.where(past, span + kind(1), span)
-    none = fnp.equal(span, 0)  # all values of the dtype: nothing is left over
-    span = fnp.where(none, kind(1), span)
-    factor = fnp.remainder(kind(2 ** (4 * upper.dtype.itemsize)), span)
-    factor = fnp.remainder(factor * factor, span)
-    offset = fnp.remainder(upper, span) * factor + fnp.remainder(lower, span)
-    return fnp.where(none, lower, fnp.remainder(offset, span))
+    span = xp.astype(high, kind) - xp.astype(low, kind)
+    span = xp.where(high <= low, kind(1), span)
+    span = xp.where(past, span + kind(1), span)
+    none = span == 0  # all values of the dtype: nothing is left over
+    span = xp.where(none, kind(1), span)
+    factor = kind(2 ** (4 * upper.dtype.itemsize)) % span
+    factor = factor * factor % span
+    offset = upper % span * factor + lower % span
+    return xp.where(none, lower, offset % span)
 
 
 def _shuffled(key: Source, x: Any, axis: int) -> Any:
@@ -118,10 +128,9 @@ def _shuffled(key: Source, x: Any, axis: int) -> Any:
     size = math.prod(x.shape)
     for _ in range(math.ceil(3 * math.log(max(1, size)) / math.log(2**32 - 1))):
         key, part = split(key)
-        order = fnp.argsort(
-            whole_bits(part, 32, tuple(x.shape), "permutation"), axis, kind="stable"
-        )
-        x = fnp.take_along_axis(x, order, axis)
+        drawn = whole_bits(part, 32, tuple(x.shape), "permutation")
+        xp = space(drawn, x)
+        x = xp.take_along_axis(x, xp.argsort(drawn, axis, kind="stable"), axis)
     return x
 
 

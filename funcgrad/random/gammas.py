@@ -25,7 +25,7 @@ from funcgrad.random.continuous import (
     rademacher,
     uniform,
 )
-from funcgrad.random.keys import Source, size_of, split
+from funcgrad.random.keys import Source, size_of, space, split
 
 __all__ = [
     "ball",
@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 WIDE = np.dtype(np.float64)
+LEAST = 0.13  # -log Γ(a + 1) is less, for all positive a
 SMALL = -40.0  # of the logarithm: from here on, the first term of the series is all of it
 
 
@@ -70,7 +71,8 @@ def gamma(key: Source, a: Any, shape: Shape = None, dtype: Any = None) -> Array:
     >>> fg.value_and_grad(mean)(3.0)  # nearly 3 and 1
     (np.float64(2.97...), np.float64(0.99...))
     """
-    return fnp.exp(loggamma(key, a, shape, float_type(dtype, "gamma")))
+    found = loggamma(key, a, shape, float_type(dtype, "gamma"))
+    return space(found).exp(found)
 
 
 def loggamma(key: Source, a: Any, shape: Shape = None, dtype: Any = None) -> Array:
@@ -91,13 +93,19 @@ def loggamma(key: Source, a: Any, shape: Shape = None, dtype: Any = None) -> Arr
 
     kind = float_type(dtype, "loggamma")
     shape = broadcast_shape(shape, "loggamma", a)
-    a = fnp.broadcast_to(parameter(a, WIDE), shape)
+    a = parameter(a, WIDE)
+    if shape:
+        a = fnp.broadcast_to(a, shape)
     u = uniform(key, shape, WIDE, np.finfo(np.float64).tiny, 1.0)
+    xp = space(a, u)
+    if xp is np and np.all(a > 0.0) and np.all(np.log(u) - LEAST >= SMALL * a):
+        return np.astype(np.log(gammaincinv(operand(a), operand(u))), kind)
     # P(a, x) = x^a / Γ(a + 1) for small x
     series = (fnp.log(u) + lgamma(operand(a + 1.0))) / a
     tiny = series < SMALL
     quantile = gammaincinv(operand(fnp.where(tiny, 1.0, a)), operand(fnp.where(tiny, 0.5, u)))
-    return fnp.astype(fnp.where(tiny, series, fnp.log(quantile)), kind)
+    found = fnp.astype(fnp.where(tiny, series, fnp.log(quantile)), kind)
+    return found if shape else found[()]  # `where` makes an array of a number
 
 
 def beta(key: Source, a: Any, b: Any, shape: Shape = None, dtype: Any = None) -> Array:
