@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import bisect
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from funcgrad.core.forms import Explicit, explicit
 from funcgrad.core.primitive import Sample
-from funcgrad.core.tracer import bind, type_of
+from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import (
     absolute,
@@ -37,6 +38,7 @@ from funcgrad.ops.constant import any as any_
 from funcgrad.ops.matrices import (
     adjoint,
     column,
+    complex_,
     definite,
     hermitian,
     real_dtype,
@@ -53,6 +55,7 @@ from funcgrad.ops.sums import sum as sum_
 
 __all__ = [
     "TURNED",
+    "OfValues",
     "apart",
     "cholesky",
     "coincide",
@@ -270,10 +273,22 @@ def _pulled_values_jvp(_y: Any, xs: Any, ts: Any) -> Any:
     return conjugate(matmul(matmul(v, inner), adjoint(v)))
 
 
+def _pulled_values_vjp(c: Any, y: Any, g: Any, a: Any, w: Any, v: Any, *, needs: Any) -> Any:
+    """A second derivative is symmetric: where `g` is given, this is the jvp along `c`.
+
+    Else the vectors would have to follow `c` in the cotangent of the values, too, which is pulled
+    back elsewhere: of equal values it is NaN.
+    """
+    if needs[0]:
+        return PULLED_VALUES.transposed_jvp(c, y, (g, a, w, v), needs, {})
+    return None, _pulled_values_jvp(None, (g, a, w, v), (None, c)), None, None
+
+
 PULLED_VALUES: Explicit = explicit(
     "pulled_eigenvalues",
     _pulled_values,
     type_rule=lambda g, a, w, v: ArrayType(a.shape, a.dtype),
+    vjp=_pulled_values_vjp,
     jvp=_pulled_values_jvp,
     batch=lambda size, xs, batched, params: bind(PULLED_VALUES, every_lane(size, xs, batched)),
     sample=lambda: [
@@ -291,11 +306,99 @@ def _values_pulled(g: Array, a: Array, w: Array, v: Array) -> Array:
     return made
 
 
-def _values_moved(w: Array, v: Array, t: Array) -> Array:
+def _diagonal(q: Array, t: Array) -> Array:
+    """The diagonal of qᴴ t q."""
+    own = np.eye(type_of(q).shape[-1], dtype=real_dtype(type_of(q).dtype))
+    return sum_(multiply(real(matmul(matmul(adjoint(q), t), q)), own), -2)
+
+
+def _second(q: Array, w: Array, t: Array, s: Array) -> Array:
+    """The derivative along `s` of the tangent of eigenvalues along `t`, diagonal in q if w_i = w_k.
+
+    It is 2 Re Σ (qᴴtq)_ik (qᴴsq)_ki / (w_i − w_k); that of a pair of equal values is not known, but
+    the sum of both is this one.
+    """
+    x, y = matmul(matmul(adjoint(q), t), q), matmul(matmul(adjoint(q), s), q)
+    gap = subtract(column(w), row(w))
+    over = where(coincide(gap, w), 0.0, divide(2.0, where(coincide(gap, w), 1.0, gap)))
+    return sum_(multiply(over, real(multiply(x, conjugate(y)))), -1)
+
+
+def _moved_values_jvp(_y: Any, xs: Any, ts: Any) -> Any:
+    (t, _, w, q), (dt, da) = xs, ts[:2]
+    parts = [] if dt is None else [_diagonal(q, dt)]
+    if da is not None:
+        parts.append(_second(q, w, t, symmetric(da)))
+    return functools.reduce(add, parts) if parts else None  # w and q are functions of a
+
+
+def _moved_values_vjp(g: Any, _y: Any, t: Any, a: Any, w: Any, q: Any) -> Any:
+    return _pulled_values_jvp(None, (g, a, w, q), (None, t))
+
+
+# The tangent along t of the eigenvalues w of a; q are its vectors that diagonalise t where values
+# are equal. Both modes are stated: of a function that tells equal values apart, the vjp is NaN.
+MOVED_VALUES: Explicit = explicit(
+    "moved_eigenvalues",
+    lambda t, a, w, q: np.real(np.sum(np.conj(q) * (t @ q), -2)),
+    type_rule=lambda t, a, w, q: w,
+    vjp=(
+        lambda g, _y, _t, a, w, q: _values_pulled(g, a, w, q),
+        _moved_values_vjp,
+        None,
+        None,
+    ),
+    jvp=_moved_values_jvp,
+    batch=lambda size, xs, batched, params: bind(MOVED_VALUES, every_lane(size, xs, batched)),
+    linear_in=(0,),
+    sample=lambda: [
+        Sample((x + np.conj(x.T), a, *np.linalg.eigh(a)), smooth=False)
+        for x, a in ((draw((3, 3)), definite()), (complex_(draw((3, 3))), hermitian()))
+    ],
+)
+MOVED_VALUES.composed = lambda t, a, w, q: _diagonal(q, t)
+
+
+def _values_moved(a: Array, w: Array, v: Array, t: Array) -> Array:
     """The tangent of eigenvalues; of equal ones in ascending order."""
-    v, _ = bind(TURNED, (v, w, t))
-    own = np.eye(type_of(w).shape[-1], dtype=type_of(w).dtype)
-    return sum_(multiply(real(matmul(matmul(adjoint(v), t), v)), own), -2)
+    q, _ = bind(TURNED, (v, w, t))
+    moved: Array = bind(MOVED_VALUES, (t, a, w, q))
+    return moved
+
+
+# Eigenvalues w of a whose derivatives, of equal ones, go by the vectors q.
+VALUES_ALONG: Explicit = explicit(
+    "eigenvalues_along",
+    lambda w, a, q: w.copy(),
+    type_rule=lambda w, a, q: w,
+    vjp=(None, lambda g, _y, w, a, q: _values_pulled(g, a, w, q), None),
+    jvp=lambda _y, xs, ts: None if ts[1] is None else _diagonal(xs[2], symmetric(ts[1])),
+    batch=lambda size, xs, batched, params: bind(VALUES_ALONG, every_lane(size, xs, batched)),
+    sample=lambda: [
+        Sample((np.linalg.eigvalsh(a), a, np.linalg.eigh(a)[1]), smooth=False)
+        for a in (definite(), hermitian())
+    ],
+)
+
+
+class OfValues(Explicit):
+    """An operation among whose results are eigenvalues, or singular values.
+
+    In forward mode equal values follow the tangent. Their further derivatives have to follow it the
+    same way: second derivatives of symmetric functions are then exact, in whatever mode.
+    """
+
+    along: Callable[..., Any]  # of operand, tangent and results: the results for it
+
+    def forward(self, trace: Any, args: Any, params: Any) -> Any:
+        made = trace.push(self, args, params)
+        (a,), (t,) = trace.split(args)
+        if not isinstance(a, Tracer):  # nothing is derived from this
+            return made
+        results = made if self.multiple else (made,)
+        values = self.along(a, t, [x.value for x in results], **params)
+        duals = [trace.dual(x, y.tangent) for x, y in zip(values, results, strict=True)]
+        return tuple(duals) if self.multiple else duals[0]
 
 
 def _eigh_vjp(g: Any, y: Any, a: Any, *, uplo: str = "L") -> Any:
@@ -317,11 +420,11 @@ def _eigh_vjp(g: Any, y: Any, a: Any, *, uplo: str = "L") -> Any:
     return conjugate(symmetric(matmul(matmul(v, inner), adjoint(v))))
 
 
-def _eigh_jvp(y: Any, _xs: Any, ts: Any, *, uplo: str = "L") -> Any:
-    (w, v), t = y, symmetric(ts[0])
+def _eigh_jvp(y: Any, xs: Any, ts: Any, *, uplo: str = "L") -> Any:
+    (w, v), (a,), t = y, xs, symmetric(ts[0])
     factor = apart(subtract(row(w), column(w)), w)
     turn = multiply(factor, matmul(matmul(adjoint(v), t), v))
-    return _values_moved(w, v, t), matmul(v, turn)
+    return _values_moved(a, w, v, t), matmul(v, turn)
 
 
 EIGH = explicit(
@@ -334,6 +437,7 @@ EIGH = explicit(
     ),
     vjp=(_eigh_vjp,),
     jvp=_eigh_jvp,  # stated: of equal values it is not linear
+    form=OfValues,
     unread=True,
     multiple=True,
     sample=lambda: [
@@ -346,14 +450,23 @@ EIGH = explicit(
 EIGH.symmetric = True  # type: ignore[attr-defined]
 
 
+def _eigh_along(a: Any, t: Any, y: Any, *, uplo: str = "L") -> Any:
+    w, v = y
+    return bind(VALUES_ALONG, (w, a, bind(TURNED, (v, w, symmetric(t)))[0])), v
+
+
+EIGH.along = _eigh_along  # type: ignore[attr-defined]
+
+
 def eigh(a: Any, UPLO: str = "L") -> Any:
     """Eigenvalues in ascending order and eigenvectors of a symmetric or Hermitian matrix.
 
     Where eigenvalues coincide, the gradient of a function of the values is exact, and so is its
-    second derivative by forward over reverse mode, which `hvp`, `hessian` and ``jacfwd(grad(f))``
-    are, if the function does not depend on the order of equal values. In reverse over reverse mode
-    it is NaN: the cotangent of the values does not tell how the function bends. The derivative of
-    the vectors is NaN, for nothing determines them.
+    second derivative, if the function does not depend on the order of equal values. In reverse over
+    reverse mode it is NaN, but for functions that are linear in the values: the cotangent of the
+    values does not tell how the function bends. Where the order of equal values matters, forward
+    mode follows their branches along the tangent, and a second derivative by reverse mode is NaN.
+    The derivative of the vectors is NaN, for nothing determines them.
     """
     return bind(EIGH, (square(a, "eigh"),), {"uplo": UPLO.upper()} if UPLO.upper() != "L" else {})
 
@@ -369,7 +482,7 @@ def _vectors(a: Any, uplo: str) -> Any:
 
 def _eigvalsh_jvp(_y: Any, xs: Any, ts: Any, *, uplo: str = "L") -> Any:
     w, v = _vectors(xs[0], uplo)
-    return _values_moved(w, v, symmetric(ts[0]))
+    return _values_moved(xs[0], w, v, symmetric(ts[0]))
 
 
 EIGVALSH = explicit(
@@ -379,6 +492,7 @@ EIGVALSH = explicit(
     type_rule=lambda a, *, uplo="L": ArrayType(a.shape[:-1], real_dtype(a.dtype)),
     vjp=(_eigvalsh_vjp,),
     jvp=_eigvalsh_jvp,  # stated: of equal values it is not linear
+    form=OfValues,
     sample=lambda: [
         Sample((definite(),)),
         Sample((definite(2, n=2),), {"uplo": "U"}),
@@ -386,6 +500,14 @@ EIGVALSH = explicit(
     ],
 )
 EIGVALSH.symmetric = True  # type: ignore[attr-defined]
+
+
+def _eigvalsh_along(a: Any, t: Any, y: Any, *, uplo: str = "L") -> Any:
+    w, v = _vectors(a, uplo)
+    return (bind(VALUES_ALONG, (y[0], a, bind(TURNED, (v, w, symmetric(t)))[0])),)
+
+
+EIGVALSH.along = _eigvalsh_along  # type: ignore[attr-defined]
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> Array:

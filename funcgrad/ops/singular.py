@@ -22,6 +22,7 @@ from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.ops.arithmetic import (
     add,
     conjugate,
+    divide,
     logical_or,
     multiply,
     negative,
@@ -29,7 +30,7 @@ from funcgrad.ops.arithmetic import (
     subtract,
     where,
 )
-from funcgrad.ops.factor import TURNED, coincide, inverse, split
+from funcgrad.ops.factor import TURNED, OfValues, coincide, inverse, split
 from funcgrad.ops.matrices import (
     adjoint,
     as_float,
@@ -69,15 +70,25 @@ def _turn(s: Array, x: Array) -> Any:
     return bind(TURNED, (_identity(x), negative(s), negative(symmetric(x))))
 
 
-def _values_moved(s: Array, x: Array, kinks: bool = True) -> Array:
+def _turned_factors(t: Array, u: Array, s: Array, vh: Array) -> tuple[Array, Array]:
+    """u and vᴴ, turned so that uᴴ t v is diagonal where values are equal."""
+    q, _ = _turn(s, matmul(matmul(adjoint(u), t), adjoint(vh)))
+    return matmul(u, q), matmul(adjoint(q), vh)
+
+
+def _diagonal(u: Array, t: Array, vh: Array) -> Array:
+    """The diagonal of uᴴ t v."""
+    own = np.eye(type_of(u).shape[-1], dtype=real_dtype(type_of(u).dtype))
+    return sum_(multiply(real(matmul(matmul(adjoint(u), t), adjoint(vh))), own), -2)
+
+
+def _values_moved(a: Array, u: Array, s: Array, vh: Array, t: Array, kinks: bool = True) -> Array:
     """The tangent of singular values; of equal ones in descending order.
 
     With `kinks` that of one that is 0 is 0: it is at the kink of an absolute value.
     """
-    q, _ = _turn(s, x)
-    inner = real(matmul(matmul(adjoint(q), symmetric(x)), q))
-    own = np.eye(type_of(s).shape[-1], dtype=type_of(s).dtype)
-    moved = sum_(multiply(inner, own), -2)
+    u, vh = _turned_factors(t, u, s, vh)
+    moved = bind(MOVED, (t, a, u, s, vh))
     return where(_zero(s), 0.0, moved) if kinks else moved
 
 
@@ -123,10 +134,118 @@ def _pulled_jvp(_y: Any, xs: Any, ts: Any) -> Any:
     return conjugate(made)
 
 
+def _outside(t: Array, kept: Array, u: Array, vh: Array, s: Array) -> Array:
+    """What t v has outside of u, over the values."""
+    rest = subtract(matmul(t, adjoint(vh)), matmul(u, kept))
+    return multiply(rest, row(inverse(s, _zero(s))))
+
+
+def _met(x: Array, y: Array) -> Array:
+    return real(multiply(x, conjugate(y)))
+
+
+def _second(a: Array, u: Array, s: Array, vh: Array, t: Array, d: Array) -> Array:
+    """The derivative along `d` of the tangent of values along `t`: `_pulled_jvp` for each value.
+
+    Of a pair of equal values it is not known, but the sum of both is this one.
+    """
+    x, y = (matmul(matmul(adjoint(u), z), adjoint(vh)) for z in (t, d))
+    gap, total = subtract(column(s), row(s)), add(row(s), column(s))
+    same, none = coincide(gap, s), coincide(total, s)
+    if type_of(a).dtype.kind != "c":
+        none = where(np.eye(type_of(s).shape[-1], dtype=bool), False, none)
+    over = where(same, 0.0, divide(2.0, where(same, 1.0, gap)))
+    skew = [multiply(0.5, subtract(z, adjoint(z))) for z in (x, y)]
+    found = sum_(
+        add(
+            multiply(over, _met(symmetric(x), symmetric(y))),
+            multiply(multiply(2.0, inverse(total, none)), _met(*skew)),
+        ),
+        -1,
+    )
+    m, n = type_of(a).shape[-2:]
+    if m > n:
+        rest = subtract(matmul(d, adjoint(vh)), matmul(u, y))
+        found = add(found, sum_(_met(_outside(t, x, u, vh, s), rest), -2))
+    if n > m:
+        rest = subtract(matmul(adjoint(d), u), matmul(adjoint(vh), adjoint(y)))
+        other = _outside(adjoint(t), adjoint(x), adjoint(vh), adjoint(u), s)
+        found = add(found, sum_(_met(other, rest), -2))
+    return found
+
+
+def _moved_jvp(_y: Any, xs: Any, ts: Any) -> Any:
+    (t, a, u, s, vh), (dt, da) = xs, ts[:2]
+    first = None if dt is None else _diagonal(u, dt, vh)
+    if da is None:
+        return first  # the factors are functions of `a`
+    second = _second(a, u, s, vh, t, da)
+    return second if first is None else add(first, second)
+
+
+# The tangent along t of the singular values of a, u s vᴴ, where uᴴ t v is diagonal where values are
+# equal. Both modes are stated: of a function that tells equal values apart, the vjp is NaN.
+MOVED: Explicit = explicit(
+    "moved_singular_values",
+    lambda t, a, u, s, vh: np.real(np.sum(np.conj(u) * (t @ np.conj(np.swapaxes(vh, -1, -2))), -2)),
+    type_rule=lambda t, a, u, s, vh: s,
+    vjp=(
+        lambda g, _y, _t, a, u, s, vh: values_pulled(g, a, u, s, vh, False),
+        lambda g, _y, t, a, u, s, vh: _pulled_jvp(None, (g, a, u, s, vh), (None, t)),
+        None,
+        None,
+        None,
+    ),
+    jvp=_moved_jvp,
+    batch=lambda size, xs, batched, params: bind(MOVED, every_lane(size, xs, batched)),
+    linear_in=(0,),
+    sample=lambda: [
+        Sample((draw(a.shape, seed=9), a, *np.linalg.svd(a, full_matrices=False)), smooth=False)
+        for a in (draw((3, 2)), draw((2, 3)), draw((2, 2)), complex_(draw((3, 2))))
+    ],
+)
+MOVED.composed = lambda t, a, u, s, vh: _diagonal(u, t, vh)
+
+# Singular values of a whose derivatives, of equal ones, go by the vectors u and v.
+ALONG: Explicit = explicit(
+    "singular_values_along",
+    lambda s, a, u, vh, kinks: s.copy(),
+    type_rule=lambda s, a, u, vh, *, kinks: s,
+    vjp=(
+        None,
+        lambda g, _y, s, a, u, vh, *, kinks: values_pulled(g, a, u, s, vh, kinks),
+        None,
+        None,
+    ),
+    jvp=lambda y, xs, ts, *, kinks: None if ts[1] is None else _along_moved(xs, ts[1], kinks),
+    batch=lambda size, xs, batched, params: bind(ALONG, every_lane(size, xs, batched), params),
+    sample=lambda: [
+        Sample((f[1], a, f[0], f[2]), {"kinks": kinks}, smooth=False)
+        for a in (draw((3, 2)), complex_(draw((2, 3))))
+        for f in [np.linalg.svd(a, full_matrices=False)]
+        for kinks in (True, False)
+    ],
+)
+
+
+def _along_moved(xs: Any, t: Array, kinks: bool) -> Array:
+    s, _, u, vh = xs
+    moved = _diagonal(u, t, vh)
+    return where(_zero(s), 0.0, moved) if kinks else moved
+
+
+def _pulled_vjp(c: Any, y: Any, g: Any, a: Any, u: Any, s: Any, vh: Any, *, needs: Any) -> Any:
+    """As with eigenvalues (`ops.factor`)."""
+    if needs[0]:
+        return PULLED.transposed_jvp(c, y, (g, a, u, s, vh), needs, {})
+    return None, _pulled_jvp(None, (g, a, u, s, vh), (None, c)), None, None, None
+
+
 PULLED: Explicit = explicit(
     "pulled_singular_values",
     _pulled,
     type_rule=lambda g, a, u, s, vh: ArrayType(a.shape, a.dtype),
+    vjp=_pulled_vjp,
     jvp=_pulled_jvp,
     batch=lambda size, xs, batched, params: bind(PULLED, every_lane(size, xs, batched)),
     sample=lambda: [
@@ -184,7 +303,7 @@ def _svd_jvp(y: Any, xs: Any, ts: Any, *, full: bool = False, kinks: bool = True
     if n > m:
         rest = matmul(adjoint(t), u)
         dv = add(dv, multiply(subtract(rest, matmul(v, matmul(vh, rest))), row(over)))
-    return du, _values_moved(s, x, kinks), adjoint(dv)
+    return du, _values_moved(xs[0], u, s, vh, t, kinks), adjoint(dv)
 
 
 def _svd_vjp(g: Any, y: Any, a: Any, *, full: bool = False, kinks: bool = True) -> Any:
@@ -193,11 +312,11 @@ def _svd_vjp(g: Any, y: Any, a: Any, *, full: bool = False, kinks: bool = True) 
         u, s, vh = y
         return values_pulled(g[1], a, u, s, vh, kinks)
 
-    def push(factors: Sequence[Array], moved: Sequence[Array]) -> Any:
-        return _svd_jvp(tuple(factors), None, moved, kinks=kinks)
+    def push(operands: Sequence[Array], moved: Sequence[Array]) -> Any:
+        return _svd_jvp(tuple(operands[:3]), operands[3:], moved, kinks=kinks)
 
     given = filled(g, [type_of(x) for x in y])
-    return algebra.transposed(push, y, [type_of(a)], given, SVD.derived, ("vjp", kinks))[0]
+    return algebra.transposed(push, (*y, a), [type_of(a)], given, SVD.derived, ("vjp", kinks))[0]
 
 
 SVD: Explicit = explicit(
@@ -206,6 +325,7 @@ SVD: Explicit = explicit(
     type_rule=_svd_type,
     vjp=(_svd_vjp,),
     jvp=_svd_jvp,  # stated: of equal values it is not linear
+    form=OfValues,
     batch=lambda size, xs, batched, params: bind(SVD, xs, params),
     multiple=True,
     unread=True,
@@ -217,6 +337,17 @@ SVD: Explicit = explicit(
         Sample((complex_(draw((3, 2))),), smooth=False),  # the phase of a singular vector
     ],
 )
+
+
+def _along(s: Any, a: Any, t: Any, factors: Any, kinks: bool = True) -> Any:
+    return bind(ALONG, (s, a, *_turned_factors(t, *factors)), {"kinks": kinks})
+
+
+def _svd_along(a: Any, t: Any, y: Any, *, full: bool = False, kinks: bool = True) -> Any:
+    return y[0], _along(y[1], a, t, y, kinks), y[2]
+
+
+SVD.along = _svd_along  # type: ignore[attr-defined]
 
 
 def _matrix(a: Any, name: str) -> Array:
@@ -256,7 +387,7 @@ def _svdvals_vjp(g: Any, _y: Any, a: Any) -> Any:
 
 def _svdvals_jvp(_y: Any, xs: Any, ts: Any) -> Any:
     u, s, vh = bind(SVD, (xs[0],))
-    return _values_moved(s, matmul(matmul(adjoint(u), ts[0]), adjoint(vh)))
+    return _values_moved(xs[0], u, s, vh, ts[0])
 
 
 SVDVALS: Explicit = explicit(
@@ -265,6 +396,7 @@ SVDVALS: Explicit = explicit(
     type_rule=lambda a: _svd_type(a)[1],
     vjp=(_svdvals_vjp,),
     jvp=_svdvals_jvp,  # stated: of equal values it is not linear
+    form=OfValues,
     batch=lambda size, xs, batched, params: bind(SVDVALS, xs, params),
     sample=lambda: [
         Sample((draw((3, 2)),)),
@@ -274,6 +406,9 @@ SVDVALS: Explicit = explicit(
         Sample((np.ones((2, 3)),), smooth=False),
     ],
 )
+
+
+SVDVALS.along = lambda a, t, y: (_along(y[0], a, t, bind(SVD, (a,))),)  # type: ignore[attr-defined]
 
 
 def svdvals(a: Any) -> Array:

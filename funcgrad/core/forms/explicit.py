@@ -78,7 +78,7 @@ class Explicit(Primitive):
     ) -> Sequence[Array | None]:
         """Cotangents of the operands that `needs` marks."""
         if self.vjp_rule is None:
-            return self._transpose_jvp(g, y, xs, needs, params)
+            return self.transposed_jvp(g, y, xs, needs, params)
         if callable(self.vjp_rule):
             return list(self.vjp_rule(g, y, *xs, needs=needs, **params))
         return [
@@ -86,9 +86,10 @@ class Explicit(Primitive):
             for rule, need in zip(self.vjp_rule, needs, strict=True)
         ]
 
-    def _transpose_jvp(
+    def transposed_jvp(
         self, g: Any, y: Any, xs: Sequence[Array], needs: Sequence[bool], params: Params
     ) -> Sequence[Array | None]:
+        """`pull` by transposing the jvp that is stated."""
         assert self.jvp_stated is not None
         wanted = [i for i, need in enumerate(needs) if need]
         count = len(y) if self.multiple else 1
@@ -181,6 +182,7 @@ def explicit(
     linear_in: Sequence[int] = (),
     unread: bool = False,
     sample: Samples | None = None,
+    form: type[Explicit] = Explicit,
 ) -> Explicit:
     """Make a primitive from its vjp, its jvp, or both.
 
@@ -212,6 +214,8 @@ def explicit(
         The vjp is given None for an output that nobody has read, instead of zeros.
     sample : callable
         The samples that its tests are made from.
+    form : type, optional
+        A class derived from `Explicit`, of which the record is.
 
     Returns
     -------
@@ -245,7 +249,7 @@ def explicit(
         type_rule = type_rule or _signature_types(cores, multiple)
     if type_rule is None:
         raise ValueError(f"{name}: state a type rule or a signature")
-    prim = Explicit(
+    prim = form(
         name,
         impl,
         type_rule=type_rule,
