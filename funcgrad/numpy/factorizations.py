@@ -123,8 +123,8 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Array:
     Notes
     -----
     Where eigenvalues coincide, derivatives are those of functions that are symmetric in them (a
-    trace, a sum of squares), second ones by forward over reverse mode (`hessian`, `hvp`), and NaN
-    in other orders of the modes; see `eigh`.
+    trace, a sum of squares), to the second order, which is NaN by reverse over reverse mode
+    (`hessian` and `hvp` are forward over reverse), as is any third one.
 
     Examples
     --------
@@ -209,8 +209,8 @@ def svdvals(x: Any, /) -> Array:
     Notes
     -----
     A value of 0 is at a kink, and its derivative is taken as 0. Where values coincide, derivatives
-    are those of functions that are symmetric in them, second ones by forward over reverse mode
-    (`hessian`, `hvp`), and NaN in other orders of the modes.
+    are those of functions that are symmetric in them, to the second order, which is NaN by reverse
+    over reverse mode (`hessian` and `hvp` are forward over reverse), as is any third one.
 
     Examples
     --------
