@@ -96,7 +96,7 @@ def kept_or_compiled(graph: Graph, donated: tuple[int, ...], captured: int) -> K
 
 def _scalar(x: Any) -> Any:
     """An array without axes as a NumPy scalar, which is what native code makes."""
-    return x[()] if isinstance(x, np.ndarray) and not x.ndim else x
+    return x[()] if isinstance(x, np.ndarray) and not x.ndim and x.dtype.isnative else x
 
 
 def execute(graph: Graph, *args: Any) -> tuple[Any, ...]:

@@ -147,7 +147,8 @@ class _Writer:
         if a in self.plan.uniform:
             value = np.full(a.type.shape, self.plan.uniform[a].value, a.type.dtype)
             value.flags.writeable = False
-            return self.constant(value[()] if a.type.shape == () else value)
+            alone = a.type.shape == () and a.type.dtype.isnative
+            return self.constant(value[()] if alone else value)
         if a in self.leaves:
             return self.leaves[a]  # as it was given: a Python number stays one
         view = self.plan.views[a]
@@ -155,7 +156,7 @@ class _Writer:
         if view.base is a:
             if a.type.weak:
                 return f"asarray({base}).item()"
-            return base if a.type.shape else f"asarray({base})[()]"
+            return base if a.type.shape else _scalar(f"asarray({base})", a)
         item = a.type.dtype.itemsize
         shape = self.constant(view.shape)
         dtype = self.constant(a.type.dtype)
@@ -179,13 +180,13 @@ class _Writer:
             )
         if o in self.leaves:
             x = self.leaves[o]
-            return x if o.type.shape or weak else f"asarray({x})[()]"
+            return x if o.type.shape or weak else _scalar(f"asarray({x})", o)
         view = self.plan.views[o]
         if not o.type.shape:
             base = self.name_of(view.base)
             if view.base is not o:
                 base = self.value(o)
-            return f"asarray({base}).item()" if weak else f"asarray({base})[()]"
+            return f"asarray({base}).item()" if weak else _scalar(f"asarray({base})", o)
         text = self.value(o)
         owned = view.base in self.places.handed_out and not is_spread(view.strides, view.shape)
         return text if owned else f"{text}.copy()"
@@ -280,6 +281,11 @@ class _Writer:
             self.add(f"{out}.fill(0)")
             return f"{out}[{index}] = {args[0]}"
         return f"{self.constant(e.prim.impl)}({', '.join(args)}, out={out})"
+
+
+def _scalar(array: str, a: Atom) -> str:
+    """The text of an array without axes as a NumPy scalar, which has this machine's byte order."""
+    return f"{array}[()]" if a.type.dtype.isnative else array
 
 
 def _overlap(x: np.ndarray[Any, Any], others: Sequence[Any]) -> bool:

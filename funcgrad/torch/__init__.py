@@ -4,6 +4,7 @@ from math import e as e
 from math import inf as inf
 from math import nan as nan
 from math import pi as pi
+from sys import modules as _modules
 
 from funcgrad.torch import autograd as autograd
 from funcgrad.torch import func as func
@@ -28,6 +29,7 @@ from funcgrad.torch.device import layout as layout
 from funcgrad.torch.device import memory_format as memory_format
 from funcgrad.torch.device import preserve_format as preserve_format
 from funcgrad.torch.device import strided as strided
+from funcgrad.torch.dtypes import bfloat16 as bfloat16
 from funcgrad.torch.dtypes import bool as bool
 from funcgrad.torch.dtypes import can_cast as can_cast
 from funcgrad.torch.dtypes import cdouble as cdouble
@@ -137,10 +139,20 @@ from funcgrad.torch import optim as optim
 from funcgrad.torch import signal as signal
 from funcgrad.torch.amp.autocast_mode import autocast as autocast
 from funcgrad.torch.amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
+from funcgrad.torch.amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from funcgrad.torch.amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
 from funcgrad.torch.amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_enabled
 from funcgrad.torch.amp.autocast_mode import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from funcgrad.torch.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
+from funcgrad.torch.amp.autocast_mode import (
+    set_autocast_cache_enabled as set_autocast_cache_enabled,
+)
+from funcgrad.torch.amp.autocast_mode import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+from funcgrad.torch.amp.autocast_mode import set_autocast_cpu_enabled as set_autocast_cpu_enabled
+from funcgrad.torch.amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
+from funcgrad.torch.amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
 from funcgrad.torch.amp.grad_scaler import GradScaler as GradScaler
+from funcgrad.torch.amp.policies import cover as _cover
 from funcgrad.torch.compiling.api import compile as compile
 from funcgrad.torch.nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
 from funcgrad.torch.nn.functional import avg_pool1d as avg_pool1d
@@ -179,5 +191,7 @@ from funcgrad.torch.spectra import stft as stft
 
 __version__ = "2.13.0+funcgrad"  # the PyTorch whose behaviour this is
 newaxis = None
+_cover(nn.functional, linalg, fft, Tensor)
+_cover(_modules[__name__])
 
 __getattr__ = _absent(__name__)

@@ -21,6 +21,7 @@ from funcgrad.torch.autograd_state import AutogradState
 from funcgrad.torch.contents import as_array, check_found, cut_off, layout, unknown
 from funcgrad.torch.dimensions import axis_of
 from funcgrad.torch.modes import modes
+from funcgrad.torch.narrow import is_narrow
 from funcgrad.torch.nodes import LEAF_TENSOR, AccumulateGrad
 from funcgrad.torch.printing import tensor_text
 from funcgrad.torch.python_values import PythonValues
@@ -261,6 +262,8 @@ class Tensor(AutogradState, PythonValues):
                 "instead."
             )
         array = as_array(self)
+        if is_narrow(array):
+            raise TypeError("Got unsupported ScalarType BFloat16")
         return np.asarray(array) if staged(array) else array.view()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:

@@ -38,7 +38,7 @@ REFUSED: dict[str, str] = {
     r"FatalError|export|fx|package|library|ops|classes|compiler|futures|cond|while_loop|"
     r"init_num_threads|TypedStorage|reinforce|name|map2_|module_load": INTERNAL,
     r"Sym.*|sym_.*": "shapes are numbers here",
-    r".*Storage|storage_type|StorageBase|is_storage|BFloat16Tensor|from_file|share_memory_|"
+    r".*Storage|storage_type|StorageBase|is_storage|from_file|share_memory_|"
     r"is_shared|is_pinned|pin_memory|const_data_ptr|convert_conv.d_weight_memory_format": (
         "memory is NumPy's"
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.shape import zeros
 from funcgrad.torch import flat, lines
 from funcgrad.torch.modes import modes
+from funcgrad.torch.narrow import in_single, is_narrow
 from funcgrad.torch.nodes import edge_of
 from funcgrad.torch.root import ROOT, RootTracer
 from funcgrad.torch.staged import order_of_copy
@@ -47,16 +49,30 @@ class Composite(Primitive):
         multiple: bool = False,
         recorded: Recorder | None = None,
         shows_operand: bool = False,
+        keeps_dtype: bool = False,
     ) -> None:
         super().__init__(f"torch.{name}", function)
         self.plain = function  # `impl` without a kernel
         self.linear, self.multiple, self.shows_operand = linear, multiple, shows_operand
         self.recorded = recorded  # the value and an `Inside`, of code that does both passes itself
+        # a view, or a cast: what it gives is no number that was computed
+        self.keeps_dtype = shows_operand or keeps_dtype
+        self.narrow: Composite | None = None
         self.fixed = fixed  # how many operands at the end are never differentiated (indices)
         self.derived: dict[Any, Any] = {}  # the transposes that have come again, as graphs
 
     def __call__(self, *args: Any, **params: Any) -> Any:
+        if not self.keeps_dtype and any(map(is_narrow, args)):
+            return bind(self._narrow(), args, params)
         return bind(self, args, params)
+
+    def _narrow(self) -> Composite:
+        """The same operation on bfloat16."""
+        if self.narrow is None:
+            self.narrow = made = copy.copy(self)
+            made.impl = made.plain = in_single(self.plain)
+            made.kernel = made.recorded = None
+        return self.narrow
 
     def saved_flags(self, mask: int, count: int) -> tuple[bool, ...]:
         moving = count - self.fixed
@@ -130,7 +146,8 @@ class Composite(Primitive):
 
     def vjp(self, node: Any, g: Any, quick: bool = False) -> Sequence[Array | None]:
         wanted = [i for i, p in enumerate(node.parents) if p is not None]
-        cts = tuple(g) if self.multiple else (g,)
+        multiple = hasattr(node, "outputs")
+        cts = tuple(g) if multiple else (g,)
         held = node.saved[1:]
         inner = getattr(node, "inner", None)
         if isinstance(inner, Inside) and inner.saved is node.saved:
@@ -144,7 +161,7 @@ class Composite(Primitive):
         held, moving = node.saved[1:], len(node.saved) - 1 - self.fixed
         cts = tuple(
             zeros(t) if c is None else c
-            for c, t in zip(cts, node.outputs if self.multiple else (None,), strict=True)
+            for c, t in zip(cts, node.outputs if multiple else (None,), strict=True)
         )
 
         def moved(fixed: Sequence[Array], xs: Sequence[Array]) -> Any:

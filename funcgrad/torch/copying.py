@@ -19,6 +19,7 @@ import numpy as np
 
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.contents import as_array
+from funcgrad.torch.dtypes import from_numpy_dtype
 from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.root import plain
 from funcgrad.torch.storage import UntypedStorage, place_of
@@ -53,6 +54,7 @@ def rebuild(
     requires_grad: bool,
 ) -> Any:
     """A leaf of the class `cls` in the memory of `storage`, which NumPy holds to its bounds."""
+    dtype = from_numpy_dtype(dtype).numpy
     if 0 in shape:  # NumPy loses the strides of an empty view
         array = np.empty(tuple(shape), dtype)
     else:

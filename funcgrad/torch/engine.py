@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from funcgrad.core.types import Array
-from funcgrad.torch.gradients import accumulate_grad, conjugated
+from funcgrad.torch.gradients import accumulate_grad, conjugated, in_dtype_of
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad, Pick, edge_of
 from funcgrad.torch.saved import check_saved
@@ -128,7 +128,10 @@ def _quick(
     if any(g is None for g in found):
         fill(order, ends, found)
     if not accumulate:
-        return [None if g is None else conjugated(g) for g in found]
+        return [
+            None if g is None else in_dtype_of(edge_of(end), conjugated(g))
+            for end, g in zip(ends, found, strict=True)
+        ]
     for leaf, g in zip(ends, found, strict=True):
         if g is not None:
             accumulate_grad(leaf, conjugated(g), False)

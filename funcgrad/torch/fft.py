@@ -14,6 +14,7 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.absent import absent
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.narrow import is_half
 from funcgrad.torch.operations.common import boxed, computed, shape_of
 from funcgrad.torch.operations.flipping_and_rolling import roll
 from funcgrad.torch.operations.promotion import dtype_of, floating
@@ -44,8 +45,8 @@ def _prepared(name: str, input: Tensor, real: bool = False) -> Array:
     if real and dtype_of(x).kind == "c":
         kind = dtypes.scalar_name(input.dtype)
         raise RuntimeError(f"{name} expects a real input tensor, but got {kind}")
-    if dtype_of(x) == np.float16:
-        raise RuntimeError("Unsupported dtype Half")
+    if is_half(dtype_of(x)):
+        raise RuntimeError(f"Unsupported dtype {dtypes.scalar_name(input.dtype)}")
     return x
 
 

@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.bfloat16 import BFLOAT16
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array
-from funcgrad.ops.arithmetic import conjugate
+from funcgrad.ops.arithmetic import cast, conjugate
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.modes import enable_grad, modes
+from funcgrad.torch.narrow import is_narrow, settle
 from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.root import RootTracer
 from funcgrad.transforms.node import add, dense
 
-__all__ = ["accumulate_grad", "add_contents", "conjugated"]
+__all__ = ["accumulate_grad", "add_contents", "conjugated", "in_dtype_of"]
 
 ndarray = np.ndarray
 # One for all leaves: threads may share a leaf. A signal's handler may run a pass in the middle.
@@ -29,8 +31,30 @@ def conjugated(g: Any) -> Any:
     return conjugate(g) if dtype.kind == "c" else g
 
 
+def in_dtype_of(edge: tuple[Any, int], g: Array) -> Array:
+    """A cotangent in bfloat16, if that is the dtype of the leaf or of an output of a node.
+
+    Sums of cotangents are of float32, as all sums of numbers of bfloat16 are.
+    """
+    return cast(g, BFLOAT16) if g is not None and _is_narrow_output(*edge) else g
+
+
+def _is_narrow_output(node: Any, k: int) -> bool:
+    if type(node) is AccumulateGrad:
+        return not node.avals[0].dtype.isnative
+    if hasattr(node, "outputs"):
+        return not node.outputs[k].dtype.isnative
+    target = (node.params or {}).get("dtype")
+    if isinstance(target, np.dtype):
+        return not target.isnative
+    casts = (node.params or {}).get("dtypes", ())
+    operands = [t.dtype for t in node.avals or () if t is not None]
+    return any(d is not None and not d.isnative for d in (*operands, *casts))
+
+
 def accumulate_grad(leaf: AccumulateGrad, g: Array, create_graph: bool) -> None:
     """Add `g`, which nobody else holds, to the gradient of a leaf."""
+    g = in_dtype_of((leaf, 0), g)
     with accumulating:
         while True:
             old = leaf.grad
@@ -53,6 +77,8 @@ def _sum(old: Tensor, g: Array, create_graph: bool) -> Tensor:
         t = old._t
         if type(t.value) is np.ndarray:
             t.value += g  # views of the gradient see the change
+            if is_narrow(t.value):
+                settle(t.value)
         else:
             t.value = t.value + g
         t.version.count += 1

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.core.tracer import Operand, Tracer, bind
+from funcgrad.core.tracer import Operand, Tracer, bind, type_of
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import FUNCTIONS
 from funcgrad.numpy.dispatch import array_function, array_ufunc
@@ -68,7 +68,10 @@ DETACH.append(lambda t: bind(STOP_GRADIENT, (t,)))
 def contents(x: Any) -> Any:
     """`x` with every tensor in it replaced by its content."""
     if isinstance(x, Tensor):
-        return x.content()
+        content = x.content()
+        if not type_of(content).dtype.isnative:
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        return content
     if type(x) in (list, tuple):
         return type(x)(map(contents, x))
     return x

@@ -54,6 +54,9 @@ class Modes(threading.local):
     written: list[Any] | None = None  # tensors that hold values of a transform since, and theirs
     watching: list[Any] | None = None  # what the root tape is given, while a recipe is made of it
 
+    autocast: Any = None  # the dtype in which operations of the first list compute (see `amp`)
+    autocast_cache = True
+
     # calls a ufunc without NumPy's warnings; None unless operations are recorded and recording
     # does no more than to make a node
     hot: Callable[..., Any] | None

@@ -21,6 +21,7 @@ from funcgrad.ops.operators import BINARY
 from funcgrad.ops.shape import BROADCAST
 from funcgrad.torch import c_order, flat, lines
 from funcgrad.torch.modes import modes
+from funcgrad.torch.narrow import settle
 from funcgrad.torch.nodes import AccumulateGrad, GradNode, default_class, edge_of, pick
 from funcgrad.torch.staged import Memory, fresh
 from funcgrad.torch.versions import Version
@@ -135,6 +136,9 @@ class RootTape(Tape):
     def kind_of(self, x: Array) -> object:
         """One object for each small shape of float32 and float64 (see `hot`), else None."""
         if type(x) is np.ndarray:
+            if not x.dtype.isnative:
+                settle(x)
+                return None
             if x.size >= IN_PLACE_FROM:
                 return None
             key = (x.dtype.num, x.shape)

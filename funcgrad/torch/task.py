@@ -16,8 +16,9 @@ import numpy as np
 
 from funcgrad.core.tracer import Tracer
 from funcgrad.core.types import Array
+from funcgrad.ops.arithmetic import cast
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.gradients import accumulate_grad, add_contents, conjugated
+from funcgrad.torch.gradients import accumulate_grad, add_contents, conjugated, in_dtype_of
 from funcgrad.torch.hook_results import check_is_tensor, check_replaced, checked_tuple
 from funcgrad.torch.modes import enable_grad, modes, no_grad
 from funcgrad.torch.nodes import CALL_NODE, AccumulateGrad, edge_of
@@ -217,7 +218,7 @@ class GraphTask:
     # -- one node
 
     def visit(self, node: Any) -> None:
-        gs = self.buffers.pop(node)
+        gs = [in_dtype_of((node, k), g) for k, g in enumerate(self.buffers.pop(node))]
         if not self.everything:
             runs = node in self.needed
             if not runs:
@@ -237,7 +238,7 @@ class GraphTask:
         if g is None:
             return None
         kept = conjugated(dense(g))
-        return kept if isinstance(kept, Tracer) else np.array(kept)[()]
+        return kept if isinstance(kept, Tracer) else np.array(kept)
 
     def hooked(self, node: Any, gs: list[Any]) -> list[Any]:
         """The cotangents after the hooks of the tensors, and after they have been retained."""
@@ -264,7 +265,7 @@ class GraphTask:
         """`retain_grad` adds up over passes, out of place."""
         kept, old = conjugated(dense(g)), tensor._grad
         if old is not None:
-            kept = add_contents(old.content(), kept)
+            kept = cast(add_contents(old.content(), kept), old.dtype.numpy)
         elif not isinstance(kept, Tracer):
             kept = np.array(kept)[()]
         tensor._grad = box(kept)

@@ -17,6 +17,7 @@ __all__ = ["assert_close"]
 NARROW, WIDE = (1.3e-6, 1e-5), (1e-7, 1e-7)
 TOLERANCES = {  # relative, absolute; of other dtypes 0
     torch.float16: (0.001, 1e-5),
+    torch.bfloat16: (1.6e-2, 1e-5),
     torch.float32: NARROW,
     torch.complex64: NARROW,
     torch.float64: WIDE,

@@ -20,6 +20,7 @@ from funcgrad.torch._tensor import Link, Tensor, box
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import modes
+from funcgrad.torch.narrow import is_narrow, settle
 from funcgrad.torch.nodes import AccumulateGrad, GradNode, edge_of, output_name
 from funcgrad.torch.places import places_of, write_places
 from funcgrad.torch.root import ROOT, RootTracer, tangent_of
@@ -168,6 +169,8 @@ def write(x: Tensor, new_content: Array) -> Tensor:
         modes.stage.write(array, values)
     else:
         np.copyto(array, values, casting="unsafe")
+        if is_narrow(array):
+            settle(array)
     t.version.count += 1
     if modes.dual is not None:
         return _write_dual(x, new_content, node)

@@ -1,10 +1,9 @@
-"""Scaled losses beside PyTorch; autocasting, which has no effect."""
+"""Scaled losses beside PyTorch, and what `amp` says of devices and arguments."""
 
 import copy
 import pickle
 
 import numpy as np
-import pytest
 
 import funcgrad.torch as ours
 
@@ -84,20 +83,6 @@ def test_a_scaler_is_copied_saved_and_loaded():
     loaded = ours.GradScaler("cpu")
     loaded.load_state_dict(scaler.state_dict())
     assert loaded.state_dict() == scaler.state_dict()
-
-
-def test_autocast_says_that_it_has_no_effect():
-    with pytest.warns(UserWarning, match="computes in the dtype of its operands"):
-        context = ours.autocast("cpu", dtype=ours.float16)
-    with context:
-        assert (ours.ones(2, 2) @ ours.ones(2)).dtype is ours.float32
-
-    @ours.autocast("cpu", enabled=False)
-    def double(x):
-        """Twice."""
-        return 2 * x
-
-    assert double(ours.ones(())) == 2 and double.__doc__ == "Twice."
 
 
 def test_functions_marked_for_autocast():

@@ -475,11 +475,3 @@ def test_an_archive_without_tensors_is_refused():
     buffer.seek(0)
     with pytest.raises(RuntimeError, match=r"no data\.pkl"):
         ours.load(buffer)
-
-
-@pytest.mark.peers
-@needs_torch
-def test_bfloat16_is_refused_by_name():
-    data = written(theirs, theirs.ones(2, dtype=theirs.bfloat16))
-    with pytest.raises(pickle.UnpicklingError, match=r"torch\.BFloat16Storage"):
-        ours.load(io.BytesIO(data))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.algebra import algebra
+from funcgrad.core.bfloat16 import BFLOAT16, rounded
 from funcgrad.core.forms import Elementwise, Linear, align, linear
 from funcgrad.core.layout import moved, ordered
 from funcgrad.core.primitive import Params, Sample
@@ -112,6 +113,8 @@ def where(condition: Any, x: Any, y: Any) -> Array:
 
 
 def _to_dtype(x: Any, dtype: Any) -> Any:
+    if dtype is BFLOAT16:
+        return rounded(x.real if np.iscomplexobj(x) else x)
     if not isinstance(x, (np.ndarray, np.generic)):
         return np.asarray(x)[()].astype(dtype)
     if x.dtype.kind == "c" and np.dtype(dtype).kind == "f":
@@ -122,7 +125,7 @@ def _to_dtype(x: Any, dtype: Any) -> Any:
 CAST: Linear = linear(
     "cast",
     _to_dtype,
-    lambda g, x, *, dtype: cast(g, x.dtype),
+    lambda g, x, *, dtype: cast(cast(g, dtype) if dtype is BFLOAT16 else g, x.dtype),
     lambda x, *, dtype: ArrayType(x.shape, np.dtype(dtype)),
     lambda size, xs, batched, params: bind(CAST, xs, params),
     sample=lambda: [

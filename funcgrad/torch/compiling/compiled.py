@@ -106,7 +106,7 @@ def _extra(x: Tensor) -> Any:
 
 
 def _state() -> tuple[Any, ...]:
-    return modes.grad, modes.inference, dtypes.get_default_dtype()
+    return modes.grad, modes.inference, dtypes.get_default_dtype(), modes.autocast
 
 
 class Compiled:

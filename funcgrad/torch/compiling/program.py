@@ -228,7 +228,7 @@ class Program:
                 made.append(box(live[m.output]))
                 continue
             if m.copy or n in self.apart:
-                x = np.array(x)[()]
+                x = np.array(x)
             t = box(x)
             if m.node == "freed":
                 t._t.node = _ended(t._t.type)

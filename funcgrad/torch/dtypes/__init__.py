@@ -1,6 +1,7 @@
 """The dtypes of ``torch``, their names and limits, and the rules by which they are promoted."""
 
 from funcgrad.torch.dtypes.kinds import (
+    bfloat16,
     bool,
     c_name,
     cdouble,
@@ -42,8 +43,8 @@ from funcgrad.torch.dtypes.promotion import (
 )
 
 __all__ = [
-    "Category", "Operand", "bool", "c_name", "can_cast", "cdouble", "cfloat", "complex64",
-    "complex128", "default_complex_dtype", "double", "dtype", "finfo", "float", "float16",
+    "Category", "Operand", "bfloat16", "bool", "c_name", "can_cast", "cdouble", "cfloat",
+    "complex64", "complex128", "default_complex_dtype", "double", "dtype", "finfo", "float", "float16",
     "float32", "float64", "floating_dtype", "from_numpy_dtype", "from_type_name",
     "get_default_dtype", "half", "iinfo", "int", "int8", "int16", "int32", "int64", "long",
     "number_dtype", "promote_types", "result_dtype", "scalar_name", "set_default_dtype", "short",

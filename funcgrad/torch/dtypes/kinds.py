@@ -1,11 +1,13 @@
-"""The dtypes of PyTorch that NumPy has too, their names, and the default one.
+"""The dtypes of PyTorch, their names, and the default one.
 
-A `dtype` is a singleton that names a NumPy dtype. NumPy has neither bfloat16 nor a complex number
-of two halves: the first is left out, and where PyTorch would give the second (``complex32``) there
-is complex64.
+A `dtype` is a singleton that names the NumPy dtype of the arrays that hold its elements. For
+bfloat16, which NumPy does not have, that is the core's, of four bytes an element (see
+`core.bfloat16`). NumPy has no complex number of two halves either: where PyTorch would give it
+(``complex32``) there is complex64.
 
-The file imports NumPy only. It ends by binding the names ``float``, ``int`` and ``bool`` to dtypes,
-as the namespace of PyTorch has them, and so it writes ``builtins.bool`` where it means Python's.
+The file imports NumPy and the core's dtype only. It ends by binding the names ``float``, ``int``
+and ``bool`` to dtypes, as the namespace of PyTorch has them, and so it writes ``builtins.bool``
+where it means Python's.
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
+from funcgrad.core.bfloat16 import BFLOAT16
+
 __all__ = [
-    "Default", "checked", "dtype",
-    "float16", "half", "float32", "float", "float64", "double",
+    "Default", "check_byte_order", "checked", "dtype",
+    "bfloat16", "float16", "half", "float32", "float", "float64", "double",
     "complex64", "cfloat", "complex128", "cdouble",
     "uint8", "int8", "int16", "short", "int32", "int", "int64", "long", "bool",
     "get_default_dtype", "set_default_dtype", "default_complex_dtype",
@@ -112,15 +116,15 @@ _OF_NUMPY: dict[np.dtype[Any], dtype] = {}
 _OF_TYPE_NAME: dict[str, dtype] = {}
 
 
-def _made(name: str, scalar_name: str, abbr: str, c_name: str) -> dtype:
+def _made(name: str, scalar_name: str, abbr: str, c_name: str, held: Any = None) -> dtype:
     kind = object.__new__(dtype)
-    held = np.dtype(name)
+    held = np.dtype(name) if held is None else held
     values = {
         "numpy": held,
         "is_floating_point": held.kind == "f",
         "is_complex": held.kind == "c",
         "is_signed": held.kind in "ifc",
-        "itemsize": held.itemsize,
+        "itemsize": 2 if held is BFLOAT16 else held.itemsize,
         "abbr": abbr,
         "_name": name,
         "_scalar_name": scalar_name,
@@ -136,6 +140,7 @@ def _made(name: str, scalar_name: str, abbr: str, c_name: str) -> dtype:
 float64 = double = _made("float64", "Double", "f64", "double")
 float32 = _made("float32", "Float", "f32", "float")
 float16 = half = _made("float16", "Half", "f16", "c10::Half")
+bfloat16 = _made("bfloat16", "BFloat16", "bf16", "c10::BFloat16", BFLOAT16)
 complex64 = cfloat = _made("complex64", "ComplexFloat", "c64", "c10::complex<float>")
 complex128 = cdouble = _made("complex128", "ComplexDouble", "c128", "c10::complex<double>")
 int64 = long = _made("int64", "Long", "i64", "long int")
@@ -182,16 +187,24 @@ def from_numpy_dtype(numpy_dtype: Any) -> dtype:
     held = np.dtype(numpy_dtype)
     if held in _OF_NUMPY:
         return _OF_NUMPY[held]
+    check_byte_order(held)
+    *names, last = (kind._name for kind in _OF_NUMPY.values() if kind is not bfloat16)
+    raise TypeError(
+        f"can't convert np.ndarray of type numpy.{held.type.__name__}. "
+        f"The only supported types are: {', '.join(names)}, and {last}."
+    )
+
+
+def check_byte_order(held: np.dtype[Any]) -> None:
+    """Raise for arrays of a user's whose byte order is not this machine's.
+
+    Such an array of float32 is not one of bfloat16, whose dtype has that order here.
+    """
     if not held.isnative:
         raise ValueError(
             "given numpy array has byte order different from the native byte order. "
             "Conversion between byte orders is currently not supported."
         )
-    *names, last = (kind._name for kind in _OF_NUMPY.values())
-    raise TypeError(
-        f"can't convert np.ndarray of type numpy.{held.type.__name__}. "
-        f"The only supported types are: {', '.join(names)}, and {last}."
-    )
 
 
 def scalar_name(kind: dtype) -> str:

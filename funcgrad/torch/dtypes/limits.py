@@ -61,14 +61,24 @@ class finfo(_Limits):
                 "Use torch.iinfo to handle 'torch.finfo'"
             )
         real = given.to_real()
-        limits = np.finfo(real.numpy)
         self.dtype = real._name
+        if real is kinds.bfloat16:
+            self._of_bfloat16()
+            return
+        limits = np.finfo(real.numpy)
         self.bits = limits.bits
         self.eps = float(limits.eps)
         self.max = float(limits.max)
         self.min = float(limits.min)
         self.tiny = self.smallest_normal = float(limits.smallest_normal)
         self.resolution = float(f"1e-{limits.precision}")  # NumPy's is rounded to the type
+
+    def _of_bfloat16(self) -> None:
+        """The exponents of float32, and eight bits of each number."""
+        self.bits, self.eps, self.resolution = 16, 2.0**-7, 0.01
+        self.tiny = self.smallest_normal = float(np.finfo(np.float32).smallest_normal)
+        self.max = (2 - self.eps) * 2.0**127
+        self.min = -self.max
 
 
 class iinfo(_Limits):

@@ -49,7 +49,10 @@ def _joined(a: dtype, b: dtype) -> dtype:
     inexact = [kind for kind in (a, b) if is_inexact(kind)]
     if not inexact:
         return from_numpy_dtype(np.promote_types(a.numpy, b.numpy))
-    widest = max((kind.to_real() for kind in inexact), key=lambda kind: kind.itemsize)
+    parts = {kind.to_real() for kind in inexact}
+    widest = max(parts, key=lambda kind: kind.itemsize)
+    if parts == {kinds.float16, kinds.bfloat16}:  # neither holds the other
+        widest = kinds.float32
     return widest.to_complex() if a.is_complex or b.is_complex else widest
 
 

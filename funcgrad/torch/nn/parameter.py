@@ -208,6 +208,7 @@ class Uninitialized(Tensor):
         return type(self)(self.requires_grad, dtype=given[0] if given else dtype or self.dtype)
 
     half, float, double = _converted("float16"), _converted("float32"), _converted("float64")
+    bfloat16 = _converted("bfloat16")
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give it a shape, and memory with undefined contents: an ordinary tensor from now on."""

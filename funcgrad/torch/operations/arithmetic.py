@@ -10,6 +10,7 @@ from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.narrow import number_of
 from funcgrad.torch.operations.common import boxed, computed, told
 from funcgrad.torch.operations.promotion import NUMBERS, dtype_of, number, promoted, wrapped
 from funcgrad.torch.operations.promotion import pair as paired
@@ -83,7 +84,8 @@ def _combined(core: Any, scaled: Composite, x: Any, y: Any, alpha: Any) -> Array
     _check_alpha(alpha, typed)
     kind = dtype_of(typed)
     x, y = (wrapped(v, kind) if type(v) in (int, float) else v for v in (x, y))
-    return computed(scaled, x, y, alpha=number(alpha, kind))
+    factor = number(alpha, kind)
+    return computed(scaled, x, y, alpha=factor if kind.isnative else number_of(factor))
 
 
 @operation("add", SCALED, node=ADD, remembers=True,

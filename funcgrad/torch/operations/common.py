@@ -23,6 +23,7 @@ from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.dimensions import axes_of, axis_of
 from funcgrad.torch.modes import modes
+from funcgrad.torch.narrow import in_single, is_narrow
 from funcgrad.torch.nodes import GradNode, Pick, edge_of, keep_quietly, node_class
 from funcgrad.torch.operations.promotion import Pending, dtype_of
 from funcgrad.torch.root import ROOT, RootTracer
@@ -102,6 +103,9 @@ def computed(core: Callable[..., Any], *xs: Any, **params: Any) -> Any:
         if type(x) is Pending:
             xs, core, params = _cast_inside(core, xs, params)
             break
+        if is_narrow(x) and core is not cast and not isinstance(core, Composite):
+            core, params = NARROW, {"core": core, "params": params}
+            break
     if not modes.grad and modes.dual is None:
         xs = tuple(_alone(x) if type(x) is np.ndarray and x.size >= flat.FEWEST else x for x in xs)
     try:
@@ -144,7 +148,7 @@ def _cast_inside(core: Any, xs: Any, params: Any) -> Any:
 
 
 def _casting(*xs: Array, core: Any, dtypes: Any, params: Any) -> Array:
-    return core(
+    return in_single(core)(
         *(x if d is None else cast(x, d) for x, d in zip(xs, dtypes, strict=True)), **params
     )
 
@@ -160,7 +164,10 @@ class Zeroing(Composite):
         ]
 
 
-CASTING = Zeroing("casting", _casting)
+CASTING = Zeroing("casting", _casting, keeps_dtype=True)
+NARROW = Zeroing(
+    "narrow", lambda *xs, core, params: in_single(core)(*xs, **params), keeps_dtype=True
+)
 
 
 HALF, SINGLE = np.dtype(np.float16), np.dtype(np.float32)

@@ -49,7 +49,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     """A view of a real tensor whose last dimension holds the two parts."""
     kind = kind_of(input.content())
     shape = shape_of(input)
-    if not kind.is_floating_point:
+    if not kind.is_floating_point or kind is dtypes.bfloat16:
         raise RuntimeError(
             "view_as_complex is only supported for half, float and double tensors, but got a "
             f"tensor of scalar type: {dtypes.scalar_name(kind)}"
@@ -174,7 +174,7 @@ def _parts(_: str, first: Tensor, second: Tensor) -> Sequence[Array]:
     """Two real floating operands of one dtype."""
     x, y = first.content(), second.content()
     kinds = [kind_of(v) for v in (x, y)]
-    if any(not k.is_floating_point for k in kinds):
+    if any(not k.is_floating_point or k is dtypes.bfloat16 for k in kinds):
         names = " and ".join(dtypes.scalar_name(k) for k in kinds)
         raise RuntimeError(
             f"Expected both inputs to be Half, Float or Double tensors but got {names}"

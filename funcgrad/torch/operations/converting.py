@@ -169,7 +169,9 @@ def to_dtype(input: Tensor, kind: dtypes.dtype) -> Tensor:
 
 
 # NumPy lays a repeated dimension innermost, of which PyTorch makes C order
-CAST_DENSE = Composite("cast", lambda x, dtype: dense(a.cast(x, dtype)), linear=True)
+CAST_DENSE = Composite(
+    "cast", lambda x, dtype: dense(a.cast(x, dtype)), linear=True, keeps_dtype=True
+)
 
 
 FLAGS = f"bool non_blocking=False, bool copy=False, {FORMAT}"
@@ -204,6 +206,7 @@ def _converter(name: str, kind: dtypes.dtype) -> None:
 
 for _name, _kind in (
     ("double", dtypes.float64), ("float", dtypes.float32), ("half", dtypes.float16),
+    ("bfloat16", dtypes.bfloat16),
     ("long", dtypes.int64), ("int", dtypes.int32), ("short", dtypes.int16),
     ("char", dtypes.int8), ("byte", dtypes.uint8), ("bool", dtypes.bool),
     ("cdouble", dtypes.complex128), ("cfloat", dtypes.complex64),

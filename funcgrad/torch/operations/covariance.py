@@ -13,6 +13,7 @@ from funcgrad.torch.operations.creation import full
 from funcgrad.torch.operations.products import mm
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import operation
+from funcgrad.torch.saved import outside
 
 __all__ = ["corrcoef", "cov"]
 
@@ -75,7 +76,7 @@ def cov(input: Tensor, correction: int, fweights: Tensor | None, aweights: Tenso
     if aweights is not None and correction:
         norm = total - mul_scalar((w * aweights).sum(), correction) / total
     if norm.item() <= 0:
-        warnings.warn(DEGREES, UserWarning, stacklevel=3)
+        warnings.warn(DEGREES, UserWarning, stacklevel=outside())
         norm = norm.detach().clone().zero_()
     centered = x - average.unsqueeze(1)
     other = (centered if w is None else centered * w).t().conj()

@@ -15,6 +15,8 @@ from funcgrad.torch.autograd_state import check_differentiable
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.device import check_device
 from funcgrad.torch.dimensions import check_requires_grad
+from funcgrad.torch.dtypes.kinds import check_byte_order
+from funcgrad.torch.narrow import refuse_bytes
 from funcgrad.torch.operations.common import install, warn_once
 from funcgrad.torch.operations.converting import to_dtype
 from funcgrad.torch.operations.signature import PYTHON_DTYPES
@@ -150,6 +152,7 @@ def _cast(x: np.ndarray[Any, Any], kind: dtypes.dtype) -> np.ndarray[Any, Any]:
 
 def check_array(x: Any) -> None:
     """Raise for arrays that no tensor can be: of other dtypes, masked, with negative strides."""
+    check_byte_order(x.dtype)
     dtypes.from_numpy_dtype(x.dtype)
     if np.ma.is_masked(x):
         raise TypeError(
@@ -342,6 +345,7 @@ def frombuffer(
     kind = kind_given("frombuffer", dtype)
     if kind is None:
         raise TypeError("frombuffer(): argument 'dtype' must be torch.dtype, not NoneType")
+    refuse_bytes("frombuffer()", kind)
     size = kind.itemsize
     try:
         memory = memoryview(buffer)

@@ -20,6 +20,7 @@ from funcgrad.ops.sums import sum as total
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.narrow import is_half
 from funcgrad.torch.operations.common import boxed, computed, mismatch, shape_of
 from funcgrad.torch.operations.promotion import dtype_of, kind_of
 from funcgrad.torch.operations.record import node, operation
@@ -113,7 +114,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: str) -> Tensor:
     if dtype_of(xs[0]) != dtype_of(xs[1]):
         first, second = (dtypes.scalar_name(kind_of(x)) for x in xs)
         raise RuntimeError(f"expected scalar type {first} but found {second}")
-    if dtype_of(xs[0]) == np.float16:
+    if is_half(dtype_of(xs[0])):
         raise elementwise_refusal("cdist", xs[0])
     try:
         np.broadcast_shapes(tuple(lead1), tuple(lead2))
@@ -136,6 +137,6 @@ def pdist(input: Tensor, p: float) -> Tensor:
     _check("pdist", x, "")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
-    if dtype_of(x) == np.float16:
+    if is_half(dtype_of(x)):
         raise elementwise_refusal("pdist", x)
     return boxed(computed(OF_PAIRS, x, p=math.inf if math.isinf(p) else float(p)), PDIST)

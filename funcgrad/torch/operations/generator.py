@@ -16,6 +16,7 @@ from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.device import CPU, check_device, device
 from funcgrad.torch.modes import modes
+from funcgrad.torch.narrow import in_kind, is_half
 
 __all__ = [
     "Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed",
@@ -138,27 +139,29 @@ class Generator:
         """
         if dtype == np.float64:
             return (self.long_words(count) & np.uint64((1 << 53) - 1)) * 2.0**-53
-        found = ((self.words(count) & np.uint64((1 << 24) - 1)) * 2.0**-24).astype(dtype)
-        return np.where(found < 1, found, dtype.type(0)) if dtype == np.float16 else found
+        found = in_kind((self.words(count) & np.uint64((1 << 24) - 1)) * 2.0**-24, dtype)
+        if is_half(dtype):
+            np.copyto(found, 0, where=found >= 1)
+        return found
 
     def normal(self, count: int, dtype: np.dtype[Any]) -> Any:
         """Numbers of the standard normal distribution, in double precision where they are few."""
         if count < SIXTEEN:
             return self.normals(count, dtype)
-        single = np.dtype(np.float32) if dtype == np.float16 else dtype
+        single = np.dtype(np.float32) if is_half(dtype) else dtype
         whole = count // SIXTEEN * SIXTEEN
         # those beyond the blocks are drawn anew with the last 16, in half precision only then
         drawn = np.empty(count, single)
-        first = whole if dtype == np.float16 else count
+        first = whole if is_half(dtype) else count
         drawn[:first] = self.uniform(first, single)
         drawn[:whole] = _box_muller(drawn[:whole])
         if whole < count:
             drawn[-SIXTEEN:] = _box_muller(self.uniform(SIXTEEN, single))
-        return drawn.astype(dtype)
+        return in_kind(drawn, dtype)
 
     def normals(self, count: int, dtype: np.dtype[Any]) -> Any:
         """The same, always in double precision, two at a time."""
-        return np.array([self._one_normal() for _ in range(count)], float).astype(dtype)
+        return in_kind(np.array([self._one_normal() for _ in range(count)], float), dtype)
 
     def _one_normal(self) -> float:
         if self.spare is not None:

@@ -14,8 +14,8 @@ from funcgrad.torch.operations.data import infer
 from funcgrad.torch.operations.promotion import NUMBERS
 
 __all__ = [
-    "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor",
-    "IntTensor", "LongTensor", "ShortTensor",
+    "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor",
+    "HalfTensor", "IntTensor", "LongTensor", "ShortTensor",
 ]  # fmt: skip
 
 
@@ -74,6 +74,7 @@ class LegacyType:
         return f"<class 'torch.{self.__name__}'>"
 
 
+BFloat16Tensor = LegacyType(dtypes.bfloat16)
 FloatTensor = LegacyType(dtypes.float32)
 DoubleTensor = LegacyType(dtypes.float64)
 HalfTensor = LegacyType(dtypes.float16)

@@ -15,6 +15,7 @@ from funcgrad.ops.shape import swap_last
 from funcgrad.torch import dtypes, return_types
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.narrow import is_half
 from funcgrad.torch.operations import axes, joining, selection
 from funcgrad.torch.operations.common import boxed, boxed_all, computed, shape_of
 from funcgrad.torch.operations.comparison import known
@@ -45,8 +46,10 @@ def check_matrix(name: str, x: Array) -> Array:
             f"{name}: Expected a floating point or complex tensor as input. Got "
             f"{dtypes.scalar_name(kind)}"
         )
-    if kind is dtypes.float16:
-        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got Half")
+    if is_half(kind.numpy) and name != "linalg.matrix_power":  # which is made of products
+        raise RuntimeError(
+            f"{name}: Low precision dtypes not supported. Got {dtypes.scalar_name(kind)}"
+        )
     return x
 
 

@@ -12,6 +12,7 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import modes
+from funcgrad.torch.narrow import refuse_bytes
 from funcgrad.torch.operations.common import install, told, warn_once
 from funcgrad.torch.operations.record import node, operation
 from funcgrad.torch.operations.recorded import Underivable
@@ -40,7 +41,7 @@ def _storage_offset(self: Tensor) -> int:
     if type(self._t) is not RootTracer or staged(self._t.value):
         return 0
     whole = address(root_of(self))
-    return (address(as_array(self)) - whole) // self.element_size()
+    return (address(as_array(self)) - whole) // self.dtype.numpy.itemsize
 
 
 @operation("data_ptr", "input", variants="method")
@@ -53,6 +54,7 @@ def _data_ptr(self: Tensor) -> int:
 @operation("untyped_storage", "input", variants="method")
 def _untyped_storage(self: Tensor) -> UntypedStorage:
     """The memory in which the tensor lies, as bytes."""
+    refuse_bytes("storage()", self.dtype)
     return storage_of(self)
 
 
@@ -101,7 +103,7 @@ def as_strided(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
 ) -> Tensor:
     """A view by sizes and strides of the storage, counted in elements."""
-    shape, steps, width = tuple(size), tuple(stride), input.element_size()
+    shape, steps, width = tuple(size), tuple(stride), input.dtype.numpy.itemsize
     if len(shape) != len(steps):
         raise RuntimeError("mismatch in length of strides and shape")
     offset = input.storage_offset() if storage_offset is None else storage_offset
@@ -124,7 +126,7 @@ def _reader(
     base: Tensor | None, input: Tensor, shape: tuple[int, ...], steps: tuple[int, ...], offset: int
 ) -> Read:
     """How the view is read: from the memory of the base, or from an array that is laid out so."""
-    kind, width = input.dtype.numpy, input.element_size()
+    kind, width = input.dtype.numpy, input.dtype.numpy.itemsize
     begin, array, memory = 0, None, None
     if base is not None:
         array, memory = as_array(base), storage_of(base).memory
@@ -223,6 +225,7 @@ def _part(
     if source is None:
         empty = np.empty(0, kind)
         return empty, empty
+    refuse_bytes("set_()", x.dtype)
     if not isinstance(source, UntypedStorage):
         raise TypeError(
             "set_(): argument 'source' (position 1) must be Tensor or UntypedStorage, not "

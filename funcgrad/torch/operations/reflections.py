@@ -17,6 +17,7 @@ from funcgrad.ops.product import matmul
 from funcgrad.torch import dtypes, return_types
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.narrow import is_half
 from funcgrad.torch.operations.common import boxed, boxed_all, computed, shape_of, warn_once
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.factorizations import linalg_qr
@@ -154,7 +155,7 @@ def geqrf(input: Tensor) -> Any:
     x = input.content()
     if len(shape_of(x)) < 2:
         raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
-    if dtype_of(x).kind not in "fc" or dtype_of(x) == np.float16:
+    if dtype_of(x).kind not in "fc" or is_half(dtype_of(x)):
         raise elementwise_refusal("geqrf_cpu", x)
     return return_types.geqrf(*boxed_all(computed(RAW, x), FACTORS))
 

@@ -13,6 +13,7 @@ from funcgrad.ops import shape as shapes
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.contents import layout
+from funcgrad.torch.narrow import refuse_bytes
 from funcgrad.torch.operations.common import axis_of, boxed, shape_of, traced
 from funcgrad.torch.operations.converting import contiguous
 from funcgrad.torch.operations.record import Function, NodeClass, node, operation
@@ -97,6 +98,7 @@ def _reinterpreted(x: Tensor, kind: dtypes.dtype) -> Tensor:
     """The bytes of `x` in another dtype, without a gradient."""
     if kind is x.dtype:
         return viewed(x, shape_of(x))
+    refuse_bytes("view(dtype)", x.dtype, kind)
     if x.requires_grad or (isinstance(x.content(), Tracer) and type(x._t) is not RootTracer):
         x = x.detach()
     if kind.itemsize != x.element_size() and not x.ndim:

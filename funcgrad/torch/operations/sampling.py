@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.bfloat16 import BFLOAT16
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.ops.arithmetic import cast
@@ -25,7 +26,9 @@ __all__ = [
 ]  # fmt: skip
 
 DOUBLE = np.dtype(np.float64)
-WIDEST = {"float16": 1 << 11, "float32": 1 << 24, "float64": 1 << 53}
+WIDEST: dict[np.dtype[Any], int] = {
+    BFLOAT16: 1 << 8, np.dtype(np.float16): 1 << 11, np.dtype(np.float32): 1 << 24, DOUBLE: 1 << 53,
+}  # fmt: skip
 
 Draw = Callable[[Generator, int, np.dtype[Any]], Any]
 Order = tuple[int, ...] | None

@@ -92,7 +92,7 @@ def random_(self: Tensor, generator: Any, low: int | None, high: int | None) -> 
 def _any_integers(self: Tensor, generator: Any) -> Any:
     kind = self.dtype.numpy
     if kind.kind == "f":
-        most = WIDEST[kind.name] + 1
+        most = WIDEST[kind] + 1
     elif kind.kind == "b":
         most = 2
     else:

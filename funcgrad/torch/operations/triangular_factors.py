@@ -21,6 +21,7 @@ from funcgrad.ops.sort import argsort
 from funcgrad.torch import return_types
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.narrow import is_half
 from funcgrad.torch.operations.common import boxed, boxed_all, into, quietly, shape_of, warn_once
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.linear_algebra import check_square, element_of_batch
@@ -116,7 +117,7 @@ def _checked(name: str, A: Tensor, pivot: bool) -> Array:
             f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(shape_of(x))} "
             "instead"
         )
-    if dtype_of(x).kind not in "fc" or dtype_of(x) == np.float16:
+    if dtype_of(x).kind not in "fc" or is_half(dtype_of(x)):
         raise elementwise_refusal("lu_cpu", x)
     if not pivot:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")

@@ -17,8 +17,11 @@ from typing import Any
 import numpy as np
 
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.contents import as_array
+from funcgrad.torch.dtypes import bfloat16
 from funcgrad.torch.hooks import RemovableHandle, add_hook
 from funcgrad.torch.modes import enable_grad, no_grad
+from funcgrad.torch.narrow import settle
 from funcgrad.torch.nn.modules.members import typename
 from funcgrad.torch.nn.modules.module import clear_grad
 from funcgrad.torch.optim.updates import Array, Move, carry_out, held
@@ -66,6 +69,7 @@ def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                         )
                     args, kwargs = result
         out = step(*args, **kwargs)
+        _settle(self)
         if step_post_hooks or self._optimizer_step_post_hooks:
             for hook in [*self._optimizer_step_post_hooks.values(), *step_post_hooks.values()]:
                 hook(self, args, kwargs)
@@ -73,6 +77,16 @@ def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
     wrapper.hooked = True  # type: ignore[attr-defined]
     return wrapper
+
+
+def _settle(optimizer: Optimizer) -> None:
+    """Round what a step has written into parameters and state of bfloat16."""
+    for group in optimizer.param_groups:
+        for p in group["params"]:
+            if p.dtype is bfloat16:
+                for x in (p, *optimizer.state.get(p, {}).values()):
+                    if isinstance(x, Tensor) and x.dtype is bfloat16:
+                        settle(as_array(x))
 
 
 def _prepended(table: OrderedDict[int, Any], hook: Any, prepend: bool) -> RemovableHandle:

@@ -18,7 +18,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from funcgrad.core.bfloat16 import BFLOAT16, bits_of, from_bits
 from funcgrad.torch.device import check_device
+from funcgrad.torch.dtypes import bfloat16
 from funcgrad.torch.serialization.names import StorageType
 from funcgrad.torch.serialization.reader import Reader
 from funcgrad.torch.serialization.writer import Writer
@@ -71,8 +73,11 @@ def save(
     with zipfile.ZipFile(f, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(f"{root}/data.pkl", data)
         archive.writestr(f"{root}/byteorder", sys.byteorder)
-        for storage, (number, _) in writer.storages.items():
-            archive.writestr(f"{root}/data/{number}", storage.memory.tobytes())
+        for storage, (number, kind) in writer.storages.items():
+            memory = storage.memory
+            if kind is bfloat16:
+                memory = bits_of(memory.view(BFLOAT16))
+            archive.writestr(f"{root}/data/{number}", memory.tobytes())
         archive.writestr(f"{root}/version", "3\n")
 
 
@@ -195,10 +200,12 @@ class _Archive:
                 raise pickle.UnpicklingError(
                     f"storage {number} has {len(raw)} bytes instead of {size * kind.dtype.itemsize}"
                 )
-            memory = np.frombuffer(bytearray(raw), np.uint8)
+            memory: Any = np.frombuffer(bytearray(raw), np.uint8)
             if self.order != sys.byteorder and kind.dtype.itemsize > 1:
                 part = kind.dtype.to_real().itemsize
                 memory = memory.view(f"u{part}").byteswap().view(np.uint8)
+            if kind.dtype is bfloat16:  # four bytes an element in memory
+                memory = from_bits(memory.view(np.uint16)).view(np.uint8)
             self.storages[number] = UntypedStorage(memory), kind.dtype
         found = self.storages[number]
         if found[1] is not kind.dtype:

@@ -20,6 +20,7 @@ STORAGES = {
         ("DoubleStorage", dtypes.float64),
         ("FloatStorage", dtypes.float32),
         ("HalfStorage", dtypes.float16),
+        ("BFloat16Storage", dtypes.bfloat16),
         ("LongStorage", dtypes.int64),
         ("IntStorage", dtypes.int32),
         ("ShortStorage", dtypes.int16),
@@ -36,7 +37,7 @@ OF_DTYPE = {found.dtype: name for name, found in STORAGES.items()}
 DTYPES = {
     name: getattr(dtypes, name)
     for name in (
-        "float16", "float32", "float64", "complex64", "complex128",
+        "bfloat16", "float16", "float32", "float64", "complex64", "complex128",
         "uint8", "int8", "int16", "int32", "int64", "bool",
     )
 }  # fmt: skip

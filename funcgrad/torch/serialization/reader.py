@@ -33,7 +33,7 @@ def _tensor(
     _hooks: Any = None, flags: Any = None,
 ) -> Any:  # fmt: skip
     memory, kind = storage
-    step = kind.itemsize
+    step = kind.numpy.itemsize
     strides = [s * step for s in stride]
     if flags:
         return _flagged(_tensor(storage, offset, size, stride), flags, bool(requires_grad))

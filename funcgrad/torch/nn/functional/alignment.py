@@ -17,6 +17,7 @@ from funcgrad.ops.sums import sum as add_up
 from funcgrad.ops.transcendental import exp, log
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.narrow import is_half
 from funcgrad.torch.nn.functional.common import constant, reduction_of
 from funcgrad.torch.operations.common import boxed, computed, shape_of
 from funcgrad.torch.operations.data import from_numpy
@@ -195,7 +196,7 @@ def ctc_loss(
     reduction = reduction_of(reduction)
     x = content(log_probs, "ctc_loss", "log_probs")
     refuse_kinds("ctc_loss_cpu", "biuc", x)
-    if dtype_of(x) == np.float16:
+    if is_half(dtype_of(x)):
         raise elementwise_refusal("ctc_loss_cpu", x)
     alone = len(shape_of(x)) == 2
     steps, classes = shape_of(x)[0], shape_of(x)[-1]

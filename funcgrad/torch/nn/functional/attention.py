@@ -16,6 +16,7 @@ from funcgrad.torch.nn.functional.normalization import dropout
 from funcgrad.torch.nn.functional.softmax import softmax
 from funcgrad.torch.operations.common import boxed, computed, lacking, told
 from funcgrad.torch.operations.record import node
+from funcgrad.torch.saved import outside
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
@@ -202,7 +203,7 @@ def as_bias(mask: Tensor | None, name: str, dtype: Any, other: Tensor | None = N
         warnings.warn(
             f"Support for mismatched {name} and attn_mask is deprecated. Use same type for both "
             "instead.",
-            stacklevel=3,
+            stacklevel=outside(),
         )
     if mask.dtype == torch.bool:
         return torch.zeros_like(mask, dtype=dtype).masked_fill(mask, -math.inf)

@@ -15,9 +15,9 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.modes import modes, no_grad
+from funcgrad.torch.narrow import is_half
 from funcgrad.torch.nn.functional.distance import pad
 from funcgrad.torch.operations.common import (
-    HALF,
     SINGLE,
     boxed,
     boxed_all,
@@ -46,7 +46,7 @@ GROUP_NORM = narrow_or("group_norm", ops.group_norm)
 
 def _in_single(x: Array, w: Array, b: Array, **params: Any) -> tuple[Array, Array, Array]:
     y, *moments = ops.batch_norm(*(cast(z, SINGLE) for z in (x, w, b)), **params)
-    return cast(y, HALF), moments[0], moments[1]
+    return cast(y, dtype_of(x)), moments[0], moments[1]
 
 
 def _by_known(
@@ -54,7 +54,7 @@ def _by_known(
 ) -> Array:
     """Evaluation: mean and variance are given."""
     kind = dtype_of(x)
-    if kind == HALF:
+    if is_half(kind):
         x, w, b, mean, var = (cast(z, SINGLE) for z in (x, w, b, mean, var))
     shape = (-1, *(1,) * (len(shape_of(x)) - 2))
     count = shape_of(mean)
@@ -63,10 +63,10 @@ def _by_known(
     factor = multiply(inverse, w) if scaled else inverse
     y = multiply(subtract(x, column(mean)), column(factor))
     y = add(y, column(b)) if moved else y
-    return cast(y, kind) if kind == HALF else y
+    return cast(y, kind)
 
 
-HALF_BATCH_NORM = Composite("batch_norm", _in_single, multiple=True)
+HALF_BATCH_NORM = Composite("batch_norm", _in_single, multiple=True, keeps_dtype=True)
 BY_KNOWN = Composite("batch_norm_by_known", _by_known, fixed=2)
 
 
@@ -101,7 +101,7 @@ def _check_dtypes(x: Array, *parts: Tensor | None) -> None:
         return
     if any(other is not dtypes.float32 for other in others):
         raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
-    if dtype_of(x) != HALF:
+    if not is_half(dtype_of(x)):
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
 
@@ -177,7 +177,7 @@ def batch_norm(
         assert running_var is not None
         given = (x, w, b, running_mean.content(), running_var.content())
         return told(boxed(computed(BY_KNOWN, *given, **params), node), **shown)
-    core = HALF_BATCH_NORM if dtype_of(x) == HALF else ops.batch_norm
+    core = HALF_BATCH_NORM if is_half(dtype_of(x)) else ops.batch_norm
     y, mean, var = boxed_all(computed(core, x, w, b, **params), node)
     if running_mean is not None and running_var is not None and input.numel():
         _average(running_mean, running_var, mean, var, momentum, input.numel() // shape[1])

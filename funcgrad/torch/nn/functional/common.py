@@ -18,6 +18,7 @@ from funcgrad.torch.operations.common import boxed, computed, mismatch, named
 from funcgrad.torch.operations.promotion import content
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.root import RootTracer
+from funcgrad.torch.saved import outside
 from funcgrad.torch.writing import check_writable, write
 
 __all__ = [
@@ -119,7 +120,7 @@ def reduction_of(
         warnings.warn(
             "size_average and reduce args will be deprecated, please use "
             f"reduction='{reduction}' instead.",
-            stacklevel=3,
+            stacklevel=outside(),
         )
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")

@@ -29,6 +29,7 @@ from funcgrad.torch.operations.common import Zeroing, boxed, computed, shape_of,
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
 from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import refuse_kinds
+from funcgrad.torch.saved import outside
 
 __all__ = [
     "GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES", "affine_grid", "grid_sample",
@@ -239,7 +240,7 @@ def grid_sample(
             f"'reflection', but got: '{padding_mode}'"
         )
     if align_corners is None:
-        warnings.warn(CORNERS, stacklevel=2)
+        warnings.warn(CORNERS, stacklevel=outside())
     x, g = content(input, "grid_sampler"), content(grid, "grid_sampler", "grid", 2)
     _check_images(x, g, mode)
     found = computed(SAMPLED, x, g, mode=mode, padding=padding_mode, align=bool(align_corners))
@@ -295,7 +296,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
               [ 0.5000,  0.0000]]]])
     """
     if align_corners is None:
-        warnings.warn(CORNERS, stacklevel=2)
+        warnings.warn(CORNERS, stacklevel=outside())
     t = content(theta, "affine_grid", "theta")
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
@@ -315,7 +316,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when "
             "align_corners=True. This is not an intended use case of affine_grid. See the "
             "documentation of affine_grid for details.",
-            stacklevel=2,
+            stacklevel=outside(),
         )
     elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")

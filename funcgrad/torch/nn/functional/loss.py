@@ -8,6 +8,7 @@ from typing import Any
 
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.nn.functional.common import by_number, reduced_tensor, reduction_of, renamed
+from funcgrad.torch.saved import outside
 
 __all__ = [
     "cosine_embedding_loss",
@@ -43,7 +44,7 @@ def kl_div(
             "'batchmean' divides only by the batch size, and aligns with the KL div math "
             "definition.'mean' will be changed to behave the same as 'batchmean' in the next major "
             "release.",
-            stacklevel=2,
+            stacklevel=outside(),
         )
     if log_target:
         return reduced_tensor(target.exp() * (target - input), reduction)

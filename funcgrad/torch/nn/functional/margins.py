@@ -13,17 +13,17 @@ from funcgrad.ops import index, shape, sums
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.narrow import is_half
 from funcgrad.torch.nn.functional.common import reduced, reduced_tensor, reduction_of
 from funcgrad.torch.nn.functional.smooth import logsigmoid
 from funcgrad.torch.operations.common import (
-    HALF,
     boxed,
     computed,
     named,
     shape_of,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
-from funcgrad.torch.operations.recorded import refuse_kinds
+from funcgrad.torch.operations.recorded import elementwise_refusal, refuse_kinds
 from funcgrad.torch.staged import bounded
 
 __all__ = ["multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss"]
@@ -135,8 +135,8 @@ def _checked(x: Array) -> tuple[int, int]:
 def _refuse(kernel: str, x: Array) -> None:
     """Raise for the dtypes that PyTorch has no kernel for: half precision, too."""
     refuse_kinds(kernel, "biuc", x)
-    if dtype_of(x) == HALF:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Half'")
+    if is_half(dtype_of(x)):
+        raise elementwise_refusal(kernel, x)
 
 
 def _check_long(y: Array) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from funcgrad.ops import normalization
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.narrow import is_half
 from funcgrad.torch.nn.functional.common import (
     by_number,
 )
@@ -142,8 +143,8 @@ def rms_norm(
     _check_normalized("rms_norm", shape, normalized, weight=weight)
     refuse_kinds("rms_norm", "biu", x)
     axes = tuple(range(len(shape) - len(normalized), len(shape)))
-    least = dtypes.finfo(input.dtype).eps if eps is None else eps
-    wide = input.float() if input.dtype is dtypes.float16 else input
+    wide = input.float() if is_half(input.dtype.numpy) else input
+    least = dtypes.finfo(wide.dtype).eps if eps is None else eps
     size = by_number(wide.pow(2).mean(axes, keepdim=True) + least, "Add").rsqrt()
     out: Tensor = wide * size
     out = out if weight is None else out * weight

@@ -18,6 +18,7 @@ from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index as indexing
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.narrow import is_half
 from funcgrad.torch.nn.functional.adaptive_pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -27,6 +28,7 @@ from funcgrad.torch.operations.common import WIDER, boxed, computed, shape_of, w
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import elementwise_refusal, refuse_kinds
+from funcgrad.torch.saved import outside
 
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 
@@ -260,7 +262,7 @@ def _check_sizes(shape: Sizes, sizes: Sizes) -> None:
 def _check_kind(x: Array, kernel: str, mode: str, smooth: bool) -> None:
     if smooth:
         kernel = "compute_index_ranges_weights"
-        if dtype_of(x) == np.float16:
+        if is_half(dtype_of(x)):
             raise elementwise_refusal(kernel, x)
     refuse_kinds(kernel, "bic" if mode in COPIED else "biuc", x)
 
@@ -347,7 +349,7 @@ def interpolate(
 def _given_up(name: str) -> None:
     warnings.warn(
         f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
-        stacklevel=3,
+        stacklevel=outside(),
     )
 
 

@@ -191,6 +191,10 @@ class Module(Calls, State):
         """All floating point parameters and buffers to float16."""
         return self._convert(dtypes.float16)
 
+    def bfloat16(self) -> Self:
+        """All floating point parameters and buffers to bfloat16."""
+        return self._convert(dtypes.bfloat16)
+
     def type(self, dst_type: Any) -> Self:
         """All parameters and buffers to a dtype."""
         return self._apply(lambda x: x.type(dst_type))

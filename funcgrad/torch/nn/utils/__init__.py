@@ -14,6 +14,7 @@ from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.absent import absent
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import no_grad
+from funcgrad.torch.narrow import is_half
 from funcgrad.torch.nn.utils import parametrizations, parametrize
 from funcgrad.torch.nn.utils.fusion import (
     fuse_conv_bn_eval,
@@ -55,8 +56,9 @@ def _listed(parameters: Tensors) -> list[Tensor]:
 
 def _norm(x: Any, order: float) -> Any:
     """The norm in the precision of `x`; half precision, whose squares overflow, is widened."""
-    wide = x.astype(np.float32) if x.dtype == np.float16 else x
-    return np.linalg.norm(wide, order).astype(x.real.dtype)
+    kind = x.real.dtype
+    wide = x.astype(np.float32) if is_half(kind) else x
+    return np.asarray(np.linalg.norm(wide, order)).astype(kind)
 
 
 def get_total_norm(
