@@ -1,7 +1,7 @@
 """Operations of one result on operands of bfloat16: what PyTorch has, written once for both.
 
 Each is text: `x`, `y`, `z` are 4 by 6, `p` positive and `u` in (0, 1), `s` square, `v` a vector,
-`m` 6 by 5, `b` and `c` batches of matrices, `i` images with `w` for their convolution, `t` the library.
+`m` 6 by 5, `b` and `c` batches of matrices, `i` images, `w` for their convolution, `t` the library.
 """
 
 UNARY = (

@@ -44,9 +44,9 @@ from funcgrad.torch.dtypes.promotion import (
 
 __all__ = [
     "Category", "Operand", "bfloat16", "bool", "c_name", "can_cast", "cdouble", "cfloat",
-    "complex64", "complex128", "default_complex_dtype", "double", "dtype", "finfo", "float", "float16",
-    "float32", "float64", "floating_dtype", "from_numpy_dtype", "from_type_name",
+    "complex64", "complex128", "default_complex_dtype", "double", "dtype", "finfo", "float",
+    "float16", "float32", "float64", "floating_dtype", "from_numpy_dtype", "from_type_name",
     "get_default_dtype", "half", "iinfo", "int", "int8", "int16", "int32", "int64", "long",
-    "number_dtype", "promote_types", "result_dtype", "scalar_name", "set_default_dtype", "short",
-    "type_name", "uint8",
+    "number_dtype", "promote_types", "result_dtype", "scalar_name", "set_default_dtype",
+    "short", "type_name", "uint8",
 ]  # fmt: skip
