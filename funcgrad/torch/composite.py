@@ -146,8 +146,7 @@ class Composite(Primitive):
 
     def vjp(self, node: Any, g: Any, quick: bool = False) -> Sequence[Array | None]:
         wanted = [i for i, p in enumerate(node.parents) if p is not None]
-        multiple = hasattr(node, "outputs")
-        cts = tuple(g) if multiple else (g,)
+        cts = tuple(g) if hasattr(node, "outputs") else (g,)
         held = node.saved[1:]
         inner = getattr(node, "inner", None)
         if isinstance(inner, Inside) and inner.saved is node.saved:
@@ -161,7 +160,7 @@ class Composite(Primitive):
         held, moving = node.saved[1:], len(node.saved) - 1 - self.fixed
         cts = tuple(
             zeros(t) if c is None else c
-            for c, t in zip(cts, node.outputs if multiple else (None,), strict=True)
+            for c, t in zip(cts, getattr(node, "outputs", (None,)), strict=True)
         )
 
         def moved(fixed: Sequence[Array], xs: Sequence[Array]) -> Any:
