@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.bfloat16 import BFLOAT16
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.contents import as_array
-from funcgrad.torch.dtypes import from_numpy_dtype
 from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.root import plain
 from funcgrad.torch.storage import UntypedStorage, place_of
@@ -54,7 +54,7 @@ def rebuild(
     requires_grad: bool,
 ) -> Any:
     """A leaf of the class `cls` in the memory of `storage`, which NumPy holds to its bounds."""
-    dtype = from_numpy_dtype(dtype).numpy
+    dtype = BFLOAT16 if dtype == BFLOAT16 else np.dtype(dtype)  # a pickle has its text
     if 0 in shape:  # NumPy loses the strides of an empty view
         array = np.empty(tuple(shape), dtype)
     else:

@@ -185,7 +185,7 @@ def from_numpy_dtype(numpy_dtype: Any) -> dtype:
     torch.float64
     """
     held = np.dtype(numpy_dtype)
-    if held in _OF_NUMPY:
+    if held in _OF_NUMPY and (held.isnative or held is BFLOAT16):
         return _OF_NUMPY[held]
     check_byte_order(held)
     *names, last = (kind._name for kind in _OF_NUMPY.values() if kind is not bfloat16)

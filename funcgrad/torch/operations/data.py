@@ -15,7 +15,6 @@ from funcgrad.torch.autograd_state import check_differentiable
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.device import check_device
 from funcgrad.torch.dimensions import check_requires_grad
-from funcgrad.torch.dtypes.kinds import check_byte_order
 from funcgrad.torch.narrow import refuse_bytes
 from funcgrad.torch.operations.common import install, warn_once
 from funcgrad.torch.operations.converting import to_dtype
@@ -152,7 +151,6 @@ def _cast(x: np.ndarray[Any, Any], kind: dtypes.dtype) -> np.ndarray[Any, Any]:
 
 def check_array(x: Any) -> None:
     """Raise for arrays that no tensor can be: of other dtypes, masked, with negative strides."""
-    check_byte_order(x.dtype)
     dtypes.from_numpy_dtype(x.dtype)
     if np.ma.is_masked(x):
         raise TypeError(
