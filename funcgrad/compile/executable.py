@@ -22,7 +22,7 @@ from funcgrad.compile.eligible import moves, reduces
 from funcgrad.compile.gemm import gemm
 from funcgrad.compile.host import write_program
 from funcgrad.compile.loop_kernel import NotNative, loop_kernel
-from funcgrad.compile.loops import show
+from funcgrad.compile.loops import OUT_OF_BOUNDS, show
 from funcgrad.compile.lower import Lowered, lower
 from funcgrad.compile.places import Places
 from funcgrad.compile.scalars import resolve
@@ -182,13 +182,21 @@ class Executable:
         with np.errstate(all="ignore"):
             return evaluate(self.graph, *leaves)
 
-    def fail(self, leaves: Sequence[Any]) -> None:
-        """An index was out of bounds: let NumPy say which. Or a signal has ended a loop."""
+    def fail(self, leaves: Sequence[Any], flag: Any) -> tuple[Any, ...]:
+        """A kernel met what it does not do: let NumPy say why, or do it. Or a signal ended a loop.
+
+        A matrix that is singular or indefinite but for rounding NumPy may factor. It cannot take
+        an index that was out of bounds.
+        """
         reraise()
         if self.acts:  # what has happened has happened
             running.log.again()
-        evaluate(self.graph, *leaves)
-        raise GraphError("a kernel found an index out of bounds that NumPy takes")
+        found = self.interpret(*leaves)
+        if flag[0] & OUT_OF_BOUNDS:
+            raise GraphError("a kernel found an index out of bounds that NumPy takes")
+        flag[0] = 0
+        shared = self.shared
+        return tuple(x if k in shared else np.array(x)[()] for k, x in enumerate(found))
 
     def show(self) -> str:
         """The optimised graph, the host program, the loops, and the text of the backend."""

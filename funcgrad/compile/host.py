@@ -80,7 +80,7 @@ class _Writer:
         self.steps()
         if any(k.requires for k in self.executable.kernels):
             everything = "".join(f"{x}, " for x in self.leaves.values())
-            self.add(f"if w.flag[0]: fail(({everything}))")
+            self.add(f"if w.flag[0]: return fail(({everything}), w.flag)")
         outputs = "".join(f"{self.output(o)}, " for o in self.graph.outputs)
         self.add(f"return ({outputs})")
         return HostProgram("\n".join(self.lines) + "\n", self.names, self.equations)

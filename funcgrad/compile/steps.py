@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.compile.code import Written
+from funcgrad.compile.factor_steps import FACTORS
 from funcgrad.compile.line_steps import accumulated, position, recurrence
 from funcgrad.compile.loops import Carry, Combine, Const, For, Let, Store
 from funcgrad.compile.nest import Nest, whole_strides
@@ -237,4 +238,5 @@ STEPS: dict[Primitive, Callable[[Nest, Equation], bool]] = {
     records.PUT: put,
     records.ADD_AT: added,
     records.WINNERS: winners,
+    **FACTORS,
 }
