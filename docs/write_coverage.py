@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import count_peers
 import numpy as np
 
 import funcgrad as fg
@@ -76,6 +77,7 @@ def page() -> str:
         except ImportError:
             continue
         parts.append(section(name, functions(module)))
+    parts.append(count_peers.section())
     return "\n".join(parts)
 
 

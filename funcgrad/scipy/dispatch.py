@@ -58,6 +58,7 @@ METHODS: dict[str, dict[str, str]] = {
         "InterpolatedUnivariateSpline": "__init__",
         "UnivariateSpline": "__init__ __call__ integral derivative antiderivative",
     },
+    "scipy.signal": {"CZT": "__call__"},
     "scipy.sparse": {
         **{f"{kind}_array": f"__init__ {_PRODUCTS}" for kind in _SPARSE},
         **{f"{kind}_matrix": _PRODUCTS for kind in _SPARSE},
@@ -67,6 +68,11 @@ METHODS: dict[str, dict[str, str]] = {
         "rv_continuous": "pdf logpdf cdf logcdf sf logsf ppf isf",
         "rv_discrete": "pmf logpmf cdf logcdf sf logsf ppf isf",
         "norm": "mean var std median entropy",
+        "gaussian_kde": (
+            "__init__ evaluate __call__ pdf logpdf set_bandwidth _compute_covariance "
+            "scotts_factor silverman_factor integrate_gaussian integrate_box_1d integrate_kde "
+            "marginal"
+        ),
         "multivariate_normal": "pdf logpdf __call__",
         "multivariate_t": "pdf logpdf __call__",
         "dirichlet": "pdf logpdf __call__",

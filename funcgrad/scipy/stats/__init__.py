@@ -23,11 +23,12 @@ import scipy.stats
 from funcgrad.errors import suggest_names
 from funcgrad.scipy.programs import KNOWN
 from funcgrad.scipy.reasons import why_not
+from funcgrad.scipy.stats import kernel_density  # noqa: F401 (SciPy's own class comes to it)
 from funcgrad.scipy.stats.data import hmean, rankdata
 from funcgrad.scipy.stats.distributions import ROWS
 from funcgrad.scipy.stats.multivariate import RECORDS
 
-_SEVERAL = sorted({name for name, _ in RECORDS})
+_SEVERAL = [*sorted({name for name, _ in RECORDS}), "gaussian_kde"]
 _PROGRAMS = sorted(n.rpartition(".")[2] for n in KNOWN if n.startswith("scipy.stats."))
 globals().update({n: getattr(scipy.stats, n) for n in (*ROWS, *_SEVERAL, *_PROGRAMS)})
 
