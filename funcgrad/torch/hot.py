@@ -46,7 +46,7 @@ def record(call, t, u):
     a, b = t.value, {other}
     r = RootTracer()
     r.value = out = {call}(ufunc, a, b)
-    r.kind = t.kind
+    r.kind = t.kind.made
     r.held_version = None
     {node}
     x = new(Tensor)

@@ -46,22 +46,30 @@ class Unsuitable(Exception):
     """The call is more than one operation, or something about it is not in a recipe."""
 
 
+class OtherLayout(Unsuitable):
+    """The result of the call was laid otherwise in memory than the operation gives it."""
+
+
 def recipe(applied: Sequence[Any], tensors: Sequence[Tensor], made: Any) -> Recipe | None:
     """What gives `made` again for tensors of the kinds of `tensors`; None if there is no such.
 
     Of views it gives None where the general way has to be gone.
     """
-    try:
-        writer = _Writer(applied, tensors, made)
-    except Unsuitable:
-        return None
-    try:
-        found = writer.write()
-        modes.unrecorded(writer.check, found)
-    except (Unsuitable, NotImplementedError, TypeError, ValueError, RuntimeError):
-        writer.scope.clear()
-        return None
-    return found
+    for shown in ("out", "laid(out)"):
+        try:
+            writer = _Writer(applied, tensors, made, shown)
+        except Unsuitable:
+            return None
+        try:
+            found = writer.write()
+            modes.unrecorded(writer.check, found)
+            return found
+        except OtherLayout:
+            writer.scope.clear()
+        except (Unsuitable, NotImplementedError, TypeError, ValueError, RuntimeError):
+            writer.scope.clear()
+            return None
+    return None
 
 
 TEMPLATE = """
@@ -83,7 +91,7 @@ def record({tensors}):
     {read}
     {results} = modes.silent.copy().run(forward, {values})
     r = RootTracer()
-    r.value = out
+    r.value = {shown}
     r.kind = kind
     r.held_version = None
     {node}
@@ -120,10 +128,19 @@ def record(x0):
 """
 
 
+def _laying(x: Any) -> Callable[[Any], Any]:
+    """What lays an array as `x` lies."""
+    order = sorted(range(x.ndim), key=lambda k: -x.strides[k])
+    back = np.argsort(order)
+    return lambda out: np.ascontiguousarray(out.transpose(order)).transpose(back)
+
+
 class _Writer:
     """Writes the recipe of one call."""
 
-    def __init__(self, applied: Sequence[Any], tensors: Sequence[Tensor], made: Any) -> None:
+    def __init__(
+        self, applied: Sequence[Any], tensors: Sequence[Tensor], made: Any, shown: str
+    ) -> None:
         if type(made) is not Tensor or any(made is x or not x.numel() for x in tensors):
             raise Unsuitable
         self.boxes, self.made = tensors, made._t
@@ -137,6 +154,9 @@ class _Writer:
             "modes": modes, "new": new, "seq": seq, "RootTracer": RootTracer, "Tensor": Tensor,
             "kind": self.made.kind,
         }  # fmt: skip
+        self.shown = shown
+        if shown != "out":
+            self.scope["laid"] = _laying(self.made.value)
         self.view = made._link is not None
         if self.view:
             applied = self._view(applied, made)
@@ -269,6 +289,7 @@ class _Writer:
         read = [f"{t} = {x}._t" for t, x in zip(self.tracers, boxes, strict=True)]
         read += [f"{a} = {t}.value" for a, t in zip(self.values, self.tracers, strict=True)]
         return COMPUTED.format(
+            shown=self.shown,
             values=", ".join(self.values),
             tensors=", ".join(boxes),
             read="; ".join(read),
@@ -366,7 +387,7 @@ class _Writer:
         if not _same(again.value, self.made.value):
             raise Unsuitable
         if np.shape(again.value) and again.value.strides != self.made.value.strides:
-            raise Unsuitable
+            raise Unsuitable if self.view else OtherLayout
         if not self.view and any(np.may_share_memory(again.value, t.value) for t in self.tensors):
             raise Unsuitable
         if self.node is None:

@@ -34,17 +34,16 @@ ndarray = np.ndarray
 
 def remembered(
     function: F,
-    layout: bool = False,
     positions: str = "",
     recipes: dict[Hashable, Any] | None = None,
 ) -> F:
     """`function`, following a recipe where it has one.
 
     It takes tensors, sequences of them, and arguments that can be compared, and gives one tensor.
-    With `layout` what it does depends on where the elements lie in memory, too. With `positions`
-    it takes small tensors of integers as well, and refuses of them what NumPy refuses as an index,
-    and if they are "unsigned" negative ones: such a call goes the general way, to its error.
-    Functions that do the same share their `recipes`.
+    What it does may depend on how the elements lie in memory. With `positions` it takes small
+    tensors of integers as well, and refuses of them what NumPy refuses as an index, and if they are
+    "unsigned" negative ones: such a call goes the general way, to its error. Functions that do the
+    same share their `recipes`.
     """
     kind_of = _choice if positions else _mask
     unsigned = positions == "unsigned"
@@ -64,8 +63,6 @@ def remembered(
                 key.append(name)
                 if not _add(x, key, tensors, kind_of):
                     return function(*args, **kwargs)
-        if layout:
-            key.extend([x._t.value.strides for x in tensors])
         key.append(Default.kind)  # what Python's floats become
         known = tuple(key)
         found = recipes.get(known, 0)
@@ -122,8 +119,7 @@ def _add(x: Any, key: list[Hashable], tensors: list[Tensor], kind_of: Any) -> bo
 def _mask(x: Any) -> Hashable:
     """The kind of a small array of truth values."""
     if type(x) is ndarray and x.dtype is BOOL and x.size < IN_PLACE_FROM:
-        shape: tuple[int, ...] = x.shape
-        return shape
+        return x.shape, x.strides
     return None
 
 
@@ -136,7 +132,7 @@ def _negative(x: Tensor) -> bool:
 def _choice(x: Any) -> Hashable:
     """The kind of a small array of truth values or of integers."""
     if type(x) is ndarray and x.dtype in INTEGERS and x.size < IN_PLACE_FROM:
-        return x.dtype.num, x.shape
+        return x.dtype.num, x.shape, x.strides
     return _mask(x)
 
 

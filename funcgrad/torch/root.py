@@ -115,6 +115,16 @@ FLOATS = frozenset((np.dtype(np.float32).num, np.dtype(np.float64).num))
 MANY_KINDS = 10_000
 
 
+class Kind:
+    """The dtype, shape and layout of small arrays; `made` is that of what is computed of each
+    element of them."""
+
+    __slots__ = ("made",)
+
+    def __init__(self) -> None:
+        self.made = self
+
+
 class RootTape(Tape):
     """The tape of tensors: level 0, never closed, the same for all threads."""
 
@@ -123,7 +133,7 @@ class RootTape(Tape):
     def __init__(self) -> None:
         super().__init__(marks=False)  # 0 times infinity is NaN, as in PyTorch
         self.level = 0
-        self.kinds: dict[Any, object] = {}
+        self.kinds: dict[Any, Any] = {}
 
     def tracer(self, x: Array, node: Any) -> RootTracer:
         t = new(RootTracer)
@@ -133,8 +143,9 @@ class RootTape(Tape):
             t.value = fresh(x)
         return t
 
-    def kind_of(self, x: Array) -> object:
-        """One object for each small shape of float32 and float64 (see `hot`), else None."""
+    def kind_of(self, x: Array) -> Kind | None:
+        """One object for each small shape and layout of float32 and float64; see `hot`."""
+        key: tuple[Any, ...]
         if type(x) is np.ndarray:
             if not x.dtype.isnative:
                 settle(x)
@@ -142,6 +153,8 @@ class RootTape(Tape):
             if x.size >= IN_PLACE_FROM:
                 return None
             key = (x.dtype.num, x.shape)
+            if not x.flags.c_contiguous:
+                key += x.strides
         elif type(x) is np.float32 or type(x) is np.float64:
             key = (x.dtype.num, ())
         else:
@@ -150,7 +163,9 @@ class RootTape(Tape):
         if found is None and key[0] in FLOATS:
             if len(self.kinds) > MANY_KINDS:
                 self.kinds.clear()  # costs the hot path for what is alive, nothing else
-            found = self.kinds[key] = object()
+            found = self.kinds[key] = Kind()
+            if len(key) > 2 and (made := np.positive(x)).strides != x.strides:
+                found.made = self.kind_of(made)  # type: ignore[assignment]
         return found
 
     def keep(self, x: Array) -> Array:

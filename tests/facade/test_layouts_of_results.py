@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
 import funcgrad.torch as ours
@@ -105,6 +106,78 @@ F.pad(x, (1, 1, 1, 1), mode="circular")
 def test_channels_stay_next_to_each_other_as_in_pytorch(call, first, second):
     operands = IMAGES[first], IMAGES[second]
     assert result(ours, call, *operands) == result(torch, call, *operands)
+
+
+PAIRS = """
+x + y
+y - x
+x * y[:1]
+x / y
+x ** 2 * y
+t.add(x, y, alpha=2)
+t.rsub(x, y)
+t.where(x > 3, x, y)
+t.where(y > 3, 0.0, x)
+t.maximum(x, y)
+t.clamp(x, y, y + 1)
+t.lerp(x, y, 0.5)
+t.lerp(x, y, x)
+t.addcmul(x, y, y)
+t.addcdiv(y, x, x + 1)
+t.atan2(x + 1, y + 1)
+t.complex(x, y).real
+t.logaddexp(x, y)
+t.fmod(x, y + 1)
+t.remainder(x, y + 1)
+x.masked_fill(y > 3, 0.0)
+x.gather(1, (y * 0).long())
+x.take_along_dim((y * 0).long(), 1)
+t.linalg.cross(x[..., :3], y[..., :3])
+"""
+SINGLE = """
+x.sort()[0]
+x.sort(1, descending=True)[0]
+t.msort(x)
+t.rot90(x)
+t.rot90(x, 2)
+t.rot90(x, 3, (0, 2))
+t.rot90(x, 4)
+x.masked_fill(t.tensor(True), 1.0)
+2 ** (x / 9)
+t.polar(x, x).real
+t.tril(x)
+t.triu(x, 1)
+t.linalg.inv(x[..., :2, :2] / 9 + t.eye(2))
+"""
+
+
+@pytest.mark.parametrize("call", PAIRS.strip().splitlines())
+@pytest.mark.parametrize("first, second", itertools.product(LAYOUTS, LAYOUTS))
+def test_operands_that_lie_otherwise_are_laid_as_pytorch_does(call, first, second):
+    made, expected = (result(t, call, LAYOUTS[first], LAYOUTS[second]) for t in (ours, torch))
+    assert made[0] == expected[0]
+    close = dict(rel=1e-4, abs=1e-4, nan_ok=True)
+    for mine, theirs in zip((made[1], *made[2]), (expected[1], *expected[2]), strict=True):
+        if theirs is not None:
+            assert np.asarray(mine) == pytest.approx(np.asarray(theirs), **close)
+
+
+@pytest.mark.parametrize("call", SINGLE.strip().splitlines())
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_one_operand_is_laid_as_pytorch_does(call, layout):
+    made, expected = (result(t, call, LAYOUTS[layout], LAYOUTS[layout]) for t in (ours, torch))
+    assert made[0] == expected[0]
+    assert np.asarray(made[1]) == pytest.approx(np.asarray(expected[1]), rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("call", ["x + y", "x * y", "t.where(x > 3, x, y)", "t.exp(x / 9)"])
+def test_recipes_are_of_one_layout_each(call):
+    for operands in itertools.product(LAYOUTS, LAYOUTS):
+        x, y = (LAYOUTS[o](ours).requires_grad_() for o in operands)
+        expected = result(torch, call, *(LAYOUTS[o] for o in operands))[0]
+        for _ in range(70):
+            made = eval(call, {"t": ours, "x": x, "y": y})
+            assert tuple(made.stride()) == expected
 
 
 @pytest.mark.parametrize("call", ["t.cat((x, y), 1)", "t.stack((x, y))"])

@@ -88,7 +88,7 @@ def _combined(core: Any, scaled: Composite, x: Any, y: Any, alpha: Any) -> Array
     return computed(scaled, x, y, alpha=factor if kind.isnative else number_of(factor))
 
 
-@operation("add", SCALED, node=ADD, remembers=True,
+@operation("add", SCALED, node=ADD, remembers=True, lies="operands",
            operator=Operator("add", commutes=True, core=a.add, node=ADD))  # fmt: skip
 def add(input: Any, other: Any, alpha: Any) -> Tensor:
     """``input + alpha * other``."""
@@ -118,8 +118,9 @@ NUMBER_SCALED = "input, Number other, Number alpha=1"
 
 
 @operation(
-    "rsub", f"input, other, *, Number alpha=1 | {NUMBER_SCALED}", variants="", remembers=True
-)
+    "rsub", f"input, other, *, Number alpha=1 | {NUMBER_SCALED}", variants="", remembers=True,
+    lies="swapped",
+)  # fmt: skip
 def rsub(input: Any, other: Any, alpha: Any) -> Tensor:
     """``other - alpha * input``."""
     _check_subtraction(input, other)
@@ -128,7 +129,7 @@ def rsub(input: Any, other: Any, alpha: Any) -> Tensor:
     return told(boxed(_combined(a.subtract, SUB_SCALED, y, x, alpha), kind), alpha=alpha)
 
 
-@operation("sub", SCALED, node=SUB, remembers=True,
+@operation("sub", SCALED, node=SUB, remembers=True, lies="operands",
            operator=Operator("sub", reflected=rsub, core=a.subtract, node=SUB))  # fmt: skip
 def sub(input: Any, other: Any, alpha: Any) -> Tensor:
     """``input - alpha * other``."""
@@ -166,6 +167,7 @@ def _reflected_quotient(self: Tensor, other: Any) -> Tensor:
 
 
 @operation("div", f"{PAIR} | operand {ROUNDED} | {NUMBER_ROUNDED}", node=DIV, remembers=True,
+           lies="operands",
            operator=Operator("truediv", _reflected_quotient, core=a.divide, node=DIV))  # fmt: skip
 def div(input: Any, other: Any, rounding_mode: str | None) -> Tensor:
     """``input / other``; rounded down with ``"floor"``, towards zero with ``"trunc"``.

@@ -29,7 +29,6 @@ from funcgrad.torch.operations.record import (
     node,
     operation,
 )
-from funcgrad.torch.operations.reshaping import LAYOUT
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.size import Size
 from funcgrad.torch.views import make_view
@@ -48,7 +47,7 @@ T = node("T")
 ALIAS = node("Alias")
 
 
-@operation("permute", "input, ints dims", variants="method", remembers=True, remembers_by=LAYOUT)
+@operation("permute", "input, ints dims", variants="method", remembers=True)
 def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     """The dimensions in another order."""
     n = len(shape_of(input))
@@ -71,7 +70,6 @@ def permuted(x: Tensor, axes: tuple[int, ...], node: NodeClass) -> Tensor:
 
 @operation(
     "transpose", "input, int dim0, int dim1", variants="method", remembers=True,
-    remembers_by=LAYOUT,
 )  # fmt: skip
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged."""
@@ -87,7 +85,7 @@ swapdims = alias("swapdims", transpose)
 swapaxes = alias("swapaxes", transpose, "input, int axis0, int axis1", "method")
 
 
-@operation("t", "input", variants="method", remembers=True, remembers_by=LAYOUT)
+@operation("t", "input", variants="method", remembers=True)
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix."""
     n = len(shape_of(input))
@@ -170,7 +168,7 @@ SQUEEZE_DIM, SQUEEZE_DIMS = (
 )  # fmt: skip
 
 
-@operation("unsqueeze", "input, int dim", variants="method", remembers=True, remembers_by=LAYOUT)
+@operation("unsqueeze", "input, int dim", variants="method", remembers=True)
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A new dimension of extent 1."""
     shape = shape_of(input)
@@ -183,7 +181,6 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 @operation(
     "squeeze", "input | input, int dim | input, ints dim", variants="method", remembers=True,
-    remembers_by=LAYOUT,
 )  # fmt: skip
 def squeeze(input: Tensor, dim: Any) -> Tensor:
     """Without the dimensions of extent 1, or those among `dim`."""
@@ -248,7 +245,6 @@ EXPAND = node("Expand", tells="self_sym_sizes", of="broadcast")
 
 @operation(
     "expand", "input, ints size, *, bool implicit=False", variants="method", remembers=True,
-    remembers_by=LAYOUT,
 )  # fmt: skip
 def expand(input: Tensor, size: Sequence[int], implicit: bool = False) -> Tensor:
     """Broadcast to larger sizes, without copying; -1 keeps an extent."""

@@ -144,7 +144,7 @@ signbit = _test(
 CLOSE = "input, other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False"
 
 
-@operation("isclose", CLOSE, variants="method")
+@operation("isclose", CLOSE, variants="method", lies="operands")
 def isclose(input: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool) -> Tensor:
     """Whether ``|input - other| <= atol + rtol * |other|``, for each pair of elements."""
     x, y = input.content(), other.content()

@@ -116,7 +116,7 @@ CROSS = Composite("cross", _cross)
 CROSS_NODE = node("LinalgCross", "self other")
 
 
-@operation("linalg_cross", "input, other, *, int dim=-1, out", variants="")
+@operation("linalg_cross", "input, other, *, int dim=-1, out", variants="", lies="contiguous")
 def linalg_cross(input: Tensor, other: Tensor, dim: int) -> Tensor:
     """The cross product along a dimension of extent 3."""
     shapes = shape_of(input), shape_of(other)

@@ -29,10 +29,7 @@ CLONE, TO_COPY = node("Clone"), node("ToCopy")
 FORMAT = "*, memory_format memory_format=None"
 
 
-@operation(
-    "clone", f"input, {FORMAT}", variants="method", remembers=True,
-    remembers_by={"layout": True},  # of what repeats elements the copy is in C order
-)  # fmt: skip
+@operation("clone", f"input, {FORMAT}", variants="method", remembers=True)
 def clone(input: Tensor, memory_format: Any) -> Tensor:
     """A copy through which gradients pass."""
     x = input.content()

@@ -6,15 +6,15 @@ PyTorch's options.
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from funcgrad.core.tracer import layout as layout_of
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.contents import layout
 from funcgrad.torch.device import preserve_format
 from funcgrad.torch.memory_formats import WIDEST_FIRST, check_format
 from funcgrad.torch.operations.data import (
@@ -28,6 +28,7 @@ from funcgrad.torch.operations.data import (
 )
 from funcgrad.torch.operations.promotion import number
 from funcgrad.torch.operations.record import Function, operation
+from funcgrad.torch.operations.results import memory_order
 from funcgrad.torch.operations.signature import names_of
 
 __all__ = [
@@ -56,7 +57,8 @@ def creation(
     full = [f"{o}, {OPTIONS}" if "*" in o else f"{o}, *, {OPTIONS}" for o in overloads]
     signature = " | ".join((*plain, *full))
     names = names_of(signature)
-    own = [k for k, n in enumerate(names) if n not in GIVEN]
+    own = itemgetter(*(k for k, n in enumerate(names) if n not in GIVEN))
+    single = len(names) == len(GIVEN) + 1
     dtype, _, device, _, requires_grad = (names.index(n) for n in GIVEN)
     tensor_at = names.index("input") if "input" in names else None
 
@@ -67,7 +69,7 @@ def creation(
                 kind = out.dtype
             if kind is None and tensor_at is not None:
                 kind = args[tensor_at].dtype
-            array = make(*(args[k] for k in own), kind)
+            array = make(own(args), kind) if single else make(*own(args), kind)
             recorded = args[requires_grad] and out is None
             return finished(array, recorded, args[device], name)
 
@@ -93,8 +95,12 @@ def check_sizes(shape: Sequence[int]) -> Shape:
     return found
 
 
-def _in_order(make: Callable[..., Any], shape: Shape, order: Sequence[int], kind: Any) -> Any:
-    """What `make` gives, laid in an order of the dimensions."""
+def _in_order(
+    make: Callable[..., Any], shape: Shape, order: Sequence[int] | None, kind: Any
+) -> Any:
+    """What `make` gives, laid in an order of the dimensions, by default as they are."""
+    if order is None:
+        return make(shape, kind)
     return make([shape[k] for k in order], kind).transpose(np.argsort(order))
 
 
@@ -105,15 +111,18 @@ def _filler(name: str, make: Callable[..., Any]) -> tuple[Any, Any, Any]:
     def filled(size: Shape, memory_format: Any, kind: dtypes.dtype | None) -> Any:
         shape = check_sizes(size)
         check_format(name, memory_format, len(shape))
-        order = WIDEST_FIRST.get(memory_format, builtins.range(len(shape)))
-        return _in_order(make, shape, order, usual(kind))
+        return _in_order(make, shape, WIDEST_FIRST.get(memory_format), usual(kind))
 
     def like(input: Tensor, memory_format: Any, kind: dtypes.dtype) -> Any:
         check_format(name, memory_format, input.ndim)
         if memory_format in (None, preserve_format):
-            order: Sequence[int] = memory_order(np.asarray(layout_of(input._t)).strides)
+            array = layout(input)
+            plain = array.flags.c_contiguous
+            order: Sequence[int] | None = (
+                None if plain else memory_order(input.shape, [array.strides])
+            )
         else:
-            order = WIDEST_FIRST.get(memory_format, builtins.range(input.ndim))
+            order = WIDEST_FIRST.get(memory_format)
         return _in_order(make, tuple(input.shape), order, kind.numpy)
 
     plain = (lambda size, kind: filled(size, None, kind)) if not formats else filled
@@ -164,22 +173,6 @@ def full_like(input: Tensor, fill_value: Any, memory_format: Any, kind: dtypes.d
 def scalar_tensor(s: Any, kind: dtypes.dtype | None) -> Any:
     """A tensor without dimensions, in the default dtype."""
     return np.asarray(number(s, usual(kind)))
-
-
-def memory_order(strides: Sequence[int]) -> list[int]:
-    """The dimensions from the widest step to the narrowest; repeated ones stay where they are."""
-    order = list(builtins.range(len(strides)))
-    for k in builtins.range(1, len(order)):
-        place = k
-        for j in builtins.range(k - 1, -1, -1):
-            mine, other = strides[order[place]], strides[order[j]]
-            if not mine or not other:
-                continue
-            if other >= mine:
-                break
-            order[place], order[j] = order[j], order[place]
-            place = j
-    return order
 
 
 @creation("empty_strided", "ints size, ints stride")

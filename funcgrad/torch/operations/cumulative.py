@@ -18,7 +18,7 @@ from funcgrad.torch.operations.common import (
     shape_of,
     told,
 )
-from funcgrad.torch.operations.dense import BY_LAYOUT, dense_or
+from funcgrad.torch.operations.dense import dense_or
 from funcgrad.torch.operations.record import Function, NodeClass, node, operation, refuse
 from funcgrad.torch.operations.reductions import accumulator
 
@@ -36,8 +36,7 @@ def _along(core: Any, x: Any, dim: int, kind: NodeClass) -> Tensor:
 def _running(name: str, core: Any, kind: NodeClass, doc: str) -> Function[Tensor]:
     along = dense_or(name, core, RUNNING, linear=name == "cumsum")
 
-    @operation(name, "input, int dim, *, dtype dtype=None, out", doc=doc, remembers=True,
-               remembers_by=BY_LAYOUT)  # fmt: skip
+    @operation(name, "input, int dim, *, dtype dtype=None, out", doc=doc, remembers=True)
     def function(input: Tensor, dim: int, dtype: dtypes.dtype | None) -> Tensor:
         return _along(along, accumulator(input.content(), dtype), dim, kind)
 

@@ -24,11 +24,10 @@ from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.root import RootTracer
 
 __all__ = [
-    "BY_LAYOUT", "channels_last", "dense", "dense_composite", "dense_or", "laid_as_images",
+    "channels_last", "dense", "dense_composite", "dense_or", "laid_as_images",
 ]  # fmt: skip
 
 Dtypes = Mapping[np.dtype[Any], np.dtype[Any]]
-BY_LAYOUT = {"layout": True}  # what such an operation does depends on how the operand lies
 
 
 def dense(x: Array) -> Array:

@@ -38,7 +38,7 @@ def _triangle(name: str, lower: bool) -> Function[Tensor]:
         return told(result, diagonal=diagonal)
 
     function.__doc__ = f"The {'lower' if lower else 'upper'} triangle of matrices, 0 elsewhere."
-    return operation(name, "input, int diagonal=0, *, out")(function)
+    return operation(name, "input, int diagonal=0, *, out", lies="contiguous")(function)
 
 
 tril, triu = _triangle("tril", True), _triangle("triu", False)

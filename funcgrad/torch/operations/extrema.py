@@ -24,7 +24,7 @@ from funcgrad.torch.operations.common import (
     shape_of,
     told,
 )
-from funcgrad.torch.operations.dense import BY_LAYOUT, dense, dense_composite, dense_or
+from funcgrad.torch.operations.dense import dense, dense_composite, dense_or
 from funcgrad.torch.operations.elements_at_positions import picked
 from funcgrad.torch.operations.record import Function, node, operation, refuse
 
@@ -94,7 +94,7 @@ def _shared(name: str, reduce: Any) -> Function[Tensor]:
 
     @operation(
         name, "input, dims? dim=(), bool keepdim=False, *, out", variants="method",
-        remembers=True, remembers_by=BY_LAYOUT,
+        remembers=True,
         doc=f"The {name[1:]}imum over dimensions; equal elements share the gradient.",
     )  # fmt: skip
     def function(input: Tensor, dim: Any, keepdim: bool) -> Tensor:

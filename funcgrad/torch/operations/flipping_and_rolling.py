@@ -15,8 +15,8 @@ from funcgrad.torch.device import contiguous_format
 from funcgrad.torch.operations import axes, gathering, reshaping
 from funcgrad.torch.operations.common import axis_of, boxed, copied, shape_of, told
 from funcgrad.torch.operations.converting import clone
-from funcgrad.torch.operations.dense import BY_LAYOUT
 from funcgrad.torch.operations.record import node, operation
+from funcgrad.torch.operations.results import lay, order_of
 from funcgrad.torch.operations.slicing import positioned
 from funcgrad.torch.staged import order_of_copy
 
@@ -113,7 +113,7 @@ ROT90 = node("Rot90", tells="k dims")
 ROLL = node("Roll", tells="shifts dims")
 
 
-@operation("flip", "input, ints dims", variants="method", remembers=True, remembers_by=BY_LAYOUT)
+@operation("flip", "input, ints dims", variants="method", remembers=True)
 def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     """The order along dimensions turned round."""
     n = len(shape_of(input))
@@ -165,7 +165,9 @@ def rot90(input: Tensor, k: int, dims: Sequence[int]) -> Tensor:
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
     made = boxed(positioned_copy(x, lambda v: np.rot90(v, k, plane)), ROT90)
-    return told(made, k=k, dims=plane)
+    turned = {plane[0]: plane[1], plane[1]: plane[0]} if k % 2 else {}
+    order = [turned.get(d, d) for d in order_of(input)] if k % 4 else range(n)
+    return told(lay(made, order), k=k, dims=plane)
 
 
 def positioned_copy(x: Array, read: Any) -> Array:

@@ -100,12 +100,9 @@ def _gathering(name: str, saves: str, axis: int, saved: bool, tells: str) -> Nod
     return node(name, " ".join([saves, *"_" * axis, *["index"] * saved]), (0,), tells)
 
 
-UNSIGNED = {"positions": "unsigned"}
-
-
 @operation(
     "gather", "input, int dim, Tensor index, *, bool sparse_grad=False, out", variants="method",
-    remembers=True, remembers_by=UNSIGNED,
+    remembers=True, positions="unsigned", lies="contiguous",
 )  # fmt: skip
 def gather(input: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) -> Tensor:
     """The entries along a dimension at positions given for every place of the result."""
@@ -129,7 +126,7 @@ def gather(input: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) ->
 
 @operation(
     "index_select", "input, int dim, Tensor index, *, out", variants="method", remembers=True,
-    remembers_by=UNSIGNED,
+    positions="unsigned",
 )  # fmt: skip
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The entries along a dimension at positions given by a vector."""
@@ -165,7 +162,7 @@ TAKE_NODE = node("Take", "self index")
 
 @operation(
     "take", "input, Tensor index, *, out", variants="method", remembers=True,
-    remembers_by={"positions": "signed"},
+    positions="signed",
 )  # fmt: skip
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements of the flat tensor at positions; negative ones count from the end."""

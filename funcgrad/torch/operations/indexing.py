@@ -186,7 +186,7 @@ def _cut(x: Tensor, dim: int, s: slice) -> Tensor:
 # ------------------------------------------------------------------------------------ reading
 
 
-@functools.partial(remembered, layout=True, positions="signed")
+@functools.partial(remembered, positions="signed")
 def getitem(self: Tensor, index: Any) -> Tensor:
     """``self[index]``: a view for integers and slices, a copy for tensors, lists and masks."""
     out, arrays = sliced(self, index)

@@ -15,6 +15,7 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.common import into, into_each
 from funcgrad.torch.operations.operators import give_operator
 from funcgrad.torch.operations.promotion import dtype_of
+from funcgrad.torch.operations.results import lying
 from funcgrad.torch.operations.signature import Arguments, place_of_input
 from funcgrad.torch.remembered import remembered
 from funcgrad.torch.writing import check_overlap, check_writable, write
@@ -28,6 +29,8 @@ __all__ = ["changing_function", "changing_method", "installed"]
 def installed(record: Operation) -> Any:
     """Give `Tensor` the methods of an operation, and return its function."""
     name = record.name
+    if record.lies:
+        record.rule, record.lies = lying(record.rule, record.lies), ""  # aliases have it so
     if "method" in record.variants:
         method = _named(record, name, _fast(record, _method(record)))
         setattr(Tensor, name, method)
@@ -45,7 +48,7 @@ def _fast(record: Operation, general: Callable[..., Any]) -> Callable[..., Any]:
         fast: Callable[..., Any] = hot.unary(record.core, record.node, general, record.recorders)
         return fast
     if record.remembers:
-        return remembered(general, recipes=record.recipes, **record.remembers_by)
+        return remembered(general, record.positions, record.recipes)
     return general
 
 

@@ -36,7 +36,9 @@ LERP_OPERATION = Composite("lerp", widened(_lerp))
 LERP_NUMBER_OPERATION = Composite("lerp_number", widened(_lerp))
 
 
-@operation("lerp", "input, end, weight, *, out | input, end, Number weight, *, out")
+@operation(
+    "lerp", "input, end, weight, *, out | input, end, Number weight, *, out", lies="operands"
+)
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """``input + weight * (end - input)``."""
     x, y = input.content(), end.content()
@@ -84,13 +86,13 @@ def _added(core: Composite, kind: NodeClass, xs: Sequence[Tensor], value: Any) -
     return told(boxed(computed(core, x, y, z, value=number(value, dtype_of(x))), kind), value=value)
 
 
-@operation("addcmul", SCALED)
+@operation("addcmul", SCALED, lies="operands")
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     """``input + value * tensor1 * tensor2``."""
     return _added(ADDCMUL, ADDCMUL_NODE, (input, tensor1, tensor2), value)
 
 
-@operation("addcdiv", SCALED)
+@operation("addcdiv", SCALED, lies="operands")
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     """``input + value * tensor1 / tensor2``."""
     if all(dtype_of(t.content()).kind in "biu" for t in (tensor1, tensor2)):

@@ -13,7 +13,7 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.contents import layout
 from funcgrad.torch.operations.common import axis_of, boxed, computed, shape_of
-from funcgrad.torch.operations.dense import BY_LAYOUT, channels_last, laid_as_images
+from funcgrad.torch.operations.dense import channels_last, laid_as_images
 from funcgrad.torch.operations.promotion import promoted
 from funcgrad.torch.operations.record import Function, alias, node, operation
 from funcgrad.torch.operations.reshaping import atleast_1d, atleast_2d, atleast_3d, reshape
@@ -73,7 +73,6 @@ def _check_joined(tensors: Sequence[Tensor], dim: int) -> int:
 
 @operation(
     "cat", "Tensors tensors, int dim=0, *, out", variants="", remembers=True,
-    remembers_by=BY_LAYOUT,
 )  # fmt: skip
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors joined along a dimension."""
@@ -113,7 +112,6 @@ def _stack_laid(xs: Sequence[Array], axis: int, last: bool) -> Array:
 
 @operation(
     "stack", "Tensors tensors, int dim=0, *, out", variants="", remembers=True,
-    remembers_by=BY_LAYOUT,
 )  # fmt: skip
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape joined along a new dimension."""

@@ -92,7 +92,7 @@ def _squares(said: str) -> Promote:
     return lambda name, x: (check_square(said, x.content()),)
 
 
-@operation("linalg_inv", "A, *, out", variants="")
+@operation("linalg_inv", "A, *, out", variants="", lies="columns")
 def inv(A: Tensor) -> Tensor:
     """The inverse of square matrices."""
     x = check_square("linalg.inv", A.content())

@@ -18,7 +18,7 @@ from funcgrad.torch.operations.common import (
     shape_of,
     told,
 )
-from funcgrad.torch.operations.dense import BY_LAYOUT, dense_composite, dense_or
+from funcgrad.torch.operations.dense import dense_composite, dense_or
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import Function, NodeClass, node, operation
 from funcgrad.torch.saved import outside
@@ -68,7 +68,7 @@ def _moment(name: str, core: Any, kind: NodeClass, doc: str) -> Function[Tensor]
 
     @operation(
         name, OVER.format(out=", *, out", more=", out"), variants="method", doc=doc,
-        remembers=True, remembers_by=BY_LAYOUT,
+        remembers=True,
     )  # fmt: skip
     def function(
         input: Tensor, dim: Any, unbiased: bool, keepdim: bool, correction: float | None

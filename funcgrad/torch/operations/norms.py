@@ -23,7 +23,7 @@ from funcgrad.torch.operations.common import (
     told,
 )
 from funcgrad.torch.operations.converting import to_dtype
-from funcgrad.torch.operations.dense import BY_LAYOUT, dense_composite, dense_or
+from funcgrad.torch.operations.dense import dense_composite, dense_or
 from funcgrad.torch.operations.promotion import dtype_of, in_dtype, kind_of, promoted
 from funcgrad.torch.operations.record import node, operation
 
@@ -64,7 +64,7 @@ def _check_floating(x: Array) -> None:
 
 @operation(
     "linalg_vector_norm", f"input, Number ord=2, dims dim=None, {REST}", variants="",
-    remembers=True, remembers_by=BY_LAYOUT,
+    remembers=True,
 )  # fmt: skip
 def vector_norm(
     input: Tensor, ord: float, dim: Any, keepdim: bool, dtype: dtypes.dtype | None

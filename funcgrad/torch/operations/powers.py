@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from funcgrad.torch.operations.record import (
     refuse,
     same,
 )
+from funcgrad.torch.operations.results import order_of_operands
 
 __all__ = [
     "float_power", "pow", "reciprocal", "reciprocal_", "square", "square_",
@@ -35,7 +37,12 @@ NUMBER_POW = node("PowBackward2", "result self exponent", shows=(1,))
 POWERS = "input, exponent, *, out | Number self, exponent, *, out | input, Number exponent, *, out"
 
 
-@operation("pow", POWERS, remembers=True,
+def _order(made: Any, given: Sequence[Any]) -> Sequence[int] | None:
+    """Powers of a number lie in C order."""
+    return order_of_operands(made, given) if isinstance(given[0], Tensor) else range(made.ndim)
+
+
+@operation("pow", POWERS, remembers=True, lies=_order,
            operator=Operator("pow", core=a.power, node=POW_NUMBER, tensors=False))  # fmt: skip
 def pow(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent``."""

@@ -137,28 +137,29 @@ WIDENING = f"{PAIR} | input, mat2, dtype out_dtype, *, out"
 
 dot = op(
     "dot", "input, tensor, *, out", core=product.matmul, promote=_checked(_check_vectors, "dot"),
-    node=node("Dot", "self tensor"), variants="method", doc="The inner product of two vectors.",
+    node=node("Dot", "self tensor"), variants="method", lies="",
+    doc="The inner product of two vectors.",
 )  # fmt: skip
 vdot = op(
     "vdot", "input, other, *, out", promote=_checked(_check_vectors),
     core=Composite("vdot", lambda x, y: product.matmul(a.conjugate(x), y)),
-    node=node("Vdot", "self other"), variants="method", remembers=False,
+    node=node("Vdot", "self other"), variants="method", remembers=False, lies="",
     doc="The inner product of two vectors, the first one conjugated.",
 )  # fmt: skip
 mm = op(
     "mm", WIDENING, method_signature=PAIR, core=product.matmul,
     promote=_checked(_check_matrices, "addmm_impl_cpu_"), node=node("Mm", "self mat2"),
-    variants="method", doc="The product of two matrices.",
+    variants="method", lies="", doc="The product of two matrices.",
 )  # fmt: skip
 mv = op(
     "mv", "input, vec, *, out", core=product.matmul,
     promote=_checked(_check_matrix_and_vector, "addmm_impl_cpu_"), node=node("Mv", "self vec"),
-    variants="method", doc="The product of a matrix and a vector.",
+    variants="method", lies="", doc="The product of a matrix and a vector.",
 )  # fmt: skip
 bmm = op(
     "bmm", WIDENING, method_signature=PAIR, core=product.matmul,
     promote=_checked(check_batches, "baddbmm_with_gemm"), node=node("Bmm", "self mat2"),
-    variants="method", doc="The products of two batches of matrices.",
+    variants="method", lies="", doc="The products of two batches of matrices.",
 )  # fmt: skip
 
 

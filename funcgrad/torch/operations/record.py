@@ -28,6 +28,7 @@ from funcgrad.torch.operations.install import changing_function, changing_method
 from funcgrad.torch.operations.operators import Operator
 from funcgrad.torch.operations.promotion import dtype_of, floating, kind_of, promoted
 from funcgrad.torch.operations.promotion import pair as paired
+from funcgrad.torch.operations.results import Order
 
 __all__ = [
     "Function", "NodeClass", "Operation", "Operator", "Promote", "alias", "apart", "common",
@@ -56,8 +57,8 @@ class Operation:
     """Everything that is to be known of one operation; see `op` for what the fields say."""
 
     __slots__ = (
-        "before_change", "casts", "core", "doc", "hot", "method_signature", "name", "node",
-        "operator", "overlap", "recipes", "recorders", "remembers", "remembers_by", "rule",
+        "before_change", "casts", "core", "doc", "hot", "lies", "method_signature", "name", "node",
+        "operator", "overlap", "positions", "recipes", "recorders", "remembers", "rule",
         "sees_out", "signature",
         "variants",
     )  # fmt: skip
@@ -69,7 +70,8 @@ class Operation:
         self.core: Any = None
         self.node: NodeClass | None = None
         self.method_signature = signature
-        self.remembers_by: dict[str, Any] = {}
+        self.positions = ""
+        self.lies: str | Order = ""
         self.before_change: Callable[..., None] | None = None
         self.remembers = self.casts = self.hot = self.sees_out = False
         self.overlap = "same"
@@ -195,6 +197,7 @@ def op(
     casts: bool = False,
     overlap: str = "same",
     before_change: Callable[..., None] | None = None,
+    lies: str | Order = "operands",
     method_signature: str = "",
     operator: str | Operator | None = None,
     doc: str = "",
@@ -213,13 +216,16 @@ def op(
     written: the ``same`` elements, in ``any`` way, ``none`` of it; `before_change` gets the
     arguments first, and may refuse. `operator` is Python's (see `Operator`); `method_signature` is
     given where the method's is not that of the function; it is written with its tensor, too.
+
+    `lies` says how the result lies in memory, where it is not as the operands do together (see
+    `lying`).
     """
     record = Operation(name, signature, variants, doc or f"`{name}` of each element.")
     record.remembers, record.casts, record.overlap = remembers, casts, overlap
     record.before_change = before_change
     record.method_signature = method_signature or signature
     record.operator = Operator(operator) if isinstance(operator, str) else operator
-    record.core = core
+    record.core, record.lies = core, lies
     if isinstance(node, str):
         record.node = _row_node(node, core, saves, shows, tells, bends)
     else:
@@ -237,7 +243,8 @@ def operation(
     node: NodeClass | None = None,
     variants: str = "method inplace",
     remembers: bool = False,
-    remembers_by: dict[str, Any] | None = None,
+    positions: str = "",
+    lies: str | Order = "",
     casts: bool = False,
     overlap: str = "same",
     before_change: Callable[..., None] | None = None,
@@ -251,7 +258,7 @@ def operation(
     The function is given every argument of every overload, those that are absent with their
     default, or None. For the others see `op`; an operation `remembers` only where what it does
     depends on the types, shapes and numbers among its arguments, not on what is in its tensors;
-    `remembers_by` are the options of `remembered`. `doc` is by default that of the
+    `positions` is that of `remembered`. `doc` is by default that of the
     function. One that `sees_out` is given ``out`` last, where there is one.
     """
 
@@ -259,7 +266,7 @@ def operation(
         record = Operation(name, signature, variants, doc or rule.__doc__ or "")
         record.remembers, record.casts, record.overlap = remembers, casts, overlap
         record.before_change, record.node, record.rule = before_change, node, rule
-        record.remembers_by, record.sees_out = remembers_by or {}, sees_out
+        record.positions, record.lies, record.sees_out = positions, lies, sees_out
         record.method_signature = method_signature or signature
         record.operator = Operator(operator) if isinstance(operator, str) else operator
         return installed(record)  # type: ignore[no-any-return]

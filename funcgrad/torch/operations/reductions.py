@@ -14,7 +14,7 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.operations.arithmetic import div
 from funcgrad.torch.operations.common import axes_of, boxed, computed, quietly, shape_of, told
-from funcgrad.torch.operations.dense import BY_LAYOUT, dense, dense_composite, dense_or
+from funcgrad.torch.operations.dense import dense, dense_composite, dense_or
 from funcgrad.torch.operations.promotion import dtype_of, in_dtype, kind_of
 from funcgrad.torch.operations.record import Function, node, operation
 
@@ -46,7 +46,7 @@ ALONG = "dim, bool keepdim=False, *, dtype dtype=None, out"
 
 @operation(
     "sum", f"input, *, dtype dtype=None | input, dims? {ALONG}",
-    variants="method", remembers=True, remembers_by=BY_LAYOUT,
+    variants="method", remembers=True,
 )  # fmt: skip
 def sum(input: Tensor, dtype: dtypes.dtype | None, dim: Any, keepdim: bool) -> Tensor:
     """The sum over dimensions; integers are summed in int64."""
@@ -58,7 +58,7 @@ def sum(input: Tensor, dtype: dtypes.dtype | None, dim: Any, keepdim: bool) -> T
 
 @operation(
     "mean", f"input, *, dtype dtype=None, out | input, dims? {ALONG}",
-    variants="method", remembers=True, remembers_by=BY_LAYOUT,
+    variants="method", remembers=True,
 )  # fmt: skip
 def mean(input: Tensor, dtype: dtypes.dtype | None, dim: Any, keepdim: bool) -> Tensor:
     """The mean over dimensions, of floating or complex numbers."""
@@ -78,7 +78,7 @@ def mean(input: Tensor, dtype: dtypes.dtype | None, dim: Any, keepdim: bool) -> 
 
 @operation(
     "prod", f"input, *, dtype dtype=None | input, int {ALONG}",
-    variants="method", remembers=True, remembers_by=BY_LAYOUT,
+    variants="method", remembers=True,
 )  # fmt: skip
 def prod(input: Tensor, dtype: dtypes.dtype | None, dim: int | None, keepdim: bool) -> Tensor:
     """The product of all elements, or along one dimension."""

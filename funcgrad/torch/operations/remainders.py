@@ -73,7 +73,7 @@ NUMBER_REMAINDER = Underivable("remainder", a.remainder)
 
 
 @operation("remainder", f"input, other, *, out | Number self, other | {WITH_NUMBER}",
-           operator="mod")  # fmt: skip
+           lies="operands", operator="mod")  # fmt: skip
 def remainder(input: Any, other: Any) -> Tensor:
     """The remainder with the sign of `other`."""
     x, y = divided("remainder", input, other)

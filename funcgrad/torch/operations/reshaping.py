@@ -25,7 +25,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-LAYOUT = {"layout": True}  # what a view is depends on where the elements lie
 VIEW = node("View", tells="self_sym_sizes", of="reshape")
 RESHAPE_ALIAS = node("ReshapeAlias", tells="self_sym_sizes")
 UNSAFE_VIEW = node("UnsafeView", tells="self_sym_sizes")
@@ -79,7 +78,6 @@ def unsafe_viewed(x: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 @operation(
     "view", "input, dtype dtype | input, ints size", variants="method", remembers=True,
-    remembers_by=LAYOUT,
 )  # fmt: skip
 def view(input: Tensor, dtype: Any, size: Any) -> Tensor:
     """The same memory in another shape, or read in another dtype of the same size."""
@@ -111,7 +109,7 @@ def _reinterpreted(x: Tensor, kind: dtypes.dtype) -> Tensor:
     )
 
 
-@operation("reshape", "input, ints shape", variants="method", remembers=True, remembers_by=LAYOUT)
+@operation("reshape", "input, ints shape", variants="method", remembers=True)
 def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
     """Another shape: a view where memory allows it, else a copy."""
     found = reshape_sizes(shape_of(input), shape)
@@ -134,7 +132,6 @@ _in_shape_of_other("reshape", reshape)
 
 @operation(
     "flatten", "input, int start_dim=0, int end_dim=-1", variants="method", remembers=True,
-    remembers_by=LAYOUT,
 )  # fmt: skip
 def flatten(input: Tensor, start_dim: int, end_dim: int) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` as one."""

@@ -17,8 +17,9 @@ from funcgrad.torch import dtypes, randomness
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.comparison import known
-from funcgrad.torch.operations.creation import check_sizes, creation, memory_order
+from funcgrad.torch.operations.creation import check_sizes, creation
 from funcgrad.torch.operations.generator import Generator, default_generator
+from funcgrad.torch.operations.results import memory_order
 from funcgrad.transforms.batch import BatchTracer
 
 __all__ = [
@@ -48,7 +49,7 @@ def source_of(generator: Any, function: str = "rand") -> Generator:
 
 def order_of(x: Tensor) -> Order:
     """The dimensions of `x` as its elements lie in memory; None where that is their order."""
-    order = tuple(memory_order(x.stride()))
+    order = tuple(memory_order(x.shape, [x.stride()]))
     return None if order == tuple(range(len(order))) else order
 
 

@@ -115,7 +115,7 @@ BOUNDS = (
 )
 
 
-@operation("clamp", BOUNDS, remembers=True)
+@operation("clamp", BOUNDS, remembers=True, lies="operands")
 def clamp(input: Tensor, min: Any, max: Any) -> Tensor:
     """The elements, limited to [min, max]: numbers, or tensors.
 
@@ -176,7 +176,7 @@ WHERE = node("Where", "condition", shows=(1, 2), of="where")
     "condition | condition, input, other, *, out | condition, Number self, other"
     " | condition, input, Number other | condition, Number self, Number other",
     method_signature="input, condition, other | input, condition, Number other",
-    variants="method", remembers=True,
+    variants="method", remembers=True, lies="operands",
 )  # fmt: skip
 def where(condition: Tensor, input: Any, other: Any) -> Any:
     """`input` where the condition holds, else `other`; alone, the indices where it holds."""
@@ -214,7 +214,7 @@ def _check_shape(self: Tensor, mask: Tensor, _: Any) -> None:
 
 @operation(
     "masked_fill", "input, mask, value | input, mask, Number value", remembers=True, overlap="any",
-    before_change=_check_shape,
+    before_change=_check_shape, lies="contiguous",
 )  # fmt: skip
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`value` where the mask holds, else the element; both shapes broadcast."""

@@ -24,7 +24,6 @@ from funcgrad.torch.operations.dense import dense
 from funcgrad.torch.operations.memory import as_strided
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import Function, NodeClass, node, operation
-from funcgrad.torch.operations.reshaping import LAYOUT
 from funcgrad.torch.python_values import UNBIND
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.storage import in_storage
@@ -61,9 +60,7 @@ def positioned(x: Array, read: Callable[[Any], Any]) -> Array:
     return core.gather(x, *np.unravel_index(read(flat), shape))
 
 
-@operation(
-    "select", "input, int dim, int index", variants="method", remembers=True, remembers_by=LAYOUT
-)
+@operation("select", "input, int dim, int index", variants="method", remembers=True)
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """One entry along a dimension."""
     return part(input, _entry(shape_of(input), dim, index), SELECT)
@@ -84,7 +81,7 @@ def _entry(shape: tuple[int, ...], dim: int, index: int) -> tuple[Any, ...]:
 @operation(
     "narrow",
     "input, int dim, Tensor start, int length | input, int dim, int start, int length",
-    variants="method", remembers=True, remembers_by=LAYOUT,
+    variants="method", remembers=True,
 )  # fmt: skip
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` entries along a dimension from `start`."""
@@ -346,7 +343,6 @@ dsplit = _along("dsplit", 3, lambda n: 2)
 
 @operation(
     "diagonal", "input, int offset=0, int dim1=0, int dim2=1", variants="method", remembers=True,
-    remembers_by=LAYOUT,
 )  # fmt: skip
 def diagonal(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     """The diagonal of two dimensions, as the last one."""

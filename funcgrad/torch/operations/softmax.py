@@ -11,7 +11,7 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.common import axes_of, axis_of, boxed, computed, shape_of
 from funcgrad.torch.operations.converting import to_dtype
-from funcgrad.torch.operations.dense import BY_LAYOUT, dense_or
+from funcgrad.torch.operations.dense import dense_or
 from funcgrad.torch.operations.promotion import floating
 from funcgrad.torch.operations.record import Function, NodeClass, node, operation, refuse
 from funcgrad.torch.operations.recorded import Flat
@@ -24,7 +24,7 @@ def _softmax(name: str, core: Any, scalar: Any, kind: NodeClass, doc: str) -> Fu
 
     @operation(
         name, "input, int dim, dtype dtype=None, *, out", variants="method", doc=doc,
-        remembers=True, remembers_by=BY_LAYOUT,
+        remembers=True,
     )  # fmt: skip
     def function(input: Tensor, dim: int, dtype: dtypes.dtype | None) -> Tensor:
         x = (input if dtype is None else to_dtype(input, dtype)).content()
@@ -54,7 +54,7 @@ LOGSUMEXP = node("Logsumexp", "result self", tells="dim keepdim", of="logsumexp"
 
 @operation(
     "logsumexp", "input, dims dim, bool keepdim=False, *, out", variants="method",
-    remembers=True, remembers_by=BY_LAYOUT,
+    remembers=True,
 )  # fmt: skip
 def logsumexp(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     """``log(sum(exp(x)))`` over dimensions."""

@@ -50,7 +50,7 @@ ORDER = "int dim=-1, bool descending=False"
 
 @operation(
     "sort", f"input, *, bool? stable, {ORDER}, Tensors out | input, {ORDER}, *, Tensors out",
-    variants="method",
+    variants="method", lies="first",
 )  # fmt: skip
 def sort(input: Tensor, stable: bool | None, dim: int, descending: bool) -> Any:
     """The elements in order along a dimension, and where they stood."""
@@ -62,7 +62,8 @@ def sort(input: Tensor, stable: bool | None, dim: int, descending: bool) -> Any:
 
 
 @operation(
-    "argsort", f"input, *, bool stable, {ORDER}, out | input, {ORDER}", variants="method"
+    "argsort", f"input, *, bool stable, {ORDER}, out | input, {ORDER}", variants="method",
+    lies="first",
 )  # fmt: skip
 def argsort(input: Tensor, stable: bool | None, dim: int, descending: bool) -> Tensor:
     """Where the elements in order along a dimension stand."""

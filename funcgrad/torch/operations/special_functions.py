@@ -118,7 +118,7 @@ def _logarithmic(name: str, log: Any, least: float, kind: str, variants: str) ->
         return boxed(computed(core, x, y), made)
 
     function.__doc__ = f"`{name}` of each pair of elements: 0 where the first one is 0."
-    return operation(name, OR_NUMBERS, variants=variants)(function)
+    return operation(name, OR_NUMBERS, variants=variants, lies="operands")(function)
 
 
 xlogy = _logarithmic("xlogy", t.log, 0.0, "Xlogy", "method inplace")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,7 +57,7 @@ def _check_normalized(
         )
 
 
-@functools.partial(remembered, layout=True)
+@remembered
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
