@@ -32,22 +32,17 @@ INTEGERS = frozenset((np.dtype(np.int64), np.dtype(np.int32)))
 ndarray = np.ndarray
 
 
-def remembered(
-    function: F,
-    positions: str = "",
-    recipes: dict[Hashable, Any] | None = None,
-) -> F:
+def remembered(function: F, positions: str = "") -> F:
     """`function`, following a recipe where it has one.
 
     It takes tensors, sequences of them, and arguments that can be compared, and gives one tensor.
     What it does may depend on how the elements lie in memory. With `positions` it takes small
     tensors of integers as well, and refuses of them what NumPy refuses as an index, and if they are
-    "unsigned" negative ones: such a call goes the general way, to its error. Functions that do the
-    same share their `recipes`.
+    "unsigned" negative ones: such a call goes the general way, to its error.
     """
     kind_of = _choice if positions else _mask
     unsigned = positions == "unsigned"
-    recipes = {} if recipes is None else recipes
+    recipes: dict[Hashable, Any] = {}
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -560,3 +560,11 @@ def test_two_threads_may_make_the_first_call(monkeypatch):
     assert arguments((x, 2), {}) == expected
     assert seen[1:] == [expected]
     assert arguments((x, 2), {}) == expected
+
+
+def test_a_call_that_a_method_takes_often_is_still_refused_of_the_function():
+    x = ours.ones(3)
+    for _ in range(80):
+        x.reshape(-1)
+    with pytest.raises(TypeError, match="must be tuple of ints, not int"):
+        ours.reshape(x, -1)

@@ -48,7 +48,7 @@ def _fast(record: Operation, general: Callable[..., Any]) -> Callable[..., Any]:
         fast: Callable[..., Any] = hot.unary(record.core, record.node, general, record.recorders)
         return fast
     if record.remembers:
-        return remembered(general, record.positions, record.recipes)
+        return remembered(general, record.positions)  # each form refuses other calls
     return general
 
 

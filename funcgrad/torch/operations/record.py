@@ -58,7 +58,7 @@ class Operation:
 
     __slots__ = (
         "before_change", "casts", "core", "doc", "hot", "lies", "method_signature", "name", "node",
-        "operator", "overlap", "positions", "recipes", "recorders", "remembers", "rule",
+        "operator", "overlap", "positions", "recorders", "remembers", "rule",
         "sees_out", "signature",
         "variants",
     )  # fmt: skip
@@ -76,7 +76,6 @@ class Operation:
         self.remembers = self.casts = self.hot = self.sees_out = False
         self.overlap = "same"
         self.operator: Operator | None = None
-        self.recipes: dict[Any, Any] = {}
         self.recorders: list[Any] = [None, None]
 
 
