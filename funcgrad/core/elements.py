@@ -17,7 +17,7 @@ import numpy as np
 
 from funcgrad.core.algebra import algebra
 from funcgrad.core.storage import View
-from funcgrad.core.tracer import ArrayOperand, Operand, Tracer
+from funcgrad.core.tracer import ArrayOperand, Operand, Tracer, layout
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
 
@@ -73,7 +73,8 @@ class Element(ArrayOperand):
 def elements_of(x: Operand, source: Tracer, copy: bool) -> np.ndarray[Any, Any]:
     """An object array of the shape of `source`, the content of `x`, with its elements."""
     shape = source.type.shape
-    held = np.empty(shape, object)
+    # as the source lies in memory, so that NumPy copies these where it would copy that
+    held = np.empty_like(layout(source), object, subok=False)
     if not shape:
         held[()] = x
         return held

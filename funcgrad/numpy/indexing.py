@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from funcgrad.core.tracer import operand, type_of
+from funcgrad.core.tracer import layout, operand, type_of
 from funcgrad.core.types import Array, promote
 from funcgrad.errors import AbstractValueError
 from funcgrad.numpy.borrowed import program
@@ -324,7 +324,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         conditions.append(ops.logical_not(functools.reduce(ops.logical_or, conditions)))
     elif n != len(funclist):
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
-    out: Any = np.zeros(shape, type_of(at).dtype)
+    out: Any = np.zeros_like(layout(at), type_of(at).dtype, subok=False)
     for condition, function in zip(conditions, funclist, strict=True):
         try:
             chosen = index.read(at, condition)

@@ -199,7 +199,8 @@ def block(arrays: Any) -> Array:
     """
     depth = _depth(arrays)
     rank = max(depth, *(len(shape_of(x)) for x in _leaves(arrays)))
-    return _block(arrays, depth, rank)
+    made = _block(arrays, depth, rank)
+    return made if depth or not rank else ops.copied(made, "C")
 
 
 def _depth(arrays: Any) -> int:

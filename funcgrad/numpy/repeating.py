@@ -49,6 +49,8 @@ def tile(A: Any, reps: Any) -> Array:
     shape = type_of(x).shape
     rank = max(len(shape), len(counts))
     shape = (1,) * (rank - len(shape)) + shape
+    if shape and all(n == 1 for n in counts):  # as NumPy, which then copies the layout, too
+        return ops.reshape(ops.copied(x), shape)
     counts = (1,) * (rank - len(counts)) + counts
     paired = tuple(n for n in shape for n in (1, n))
     wide = tuple(n for pair in zip(counts, shape, strict=True) for n in pair)

@@ -107,3 +107,40 @@ def test_fields_that_hold_traced_values_are_an_error(transform):
     """NumPy makes records of objects: their derivative would be lost."""
     with pytest.raises(TypeError, match="holds things that are no numbers"):
         transform(lambda x: np.rec.fromarrays([x, x]))(np.ones(3))
+
+
+CONVERSIONS = {
+    "asfortranarray": np.asfortranarray,
+    "ascontiguousarray": np.ascontiguousarray,
+    "asarray": np.asarray,
+    "order F": lambda x: np.asarray(x, order="F"),
+    "require": lambda x: np.require(x, requirements="F"),
+    "array": lambda x: np.array(x, order="F", copy=None),
+}
+
+
+@pytest.mark.filterwarnings("ignore::funcgrad.errors.ObjectArrayWarning")
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_writes_into_what_numpy_made_reach_the_array_or_are_refused(name, turned):
+    """NumPy copies elements where it would copy the array: only then they may be written."""
+
+    def f(x):
+        x = (x * 1.0).T if turned else x * 1.0
+        made = CONVERSIONS[name](x)
+        made[0] = 9.0
+        return np.sum(x)
+
+    a = np.arange(6.0).reshape(2, 3)
+    for transform in (
+        lambda: fg.vjp(f, a)[0],
+        lambda: fg.jit(f)(a),
+        lambda: fg.vmap(f)(a[None])[0],
+    ):
+        try:
+            found = transform()
+        except ValueError as error:
+            assert "read-only" in str(error)
+            assert CONVERSIONS[name](a.T if turned else a).base is not None or f(a) != np.sum(a)
+        else:
+            assert found == f(a) == np.sum(a)
