@@ -25,6 +25,7 @@ REDUCTIONS = {
     records.ALL: "and",
 }
 INDICES = ("int64", "int32")
+MANY, LARGE = 16, 1 << 11  # arrays that are joined, and elements of what they become
 REDUCED = {
     records.SUM: "fi",
     records.MAX: "f",
@@ -65,4 +66,6 @@ def moves(e: Equation) -> bool:
         return False
     if e.prim is records.GATHER:
         return types[0].size > 0 and all(i.dtype.name in INDICES for i in types[1:])
+    if e.prim is records.CONCATENATE and len(e.inputs) > MANY and out.size > LARGE:
+        return False  # each element would ask all of them; NumPy copies one after the other
     return pieces(e) is not None and out.ndim > 0 and out.size > 0

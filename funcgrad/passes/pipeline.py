@@ -16,6 +16,7 @@ from funcgrad.passes.fission import fission
 from funcgrad.passes.identities import identities
 from funcgrad.passes.indexing import one_hot, sink_gathers
 from funcgrad.passes.long_axes import long_axes
+from funcgrad.passes.long_sums import long_sums
 from funcgrad.passes.loop_outputs import loop_outputs
 from funcgrad.passes.products import products
 from funcgrad.passes.short_axes import short_axes
@@ -34,6 +35,7 @@ PASSES: tuple[Callable[[Graph], Graph], ...] = (
     expand,
     slices,
     contractions,
+    long_sums,
     products,
     components,
     identities,
