@@ -83,7 +83,9 @@ def draw(found: list[Ratio], path: Path) -> None:
     axes.set(
         xscale="log", yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5)
     )
-    axes.set_xlabel("time of funcgrad over time of the other: left of the line funcgrad is faster")
+    figure.supxlabel(
+        "time of funcgrad over time of the other: left of the line funcgrad is faster", fontsize=9
+    )
     axes.grid(axis="both", alpha=0.25)
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, frameon=False, fontsize=8)
     figure.savefig(path)

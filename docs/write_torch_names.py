@@ -86,8 +86,8 @@ def print_list() -> None:
     print("}")
 
 
-def section(title: str) -> str:
-    """One module: how many names, and three lists."""
+def section(title: str) -> tuple[tuple[int, ...], str]:
+    """One module: how many names there are, here, refused and missing, and the lists."""
     from funcgrad.torch.absent import reason
     from funcgrad.torch.names import NAMES
 
@@ -98,14 +98,13 @@ def section(title: str) -> str:
     for name in sorted(set(names) - set(here)):
         why = reason(title, name)
         refused.setdefault(why, []).append(name) if why else missing.append(name)
-    count = sum(map(len, refused.values()))
-    lines = [f"## {title}", "", f"{len(names)} names: {len(here)} here, {count} refused, "
-             f"{len(missing)} missing.", "", f"here: {_listed(here)}", ""]  # fmt: skip
+    lines = [f"## {title}", "", f"**Here.** {_listed(here)}", ""]
     for why, which in sorted(refused.items()):
-        lines += [f"refused, {why}: {_listed(which)}", ""]
+        lines += [f"**Refused:** {why}. {_listed(which)}", ""]
     if missing:
-        lines += [f"missing: {_listed(missing)}", ""]
-    return "\n".join(lines)
+        lines += [f"**Missing.** {_listed(missing)}", ""]
+    counts = (len(names), len(here), sum(map(len, refused.values())), len(missing))
+    return counts, "\n".join(lines)
 
 
 def _listed(names: list[str]) -> str:
@@ -116,7 +115,13 @@ def page() -> str:
     """The whole page."""
     from funcgrad.torch.names import VERSION
 
-    return "\n".join([HEAD.format(version=VERSION), *map(section, MODULES)])
+    found = {title: section(title) for title in MODULES}
+    table = ["| module | names | here | refused | missing |", "|---|---|---|---|---|"]
+    for title, (counts, _) in found.items():
+        anchor = title.lower().replace(".", "")
+        table.append(f"| [{title}](#{anchor}) | {' | '.join(map(str, counts))} |")
+    head = HEAD.format(version=VERSION)
+    return "\n".join([head, *table, "", *(text for _, text in found.values())])
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import types
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from funcgrad.errors import nearest
 
@@ -172,16 +172,23 @@ class Config:
     build_kernels: bool = field(default_factory=lambda: _switch("FUNCGRAD_BUILD_KERNELS"))
     reused_memory: int = 256 * 1024 * 1024
 
-    def __setattr__(self, name: str, value: object) -> None:
-        hint = _hints().get(name)
-        if hint is None:
-            raise AttributeError(f"funcgrad has no setting {name!r}{nearest(name, _hints())}")
-        if not _fits(value, hint) or (name == "threads" and value == 0):
-            words = "a positive integer" if name == "threads" else " or ".join(_words(hint))
-            raise ValueError(f"config.{name} is {words}, not {value!r}")
-        if name == "threads" and isinstance(value, int):
-            shared_threads.value = value
-        object.__setattr__(self, name, value)
+    if not TYPE_CHECKING:  # which would take it for a promise of every name
+
+        def __setattr__(self, name, value):
+            _check_setting(name, value)
+            object.__setattr__(self, name, value)
+
+
+def _check_setting(name: str, value: object) -> None:
+    """Raise for a setting that there is not, or a value that it cannot have."""
+    hint = _hints().get(name)
+    if hint is None:
+        raise AttributeError(f"funcgrad has no setting {name!r}{nearest(name, _hints())}")
+    if not _fits(value, hint) or (name == "threads" and value == 0):
+        words = "a positive integer" if name == "threads" else " or ".join(_words(hint))
+        raise ValueError(f"config.{name} is {words}, not {value!r}")
+    if name == "threads" and isinstance(value, int):
+        shared_threads.value = value
 
 
 @functools.cache

@@ -1,6 +1,7 @@
 """A program that type checkers look at (`tests/test_types.py`); the comments say what they see."""
 
 import funcgrad as fg
+import funcgrad.numpy as fnp
 
 
 def loss(x: float, scale: float = 2.0, *, shift: float = 0.0) -> float:
@@ -28,6 +29,8 @@ lines: str = fg.jit(loss).show(1.0)
 mapped = fg.vmap(fg.grad(loss), in_axes=(0, None))(1.0, 2.0)
 shown = fg.nn.relu(fg.random.normal(fg.random.key(0)))
 
+drawn = fnp.sin(fnp.random.default_rng(0).normal()) + fnp.loadtxt("data.txt")
+
 fg.grad(loss)("text")  # wrong: arg-type
 fg.grad(loss)(1.0, shft=2.0)  # wrong: call-arg
 fg.jit(loss)()  # wrong: call-arg
@@ -40,3 +43,8 @@ fg.nn.rleu(1.0)  # wrong: attr-defined
 fg.random.norml(fg.random.key(0))  # wrong: attr-defined
 fg.optim.adm(0.1)  # wrong: attr-defined
 fg.tree.mpa(abs, {})  # wrong: attr-defined
+fnp.sinn(1.0)  # wrong: attr-defined
+fnp.linalg.invv(1.0)  # wrong: attr-defined
+fg.config.treads = 3  # wrong: attr-defined
+fg.debug.nan()  # wrong: attr-defined
+fg.errors.TreeErorr  # wrong: attr-defined

@@ -17,6 +17,8 @@ Examples
 np.float64(1.0)
 """
 
+from typing import TYPE_CHECKING
+
 import numpy
 from numpy import __array_namespace_info__  # noqa: F401
 
@@ -114,6 +116,48 @@ from funcgrad.numpy.splitting import array_split, dsplit, hsplit, split, unstack
 from funcgrad.numpy.statistics import average, bincount, corrcoef, cov
 from funcgrad.numpy.writing import copyto, fill_diagonal, place, put, put_along_axis, putmask
 
+if TYPE_CHECKING:  # what is NumPy's own here; `complete` finds it at run time
+    from numpy import (
+        False_ as False_, ScalarType as ScalarType, True_ as True_, array2string as array2string,
+        array_repr as array_repr, array_str as array_str, asmatrix as asmatrix,
+        base_repr as base_repr, binary_repr as binary_repr, bmat as bmat, bool as bool,
+        broadcast as broadcast, busday_count as busday_count, busday_offset as busday_offset,
+        busdaycalendar as busdaycalendar, byte as byte, bytes_ as bytes_, cdouble as cdouble,
+        character as character, clongdouble as clongdouble, complexfloating as complexfloating,
+        csingle as csingle, datetime64 as datetime64, datetime_as_string as datetime_as_string,
+        datetime_data as datetime_data, double as double, flatiter as flatiter,
+        flexible as flexible, floating as floating,
+        format_float_positional as format_float_positional,
+        format_float_scientific as format_float_scientific, from_dlpack as from_dlpack,
+        frombuffer as frombuffer, fromfile as fromfile, fromfunction as fromfunction,
+        fromiter as fromiter, frompyfunc as frompyfunc, fromregex as fromregex,
+        fromstring as fromstring, generic as generic, genfromtxt as genfromtxt,
+        get_printoptions as get_printoptions, getbufsize as getbufsize, geterr as geterr,
+        geterrcall as geterrcall, half as half, index_exp as index_exp, inexact as inexact,
+        int_ as int_, intc as intc, integer as integer, is_busday as is_busday,
+        isfortran as isfortran, isnat as isnat, little_endian as little_endian, load as load,
+        loadtxt as loadtxt, longdouble as longdouble, longlong as longlong,
+        mask_indices as mask_indices, matrix as matrix, may_share_memory as may_share_memory,
+        memmap as memmap, mgrid as mgrid, mintypecode as mintypecode, ndenumerate as ndenumerate,
+        ndindex as ndindex, nditer as nditer, nested_iters as nested_iters, number as number,
+        object_ as object_, ogrid as ogrid, packbits as packbits, poly1d as poly1d,
+        recarray as recarray, record as record, require as require, s_ as s_, save as save,
+        savetxt as savetxt, savez as savez, savez_compressed as savez_compressed,
+        setbufsize as setbufsize, seterr as seterr, seterrcall as seterrcall,
+        shares_memory as shares_memory, short as short, signedinteger as signedinteger,
+        single as single, str_ as str_, timedelta64 as timedelta64, typecodes as typecodes,
+        typename as typename, ubyte as ubyte, ufunc as ufunc, uint as uint, uintc as uintc,
+        uintp as uintp, ulonglong as ulonglong, unpackbits as unpackbits,
+        unsignedinteger as unsignedinteger, ushort as ushort, void as void,
+    )
+    from numpy import (
+        char as char, ctypeslib as ctypeslib, dtypes as dtypes, emath as emath,
+        exceptions as exceptions, lib as lib, ma as ma, random as random, rec as rec,
+        strings as strings, testing as testing, typing as typing,
+    )
+
+    from funcgrad.numpy import polynomial as polynomial
+
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any",
     "append", "apply_along_axis", "apply_over_axes", "arange", "arccos", "arccosh", "arcsin",
@@ -169,5 +213,5 @@ __all__ = [
 methods.install()
 dispatch.install()
 
-__getattr__, __dir__ = complete(__name__, numpy, later=("polynomial",))
+complete(__name__, numpy, later=("polynomial",))
 strip(globals(), numpy)

@@ -404,4 +404,4 @@ def ifftshift(x: Any, axes: Any = None) -> Array:
     return _shifted(as_array(x), axes, -1)
 
 
-__getattr__, __dir__ = complete(__name__, np.fft)
+complete(__name__, np.fft)

@@ -330,4 +330,4 @@ def outer(x1: Any, x2: Any, /) -> Array:
     return products.outer(x1, x2)
 
 
-__getattr__, __dir__ = complete(__name__, np.linalg)
+complete(__name__, np.linalg)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -22,10 +22,10 @@ def strip(space: dict[str, Any], theirs: ModuleType) -> None:
         del space[name]
 
 
-def complete(
-    ours: str, theirs: ModuleType, later: tuple[str, ...] = ()
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a namespace `ours` that stands for the module `theirs`.
+def complete(ours: str, theirs: ModuleType, later: tuple[str, ...] = ()) -> None:
+    """Give a namespace `ours` that stands for the module `theirs` ``__getattr__`` and ``__dir__``.
+
+    They are put into it as it runs: a type checker would take them for a promise of every name.
 
     Parameters
     ----------
@@ -41,4 +41,4 @@ def complete(
         hint = nearest(name, _public(theirs))
         raise AttributeError(f"module {ours!r} has no attribute {name!r}{hint}")
 
-    return __getattr__, lambda: _public(theirs)
+    vars(sys.modules[ours]).update(__getattr__=__getattr__, __dir__=lambda: _public(theirs))

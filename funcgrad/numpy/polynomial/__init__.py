@@ -54,4 +54,4 @@ __all__ = [
     "set_default_printstyle",
 ]
 
-__getattr__, __dir__ = complete(__name__, numpy.polynomial)
+complete(__name__, numpy.polynomial)

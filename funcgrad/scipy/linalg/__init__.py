@@ -14,6 +14,8 @@ Examples
 np.float64(-1.0)
 """
 
+from typing import TYPE_CHECKING, Any
+
 import scipy.linalg
 
 from funcgrad.numpy.names import complete
@@ -177,4 +179,8 @@ __all__ = [
     "toeplitz",
 ]
 
-__getattr__, __dir__ = complete(__name__, scipy.linalg)
+complete(__name__, scipy.linalg)
+
+if TYPE_CHECKING:  # SciPy has no types, so no name of its can be known to be misspelt
+
+    def __getattr__(name: str) -> Any: ...
