@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.tracer import bind, concrete, operand, type_of, value
+from funcgrad.core.tracer import Operand, bind, concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import located
-from funcgrad.numpy.calls import as_array, as_zero_dim, numpy_function, order_of, refuse
+from funcgrad.numpy.calls import as_array, as_zero_dim, fresh, into, numpy_function, order_of
 from funcgrad.numpy.complex_parts import real
 from funcgrad.numpy.creation import asarray
 from funcgrad.ops import arithmetic as ops
@@ -197,11 +197,13 @@ def i0(x: Any) -> Array:
 # ------------------------------------------------------------------------- special numbers
 
 
-@numpy_function(np.nan_to_num)
+@numpy_function(np.nan_to_num, views=True, converts=True)
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
-) -> Array:
+) -> Any:
     """`x` with NaN and infinities replaced; what is replaced has derivative 0.
+
+    With ``copy=False`` they are replaced in `x`, which is returned.
 
     Examples
     --------
@@ -211,12 +213,12 @@ def nan_to_num(
     >>> fg.grad(lambda x: fnp.sum(fnp.nan_to_num(x)))(np.array([1.0, np.nan]))
     array([1., 0.])
     """
+    if not copy and isinstance(x, Operand):
+        return into(x, nan_to_num(x, True, nan, posinf, neginf), "nan_to_num")
     y = as_array(x)
     kind = type_of(y).dtype.kind
-    if not copy:
-        refuse("nan_to_num", copy=False)
     if kind not in "fc":
-        return y
+        return fresh(y, y)
     if kind == "c":
         parts = (nan_to_num(p, True, nan, posinf, neginf) for p in (ops.real(y), ops.imag(y)))
         re, im = parts

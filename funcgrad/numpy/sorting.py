@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, known, numpy_function, refuse
+from funcgrad.numpy.calls import as_array, known, numpy_function
 from funcgrad.ops import arithmetic, index
 from funcgrad.ops import shape as shapes
 from funcgrad.ops import sort as sorting
@@ -26,6 +26,11 @@ __all__ = [
 ]
 
 
+def _without_fields(order: Any) -> None:
+    if order is not None:  # in NumPy's words
+        raise ValueError("Cannot specify order when the array has no fields.")
+
+
 @numpy_function(np.sort)
 def sort(
     a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
@@ -40,7 +45,7 @@ def sort(
     >>> fg.grad(lambda x: fnp.sort(x)[0])(np.array([3.0, 1.0, 2.0]))
     array([0., 1., 0.])
     """
-    refuse("sort", order=order)
+    _without_fields(order)
     return sorting.sort(as_array(a), axis, "stable" if stable else kind)
 
 
@@ -58,7 +63,7 @@ def argsort(
     >>> fg.vmap(fnp.argsort)(np.array([[3.0, 1.0, 2.0]]))
     array([[1, 2, 0]])
     """
-    refuse("argsort", order=order)
+    _without_fields(order)
     return sorting.argsort(as_array(a), axis, "stable" if stable else kind)
 
 
@@ -103,7 +108,7 @@ def partition(
     >>> fg.grad(lambda x: fnp.partition(x, 1)[1])(np.array([3.0, 1.0, 2.0]))
     array([0., 0., 1.])
     """
-    refuse("partition", order=order)
+    _without_fields(order)
     return sorting.partition(as_array(a), known(kth, "a partition"), axis)
 
 
@@ -121,7 +126,7 @@ def argpartition(
     >>> fg.grad(lambda x: x[fnp.argpartition(x, 0)[0]])(np.array([3.0, 1.0]))
     array([0., 1.])
     """
-    refuse("argpartition", order=order)
+    _without_fields(order)
     return sorting.argpartition(as_array(a), known(kth, "a partition"), axis)
 
 

@@ -331,11 +331,11 @@ _IN_ALL = {
 }
 _WHERE_VALUES_ARE_KNOWN = {
     "scipy.stats": (
-        "tvar tstd tsem yeojohnson yeojohnson_llf pmean spearmanr theilslopes chisquare "
-        "percentileofscore power_divergence expectile false_discovery_control sigmaclip "
+        "tvar tstd tsem yeojohnson yeojohnson_llf pmean theilslopes chisquare "
+        "power_divergence expectile false_discovery_control sigmaclip "
         "obrientransform"
     ),
-    "scipy.signal": ("tf2zpk bilinear lp2lp lp2hp sawtooth square minimum_phase group_delay lsim"),
+    "scipy.signal": ("tf2zpk bilinear lp2lp lp2hp sawtooth square minimum_phase lsim"),
     "scipy.ndimage": "maximum minimum median extrema",
     "scipy.interpolate": "lagrange",
 }

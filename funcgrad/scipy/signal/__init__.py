@@ -43,7 +43,7 @@ from funcgrad.scipy.signal.spectra import (
     periodogram,
     welch,
 )
-from funcgrad.scipy.signal.transforms import freqz, hilbert, resample, savgol_filter
+from funcgrad.scipy.signal.transforms import freqz, group_delay, hilbert, resample, savgol_filter
 from funcgrad.scipy.signal.windows import get_window
 
 __all__ = [
@@ -57,6 +57,7 @@ __all__ = [
     "fftconvolve",
     "filtfilt",
     "freqz",
+    "group_delay",
     "get_window",
     "hilbert",
     "istft",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -9,16 +10,17 @@ import scipy.signal as sp
 
 import funcgrad.numpy as fnp
 from funcgrad.core.primitive import Sample
-from funcgrad.core.tracer import type_of
+from funcgrad.core.tracer import concrete, operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import as_array, numpy_function
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.samples import draw
 from funcgrad.scipy.fft.functions import NAMES as FFT
+from funcgrad.scipy.programs import program
 from funcgrad.scipy.valued import valued
 
-__all__ = ["freqz", "hilbert", "resample", "savgol_filter"]
+__all__ = ["freqz", "group_delay", "hilbert", "resample", "savgol_filter"]
 
 
 @numpy_function(sp.hilbert)
@@ -265,3 +267,26 @@ def freqz(
     if plot is not None:
         plot(w, out)
     return w, out
+
+
+@numpy_function(sp.group_delay)
+def group_delay(system: Any, w: Any = 512, whole: bool = False, fs: float = 2 * np.pi) -> Any:
+    """The frequencies and the delay there, in samples, of a filter of two polynomials.
+
+    The filter is differentiable. The delay is 0 where it is singular, of which SciPy warns; where
+    values are not known nobody can.
+    """
+    b, a = (operand(fnp.atleast_1d(as_array(x))) for x in system)
+    if concrete(b) and concrete(a):
+        return _GROUP_DELAY((b, a), w, whole, fs)
+    frequencies, _ = sp.group_delay(([1.0], [1.0]), w, whole, fs)
+    c = fnp.convolve(b, fnp.conj(a[::-1]))
+    z = np.exp(-2j * np.pi / fs * frequencies)
+    over = fnp.polyval((c * np.arange(type_of(operand(c)).size))[::-1], z)
+    under = fnp.polyval(c[::-1], z)
+    singular = under == 0
+    delay = fnp.real(over / fnp.where(singular, 1.0, under)) - type_of(a).size + 1
+    return frequencies, fnp.where(singular, 0.0, delay)
+
+
+_GROUP_DELAY = program(inspect.unwrap(sp.group_delay))

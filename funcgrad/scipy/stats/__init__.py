@@ -24,7 +24,7 @@ from funcgrad.errors import suggest_names
 from funcgrad.scipy.programs import KNOWN
 from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.stats import kernel_density  # noqa: F401 (SciPy's own class comes to it)
-from funcgrad.scipy.stats.data import hmean, rankdata
+from funcgrad.scipy.stats.data import hmean, linregress, percentileofscore, rankdata, spearmanr
 from funcgrad.scipy.stats.distributions import ROWS
 from funcgrad.scipy.stats.multivariate import RECORDS
 
@@ -32,7 +32,16 @@ _SEVERAL = [*sorted({name for name, _ in RECORDS}), "gaussian_kde"]
 _PROGRAMS = sorted(n.rpartition(".")[2] for n in KNOWN if n.startswith("scipy.stats."))
 globals().update({n: getattr(scipy.stats, n) for n in (*ROWS, *_SEVERAL, *_PROGRAMS)})
 
-__all__ = ["hmean", "rankdata", *ROWS, *_SEVERAL, *_PROGRAMS]
+__all__ = [
+    "hmean",
+    "linregress",
+    "percentileofscore",
+    "rankdata",
+    "spearmanr",
+    *ROWS,
+    *_SEVERAL,
+    *_PROGRAMS,
+]
 
 if TYPE_CHECKING:  # the tables define names that a checker does not see
 
