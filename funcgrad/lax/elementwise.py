@@ -78,7 +78,7 @@ def div(x: Any, y: Any) -> Array:
     if not _is_whole(x, y):
         return fnp.true_divide(x, y)
     down, left = fnp.floor_divide(x, y), fnp.remainder(x, y)
-    return fnp.where((left != 0) & ((left < 0) != (fnp.fmod(x, y) < 0)), down + 1, down)
+    return down + ((left != 0) & ((left < 0) != (fnp.fmod(x, y) < 0)))
 
 
 def rem(x: Any, y: Any) -> Array:

@@ -27,6 +27,18 @@ class Precision(enum.Enum):
     HIGH = 1
     HIGHEST = 2
 
+    @classmethod
+    def _missing_(cls, value: Any) -> Precision | None:
+        """By JAX's other names."""
+        return _PRECISIONS.get(value)
+
+
+_PRECISIONS = {
+    None: Precision.DEFAULT, "default": Precision.DEFAULT, "bfloat16": Precision.DEFAULT,
+    "fastest": Precision.DEFAULT, "high": Precision.HIGH, "bfloat16_3x": Precision.HIGH,
+    "tensorfloat32": Precision.HIGH, "highest": Precision.HIGHEST, "float32": Precision.HIGHEST,
+}  # fmt: skip
+
 
 Numbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 import funcgrad.numpy as fnp
+from funcgrad.core.storage import boxed
 from funcgrad.core.tracer import concrete, type_of, value
 from funcgrad.core.tracer import operand as content
 from funcgrad.core.types import Array
@@ -190,7 +191,10 @@ def dynamic_slice(
     """
     shape = type_of(content(operand)).shape
     starts = _starts(start_indices, shape, slice_sizes, "dynamic_slice")
-    found = fnp.asarray(operand)[_window(starts, slice_sizes)]
+    window = _window(starts, slice_sizes)
+    if not all(isinstance(i, cut) for i in window):  # a plain array does not take traced ones
+        return boxed(indices.read(content(operand), window))
+    found = fnp.asarray(operand)[window]
     return fnp.copy(found) if isinstance(found, np.ndarray) else found
 
 
@@ -609,4 +613,9 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Array:
     rank = type_of(content(src)).ndim
     first = [normalize_axis_index(a, rank) for a in axes]
     turned = fnp.transpose(src, (*first, *(a for a in range(rank) if a not in first)))
-    return turned[tuple(fnp.asarray(i) for i in idxs)]
+    places = tuple(content(fnp.asarray(i)) for i in idxs)
+    return (
+        turned[places]
+        if all(map(concrete, places))
+        else boxed(indices.read(content(turned), places))
+    )
