@@ -8,6 +8,13 @@ from funcgrad.transforms.closures import closure_convert, custom_gradient
 from funcgrad.transforms.cond import cond
 from funcgrad.transforms.custom import custom_jvp, custom_vjp
 from funcgrad.transforms.custom_vmap import custom_vmap
+from funcgrad.transforms.devices import (
+    block_until_ready,
+    device_get,
+    device_put,
+    effects_barrier,
+    platform_dependent,
+)
 from funcgrad.transforms.direct import disable_jit
 from funcgrad.transforms.fwd_and_bwd import fwd_and_bwd
 from funcgrad.transforms.grad import grad, hvp, value_and_grad
@@ -32,6 +39,7 @@ from funcgrad.transforms.while_loop import fori_loop, while_loop
 __all__ = [
     "ShapeDtypeStruct",
     "associative_scan",
+    "block_until_ready",
     "checkpoint",
     "checkpoint_name",
     "checkpoint_policies",
@@ -43,7 +51,10 @@ __all__ = [
     "custom_root",
     "custom_vjp",
     "custom_vmap",
+    "device_get",
+    "device_put",
     "disable_jit",
+    "effects_barrier",
     "eval_shape",
     "fori_loop",
     "fvp",
@@ -65,6 +76,7 @@ __all__ = [
     "map",
     "named_call",
     "named_scope",
+    "platform_dependent",
     "pure_callback",
     "scan",
     "stop_gradient",
