@@ -95,6 +95,14 @@ m.vmap(lambda i: lax.index_take(numpy.arange(6.).reshape(2, 3), (i,), (1,)))(np.
 lax.argmax(np.asarray([[1, 5], [7, 2]]), 0, numpy.int64)
 at(np.arange(5.))[1:3].power(2), at(np.arange(1., 5.))[0].divide(2), at(np.arange(5))[m.ds(1, 2)].set(0)
 m.typeof(np.ones(3)).shape, m.typeof(np.ones(3)).dtype.name
+m.block_until_ready({"a": np.ones(2)}), m.device_get(np.arange(3)), m.device_put(np.arange(2.0), None), m.effects_barrier()
+m.grad(lambda x: m.device_put(x) ** 2)(3.0), m.jit(lambda x: m.named_call(np.sin, name="part")(x))(0.5)
+lax.platform_dependent(0.3, cpu=np.cos, default=np.sin), m.jit(lambda x: lax.platform_dependent(x, default=np.sin))(0.3)
+m.grad(lambda x: lax.platform_dependent(x, cpu=lambda v: v**3, cuda=lambda v: v))(2.0)
+lax.FftType.FFT.name, lax.fft(np.arange(4.0) + 0j, lax.FftType.FFT, (4,)), lax.fft(np.arange(4.0), lax.FftType.RFFT, (4,))
+lax.linalg.cholesky_update(np.asarray([[2.0, 0.5], [0.0, 1.0]]), np.asarray([0.3, 0.4]))
+lax.broadcast_like(np.arange(3), np.zeros((2, 3)))
+[k for k, _ in tu.flatten_one_level_with_keys([1, (2, 3)])[0]] == [tu.SequenceKey(0), tu.SequenceKey(1)]
 """.strip().split("\n")
 
 

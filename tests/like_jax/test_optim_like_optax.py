@@ -45,6 +45,12 @@ o.chain(o.identity(), o.set_to_zero())
 o.masked(o.adam(0.1), {"w": True, "b": False})
 o.masked(o.sgd(0.1), lambda p: {"w": False, "b": True})
 o.multi_transform({"a": o.adam(0.1), "s": o.sgd(0.1)}, {"w": "a", "b": ["s", "a"]})
+o.chain(o.scale_by_lion(b1=0.7), o.scale(-0.1))
+o.chain(o.scale_by_adamax(), o.scale(-0.1))
+o.chain(o.scale_by_radam(), o.scale(-0.1))
+o.chain(o.scale_by_adadelta(rho=0.8), o.scale(-0.5))
+o.chain(o.scale_by_rss(0.2), o.scale(-0.1))
+o.chain(o.scale_by_stddev(0.8), o.scale(-0.1))
 o.chain(o.scale_by_lbfgs(3), o.scale(-0.02))
 o.chain(o.scale_by_lbfgs(2, scale_init_precond=False), o.scale(-0.02))
 """.strip().split("\n")
@@ -74,6 +80,43 @@ def test_steps_like_optax(text):
                 path.append(p)
             found.append(path)
         agree(*found, rtol=1e-9, atol=1e-12)
+
+
+def path(o, m, np, optimizer, slope, steps):
+    """The steps of a minimisation, whose line search asks for the function itself."""
+    loss = lambda p: (1.0 - p["x"]) ** 2 + 5.0 * np.sum((p["y"] - p["x"] ** 2) ** 2)
+    p = {"x": np.asarray(-1.0), "y": np.asarray([1.5, 0.3])}
+    state, found = optimizer.init(p), []
+    slope = slope(loss)
+    for _ in range(steps):
+        value, g = slope(p, state)
+        updates, state = optimizer.update(g, state, p, value=value, grad=g, value_fn=loss)
+        p = o.apply_updates(p, updates)
+        found.append((p, o.global_norm(p)))
+    return found
+
+
+def test_backtracking_line_search_like_optax():
+    optax = pytest.importorskip("optax")
+    import jax
+
+    found = []
+    with jax.enable_x64(True):
+        for o, m, np in ((fg.optim, fg, numpy), (optax, jax, jax.numpy)):
+            search = o.scale_by_backtracking_linesearch(max_backtracking_steps=20)
+            slope = lambda f, m=m: lambda p, state: m.value_and_grad(f)(p)
+            found.append(path(o, m, np, o.chain(o.sgd(0.3), search), slope, 5))
+        agree(*found, rtol=1e-6, atol=1e-9)
+
+
+def test_lbfgs_arrives_at_the_minimum():
+    """Its line search is another one (Nocedal and Wright's zoom), so the path is not the same."""
+    o = fg.optim
+    slope = lambda f: lambda p, state: o.value_and_grad_from_state(f)(p, state=state)
+    for search in (None, o.scale_by_zoom_linesearch(15)):
+        optimizer = o.lbfgs() if search is None else o.lbfgs(linesearch=search)
+        last = path(o, fg, numpy, optimizer, slope, 40)[-1][0]
+        agree(last, {"x": numpy.asarray(1.0), "y": numpy.ones(2)}, rtol=1e-6)
 
 
 SCHEDULES = """
