@@ -51,7 +51,7 @@ def device_get(x: T) -> T:
     --------
     >>> import funcgrad as fg
     >>> fg.device_get({"loss": fg.jit(lambda x: x * x)(3.0)})
-    {'loss': np.float64(9.0)}
+    {'loss': 9.0}
     """
     return x
 
@@ -63,7 +63,7 @@ def block_until_ready(x: T) -> T:
     --------
     >>> import funcgrad as fg
     >>> fg.block_until_ready(fg.jit(lambda x: x * x)(3.0))
-    np.float64(9.0)
+    9.0
     """
     return x
 

@@ -138,6 +138,43 @@ def test_others_like_jax(program):
     compare(program)
 
 
+OF_NESTS = r"""
+m.jit(m.jacfwd(m.jit(lambda d: {'o': d['x'] ** 2, 'n': None}), has_aux=False))({'x': np.arange(2.)})
+m.jacrev(lambda x: (x ** 2, {'aux': x.shape}), has_aux=True)(np.arange(2.))
+m.vmap(m.value_and_grad(lambda x, y: (np.sum(x * y), {'y': y}), argnums=1, has_aux=True), in_axes=(0, None))(np.ones((2, 3)), np.arange(3.))
+m.linearize(lambda d: {'y': d['x'] * d['y'], 'n': 3}, {'x': 2.0, 'y': 3.0})[0]
+m.vjp(m.vmap(lambda x, y: x @ y, in_axes=(0, None)), np.ones((2, 3)), np.arange(3.))[1](np.asarray([1., 2.]))
+m.jvp(m.jit(m.vmap(lambda x: {'s': np.sum(x), 'b': x > 0})), (np.ones((2, 3)),), (np.ones((2, 3)),))[1]['s']
+m.grad(lambda x: m.vmap(lambda y, i: y * lax.axis_index('b') * i, axis_name='b')(x, np.arange(3)).sum())(np.arange(3.))
+m.vmap(lambda x: m.vmap(lambda y: lax.psum(y, ('a', 'b')) + lax.pmax(y, 'a'), axis_name='b')(x), axis_name='a')(np.arange(6.).reshape(2, 3))
+m.jit(lambda x: m.vmap(lambda y: y / lax.psum(y, 'i'), axis_name='i')(x))(np.arange(1, 4, dtype='float32'))
+m.checkpoint(lambda d, *, k: {'a': np.sin(d['a']) * k}, policy=m.checkpoint_policies.nothing_saveable)({'a': np.arange(2.)}, k=2.0)
+m.jit(m.grad(m.checkpoint(lambda p, x: np.sum(np.tanh(p['w'] * x) + (0 if p['b'] is None else p['b'])))))({'w': np.ones(2), 'b': None}, np.arange(2.))
+m.grad(lambda x: lax.fori_loop(0, 3, lambda i, t: {'a': t['a'] * x, 'n': t['n'] + 1}, {'a': x, 'n': 0})['a'])(2.0)
+m.jit(lambda x: lax.scan(lambda c, t: ((c[0] + t['u'], None), {'y': c[0], 'e': t['n']}), (x, None), {'u': np.arange(3.), 'n': np.arange(3)}))(1.0)
+m.vmap(lambda c: lax.scan(lambda s, _: (s * 2, s), c, None, length=3), out_axes=(0, 1))(np.arange(2.))
+m.grad(lambda z: np.real(lax.scan(lambda c, x: (c * x, None), z, np.asarray([1j, 2.]))[0]))(1 + 1j)
+m.vmap(lambda p, x: lax.switch(p, [lambda x: {'a': x}, lambda x: {'a': -x}, lambda x: {'a': 0 * x}], x), in_axes=(0, None))(np.asarray([0, 2, 1]), np.arange(2.))
+m.linear_transpose(m.vmap(lambda x: x[::-1] * 2), np.ones((2, 3)))(np.arange(6.).reshape(2, 3))
+m.vmap(m.linearize(lambda x: np.sin(x), 1.0)[1])(np.arange(3.))
+m.closure_convert(lambda y: y * 2, 1.0)[0](3.0)
+m.eval_shape(m.grad(lambda p: p['w'] @ p['w']), {'w': m.ShapeDtypeStruct((3,), 'float32')})['w'].dtype.name
+m.grad(lambda x, y: x * y.astype(float), argnums=0)(2.0, np.asarray(True))
+m.vmap(lambda b, x: np.where(b, x, -x))(np.asarray([True, False]), np.asarray([1 + 1j, 2.0]))
+m.grad(lambda x: np.sum(np.asarray(x, 'float16') ** 2))(np.arange(3, dtype='float32'))
+m.jvp(lambda x: np.asarray(x, 'complex64') * 1j, (np.arange(2, dtype='float32'),), (np.ones(2, 'float32'),))
+m.grad(lambda t: t[0]['x'] * t[1][0])(({'x': 2.0}, [3.0, ()]))
+m.jit(lambda x, *rest, scale=1.0, **more: x * scale + sum(rest) + more['b'])(1.0, 2.0, 3.0, scale=4.0, b=5.0)
+m.vmap(lambda x, d: {'p': x * d['q'], 'r': d['q']}, in_axes=(None, {'q': 0}), out_axes={'p': 0, 'r': 0})(2.0, {'q': np.arange(3.)})
+m.custom_gradient(lambda x: (np.sum(x), lambda g: g * np.ones(3) * 9))(np.arange(3.)), m.grad(m.custom_gradient(lambda x: (np.sum(x), lambda g: g * np.ones(3) * 9)))(np.arange(3.))
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize("program", OF_NESTS)
+def test_nests_of_unusual_arguments_like_jax(program):
+    compare(program)
+
+
 OF_SEVERAL_LINES = r"""
 import dataclasses
 class Q:
@@ -177,6 +214,22 @@ m.grad(functools.partial(lambda a, x, *, k: a * x * k, 2.0, k=3.0))(4.0), m.jit(
 class C:
     def __call__(self, x): return x ** 2
 m.grad(C())(3.0), m.jit(C())(3.0), m.vmap(C())(np.arange(3.))
+
+f = m.custom_vjp(lambda x, s: x * s['k'], nondiff_argnums=())
+f.defvjp(lambda x, s: (x * s['k'], (x, s)), lambda r, g: (g * r[1]['k'], {'k': g * r[0] * 3}))
+m.vmap(m.grad(f, argnums=(0, 1)), in_axes=(0, {'k': None}))(np.arange(3.), {'k': 2.0})
+
+f = m.custom_vjp(lambda x: (x, {'n': x * 2}))
+f.defvjp(lambda x: ((x, {'n': x * 2}), None), lambda _, g: (g[0] + g[1]['n'] * 5,))
+m.jacrev(f)(2.0), m.grad(lambda x: f(x)[1]['n'])(3.0), m.jit(m.vmap(m.grad(lambda x: f(x)[0])))(np.arange(2.))
+
+f = m.custom_jvp(lambda d: d['a'] ** 2)
+f.defjvp(lambda p, t: (f(p[0]), 7.0 * t[0]['a']))
+m.jit(m.grad(lambda a: lax.scan(lambda c, _: (c + f({'a': a, 'b': None}), None), 0.0, None, length=3)[0]))(2.0)
+
+f = m.custom_vjp(lambda n, x: x * n, nondiff_argnums=(0,))
+f.defvjp(lambda n, x: (x * n, None), lambda n, r, g: (g * n * 10,))
+m.grad(lambda x: f(3, x))(1.0), m.grad(lambda x: f(n=3, x=x))(1.0), m.vmap(m.grad(lambda x: f(3, x)))(np.ones(2, 'float32'))
 """.strip().split("\n\n")
 
 
