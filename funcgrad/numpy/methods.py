@@ -44,6 +44,7 @@ from funcgrad.numpy.at import at
 from funcgrad.numpy.calls import refuse
 from funcgrad.ops import arithmetic
 from funcgrad.ops import shape as shapes
+from funcgrad.ops.index import warn_of_real_parts
 from funcgrad.ops.operators import cut
 
 __all__ = ["install"]
@@ -182,6 +183,7 @@ def _astype(
                 f"according to the rule '{casting}'"
             )
         )
+    warn_of_real_parts(kind.dtype, np.dtype(dtype))
     if is_scalar(self):
         return arithmetic.cast(self.content(), dtype)
     if not copy and order == "A":  # contiguous in one order or the other

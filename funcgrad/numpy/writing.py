@@ -54,6 +54,9 @@ def _writer(plain: Any) -> Callable[[F], F]:
     return decorate
 
 
+_KINDS = "biufc"
+
+
 @_writer(np.copyto)
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """Write `src` into `dst`, where the mask holds.
@@ -71,11 +74,15 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     array([1., 1.])
     """
     kind, given = type_of(operand(dst)), type_of(operand(src))
-    if not given.weak and not np.can_cast(given.dtype, kind.dtype, casting):  # type: ignore[arg-type]
+    fits = np.can_cast(given.dtype, kind.dtype, casting)  # type: ignore[arg-type]
+    if given.weak:  # a number of Python's, of any size
+        fits = _KINDS.index(given.dtype.kind) <= _KINDS.index(kind.dtype.kind) or fits
+    if not fits:
         raise TypeError(
             f"Cannot cast array data from {given.dtype!r} to {kind.dtype!r} "
             f"according to the rule '{casting}'"
         )
+    index.check_storable(kind.dtype, operand(src))
     src = ops.cast(operand(src), kind.dtype)
     if where is not True:
         src = ops.where(where, src, operand(dst))
@@ -164,7 +171,9 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         at = ops.remainder(at, kind.size)
     elif mode == "clip":
         at = ops.minimum(ops.maximum(at, 0), kind.size - 1)
-    v = ops.cast(operand(v), kind.dtype)
+    v = operand(v)
+    index.check_storable(kind.dtype, v)
+    v = ops.cast(v, kind.dtype)
     flat = shapes.reshape(v, (type_of(v).size,))
     spread = index.gather(flat, np.arange(type_of(at).size) % max(type_of(v).size, 1))
     new = index.set_positions(x, at, spread)

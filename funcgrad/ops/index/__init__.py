@@ -10,6 +10,7 @@ from funcgrad.ops.index.anywhere import (
     read,
     reads_view,
     static,
+    warn_of_real_parts,
     whole_numbers,
 )
 from funcgrad.ops.index.basic import GETITEM, PLACE, decode, encode, getitem, place
@@ -42,6 +43,7 @@ __all__ = [
     "set_positions",
     "static",
     "take_along_axis",
+    "warn_of_real_parts",
     "whole_numbers",
     "winners",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad.core.algebra import algebra
 from funcgrad.core.tracer import Tracer, concrete, operand, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.errors import ARGUMENTS, located
+from funcgrad.errors import ARGUMENTS, located, warn_at_line
 from funcgrad.ops.arithmetic import cast, where
 from funcgrad.ops.index.basic import getitem
 from funcgrad.ops.index.gather import gather
@@ -19,7 +19,15 @@ from funcgrad.ops.index.masks import positions
 from funcgrad.ops.index.scatter import set_positions
 from funcgrad.ops.shape import broadcast_to, reshape, transpose, zero_dim
 
-__all__ = ["check_storable", "index_set", "read", "reads_view", "static", "whole_numbers"]
+__all__ = [
+    "check_storable",
+    "index_set",
+    "read",
+    "reads_view",
+    "static",
+    "warn_of_real_parts",
+    "whole_numbers",
+]
 
 
 def reads_view(index: Any) -> bool:
@@ -200,7 +208,15 @@ def whole_numbers(positions: Array) -> Array:
 
 
 def check_storable(dtype: np.dtype[Any], v: Array) -> None:
-    """Raise where storing the traced `v` in an array of this dtype would cut its gradient."""
+    """Raise where storing `v` in an array of this dtype would cut its gradient, and as NumPy does.
+
+    NumPy refuses a number of Python's that does not fit, and tells that imaginary parts are lost.
+    """
+    if type(v) in (int, float, complex):
+        with np.errstate(all="ignore"):
+            np.empty((), dtype)[()] = v
+        return
+    warn_of_real_parts(type_of(v).dtype, dtype)
     if isinstance(v, Tracer) and dtype.kind in "biu" and v.type.dtype.kind in "fc":
         raise TypeError(
             located(
@@ -208,6 +224,13 @@ def check_storable(dtype: np.dtype[Any], v: Array) -> None:
                 f"{dtype}: the gradient would be cut; make the array floating point"
             )
         )
+
+
+def warn_of_real_parts(given: np.dtype[Any], wanted: np.dtype[Any]) -> None:
+    """Tell at the program's line, as NumPy does, that a cast keeps the real parts alone."""
+    if given.kind == "c" and wanted.kind in "iuf":
+        text = "Casting complex values to real discards the imaginary part"
+        warn_at_line(located(text), np.exceptions.ComplexWarning)
 
 
 def index_set(x: Array, index: Any, v: Array) -> Array:
