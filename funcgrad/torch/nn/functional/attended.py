@@ -37,7 +37,7 @@ KEPT = 1 << 26  # bytes of weights that are kept for the way back
 def _attention(*arrays: Array, scale: float) -> Array:
     """Of queries, keys and values, each (batch, heads, places, size), and perhaps a bias."""
     if _is_native(arrays):
-        return _forward(arrays, scale, False)[0]
+        return _shaped(_forward(Heads.of(arrays, scale), False)[0], arrays[0])
     q, k, v, *bias = arrays
     factor = math.sqrt(abs(scale))
     scores = matmul(a.multiply(q, math.copysign(factor, scale)), a.multiply(swap_last(k), factor))
@@ -58,25 +58,28 @@ def _is_native(arrays: Sequence[Any]) -> bool:
 
 
 class Heads(NamedTuple):
-    """Arrays of which the first axis is that of all heads, and how many are taken at a time."""
+    """Arrays in C order of which the first axis is that of all heads, and how many are taken at a
+    time. The queries are scaled.
+    """
 
     q: Raw
     k: Raw
     v: Raw
     bias: Raw | None  # of all heads, or for each
-    scale: float
     few: int
 
     @classmethod
     def of(cls, arrays: Sequence[Raw], scale: float) -> Heads:
-        q, k, v = (x.reshape(-1, *x.shape[2:]) for x in arrays[:3])
+        scaled = np.multiply(arrays[0], arrays[0].dtype.type(scale), order="C")
+        whole = [scaled, *map(np.ascontiguousarray, arrays[1:3])]
+        q, k, v = (x.reshape(-1, *x.shape[2:]) for x in whole)
         rows, columns = q.shape[1], k.shape[1]
         bias = None
         if len(arrays) > 3:
             lead = arrays[0].shape[:2] if math.prod(arrays[3].shape[:-2]) > 1 else (1, 1)
             bias = np.broadcast_to(arrays[3], (*lead, rows, columns)).reshape(-1, rows, columns)
         few = max(1, TOGETHER // (rows * columns * q.itemsize))
-        return cls(q, k, v, bias, scale, min(few, len(q)))
+        return cls(q, k, v, bias, min(few, len(q)))
 
     def parts(self) -> Iterator[slice]:
         """The heads that are taken at a time."""
@@ -88,14 +91,9 @@ class Heads(NamedTuple):
         """That of the weights."""
         return len(self.q), self.q.shape[1], self.k.shape[1]
 
-    def scaled(self, part: slice) -> Raw:
-        """Some queries, with the scale."""
-        found: Raw = np.multiply(self.q[part], self.q.dtype.type(self.scale), order="C")
-        return found
-
-    def write_weights(self, part: slice, q: Raw, scores: Raw, weights: Raw) -> None:
-        """The weights of some heads, given their scaled queries and room for the scores."""
-        np.matmul(q, np.ascontiguousarray(self.k[part]).swapaxes(1, 2), out=scores)
+    def write_weights(self, part: slice, scores: Raw, weights: Raw) -> None:
+        """The weights of some heads, given room for the scores."""
+        np.matmul(self.q[part], self.k[part].swapaxes(1, 2), out=scores)
         alone = None
         if self.bias is not None:
             bias = self.bias if len(self.bias) == 1 else self.bias[part]
@@ -106,9 +104,8 @@ class Heads(NamedTuple):
             weights[np.broadcast_to(alone, weights.shape[:2])] = 0
 
 
-def _forward(arrays: Sequence[Raw], scale: float, recorded: bool) -> tuple[Raw, Raw | None]:
-    """The means, and the weights if they are kept."""
-    heads = Heads.of(arrays, scale)
+def _forward(heads: Heads, recorded: bool) -> tuple[Raw, Raw | None]:
+    """The means of all heads, and the weights if they are kept."""
     dtype, shape = heads.q.dtype, heads.shape
     out = memory.empty((*shape[:2], heads.v.shape[2]), dtype)
     kept = None
@@ -119,58 +116,62 @@ def _forward(arrays: Sequence[Raw], scale: float, recorded: bool) -> tuple[Raw, 
     for part in heads.parts():
         count = part.stop - part.start
         weights = room[:count] if kept is None else kept[part]
-        heads.write_weights(part, heads.scaled(part), scores[:count], weights)
-        np.matmul(weights, np.ascontiguousarray(heads.v[part]), out=out[part])
-    return out.reshape(*arrays[0].shape[:-1], -1), kept
+        heads.write_weights(part, scores[:count], weights)
+        np.matmul(weights, heads.v[part], out=out[part])
+    return out, kept
 
 
 def _back(
-    arrays: Sequence[Raw], scale: float, kept: Raw | None, g: Raw, wanted: Sequence[int]
-) -> list[Raw]:
-    """The cotangents of the operands `wanted`."""
-    heads = Heads.of(arrays, scale)
+    heads: Heads, scale: float, kept: Raw | None, g: Raw, wanted: Sequence[int]
+) -> dict[int, Raw]:
+    """The cotangents of the operands `wanted`, of all heads."""
     dtype, shape = heads.q.dtype, heads.shape
-    cotangents = g.reshape(heads.q.shape[0], *g.shape[2:])
-    found = {n: memory.empty((len(heads.q), *arrays[n].shape[2:]), dtype) for n in wanted}
+    whole = np.ascontiguousarray(g).reshape(len(heads.q), *g.shape[2:])
+    found = {n: memory.empty(heads[n].shape, dtype) for n in wanted}
     rooms = np.empty((3, heads.few, *shape[1:]), dtype)
     for part in heads.parts():
         scores, slopes, weights = rooms[:, : part.stop - part.start]
-        q = heads.scaled(part)
         if kept is None:
-            heads.write_weights(part, q, scores, weights)
+            heads.write_weights(part, scores, weights)
         else:
             weights = kept[part]
-        c = np.ascontiguousarray(cotangents[part])
         if 2 in found:
-            np.matmul(weights.swapaxes(1, 2), c, out=found[2][part])
+            np.matmul(weights.swapaxes(1, 2), whole[part], out=found[2][part])
         if 0 not in found and 1 not in found:
             continue
-        np.matmul(c, np.ascontiguousarray(heads.v[part]).swapaxes(1, 2), out=scores)
+        np.matmul(whole[part], heads.v[part].swapaxes(1, 2), out=scores)
         lines.rows("softmax_backward", [scores, weights, slopes])
         if 0 in found:
-            np.matmul(slopes, np.ascontiguousarray(heads.k[part]), out=found[0][part])
+            np.matmul(slopes, heads.k[part], out=found[0][part])
             found[0][part] *= dtype.type(scale)
         if 1 in found:
-            np.matmul(slopes.swapaxes(1, 2), q, out=found[1][part])
-    return [found[n].reshape(arrays[n].shape) for n in wanted]
+            np.matmul(slopes.swapaxes(1, 2), heads.q[part], out=found[1][part])
+    return found
+
+
+def _shaped(x: Raw, like: Raw) -> Raw:
+    return x.reshape(*like.shape[:2], *x.shape[1:])
 
 
 class Attended(Inside):
     """What the native code has left for the way back."""
 
-    __slots__ = ("kept", "operands", "scale")
+    __slots__ = ("heads", "kept", "operands", "scale")
 
-    def __init__(self, operands: Sequence[Any], scale: float, kept: Raw | None) -> None:
-        self.operands, self.scale, self.kept = operands, scale, kept
+    def __init__(
+        self, operands: Sequence[Any], scale: float, heads: Heads, kept: Raw | None
+    ) -> None:
+        self.operands, self.scale, self.heads, self.kept = operands, scale, heads, kept
         self.saved = None
 
     def pull(
         self, cts: Sequence[Any], wanted: Sequence[int], count: int, quick: bool = False
     ) -> list[Array | None]:
         (g,) = cts
-        if quick and type(g) is ndarray and g.dtype == self.operands[0].dtype:
-            found = _back(self.operands, self.scale, self.kept, g, wanted)
-            return spread_over(wanted, found, count)
+        if quick and type(g) is ndarray and g.dtype == self.heads.q.dtype:
+            found = _back(self.heads, self.scale, self.kept, g, wanted)
+            shaped = [_shaped(found[n], self.operands[n]) for n in wanted]
+            return spread_over(wanted, shaped, count)
         other = inside(_attention, self.operands, {"scale": self.scale}, wanted)[1]
         return other.pull(cts, wanted, count, quick)
 
@@ -178,8 +179,9 @@ class Attended(Inside):
 def _recorded(xs: Sequence[Any], params: Params) -> tuple[Any, Inside] | None:
     if not _is_native(xs):
         return None
-    out, kept = _forward(xs, params["scale"], True)
-    return out, Attended(xs, params["scale"], kept)
+    heads = Heads.of(xs, params["scale"])
+    out, kept = _forward(heads, True)
+    return _shaped(out, xs[0]), Attended(xs, params["scale"], heads, kept)
 
 
 ATTENTION = Composite("attention", _attention, recorded=_recorded)

@@ -213,8 +213,25 @@ def as_bias(mask: Tensor | None, name: str, dtype: Any, other: Tensor | None = N
 def _projected(
     query: Tensor, key: Tensor, value: Tensor, weights: Any, bias: Tensor | None
 ) -> list[Tensor]:
+    """Queries, keys and values; those of one tensor by one product, if the weights are one."""
+    if isinstance(weights, Tensor):
+        size = query.size(-1)
+        if query is key is value:
+            return _parted(linear(query, weights, bias), 3)
+        if key is value:
+            own, others = weights.split([size, 2 * size])
+            first, second = (None, None) if bias is None else bias.split([size, 2 * size])
+            return [linear(query, own, first), *_parted(linear(key, others, second), 2)]
+        weights = weights.chunk(3)
     biases = [None] * 3 if bias is None else bias.chunk(3)
     return [linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
+
+
+def _parted(x: Tensor, count: int) -> list[Tensor]:
+    """The parts of the last dimension, each in C order."""
+    wide = x.unflatten(-1, (count, x.size(-1) // count)).unsqueeze(0)
+    apart = wide.transpose(0, -2).squeeze(-2).contiguous()
+    return [apart[k] for k in range(count)]
 
 
 def _merged(mask: Any, padding: Any, batch: int, heads: int, keys: int) -> Any:
@@ -301,7 +318,7 @@ def multi_head_attention_forward(
     else:
         if key.shape != value.shape:
             raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
-        weights = in_proj_weight.chunk(3)  # type: ignore[union-attr]
+        weights = in_proj_weight
     q, k, v = _projected(query, key, value, weights, in_proj_bias)
     if mask is not None:
         mask = _check_mask(mask, queries, key.size(0), batch * num_heads)

@@ -120,7 +120,11 @@ class MultiheadAttention(Module):
         """The weighted values, and with `need_weights` the weights, the mean of all heads."""
         turned = self.batch_first and query.dim() == 3
         if turned:
-            query, key, value = (x.transpose(0, 1) for x in (query, key, value))
+            # what is one tensor stays one
+            first = query.transpose(0, 1)
+            second = first if key is query else key.transpose(0, 1)
+            third = second if value is key else value.transpose(0, 1)
+            query, key, value = first, second, third
         out, weights = F.multi_head_attention_forward(
             query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight,
             self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn, self.dropout,
