@@ -127,7 +127,7 @@ def _back(
     """The cotangents of the operands `wanted`, of all heads."""
     dtype, shape = heads.q.dtype, heads.shape
     whole = np.ascontiguousarray(g).reshape(len(heads.q), *g.shape[2:])
-    found = {n: memory.empty(heads[n].shape, dtype) for n in wanted}
+    found = {n: memory.empty((heads.q, heads.k, heads.v)[n].shape, dtype) for n in wanted}
     rooms = np.empty((3, heads.few, *shape[1:]), dtype)
     for part in heads.parts():
         scores, slopes, weights = rooms[:, : part.stop - part.start]
