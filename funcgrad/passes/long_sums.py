@@ -173,4 +173,5 @@ def _is_row(e: Equation) -> bool:
 def _stack(r: Rewriter, rows: Sequence[Equation]) -> Atom:
     given = [r.read(e.inputs[0]) for e in rows]
     lines = [r.append(RESHAPE, (a,), {"shape": (1, *a.type.shape)})[0] for a in given]
-    return r.append(CONCATENATE, lines, {"axis": 0})[0]
+    (stack,) = r.append(CONCATENATE, lines, {"axis": 0})
+    return r.append(records.ADD, (stack, r.literal(0.0)))[0]  # the zeros around a row made +0 of -0

@@ -55,6 +55,16 @@ def test_what_an_array_gets_row_by_row_is_a_stack():
     assert count(before, PLACE) == STEPS and count(after, PLACE) == 0
 
 
+def test_a_row_of_negative_zeros_is_one_of_zeros_as_in_the_sum():
+    def f(x, c):
+        return sum(np.sum(x[k] * c[k]) for k in range(5))
+
+    xs = np.ones((5, 3)), np.full((5, 3), -0.0)
+    graph = fg.make_graph(fg.grad(f))(*xs)
+    (got,), (want,) = evaluate(long_sums(graph), *xs), evaluate(graph, *xs)
+    assert not np.signbit(want).any() and not np.signbit(got).any()
+
+
 def read(*rows):
     return lambda x: sum(np.sum(np.sin(x[k])) for k in rows)
 
