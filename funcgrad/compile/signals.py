@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import threading
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -30,10 +31,14 @@ class Poll(NamedTuple):
 
 
 def _answers() -> Iterator[int]:
-    """Python runs handlers when a generator goes on, so what they raise is raised in here."""
+    """Python runs handlers when a generator goes on, so what they raise is raised in here.
+
+    It runs them at the jump of a loop, too, which therefore stands within the `try`.
+    """
     while True:
         try:
-            yield len(_raised)
+            while True:
+                yield len(_raised)
         except GeneratorExit:
             raise
         except BaseException as error:
@@ -42,7 +47,8 @@ def _answers() -> Iterator[int]:
 
 @functools.cache
 def _functions() -> tuple[object, int, int]:
-    answers = _answers()
+    # one after the other: a second signal may come while the first one is being kept
+    answers = itertools.chain.from_iterable(iter(_answers, None))
     next(answers)
     look = ctypes.CFUNCTYPE(ctypes.c_int)(functools.partial(next, answers))
     thread = ctypes.cast(ctypes.pythonapi.PyThread_get_thread_ident, ctypes.c_void_p).value

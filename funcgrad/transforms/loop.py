@@ -24,7 +24,7 @@ from funcgrad.core.forms import HigherOrder, filled
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
-from funcgrad.errors import EffectError, GraphError, LoopLimitError
+from funcgrad.errors import EffectError, GraphError, LoopLimitError, located
 from funcgrad.graph.build import stage
 from funcgrad.graph.effects import effects_of, first_effect, guarded
 from funcgrad.graph.interpret import evaluate
@@ -95,7 +95,10 @@ def _run(*operands: Any, **params: Any) -> tuple[Any, ...]:
     else:
         if p.strict and p.condition is not None and _holds(p.condition, constants, state):
             raise LoopLimitError(
-                f"while_loop has run {p.length} steps, its max_steps, and its condition still holds"
+                located(
+                    f"while_loop has run {p.length} steps, its max_steps, and its condition still "
+                    "holds"
+                )
             )
     made = [_owned(s, x) for s, x in zip(state, p.parts(operands)[2], strict=True)]
     stopped = [np.int64(done)] if p.condition is not None else []

@@ -34,6 +34,7 @@ from funcgrad.transforms.scan import staged_scan
 __all__ = ["fori_loop", "while_loop"]
 
 Function = Callable[..., Any]
+ROWS = 2**20  # steps of which the indices are kept: what depends on them alone leaves the loop
 
 
 @boundary
@@ -79,9 +80,6 @@ def fori_loop(
     first, last = (int(value(b)) for b in bounds)
     count = max(last - first, 0)
 
-    def step(carry: Any, i: Any) -> Any:
-        return body_fun(number(i), carry), None
-
     state, definition = leaves_of(init_val, "the initial value of fori_loop")
     body = Body(body_fun, "fori_loop", definition)
     val = handed_in(init_val)
@@ -95,10 +93,27 @@ def fori_loop(
     else:
         return val
     trial.undo()
-    body.f, flat_step = body_fun, Body(step, "fori_loop", definition)
-    indices = np.arange(first, first + count)
-    carry, _ = staged_scan(flat_step, state, [indices], tree.LEAF, count, False)
-    return carry
+    return _counted(body, state, first, count)
+
+
+def _counted(body: Body, state: Sequence[Array], first: int, count: int) -> Any:
+    """The loop of so many steps: the index is a row where memory for all of them is small."""
+    definition = body.carry
+    if count <= ROWS:
+
+        def step(carry: Any, i: Any) -> Any:
+            return body.f(number(i), carry), None
+
+        inner, rows = Body(step, "fori_loop", definition), [np.arange(first, first + count)]
+        return staged_scan(inner, state, rows, tree.LEAF, count, False)[0]
+
+    def counting(carry: Any, _: Any) -> Any:
+        i, value = carry
+        return (i + 1, body.f(i, value)), None
+
+    both = tree.flatten((0, tree.unflatten(definition, state)))[1]
+    inner, nothing = Body(counting, "fori_loop", both), tree.flatten(None)[1]
+    return staged_scan(inner, [first, *state], [], nothing, count, False)[0][1]
 
 
 @boundary

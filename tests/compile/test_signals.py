@@ -1,0 +1,71 @@
+"""What a signal's handler raises while a kernel asks is kept, wherever in the answer it comes."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+from funcgrad.compile import signals
+
+
+def interrupted(answers, frame):
+    """The next answer, in which the first line that runs raises."""
+
+    def trace(frame, event, _):
+        sys.settrace(None)
+        raise KeyboardInterrupt
+
+    frame.f_trace = trace
+    before = sys.gettrace()
+    sys.settrace(lambda *_: None)
+    try:
+        return next(answers)
+    finally:
+        sys.settrace(before)
+
+
+def test_a_handler_that_raises_at_the_jump_of_the_loop():
+    answers = signals._answers()
+    assert next(answers) == 0
+    try:
+        assert interrupted(answers, answers.gi_frame) == 1
+        with pytest.raises(KeyboardInterrupt):
+            signals.reraise()
+        assert next(answers) == 0
+    finally:
+        signals._raised.clear()
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
+def test_one_signal_after_the_other_ends_a_long_loop():
+    def stop(*_):
+        raise InterruptedError
+
+    endless = fg.jit(lambda x: fg.fori_loop(0, 10**12, lambda i, c: np.sin(c) + x, x))
+    endless.explain(0.3)
+    old = signal.signal(signal.SIGALRM, stop)
+    try:
+        for k in range(20):
+            signal.setitimer(signal.ITIMER_REAL, 0.02 + 0.0007 * k)
+            with pytest.raises(InterruptedError):
+                endless(0.3)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+def test_a_loop_of_many_steps_keeps_no_rows_for_its_index():
+    """The index is counted, where an array of all of them would take gigabytes."""
+
+    def f(x, n):
+        return fg.fori_loop(2, n, lambda i, c: c * 0.5 + x * (i % 3), x)
+
+    graph = fg.make_graph(lambda x: f(x, 10**10))(0.5)
+    assert all(np.size(array) < 100 for _, array in graph.constants)
+    n = 2**20 + 2  # steps, the most of which the indices are kept
+    rows, counted = (fg.jit(fg.value_and_grad(lambda x, n=n: f(x, n))) for n in (n, n + 3))
+    np.testing.assert_allclose(counted(0.5), rows(0.5), rtol=1e-14)
