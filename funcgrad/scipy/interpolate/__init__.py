@@ -28,6 +28,7 @@ from funcgrad.scipy.interpolate.cubics import (
     pchip_interpolate,
 )
 from funcgrad.scipy.interpolate.fitpack import splev, splint, splrep
+from funcgrad.scipy.interpolate.fits import make_lsq_spline
 from funcgrad.scipy.interpolate.grids import RegularGridInterpolator, interp1d, interpn
 from funcgrad.scipy.interpolate.pieces import PPoly
 from funcgrad.scipy.interpolate.splines import BSpline, make_interp_spline
@@ -44,6 +45,7 @@ __all__ = [
     "interp1d",
     "interpn",
     "make_interp_spline",
+    "make_lsq_spline",
     "pchip_interpolate",
     "splev",
     "splint",

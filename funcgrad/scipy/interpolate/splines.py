@@ -32,7 +32,7 @@ from funcgrad.scipy.interpolate.pieces import (
 )
 from funcgrad.scipy.valued import Valued, valued
 
-__all__ = ["BSpline", "basis", "make_interp_spline"]
+__all__ = ["BSpline", "basis", "design_rows", "make_interp_spline"]
 
 
 def basis(t: Array, q: Array, k: int, nu: int) -> tuple[Array, Array]:
@@ -223,7 +223,7 @@ def _check_knots(t: Any, k: int, n: int) -> None:
 Orders = tuple[int, ...]
 
 
-def _rows(t: Array, q: Array, k: int, nu: int) -> Array:
+def design_rows(t: Array, q: Array, k: int, nu: int) -> Array:
     """The derivatives of all B-splines at each point, as the rows of a matrix."""
     n, count = type_of(q).shape[0], type_of(t).shape[0] - k - 1
     first, weights = basis(t, q, k, nu)
@@ -237,8 +237,8 @@ def _through(
     x: Array, y: Array, t: Array, left: Array, right: Array, k: int, ends: tuple[Orders, Orders]
 ) -> Array:
     """The coefficients, from a dense matrix; `left` and `right` are derivatives of these orders."""
-    rows = [_rows(t, x[:1], k, nu) for nu in ends[0]]
-    rows += [_rows(t, x, k, 0)] + [_rows(t, x[-1:], k, nu) for nu in ends[1]]
+    rows = [design_rows(t, x[:1], k, nu) for nu in ends[0]]
+    rows += [design_rows(t, x, k, 0)] + [design_rows(t, x[-1:], k, nu) for nu in ends[1]]
     shape = type_of(y).shape
     given = [fnp.reshape(z, (-1, int(np.prod(shape[1:])))) for z in (left, y, right)]
     c = fnp.linalg.solve(fnp.concatenate(rows, 0), fnp.concatenate(given, 0))
@@ -257,12 +257,12 @@ def _through_value(
 
 def _through_period(x: Array, y: Array, t: Array, k: int) -> Array:
     """With equal derivatives of the orders 1 to k - 1 at both ends."""
-    joints = [_rows(t, x[:1], k, nu) - _rows(t, x[-1:], k, nu) for nu in range(1, k)]
+    joints = [design_rows(t, x[:1], k, nu) - design_rows(t, x[-1:], k, nu) for nu in range(1, k)]
     shape = type_of(y).shape
     y = fnp.concatenate([y[:-1], y[:1]])
     flat = fnp.reshape(y, (shape[0], int(np.prod(shape[1:]))))
     none = np.zeros((k - 1, type_of(flat).shape[1]))
-    matrix = fnp.concatenate([*joints, _rows(t, x, k, 0)], 0)
+    matrix = fnp.concatenate([*joints, design_rows(t, x, k, 0)], 0)
     c = fnp.linalg.solve(matrix, fnp.concatenate([none, flat], 0))
     return fnp.reshape(c, (-1, *shape[1:]))
 
