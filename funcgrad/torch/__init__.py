@@ -109,6 +109,7 @@ from funcgrad.torch.operations.ranges import *  # noqa: F403
 from funcgrad.torch.operations.reductions import *  # noqa: F403
 from funcgrad.torch.operations.reflections import *  # noqa: F403
 from funcgrad.torch.operations.remainders import *  # noqa: F403
+from funcgrad.torch.operations.replaced_parts import *  # noqa: F403
 from funcgrad.torch.operations.reshaping import *  # noqa: F403
 from funcgrad.torch.operations.rounding import *  # noqa: F403
 from funcgrad.torch.operations.sampling import *  # noqa: F403
@@ -121,6 +122,7 @@ from funcgrad.torch.operations.softmax import *  # noqa: F403
 from funcgrad.torch.operations.solutions_and_exponentials import *  # noqa: F403
 from funcgrad.torch.operations.sorting import *  # noqa: F403
 from funcgrad.torch.operations.special_functions import *  # noqa: F403
+from funcgrad.torch.operations.splitting import *  # noqa: F403
 from funcgrad.torch.operations.tensor_properties import *  # noqa: F403
 from funcgrad.torch.operations.triangular_factors import *  # noqa: F403
 from funcgrad.torch.operations.windows import *  # noqa: F403

@@ -16,7 +16,7 @@ import numpy as np
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.types import Array
 from funcgrad.torch import flat, lines
-from funcgrad.torch.saved_parameters import read_parameter, shown_parameters
+from funcgrad.torch.saved_parameters import read_parameter
 from funcgrad.torch.versions import FREED, Version
 from funcgrad.transforms.node import Cotangents, LeafNode, OpNode, PickNode, new, seq
 
@@ -159,15 +159,6 @@ def output_types(node: Any) -> Any:
     return (node.prim.type_rule(node.avals, node.params),)
 
 
-# operands that PyTorch knows to be numbers do not count as inputs of these
-SHOWN = {
-    "ZeroBackward0": (0,),
-    "FillBackward2": (0,),
-    "UniformBackward0": (0,),
-    "NormalBackward0": (0,),
-}
-
-
 FIELDS = (
     "prim",
     "params",
@@ -216,8 +207,6 @@ class GradNode(NodeFace, OpNode):
             return [self.parents[0], *([] if written is None else written.shown_parents()[1:])]
         if name == "NotImplemented":
             return [p for p in self.parents if p is not None]
-        if name in SHOWN:
-            return [self.parents[k] for k in SHOWN[name]]
         rule = getattr(self.prim, "_rule", None)
         if rule is not None:
             return [p for k, p in enumerate(self.parents) if rule(k) is not None]
@@ -355,7 +344,7 @@ def node_class(
             members[f"_saved_{part}"] = property(functools.partial(_read_saved, *place))
             if len(several) == 1:
                 members[f"_raw_saved_{part}"] = property(functools.partial(_read_raw, slot))
-    for parameter in tells or shown_parameters(name):
+    for parameter in tells:
         members[f"_saved_{parameter}"] = property(functools.partial(read_parameter, parameter))
     return type(name, (GradNode,), members)
 
@@ -389,10 +378,6 @@ def keep_quietly(node: GradNode, out: RootTracer | None) -> None:
             node.origins = (*node.origins[: slot - 1], None, *node.origins[slot:])
 
 
-# PyTorch's name of each operation of the core that is recorded under the core's own name
-NAMES = {"matmul": "Mm", "cast": "ToCopy", "einsum": "Einsum", "scale": "Mul"}
-
-
 OF_CORE: dict[str, type[GradNode]] = {}  # the nodes of the core's operations that rows are about
 
 
@@ -402,12 +387,7 @@ def default_class(prim: Primitive) -> type[GradNode]:
     if prim.name in OF_CORE:
         return OF_CORE[prim.name]
     camel = "".join(part.capitalize() for part in prim.name.split("_"))
-    return node_class(f"{NAMES.get(prim.name, camel)}Backward0", SAVED_NAMES.get(prim.name, ()))
-
-
-SAVED_NAMES: dict[str, tuple[str, ...]] = {
-    "matmul": ("result", "self", "mat2"),
-}
+    return node_class(f"{camel}Backward0")
 
 
 def pick(parent: Any, k: int) -> Pick:

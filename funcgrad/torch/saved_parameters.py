@@ -8,41 +8,12 @@ the front.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-__all__ = ["READ_INDICES", "READ_MOMENTS", "read_parameter", "shown_parameters"]
-
-# operations, as their nodes are called without ``Backward0``, and PyTorch's names of what they show
-TABLE = """
-Addcdiv Addcmul: value
-LinalgCross: dim
-Cholesky LinalgCholeskyEx CholeskySolve: upper
-LinalgSolveEx: left
-LinalgSolveTriangular: upper left unitriangular
-LinalgSvd: full_matrices S_sym_argsize_minus_1
-Mm: self_sym_sizes mat2_sym_sizes
-NativeBatchNorm: training eps running_mean running_var result1 result2
-NativeGroupNorm: N C HxW group eps result1 result2
-NativeLayerNorm: normalized_shape result1 result2
-Lerp: weight
-"""
-
-
-def _node_name(name: str) -> str:
-    found = re.match(r"([A-Za-z]+(?:90)?)(\d.*)?$", name)
-    assert found is not None
-    return f"{found[1]}Backward{found[2] or 0}"
-
-
-OF_NODE = {
-    _node_name(name): tuple(names.split())
-    for names_of, names in (line.split(":") for line in TABLE.strip().splitlines())
-    for name in names_of.split()
-}
+__all__ = ["READ_INDICES", "READ_MOMENTS", "read_parameter"]
 
 ALSO = {  # what the operations of the core call them
     "keepdim": ("keepdims",),
@@ -52,11 +23,6 @@ ALSO = {  # what the operations of the core call them
 DEFAULTS = {
     "alpha": 1, "left": True, "upper": False, "full_matrices": False, "sparse_grad": False,
 }  # fmt: skip
-
-
-def shown_parameters(name: str) -> tuple[str, ...]:
-    """PyTorch's names of the parameters that nodes called `name` show."""
-    return OF_NODE.get(name, ())
 
 
 def read_parameter(name: str, node: Any) -> Any:

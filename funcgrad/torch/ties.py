@@ -21,20 +21,6 @@ from funcgrad.torch.root import ROOT, RootTracer
 
 __all__ = ["TIE", "fill", "tied", "zeros_pulled"]
 
-# The gradient of which operand (first number) bends with which operands, and what PyTorch calls it.
-SELF = ((0, (0,)),)
-BENT: dict[str, tuple[str, tuple[tuple[int, tuple[int, ...]], ...]]] = {
-    "LeakyReluBackward0": ("LeakyReluBackwardBackward0", SELF),
-    "HardtanhBackward0": ("HardtanhBackwardBackward0", SELF),
-    "ThresholdBackward0": ("ThresholdBackwardBackward0", SELF),
-    "HardshrinkBackward0": ("HardshrinkBackwardBackward0", SELF),
-    "SoftshrinkBackward0": ("SoftshrinkBackwardBackward0", SELF),
-    "PreluKernelBackward0": ("PreluKernelBackwardBackward0", ((0, (0,)), (1, (1,)))),
-    "ReflectionPad1DBackward0": ("ReflectionPad1DBackwardBackward0", SELF),
-    "ReplicationPad1DBackward0": ("ReplicationPad1DBackwardBackward0", SELF),
-    "NllLossBackward0": ("NllLossBackwardBackward0", SELF),
-}
-
 
 class Tie(Primitive):
     """The first operand; the others take no part, but are parents."""
@@ -56,7 +42,7 @@ TIE = Tie("torch.tie", lambda x, *_: x)
 
 def tied(node: Any, pulled: list[Any]) -> list[Any]:
     """The cotangents `pulled` by the rule of `node`, those that bend with operands tied to them."""
-    bent = node.bends or BENT.get(type(node).__name__)
+    bent = node.bends
     if bent is None:
         return pulled
     name, places = bent

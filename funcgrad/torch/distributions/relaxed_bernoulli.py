@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from funcgrad.torch.distributions import constraints
 from funcgrad.torch.distributions.probabilities import Odds
-from funcgrad.torch.distributions.transformed_distribution import TransformedDistribution
+from funcgrad.torch.distributions.relaxed import Relaxed
 from funcgrad.torch.distributions.transforms import SigmoidTransform
 from funcgrad.torch.distributions.utils import broadcast_all, clamp_probs, uniform_numbers
 
@@ -44,7 +44,7 @@ class LogitRelaxedBernoulli(Odds):
         return self.temperature.log() + diff - 2 * diff.exp().log1p()
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class RelaxedBernoulli(Relaxed):
     """Numbers of [0, 1], near 0 or 1 for a low `temperature`, differentiable in the parameter.
 
     From Maddison et al. 2017 and Jang et al. 2017.
@@ -54,7 +54,6 @@ class RelaxedBernoulli(TransformedDistribution):
         "probs": constraints.unit_interval, "logits": constraints.real,
     }  # fmt: skip
     support = constraints.unit_interval
-    has_rsample = True
 
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None,
@@ -62,18 +61,3 @@ class RelaxedBernoulli(TransformedDistribution):
     ) -> None:  # fmt: skip
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self) -> Any:
-        """How far draws are from 0 and 1."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Any:
-        """The log-odds."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Any:
-        """The probability."""
-        return self.base_dist.probs

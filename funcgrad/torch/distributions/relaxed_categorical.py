@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import funcgrad.torch as torch
 from funcgrad.torch.distributions import constraints
 from funcgrad.torch.distributions.of_categorical import OfCategorical
-from funcgrad.torch.distributions.transformed_distribution import TransformedDistribution
+from funcgrad.torch.distributions.relaxed import Relaxed
 from funcgrad.torch.distributions.transforms import ExpTransform
 from funcgrad.torch.distributions.utils import broadcast_all, clamp_probs, uniform_numbers
 
@@ -46,7 +46,7 @@ class ExpRelaxedCategorical(OfCategorical):
         return (score - score.logsumexp(dim=-1, keepdim=True)).sum(-1) + scale
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(Relaxed):
     """Probabilities, nearly one-hot for a low `temperature`, differentiable in the parameter.
 
     From Maddison et al. 2017 and Jang et al. 2017.
@@ -56,7 +56,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         "probs": constraints.simplex, "logits": constraints.real_vector,
     }  # fmt: skip
     support = constraints.simplex
-    has_rsample = True
 
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None,
@@ -64,18 +63,3 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     ) -> None:  # fmt: skip
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self) -> Any:
-        """How far draws are from the corners."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Any:
-        """The logarithms of the probabilities."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Any:
-        """The probabilities."""
-        return self.base_dist.probs

@@ -146,7 +146,7 @@ subtract = alias("subtract", sub, f"input, other, *, Number alpha=1, out | {NUMB
 DIV = node("Div", "self other", of="divide")
 DIV_ROUNDED = node("DivBackward2", "self other", tells="rounding_mode")
 
-MUL = node("Mul", "self other", of="multiply")
+MUL = node("Mul", "self other", of="multiply scale")
 mul = op("mul", PAIR, core=a.multiply, promote=pair, node=MUL, doc="``input * other``.",
          operator=Operator("mul", commutes=True, core=a.multiply, node=MUL))  # fmt: skip
 multiply = alias("multiply", mul, f"input, other, *, out | {NUMBER_SECOND}")

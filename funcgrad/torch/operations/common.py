@@ -24,25 +24,22 @@ from funcgrad.torch.composite import Composite
 from funcgrad.torch.dimensions import axes_of, axis_of
 from funcgrad.torch.modes import modes
 from funcgrad.torch.narrow import in_single, is_narrow
-from funcgrad.torch.nodes import GradNode, Pick, edge_of, keep_quietly, node_class
+from funcgrad.torch.nodes import GradNode, Pick, edge_of, keep_quietly
 from funcgrad.torch.operations.promotion import Pending, dtype_of
 from funcgrad.torch.root import ROOT, RootTracer
 from funcgrad.torch.saved import outside
 from funcgrad.torch.staged import order_of_copy
 from funcgrad.torch.storage import resize
-from funcgrad.torch.writing import check_mode, check_overlap, check_writable, write
+from funcgrad.torch.writing import check_mode, write
 
 __all__ = [
     "axes_of",
     "axis_of",
     "boxed",
     "computed",
-    "inplace",
     "install",
     "into",
     "lacking",
-    "method",
-    "named",
     "narrow_or",
     "shape_of",
     "widened",
@@ -50,15 +47,6 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 NodeClass = type[GradNode]
-
-
-def named(name: str, *saved: str, shown: tuple[int, ...] | None = None) -> NodeClass:
-    """The nodes of an operation: their name, and PyTorch's names of what they save.
-
-    The first of `saved` is the output, the others are the operands; "" is what PyTorch does not
-    save. `shown` are the operands that count as inputs, by default all.
-    """
-    return node_class(name, saved or ("",), shown)
 
 
 @functools.cache
@@ -246,21 +234,6 @@ def shape_of(x: Any) -> tuple[int, ...]:
     return type_of(content).shape
 
 
-NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
-
-
-def numpy_names(function: F) -> F:
-    """`function` that also takes ``axis=`` and ``keepdims=``, which PyTorch accepts for its own."""
-
-    @functools.wraps(function)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            kwargs = {NUMPY_NAMES.get(name, name): given for name, given in kwargs.items()}
-        return function(*args, **kwargs)
-
-    return wrapped  # type: ignore[return-value]
-
-
 SAID: set[str] = set()
 
 
@@ -269,16 +242,6 @@ def warn_once(text: str) -> None:
     if text not in SAID:
         SAID.add(text)
         warnings.warn(text, UserWarning, stacklevel=outside())
-
-
-def check_int(function: str, argument: str, position: int, given: Any) -> int:
-    """A whole number; PyTorch's TypeError for anything else."""
-    if isinstance(given, (float, str, bool)) or not hasattr(given, "__index__"):
-        raise TypeError(
-            f"{function}(): argument '{argument}' (position {position}) must be int, "
-            f"not {type(given).__name__}"
-        )
-    return int(given.__index__())
 
 
 # --------------------------------------------------------------------------- writing results
@@ -323,34 +286,6 @@ def into_each(outs: Any, results: Any, function: str) -> Any:
 
 
 # ----------------------------------------------------------------------------------- methods
-
-
-def inplace(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
-    """The in-place method of an operation whose first argument it changes."""
-
-    def changed(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        check_writable(self)
-        for given in args:
-            if isinstance(given, Tensor):
-                check_overlap(self, given)
-        return write(self, function(self, *args, **kwargs)._t)
-
-    changed.__name__ = changed.__qualname__ = name
-    changed.__doc__ = f"`{function.__name__}`, in place."
-    return changed
-
-
-def method(*names: str, changing: bool = False) -> Callable[[F], F]:
-    """Install a function as a method of `Tensor` (and, if `changing`, its in-place variant)."""
-
-    def give(function: F) -> F:
-        for name in names or (function.__name__,):
-            setattr(Tensor, name, function)
-            if changing:
-                setattr(Tensor, f"{name}_", inplace(function, f"{name}_"))
-        return function
-
-    return give
 
 
 def install(**methods: Any) -> None:

@@ -113,7 +113,7 @@ def _cross(x: Array, y: Array, axis: int) -> Array:
 CROSS = Composite("cross", _cross)
 
 
-CROSS_NODE = node("LinalgCross", "self other")
+CROSS_NODE = node("LinalgCross", "self other", tells="dim")
 
 
 @operation("linalg_cross", "input, other, *, int dim=-1, out", variants="", lies="contiguous")

@@ -25,7 +25,7 @@ from funcgrad.torch.writing import check_overlap, write
 
 __all__ = ["clone", "fill_", "zero_"]
 
-CLONE, TO_COPY = node("Clone"), node("ToCopy")
+CLONE, TO_COPY = node("Clone"), node("ToCopy", of="cast")
 FORMAT = "*, memory_format memory_format=None"
 
 

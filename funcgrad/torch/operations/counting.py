@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad.ops import sort as core
 from funcgrad.torch import return_types
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.operations.common import axis_of, boxed, method, shape_of
+from funcgrad.torch.operations.common import axis_of, boxed, install, shape_of
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.promotion import content
 from funcgrad.torch.operations.record import node, operation, refuse
@@ -57,7 +57,6 @@ DISTINCT = {
 }
 
 
-@method()
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
@@ -91,7 +90,6 @@ def _runs(x: Any, axis: int | None) -> tuple[Any, Any, Any]:
     return np.moveaxis(values, 0, axis), inverse, counts
 
 
-@method()
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
@@ -100,6 +98,9 @@ def unique_consecutive(
     axis = None if dim is None else _axis(input, dim)
     made = _recorded(input, "unique_consecutive", lambda x: _runs(x, axis))
     return _given(made, return_inverse, return_counts)
+
+
+install(unique=unique, unique_consecutive=unique_consecutive)
 
 
 # ------------------------------------------------------------------------------------- counts

@@ -16,9 +16,9 @@ from funcgrad.torch.contents import as_array
 from funcgrad.torch.device import check_device
 from funcgrad.torch.dimensions import check_requires_grad
 from funcgrad.torch.narrow import refuse_bytes
+from funcgrad.torch.operations.argument_kinds import PYTHON_DTYPES
 from funcgrad.torch.operations.common import install, warn_once
 from funcgrad.torch.operations.converting import to_dtype
-from funcgrad.torch.operations.signature import PYTHON_DTYPES
 
 __all__ = [
     "as_tensor", "asarray", "finished", "from_dlpack", "from_numpy", "frombuffer", "infer",

@@ -19,9 +19,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-LERP_NUMBER, LERP = node("Lerp"), node("LerpBackward1", "self end weight")
-ADDCMUL_NODE = node("Addcmul", "_ tensor1 tensor2")
-ADDCDIV_NODE = node("Addcdiv", "_ tensor1 tensor2")
+LERP_NUMBER, LERP = node("Lerp", tells="weight"), node("LerpBackward1", "self end weight")
+ADDCMUL_NODE = node("Addcmul", "_ tensor1 tensor2", tells="value")
+ADDCDIV_NODE = node("Addcdiv", "_ tensor1 tensor2", tells="value")
 
 
 def _lerp(x: Array, end: Array, weight: Array) -> Array:

@@ -138,7 +138,7 @@ def logdet(input: Tensor) -> Tensor:
 
 # ------------------------------------------------------------------------- systems of equations
 
-SOLVE = node("LinalgSolveEx", "result A")
+SOLVE = node("LinalgSolveEx", "result A", tells="left")
 
 
 def _columns_solved(a: Array, b: Array) -> Array:
@@ -200,7 +200,7 @@ def triangular(a: Array, b: Array, upper: bool, left: bool, unit: bool) -> Array
 
 
 TRIANGULAR = Composite("solve_triangular", triangular)
-TRIANGULAR_NODE = node("LinalgSolveTriangular", "result self")
+TRIANGULAR_NODE = node("LinalgSolveTriangular", "result self", tells="upper left unitriangular")
 TRIANGLE = "input, B, *, bool upper, bool left=True, bool unitriangular=False, out"
 
 
@@ -221,7 +221,7 @@ def _cholesky_solved(b: Array, f: Array, upper: bool) -> Array:
 
 
 CHOLESKY_SOLVE = Composite("cholesky_solve", _cholesky_solved)
-CHOLESKY_SOLVE_NODE = node("CholeskySolve", "result self input2")
+CHOLESKY_SOLVE_NODE = node("CholeskySolve", "result self input2", tells="upper")
 
 
 @operation("cholesky_solve", "input, input2, bool upper=False, *, out", variants="method")
@@ -266,7 +266,8 @@ def indefinite_error(name: str, x: Array) -> LinAlgError:
     )
 
 
-CHOLESKY_EX, CHOLESKY = node("LinalgCholeskyEx", "L;"), node("Cholesky", "result")
+CHOLESKY_EX = node("LinalgCholeskyEx", "L;", tells="upper")
+CHOLESKY = node("Cholesky", "result", tells="upper")
 
 
 @operation("linalg_cholesky", "input, *, bool upper=False, out", variants="")
@@ -299,7 +300,7 @@ def eigvalsh(input: Tensor, UPLO: str) -> Tensor:
     return eigh(input, UPLO)[0]  # type: ignore[no-any-return]
 
 
-SVD = node("LinalgSvd", "U S Vh;")
+SVD = node("LinalgSvd", "U S Vh;", tells="full_matrices S_sym_argsize_minus_1")
 DRIVER = "*, str driver=None"
 
 

@@ -18,7 +18,7 @@ from funcgrad.torch.operations.common import (
     axis_of,
     boxed,
     computed,
-    method,
+    install,
     shape_of,
     told,
 )
@@ -179,7 +179,6 @@ def linalg_norm(
     return vector_norm(input, ord, dim, keepdim, dtype=dtype)
 
 
-@method()
 def norm(
     input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None,
     dtype: Any = None,
@@ -192,6 +191,9 @@ def norm(
         return matrix_norm(input, "nuc", axes, keepdim, dtype=dtype, out=out)
     order = 2.0 if p == "fro" or p is None else p
     return vector_norm(input, order, dim, keepdim, dtype=dtype, out=out)
+
+
+install(norm=norm)
 
 
 def _distance(x: Array, y: Array, order: float) -> Array:

@@ -146,9 +146,10 @@ vdot = op(
     node=node("Vdot", "self other"), variants="method", remembers=False, lies="",
     doc="The inner product of two vectors, the first one conjugated.",
 )  # fmt: skip
+MM = node("Mm", "self mat2", tells="self_sym_sizes mat2_sym_sizes", of="matmul")
 mm = op(
     "mm", WIDENING, method_signature=PAIR, core=product.matmul,
-    promote=_checked(_check_matrices, "addmm_impl_cpu_"), node=node("Mm", "self mat2"),
+    promote=_checked(_check_matrices, "addmm_impl_cpu_"), node=MM,
     variants="method", lies="", doc="The product of two matrices.",
 )  # fmt: skip
 mv = op(

@@ -98,8 +98,8 @@ def node(
     an input that the core does not have. `tells` are the numbers that it shows, as
     ``_saved_alpha``. Where its derivative is zero and yet depends on an operand, `bends` is the
     name of the gradient's node (see `ties`), with which operands' gradients bend with which, if it
-    is not the first with itself. `of` is the name of the core's operation whose nodes are of this
-    class wherever it is recorded.
+    is not the first with itself. `of` are the names of the core's operations whose nodes are of
+    this class wherever they are recorded.
     """
     outputs, _, rest = saves.rpartition(";")
     names = rest.split()
@@ -107,8 +107,7 @@ def node(
     operands = ["" if n == "_" else n for n in names if n != result]
     bent = (_full(bends), SELF) if isinstance(bends, str) else bends
     made = node_class(_full(name), (result, *operands), shows, tuple(tells.split()), bent)
-    if of:
-        OF_CORE[of] = made
+    OF_CORE.update(dict.fromkeys(of.split(), made))
     return made
 
 

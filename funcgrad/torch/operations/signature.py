@@ -14,121 +14,29 @@ from __future__ import annotations
 import functools
 import re
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple, NoReturn
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
-from funcgrad.core.tracer import Tracer
-from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.device import device, layout, memory_format
 from funcgrad.torch.modes import modes
-from funcgrad.torch.operations.promotion import NUMBERS, typename
+from funcgrad.torch.operations.argument_kinds import (
+    KINDS,
+    PYTHON_DTYPES,
+    SCALARS,
+    SEQUENCES,
+    WHOLE,
+    Kind,
+    are_indices,
+    is_index,
+)
+from funcgrad.torch.operations.refused_calls import refuse_call
 from funcgrad.torch.saved import outside
-from funcgrad.torch.size import Size
 
 __all__ = ["Arguments", "Form", "names_of", "place_of_input"]
 
 Form = Literal["function", "method", "method in place", "function in place"]
 METHODS = ("method", "method in place")
 OWN = ("input", "self")  # the tensor that a method belongs to; else it is the first
-
-
-# ---------------------------------------------------------------------------- types of arguments
-
-
-class Kind(NamedTuple):
-    """What an argument may be: `takes` says it of a class, with None where the value counts."""
-
-    shown: str
-    takes: Callable[[type], bool | None]
-    holds: Callable[[Any], bool] = bool
-
-
-INTEGERS = (int, np.integer)
-REALS = (int, float, np.integer, np.floating)
-TRUTH = (bool, np.bool_)
-SEQUENCES = frozenset((tuple, list, Size))  # what they are depends on the types within
-GENERATOR = ("funcgrad.torch.operations.generator", "Generator")  # its file stands on this one
-
-
-def _of(*classes: Any) -> Callable[[type], bool]:
-    return lambda kind: issubclass(kind, classes)
-
-
-def _by_value(accepts: Callable[[type], bool], *asked: type) -> Callable[[type], bool | None]:
-    return lambda kind: accepts(kind) or (None if issubclass(kind, asked) else False)
-
-
-def _is_int(kind: type) -> bool:
-    return issubclass(kind, INTEGERS) and not issubclass(kind, bool)
-
-
-def _single(x: Tensor) -> bool:
-    return not x.ndim and not x.requires_grad
-
-
-def _single_integer(x: Tensor) -> bool:
-    return _single(x) and not (x.dtype.is_floating_point or x.dtype.is_complex)
-
-
-def _all(accepts: Callable[[type], bool]) -> Callable[[Any], bool]:
-    return lambda xs: all(accepts(type(x)) for x in xs)
-
-
-is_tensor, is_number = _of(Tensor, Tracer), _of(*NUMBERS)
-
-
-def is_index(x: Any) -> bool:
-    """Whether something is a whole number, or a tensor of one."""
-    return _single_integer(x) if isinstance(x, Tensor) else _is_int(type(x))
-
-
-def _are_indices(xs: Any) -> bool:
-    return all(map(is_index, xs))
-
-
-def _indices(x: Any) -> bool:
-    return is_index(x) if isinstance(x, Tensor) else _are_indices(x)
-
-
-def _never(_: type) -> bool:
-    return False
-
-
-# Python's classes that stand for a dtype
-PYTHON_DTYPES: Mapping[Any, dtypes.dtype] = {
-    bool: dtypes.bool, int: dtypes.int64, float: dtypes.float64, complex: dtypes.complex128,
-}  # fmt: skip
-KINDS: dict[str, Kind] = {
-    "Tensor": Kind("Tensor", is_tensor),
-    "operand": Kind("Tensor", _of(Tensor, Tracer, *NUMBERS)),  # of arithmetic: also a number
-    "Number": Kind("Number", _by_value(is_number, Tensor), _single),
-    "int": Kind("int", _by_value(_is_int, Tensor), _single_integer),
-    "float": Kind("float", _by_value(_of(*REALS, np.bool_), Tensor), _single),
-    "bool": Kind("bool", _of(*TRUTH)),
-    "str": Kind("str", _of(str)),
-    "dtype": Kind("torch.dtype", _by_value(_of(dtypes.dtype), type),
-                  lambda x: x in PYTHON_DTYPES),
-    "device": Kind("torch.device", _of(device, str, int)),
-    "layout": Kind("torch.layout", _of(layout)),
-    "memory_format": Kind("torch.memory_format", _of(memory_format)),
-    "Generator": Kind("torch.Generator", lambda c: (c.__module__, c.__name__) == GENERATOR),
-    "ints": Kind("tuple of ints", _by_value(_never, tuple, list), _are_indices),
-    "dims": Kind("tuple of ints", _by_value(_is_int, tuple, list, Tensor), _indices),
-    "floats": Kind("tuple of floats", _by_value(_never, tuple, list), _all(_of(*REALS))),
-    "Numbers": Kind("tuple of Scalars", _by_value(_never, tuple, list), _all(is_number)),
-    "Tensors": Kind("tuple of Tensors", _by_value(_never, tuple, list), _all(is_tensor)),
-    "indices": Kind("tuple of Tensors", _by_value(_never, tuple, list),
-                    _all(_of(Tensor, Tracer, type(None)))),
-    "object": Kind("object", _of(object)),
-}  # fmt: skip
-
-
-# for which a tensor may be given
-SCALARS = (KINDS["Number"], KINDS["int"], KINDS["float"], KINDS["dims"])
-WHOLE = (KINDS["ints"], KINDS["dims"])
 
 
 class Parameter(NamedTuple):
@@ -243,7 +151,7 @@ class Signature:
             by_name = type(place) is str
             x = kwargs[place] if by_name else args[place]
             if not (x is None and p.nullable) and not _fits(p.kind, x, asked):
-                if not (self.varargs() and not by_name and not at and _are_indices(args)):
+                if not (self.varargs() and not by_name and not at and are_indices(args)):
                     return Mismatch("type", k, place)
                 asked.append((p.kind, args))
                 places.append(slice(None))
@@ -333,7 +241,7 @@ class Arguments:
             if not isinstance(places, Mismatch):
                 break
         else:
-            self._refuse(args, kwargs)
+            refuse_call(self.name, self.signatures, self.form in METHODS, args, kwargs)
         if s.hidden:
             self._warn_of(s)
         plan = self._plan(s, places)
@@ -364,84 +272,6 @@ class Arguments:
             f"This overload of {self.name} is deprecated:\n\t{self.name}{s.text()}\nConsider using "
             f"one of the following signatures instead:\n\t{listed}"
         )
-
-    def _refuse(self, args: Any, kwargs: Any) -> NoReturn:
-        if self.form in METHODS and not any(s.parameters for s in self.signatures):
-            owner = f"TensorBase.{self.name}()"
-            if kwargs:
-                raise TypeError(f"{owner} takes no keyword arguments")
-            raise TypeError(f"{owner} takes no arguments ({len(args)} given)")
-        if args and is_index(args[0]) and not _are_indices(args):
-            for s in self.signatures:
-                if s.varargs() and s.required <= len(args):
-                    self._blame(s, args, kwargs)
-        given = len(args) + len(kwargs)
-        likely = self.signatures
-        if len(likely) > 1:
-            likely = [
-                s for s in likely
-                if s.required <= given <= len(s.parameters) and not s.hidden
-            ]  # fmt: skip
-        if len(likely) == 1:
-            self._blame(likely[0], args, kwargs)
-        options = [s.text() for s in self.signatures if not s.hidden]
-        raise TypeError(invalid_combination(self.name, args, kwargs, options))
-
-    def _blame(self, s: Signature, args: Any, kwargs: Any) -> NoReturn:
-        """Raise what is wrong with a call of the one signature that it can have."""
-        found: Any = s.matched(args, kwargs, [])
-        name, n = self.name, s.positional
-        if found.why == "surplus":
-            were = "was" if len(args) == 1 and s.required == n else "were"
-            if s.required != n:
-                many = f"from {s.required} to {n} positional arguments"
-            else:
-                many = f"{n} positional argument{'' if n == 1 else 's'}"
-            raise TypeError(f"{name}() takes {many} but {len(args)} {were} given")
-        if found.why == "missing":
-            lacking = [p.name for p in s.parameters[found.parameter :] if not p.optional]
-            names = ", ".join(f'"{p}"' for p in lacking)
-            ending = "s" if len(lacking) == 1 else ""  # so it stands in PyTorch
-            raise TypeError(
-                f"{name}() missing {len(lacking)} required positional argument{ending}: {names}"
-            )
-        if found.why == "name":
-            self._blame_name(s, kwargs)
-        p = s.parameters[found.parameter]
-        by_name = type(found.place) is str
-        x = kwargs[found.place] if by_name else args[found.place]
-        where = "" if by_name else f" (position {found.place + 1})"
-        wanted, failed = p.kind.shown, typename(x)
-        if s.varargs() and not by_name and is_index(x):
-            k = next(i for i, item in enumerate(args) if not is_index(item))
-            raise TypeError(UNPACKED.format(name, p.name, k + 1, wanted, typename(args[k])))
-        if wanted == "tuple of Tensors" and isinstance(x, (tuple, list)):
-            k = next(i for i, item in enumerate(x) if not p.kind.holds((item,)))
-            raise TypeError(
-                f"expected Tensor as element {k} in argument {0 if by_name else found.place}, but "
-                f"got {typename(x[k])}"
-            )
-        if isinstance(x, (tuple, list)) and wanted.startswith("tuple of") and not by_name:
-            k = next(i for i, item in enumerate(x) if not p.kind.holds((item,)))
-            if k and wanted == "tuple of ints":
-                raise TypeError(UNPACKED.format(name, p.name, k + 1, wanted, typename(x[k])))
-            failed = f"found element of type {typename(x[k])} at pos {k}"
-            raise TypeError(f"{name}(): argument '{p.name}'{where} must be {wanted}, but {failed}")
-        raise TypeError(f"{name}(): argument '{p.name}'{where} must be {wanted}, not {failed}")
-
-    def _blame_name(self, s: Signature, kwargs: Any) -> NoReturn:
-        names = [p.name for p in s.parameters]
-        for given in kwargs:
-            if given not in names:
-                raise TypeError(f"{self.name}() got an unexpected keyword argument '{given}'")
-        given = next(k for k in kwargs if names.index(k) < s.positional)
-        raise TypeError(f"{self.name}() got multiple values for argument '{given}'")
-
-
-UNPACKED = (
-    "{}(): argument '{}' failed to unpack the object at pos {} with error \"type must be {},but "
-    'got {}"'
-)
 
 
 def _types_in(x: Any) -> Any:
@@ -482,79 +312,3 @@ def _canonical(p: Parameter) -> str:
 def _warn(text: str) -> None:
     """A warning that PyTorch gives the first time only."""
     warnings.warn(text, UserWarning, stacklevel=outside())
-
-
-# ---------------------------------------------------------- the message about several signatures
-
-
-def invalid_combination(
-    name: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: list[str]
-) -> str:
-    """PyTorch's message for a call that has none of several signatures."""
-    start = f"{name}() received an invalid combination of arguments - "
-    if len(options) == 1:
-        wrong = _unknown_names(options[0], kwargs)
-        if wrong:
-            return f"{start}got unrecognized keyword arguments: {', '.join(wrong)}"
-        said = _described(options[0], args, kwargs)
-        return f"{start}got {said or _types(args, kwargs)}, but expected {options[0]}"
-    lines = [f"{start}got {_types(args, kwargs)}, but expected one of:"]
-    for option in options:
-        lines.append(f" * {option}")
-        if len(args) + len(kwargs) != len(_arguments(option)):
-            continue
-        wrong = _unknown_names(option, kwargs)
-        if wrong:
-            names = ", ".join(wrong)
-            lines.append(f"      didn't match because some of the keywords were incorrect: {names}")
-        else:
-            lines.append(
-                "      didn't match because some of the arguments have invalid types: "
-                + _described(option, args, kwargs)
-            )
-    return "\n".join([*lines, ""])
-
-
-def _arguments(option: str) -> list[tuple[str, str]]:
-    """Type and name of each argument, as PyTorch reads its own message: ``*`` is one, and ""."""
-    found = []
-    for argument in option[1:-1].split(", "):
-        kind, _, name = argument.rpartition(" ")
-        found.append((kind, name))
-    return found
-
-
-def _types(args: Any, kwargs: Any) -> str:
-    text = "".join(f"{typename(x)}, " for x in args)
-    text += "".join(f"{name}={typename(x)}, " for name, x in reversed(kwargs.items()))
-    return f"({text[:-2] if args else text})"
-
-
-def _unknown_names(option: str, kwargs: Any) -> list[str]:
-    arguments = _arguments(option)
-    names = [name for _, name in arguments[max(len(arguments) - len(kwargs), 0) :]]
-    return [name for name in kwargs if name not in names]
-
-
-def _described(option: str, args: Any, kwargs: Any) -> str:
-    """The types of the arguments, with marks at those that are wrong; "" for a wrong number."""
-    arguments = _arguments(option)
-    if len(args) + len(kwargs) != len(arguments):
-        return ""
-    words = []
-    for k, (kind, name) in enumerate(arguments):
-        x = args[k] if k < len(args) else kwargs[name]
-        mark = "" if typename(x) in ((kind,) if kind != "float" else ("float", "int")) else "!"
-        said = "" if k < len(args) else f"{name}="
-        words.append(f"{mark}{said}{_type_of_items(x)}{mark}")
-    text = "".join(f"{w}, " for w in words)
-    return f"({text[:-2] if args else text})"
-
-
-def _type_of_items(x: Any) -> str:
-    if not isinstance(x, (tuple, list)):
-        return typename(x)
-    items = ", ".join(map(typename, x))
-    if isinstance(x, list):
-        return f"list of [{items}]"
-    return f"tuple of ({items}{',' if len(x) == 1 else ''})"

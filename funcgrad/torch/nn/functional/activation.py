@@ -21,11 +21,11 @@ from funcgrad.torch.operations.common import (
     boxed,
     computed,
     install,
-    named,
     shape_of,
     widened,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of, number
+from funcgrad.torch.operations.record import node
 from funcgrad.torch.remembered import remembered
 
 __all__ = [
@@ -45,7 +45,6 @@ __all__ = [
     "threshold_",
 ]
 
-SELF = ("", "self")
 
 # --------------------------------------------------------------- relu and what bends at a point
 
@@ -58,7 +57,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 HARDTANH = Composite("hardtanh", clamped)
-HARDTANH_NODE = named("HardtanhBackward0", *SELF)
+HARDTANH_NODE = node("Hardtanh", "self", bends="HardtanhBackwardBackward0")
 
 
 @remembered
@@ -88,7 +87,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 LEAKY = Composite(
     "leaky_relu", widened(lambda x, slope: a.where(a.greater(x, 0.0), x, a.multiply(x, slope)))
 )
-LEAKY_NODE = named("LeakyReluBackward0", *SELF)
+LEAKY_NODE = node("LeakyRelu", "self", bends="LeakyReluBackwardBackward0")
 
 
 @remembered
@@ -105,7 +104,9 @@ def _prelu(x: Array, w: Array) -> Array:
 
 
 PRELU = Composite("prelu", widened(_prelu))
-PRELU_NODE = named("PreluKernelBackward0", "", "self", "weight")
+PRELU_NODE = node(
+    "PreluKernel", "self weight", bends=("PreluKernelBackwardBackward0", ((0, (0,)), (1, (1,))))
+)
 
 
 @remembered
@@ -138,7 +139,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 THRESHOLD = Composite(
     "threshold", lambda x, bound, value: a.where(a.less_equal(x, bound), value, x)
 )
-THRESHOLD_NODE = named("ThresholdBackward0", *SELF)
+THRESHOLD_NODE = node("Threshold", "self", bends="ThresholdBackwardBackward0")
 
 
 @remembered
@@ -156,7 +157,7 @@ def _softshrink(x: Array, bound: float) -> Array:
 
 
 SOFTSHRINK = Composite("softshrink", widened(_softshrink))
-SOFTSHRINK_NODE = named("SoftshrinkBackward0", *SELF)
+SOFTSHRINK_NODE = node("Softshrink", "self", bends="SoftshrinkBackwardBackward0")
 
 
 @remembered
@@ -176,7 +177,7 @@ def _hardshrink(x: Array, bound: float) -> Array:
 
 
 HARDSHRINK = Composite("hardshrink", _hardshrink)
-HARDSHRINK_NODE = named("HardshrinkBackward0", *SELF)
+HARDSHRINK_NODE = node("Hardshrink", "self", bends="HardshrinkBackwardBackward0")
 
 
 @remembered
@@ -194,7 +195,7 @@ def _hardsigmoid(x: Array) -> Array:
 
 
 HARDSIGMOID = Composite("hardsigmoid", widened(_hardsigmoid))
-HARDSIGMOID_NODE = named("HardsigmoidBackward0", *SELF)
+HARDSIGMOID_NODE = node("Hardsigmoid", "self")
 
 
 @remembered
@@ -210,7 +211,7 @@ def _hardswish(x: Array) -> Array:
 
 
 HARDSWISH = Composite("hardswish", widened(_hardswish))
-HARDSWISH_NODE = named("HardswishBackward0", *SELF)
+HARDSWISH_NODE = node("Hardswish", "self")
 
 
 @remembered

@@ -21,10 +21,10 @@ from funcgrad.torch.nn.functional.common import (
 from funcgrad.torch.operations.common import (
     boxed,
     computed,
-    named,
     widened,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, promoted
+from funcgrad.torch.operations.record import node
 from funcgrad.torch.staged import bounded
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "soft_margin_loss"]
@@ -65,7 +65,7 @@ def _entropy(y: Array, log_p: Array, log_q: Array) -> Array:
 
 BCE = Composite("binary_cross_entropy", widened(_binary_entropy))
 losses.install(BCE, losses.Loss("binary_cross_entropy", more=("weight",)))
-BCE_NODE = named("BinaryCrossEntropyBackward0", "", "self", "target", "weight", shown=(0, 1))
+BCE_NODE = node("BinaryCrossEntropy", "self target weight", shows=(0, 1))
 
 
 def binary_cross_entropy(
@@ -122,7 +122,7 @@ losses.install(
     BCE_LOGITS,
     losses.Loss("binary_cross_entropy_with_logits", more=("weight", "pos_weight")),
 )
-BCE_LOGITS_NODE = named("BinaryCrossEntropyWithLogitsBackward0", "", "self", "target", shown=(0, 1))
+BCE_LOGITS_NODE = node("BinaryCrossEntropyWithLogits", "self target", shows=(0, 1))
 
 
 def binary_cross_entropy_with_logits(
@@ -169,7 +169,7 @@ def _soft_margin(x: Array, y: Array, reduction: str) -> Array:
 
 SOFT_MARGIN = Composite("soft_margin_loss", widened(_soft_margin))
 losses.install(SOFT_MARGIN, losses.Loss("soft_margin_loss"))
-SOFT_MARGIN_NODE = named("SoftMarginLossBackward0", "", "self", "target", shown=(0,))
+SOFT_MARGIN_NODE = node("SoftMarginLoss", "self target", shows=(0,))
 
 
 def soft_margin_loss(

@@ -23,12 +23,12 @@ from funcgrad.torch.operations.common import (
     boxed_all,
     computed,
     lacking,
-    named,
     narrow_or,
     shape_of,
     told,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of
+from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.remembered import remembered
 from funcgrad.torch.saved import check_saved
@@ -36,8 +36,11 @@ from funcgrad.torch.saved_parameters import READ_MOMENTS, read_parameter
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "local_response_norm"]
 
-BATCH_NODE: Any = named("NativeBatchNormBackward0", "", "input", "weight")
-GROUP_NODE: Any = named("NativeGroupNormBackward0", "", "input", "weight")
+BATCH_NODE: Any = node(
+    "NativeBatchNorm", "input weight",
+    tells="training eps running_mean running_var result1 result2",
+)  # fmt: skip
+GROUP_NODE: Any = node("NativeGroupNorm", "input weight", tells="N C HxW group eps result1 result2")
 GROUP_NORM = narrow_or("group_norm", ops.group_norm)
 
 

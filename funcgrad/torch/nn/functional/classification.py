@@ -21,11 +21,11 @@ from funcgrad.torch.nn.functional.softmax import log_softmax
 from funcgrad.torch.operations.common import (
     boxed,
     computed,
-    named,
     narrow_or,
     shape_of,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
+from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.staged import bounded
 
@@ -36,8 +36,8 @@ Shape = tuple[int, ...]
 
 # the target and the weight are never differentiated
 NLL = narrow_or("nll_loss", likelihood.nll_loss, fixed=1)
-NLL_NODE = named("NllLossBackward0", "", "self", "target", "weight", shown=(0,))
-NLL_2D_NODE = named("NllLoss2DBackward0", "", "self", "target", "weight", shown=(0,))
+NLL_NODE = node("NllLoss", "self target weight", shows=(0,), bends="NllLossBackwardBackward0")
+NLL_2D_NODE = node("NllLoss2D", "self target weight", shows=(0,))
 
 
 def _check_target(x: Shape, target: Array, ignore: int) -> None:

@@ -13,8 +13,8 @@ from funcgrad.core.types import Array
 from funcgrad.ops import sums
 from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.nodes import GradNode
-from funcgrad.torch.operations.common import boxed, computed, mismatch, named
+from funcgrad.torch.nodes import GradNode, node_class
+from funcgrad.torch.operations.common import boxed, computed, mismatch
 from funcgrad.torch.operations.promotion import content
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.root import RootTracer
@@ -58,7 +58,7 @@ def apply(
     if inplace:
         check_writable(input)
         if node.__name__ in TWINS:  # PyTorch has another derivative, by the result
-            node = named(node.__name__.replace("0", "1"), "result")
+            node = node_class(node.__name__.replace("0", "1"), ("result",))
     out = boxed(computed(prim, x, **params), node)
     return write(input, out._t) if inplace else out
 
@@ -88,7 +88,7 @@ def renamed(x: Tensor, name: str, *saved: str, shown: tuple[int, ...] | None = N
     """Give the node of `x` another name: PyTorch's for the same operation, reached otherwise."""
     t = x._t
     if type(t) is RootTracer and isinstance(t.node, GradNode):
-        t.node.become(named(name, *(saved or type(t.node).saved_names), shown=shown))
+        t.node.become(node_class(name, saved or type(t.node).saved_names, shown))
     return x
 
 

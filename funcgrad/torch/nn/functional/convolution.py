@@ -22,11 +22,11 @@ from funcgrad.torch.nn.functional.windows import batched, is_ints, refused_call,
 from funcgrad.torch.operations.common import (
     boxed,
     computed,
-    named,
     shape_of,
     widened,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of, wrong_type
+from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import refuse_kinds
 
 __all__ = [
@@ -57,7 +57,7 @@ def _convolution(
 
 
 CONVOLUTION = Composite("convolution", widened(_convolution))
-NODE = named("ConvolutionBackward0", "", "input", "weight", "")
+NODE = node("Convolution", "input weight")
 
 
 def _applied(

@@ -14,9 +14,10 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.nn.functional.common import broadcast, by_number, renamed
-from funcgrad.torch.operations.common import boxed, computed, copied, named, shape_of
+from funcgrad.torch.operations.common import boxed, computed, copied, shape_of
 from funcgrad.torch.operations.dense import channels_last, laid_as_images
 from funcgrad.torch.operations.promotion import content, dtype_of, number
+from funcgrad.torch.operations.record import node
 
 __all__ = ["cosine_similarity", "normalize", "pad", "pairwise_distance"]
 
@@ -201,13 +202,14 @@ def pad(
         filler = number(0.0 if value is None else value, dtype_of(x))
         last = None if all(n <= 0 for n in given) else channels_last(input)
         found = computed(CONSTANT_PAD, x, widths=widths, filler=filler, last=last)
-        return boxed(found, named("ConstantPadNdBackward0"))
+        return boxed(found, node("ConstantPadNd"))
     if value is not None and value != 0:
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     _check_picked(mode, shape, given)
-    name = f"{MODE_NODES[mode]}{len(pairs)}DBackward0"
+    name = f"{MODE_NODES[mode]}{len(pairs)}D"
+    bends = f"{name}BackwardBackward0" if len(pairs) == 1 and mode != "circular" else None
     last = mode != "circular" and channels_last(input)
     found = computed(PICKED_PAD, x, widths=widths, mode=MODES[mode], last=last)
-    return boxed(found, named(name))
+    return boxed(found, node(name, bends=bends))

@@ -19,8 +19,9 @@ from funcgrad.torch.composite import Composite
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.nn.functional.common import constant
 from funcgrad.torch.operations.added_products import addmm
-from funcgrad.torch.operations.common import boxed, computed, named, shape_of
+from funcgrad.torch.operations.common import boxed, computed, shape_of
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
+from funcgrad.torch.operations.record import node
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.staged import bounded
 
@@ -124,7 +125,7 @@ def rows_of(w: Array, at: Array, pad: int, by_frequency: bool) -> Array:
 
 
 EMBEDDING = Composite("embedding", rows_of, fixed=1)
-EMBEDDING_NODE = named("EmbeddingBackward0", "", "", "indices")
+EMBEDDING_NODE = node("Embedding", "_ indices")
 
 
 def embedding(

@@ -19,10 +19,10 @@ from funcgrad.torch.nn.functional.smooth import logsigmoid
 from funcgrad.torch.operations.common import (
     boxed,
     computed,
-    named,
     shape_of,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
+from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import elementwise_refusal, refuse_kinds
 from funcgrad.torch.staged import bounded
 
@@ -59,7 +59,7 @@ def _multi_margin(
 
 
 MULTI_MARGIN = Composite("multi_margin_loss", _multi_margin, fixed=1)
-MULTI_MARGIN_NODE = named("MultiMarginLossBackward0", "", "self", "target", "weight", shown=(0,))
+MULTI_MARGIN_NODE = node("MultiMarginLoss", "self target weight", shows=(0,))
 
 
 def multi_margin_loss(
@@ -185,7 +185,7 @@ def _multilabel_margin(x: Array, target: Array, labels: int, reduction: str) -> 
 
 
 MULTILABEL = Composite("multilabel_margin_loss", _multilabel_margin, fixed=1)
-MULTILABEL_NODE = named("MultilabelMarginLossBackward0", "", "self", "target", shown=(0, 1))
+MULTILABEL_NODE = node("MultilabelMarginLoss", "self target", shows=(0, 1))
 
 
 def multilabel_margin_loss(

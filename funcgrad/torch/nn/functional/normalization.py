@@ -16,12 +16,12 @@ from funcgrad.torch.operations.common import (
     boxed,
     computed,
     lacking,
-    named,
     shape_of,
 )
 from funcgrad.torch.operations.creation import empty
 from funcgrad.torch.operations.dense import dense_or
 from funcgrad.torch.operations.promotion import content, dtype_of
+from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.operations.sampling import order_of
 from funcgrad.torch.remembered import remembered
@@ -31,7 +31,9 @@ __all__ = ["dropout", "layer_norm", "rms_norm"]
 
 
 LAYER_NORM = dense_or("layer_norm", normalization.layer_norm)
-LAYER_NORM_NODE: Any = named("NativeLayerNormBackward0", "", "input", "weight", "bias")
+LAYER_NORM_NODE: Any = node(
+    "NativeLayerNorm", "input weight bias", tells="normalized_shape result1 result2"
+)
 
 
 def _check_normalized(

@@ -21,11 +21,11 @@ from funcgrad.torch.nn.functional.common import (
 from funcgrad.torch.operations.common import (
     boxed,
     computed,
-    named,
     narrow_or,
     widened,
 )
 from funcgrad.torch.operations.promotion import content, promoted
+from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.remembered import remembered
 from funcgrad.torch.saved import outside
@@ -53,13 +53,13 @@ def _elementwise(
     content(target, name, "target", 2)
     x, y = promoted(name, *_broadcast(input, target))
     refuse_kinds(kernel, "biuc", x)
-    return boxed(computed(prim, x, y, **params), named(NODES[name], "", "self", "target"))
+    return boxed(computed(prim, x, y, **params), NODES[name])
 
 
 NODES = {
-    "mse_loss": "MseLossBackward0",
-    "smooth_l1_loss": "SmoothL1LossBackward0",
-    "huber_loss": "HuberLossBackward0",
+    "mse_loss": node("MseLoss", "self target"),
+    "smooth_l1_loss": node("SmoothL1Loss", "self target"),
+    "huber_loss": node("HuberLoss", "self target"),
 }
 
 

@@ -12,18 +12,18 @@ from funcgrad.ops import index, logistic
 from funcgrad.ops import transcendental as t
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.nn.functional.activation import SELF, SELU_ALPHA, SELU_SCALE
+from funcgrad.torch.nn.functional.activation import SELU_ALPHA, SELU_SCALE
 from funcgrad.torch.nn.functional.common import (
     apply,
     inplace,
 )
 from funcgrad.torch.operations.common import (
     axis_of,
-    named,
     shape_of,
     widened,
 )
 from funcgrad.torch.operations.promotion import content
+from funcgrad.torch.operations.record import node
 from funcgrad.torch.remembered import remembered
 
 __all__ = [
@@ -56,8 +56,8 @@ def _elu(x: Array, alpha: float, scale: float, inner: float) -> Array:
 
 
 ELU = Composite("elu", widened(_elu))
-ELU_NODE = named("EluBackward0", *SELF)
-CELU_NODE = named("CeluBackward0", *SELF)
+ELU_NODE = node("Elu", "self")
+CELU_NODE = node("Celu", "self")
 
 
 @remembered
@@ -101,7 +101,7 @@ def tanh(input: Tensor) -> Tensor:
 
 
 LOGSIGMOID = Composite("logsigmoid", widened(smooth.log_sigmoid))
-LOGSIGMOID_NODE = named("LogSigmoidBackward0", *SELF)
+LOGSIGMOID_NODE = node("LogSigmoid", "self")
 
 
 @remembered
@@ -110,7 +110,7 @@ def logsigmoid(input: Tensor) -> Tensor:
     return apply(LOGSIGMOID, "log_sigmoid", LOGSIGMOID_NODE, input, kernel="log_sigmoid_cpu")
 
 
-SILU_NODE = named("SiluBackward0", *SELF)
+SILU_NODE = node("Silu", "self")
 
 
 @remembered
@@ -120,7 +120,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 MISH = Composite("mish", widened(smooth.mish))
-MISH_NODE = named("MishBackward0", *SELF)
+MISH_NODE = node("Mish", "self")
 
 
 @remembered
@@ -130,7 +130,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 GELU_TANH = Composite("gelu_tanh", widened(smooth.gelu_tanh))
-GELU_NODE = named("GeluBackward0", *SELF)
+GELU_NODE = node("Gelu", "self")
 
 
 @remembered
@@ -150,7 +150,7 @@ def _softplus(x: Array, beta: float, bound: float) -> Array:
 
 
 SOFTPLUS = Composite("softplus", widened(_softplus))
-SOFTPLUS_NODE = named("SoftplusBackward0", *SELF)
+SOFTPLUS_NODE = node("Softplus", "self")
 
 
 @remembered
@@ -184,7 +184,7 @@ def _glu(x: Array, axis: int) -> Array:
 
 
 GLU = Composite("glu", widened(_glu))
-GLU_NODE = named("GluBackward0", *SELF)
+GLU_NODE = node("Glu", "self")
 
 
 @remembered
