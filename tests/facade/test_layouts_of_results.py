@@ -187,3 +187,34 @@ def test_a_call_that_comes_often_lies_as_the_first(call):
             x, y = (operand(ours) for operand in operands)
             made = eval(call, {"t": ours, "x": x, "y": y})
             assert made.is_contiguous()
+
+
+MATRICES = """
+t.linalg.inv(A)
+t.inverse(A)
+t.linalg.solve(A, B)
+t.linalg.solve(A, B[..., 0])
+t.linalg.solve(A, B.mT, left=False)
+t.linalg.solve_triangular(A, B, upper=True)
+t.linalg.cholesky(S)
+t.linalg.cholesky(S, upper=True)
+t.cholesky_solve(B, S)
+t.linalg.qr(B)[0]
+t.linalg.qr(B)[1]
+t.linalg.svd(B)[0]
+t.linalg.svd(B)[1]
+t.linalg.svd(B)[2]
+t.linalg.eigh(S)[0]
+t.linalg.eigh(S)[1]
+t.linalg.eig(S)[1]
+"""
+
+
+@pytest.mark.parametrize("call", MATRICES.strip().splitlines())
+def test_matrices_of_linear_algebra_lie_by_columns_where_pytorchs_do(call):
+    made = []
+    for t in (ours, torch):
+        A = t.arange(18.0).reshape(2, 3, 3) / 9 + 3 * t.eye(3)
+        names = {"t": t, "A": A, "B": t.arange(24.0).reshape(2, 3, 4).sin(), "S": A @ A.mT}
+        made.append(tuple(eval(call, names).stride()))
+    assert made[0] == made[1]

@@ -84,10 +84,12 @@ def usual(kind: dtypes.dtype | None) -> np.dtype[Any]:
     return (kind or dtypes.get_default_dtype()).numpy
 
 
-def check_sizes(shape: Sequence[int]) -> Shape:
+def check_sizes(shape: Sequence[int], name: str = "") -> Shape:
     """A shape has no negative extents."""
     found = tuple(shape)
     for n in found:
+        if n < 0 and name == "zeros":
+            raise RuntimeError("zeros: Dimension size must be non-negative.")
         if n < 0:
             raise RuntimeError(
                 f"Trying to create tensor with negative dimension {n}: {list(found)}"
@@ -109,7 +111,7 @@ def _filler(name: str, make: Callable[..., Any]) -> tuple[Any, Any, Any]:
     formats = ", memory_format memory_format=None" if name == "empty" else ""
 
     def filled(size: Shape, memory_format: Any, kind: dtypes.dtype | None) -> Any:
-        shape = check_sizes(size)
+        shape = check_sizes(size, name)
         check_format(name, memory_format, len(shape))
         return _in_order(make, shape, WIDEST_FIRST.get(memory_format), usual(kind))
 

@@ -61,7 +61,7 @@ def _pinv(x: Array, cutoff: float, hermitian: bool) -> Any:
     return bind(least_squares.PINV, (x,), {"rcond": cutoff, **more})
 
 
-@operation("linalg_qr", "A, str mode='reduced', *, Tensors out", variants="")
+@operation("linalg_qr", "A, str mode='reduced', *, Tensors out", variants="", lies="columns")
 def linalg_qr(A: Tensor, mode: str) -> Any:
     """Orthonormal columns times an upper triangle.
 
@@ -82,7 +82,7 @@ def linalg_qr(A: Tensor, mode: str) -> Any:
     return return_types.linalg_qr(*boxed_all(computed(core, x), QR))
 
 
-@operation("linalg_eig", "A, *, Tensors out", variants="")
+@operation("linalg_eig", "A, *, Tensors out", variants="", lies="columns")
 def linalg_eig(A: Tensor) -> Any:
     """Complex eigenvalues and eigenvectors of square matrices.
 

@@ -153,7 +153,15 @@ SOLVE_VECTORS = Composite("solve_vectors", _columns_solved)
 SOLVE_RIGHT = Composite("solve_right", _from_right)
 
 
-@operation("linalg_solve", "A, B, *, bool left=True, out", variants="")
+def _order_of_solution(made: Any, given: Any) -> Any:
+    """Solutions of A X = B lie by columns, those of X A = B in C order."""
+    rank = made.ndim
+    return (*range(rank - 2), rank - 1, rank - 2) if given[2] else range(rank)
+
+
+@operation(
+    "linalg_solve", "A, B, *, bool left=True, out", variants="", lies=_order_of_solution
+)  # fmt: skip
 def solve(A: Tensor, B: Tensor, left: bool) -> Tensor:
     """The solution X of A X = B, or of X A = B; B may be (a batch of) vectors."""
     x, y = A.content(), B.content()
@@ -204,7 +212,7 @@ TRIANGULAR_NODE = node("LinalgSolveTriangular", "result self", tells="upper left
 TRIANGLE = "input, B, *, bool upper, bool left=True, bool unitriangular=False, out"
 
 
-@operation("linalg_solve_triangular", TRIANGLE, variants="")
+@operation("linalg_solve_triangular", TRIANGLE, variants="", lies="columns")
 def solve_triangular(
     input: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool
 ) -> Tensor:
@@ -224,7 +232,8 @@ CHOLESKY_SOLVE = Composite("cholesky_solve", _cholesky_solved)
 CHOLESKY_SOLVE_NODE = node("CholeskySolve", "result self input2", tells="upper")
 
 
-@operation("cholesky_solve", "input, input2, bool upper=False, *, out", variants="method")
+@operation("cholesky_solve", "input, input2, bool upper=False, *, out", variants="method",
+           lies="columns")  # fmt: skip
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool) -> Tensor:
     """The solution X of A X = B, where A is given by its Cholesky factor."""
     x, y = input.content(), input2.content()
@@ -270,13 +279,13 @@ CHOLESKY_EX = node("LinalgCholeskyEx", "L;", tells="upper")
 CHOLESKY = node("Cholesky", "result", tells="upper")
 
 
-@operation("linalg_cholesky", "input, *, bool upper=False, out", variants="")
+@operation("linalg_cholesky", "input, *, bool upper=False, out", variants="", lies="columns")
 def linalg_cholesky(input: Tensor, upper: bool) -> Tensor:
     """The Cholesky factor of positive definite matrices."""
     return _factorised("linalg.cholesky", CHOLESKY_EX, input, upper)
 
 
-@operation("cholesky", "input, bool upper=False, *, out", variants="method")
+@operation("cholesky", "input, bool upper=False, *, out", variants="method", lies="columns")
 def cholesky(input: Tensor, upper: bool) -> Tensor:
     """The Cholesky factor of positive definite matrices."""
     return _factorised("cholesky", CHOLESKY, input, upper)
@@ -285,7 +294,7 @@ def cholesky(input: Tensor, upper: bool) -> Tensor:
 EIGH = node("LinalgEigh", "eigenvalues eigenvectors;")
 
 
-@operation("linalg_eigh", "input, str UPLO='L', *, Tensors out", variants="")
+@operation("linalg_eigh", "input, str UPLO='L', *, Tensors out", variants="", lies="columns")
 def eigh(input: Tensor, UPLO: str) -> Any:
     """The eigenvalues (ascending) and eigenvectors of Hermitian matrices."""
     x = check_square("linalg.eigh", input.content())
@@ -304,7 +313,9 @@ SVD = node("LinalgSvd", "U S Vh;", tells="full_matrices S_sym_argsize_minus_1")
 DRIVER = "*, str driver=None"
 
 
-@operation("linalg_svd", f"A, bool full_matrices=True, {DRIVER}, Tensors out", variants="")
+@operation(
+    "linalg_svd", f"A, bool full_matrices=True, {DRIVER}, Tensors out", variants="", lies="columns"
+)
 def linalg_svd(A: Tensor, full_matrices: bool, driver: str | None) -> Any:
     """The singular value decomposition U, S, Vh.
 

@@ -48,12 +48,17 @@ def order_of_operands(made: Any, given: Sequence[Any]) -> Sequence[int] | None:
     return memory_order(made.shape, [_strides(a, made.ndim) for a in arrays])
 
 
+def _by_columns(made: Any) -> Sequence[int]:
+    rank = made.ndim
+    return (*range(rank - 2), rank - 1, rank - 2)
+
+
 ORDERS: dict[str, Order] = {
     "operands": order_of_operands,
     "swapped": lambda made, given: order_of_operands(made, given[::-1]),
     "first": lambda made, given: order_of_operands(made, given[:1]),
     "contiguous": lambda made, given: range(made.ndim),
-    "columns": lambda made, given: (*range(made.ndim - 2), made.ndim - 1, made.ndim - 2),
+    "columns": lambda made, given: _by_columns(made) if made.ndim == given[0].ndim else None,
 }
 
 
