@@ -118,6 +118,7 @@ from funcgrad.torch.operations.scattering import *  # noqa: F403
 from funcgrad.torch.operations.searching import *  # noqa: F403
 from funcgrad.torch.operations.selection import *  # noqa: F403
 from funcgrad.torch.operations.slicing import *  # noqa: F403
+from funcgrad.torch.operations.small_names import *  # noqa: F403
 from funcgrad.torch.operations.softmax import *  # noqa: F403
 from funcgrad.torch.operations.solutions_and_exponentials import *  # noqa: F403
 from funcgrad.torch.operations.sorting import *  # noqa: F403
@@ -185,6 +186,7 @@ from funcgrad.torch.nn.functional import selu as selu
 from funcgrad.torch.nn.functional import selu_ as selu_
 from funcgrad.torch.nn.functional import threshold as threshold
 from funcgrad.torch.nn.functional import threshold_ as threshold_
+from funcgrad.torch.nn.functional.lower_level import *  # noqa: F403
 from funcgrad.torch.nn.functional.rectified_at_random import rrelu_with_generator as rrelu
 from funcgrad.torch.serialization import load as load
 from funcgrad.torch.serialization import save as save

@@ -36,7 +36,12 @@ REFUSED: dict[str, str] = {
     r"AVG|SUM|Benchmark.*|ThroughputBenchmark|DisableTorchFunction.*|BufferDict|ModuleDict|ParameterDict|bit|Dispatch.*|ExcludeDispatchKeyGuard|DeviceObjType|"
     r"PyTorchFile.*|StreamObjType|Tag|Future|fork|wait|import_ir_module.*|parse_(ir|schema)|"
     r"FatalError|export|fx|package|library|ops|classes|compiler|futures|cond|while_loop|"
-    r"init_num_threads|TypedStorage|reinforce|name|map2_|module_load": INTERNAL,
+    r"init_num_threads|TypedStorage|reinforce|name|map2_|module_load|"
+    r"thread_safe_generator|autocast_(in|de)crement_nesting|choose_.*": INTERNAL,
+    r"FileCheck|debug_unwrap|functionalize|enforce_grad_layout_policy": (
+        "it serves PyTorch's own compilers"
+    ),
+    r"set_multithreading_enabled": "a backward pass runs in one thread",
     r"Sym.*|sym_.*": "shapes are numbers here",
     r".*Storage|storage_type|StorageBase|is_storage|from_file|share_memory_|"
     r"is_shared|is_pinned|pin_memory|const_data_ptr|convert_conv.d_weight_memory_format": (
@@ -48,11 +53,14 @@ REFUSED: dict[str, str] = {
     r"nested|NestedIOFunction|is_nested|jagged|to_padded_tensor|masked": (
         "nested and masked tensors are not supported"
     ),
+    r"has_(lapack|mkl|openmp|spectral)|compiled_with_.*|cpu|multiprocessing|(get|set)_autocast_gpu_dtype|"
+    r"set_num_interop_threads|set_flush_denormal|(get|set)_deterministic_debug_mode|dsmm|to_dlpack|"
     r"hub|profiler|cpp|utils\.cpp_extension|platform|version|windows|textwrap|quasirandom":
         "it serves PyTorch's own installation",
     r"native_.*|.*_affine_grid_generator|norm_except_dim|constant_pad_nd|convolution|conv_tbc|"
     r"rnn_(relu|tanh)|(gru|lstm)(_cell)?|rnn_(relu|tanh)_cell|affine_grid_generator|"
-    r"grid_sampler.*|embedding_renorm_|hash_tensor|segment_reduce": (
+    r"grid_sampler.*|embedding_renorm_|hash_tensor|segment_reduce|embedding_bag|feature_dropout_?|slice_inverse|"
+    r"functional|types|index|grad_dtype|grouped_mm": (
         "it is what modules and functions of torch.nn are made of there"
     ),
     r"Container|NLLLoss2d": "PyTorch has kept it for the oldest programs only",

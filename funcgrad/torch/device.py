@@ -28,7 +28,11 @@ class device:
         given: Any = type
         if isinstance(given, device):
             given, index = given.type, given.index
-        name, _, number = str(given).partition(":")
+        if given == "":
+            raise RuntimeError("Device string must not be empty")
+        name, colon, number = str(given).partition(":")
+        if (colon and not number.isdecimal()) or not name:
+            raise RuntimeError(f"Invalid device string: {str(given)!r}")
         self.type = name
         self.index = int(number) if number else index
 

@@ -31,6 +31,7 @@ from funcgrad.torch.operations.reflections import householder_product
 from funcgrad.torch.operations.slicing import linalg_diagonal as diagonal
 from funcgrad.torch.operations.solutions_and_exponentials import linalg_matrix_exp as matrix_exp
 from funcgrad.torch.operations.solutions_and_exponentials import lstsq
+from funcgrad.torch.operations.symmetric_factors import ldl_factor, ldl_factor_ex, ldl_solve
 from funcgrad.torch.operations.triangular_factors import linalg_lu as lu
 from funcgrad.torch.operations.triangular_factors import linalg_lu_factor as lu_factor
 from funcgrad.torch.operations.triangular_factors import linalg_lu_factor_ex as lu_factor_ex
@@ -38,11 +39,11 @@ from funcgrad.torch.operations.triangular_factors import linalg_lu_solve as lu_s
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
-    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor",
-    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
-    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
-    "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
-    "vector_norm",
+    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "ldl_factor",
+    "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve",
+    "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm",
+    "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals",
+    "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 __getattr__ = absent(__name__)

@@ -6,11 +6,12 @@ from collections import namedtuple
 from typing import Any
 
 __all__ = [
-    "aminmax", "cummax", "cummin", "geqrf", "histogram", "kthvalue", "linalg_cholesky_ex",
-    "linalg_eig", "linalg_eigh", "linalg_inv_ex", "linalg_lstsq", "linalg_lu",
-    "linalg_lu_factor", "linalg_lu_factor_ex", "linalg_qr", "linalg_slogdet", "linalg_solve_ex",
-    "linalg_svd", "lu_unpack", "max", "median", "min", "mode", "nanmedian", "qr", "slogdet",
-    "sort", "svd", "topk", "triangular_solve",
+    "aminmax", "cummax", "cummin", "frexp", "geqrf", "histogram", "histogramdd", "kthvalue",
+    "linalg_cholesky_ex", "linalg_eig", "linalg_eigh", "linalg_inv_ex", "linalg_ldl_factor",
+    "linalg_ldl_factor_ex", "linalg_lstsq", "linalg_lu", "linalg_lu_factor",
+    "linalg_lu_factor_ex", "linalg_qr", "linalg_slogdet", "linalg_solve_ex", "linalg_svd",
+    "lu_unpack", "max", "median", "min", "mode", "nanmedian", "qr", "slogdet", "sort", "svd",
+    "topk", "triangular_solve",
 ]  # fmt: skip
 
 
@@ -36,6 +37,8 @@ mode = _made("mode", "values", "indices")
 cummax = _made("cummax", "values", "indices")
 cummin = _made("cummin", "values", "indices")
 aminmax = _made("aminmax", "min", "max")
+frexp = _made("frexp", "mantissa", "exponent")
+histogramdd = _made("histogramdd", "hist", "bin_edges")
 histogram = _made("histogram", "hist", "bin_edges")
 slogdet = _made("slogdet", "sign", "logabsdet")
 linalg_slogdet = _made("linalg_slogdet", "sign", "logabsdet")
@@ -49,6 +52,8 @@ linalg_svd = _made("linalg_svd", "U", "S", "Vh")
 svd = _made("svd", "U", "S", "V")
 linalg_lu_factor = _made("linalg_lu_factor", "LU", "pivots")
 linalg_lu_factor_ex = _made("linalg_lu_factor_ex", "LU", "pivots", "info")
+linalg_ldl_factor = _made("linalg_ldl_factor", "LD", "pivots")
+linalg_ldl_factor_ex = _made("linalg_ldl_factor_ex", "LD", "pivots", "info")
 linalg_lu = _made("linalg_lu", "P", "L", "U")
 lu_unpack = _made("lu_unpack", "P", "L", "U")
 linalg_lstsq = _made("linalg_lstsq", "solution", "residuals", "rank", "singular_values")

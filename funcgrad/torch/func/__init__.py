@@ -4,7 +4,11 @@ from funcgrad.torch.absent import absent
 from funcgrad.torch.func.batching import vmap
 from funcgrad.torch.func.derivatives import grad, grad_and_value, jvp, linearize, vjp
 from funcgrad.torch.func.jacobians import hessian, jacfwd, jacrev
-from funcgrad.torch.func.modules import functional_call, stack_module_state
+from funcgrad.torch.func.modules import (
+    functional_call,
+    replace_all_batch_norm_modules_,
+    stack_module_state,
+)
 
 __all__ = [
     "functional_call",
@@ -15,6 +19,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",

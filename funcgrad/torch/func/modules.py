@@ -10,7 +10,7 @@ from funcgrad.ops.shape import stack
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.modes import no_grad
 
-__all__ = ["functional_call", "stack_module_state"]
+__all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 
 def functional_call(
@@ -164,3 +164,17 @@ def _stacked(tensors: Sequence[Tensor], name: str) -> Tensor:
     with no_grad():
         made = box(stack([t.content() for t in tensors]))
     return made.requires_grad_() if flags == {True} else made
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Let the batch norms of a module forget their running moments, in place; the module.
+
+    Such a module may run inside `vmap`, where a moment of all examples cannot be written.
+    """
+    from funcgrad.torch.nn.modules.channels import BatchNorm
+
+    for module in root.modules():
+        if isinstance(module, BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

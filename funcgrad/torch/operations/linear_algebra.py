@@ -36,8 +36,8 @@ LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
 # ------------------------------------------------------------------------------------ checks
 
 
-def check_matrix(name: str, x: Array) -> Array:
-    """Floating point matrices, of at least single precision."""
+def check_matrix(name: str, x: Array, low: bool = False) -> Array:
+    """Floating point matrices, of at least single precision unless `low` is taken, too."""
     if len(shape_of(x)) < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     kind = kind_of(x)
@@ -46,16 +46,16 @@ def check_matrix(name: str, x: Array) -> Array:
             f"{name}: Expected a floating point or complex tensor as input. Got "
             f"{dtypes.scalar_name(kind)}"
         )
-    if is_half(kind.numpy) and name != "linalg.matrix_power":  # which is made of products
+    if is_half(kind.numpy) and not low:
         raise RuntimeError(
             f"{name}: Low precision dtypes not supported. Got {dtypes.scalar_name(kind)}"
         )
     return x
 
 
-def check_square(name: str, x: Array) -> Array:
+def check_square(name: str, x: Array, low: bool = False) -> Array:
     """Square matrices."""
-    check_matrix(name, x)
+    check_matrix(name, x, low)
     rows, columns = shape_of(x)[-2:]
     if rows != columns:
         raise RuntimeError(

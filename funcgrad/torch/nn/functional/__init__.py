@@ -71,6 +71,7 @@ from funcgrad.torch.nn.functional.linear import (
     linear,
     one_hot,
 )
+from funcgrad.torch.nn.functional.linear_cross_entropy import linear_cross_entropy
 from funcgrad.torch.nn.functional.loss import (
     cosine_embedding_loss,
     gaussian_nll_loss,
@@ -143,6 +144,7 @@ __all__ = [
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
+    "linear_cross_entropy",
     "dropout",
     "elu",
     "elu_",

@@ -72,6 +72,10 @@ from funcgrad.torch.nn.modules.linear import (
     Linear,
     Unflatten,
 )
+from funcgrad.torch.nn.modules.linear_cross_entropy import (
+    LinearCrossEntropyLoss,
+    LinearCrossEntropyOptions,
+)
 from funcgrad.torch.nn.modules.loss import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -130,6 +134,8 @@ __all__ = [
     "ConvTranspose3d",
     "CosineEmbeddingLoss",
     "CrossEntropyLoss",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "Dropout",
     "ELU",
     "Embedding",
