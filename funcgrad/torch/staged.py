@@ -32,6 +32,7 @@ __all__ = [
     "Number",
     "StepStage",
     "bounded",
+    "required",
     "fresh",
     "memory_copy",
     "order_of_copy",
@@ -210,7 +211,23 @@ def bounded(x: Array, low: float, high: float, ignored: float | None = None) -> 
     holds = a.logical_and(a.greater_equal(x, low), a.less_equal(x, high))
     if ignored is not None:
         holds = a.logical_or(holds, a.equal(x, ignored))
-    x.owner.requirements.append(x.owner.lift(all_of(holds)))
+    required(holds)
+
+
+def required(holds: Array) -> bool:
+    """Let each call of a compiled step look whether `holds` is true, and run eagerly if not.
+
+    Returns
+    -------
+    bool
+        Whether it is in a step that has no numbers yet; else whoever asks looks at once.
+    """
+    while isinstance(holds, Tracer) and not holds.abstract:
+        holds = holds.value
+    if type(holds) is not Memory:
+        return False
+    holds.owner.requirements.append(holds.owner.lift(all_of(holds)))
+    return True
 
 
 def staged(x: Any) -> bool:

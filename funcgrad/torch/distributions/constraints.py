@@ -12,6 +12,7 @@ from funcgrad.core.tracer import Tracer
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.contents import UnknownValueError
 from funcgrad.torch.operations.comparison import known
+from funcgrad.torch.staged import required
 from funcgrad.transforms.batch import BatchTracer
 
 __all__ = [
@@ -46,7 +47,8 @@ def shown(x: Tensor) -> str:
 
 
 def _all(valid: Tensor) -> bool:
-    return bool(np.all(_raw(valid)))
+    """Whether all are true; in a compiled step each call looks, and raises eagerly if not."""
+    return required(valid._t) or bool(np.all(_raw(valid)))
 
 
 class Constraint:
@@ -379,17 +381,7 @@ class _PositiveDefinite(_Symmetric):
         symmetric = super().check(value)
         if value.shape[-2] != value.shape[-1] or not _all(symmetric):
             return symmetric
-        matrices = _raw(value)
-        found = [_definite(m) for m in matrices.reshape(-1, *matrices.shape[-2:])]
-        return torch.tensor(found).reshape(matrices.shape[:-2])
-
-
-def _definite(matrix: Any) -> bool:
-    try:
-        np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        return False
-    return True
+        return torch.linalg.cholesky_ex(value.detach()).info.eq(0)
 
 
 class _Listed(Constraint):

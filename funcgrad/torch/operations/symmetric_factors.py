@@ -23,40 +23,21 @@ from funcgrad.torch.operations.recorded import Underivable, elementwise_refusal
 __all__ = ["ldl_factor", "ldl_factor_ex", "ldl_solve"]
 
 NODE = node("NotImplemented")
-INT = np.dtype(np.int32)
 
 
-def _routine(name: str, hermitian: bool, kind: np.dtype[Any]) -> Any:
-    from scipy.linalg import get_lapack_funcs
+def _lapack() -> Any:
+    from funcgrad.scipy.linalg import symmetric
 
-    form = "he" if hermitian and kind.kind == "c" else "sy"
-    return get_lapack_funcs(f"{form}{name}", dtype=kind)
+    return symmetric
 
 
-def _factors(a: Array, *, hermitian: bool) -> tuple[Any, Any, Any]:
-    x: Any = known(a, "linalg.ldl_factor()")
-    lead, n = x.shape[:-2], x.shape[-1]
-    packed, pivots = np.empty_like(x, order="C"), np.empty((*lead, n), INT)
-    info = np.zeros(lead, INT)
-    factor = _routine("trf", hermitian, x.dtype)
-    for at in np.ndindex(*lead):
-        if n:
-            packed[at], pivots[at], info[at] = factor(x[at], lower=1)
-    return np.tril(packed), pivots, info
+def _factors(a: Array, *, hermitian: bool) -> Any:
+    return _lapack().factors(known(a, "linalg.ldl_factor()"), hermitian)
 
 
 def _solution(packed: Array, pivots: Array, b: Array, *, hermitian: bool) -> Any:
-    """Solutions for each matrix of the batch, whose leading dimensions are broadcast."""
-    ld, p, y = (np.asarray(known(v, "linalg.ldl_solve()")) for v in (packed, pivots, b))
-    lead = np.broadcast_shapes(ld.shape[:-2], y.shape[:-2])
-    ld = np.broadcast_to(ld, (*lead, *ld.shape[-2:]))
-    p = np.broadcast_to(p, (*lead, p.shape[-1]))
-    out = np.array(np.broadcast_to(y, (*lead, *y.shape[-2:])))
-    solve = _routine("trs", hermitian, ld.dtype)
-    for at in np.ndindex(*lead):
-        if out[at].size:
-            out[at] = solve(ld[at], p[at], out[at], lower=1)[0]
-    return out
+    held = (np.asarray(known(v, "linalg.ldl_solve()")) for v in (packed, pivots, b))
+    return _lapack().solution(*held, hermitian)
 
 
 FACTOR = Underivable("linalg_ldl_factor_ex", _factors, multiple=True)
