@@ -138,7 +138,9 @@ def answer(torch, call):
     try:
         return "", str(call(torch))
     except Exception as error:
-        return type(error).__name__, re.sub(r"\d+", "N", str(error).replace("funcgrad.", ""))[:36]
+        text = re.sub(r"\d+", "N", str(error).replace("funcgrad.", ""))[:36]
+        # which of two texts PyTorch has for a worker that ends depends on who sees it first
+        return type(error).__name__, re.sub("(DataLoader worker) .*", r"\1", text, flags=re.S)
 
 
 @pytest.mark.parametrize("case", CASES)
