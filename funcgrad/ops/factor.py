@@ -388,15 +388,15 @@ class OfValues(Explicit):
     same way: second derivatives of symmetric functions are then exact, in whatever mode.
     """
 
-    along: Callable[..., Any]  # of operand, tangent and results: the results for it
+    along: Callable[..., Any]  # of operands, tangents and results: the results for these
 
     def forward(self, trace: Any, args: Any, params: Any) -> Any:
         made = trace.push(self, args, params)
-        (a,), (t,) = trace.split(args)
-        if not isinstance(a, Tracer):  # nothing is derived from this
+        xs, ts = trace.split(args)
+        if not any(isinstance(x, Tracer) for x in xs):  # nothing is derived from this
             return made
         results = made if self.multiple else (made,)
-        values = self.along(a, t, [x.value for x in results], **params)
+        values = self.along(xs, ts, [x.value for x in results], **params)
         duals = [trace.dual(x, y.tangent) for x, y in zip(values, results, strict=True)]
         return tuple(duals) if self.multiple else duals[0]
 
@@ -450,8 +450,8 @@ EIGH = explicit(
 EIGH.symmetric = True  # type: ignore[attr-defined]
 
 
-def _eigh_along(a: Any, t: Any, y: Any, *, uplo: str = "L") -> Any:
-    w, v = y
+def _eigh_along(xs: Any, ts: Any, y: Any, *, uplo: str = "L") -> Any:
+    (a,), (t,), (w, v) = xs, ts, y
     return bind(VALUES_ALONG, (w, a, bind(TURNED, (v, w, symmetric(t)))[0])), v
 
 
@@ -502,7 +502,8 @@ EIGVALSH = explicit(
 EIGVALSH.symmetric = True  # type: ignore[attr-defined]
 
 
-def _eigvalsh_along(a: Any, t: Any, y: Any, *, uplo: str = "L") -> Any:
+def _eigvalsh_along(xs: Any, ts: Any, y: Any, *, uplo: str = "L") -> Any:
+    (a,), (t,) = xs, ts
     w, v = _vectors(a, uplo)
     return (bind(VALUES_ALONG, (y[0], a, bind(TURNED, (v, w, symmetric(t)))[0])),)
 

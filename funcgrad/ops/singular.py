@@ -343,8 +343,8 @@ def _along(s: Any, a: Any, t: Any, factors: Any, kinks: bool = True) -> Any:
     return bind(ALONG, (s, a, *_turned_factors(t, *factors)), {"kinks": kinks})
 
 
-def _svd_along(a: Any, t: Any, y: Any, *, full: bool = False, kinks: bool = True) -> Any:
-    return y[0], _along(y[1], a, t, y, kinks), y[2]
+def _svd_along(xs: Any, ts: Any, y: Any, *, full: bool = False, kinks: bool = True) -> Any:
+    return y[0], _along(y[1], xs[0], ts[0], y, kinks), y[2]
 
 
 SVD.along = _svd_along  # type: ignore[attr-defined]
@@ -408,7 +408,11 @@ SVDVALS: Explicit = explicit(
 )
 
 
-SVDVALS.along = lambda a, t, y: (_along(y[0], a, t, bind(SVD, (a,))),)  # type: ignore[attr-defined]
+def _svdvals_along(xs: Any, ts: Any, y: Any) -> Any:
+    return (_along(y[0], xs[0], ts[0], bind(SVD, xs)),)
+
+
+SVDVALS.along = _svdvals_along  # type: ignore[attr-defined]
 
 
 def svdvals(a: Any) -> Array:

@@ -38,11 +38,18 @@ def _through(
         found = back(rule(g, y, matrix))
         return [c if need else None for c, need in zip(found, needs, strict=True)]
 
-    def push(y: Any, xs: Any, ts: Any, **params: Any) -> Any:
+    def filled(xs: Any, ts: Any, params: Any) -> Any:
         given = tuple(zeros(type_of(x)) if t is None else t for x, t in zip(xs, ts, strict=True))
-        matrix, moved = jvp(lambda *bands: whole(*bands, **params), tuple(xs), given)
+        return jvp(lambda *bands: whole(*bands, **params), tuple(xs), given)
+
+    def push(y: Any, xs: Any, ts: Any, **params: Any) -> Any:
+        matrix, moved = filled(xs, ts, params)
         assert base.jvp_stated is not None
         return base.jvp_stated(y, (matrix,), (moved,))
+
+    def along(xs: Any, ts: Any, y: Any, **params: Any) -> Any:
+        matrix, moved = filled(xs, ts, params)
+        return base.along((matrix,), (moved,), y)  # type: ignore[attr-defined]
 
     def type_rule(*types: ArrayType, **_: Any) -> Any:
         n, dtype = types[0].shape[-1], np.result_type(*(t.dtype for t in types))
@@ -57,7 +64,10 @@ def _through(
         batch=lambda size, xs, batched, params: each_lane(record, size, xs, batched, params),
         multiple=base.multiple,
         sample=sample,
+        unread=base.unread,
+        form=type(base),
     )
+    record.along = along  # type: ignore[attr-defined]
     return record
 
 

@@ -157,8 +157,10 @@ def revalued(
         multiple=prim.multiple,
         unread=prim.unread,
         sample=samples or prim.sample,
+        form=type(prim),
     )
-    if hasattr(prim, "symmetric"):
-        made.symmetric = prim.symmetric  # type: ignore[attr-defined]
+    for name in ("symmetric", "along"):
+        if hasattr(prim, name):
+            setattr(made, name, getattr(prim, name))
     made.lies = lapack_lies
     return made
