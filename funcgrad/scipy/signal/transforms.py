@@ -119,6 +119,11 @@ def resample(
 
 
 def _smoothed(x: Array, window: int, order: int, deriv: int, delta: float, mode: str) -> Array:
+    dtype, x = type_of(x).dtype, cast(x, float)  # SciPy computes in double precision
+    return cast(operand(_fitted(x, window, order, deriv, delta, mode)), dtype)
+
+
+def _fitted(x: Array, window: int, order: int, deriv: int, delta: float, mode: str) -> Array:
     half = window // 2
     n = type_of(x).shape[-1]
     weights = sp.savgol_coeffs(window, order, deriv=deriv, delta=delta)[::-1]
@@ -151,13 +156,21 @@ SAVGOL = valued(
         x, window, order, deriv, delta, mode=mode
     ),
     _smoothed,
-    lambda: [
-        Sample(
-            (draw((2, 8)),),
-            {"window": 5, "order": 2, "deriv": deriv, "delta": 0.5, "mode": mode},
-        )
-        for deriv, mode in ((0, "interp"), (1, "interp"), (0, "mirror"), (1, "nearest"))
-    ],
+    lambda: (
+        [
+            Sample(
+                (draw((2, 8)),),
+                {"window": 5, "order": 2, "deriv": deriv, "delta": 0.5, "mode": mode},
+            )
+            for deriv, mode in ((0, "interp"), (1, "interp"), (0, "mirror"), (1, "nearest"))
+        ]
+        + [
+            Sample(
+                (draw((8,)).astype(np.float32),),
+                {"window": 3, "order": 1, "deriv": 0, "delta": 1.0, "mode": "wrap"},
+            )
+        ]
+    ),
     linear_in=(0,),
     leading=True,
 )
