@@ -253,3 +253,23 @@ def test_an_optimizer_trains_parameters_of_bfloat16(name):
     np.testing.assert_allclose(got, expected, rtol=2**-5)  # here a step is rounded once
     assert mine == state
     assert w.tolist() == w.float().bfloat16().tolist()  # nothing beyond bfloat16 is kept
+
+
+def written_in_place(torch, say):
+    x = torch.arange(6.0).bfloat16().reshape(2, 3)
+    x[0] = 1.1
+    x[:, 1].add_(0.01)
+    x[x > 4] = 3.33
+    x[[1], [0]] = 7.77
+    x[1, 1] = torch.tensor(0.1).bfloat16()
+    say(x, x.index_fill(1, torch.tensor([0]), 0.7), x.masked_fill(x > 1, 0.123))
+    y = torch.zeros(3, dtype=torch.bfloat16)
+    y += torch.tensor([0.1, 0.2, 0.3])
+    say(y, torch.add(y, 0.1, out=torch.empty(3, dtype=torch.bfloat16)))
+    w = torch.ones(3, 2, dtype=torch.bfloat16, requires_grad=True)
+    (w * 3.3).sum().backward()
+    say(torch.nn.utils.clip_grad_norm_([w], 1.0).dtype, w.grad.dtype)
+
+
+def test_what_is_written_is_rounded():
+    same(written_in_place)

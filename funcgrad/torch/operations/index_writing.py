@@ -19,6 +19,7 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.modes import no_grad
+from funcgrad.torch.narrow import in_kind
 from funcgrad.torch.operations import axes, reshaping
 from funcgrad.torch.operations.common import (
     boxed,
@@ -73,7 +74,8 @@ def _constant(x: Tensor, given: Any) -> Tensor:
     if not isinstance(given, (int, float, complex, np.number, np.bool_)):
         raise TypeError(f"can't assign a {_shown_type(given)} to a {dtypes.type_name(x.dtype)}")
     with no_grad():
-        return box(np.asarray(number(given, x.dtype.numpy)))
+        kind = x.dtype.numpy
+        return box(in_kind(np.asarray(number(given, kind)), kind))
 
 
 def _shown_type(given: Any) -> str:
