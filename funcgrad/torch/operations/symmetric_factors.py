@@ -95,7 +95,7 @@ def _check(info: Tensor, x: Array) -> None:
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor:
     """The solution X of ``A X = B``, given what `ldl_factor` made of A.
 
-    Shapes (*, n, n), (*, n) and (*, n, k).
+    Shapes ``(*, n, n)``, ``(*, n)`` and ``(*, n, k)``.
     """
     x, y = check_square("torch.linalg.ldl_solve", LD.content()), B.content()
     if len(shape_of(y)) < 2:
