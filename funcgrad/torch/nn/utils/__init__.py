@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.bfloat16 import rounded
 from funcgrad.core.tracer import Tracer
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.absent import absent
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import no_grad
-from funcgrad.torch.narrow import in_kind, is_half
+from funcgrad.torch.narrow import is_half
 from funcgrad.torch.nn.utils import parametrizations, parametrize
 from funcgrad.torch.nn.utils.fusion import (
     fuse_conv_bn_eval,
@@ -58,7 +59,8 @@ def _norm(x: Any, order: float) -> Any:
     """The norm in the precision of `x`; half precision, whose squares overflow, is widened."""
     kind = x.real.dtype
     wide = x.astype(np.float32) if is_half(kind) else x
-    return in_kind(np.asarray(np.linalg.norm(wide, order)), kind)
+    found: Any = np.linalg.norm(wide, order)  # of a compiled step it has no numbers
+    return found.astype(kind) if kind.isnative else rounded(found)
 
 
 def get_total_norm(
@@ -73,8 +75,8 @@ def get_total_norm(
         return box(np.zeros((), np.float32))
     with np.errstate(all="ignore"):
         norms = [_norm(as_array(g).reshape(-1), order) for g in given]
-        kinds = {n.dtype for n in norms}  # NumPy's stack loses bfloat16
-        total = _norm(np.stack(norms, dtype=kinds.pop() if len(kinds) == 1 else None), order)
+        narrow = not any(n.dtype.isnative for n in norms)  # which NumPy's stack loses
+        total = _norm(rounded(norms) if narrow else np.stack(norms), order)
     if error_if_nonfinite and not np.isfinite(total):
         raise RuntimeError(
             f"The total norm of order {order} for gradients from `parameters` is non-finite, so it "
