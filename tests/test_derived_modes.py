@@ -15,6 +15,8 @@ X = np.array([[0.3, -0.6, 0.9], [1.5, 0.2, -0.1]])
 # Each says beside its second rule what was measured, or why it does not follow.
 BOTH = {"addmm", "log_softmax", "recurrence", "softmax", "solve"}
 BOTH |= {"eigh", "eigvalsh", "turned_eigenvectors", "svd", "svdvals", "torch.standard_dirichlet"}
+for values in ("eigenvalues", "singular_values"):
+    BOTH |= {f"pulled_{values}", f"moved_{values}", f"{values}_along"}
 
 
 def test_few_records_state_both_modes():

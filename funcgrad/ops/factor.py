@@ -366,7 +366,8 @@ def _values_moved(a: Array, w: Array, v: Array, t: Array) -> Array:
     return moved
 
 
-# Eigenvalues w of a whose derivatives, of equal ones, go by the vectors q.
+# Eigenvalues w of a whose derivatives, of equal ones, go by the vectors q. Both modes are stated:
+# the vjp is the operation whose own derivative is known where values are equal.
 VALUES_ALONG: Explicit = explicit(
     "eigenvalues_along",
     lambda w, a, q: w.copy(),

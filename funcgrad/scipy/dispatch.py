@@ -33,7 +33,7 @@ from funcgrad.errors import (
 from funcgrad.numpy.calls import BOXED, FUNCTIONS, RAW, TRACED, Record, state, unbox
 from funcgrad.numpy.ufuncs import LIBRARIES
 
-__all__ = ["METHODS", "install", "scipy_method"]
+__all__ = ["BEHIND", "METHODS", "install", "scipy_method"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -85,6 +85,9 @@ METHODS: dict[str, dict[str, str]] = {
 
 Of a method the attributes of its object count as arguments.
 """
+
+BEHIND: dict[Any, Any] = {}
+"""What a public function of SciPy calls after asking for array libraries -> that function."""
 
 _DONE: set[Any] = set()
 _LOCK = threading.Lock()
@@ -164,6 +167,8 @@ def _change(function: Any, module: str, method: bool) -> None:
         if not isinstance(function, FunctionType) or function in _DONE:
             return
         _DONE.add(function)
+        if function.__globals__["__name__"].endswith("._support_alternative_backends"):
+            BEHIND[inspect.unwrap(function)] = function
         code, keywords = function.__code__, function.__kwdefaults__
         if code.co_flags & inspect.CO_GENERATOR:  # it is asked for what it is
             return

@@ -28,6 +28,7 @@ from funcgrad.core.types import is_inexact
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.borrowed import _Namespace, _ours
 from funcgrad.numpy.calls import FUNCTIONS, TRACED, Record, state
+from funcgrad.scipy.dispatch import BEHIND
 
 __all__ = ["KNOWN", "program"]
 
@@ -258,7 +259,7 @@ def _stand_in(thing: Any) -> Any:
             return thing
         if "_choose" in (thing.__kwdefaults__ or {}):  # it asks for our definition by itself
             return thing
-        return FUNCTIONS.get(thing) or program(thing)
+        return FUNCTIONS.get(BEHIND.get(thing, thing)) or program(thing)
     return _any if thing is np.any else _ours(thing)
 
 

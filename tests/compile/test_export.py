@@ -308,7 +308,7 @@ def with_a_large_system(a, b):
     ("f", "args", "text"),
     [
         (with_eigenvalues, (np.eye(3),), "has no native form"),
-        (with_a_large_system, (np.eye(60), np.ones(60)), "has no native form"),
+        (with_a_large_system, (np.eye(65), np.ones(65)), "has no native form"),
     ],
 )
 def test_what_would_call_a_library_is_refused(f, args, text, tmp_path):

@@ -358,8 +358,9 @@ def test_errors_at_run_time_name_the_line(f, args, kind, backend, monkeypatch):
     monkeypatch.setattr(config, "backend", backend)
     with pytest.raises(kind) as caught:
         fg.jit(f)(*args)
-    (note,) = caught.value.__notes__
+    note, section = caught.value.__notes__
     assert "test_native.py" in note and "of a traced function" in note
+    assert section.endswith("see docs/errors.md#wrong-arguments")
 
 
 @pytest.mark.parametrize("f", [np.argmin, np.argmax])

@@ -103,12 +103,11 @@ def test_a_compiled_step_draws_what_eager_code_draws():
     assert "3 calls in 1 compiled programs" in step.report()
 
 
-def test_checks_in_a_compiled_step_run_eagerly_and_say_so():
+def test_checks_in_a_compiled_step_are_made_in_silence():
     step = torch.compile(lambda s: d.Normal(0.0, s).entropy())
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         assert step(torch.tensor(1.0)).item() == pytest.approx(1.41893, rel=1e-5)
-    assert "validate_args=False" in str(caught[0].message)
     with pytest.raises(ValueError, match="Expected parameter scale"):
         step(torch.tensor(-1.0))
 

@@ -365,7 +365,7 @@ ERRORS = [
         "have no derivative; pass full_matrices=False",
     ),
     ("packbits", "np.packbits(x)", UnsupportedCallError, "numpy.packbits is not supported"),
-    ("order=", 'np.sort(x, order="f")', UnsupportedCallError, "numpy.sort: the keyword order='f'"),
+    ("order=", 'np.sort(x, order="f")', ValueError, "order when the array has no fields"),
     (
         "weights=",
         "np.quantile(x, 0.5, weights=P)",
