@@ -337,9 +337,12 @@ class OlderWrites:
 def new_array(raw: np.ndarray[Any, Any]) -> Any:
     """A fresh array: a cell while a transform runs in this thread, else the array itself.
 
-    The caller hands over `raw`, which nobody else may hold.
+    The caller hands over `raw`, which nobody else may hold. Of Python's objects it stays NumPy's,
+    which computes with traced values among them one by one.
     """
-    return Cell(raw) if running.count and type(raw) is np.ndarray else raw
+    if not running.count or type(raw) is not np.ndarray or raw.dtype.hasobject:
+        return raw
+    return Cell(raw)
 
 
 def boxed(made: Any) -> Any:

@@ -17,9 +17,9 @@ from funcgrad.core.layout import ordered
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.ops.arithmetic import add, cast, greater, scale, where
+from funcgrad.ops.arithmetic import add, cast, check_numbers, greater, scale, where
 from funcgrad.ops.index import getitem
-from funcgrad.ops.reduction import dtype_of_result
+from funcgrad.ops.reduction import dtype_of_result, given_dtype
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import concatenate, every_lane, flip, line_of
 
@@ -31,8 +31,11 @@ def _accumulated(f: Callable[..., Any]) -> Callable[..., ArrayType]:
     return lambda x, *, axis, dtype: ArrayType(x.shape, dtype_of_result(f, x.dtype, dtype))
 
 
-def _dtype(dtype: Any) -> np.dtype[Any] | None:
-    return None if dtype is None else np.dtype(dtype)
+def _parameters(x: Array, axis: int, dtype: Any) -> Params:
+    dtype = given_dtype(dtype)
+    if dtype is not None:
+        check_numbers(x, dtype)
+    return {"axis": axis, "dtype": dtype}
 
 
 # ------------------------------------------------------------------------------------ sum
@@ -63,7 +66,7 @@ CUMSUM: Linear = linear(
 def cumsum(x: Array, axis: int | None = None, dtype: Any = None) -> Array:
     """The running sum along `axis`, or of the flat array."""
     x, axis = line_of(x, axis)
-    return bind(CUMSUM, (x,), {"axis": axis, "dtype": _dtype(dtype)})
+    return bind(CUMSUM, (x,), _parameters(x, axis, dtype))
 
 
 # ----------------------------------------------------------------------------- recurrence
@@ -216,7 +219,7 @@ CUMPROD: Explicit = explicit(
 def cumprod(x: Array, axis: int | None = None, dtype: Any = None) -> Array:
     """The running product along `axis`, or of the flat array; exact where factors are zero."""
     x, axis = line_of(x, axis)
-    return bind(CUMPROD, (x,), {"axis": axis, "dtype": _dtype(dtype)})
+    return bind(CUMPROD, (x,), _parameters(x, axis, dtype))
 
 
 CUMSUM.lies = CUMPROD.lies = ordered

@@ -11,8 +11,9 @@ from funcgrad.core.bfloat16 import BFLOAT16, rounded
 from funcgrad.core.forms import Elementwise, Linear, align, linear
 from funcgrad.core.layout import moved, ordered
 from funcgrad.core.primitive import Params, Sample
-from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.core.tracer import Tracer, bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType, broadcast_shapes, promote
+from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.ops.arithmetic.basic import multiply
 from funcgrad.ops.samples import draw
 
@@ -25,6 +26,7 @@ __all__ = [
     "WEAKEN",
     "WHERE",
     "cast",
+    "check_numbers",
     "conjugate",
     "from_parts",
     "imag",
@@ -136,6 +138,21 @@ CAST: Linear = linear(
 )
 
 
+_OTHERS = {"O": "Python's objects", "V": "records", "S": "text", "U": "text"}
+
+
+def check_numbers(x: Array, dtype: np.dtype[Any]) -> None:
+    """Raise where a traced value would become what is no number, and its derivative 0."""
+    if dtype.kind in _OTHERS and isinstance(x, Tracer):
+        raise UnsupportedCallError(
+            located(
+                f"a traced value does not become {_OTHERS[dtype.kind]} (dtype={dtype}), which have "
+                "no derivative; leave the dtype out, or convert funcgrad.value(x) if it is a "
+                "constant"
+            )
+        )
+
+
 def cast(x: Array, dtype: Any) -> Array:
     """`x` with another dtype; from complex to real it takes the real part."""
     dtype = np.dtype(dtype)
@@ -144,6 +161,7 @@ def cast(x: Array, dtype: Any) -> Array:
         return x
     if dtype.kind not in "fc":
         # an integer or a bool has no tangent: the result is locally constant
+        check_numbers(x, dtype)
         return bind(ROUND_CAST, (x,), {"dtype": dtype})
     return bind(CAST, (x,), {"dtype": dtype})
 
