@@ -148,7 +148,6 @@ def _rule(
         avals=tuple(like if w or t is None else t
                   for w, t in zip(form.wanted, types[2:], strict=True)),
         saved=tuple(saved),
-        outputs=(),
     )  # fmt: skip
     found = [c for c, w in zip(prim.vjp(node, g), form.wanted, strict=True) if w]
     if any(c is None for c in found):
