@@ -61,13 +61,14 @@ def _untyped_storage(self: Tensor) -> UntypedStorage:
 @operation("storage", "input", variants="method")
 def _storage(self: Tensor) -> TypedStorage:
     """The memory as numbers; `untyped_storage` gives it as PyTorch wants it."""
+    memory = _untyped_storage(self)
     warn_once(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be "
         "the only storage class. This should only matter to you if you are using storages directly."
         "  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
         "tensor.storage()"
     )
-    return TypedStorage(_untyped_storage(self), self.dtype)
+    return TypedStorage(memory, self.dtype)
 
 
 @operation("is_set_to", "input, tensor", variants="method")
