@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from funcgrad.compile.calls import FLAG, Call, Memory, bytes_of, call, words
+from funcgrad.compile.calls import FLAG, Call, Memory, Scratch, bytes_of, call, words
 from funcgrad.compile.code import Written
 from funcgrad.compile.executable import Executable
-from funcgrad.compile.loops import Kernel
+from funcgrad.compile.loops import Kernel, scratch_bytes
 from funcgrad.compile.nest import Nest
 from funcgrad.compile.scalars import NATIVE
 from funcgrad.compile.steps import copy_step, fill_step, step_of
@@ -147,7 +147,11 @@ class ProgramWriter:
         )
 
     def call_step(self, step: Written) -> None:
-        self.calls.append(call(step.kernel, words(step)))
+        given = words(step)
+        room = scratch_bytes(step.kernel, step.integers)
+        if room:
+            given.append(Scratch(-1 - len(self.calls), room))
+        self.calls.append(call(step.kernel, given))
 
     def dense(self, a: Atom, shape: tuple[int, ...], name: str) -> Var:
         """The base of an operand, broadcast to `shape`, in C order; of a copy if need be."""

@@ -711,8 +711,9 @@ def _masked_loop(p: Loop, size: int, mask: tuple[bool, ...], several: bool) -> L
         found = _spread(p.body, size, mask, given, held)
         new = [_every(o, o_, size) for o, o_ in zip(found, p.body.outputs, strict=True)]
         state = [each_chosen(held, n, o) for n, o in zip(new, old, strict=False)]
-        nothing = [np.zeros(type_of(n).shape, type_of(n).dtype) for n in new[p.carries :]]
-        rows = [each_chosen(held, n, o) for n, o in zip(new[p.carries :], nothing, strict=True)]
+        # Of examples that have ended they are those of their last step: nobody takes them, but
+        # what is computed of them on the way back must not fail, as a matrix of zeros would.
+        rows = new[p.carries :]
         taken = [add(xs[at], cast(held, INTEGER.dtype))] if steps else []
         return [*state, *taken, *taken_from[: len(before)], *rows]
 

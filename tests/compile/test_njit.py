@@ -399,3 +399,16 @@ def test_numbas_cache_is_not_used(tmp_path):
             [sys.executable, "-W", "ignore", "-c", text], capture_output=True, text=True, check=True
         )
         assert out.stdout.strip() == factor
+
+
+@pytest.mark.parametrize("rows", [16, 33, 64])
+@pytest.mark.parametrize("name", ["inv", "cholesky", "sort"])
+def test_steps_with_memory_of_their_own(name, rows):
+    """It is part of the memory of the program: they wrote where their parameters lie."""
+    a = np.eye(rows) * 9 + np.random.default_rng(0).normal(size=(rows, rows))
+    f = {
+        "inv": np.linalg.inv,
+        "cholesky": lambda a: np.linalg.cholesky(a @ a.T),
+        "sort": lambda a: np.sort(np.reshape(a, -1)),
+    }[name]
+    np.testing.assert_allclose(fg.jit(f).njit(a), f(a), rtol=1e-10, atol=1e-12)

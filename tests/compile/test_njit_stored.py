@@ -23,11 +23,11 @@ stored.Sealed.load_overload = counted
 """
 SOLVING = """
 f = fg.jit(lambda a, b: np.linalg.solve(a, b)).njit
-a, b = np.eye(40) * 9 + np.random.RandomState(0).randn(40, 40), np.arange(40.0)
+a, b = np.eye(70) * 9 + np.random.RandomState(0).randn(70, 70), np.arange(70.0)
 print(f(a, b).tobytes().hex(), sum(loaded))
 """
 ELEMENTS = """
-a = np.eye(40) * 9 + np.random.RandomState(0).randn(40, 40)
+a = np.eye(70) * 9 + np.random.RandomState(0).randn(70, 70)
 n = np.arange(-4, 4)
 for f, a in [
     (lambda n: np.fmod(n, 3), n), (np.linalg.inv, a), (lambda a: np.linalg.solve(a, a[0]), a),

@@ -111,6 +111,7 @@ def test_backtracking_line_search_like_optax():
 
 def test_lbfgs_arrives_at_the_minimum():
     """Its line search is another one (Nocedal and Wright's zoom), so the path is not the same."""
+    pytest.importorskip("jax")  # with which trees are compared
     o = fg.optim
     slope = lambda f: lambda p, state: o.value_and_grad_from_state(f)(p, state=state)
     for search in (None, o.scale_by_zoom_linesearch(15)):
