@@ -256,7 +256,8 @@ def test_an_exception_is_a_change_and_not_raised():
 
 
 def test_references_are_counted_right():
-    kept = [object(), (), "text", np.arange(3.0)]
+    # none that other threads hold, too, as the empty tuple
+    kept = [object(), (object(),), "".join(("te", "xt")), np.arange(3.0)]
     held = [case()[0] for case in CASES]
     holder = {"x": kept[0]}
     guards = [*held, Item(holder, "x", kept[0]), Look(functools.partial(max, 0), 5, 5)]
