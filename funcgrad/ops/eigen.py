@@ -28,7 +28,7 @@ from funcgrad.ops.arithmetic import (
     where,
 )
 from funcgrad.ops.constant import Constant, argmax, constant
-from funcgrad.ops.factor import coincide
+from funcgrad.ops.equal_values import coincide
 from funcgrad.ops.index import take_along_axis
 from funcgrad.ops.matrices import column, complex_, regular, row, square
 from funcgrad.ops.product import matmul

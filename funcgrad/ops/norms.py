@@ -30,7 +30,7 @@ from funcgrad.ops.arithmetic import (
     subtract,
     where,
 )
-from funcgrad.ops.factor import coincide
+from funcgrad.ops.equal_values import coincide
 from funcgrad.ops.matrices import as_float, column, drop, real_dtype
 from funcgrad.ops.nonlinear_reductions import max as max_
 from funcgrad.ops.nonlinear_reductions import min as min_

@@ -2,7 +2,7 @@
 
 The rules follow Townsend, "Differentiating the singular value decomposition" (2016). What arrives
 at the values alone has a record of its own, whose derivative is exact where values coincide, too,
-as that of eigenvalues is (`ops.factor`).
+as that of eigenvalues is (`ops.equal_values`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from funcgrad.ops.arithmetic import (
     subtract,
     where,
 )
-from funcgrad.ops.factor import TURNED, OfValues, coincide, inverse, split
+from funcgrad.ops.equal_values import TURNED, OfValues, coincide, inverse, split
 from funcgrad.ops.matrices import (
     adjoint,
     as_float,
@@ -99,8 +99,9 @@ def _pulled(g: Any, _a: Any, u: Any, _s: Any, vh: Any) -> Any:
 def _pulled_jvp(_y: Any, xs: Any, ts: Any) -> Any:
     """The derivative of U diag(g) Vᴴ along t, of which x = Uᴴ t V.
 
-    The symmetric part of x meets (g_j − g_i)/(s_j − s_i), as with eigenvalues (`ops.factor`), the
-    antisymmetric one (g_i + g_j)/(s_i + s_j), and what lies outside of U or V meets g_i/s_i:
+    The symmetric part of x meets (g_j − g_i)/(s_j − s_i), as with eigenvalues
+    (`ops.equal_values`), the antisymmetric one (g_i + g_j)/(s_i + s_j), and what lies outside of
+    U or V meets g_i/s_i:
     the eigenvalues of [[0, A], [Aᴴ, 0]] are those singular values, their negatives, and 0.
     """
     (g, a, u, s, vh), (dg, t, *_) = xs, ts
@@ -235,7 +236,7 @@ def _along_moved(xs: Any, t: Array, kinks: bool) -> Array:
 
 
 def _pulled_vjp(c: Any, y: Any, g: Any, a: Any, u: Any, s: Any, vh: Any, *, needs: Any) -> Any:
-    """As with eigenvalues (`ops.factor`)."""
+    """As with eigenvalues (`ops.equal_values`)."""
     if needs[0]:
         return PULLED.transposed_jvp(c, y, (g, a, u, s, vh), needs, {})
     return None, _pulled_jvp(None, (g, a, u, s, vh), (None, c)), None, None, None

@@ -13,7 +13,7 @@ from funcgrad.core.tracer import bind, concrete, type_of, value
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import numpy_function, refuse
-from funcgrad.ops import eigen, factor
+from funcgrad.ops import eigen, equal_values, factor
 from funcgrad.ops.arithmetic import add, multiply, negative, real, subtract
 from funcgrad.ops.index import take_along_axis
 from funcgrad.ops.matrices import (
@@ -75,7 +75,7 @@ def _pencil_jvp(y: Any, xs: Any, ts: Any, *, lower: bool) -> Any:
     w, v = y
     m, moved_b = _pencil_moved(y, ts)
     own = np.eye(type_of(w).shape[-1], dtype=type_of(w).dtype)
-    turn = multiply(factor.apart(subtract(row(w), column(w)), w), m)
+    turn = multiply(equal_values.apart(subtract(row(w), column(w)), w), m)
     if moved_b is not None:
         turn = add(turn, multiply(moved_b, -0.5 * own))
     return total(multiply(real(m), own), -2), matmul(v, turn)
