@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from funcgrad import errors, numpy, tree
 from funcgrad.config import config
+from funcgrad.core import boundary as _boundary
 from funcgrad.core import warned as _warned
 from funcgrad.core.tracer import value
 from funcgrad.errors import CaptureWarning
@@ -182,3 +183,7 @@ else:
 def __dir__() -> list[str]:
     """What is public, whatever has been imported."""
     return sorted({*__all__, *_LATER, "Tensor", "__version__"})
+
+
+_boundary.publish("funcgrad.tree")
+_boundary.bound_names(__name__)

@@ -26,12 +26,12 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.boundary import boundary
+from funcgrad.core.boundary import boundary, publish
 from funcgrad.core.leaks import Leaks
 from funcgrad.core.mutation import Locks
 from funcgrad.core.tracer import running, uncompiled
 from funcgrad.core.watching import LINES
-from funcgrad.errors import located, suggest_names
+from funcgrad.errors import located
 from funcgrad.transforms.callback import DEBUG, act, effect
 
 __all__ = ["callback", "check_mutation", "infs", "leaks", "nans", "print"]
@@ -311,4 +311,4 @@ def _watching(what: str, settings: Any) -> Iterator[None]:
         running.watching = before
 
 
-suggest_names(__name__)
+publish(__name__)

@@ -241,8 +241,8 @@ def suggest_names(
 ) -> None:
     """Give a module a ``__getattr__`` that tells of a misspelt name which one was meant.
 
-    It is put into the module as it runs, so that a type checker does not take it for a promise
-    that there is every name.
+    Where it has ``__all__``, `dir` shows these names and no others. Both are put into the module
+    as it runs, so that a type checker does not take them for a promise that there is every name.
 
     Parameters
     ----------
@@ -258,11 +258,12 @@ def suggest_names(
             return importlib.import_module(f"{module}.{name}")
         text = f"module {module!r} has no attribute {name!r}"
         if not name.startswith("_"):
-            names = getattr(space, "__all__", None) or dir(space)
-            text += reason(name) or nearest(name, [*names, *later])
+            text += reason(name) or nearest(name, [*dir(space), *later])
         raise AttributeError(text)
 
     vars(space)["__getattr__"] = __getattr__
+    if hasattr(space, "__all__"):
+        vars(space)["__dir__"] = lambda: sorted({*space.__all__, *later})
 
 
 class SourceLine(NamedTuple):

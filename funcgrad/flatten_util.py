@@ -12,9 +12,10 @@ import numpy as np
 
 import funcgrad.numpy as fnp
 from funcgrad import tree
+from funcgrad.core.boundary import boundary, publish
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import ArrayType
-from funcgrad.errors import TreeError, located, suggest_names
+from funcgrad.errors import TreeError, located
 from funcgrad.ops.arithmetic import cast
 from funcgrad.transforms.arguments import leaves_of
 
@@ -31,6 +32,7 @@ class _Unravel:
         self.alike = not own_dtypes or all(k.dtype == dtype for k in kinds)
         self.size = sum(k.size for k in kinds)
 
+    @boundary
     def __call__(self, flat: Any) -> Any:
         given = type_of(operand(flat))
         if given.shape != (self.size,):
@@ -107,4 +109,4 @@ def raveled(pytree: Any, own_dtypes: bool) -> tuple[Any, Callable[[Any], Any]]:
     return flat, _Unravel(definition, kinds, type_of(operand(flat)).dtype, own_dtypes)
 
 
-suggest_names(__name__)
+publish(__name__)

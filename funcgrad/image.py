@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 import funcgrad.numpy as fnp
+from funcgrad.core.boundary import publish
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.errors import located, suggest_names
+from funcgrad.errors import located
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
 
@@ -286,4 +287,4 @@ def scale_and_translate(
     return _resampled(x, axes, weights)
 
 
-suggest_names(__name__)
+publish(__name__)

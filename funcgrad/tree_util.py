@@ -1,6 +1,6 @@
 """The functions of `funcgrad.tree` under the names of ``jax.tree_util``.
 
-It imports `tree` only.
+It imports `tree` and the boundary of its errors only.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from funcgrad import tree
-from funcgrad.errors import TreeError, located, suggest_names
+from funcgrad.core.boundary import publish
+from funcgrad.errors import TreeError, located
 from funcgrad.tree import (
     DictKey,
     FlattenedIndexKey,
@@ -283,4 +284,4 @@ class PyTreeRegistry:
 default_registry = PyTreeRegistry()
 
 
-suggest_names(__name__)
+publish(__name__)

@@ -13,7 +13,7 @@ import funcgrad
 PACKAGE = pathlib.Path(funcgrad.__file__).parent
 # A room may import those to its left, and itself.
 ORDER = [
-    {"errors", "config", "tree", "tree_util"},
+    {"errors", "config", "tree"},
     {"core"},
     {"ops"},
     {"graph"},
@@ -24,7 +24,7 @@ ORDER = [
     {"numpy"},
     {"scipy"},
     {"lax", "optimize", "torch", "testing", "debug", "extend"},
-    {"flatten_util", "image", "random", "optim"},
+    {"flatten_util", "tree_util", "image", "random", "optim"},
     {"nn"},
     {"compat"},
     {"distributed"},

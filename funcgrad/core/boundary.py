@@ -3,20 +3,31 @@
 What is left are the lines of the program, so that a traceback is as long as that of the function
 itself. The traceback is changed where the exception is handed on, so Python, IPython, pytest and
 whatever prints it show the same. ``config.traceback = "full"`` leaves it as it is.
+
+A transform has a `boundary` of its own; `publish` gives one to all functions of a namespace.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 import types
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeGuard, TypeVar
 
 from funcgrad.config import config
 from funcgrad.core.tracer import running, uncompiled
-from funcgrad.errors import ARGUMENTS, FuncgradError, is_of_numpy, is_ours
+from funcgrad.errors import ARGUMENTS, FuncgradError, is_of_numpy, is_ours, suggest_names
 
-__all__ = ["boundary", "bounded", "hide_frames", "look_for_leaks"]
+__all__ = [
+    "boundary",
+    "bound_names",
+    "bounded",
+    "bounded_if_ours",
+    "hide_frames",
+    "look_for_leaks",
+    "publish",
+]
 
 _HIDDEN = 'funcgrad\'s own frames are not shown; funcgrad.config.traceback = "full" shows them'
 
@@ -43,6 +54,53 @@ def bounded(function: Callable[P, R]) -> Callable[P, R]:
             raise
 
     return call
+
+
+_WITH_BOUNDARY = bounded(len).__code__
+
+
+def publish(
+    module: str, later: Sequence[str] = (), reason: Callable[[str], str] = lambda name: ""
+) -> None:
+    """Complete a public namespace: `suggest_names`, and a boundary about each of its functions.
+
+    The module that defines a function holds the one with a boundary, too: it is pickled by its
+    name there. What other modules of ours have imported before stays as it is, and costs nothing.
+    """
+    bound_names(module)
+    suggest_names(module, later, reason)
+
+
+def bound_names(module: str) -> None:
+    """Give each function of a namespace that has no boundary yet one."""
+    space = vars(sys.modules[module])
+    for name in space["__all__"]:
+        if _needs_boundary(space.get(name)):
+            space[name] = _with_boundary(space[name])
+
+
+def bounded_if_ours(function: Callable[P, R]) -> Callable[P, R]:
+    """A function that ours has made for the program, with a boundary; one of the program as it is.
+
+    That of the program may have to be pickled by its name.
+    """
+    return boundary(function) if _needs_boundary(function) else function
+
+
+def _needs_boundary(value: object) -> TypeGuard[types.FunctionType]:
+    """Whether it is a function of ours that has none; those of `numpy.calls` have their own."""
+    if type(value) is not types.FunctionType or value.__code__ is _WITH_BOUNDARY:
+        return False
+    return value.__module__.startswith("funcgrad.") and not hasattr(value, "record")
+
+
+def _with_boundary(function: types.FunctionType) -> Callable[..., Any]:
+    """The function with a boundary, the same one in each namespace."""
+    defining, name = vars(sys.modules[function.__module__]), function.__name__
+    if defining.get(name) is function:
+        defining[name] = boundary(function)
+    held: Any = defining.get(name)
+    return held if getattr(held, "__wrapped__", None) is function else boundary(function)
 
 
 def look_for_leaks() -> None:

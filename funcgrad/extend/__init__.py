@@ -34,6 +34,7 @@ array([[ 0.25, -0.25],
        [-0.25,  0.25]])
 """
 
+from funcgrad.core.boundary import publish
 from funcgrad.core.forms import (
     HigherOrder,
     align,
@@ -46,7 +47,6 @@ from funcgrad.core.forms import (
 from funcgrad.core.primitive import PRIMITIVES, Primitive, Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import ArrayType
-from funcgrad.errors import suggest_names
 from funcgrad.extend.compiled import from_numba
 from funcgrad.ops.constant import constant
 from funcgrad.ops.shape import every_lane
@@ -71,4 +71,4 @@ __all__ = [
     "type_of",
 ]
 
-suggest_names(__name__)
+publish(__name__)

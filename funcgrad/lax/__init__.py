@@ -4,7 +4,7 @@ They are made of the same operations as `funcgrad.numpy`, so everything can be d
 mapped and compiled. Operands broadcast and dtypes are promoted as in NumPy, where JAX would refuse.
 """
 
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.lax import linalg
 from funcgrad.lax.convolution import (
     ConvDimensionNumbers,
@@ -400,4 +400,4 @@ __all__ = [
     "zeta",
 ]
 
-suggest_names(__name__)
+publish(__name__)

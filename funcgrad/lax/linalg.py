@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 import funcgrad.numpy as fnp
+from funcgrad.core.boundary import publish
 from funcgrad.core.tracer import operand as content
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
-from funcgrad.errors import located, suggest_names
+from funcgrad.errors import located
 from funcgrad.lax.reflections import (
     cholesky_update,
     hessenberg,
@@ -363,4 +364,4 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
     return linalg.solve_banded((1, 1), bands, b)
 
 
-suggest_names(__name__)
+publish(__name__)

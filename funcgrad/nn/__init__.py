@@ -4,7 +4,7 @@ They take and return arrays, traced or not, and have derivatives of every order.
 (`funcgrad.torch.nn.functional`) are made of the same operations.
 """
 
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.nn import initializers
 from funcgrad.nn.activations import (
     celu,
@@ -81,4 +81,4 @@ __all__ = [
     "tanh",
 ]
 
-suggest_names(__name__)
+publish(__name__)

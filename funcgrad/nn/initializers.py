@@ -13,8 +13,9 @@ import numpy as np
 
 import funcgrad.numpy as fnp
 from funcgrad import random
+from funcgrad.core.boundary import boundary, publish
 from funcgrad.core.types import Array
-from funcgrad.errors import located, suggest_names
+from funcgrad.errors import located
 
 __all__ = [
     "constant",
@@ -81,6 +82,7 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
 
 
 def _scaled(draw: Callable[..., Any], scale: Any, dtype: Any) -> Initializer:
+    @boundary
     def initializer(key: Any, shape: Sequence[int], dtype: Any = dtype) -> Any:
         kind = np.dtype(dtype or np.float64)
         return draw(key, shape=shape, dtype=kind) * kind.type(scale)
@@ -186,6 +188,7 @@ def variance_scaling(
                 located(f"variance_scaling: {name} is one of {', '.join(known)}, not {given!r}")
             )
 
+    @boundary
     def initializer(key: Any, shape: Sequence[int], dtype: Any = dtype) -> Any:
         kind = np.dtype(dtype or np.float64)
         inner, outer = _fans(shape, in_axis, out_axis, batch_axis)
@@ -274,6 +277,7 @@ def orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: Any = None) -> 
     True
     """
 
+    @boundary
     def initializer(key: Any, shape: Sequence[int], dtype: Any = dtype) -> Any:
         kind = np.dtype(dtype or np.float64)
         if len(shape) < 2:
@@ -314,6 +318,7 @@ def delta_orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: Any = Non
     False
     """
 
+    @boundary
     def initializer(key: Any, shape: Sequence[int], dtype: Any = dtype) -> Any:
         kind = np.dtype(dtype or np.float64)
         if len(shape) not in (3, 4, 5) or shape[-1] < shape[-2]:
@@ -331,4 +336,4 @@ def delta_orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: Any = Non
     return initializer
 
 
-suggest_names(__name__)
+publish(__name__)

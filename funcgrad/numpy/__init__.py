@@ -28,6 +28,7 @@ import funcgrad.numpy.support
 import funcgrad.numpy.ufunc_methods
 import funcgrad.numpy.windows
 import funcgrad.ops.operators  # noqa: F401
+from funcgrad.core.boundary import bound_names
 from funcgrad.numpy import dispatch, fft, linalg, methods
 from funcgrad.numpy.names import complete, strip
 
@@ -213,5 +214,6 @@ __all__ = [
 methods.install()
 dispatch.install()
 
+bound_names(__name__)
 complete(__name__, numpy, later=("polynomial",))
 strip(globals(), numpy)

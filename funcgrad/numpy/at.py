@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.boundary import boundary
 from funcgrad.core.storage import boxed
 from funcgrad.core.tracer import Tracer, concrete, operand, running, type_of, value
 from funcgrad.core.types import Array, ArrayType
@@ -201,6 +202,7 @@ class At:
         places = positions_at(type_of(x), self.index, how, wrap)
         return _given(apply_at(x, places, how, v, update))
 
+    @boundary
     def get(
         self,
         *,
@@ -220,42 +222,51 @@ class At:
         fill = fill_value if fill_value is None else operand(fill_value)
         return _given(read_at(x, operand(places), how, fill))
 
+    @boundary
     def set(self, values: Any, *, mode: Any = None, **options: Any) -> Any:
         """These values there; of places that are named twice the last one counts."""
         return self._done(values, indices.set_positions, mode, _options("set", options))
 
+    @boundary
     def add(self, values: Any, *, mode: Any = None, **options: Any) -> Any:
         """The sum, of all values that name a place."""
         return self._done(values, indices.add_at, mode, _options("add", options))
 
+    @boundary
     def subtract(self, values: Any, *, mode: Any = None, **options: Any) -> Any:
         """What is there less all values that name the place."""
         less = ops.negative(operand(values))
         return self._done(less, indices.add_at, mode, _options("subtract", options))
 
+    @boundary
     def multiply(self, values: Any, *, mode: Any = None, **options: Any) -> Any:
         """The product, of all values that name a place."""
         return self._done(values, _segment("prod"), mode, _options("multiply", options))
 
+    @boundary
     def divide(self, values: Any, *, mode: Any = None, **options: Any) -> Any:
         """What is there divided by all values that name the place."""
         one = type_of(operand(self.array)).dtype.type(1)
         over = ops.divide(one, operand(values))
         return self._done(over, _segment("prod"), mode, _options("divide", options))
 
+    @boundary
     def power(self, values: Any, *, mode: Any = None, **options: Any) -> Any:
         """What is there to the power of the values; each place may be named once."""
         update = _accumulating(ops.power)
         return self._done(values, update, mode, _options("power", options))
 
+    @boundary
     def min(self, values: Any, *, mode: Any = None, **options: Any) -> Any:
         """The smallest, of all values that name a place; equal ones share the derivative."""
         return self._done(values, _segment("min"), mode, _options("min", options))
 
+    @boundary
     def max(self, values: Any, *, mode: Any = None, **options: Any) -> Any:
         """The largest, of all values that name a place; equal ones share the derivative."""
         return self._done(values, _segment("max"), mode, _options("max", options))
 
+    @boundary
     def apply(self, func: Callable[[Any], Any], *, mode: Any = None, **options: Any) -> Any:
         """``func(x)`` there: a function of elements. Each place may be named once."""
         update = lambda x, at, _: indices.set_positions(x, at, operand(func(indices.gather(x, at))))

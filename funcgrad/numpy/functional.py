@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import operand
 from funcgrad.core.types import Array
 from funcgrad.numpy.borrowed import program
@@ -31,6 +32,7 @@ class vectorize(np.vectorize):
     array([0.1, 1. ])
     """
 
+    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The results as arrays: NumPy makes object arrays of traced ones."""
         made = super().__call__(*args, **kwargs)

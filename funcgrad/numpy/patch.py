@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, NamedTuple, Self
 
+from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import patches, running
 from funcgrad.errors import is_of_numpy
 
@@ -195,6 +196,7 @@ class patch_numpy:
     np.float64(1.0)
     """
 
+    @boundary
     def __init__(self, *modules: ModuleType | str) -> None:
         self.modules = [importlib.import_module(m) if isinstance(m, str) else m for m in modules]
         _patches.change(_patches.wanted.append, self)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.boundary import boundary, hide_frames
 from funcgrad.core.forms import UFUNCS
 from funcgrad.core.tracer import Operand, Tracer, bind, operand, type_of
 from funcgrad.errors import UnsupportedCallError, located
@@ -285,11 +286,15 @@ class Ufunc:
         return f"<funcgrad ufunc '{self.__name__}'>"
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
-        if not keywords and self.rule is not None and len(inputs) == self.nin:
-            first, *others = inputs
-            if isinstance(first, Tracer) or any(isinstance(x, Tracer) for x in others):
-                return self.rule(*inputs)
-        return self._method("__call__", inputs, keywords)
+        try:  # a boundary without a call of its own
+            if not keywords and self.rule is not None and len(inputs) == self.nin:
+                first, *others = inputs
+                if isinstance(first, Tracer) or any(isinstance(x, Tracer) for x in others):
+                    return self.rule(*inputs)
+            return self._method("__call__", inputs, keywords)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def _method(self, method: str, inputs: Sequence[Any], keywords: dict[str, Any]) -> Any:
         if state(tuple(inputs)) == RAW and state(tuple(keywords.values())) == RAW:
@@ -297,22 +302,27 @@ class Ufunc:
             return made if "out" in keywords or method == "at" else owned(made, inputs)
         return call_ufunc(self.ufunc, method, inputs, keywords)
 
+    @boundary
     def reduce(self, array: Any, *inputs: Any, **keywords: Any) -> Any:
         """Reduce along an axis, 0 by default."""
         return self._method("reduce", (array, *inputs), keywords)
 
+    @boundary
     def accumulate(self, array: Any, *inputs: Any, **keywords: Any) -> Any:
         """The partial results along an axis, 0 by default."""
         return self._method("accumulate", (array, *inputs), keywords)
 
+    @boundary
     def outer(self, x: Any, y: Any, /, **keywords: Any) -> Any:
         """Apply to all pairs of elements."""
         return self._method(_OUTER, (x, y), keywords)
 
+    @boundary
     def at(self, target: Any, indices: Any, *values: Any) -> None:
         """Update `target` in place at `indices`, once for each repeat."""
         self._method("at", (target, indices, *values), {})
 
+    @boundary
     def reduceat(self, array: Any, indices: Any, *inputs: Any, **keywords: Any) -> Any:
         """Reduce the run of elements from each index to the next one; the indices are constants."""
         return self._method("reduceat", (array, indices, *inputs), keywords)

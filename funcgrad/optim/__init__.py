@@ -21,7 +21,7 @@ Examples
 True
 """
 
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.optim.base import (
     EmptyState,
     GradientTransformation,
@@ -162,4 +162,4 @@ __all__ = [
     "warmup_exponential_decay_schedule",
 ]
 
-suggest_names(__name__)
+publish(__name__)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from funcgrad import tree
+from funcgrad.core.boundary import bounded_if_ours
 from funcgrad.core.tracer import Tracer, operand, type_of
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import absolute, cast, maximum, minimum, multiply, sqrt, square, where
@@ -56,7 +57,12 @@ class Update(Protocol):
     ) -> tuple[Any, Any]: ...
 
 
-class GradientTransformation(NamedTuple):
+class _Pair(NamedTuple):
+    init: Callable[[Any], Any]
+    update: Update
+
+
+class GradientTransformation(_Pair):
     """What makes steps of gradients.
 
     Attributes
@@ -85,8 +91,10 @@ class GradientTransformation(NamedTuple):
     True
     """
 
-    init: Callable[[Any], Any]
-    update: Update
+    __slots__ = ()
+
+    def __new__(cls, init: Callable[[Any], Any], update: Update) -> Self:
+        return super().__new__(cls, bounded_if_ours(init), bounded_if_ours(update))
 
 
 class EmptyState(NamedTuple):

@@ -9,6 +9,7 @@ import numpy as np
 
 import funcgrad.numpy as fnp
 from funcgrad import tree
+from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.errors import located
 from funcgrad.kernels.line_search import Point, strong_wolfe
@@ -337,6 +338,7 @@ def value_and_grad_from_state(value_fn: Function) -> Function:
     """
     both = value_and_grad(value_fn)
 
+    @boundary
     def function(params: Any, *args: Any, state: Any, **kwargs: Any) -> Any:
         parts = tree.leaves(state, is_leaf=lambda s: isinstance(s, LinesearchState))
         for part in parts:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import funcgrad.numpy as fnp
+from funcgrad.core.boundary import boundary
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import where
 from funcgrad.optim.base import Schedule
@@ -55,6 +56,7 @@ def polynomial_schedule(
     if transition_steps <= 0:
         return constant_schedule(init_value)
 
+    @boundary
     def schedule(count: Any) -> Any:
         done = fnp.clip(count - max(transition_begin, 0), 0, transition_steps)
         return (init_value - end_value) * (1 - done / transition_steps) ** power + end_value
@@ -108,6 +110,7 @@ def exponential_decay(
         return constant_schedule(init_value)
     limit = fnp.maximum if decay_rate < 1 else fnp.minimum
 
+    @boundary
     def schedule(count: Any) -> Any:
         done = count - max(transition_begin, 0)
         power = done / transition_steps
@@ -139,6 +142,7 @@ def cosine_decay_schedule(
             located(f"cosine_decay_schedule: decay_steps is positive, not {decay_steps}")
         )
 
+    @boundary
     def schedule(count: Any) -> Any:
         share = fnp.minimum(count, decay_steps) / decay_steps
         decayed = (0.5 * (1 + fnp.cos(np.pi * share))) ** exponent
@@ -159,10 +163,11 @@ def piecewise_constant_schedule(
     np.float64(0.1)
     """
 
+    @boundary
     def schedule(count: Any) -> Any:
         value = init_value
-        for boundary, factor in sorted((boundaries_and_scales or {}).items()):
-            value = value * where(count >= boundary, factor, 1.0)
+        for begin, factor in sorted((boundaries_and_scales or {}).items()):
+            value = value * where(count >= begin, factor, 1.0)
         return value
 
     return schedule
@@ -191,10 +196,11 @@ def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> 
             )
         )
 
+    @boundary
     def schedule(count: Any) -> Any:
         found = schedules[0](count)
-        for boundary, part in zip(boundaries, schedules[1:], strict=True):
-            found = where(count < boundary, found, part(count - boundary))
+        for begin, part in zip(boundaries, schedules[1:], strict=True):
+            found = where(count < begin, found, part(count - begin))
         return found
 
     return schedule

@@ -21,7 +21,7 @@ Examples
 np.float64(-2.0...)
 """
 
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.random.continuous import (
     cauchy,
     double_sided_maxwell,
@@ -130,4 +130,4 @@ __all__ = [
     "wrap_key_data",
 ]
 
-suggest_names(__name__)
+publish(__name__)

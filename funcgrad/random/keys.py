@@ -18,6 +18,7 @@ import numpy as np
 import funcgrad.numpy as fnp
 from funcgrad import tree
 from funcgrad.config import config
+from funcgrad.core.boundary import boundary
 from funcgrad.core.forms import Op, elementwise
 from funcgrad.core.forms.elementwise import Pointwise
 from funcgrad.core.primitive import Sample
@@ -155,6 +156,7 @@ class Key:
             raise TypeError("a single key has no length")
         return self.shape[0]
 
+    @boundary
     def __getitem__(self, index: Any) -> Key:
         given = index if isinstance(index, tuple) else (index,)
         if Ellipsis not in given:

@@ -5,7 +5,7 @@
 `funcgrad.testing.strategies` is imported on first use, with hypothesis.
 """
 
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.testing.agree import check_all, check_jit, check_vmap
 from funcgrad.testing.check import check_grads, check_jvp, check_vjp, derivative_along
 
@@ -20,4 +20,4 @@ __all__ = [
     "strategies",
 ]
 
-suggest_names(__name__, later=("strategies",))
+publish(__name__, later=("strategies",))

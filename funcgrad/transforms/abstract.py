@@ -46,6 +46,7 @@ class ShapeDtypeStruct:
     ShapeDtypeStruct(shape=(2, 3), dtype=float32)
     """
 
+    @boundary
     def __init__(self, shape: Sequence[int], dtype: Any) -> None:
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
 
@@ -62,6 +63,7 @@ class ShapeDtypeStruct:
             raise TypeError(located("what stands for an array without axes has no length"))
         return self.shape[0]
 
+    @boundary
     def update(self, *, shape: Any = None, dtype: Any = None) -> ShapeDtypeStruct:
         """Another one, of another shape or dtype."""
         kept = self.shape if shape is None else shape

@@ -6,6 +6,7 @@ from typing import Any
 
 from funcgrad import tree
 from funcgrad.compile.execute import executable
+from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import ArrayType
 from funcgrad.errors import located
@@ -69,6 +70,7 @@ class Compiled(Lowered):
         """The program, loops and native code."""
         return executable(self.graph).show()
 
+    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, definition = leaves_of((args, kwargs), ("the arguments", self.jitted))
         types = tuple(map(type_of, leaves))

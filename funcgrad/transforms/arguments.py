@@ -25,6 +25,7 @@ from funcgrad.errors import (
     TreeError,
     located,
 )
+from funcgrad.tree.structure import flatten
 
 __all__ = [
     "NOT_GIVEN",
@@ -73,7 +74,7 @@ def leaves_of(
     kind = type(value)
     if kind in PLAIN and (kind is not np.ndarray or value.dtype.kind == "f"):
         return [value], tree.LEAF
-    found, definition = tree.flatten(value)
+    found, definition = flatten(value)
     out: list[Array] = []
     for leaf in found:
         try:
@@ -269,7 +270,7 @@ def check_matches(
     given: Any, definition: tree.TreeDef, types: Sequence[ArrayType], what: str
 ) -> list[Any]:
     """The leaves of a tangent or cotangent, which has to match `definition` and `types`."""
-    found, got = tree.flatten(given)
+    found, got = flatten(given)
     if got != definition:
         raise CotangentError(
             located(f"{what} has the tree {got}, but the value it belongs to has {definition}")

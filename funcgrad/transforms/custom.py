@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from funcgrad import tree
+from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import Operand, Tracer, bind, operand, running, twin, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.errors import CustomRuleError, OperandError, located
@@ -220,6 +221,7 @@ class custom_vjp(_Custom):
     jvp: Function | None = None
     linear_in: int = 0  # in how many of the first leaves, taken together, it is linear
 
+    @boundary
     def defvjp(
         self,
         fwd: Function,
@@ -238,6 +240,7 @@ class custom_vjp(_Custom):
         self.fwd, self.bwd, self.jvp = fwd, bwd, jvp
         self.symbolic = symbolic_zeros
 
+    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = self._arguments(args, kwargs)
         leaves, definition = leaves_of(tuple(given.dynamic), ("the arguments", self.fun))
@@ -375,6 +378,7 @@ class custom_jvp(_Custom):
 
     rule: Function | None = None
 
+    @boundary
     def defjvp(self, jvp: Function, symbolic_zeros: bool = False) -> Function:
         """State the rule; returns it, so that it can be used as a decorator.
 
@@ -383,6 +387,7 @@ class custom_jvp(_Custom):
         self.rule, self.symbolic = jvp, symbolic_zeros
         return jvp
 
+    @boundary
     def defjvps(self, *jvps: Function | None) -> None:
         """State the tangent by each argument: ``jvp(tangent, output, *primals)``; None is zero.
 
@@ -406,6 +411,7 @@ class custom_jvp(_Custom):
 
         self.defjvp(rule)
 
+    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = self._arguments(args, kwargs)
         leaves, definition = leaves_of(tuple(given.dynamic), ("the arguments", self.fun))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 from funcgrad import tree
+from funcgrad.core.boundary import boundary
 from funcgrad.core.forms import HigherOrder
 from funcgrad.core.primitive import Params
 from funcgrad.core.tracer import bind, type_of
@@ -103,11 +104,13 @@ class custom_vmap:
     def __repr__(self) -> str:
         return f"<custom_vmap of {name_of(self.fun)}>"
 
+    @boundary
     def def_vmap(self, rule: Function) -> Function:
         """State the rule; returns it, so that it can be used as a decorator."""
         self.rule = rule
         return rule
 
+    @boundary
     def __call__(self, *args: Any) -> Any:
         leaves, definition = leaves_of(args, ("the arguments", self.fun))
         box: dict[str, Any] = {}

@@ -14,7 +14,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.compile.execute import Kept, executable, get_ready, kept_or_compiled
 from funcgrad.compile.imports import interpreted
-from funcgrad.core.boundary import bounded, hide_frames
+from funcgrad.core.boundary import boundary, bounded, hide_frames
 from funcgrad.core.collector import uncollected
 from funcgrad.core.effects import logged
 from funcgrad.core.tracer import Operand, Tracer, concrete, running, type_of, uncompiled
@@ -277,11 +277,13 @@ class Jitted:
             return own(found, (*operands, *(a for _, a in graph.constants)))
         return unshared(found, (run or executable(graph)).shared)
 
+    @boundary
     def show(self, *args: Any, **kwargs: Any) -> str:
         """The graph for these arguments, the program, loops and native code made of it, as text."""
         graph = self._staged(args, kwargs)[2].graph
         return f"{graph}\n\n{executable(graph).show()}"
 
+    @boundary
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """Which operations run together in one kernel for these arguments, which not, and why.
 
@@ -296,6 +298,7 @@ class Jitted:
         """When the function was traced, and what had changed each time, as text."""
         return str(self.tracings)
 
+    @boundary
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """What the function is traced to for these arguments, ahead of its first call.
 
@@ -313,10 +316,12 @@ class Jitted:
         definition = tree.structure((dynamic, named))
         return Lowered(self, staged.graph, shapes, types, definition, static)
 
+    @boundary
     def trace(self, *args: Any, **kwargs: Any) -> Lowered:
         """The same as `lower`: what is traced has the method ``lower()``, too."""
         return self.lower(*args, **kwargs)
 
+    @boundary
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """The shapes and dtypes of the results, as `funcgrad.eval_shape` gives them."""
         return self.lower(*args, **kwargs).out_info
@@ -332,6 +337,7 @@ class Jitted:
         """
         return native.njit(self)
 
+    @boundary
     def cfunc(
         self,
         signature: str,
@@ -384,6 +390,7 @@ class Jitted:
         """
         return native.cfunc(self, signature, vector, size, data)
 
+    @boundary
     def export(
         self,
         path: str | os.PathLike[str],

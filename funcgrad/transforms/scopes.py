@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from funcgrad.core.boundary import bounded
 from funcgrad.errors import located, repeated
 from funcgrad.transforms.arguments import name_of
 
@@ -70,6 +71,7 @@ def named_call(f: Function, *, name: str | None = None) -> Function:
     within = name_of(f) if name is None else name
 
     @functools.wraps(f)
+    @bounded
     def called(*args: Any, **kwargs: Any) -> Any:
         with named_scope(within):
             return f(*args, **kwargs)

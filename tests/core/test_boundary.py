@@ -1,5 +1,9 @@
 """Tracebacks of errors that leave a transform: lines of the program only."""
 
+import importlib
+import inspect
+import pathlib
+import pickle
 import subprocess
 import sys
 import traceback
@@ -22,6 +26,7 @@ def wrong(x):
 
 
 X = np.ones(3)
+PACKAGE = str(pathlib.Path(fg.__file__).parent)
 WAYS = {
     "grad": lambda: fg.grad(wrong)(X),
     "value_and_grad": lambda: fg.value_and_grad(wrong)(X),
@@ -102,3 +107,104 @@ def test_what_python_prints():
         '  File "<string>", line 2, in <lambda>',
     ]
     assert any("call np.sin" in line for line in lines)
+
+
+class Odd:
+    """What no function takes."""
+
+
+KEY = fg.random.key(0)
+TWO = fg.optim.chain(fg.optim.clip(1.0), fg.optim.adam(0.1))
+
+
+@fg.custom_vjp
+def ruled(x):
+    return wrong(x)
+
+
+ruled.defvjp(lambda x: (x, x), lambda x, g: (g,))
+
+# a call outside of all transforms -> how it fails
+OUTSIDE = {
+    "random": lambda: fg.random.normal(Odd()),
+    "a key": lambda: KEY[1],
+    "lax": lambda: fg.lax.dynamic_slice(X, (0,), (7,)),
+    "lax.linalg": lambda: fg.lax.linalg.cholesky(X),
+    "an operation by name": lambda: fg.lax.add(X, np.ones(2)),
+    "nn": lambda: fg.nn.softmax(X, axis=3),
+    "an initialiser": lambda: fg.nn.initializers.glorot_uniform()(KEY, (3,)),
+    "optim": lambda: fg.optim.lbfgs(memory_size=0),
+    "an optimiser": lambda: TWO.update(np.ones((2, 5)), TWO.init(X), X),
+    "a schedule": lambda: fg.optim.cosine_decay_schedule(0.1, 10)(Odd()),
+    "tree": lambda: fg.tree.map(wrong, (X,)),
+    "tree_util": lambda: fg.tree_util.tree_unflatten(fg.tree.structure((1, 2)), [1]),
+    "a function that unravels": lambda: fg.flatten_util.ravel_pytree((1.0, 2.0))[1](np.ones(5)),
+    "a ufunc": lambda: fg.numpy.add(X, np.ones(2)),
+    "a method of a ufunc": lambda: fg.numpy.add.reduce(X, axis=4),
+    "numpy": lambda: fg.numpy.concatenate([X, X], axis=1),
+    "a writing function": lambda: fg.numpy.put(Odd(), 0, 1),
+    "scipy.special": lambda: importlib.import_module("funcgrad.scipy.special").erf(Odd()),
+    "image": lambda: fg.image.resize(X, (2, 2), "cubic"),
+    "at": lambda: fg.at(X)[7].set(1.0),
+    "a struct": lambda: fg.ShapeDtypeStruct(Odd(), float),
+    "stop_gradient": lambda: fg.stop_gradient(),
+    "a custom rule": lambda: ruled(X),
+    "its definition": lambda: ruled.defvjp(),
+    "a named call": lambda: fg.named_call(wrong)(X),
+    "jit(f).lower": lambda: fg.jit(wrong).lower(X),
+    "jit(f).show": lambda: fg.jit(wrong).show(X),
+    "a compiled function": lambda: fg.jit(np.sin).lower(X).compile()(X, X),
+}
+
+
+@pytest.mark.parametrize("way", OUTSIDE)
+def test_frames_of_ours_are_hidden_outside_of_transforms(way):
+    with pytest.raises(Exception) as info:
+        OUTSIDE[way]()
+    assert not ours_in(info.value)
+    assert files(info.value)[0] == __file__
+
+
+SPACES = ["", ".lax", ".lax.linalg", ".nn", ".nn.initializers", ".random", ".optim", ".tree",
+          ".tree_util", ".numpy", ".numpy.linalg", ".numpy.fft", ".image", ".flatten_util",
+          ".debug", ".testing", ".scipy.linalg", ".scipy.special", ".scipy.stats",
+          ".scipy.signal"]  # fmt: skip
+
+
+def ours_in(error):
+    return [name for name in files(error) if name.startswith(PACKAGE)]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("space", SPACES)
+def test_no_function_of_a_namespace_shows_them(space):
+    """Whatever it is called with."""
+    module = importlib.import_module(f"funcgrad{space}")
+    seen = set()
+    for name in module.__all__:
+        function = getattr(module, name)
+        if not callable(function) or isinstance(function, type):
+            continue
+        for count in range(4):
+            try:
+                function(*[Odd()] * count)
+            except Exception as error:
+                if ours_in(error):
+                    seen.add(name)
+    assert not seen
+
+
+def test_a_function_is_one_object_that_pickles_and_keeps_its_signature():
+    for function in (fg.random.normal, fg.lax.dynamic_slice, fg.nn.gelu, fg.optim.adam):
+        assert pickle.loads(pickle.dumps(function)) is function
+        assert str(inspect.signature(function)) != "(*args, **kwargs)"
+    assert fg.lax.stop_gradient is fg.stop_gradient
+    assert fg.tree.map is fg.tree_util.tree_map
+
+
+def mine(updates, state, params=None):
+    return updates, state
+
+
+def test_functions_of_the_program_stay_what_they_are():
+    assert fg.optim.GradientTransformation(mine, mine).update is mine
