@@ -11,12 +11,13 @@ says. It imports nothing of funcgrad.
 from __future__ import annotations
 
 import dis
+import re
 import sys
 import types
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["CALL", "GLOBAL", "OUTER", "Chain", "Handed", "handed_over"]
+__all__ = ["CALL", "GLOBAL", "OUTER", "Chain", "Handed", "handed_over", "instructions_of"]
 
 CALL = "CALL" if sys.version_info >= (3, 12) else "PRECALL"  # with the arguments on the stack
 GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL")
@@ -27,6 +28,7 @@ _LOCAL = ("LOAD_FAST", "LOAD_FAST_BORROW")
 # What puts a function on the stack that has no defaults; 8 is its closure.
 _CLOSURE = ("LOAD_CLOSURE", "BUILD_TUPLE", *_LOCAL)
 _MADE = ("MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE")
+_OF_TWO = re.compile("LOAD_FAST_BORROW|LOAD_FAST|STORE_FAST")
 _NO_DEFAULTS = (None, 0, 8)
 
 Steps = Sequence[dis.Instruction]
@@ -55,6 +57,24 @@ class Handed(NamedTuple):
     code: types.CodeType | None = None
     chain: Chain | None = None
     attributes: tuple[str, ...] = ()
+
+
+def instructions_of(code: types.CodeType) -> list[dis.Instruction]:
+    """The instructions of `code`, each of them about one variable.
+
+    From Python 3.13 on, one instruction may load or store two local variables: it is taken apart,
+    so that what loads an argument ends where the argument does.
+    """
+    steps = [i for i in dis.get_instructions(code) if i.opname != "CACHE"]
+    return [single for step in steps for single in _single(step)]
+
+
+def _single(step: dis.Instruction) -> Iterator[dis.Instruction]:
+    if not isinstance(step.argval, tuple) or "FAST" not in step.opname:
+        yield step
+        return
+    for opname, name in zip(_OF_TWO.findall(step.opname), step.argval, strict=True):
+        yield step._replace(opname=opname, opcode=dis.opmap[opname], argval=name, argrepr=name)
 
 
 def handed_over(steps: Steps) -> list[Handed]:
@@ -160,7 +180,7 @@ def _defined(name: str, steps: Steps, others: list[Handed]) -> types.CodeType | 
 
 
 def _names(step: dis.Instruction, name: str) -> bool:
-    """Whether an instruction is about this local variable, perhaps among others."""
+    """Whether an instruction is about this local variable."""
     if "FAST" not in step.opname and step.opname != "LOAD_CLOSURE":
         return False
-    return name in (step.argval if isinstance(step.argval, tuple) else (step.argval,))
+    return bool(step.argval == name)

@@ -14,7 +14,15 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from funcgrad.transforms.effects_in_code import CALL, GLOBAL, OUTER, Chain, Handed, handed_over
+from funcgrad.transforms.effects_in_code import (
+    CALL,
+    GLOBAL,
+    OUTER,
+    Chain,
+    Handed,
+    handed_over,
+    instructions_of,
+)
 
 __all__ = ["COMPARISONS", "Called", "Chain", "Named", "named_by", "texts"]
 
@@ -151,7 +159,7 @@ class _Reader:
         self.variable: tuple[str, bool] | None = None
         self.taken: list[str] = []
         self.line = code.co_firstlineno
-        steps = [i for i in dis.get_instructions(code) if i.opname != "CACHE"]
+        steps = instructions_of(code)
         self.called = handed_over(steps)
         apart = {k for h in self.called for k in range(h.begin, h.end)}
         codes = [c for c in code.co_consts if isinstance(c, types.CodeType)]
