@@ -51,7 +51,7 @@ __all__ = [
 class Splice:
     """The operations that writing needs; `ops.operators` puts them in."""
 
-    check_storable: Any  # check_storable(dtype, v) raises where the gradient would be cut
+    check_storable: Any  # check_storable(dtype, v, one element) raises where v does not go in
     index_set: Any  # index_set(x, index, v)
     set_positions: Any  # set_positions(x, flat positions, v)
 
@@ -138,7 +138,7 @@ class Cell(Box):
             noted = Pending(len(row), self.type)
         elif noted.depth != len(row):
             return False
-        splice.check_storable(noted.aval.dtype, v)
+        splice.check_storable(noted.aval.dtype, v, not noted.aval.shape)
         fitted = noted.fitted(v)
         self._begin(v)
         noted.rows[row] = fitted

@@ -406,6 +406,8 @@ def _from_list(x: Any) -> Array:
         made = np.asarray(x)
     except ValueError as error:
         raise OperandError(located(f"a ragged list is no array: {error}")) from error
+    except RecursionError:
+        raise OperandError(located("a list that holds itself is no array")) from None
     return operand(made)
 
 

@@ -85,8 +85,11 @@ class _Absent:
 ABSENT: Any = _Absent()
 
 
-def state(x: Any) -> int:
-    """Whether `x`, or anything in a list `x`, is traced, boxed but not traced, or neither."""
+def state(x: Any, depth: int = 64) -> int:
+    """Whether `x`, or anything in a list `x`, is traced, boxed but not traced, or neither.
+
+    Lists deeper than `depth`, the most axes that an array has, are NumPy's to refuse.
+    """
     kind = type(x)
     if kind is np.ndarray:
         return state(x.ravel().tolist()) if x.dtype.char == "O" else RAW
@@ -95,10 +98,10 @@ def state(x: Any) -> int:
     if isinstance(x, Operand):
         return TRACED if isinstance(x.content(), Tracer) else BOXED
     found = RAW
-    if isinstance(x, (list, tuple)):
+    if isinstance(x, (list, tuple)) and depth >= 0:
         for item in x:
             if type(item) not in RAW_TYPES or type(item) is np.ndarray:
-                found = max(found, state(item))
+                found = max(found, state(item, depth - 1))
                 if found == TRACED:
                     break
     return found

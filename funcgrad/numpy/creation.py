@@ -14,6 +14,7 @@ from funcgrad.core.tracer import Operand, Tracer, concrete, is_scalar, operand, 
 from funcgrad.core.types import Array
 from funcgrad.numpy.calls import as_array, as_zero_dim, boxed, memory_of, numpy_function, order_of
 from funcgrad.ops import arithmetic as ops
+from funcgrad.ops.index import warn_of_real_parts
 from funcgrad.ops.shape import broadcast_to, copied, lying_as, reshape, zero_dim
 
 __all__ = [
@@ -110,9 +111,15 @@ def full(
     """
     value = as_array(fill_value)
     if dtype is not None:
-        value = ops.cast(value, dtype)
+        value = _converted(value, dtype)
     extents = extents_of(shape)
     return copied(broadcast_to(value, extents), order) if extents else zero_dim(value)
+
+
+def _converted(x: Array, dtype: Any) -> Array:
+    """`x` in a dtype, with NumPy's warning where the imaginary parts are lost."""
+    warn_of_real_parts(type_of(x).dtype, np.dtype(dtype))
+    return ops.cast(x, dtype)
 
 
 def extents_of(shape: Any) -> tuple[int, ...]:
@@ -221,7 +228,7 @@ def full_like(
     np.float64(3.0)
     """
     made = np.empty_like(memory_of(a), dtype, order, shape=_given(shape))
-    v = ops.cast(as_array(fill_value), made.dtype)
+    v = _converted(as_array(fill_value), made.dtype)
     if not isinstance(v, Tracer):
         made[...] = v
         return new_array(made)
@@ -307,7 +314,7 @@ def array(
     if getattr(copy, "value", copy) is not True:  # also of NumPy's private `_CopyMode`
         x = asarray(object, dtype, order)
         return x if whole == shape else view(x, lambda base: reshape(base, whole))
-    x = source if dtype is None else ops.cast(source, dtype)
+    x = source if dtype is None else _converted(source, dtype)
     if not isinstance(x, Tracer):
         return boxed(np.array(x, order=order or "K", ndmin=ndmin))
     new = x is not source or isinstance(object, (list, tuple))
@@ -337,7 +344,7 @@ def asarray(
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
         return array(a, dtype, order=order or "K")
-    x = as_zero_dim(x if dtype is None else ops.cast(x, dtype))
+    x = as_zero_dim(x if dtype is None else _converted(x, dtype))
     return a if isinstance(a, Operand) and x is a.content() else x
 
 

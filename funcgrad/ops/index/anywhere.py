@@ -207,11 +207,14 @@ def whole_numbers(positions: Array) -> Array:
     return cast(positions, np.intp) if type_of(positions).dtype.kind == "b" else positions
 
 
-def check_storable(dtype: np.dtype[Any], v: Array) -> None:
+def check_storable(dtype: np.dtype[Any], v: Array, one: bool = False) -> None:
     """Raise where storing `v` in an array of this dtype would cut its gradient, and as NumPy does.
 
     NumPy refuses a number of Python's that does not fit, and tells that imaginary parts are lost.
+    With `one` a single element is stored, for which NumPy refuses, or deprecates, what has axes.
     """
+    if one and type_of(v).ndim:
+        np.empty(1, dtype)[0] = np.zeros(type_of(v).shape, dtype)
     if type(v) in (int, float, complex):
         with np.errstate(all="ignore"):
             np.empty((), dtype)[()] = v
@@ -236,9 +239,9 @@ def warn_of_real_parts(given: np.dtype[Any], wanted: np.dtype[Any]) -> None:
 def index_set(x: Array, index: Any, v: Array) -> Array:
     """A copy of `x` in which ``copy[index] = v`` has been done; the last of equal indices wins."""
     aval = type_of(x)
-    check_storable(aval.dtype, v)
-    v = cast(v, aval.dtype)
     items = index if isinstance(index, tuple) else (index,)
+    check_storable(aval.dtype, v, 0 < aval.ndim == sum(map(_is_number, items)) == len(items))
+    v = cast(v, aval.dtype)
     if any(isinstance(i, Tracer) and not concrete(i) for i in items):
         chosen = _chosen(x, items, v)
         if chosen is not None:
@@ -251,6 +254,13 @@ def index_set(x: Array, index: Any, v: Array) -> Array:
         except IndexError as error:
             raise IndexError(located(str(error))) from error
     return set_positions(x, positions, v)
+
+
+def _is_number(i: Any) -> bool:
+    """Whether NumPy reads a part of an index as one whole number."""
+    if isinstance(i, (np.ndarray, np.generic, Tracer)):
+        return type_of(i).ndim == 0 and type_of(i).dtype.kind in "iu"
+    return isinstance(i, int) and not isinstance(i, bool)
 
 
 def _chosen(x: Array, items: Sequence[Any], v: Array) -> Array | None:

@@ -174,8 +174,10 @@ def linregress(
     """
     if concrete(operand(x)) and concrete(operand(y)):
         more = {"axis": axis, "nan_policy": nan_policy, "keepdims": keepdims}
+        defaults = {"axis": None, "nan_policy": "propagate", "keepdims": False}
+        asked = {name: v for name, v in more.items() if v != defaults[name]}  # SciPy 1.16 has them
         given = (x,) if y is None else (x, y)
-        return _LINREGRESS(*given, alternative=alternative, **more)
+        return _LINREGRESS(*given, alternative=alternative, **asked)
     refuse(
         "stats.linregress",
         axis=axis,
