@@ -23,7 +23,6 @@ from funcgrad.kernels.native import Code, Kernel
 __all__ = ["arrived", "dispatcher", "fingerprint", "make", "made", "stored"]
 
 MODULES = (
-    "convolution_loops",
     "counter_loops",
     "elementwise_generated",
     "likelihood_loops",

@@ -22,9 +22,10 @@ from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import bind
 from funcgrad.core.types import ArrayType
 from funcgrad.kernels.native import Code
+from funcgrad.kernels.nests import printed
 from funcgrad.torch.flat import ARRAY, MASK, NOTHING, NUMBER, Form
 
-__all__ = ["code_of", "printed", "sources_of_facade"]
+__all__ = ["code_of", "sources_of_facade"]
 
 SHAPES = ((7,), (3, 5))  # on which operations are staged
 UNSUITABLE = "unsuitable"
@@ -79,16 +80,6 @@ def _text(prim: Primitive, form: Form, params: Params) -> str:
     if show(one) != show(other):
         raise Unsuitable
     return printed(one)
-
-
-def printed(kernel: Any) -> str:
-    """The module of a kernel, with the functions that it calls."""
-    from funcgrad.compile.llvm.printer import print_kernel
-    from funcgrad.compile.llvm.target import host
-
-    text, body = print_kernel(kernel, host())
-    body.enclose()
-    return "\n".join([*body.definitions.values(), text, *body.declarations, ""])
 
 
 def _kernel(prim: Primitive, form: Form, params: Params, shape: tuple[int, ...]) -> Any:

@@ -12,9 +12,9 @@ from typing import Any
 from funcgrad.compile import cache
 from funcgrad.compile.loops import Carry, Combine, Const, For, Kernel, Let
 from funcgrad.kernels.native import Code
-from funcgrad.torch.flat_code import printed, sources_of_facade
+from funcgrad.kernels.nests import Nest, chunks, each_row, integer, printed
+from funcgrad.torch.flat_code import sources_of_facade
 from funcgrad.torch.lines import LONGEST
-from funcgrad.torch.nests import Nest, chunks, each_row, integer
 from funcgrad.torch.recurrent_code import lstm_backward, lstm_forward
 
 __all__ = ["code_of"]

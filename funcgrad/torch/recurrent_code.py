@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from funcgrad.compile.loops import Const, Kernel, Let
-from funcgrad.torch.nests import Nest, each_row
+from funcgrad.kernels.nests import Nest, each_row
 
 __all__ = ["lstm_backward", "lstm_forward"]
 

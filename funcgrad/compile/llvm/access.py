@@ -105,7 +105,8 @@ class Access:
         if self.frame.lanes == 1 or not moving:
             at = self.pointer(a.buffer, stored, offset)
             v = self.truth(self.single.new(stored, f"load {stored}, ptr {at}"), element)
-            return v if self.frame.lanes == 1 else self.frame.splat(v)
+            # an integer may be part of an address, which stays a single number
+            return v if self.frame.lanes == 1 or element == "i64" else self.frame.splat(v)
         e = self.frame.emitter(element)
         kind, suffix, align = e.type_of(stored), e.suffix(stored), SIZES[stored]
         if self.in_a_row(moving):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad.core.tracer import bind
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import convolution as core
@@ -49,8 +50,9 @@ SIGNATURES = tuple(
 def _convolution(
     x: Array, w: Array, b: Array, window: core.Window, groups: int, transposed: bool, moved: bool
 ) -> Array:
-    function = core.transposed_convolution if transposed else core.convolution
-    y = function(x, w, window, groups)
+    # by native code from the first call on, where a functional program has NumPy's bits
+    contraction = core.CONVOLUTION_INPUT if transposed else core.CONVOLUTION_RESULT
+    y = bind(contraction, (x, w), {"window": window, "groups": groups})
     if not moved:
         return y
     return a.add(y, reshape(b, (*shape_of(b), *(1,) * len(window.kernel))))

@@ -1,6 +1,6 @@
 """How loop nests are written: statements in one dtype, loops, pieces of rows or columns.
 
-It imports the compiler.
+It imports the compiler, and what prints code only where some is printed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from funcgrad.compile.loops import Address, Buffer, Carry, Const, For, Kernel, Let, Load, Store
 
-__all__ = ["Nest", "chunks", "each_row", "integer"]
+__all__ = ["Nest", "chunks", "each_row", "integer", "printed"]
 
 
 class Nest:
@@ -76,3 +76,13 @@ def each_row(n: Nest) -> tuple[For, list[Any]]:
         integer("away", "mul", "place", "columns"),
     ]
     return chunk, body
+
+
+def printed(kernel: Kernel) -> str:
+    """The module of a kernel, with the functions that it calls."""
+    from funcgrad.compile.llvm.printer import print_kernel
+    from funcgrad.compile.llvm.target import host
+
+    text, body = print_kernel(kernel, host())
+    body.enclose()
+    return "\n".join([*body.definitions.values(), text, *body.declarations, ""])
