@@ -160,7 +160,6 @@ from funcgrad.torch.compiling.api import compile as compile
 from funcgrad.torch.nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
 from funcgrad.torch.nn.functional import avg_pool1d as avg_pool1d
 from funcgrad.torch.nn.functional import bilinear as bilinear
-from funcgrad.torch.nn.functional import celu as celu
 from funcgrad.torch.nn.functional import celu_ as celu_
 from funcgrad.torch.nn.functional import channel_shuffle as channel_shuffle
 from funcgrad.torch.nn.functional import conv1d as conv1d
@@ -171,20 +170,12 @@ from funcgrad.torch.nn.functional import conv_transpose2d as conv_transpose2d
 from funcgrad.torch.nn.functional import conv_transpose3d as conv_transpose3d
 from funcgrad.torch.nn.functional import cosine_similarity as cosine_similarity
 from funcgrad.torch.nn.functional import hardshrink as hardshrink
-from funcgrad.torch.nn.functional import layer_norm as layer_norm
-from funcgrad.torch.nn.functional import max_pool1d as max_pool1d
-from funcgrad.torch.nn.functional import max_pool1d_with_indices as max_pool1d_with_indices
-from funcgrad.torch.nn.functional import max_pool2d as max_pool2d
-from funcgrad.torch.nn.functional import max_pool3d as max_pool3d
 from funcgrad.torch.nn.functional import pairwise_distance as pairwise_distance
 from funcgrad.torch.nn.functional import pixel_shuffle as pixel_shuffle
 from funcgrad.torch.nn.functional import pixel_unshuffle as pixel_unshuffle
 from funcgrad.torch.nn.functional import prelu as prelu
-from funcgrad.torch.nn.functional import rms_norm as rms_norm
 from funcgrad.torch.nn.functional import rrelu_ as rrelu_
-from funcgrad.torch.nn.functional import selu as selu
 from funcgrad.torch.nn.functional import selu_ as selu_
-from funcgrad.torch.nn.functional import threshold as threshold
 from funcgrad.torch.nn.functional import threshold_ as threshold_
 from funcgrad.torch.nn.functional.lower_level import *  # noqa: F403
 from funcgrad.torch.nn.functional.rectified_at_random import rrelu_with_generator as rrelu

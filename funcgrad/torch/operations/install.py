@@ -47,9 +47,20 @@ def _fast(record: Operation, general: Callable[..., Any]) -> Callable[..., Any]:
     if record.hot and record.node is not None:
         fast: Callable[..., Any] = hot.unary(record.core, record.node, general, record.recorders)
         return fast
+    if record.quick is not None:
+        return _tried(record.quick, general)
     if record.remembers:
         return remembered(general, record.positions)  # each form refuses other calls
     return general
+
+
+def _tried(quick: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs and (made := quick(*args)) is not None:
+            return made
+        return general(*args, **kwargs)
+
+    return function
 
 
 def _named(record: Operation, name: str, function: Any) -> Any:

@@ -63,8 +63,16 @@ class _Braced(tuple[int, ...]):
         return f"{{{','.join(map(str, self))}}}"
 
 
+class _Named(int):
+    """A number that PyTorch's messages write as a name; what its parser reads of that is 0."""
+
+    def __repr__(self) -> str:
+        return "at::Reduction::Mean"
+
+
 CONSTANTS: Mapping[str, Any] = {
     "None": None, "True": True, "False": False, "()": (), "LAST_TWO": _Braced((-2, -1)),
+    "at::Reduction::Mean": _Named(0),
 }  # fmt: skip
 # names that NumPy has for the same thing
 NUMPY_NAMES: Mapping[str, tuple[str, ...]] = {

@@ -20,12 +20,12 @@ from funcgrad.torch.nn.functional.common import (
 from funcgrad.torch.operations.common import (
     boxed,
     computed,
-    install,
     shape_of,
     widened,
 )
 from funcgrad.torch.operations.promotion import content, dtype_of, number
-from funcgrad.torch.operations.record import node
+from funcgrad.torch.operations.record import node, operation
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.remembered import remembered
 
 __all__ = [
@@ -61,21 +61,30 @@ HARDTANH_NODE = node("Hardtanh", "self", bends="HardtanhBackwardBackward0")
 
 
 @remembered
+@requires("min_val <= max_val: ValueError: min_val cannot be greater than max_val")
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
     """`x` limited to [min_val, max_val]; the derivative at a bound is 0."""
-    if min_val > max_val:
-        raise ValueError("min_val cannot be greater than max_val")
-    dtype = dtype_of(content(input, "hardtanh"))
-    if dtype.kind == "b":
-        raise RuntimeError("Bool inputs not supported for hardtanh")
-    if dtype.kind == "c":
-        raise NotImplementedError("clamp is not supported for complex types")
-    if dtype.kind == "u" and (min_val < 0 or max_val < 0):
-        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    low, high = dtype.type(min_val), dtype.type(max_val)
-    return apply(HARDTANH, "hardtanh", HARDTANH_NODE, input, inplace, low=low, high=high)
+    return _limited(input, min_val, max_val, inplace)
+
+
+@requires("""
+    kind(tensor(input, "hardtanh")) != "b": Bool inputs not supported for hardtanh
+    kind(input) != "c": NotImplementedError: clamp is not supported for complex types
+    kind(input) != "u" or min(low, high) >= 0: cannot do hardtanh on an unsigned type with negative
+        limits
+""")
+def _limited(input: Tensor, low: float, high: float, inplace: bool) -> Tensor:
+    type_ = dtype_of(input.content()).type
+    return apply(HARDTANH, "hardtanh", HARDTANH_NODE, input, inplace,
+                 low=type_(low), high=type_(high))  # fmt: skip
+
+
+@operation("hardtanh_", "input, Number min_val=-1, Number max_val=1", variants="")
+def hardtanh_(input: Tensor, min_val: float, max_val: float) -> Tensor:
+    """`hardtanh`, in place."""
+    return _limited(input, min_val, max_val, True)
 
 
 @remembered
@@ -109,28 +118,21 @@ PRELU_NODE = node(
 )
 
 
-@remembered
+@operation("prelu", "input, weight", variants="method", remembers=True, requires="""
+    input.dtype is weight.dtype: prelu: Type promoting not supported. Got {input.dtype} and
+        {weight.dtype}
+    weight.numel() == 1 or rank(input) > 0: Not allow zero-dim input tensor.
+    weight.numel() in (1, *shape(input)[1:2]): Mismatch of parameter numbers and input channel
+        size. Found parameter numbers = {weight.numel()} and channel size =
+        {shape(input)[1] if rank(input) > 1 else 1}.
+""")  # fmt: skip
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """`x` above 0, ``weight * x`` else, with a weight for each channel (dimension 1) or one."""
-    x, w = content(input, "prelu"), content(weight, "prelu", "weight", 2)
+    x, w = input.content(), weight.content()
     shape, count = shape_of(x), shape_of(w)
-    size = math.prod(count)
-    channels = shape[1] if len(shape) > 1 else 1
-    if dtype_of(x) != dtype_of(w):
-        raise RuntimeError(
-            f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}"
-        )
-    if size != 1:
-        if not shape:
-            raise RuntimeError("Not allow zero-dim input tensor.")
-        if channels != size:
-            raise RuntimeError(
-                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-                f"{size} and channel size = {channels}."
-            )
     fitting = [1] * len(shape)
     if len(shape) > 1:
-        fitting[1] = size
+        fitting[1] = math.prod(count)
     if tuple(fitting) != count:
         w = weight.reshape(fitting).content()
     return boxed(computed(PRELU, x, w), PRELU_NODE)
@@ -160,13 +162,14 @@ SOFTSHRINK = Composite("softshrink", widened(_softshrink))
 SOFTSHRINK_NODE = node("Softshrink", "self", bends="SoftshrinkBackwardBackward0")
 
 
-@remembered
-def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+SHRINKS = "input, Number lambd=0.5, *, out"
+
+
+@operation("softshrink", SHRINKS, variants="", remembers=True, requires="""
+    lambd >= 0: lambda must be in range [0, 3.40282e+38] for input dtype Float, but found {lambd:g}
+""")  # fmt: skip
+def softshrink(input: Tensor, lambd: float) -> Tensor:
     """`x` moved towards 0 by `lambd`, 0 within."""
-    if lambd < 0:
-        raise RuntimeError(
-            f"lambda must be in range [0, 3.40282e+38] for input dtype Float, but found {lambd:g}"
-        )
     return apply(SOFTSHRINK, "softshrink", SOFTSHRINK_NODE, input, kernel="softshrink_check",
                  bound=lambd)  # fmt: skip
 
@@ -180,14 +183,11 @@ HARDSHRINK = Composite("hardshrink", _hardshrink)
 HARDSHRINK_NODE = node("Hardshrink", "self", bends="HardshrinkBackwardBackward0")
 
 
-@remembered
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+@operation("hardshrink", SHRINKS, variants="method", remembers=True)
+def hardshrink(input: Tensor, lambd: float) -> Tensor:
     """`x` outside [-lambd, lambd], 0 within."""
     return apply(HARDSHRINK, "hardshrink", HARDSHRINK_NODE, input, kernel="hardshrink_cpu",
                  bound=lambd)  # fmt: skip
-
-
-install(hardshrink=hardshrink, prelu=prelu)
 
 
 def _hardsigmoid(x: Array) -> Array:
@@ -224,6 +224,5 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 
 
 relu_ = inplace(relu)
-leaky_relu_ = inplace(leaky_relu)
-hardtanh_ = inplace(hardtanh)
-threshold_ = inplace(threshold)
+leaky_relu_ = inplace(leaky_relu, "input, Number negative_slope=0.01")
+threshold_ = inplace(threshold, "input, Number threshold, Number value")

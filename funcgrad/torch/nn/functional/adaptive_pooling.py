@@ -20,7 +20,7 @@ from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.pooling import PICKED
 from funcgrad.torch.operations.common import boxed, computed, shape_of, widened
 from funcgrad.torch.operations.promotion import dtype_of
-from funcgrad.torch.operations.record import node, refuse
+from funcgrad.torch.operations.record import node, operation, refuse
 from funcgrad.torch.root import bare
 
 __all__ = [
@@ -185,7 +185,10 @@ def _largest(rank: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return pool, with_indices
 
 
-adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = map(_average, (1, 2, 3))
+adaptive_avg_pool1d = operation("adaptive_avg_pool1d", "input, dims output_size", variants="")(
+    _average(1)
+)
+adaptive_avg_pool2d, adaptive_avg_pool3d = map(_average, (2, 3))
 adaptive_max_pool1d, adaptive_max_pool1d_with_indices = _largest(1)
 adaptive_max_pool2d, adaptive_max_pool2d_with_indices = _largest(2)
 adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _largest(3)

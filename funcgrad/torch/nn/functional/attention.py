@@ -7,7 +7,6 @@ import warnings
 from typing import Any
 
 import funcgrad.torch as torch
-from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.nn.functional.attended import ATTENTION, MASKED_ATTENTION
 from funcgrad.torch.nn.functional.distance import pad
@@ -15,7 +14,8 @@ from funcgrad.torch.nn.functional.linear import linear
 from funcgrad.torch.nn.functional.normalization import dropout
 from funcgrad.torch.nn.functional.softmax import softmax
 from funcgrad.torch.operations.common import boxed, computed, lacking, told
-from funcgrad.torch.operations.record import node
+from funcgrad.torch.operations.record import node, operation
+from funcgrad.torch.operations.requirements import requirements, requires
 from funcgrad.torch.saved import outside
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
@@ -29,40 +29,32 @@ def _bias_of(mask: Tensor | None, query: Tensor) -> Tensor | None:
     return found
 
 
-def _check_products(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
-    """PyTorch's errors for ranks and dtypes: numbers 0 and 1 are no mask of booleans."""
-    named = {"query": query, "key": key, "value": value}
-    if min(x.dim() for x in named.values()) < 2:
-        found = [f"{name}.dim: {x.dim()}" for name, x in named.items()]
-        raise RuntimeError(
-            "Expected query, key, and value to all be  at least 2 dimensional, but got "
-            f"{found[0]} {found[1]} and {found[2]} instead."
-        )
-    kinds = {name: dtypes.c_name(x.dtype) for name, x in named.items()}
-    if len(set(kinds.values())) > 1:
-        found = [f"{name}.dtype: {kind}" for name, kind in kinds.items()]
-        raise RuntimeError(
-            "Expected query, key, and value to have the same dtype, but got "
-            f"{found[0]} {found[1]} and {found[2]} instead."
-        )
-    if mask is not None and mask.dtype not in (torch.bool, torch.float32, query.dtype):
-        raise RuntimeError(
-            "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
-            f"attn_mask.dtype: {dtypes.c_name(mask.dtype)} and  query.dtype: {kinds['query']} "
-            "instead."
-        )
+PRODUCTS = """
+    min(rank(query), rank(key), rank(value)) >= 2: Expected query, key, and value to all be  at
+        least 2 dimensional, but got query.dim: {rank(query)} key.dim: {rank(key)} and value.dim:
+        {rank(value)} instead.
+    query.dtype is key.dtype is value.dtype: Expected query, key, and value to have the same dtype,
+        but got query.dtype: {c_dtype(query)} key.dtype: {c_dtype(key)} and value.dtype:
+        {c_dtype(value)} instead.
+    attn_mask is None or dtype(attn_mask) in ("Bool", "Float", dtype(query)): Expected attn_mask
+        dtype to be bool or float or to match query dtype, but got attn_mask.dtype:
+        {c_dtype(attn_mask)} and  query.dtype: {c_dtype(query)} instead.
+    not is_causal or attn_mask is None: _scaled_dot_product_attention: Explicit attn_mask should not
+        be set when is_causal=True
+"""
 
 
+@operation(
+    "scaled_dot_product_attention",
+    "query, key, value, Tensor attn_mask=None, float dropout_p=0., bool is_causal=False, *, "
+    "float scale=None, bool enable_gqa=False",
+    variants="",
+    requires=PRODUCTS,
+)
 def scaled_dot_product_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> Tensor:
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float,
+    is_causal: bool, scale: float | None, enable_gqa: bool,
+) -> Tensor:  # fmt: skip
     """Means of the values, weighted by the softmax of the scaled products of queries and keys.
 
     Parameters
@@ -100,12 +92,6 @@ def scaled_dot_product_attention(
     tensor([[0.0000],
             [1.5000]])
     """
-    _check_products(query, key, value, attn_mask)
-    if is_causal and attn_mask is not None:
-        raise RuntimeError(
-            "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
-            "is_causal=True"
-        )
     if is_causal:
         attn_mask = torch.ones(query.size(-2), key.size(-2), dtype=torch.bool).tril()
     if enable_gqa:
@@ -116,18 +102,19 @@ def scaled_dot_product_attention(
     if dropout_p == 0.0 and _is_one(query, key, value, bias):
         return _attended(query, key, value, bias, is_causal, scale)
     factor = math.sqrt(abs(scale))
-    sign = -1.0 if scale < 0 else 1.0
-    scores = (query * (sign * factor)) @ (key.transpose(-2, -1) * factor)
-    if bias is not None:
-        scores = scores + bias
-        alone = (scores == -math.inf).all(-1, keepdim=True)  # a query without keys
-        weights = softmax(scores.masked_fill(alone, 0.0), -1).masked_fill(alone, 0.0)
-    else:
-        weights = softmax(scores, -1)
+    scores = (query * math.copysign(factor, scale)) @ (key.transpose(-2, -1) * factor)
+    weights = softmax(scores, -1) if bias is None else _of_seen(scores + bias)
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p)
     found: Tensor = weights @ value
     return found
+
+
+def _of_seen(scores: Tensor) -> Tensor:
+    """The weights of scores with a bias: 0 for a query without keys."""
+    alone = (scores == -math.inf).all(-1, keepdim=True)
+    weights: Tensor = softmax(scores.masked_fill(alone, 0.0), -1).masked_fill(alone, 0.0)
+    return weights
 
 
 def _is_one(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> bool:
@@ -167,38 +154,29 @@ NODE = node(
 # ------------------------------------------------------------------------------- several heads
 
 
-def _check_ranks(query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: Any) -> bool:
-    """Whether there is a batch; PyTorch's errors for ranks that do not fit."""
-    rank = query.dim()
-    if rank not in (2, 3):
-        raise AssertionError(
-            f"query should be unbatched 2D or batched 3D tensor but received {rank}-D query tensor"
-        )
-    kind = "batched (3-D)" if rank == 3 else "unbatched (2-D)"
-    if key.dim() != rank or value.dim() != rank:
-        raise AssertionError(
-            f"For {kind} `query`, expected `key` and `value` to be {rank}-D but found "
-            f"{key.dim()}-D and {value.dim()}-D tensors respectively"
-        )
-    if padding is not None and padding.dim() != rank - 1:
-        raise AssertionError(
-            f"For {kind} `query`, expected `key_padding_mask` to be `None` or {rank - 1}-D but "
-            f"found {padding.dim()}-D tensor instead"
-        )
-    if mask is not None and mask.dim() not in (2, 3):
-        raise AssertionError(
-            f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found "
-            f"{mask.dim()}-D tensor instead"
-        )
-    return rank == 3
+_check_ranks = requirements(
+    "query, key, value, padding, mask, rank, kind",
+    """
+    rank in (2, 3): AssertionError: query should be unbatched 2D or batched 3D tensor but received
+        {rank}-D query tensor
+    key.dim() == rank == value.dim(): AssertionError: For {kind} `query`, expected `key` and `value`
+        to be {rank}-D but found {key.dim()}-D and {value.dim()}-D tensors respectively
+    padding is None or padding.dim() == rank - 1: AssertionError: For {kind} `query`, expected
+        `key_padding_mask` to be `None` or {rank - 1}-D but found {padding.dim()}-D tensor instead
+    mask is None or mask.dim() in (2, 3): AssertionError: For {kind} `query`, expected `attn_mask`
+        to be `None`, 2-D or 3-D but found {mask.dim()}-D tensor instead
+    """,
+)
 
 
+@requires("""
+    mask is None or kind(mask) in "bf": AssertionError: only bool and floating types of {name} are
+        supported
+""")
 def as_bias(mask: Tensor | None, name: str, dtype: Any, other: Tensor | None = None) -> Any:
     """A mask as what is added: of booleans, minus infinity where it is True."""
     if mask is None:
         return None
-    if mask.dtype != torch.bool and not mask.is_floating_point():
-        raise AssertionError(f"only bool and floating types of {name} are supported")
     if other is not None and mask.dtype != other.dtype:
         warnings.warn(
             f"Support for mismatched {name} and attn_mask is deprecated. Use same type for both "
@@ -234,30 +212,41 @@ def _parted(x: Tensor, count: int) -> list[Tensor]:
     return [apart[k] for k in range(count)]
 
 
+@requires("""
+    padding is None or padding.shape[0] == batch: AssertionError: Expected key_padded_mask.shape[0]
+        to be {batch}, but got {padding.shape[0]}
+    padding is None or padding.shape[1] == keys: AssertionError: Expected key_padded_mask.shape[1]
+        to be {keys}, but got {padding.shape[1]}
+""")
 def _merged(mask: Any, padding: Any, batch: int, heads: int, keys: int) -> Any:
     """One bias of both masks, (batch × heads or 1, queries or 1, keys)."""
     if padding is None:
         return mask
-    if padding.shape[0] != batch:
-        raise AssertionError(
-            f"Expected key_padded_mask.shape[0] to be {batch}, but got {padding.shape[0]}"
-        )
-    if padding.shape[1] != keys:
-        raise AssertionError(
-            f"Expected key_padded_mask.shape[1] to be {keys}, but got {padding.shape[1]}"
-        )
     wide = padding.reshape(batch, 1, 1, keys).expand(-1, heads, -1, -1)
     wide = wide.reshape(batch * heads, 1, keys)
     return wide if mask is None else mask + wide
 
 
-def _check_mask(mask: Tensor, queries: int, keys: int, lines: int) -> Tensor:
-    wanted = (queries, keys) if mask.dim() == 2 else (lines, queries, keys)
-    if tuple(mask.shape) != wanted:
-        raise RuntimeError(
-            f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be {wanted}."
-        )
-    return mask.unsqueeze(0) if mask.dim() == 2 else mask
+_check_mask = requirements(
+    "mask, wanted",
+    """
+    shape(mask) == wanted: The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be
+        {wanted}.
+    """,
+)
+_check_heads = requirements(
+    "lost, embed, wanted, size, heads, key, value, separate",
+    """
+    not lost: Need attn_mask if specifying the is_causal hint. You may use the Transformer module
+        method `generate_square_subsequent_mask` to create this mask.
+    embed == wanted: AssertionError: was expecting embedding dimension of {wanted}, but got {embed}
+    size * heads == embed: AssertionError: embed_dim {embed} not divisible by num_heads {heads}
+    not separate or key.shape[:2] == value.shape[:2]: AssertionError: key's sequence and batch dims
+        {key.shape[:2]} do not match value's {value.shape[:2]}
+    separate or key.shape == value.shape: AssertionError: key shape {key.shape} does not match value
+        shape {value.shape}
+    """,
+)
 
 
 def multi_head_attention_forward(
@@ -288,76 +277,78 @@ def multi_head_attention_forward(
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
     """What `MultiheadAttention` computes, of weights that are given."""
-    batched = _check_ranks(query, key, value, key_padding_mask, attn_mask)
+    batched = query.dim() == 3
+    kind = "batched (3-D)" if batched else "unbatched (2-D)"
+    _check_ranks(query, key, value, key_padding_mask, attn_mask, query.dim(), kind)
     if not batched:
         query, key, value = (x.unsqueeze(1) for x in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     queries, batch, embed = query.shape
     padding = as_bias(key_padding_mask, "key_padding_mask", query.dtype, attn_mask)
-    if is_causal and attn_mask is None:
-        raise RuntimeError(
-            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module "
-            "method `generate_square_subsequent_mask` to create this mask."
-        )
     hinted = is_causal and padding is None and not need_weights
     mask = None if hinted else as_bias(attn_mask, "attn_mask", query.dtype)
-    if embed != embed_dim_to_check:
-        raise AssertionError(
-            f"was expecting embedding dimension of {embed_dim_to_check}, but got {embed}"
-        )
     size = embed // num_heads
-    if size * num_heads != embed:
-        raise AssertionError(f"embed_dim {embed} not divisible by num_heads {num_heads}")
-    if use_separate_proj_weight:
-        if key.shape[:2] != value.shape[:2]:
-            raise AssertionError(
-                f"key's sequence and batch dims {key.shape[:2]} do not match value's "
-                f"{value.shape[:2]}"
-            )
-        weights: Any = (q_proj_weight, k_proj_weight, v_proj_weight)
-    else:
-        if key.shape != value.shape:
-            raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
-        weights = in_proj_weight
+    lost = is_causal and attn_mask is None
+    _check_heads(
+        lost, embed, embed_dim_to_check, size, num_heads, key, value, use_separate_proj_weight
+    )
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight)
+    weights: Any = separate if use_separate_proj_weight else in_proj_weight
     q, k, v = _projected(query, key, value, weights, in_proj_bias)
-    if mask is not None:
-        mask = _check_mask(mask, queries, key.size(0), batch * num_heads)
-    more = 0
-    if bias_k is not None and bias_v is not None:
-        k = torch.cat([k, bias_k.repeat(1, batch, 1)])
-        v = torch.cat([v, bias_v.repeat(1, batch, 1)])
-        more += 1
     lines = batch * num_heads
-    q = q.reshape(queries, lines, size).transpose(0, 1)
-    k = static_k if static_k is not None else k.reshape(-1, lines, size).transpose(0, 1)
-    v = static_v if static_v is not None else v.reshape(-1, lines, size).transpose(0, 1)
+    if mask is not None:
+        wanted = (queries, key.size(0)) if mask.dim() == 2 else (lines, queries, key.size(0))
+        _check_mask(mask, wanted)
+        mask = mask.unsqueeze(0) if mask.dim() == 2 else mask
+    if bias_k is not None and bias_v is not None:
+        k, v = (torch.cat([x, b.repeat(1, batch, 1)]) for x, b in ((k, bias_k), (v, bias_v)))
+    q, k, v = (_of_heads(x, lines, size) for x in (q, k, v))
+    k, v = k if static_k is None else static_k, v if static_v is None else static_v
     if add_zero_attn:
         zero = torch.zeros(lines, 1, size, dtype=k.dtype)
         k, v = torch.cat([k, zero], 1), torch.cat([v, zero], 1)
-        more += 1
-    if more:
-        mask = None if mask is None else pad(mask, (0, more))
-        padding = None if padding is None else pad(padding, (0, more))
-    keys = k.size(1)
-    mask = _merged(mask, padding, batch, num_heads, keys)
+    more = (bias_k is not None and bias_v is not None) + add_zero_attn
+    mask, padding = (x if x is None or not more else pad(x, (0, more)) for x in (mask, padding))
+    mask = _merged(mask, padding, batch, num_heads, k.size(1))
     share = dropout_p if training else 0.0
     if need_weights:
-        products = (q * math.sqrt(1.0 / size)) @ k.transpose(-2, -1)
-        seen = softmax(products if mask is None else products + mask, -1)
-        if share > 0.0:
-            seen = dropout(seen, share)
-        out = seen @ v
+        out, seen = _seen(q, k, v, mask, share)
     else:
-        if mask is not None:
-            lead = (1, 1) if mask.size(0) == 1 else (batch, num_heads)
-            mask = mask.reshape(*lead, -1, keys)
-        q, k, v = (x.reshape(batch, num_heads, -1, size) for x in (q, k, v))
-        found = scaled_dot_product_attention(q, k, v, mask, share, hinted)
-        out = found.reshape(lines, queries, size)
+        out = _unseen(q, k, v, mask, share, hinted, num_heads)
     out = linear(out.transpose(0, 1).reshape(queries, batch, embed), out_proj_weight, out_proj_bias)
     if not need_weights:
         return (out if batched else out.squeeze(1)), None
-    seen = seen.reshape(batch, num_heads, queries, keys)
+    seen = seen.reshape(batch, num_heads, queries, -1)
     if average_attn_weights:
         seen = seen.mean(1)
     return (out, seen) if batched else (out.squeeze(1), seen.squeeze(0))
+
+
+def _of_heads(x: Tensor, lines: int, size: int) -> Tensor:
+    """Projections as (batch × heads, places, size)."""
+    found: Tensor = x.reshape(-1, lines, size).transpose(0, 1)
+    return found
+
+
+def _seen(q: Tensor, k: Tensor, v: Tensor, mask: Any, share: float) -> tuple[Tensor, Tensor]:
+    """The means of the values, and their weights."""
+    products = (q * math.sqrt(1.0 / q.size(-1))) @ k.transpose(-2, -1)
+    seen = softmax(products if mask is None else products + mask, -1)
+    if share > 0.0:
+        seen = dropout(seen, share)
+    return seen @ v, seen
+
+
+def _unseen(
+    q: Tensor, k: Tensor, v: Tensor, mask: Any, share: float, causal: bool, heads: int
+) -> Tensor:
+    """The means of the values."""
+    lines, queries, size = q.shape
+    batch = lines // heads
+    if mask is not None:
+        lead = (1, 1) if mask.size(0) == 1 else (batch, heads)
+        mask = mask.reshape(*lead, -1, k.size(1))
+    q, k, v = (x.reshape(batch, heads, -1, size) for x in (q, k, v))
+    found: Tensor = scaled_dot_product_attention(q, k, v, mask, share, causal)
+    found = found.reshape(lines, queries, size)
+    return found

@@ -16,6 +16,7 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.nodes import GradNode, node_class
 from funcgrad.torch.operations.common import boxed, computed, mismatch
 from funcgrad.torch.operations.promotion import content
+from funcgrad.torch.operations.record import Function, operation
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.saved import outside
@@ -63,15 +64,11 @@ def apply(
     return write(input, out._t) if inplace else out
 
 
-def inplace(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def inplace(function: Callable[..., Tensor], signature: str = "input") -> Function[Tensor]:
     """The function that PyTorch names with an underscore at the end."""
-
-    def changed(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return function(input, *args, inplace=True, **kwargs)
-
-    changed.__name__ = changed.__qualname__ = f"{function.__name__}_"
-    changed.__doc__ = f"`{function.__name__}`, in place."
-    return changed
+    name, doc = f"{function.__name__}_", f"`{function.__name__}`, in place."
+    row = operation(name, signature, variants="", doc=doc)
+    return row(lambda *args: function(*args, inplace=True))
 
 
 def broadcast(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:

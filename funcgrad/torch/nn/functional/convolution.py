@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from funcgrad.core.tracer import bind
@@ -12,22 +14,23 @@ from funcgrad.ops.shape import reshape
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.convolution_checks import (
-    by,
     check_dtypes,
     check_numbers,
     check_output_padding,
+    check_reach,
+    check_result,
     check_shapes,
 )
 from funcgrad.torch.nn.functional.distance import pad
-from funcgrad.torch.nn.functional.windows import batched, is_ints, refused_call, spread
+from funcgrad.torch.nn.functional.windows import batched, spread
 from funcgrad.torch.operations.common import (
     boxed,
     computed,
     shape_of,
     widened,
 )
-from funcgrad.torch.operations.promotion import content, dtype_of, wrong_type
-from funcgrad.torch.operations.record import node
+from funcgrad.torch.operations.promotion import dtype_of
+from funcgrad.torch.operations.record import node, operation
 from funcgrad.torch.operations.recorded import refuse_kinds
 
 __all__ = [
@@ -40,10 +43,13 @@ __all__ = [
 ]
 
 Sizes = tuple[int, ...]
-SIGNATURES = tuple(
-    "Tensor input, Tensor weight, Tensor bias = None, tuple of ints stride = 1, "
-    f"{padding}, tuple of ints dilation = 1, int groups = 1"
-    for padding in ("tuple of ints padding = 0", 'str padding = "valid"')
+SIGNATURE = " | ".join(
+    f"input, weight, Tensor bias=None, dims stride=1, {padding}, dims dilation=1, int groups=1"
+    for padding in ("dims padding=0", "str padding='valid'")
+)
+TRANSPOSED_SIGNATURE = (
+    "input, weight, Tensor bias=None, dims stride=1, dims padding=0, dims output_padding=0, "
+    "int groups=1, dims dilation=1"
 )
 
 
@@ -65,7 +71,7 @@ NODE = node("Convolution", "input weight")
 def _applied(
     x: Tensor, w: Tensor, bias: Tensor | None, window: core.Window, groups: int, transposed: bool
 ) -> Tensor:
-    given = content(x, "convolution")
+    given = x.content()
     refuse_kinds("slow_conv2d_cpu", "b", given)
     zero = dtype_of(given).type(0)
     found = computed(
@@ -101,16 +107,6 @@ def _convolved(
     dilation: Any,
     groups: int,
 ) -> Tensor:
-    name = f"conv{rank}d"
-    numbers = {"stride": stride, "padding": padding, "dilation": dilation}
-    tensors = [t for t in (input, weight, bias) if t is not None]
-    wrong = {
-        key: n for key, n in numbers.items()
-        if not is_ints(n) and not (key == "padding" and isinstance(n, str))
-    }  # fmt: skip
-    if wrong or not all(isinstance(t, Tensor) for t in tensors):
-        raise refused_call(name, SIGNATURES, *tensors, **wrong)
-
     def function(x: Tensor) -> Tensor:
         w = shape_of(weight)
         steps, apart = spread(stride, rank, w, "stride"), spread(dilation, rank, w, "dilation")
@@ -125,15 +121,11 @@ def _convolved(
         check_shapes(shape, w, None if bias is None else shape_of(bias), groups, False)
         window = core.Window(shape[2:], w[2:], steps, tuple((p, p) for p in around), apart)
         reach = [d * (k - 1) + 1 for d, k in zip(apart, w[2:], strict=True)]
-        if any(n < r for n, r in zip(window.padded, reach, strict=True)):
-            raise RuntimeError(
-                f"Calculated padded input size per channel: {by(window.padded)}. Kernel size: "
-                f"{by(reach)}. Kernel size can't be greater than actual input size"
-            )
+        check_reach(window.padded, reach)
         check_dtypes(x, weight, bias)
         return _applied(x, weight, bias, window, groups, False)
 
-    return batched(name, rank, input, function)
+    return batched(f"conv{rank}d", rank, input, function)
 
 
 def _transposed(
@@ -147,16 +139,6 @@ def _transposed(
     groups: int,
     dilation: Any,
 ) -> Tensor:
-    name = f"conv_transpose{rank}d"
-    content(input, name), content(weight, name, "weight", 2)
-    if bias is not None:
-        content(bias, name, "bias", 3)
-    numbers = (stride, padding, output_padding, dilation)
-    for key, k, n in zip(("stride", "padding", "output_padding", "dilation"), (4, 5, 6, 8), numbers,
-                         strict=True):  # fmt: skip
-        if not is_ints(n):
-            wrong_type(name, key, k, "tuple of ints", n)
-
     def function(x: Tensor) -> Tensor:
         w, shape = shape_of(weight), shape_of(x)
         steps, around = spread(stride, rank, w, "stride"), spread(padding, rank, w, "padding")
@@ -169,42 +151,16 @@ def _transposed(
             (n - 1) * s - 2 * p + d * (k - 1) + 1 + o
             for n, s, p, d, k, o in zip(shape[2:], steps, around, apart, w[2:], more, strict=True)
         )
-        if any(n < 1 for n in size):
-            raise RuntimeError(
-                f"Given input size per channel: {by(shape[2:])}. Calculated output size per "
-                f"channel: {by(size)}. Output size is too small"
-            )
+        check_result(shape, size)
         check_dtypes(x, weight, bias)
         pads = tuple((p, p - o) for p, o in zip(around, more, strict=True))
         window = core.Window(size, w[2:], steps, pads, apart)
         return _applied(x, weight, bias, window, groups, True)
 
-    return batched(name, rank, input, function)
+    return batched(f"conv_transpose{rank}d", rank, input, function)
 
 
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """`conv2d` over one dimension: images (n, channels, length) or (channels, length)."""
-    return _convolved(1, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Images under filters that move over them.
+OVER_IMAGES = """Images under filters that move over them.
 
     Parameters
     ----------
@@ -248,47 +204,7 @@ def conv2d(
               [26., 30., 34.],
               [42., 46., 50.]]]])
     """
-    return _convolved(2, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """`conv2d` over three dimensions."""
-    return _convolved(3, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
-    """`conv_transpose2d` over one dimension."""
-    return _transposed(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
-    """The transpose of `conv2d`: from its results to images, as its gradient goes.
+TRANSPOSED = """The transpose of `conv2d`: from its results to images, as its gradient goes.
 
     Parameters
     ----------
@@ -312,18 +228,21 @@ def conv_transpose2d(
              [2., 4., 2.],
              [1., 2., 1.]]])
     """
-    return _transposed(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-def conv_transpose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
-    """`conv_transpose2d` over three dimensions."""
-    return _transposed(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+def _row(rank: int) -> Callable[..., Tensor]:
+    name = f"conv{rank}d"
+    doc = OVER_IMAGES if rank == 2 else f"`conv2d` over {rank} dimensions."
+    row = operation(name, SIGNATURE, variants="", doc=doc)
+    return row(functools.partial(_convolved, rank))
+
+
+def _transposed_row(rank: int) -> Callable[..., Tensor]:
+    name = f"conv_transpose{rank}d"
+    doc = TRANSPOSED if rank == 2 else f"`conv_transpose2d` over {rank} dimensions."
+    row = operation(name, TRANSPOSED_SIGNATURE, variants="", doc=doc)
+    return row(functools.partial(_transposed, rank))
+
+
+conv1d, conv2d, conv3d = map(_row, (1, 2, 3))
+conv_transpose1d, conv_transpose2d, conv_transpose3d = map(_transposed_row, (1, 2, 3))

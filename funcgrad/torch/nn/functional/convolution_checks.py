@@ -4,84 +4,83 @@ from __future__ import annotations
 
 from typing import Any
 
-from funcgrad.torch import dtypes
-from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.operations.requirements import requirements
 
-__all__ = ["by", "check_dtypes", "check_numbers", "check_output_padding", "check_shapes"]
+__all__ = [
+    "check_dtypes", "check_numbers", "check_output_padding", "check_reach", "check_result",
+    "check_shapes",
+]  # fmt: skip
 
 Sizes = tuple[int, ...]
 
 
-def check_numbers(
-    stride: Sizes, padding: Sizes, dilation: Sizes, output_padding: Sizes, groups: int
-) -> None:
-    """Raise for numbers that are out of range."""
-    if groups <= 0:
-        raise RuntimeError("non-positive groups is not supported")
-    if min(padding) < 0:
-        raise RuntimeError("negative padding is not supported")
-    if min(output_padding, default=0) < 0:
-        raise RuntimeError("negative output_padding is not supported")
-    if min(stride) <= 0:
-        raise RuntimeError("non-positive stride is not supported")
-    if min(dilation) <= 0:
-        raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
+check_numbers = requirements(
+    "stride, padding, dilation, output_padding, groups",
+    """
+    groups > 0: non-positive groups is not supported
+    min(padding) >= 0: negative padding is not supported
+    min(output_padding, default=0) >= 0: negative output_padding is not supported
+    min(stride) > 0: non-positive stride is not supported
+    min(dilation) > 0: dilation should be greater than zero, but got {[*dilation]}
+    """,
+)
+_check_filters = requirements(
+    "x, w, groups",
+    """
+    len(w) == len(x): Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {[*w]},
+        but got {len(x)}-dimensional input of size {[*x]} instead
+    w[0] >= groups: Given groups={groups}, expected weight to be at least {groups} at dimension 0,
+        but got weight of size {[*w]} instead
+    w[0] % groups == 0: Given groups={groups}, expected weight to be divisible by {groups} at
+        dimension 0, but got weight of size [{[*w]}] instead
+    """,
+)
+_check_channels = requirements(
+    "x, w, b, groups, turned, inner, outer, axes",
+    """
+    x[1] == inner: Given {'transposed=1' if turned else f'groups={groups}'}, weight of size {[*w]},
+        expected input{[*x]} to have {inner} channels, but got {x[1]} channels instead
+    b in (None, (outer,)): Given {'transposed=1, ' * turned}weight of size {[*w]}, expected bias to
+        be 1-dimensional with {outer} elements, but got bias of size {[*b]} instead
+    0 not in w[2:]: kernel size should be greater than zero, but got
+        {' '.join(f'kernel_{axis}: {n}' for axis, n in zip(axes, w[2:]))}
+    """,
+)
 
 
 def check_shapes(x: Sizes, w: Sizes, b: Any, groups: int, transposed: bool) -> None:
     """Raise for shapes of images, filters and bias that do not fit."""
-    if len(w) != len(x):
-        raise RuntimeError(
-            f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {list(w)}, but "
-            f"got {len(x)}-dimensional input of size {list(x)} instead"
-        )
-    if w[0] < groups:
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but "
-            f"got weight of size {list(w)} instead"
-        )
-    if w[0] % groups:
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
-            f"but got weight of size [{list(w)}] instead"
-        )
-    if x[1] != (w[0] if transposed else w[1] * groups):
-        what = f"transposed={int(transposed)}" if transposed else f"groups={groups}"
-        channels = w[0] if transposed else w[1] * groups
-        raise RuntimeError(
-            f"Given {what}, weight of size {list(w)}, expected input{list(x)} to have {channels} "
-            f"channels, but got {x[1]} channels instead"
-        )
-    count = w[1] * groups if transposed else w[0]
-    if b is not None and b != (count,):
-        what = "Given transposed=1, weight" if transposed else "Given weight"
-        raise RuntimeError(
-            f"{what} of size {list(w)}, expected bias to be 1-dimensional with {count} elements, "
-            f"but got bias of size {list(b)} instead"
-        )
-    if 0 in w[2:]:
-        axes = ("depth", "height", "width")[5 - len(w) :]
-        sizes = " ".join(f"kernel_{axis}: {n}" for axis, n in zip(axes, w[2:], strict=True))
-        raise RuntimeError(f"kernel size should be greater than zero, but got {sizes}")
+    _check_filters(x, w, groups)
+    inner, outer = w[1] * groups, w[0]
+    if transposed:
+        inner, outer = outer, inner
+    axes = ("depth", "height", "width")[5 - len(w) :]
+    _check_channels(x, w, b, groups, transposed, inner, outer, axes)
 
 
-def by(sizes: Any) -> str:
-    """Extents as PyTorch writes them here."""
-    return "(" + " x ".join(map(str, sizes)) + ")"
-
-
-def check_dtypes(x: Tensor, w: Tensor, bias: Tensor | None) -> None:
-    """Raise unless all have one dtype."""
-    if bias is not None and bias.dtype is not x.dtype:
-        raise RuntimeError(
-            f"Input type ({dtypes.c_name(x.dtype)}) and bias type ({dtypes.c_name(bias.dtype)}) "
-            "should be the same"
-        )
-    if x.dtype is not w.dtype:
-        raise RuntimeError(
-            f"expected scalar type {dtypes.scalar_name(x.dtype)} but found "
-            f"{dtypes.scalar_name(w.dtype)}"
-        )
+check_dtypes = requirements(
+    "x, w, bias",
+    """
+    bias is None or bias.dtype is x.dtype: Input type ({c_dtype(x)}) and bias type ({c_dtype(bias)})
+        should be the same
+    x.dtype is w.dtype: expected scalar type {dtype(x)} but found {dtype(w)}
+    """,
+)
+check_reach = requirements(
+    "padded, reach",
+    """
+    all(n >= r for n, r in zip(padded, reach)): Calculated padded input size per channel:
+        {crossed(padded)}. Kernel size: {crossed(reach)}. Kernel size can't be greater than actual
+        input size
+    """,
+)
+check_result = requirements(
+    "shape, found",
+    """
+    min(found) >= 1: Given input size per channel: {crossed(shape[2:])}. Calculated output size per
+        channel: {crossed(found)}. Output size is too small
+    """,
+)
 
 
 def check_output_padding(more: Sizes, stride: Sizes, dilation: Sizes) -> None:

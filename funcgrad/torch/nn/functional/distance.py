@@ -17,7 +17,8 @@ from funcgrad.torch.nn.functional.common import broadcast, by_number, renamed
 from funcgrad.torch.operations.common import boxed, computed, copied, shape_of
 from funcgrad.torch.operations.dense import channels_last, laid_as_images
 from funcgrad.torch.operations.promotion import content, dtype_of, number
-from funcgrad.torch.operations.record import node
+from funcgrad.torch.operations.record import node, operation
+from funcgrad.torch.operations.requirements import requirements, requires
 
 __all__ = ["cosine_similarity", "normalize", "pad", "pairwise_distance"]
 
@@ -44,7 +45,11 @@ def _size_of(x: Tensor, dim: int, eps: float) -> Tensor:
     return size
 
 
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+@operation("cosine_similarity", "x1, x2, int dim=1, float eps=1e-08", variants="", requires="""
+    kind(x1) == "f": expected common dtype to be floating point, yet common dtype is {dtype(x1)}
+    kind(x2) == "f": expected common dtype to be floating point, yet common dtype is {dtype(x2)}
+""")  # fmt: skip
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
     """The cosine of the angle between vectors along a dimension.
 
     Examples
@@ -54,16 +59,6 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> torch.nn.functional.cosine_similarity(x, y)
     tensor([0.9600])
     """
-    content(x1, "cosine_similarity", "x1")
-    content(x2, "cosine_similarity", "x2", 2)
-    for x in (x1, x2):
-        if not x.is_floating_point():
-            from funcgrad.torch.dtypes import scalar_name
-
-            raise RuntimeError(
-                "expected common dtype to be floating point, yet common dtype is "
-                f"{scalar_name(x.dtype)}"
-            )
     if x1.shape != x2.shape:
         shape = tuple(broadcast(x1, x2)[0].shape)
         x1, x2 = x1.expand(shape), x2.expand(shape)
@@ -71,9 +66,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return out
 
 
-def pairwise_distance(
-    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
-) -> Tensor:
+@operation(
+    "pairwise_distance", "x1, x2, float p=2., float eps=1e-06, bool keepdim=False", variants=""
+)
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float, eps: float, keepdim: bool) -> Tensor:
     """The norm of ``x1 - x2 + eps`` along the last dimension."""
     apart = by_number(x1 - x2 + eps, "Add")
     return renamed(apart.norm(p, -1, keepdim=keepdim), "NormBackward1")
@@ -121,40 +117,43 @@ def _picked_pad(x: Array, widths: Any, mode: Any, last: bool) -> Array:
     return laid_as_images(x, last)
 
 
+UNSUPPORTED = """
+Supported combinations for non-constant padding:
+  - 2D or 3D input: padding size = 2 (pads last dimension)
+  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)
+  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"""
+_check_room = requirements(
+    "mode, shape, given, rank, count, supported",
+    """
+    1 <= count <= 3 and rank in (count + 1, count + 2): NotImplementedError: Padding size
+        {len(given)} is not supported for {rank}D input tensor.{supported}
+    mode == "circular" or 0 not in shape[rank - count - 1:]: Expected {count + 1}D or {count + 2}D
+        (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but
+        got: {[*shape]}
+    """,
+)
+_check_ends = requirements(
+    "mode, shape, n, lo, hi, axis, k",
+    """
+    mode != "circular" or max(lo, hi) <= n: Padding value causes wrapping around more than once.
+    mode != "circular" or n + lo + hi >= 0: Negative padding value is resulting in an empty
+        dimension
+    mode != "reflect" or max(lo, hi) < n: Argument #{2 * k + 4}: Padding size should be less than
+        the corresponding input dimension, but got: padding ({lo}, {hi}) at dimension {axis} of
+        input {[*shape]}
+    mode == "circular" or n + lo + hi >= 1: input ({'WHD'[k]}: {n}) is too small. Calculated output
+        {'WHD'[k]}: {n + lo + hi}
+    """,
+)
+
+
 def _check_picked(mode: str, shape: tuple[int, ...], given: tuple[int, ...]) -> None:
     """Raise where PyTorch has no elements to repeat, or no such padding."""
     rank, count = len(shape), len(given) // 2
-    if not 1 <= count <= 3 or rank not in (count + 1, count + 2):
-        raise NotImplementedError(
-            f"Padding size {len(given)} is not supported for {rank}D input tensor.\n"
-            "Supported combinations for non-constant padding:\n"
-            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
-            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
-            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
-        )
-    if mode != "circular" and 0 in shape[rank - count - 1 :]:
-        raise RuntimeError(
-            f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size "
-            f"and other non-zero dimensions for input, but got: {list(shape)}"
-        )
+    _check_room(mode, shape, given, rank, count, UNSUPPORTED)
     for k in range(count):
-        (lo, hi), axis = given[2 * k : 2 * k + 2], rank - 1 - k
-        n = shape[axis]
-        if mode == "circular":
-            if lo > n or hi > n:
-                raise RuntimeError("Padding value causes wrapping around more than once.")
-            if n + lo + hi < 0:
-                raise RuntimeError("Negative padding value is resulting in an empty dimension")
-        elif mode == "reflect" and (lo >= n or hi >= n):
-            raise RuntimeError(
-                f"Argument #{2 * k + 4}: Padding size should be less than the corresponding input "
-                f"dimension, but got: padding ({lo}, {hi}) at dimension {axis} of input "
-                f"{list(shape)}"
-            )
-        elif n + lo + hi < 1:
-            raise RuntimeError(
-                f"input ({'WHD'[k]}: {n}) is too small. Calculated output {'WHD'[k]}: {n + lo + hi}"
-            )
+        axis = rank - 1 - k
+        _check_ends(mode, shape, shape[axis], *given[2 * k : 2 * k + 2], axis, k)
 
 
 CONSTANT_PAD = Composite("constant_pad_nd", _laid_pad)
@@ -163,6 +162,16 @@ MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": 
 MODE_NODES = {"reflect": "ReflectionPad", "replicate": "ReplicationPad", "circular": "CircularPad"}
 
 
+@requires("""
+    len(pad) % 2 == 0: Padding length must be divisible by 2
+    len(pad) <= 2 * rank(tensor(input, "pad")): Padding length should be less than or equal to two
+        times the input dimension but got padding length {len(pad)} and input of dimension
+        {rank(input)}
+    mode == "constant" or not value: ValueError: Padding mode "{mode}" doesn't take in value
+        argument
+    mode in ("constant", "reflect", "replicate", "circular"): NotImplementedError: Unrecognised
+        padding mode {mode}
+""")
 def pad(
     input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
 ) -> Tensor:
@@ -183,16 +192,9 @@ def pad(
     >>> torch.nn.functional.pad(torch.tensor([1.0, 2.0]), (1, 2))
     tensor([0., 1., 2., 0., 0.])
     """
-    x = content(input, "pad")
+    x = input.content()
     shape = shape_of(x)
     given = tuple(int(n) for n in pad)
-    if len(given) % 2:
-        raise RuntimeError("Padding length must be divisible by 2")
-    if len(given) > 2 * len(shape):
-        raise RuntimeError(
-            "Padding length should be less than or equal to two times the input dimension but got "
-            f"padding length {len(given)} and input of dimension {len(shape)}"
-        )
     pairs = [given[k : k + 2] for k in range(0, len(given), 2)][::-1]
     widths = ((0, 0),) * (len(shape) - len(pairs)) + tuple(pairs)
     if mode == "constant":
@@ -203,10 +205,6 @@ def pad(
         last = None if all(n <= 0 for n in given) else channels_last(input)
         found = computed(CONSTANT_PAD, x, widths=widths, filler=filler, last=last)
         return boxed(found, node("ConstantPadNd"))
-    if value is not None and value != 0:
-        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    if mode not in MODES:
-        raise NotImplementedError(f"Unrecognised padding mode {mode}")
     _check_picked(mode, shape, given)
     name = f"{MODE_NODES[mode]}{len(pairs)}D"
     bends = f"{name}BackwardBackward0" if len(pairs) == 1 and mode != "circular" else None

@@ -13,22 +13,39 @@ from funcgrad.errors import AbstractValueError, located
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index
 from funcgrad.ops import shape as shapes
-from funcgrad.torch import dtypes, hot_linear
+from funcgrad.torch import hot_linear
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.nn.functional.common import constant
 from funcgrad.torch.operations.added_products import addmm
 from funcgrad.torch.operations.common import boxed, computed, shape_of
-from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
-from funcgrad.torch.operations.record import node
+from funcgrad.torch.operations.promotion import dtype_of
+from funcgrad.torch.operations.record import node, operation
+from funcgrad.torch.operations.requirements import requirements, requires
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.staged import bounded
 
 __all__ = ["bilinear", "embedding", "linear", "one_hot"]
 
 
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def _quick(*tensors: Any) -> Tensor | None:
+    if len(tensors) == 3 and all(isinstance(x, Tensor) for x in tensors):
+        return hot_linear.linear(*tensors)
+    return None
+
+
+_check_factors = requirements(
+    "x, w",
+    """
+    dtype(x) == dtype(w): mat1 and mat2 must have the same dtype, but got {dtype(x)} and {dtype(w)}
+    rank(w) == 2: mat2 must be a matrix, got {rank(w)}-D tensor
+    """,
+)
+
+
+@operation("linear", "input, weight, Tensor bias=None, *, out", variants="", quick=_quick)
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """``input @ weight.T + bias``.
 
     Parameters
@@ -57,23 +74,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     >>> torch.nn.functional.linear(torch.ones(3, 2), w, torch.zeros(1)).shape
     torch.Size([3, 1])
     """
-    if isinstance(input, Tensor) and isinstance(weight, Tensor) and isinstance(bias, Tensor):
-        made = hot_linear.linear(input, weight, bias)
-        if made is not None:
-            return made
-    x, w = content(input, "linear"), content(weight, "linear", "weight", 2)
     if bias is None:
         out: Tensor = input.matmul(weight.t())
         return out
-    content(bias, "linear", "bias", 3)
-    shape = shape_of(x)
-    if dtype_of(x) != dtype_of(w):
-        raise RuntimeError(
-            "mat1 and mat2 must have the same dtype, but got "
-            f"{dtypes.scalar_name(input.dtype)} and {dtypes.scalar_name(weight.dtype)}"
-        )
-    if len(shape_of(w)) != 2:
-        raise RuntimeError(f"mat2 must be a matrix, got {weight.ndim}-D tensor")
+    _check_factors(input, weight)
+    shape = shape_of(input)
     if len(shape) == 2:
         out = addmm(bias, input, weight.t())
         return out
@@ -87,21 +92,18 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return out
 
 
-def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+@operation("bilinear", "input1, input2, weight, Tensor bias=None", variants="", requires="""
+    rank(input1) == rank(input2): bilinear(): input dimensions do not match: got {rank(input1)} and
+        {rank(input2)}
+    shape(input1)[:-1] == shape(input2)[:-1]: bilinear(): input batch dimensions do not match: got
+        {sizes(input1)} and {sizes(input2)}
+    rank(weight) == 3 and (shape(input1)[-1], shape(input2)[-1]) == shape(weight)[1:]: bilinear():
+        the weight has size {sizes(weight)}, the inputs have {shape(input1)[-1]} and
+        {shape(input2)[-1]} features
+""")  # fmt: skip
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """``x1ᵀ W_k x2 + b_k`` for each output k; the weight is (out, in1, in2)."""
-    content(input1, "bilinear")
-    content(input2, "bilinear", "input2", 2)
     lead, (outputs, n, m) = tuple(input1.shape[:-1]), tuple(weight.shape)
-    if tuple(input2.shape[:-1]) != lead:
-        raise RuntimeError(
-            "bilinear(): input batch dimensions do not match: got "
-            f"{list(input1.shape)} and {list(input2.shape)}"
-        )
-    if (input1.shape[-1], input2.shape[-1]) != (n, m):
-        raise RuntimeError(
-            f"bilinear(): the weight has size {list(weight.shape)}, the inputs have "
-            f"{input1.shape[-1]} and {input2.shape[-1]} features"
-        )
     x, y = input1.reshape(-1, n), input2.reshape(-1, m)
     pairs = (x.unsqueeze(2) * y.unsqueeze(1)).reshape(-1, n * m)
     out: Tensor = pairs.matmul(weight.reshape(outputs, n * m).t()).reshape(*lead, outputs)
@@ -128,6 +130,15 @@ EMBEDDING = Composite("embedding", rows_of, fixed=1)
 EMBEDDING_NODE = node("Embedding", "_ indices")
 
 
+@requires("""
+    dtype(tensor(input, "embedding", "indices", 2)) in ("Long", "Int"): Expected tensor for argument
+        #1 'indices' to have one of the following scalar types: Long, Int; but got
+        {type_name(input)} instead (while checking arguments for embedding)
+    rank(tensor(weight, "embedding", "weight", 1)) > 0: 'weight' must be 2-D
+    padding_idx is None or -len(weight) <= padding_idx < len(weight): AssertionError: Padding_idx
+        must be within num_embeddings
+    rank(weight) == 2: 'weight' must be 2-D
+""")
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -154,21 +165,9 @@ def embedding(
     sparse : bool, optional
         Accepted; gradients are dense.
     """
-    at, w = content(input, "embedding", "indices", 2), content(weight, "embedding", "weight", 1)
-    if dtype_of(at) not in (np.dtype(np.int64), np.dtype(np.int32)):
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
-            f"Long, Int; but got {dtypes.type_name(kind_of(at))} instead (while checking arguments "
-            "for embedding)"
-        )
+    at, w = input.content(), weight.content()
     rows = shape_of(w)[0]
-    pad = -1
-    if padding_idx is not None:
-        if not -rows <= padding_idx < rows:
-            raise AssertionError("Padding_idx must be within num_embeddings")
-        pad = padding_idx % rows
-    if len(shape_of(w)) != 2:
-        raise RuntimeError("'weight' must be 2-D")
+    pad = -1 if padding_idx is None else padding_idx % rows
     bounded(at, 0, rows - 1)
     if max_norm is not None and not concrete(at):
         raise AbstractValueError(located("embedding with max_norm needs the numbers in its input"))
@@ -194,7 +193,10 @@ def shorten(weight: Tensor, used: Any, max_norm: float, norm_type: float) -> Non
             weight._t.version.count += 1
 
 
-def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
+@operation("one_hot", "input, int num_classes=-1", variants="", requires="""
+    dtype(input) == "Long": one_hot is only applicable to index tensor of type LongTensor.
+""")  # fmt: skip
+def one_hot(input: Tensor, num_classes: int) -> Tensor:
     """Integers as vectors with a single 1, of int64.
 
     Parameters
@@ -211,9 +213,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
-    x = content(input, "one_hot")
-    if dtype_of(x) != np.int64:
-        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    x = input.content()
     known = np.asarray(value(x)) if concrete(x) else None
     if num_classes < 0:
         if known is None or not known.size:

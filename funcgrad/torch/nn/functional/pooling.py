@@ -23,7 +23,7 @@ from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.distance import padded
 from funcgrad.torch.operations.common import boxed, computed, shape_of, widened
 from funcgrad.torch.operations.promotion import dtype_of
-from funcgrad.torch.operations.record import node, refuse
+from funcgrad.torch.operations.record import node, operation, refuse
 from funcgrad.torch.root import bare
 
 __all__ = [
@@ -336,8 +336,8 @@ def _divisors(pool: Pool, include_pad: bool, override: int | None) -> Array:
 
 
 def _mean(
-    input: Tensor, rank: int, kernel: Any, stride: Any, padding: Any, ceil_mode: bool,
-    include_pad: bool, override: int | None,
+    rank: int, input: Tensor, kernel: Any, stride: Any, padding: Any, ceil_mode: bool,
+    include_pad: bool, override: int | None = None,
 ) -> Tensor:  # fmt: skip
     name = f"avg_pool{rank}d"
     x = input.content()
@@ -351,53 +351,29 @@ def _mean(
     return boxed(found, AVG_NODES[rank])
 
 
-def avg_pool1d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> Tensor:
-    """The mean of each place of a window over one dimension; see `avg_pool2d`."""
-    return _mean(input, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+OF_MEANS = """The mean of each place of a window over {} dimensions.
+
+Examples
+--------
+>>> import funcgrad.torch as torch
+>>> x = torch.arange(16.0).reshape(1, 1, 4, 4)
+>>> torch.nn.functional.avg_pool2d(x, 2)
+tensor([[[[ 2.5000,  4.5000],
+          [10.5000, 12.5000]]]])
+"""
+AVG_POOL = (
+    "input, dims kernel_size, dims? stride=(), dims padding=0, bool ceil_mode=False, "
+    "bool count_include_pad=True"
+)
 
 
-def avg_pool2d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
-    """The mean of each place of a window over two dimensions.
-
-    Examples
-    --------
-    >>> import funcgrad.torch as torch
-    >>> x = torch.arange(16.0).reshape(1, 1, 4, 4)
-    >>> torch.nn.functional.avg_pool2d(x, 2)
-    tensor([[[[ 2.5000,  4.5000],
-              [10.5000, 12.5000]]]])
-    """
-    return _mean(input, 2, kernel_size, stride, padding, ceil_mode, count_include_pad,
-                 divisor_override)  # fmt: skip
+def _avg_pool(rank: int) -> Callable[..., Tensor]:
+    signature = AVG_POOL + (", int divisor_override=None, *, out" if rank > 1 else "")
+    row = operation(f"avg_pool{rank}d", signature, variants="", doc=OF_MEANS.format(rank))
+    return row(functools.partial(_mean, rank))
 
 
-def avg_pool3d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
-    """The mean of each place of a window over three dimensions; see `avg_pool2d`."""
-    return _mean(input, 3, kernel_size, stride, padding, ceil_mode, count_include_pad,
-                 divisor_override)  # fmt: skip
+avg_pool1d, avg_pool2d, avg_pool3d = map(_avg_pool, (1, 2, 3))
 
 
 def _lp_pool(rank: int) -> Callable[..., Tensor]:

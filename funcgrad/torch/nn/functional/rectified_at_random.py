@@ -16,7 +16,7 @@ from funcgrad.torch.nn.functional.common import apply
 from funcgrad.torch.operations.common import HALF, boxed, computed, told
 from funcgrad.torch.operations.generator import Generator
 from funcgrad.torch.operations.promotion import content, dtype_of
-from funcgrad.torch.operations.record import node
+from funcgrad.torch.operations.record import node, operation
 from funcgrad.torch.operations.recorded import elementwise_refusal
 from funcgrad.torch.operations.sampling import drawn_given, source_of
 from funcgrad.torch.writing import check_writable, write
@@ -62,26 +62,23 @@ def rrelu(
     return _rrelu(input, lower, upper, training, inplace, None)
 
 
+ARGUMENTS = (
+    "input, Number lower=0.125, Number upper=0.33333333333333331, bool training=False, "
+    "Generator generator=None"
+)
+
+
+@operation("rrelu", ARGUMENTS, variants="")
 def rrelu_with_generator(
-    input: Tensor,
-    lower: float = 1.0 / 8,
-    upper: float = 1.0 / 3,
-    training: bool = False,
-    generator: Generator | None = None,
+    input: Tensor, lower: float, upper: float, training: bool, generator: Generator | None
 ) -> Tensor:
     """`nn.functional.rrelu`, of a given source of random numbers."""
     return _rrelu(input, lower, upper, training, False, generator)
 
 
-rrelu_with_generator.__name__ = rrelu_with_generator.__qualname__ = "rrelu"
-
-
+@operation("rrelu_", ARGUMENTS, variants="")
 def rrelu_(
-    input: Tensor,
-    lower: float = 1.0 / 8,
-    upper: float = 1.0 / 3,
-    training: bool = False,
-    generator: Generator | None = None,
+    input: Tensor, lower: float, upper: float, training: bool, generator: Generator | None
 ) -> Tensor:
     """`rrelu`, in place."""
     return _rrelu(input, lower, upper, training, True, generator)

@@ -38,7 +38,11 @@ Taps = tuple[Array, Array]  # places and weights, (elements of the result, eleme
 COPIED = ("nearest", "nearest-exact", "area")
 RANKS = {"linear": 3, "bilinear": 4, "trilinear": 5}
 MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
-AVERAGES = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
+AVERAGES: dict[int, Callable[..., Tensor]] = {
+    3: adaptive_avg_pool1d,
+    4: adaptive_avg_pool2d,
+    5: adaptive_avg_pool3d,
+}
 LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 
 # ----------------------------------------------------------------------------- places and weights

@@ -15,7 +15,8 @@ from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.distance import pad, padded
 from funcgrad.torch.operations.common import boxed, computed, shape_of
 from funcgrad.torch.operations.data import from_numpy
-from funcgrad.torch.operations.record import node
+from funcgrad.torch.operations.record import node, operation
+from funcgrad.torch.operations.requirements import requirements, requires
 
 __all__ = ["channel_shuffle", "fold", "pixel_shuffle", "pixel_unshuffle", "unfold"]
 
@@ -51,14 +52,14 @@ SPREAD_NODE, GATHER_NODE = node("PixelShuffle"), node("PixelUnshuffle")
 SHUFFLE_NODE = node("NativeChannelShuffle")
 
 
-def _check_image(name: str, input: Tensor) -> None:
-    if input.dim() < 3:
-        raise RuntimeError(
-            f"{name} expects input to have at least 3 dimensions, but got input with "
-            f"{input.dim()} dimension(s)"
-        )
-
-
+@operation("pixel_shuffle", "input, int upscale_factor, *, out", variants="", requires="""
+    rank(input) >= 3: pixel_shuffle expects input to have at least 3 dimensions, but got input with
+        {rank(input)} dimension(s)
+    upscale_factor > 0: pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}
+    shape(input)[-3] % upscale_factor**2 == 0: pixel_shuffle expects its input's 'channel' dimension
+        to be divisible by the square of upscale_factor, but input.size(-3)={shape(input)[-3]} is
+        not divisible by {upscale_factor**2}
+""")  # fmt: skip
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Channels (…, c · r², h, w) to pixels (…, c, h · r, w · r) (Shi et al. 2016).
 
@@ -69,53 +70,35 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     tensor([[[0., 1.],
              [2., 3.]]])
     """
-    _check_image("pixel_shuffle", input)
-    if upscale_factor <= 0:
-        raise RuntimeError(
-            f"pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}"
-        )
-    channels = input.size(-3)
-    if channels % upscale_factor**2:
-        raise RuntimeError(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
-            f"of upscale_factor, but input.size(-3)={channels} is not divisible by "
-            f"{upscale_factor**2}"
-        )
     return boxed(computed(SPREAD, input.content(), factor=upscale_factor), SPREAD_NODE)
 
 
+@operation("pixel_unshuffle", "input, int downscale_factor, *, out", variants="", requires="""
+    rank(input) >= 3: pixel_unshuffle expects input to have at least 3 dimensions, but got input
+        with {rank(input)} dimension(s)
+    downscale_factor > 0: pixel_unshuffle expects a positive downscale_factor, but got
+        {downscale_factor}
+    shape(input)[-2] % downscale_factor == 0: pixel_unshuffle expects height to be divisible by
+        downscale_factor, but input.size(-2)={shape(input)[-2]} is not divisible by
+        {downscale_factor}
+    shape(input)[-1] % downscale_factor == 0: pixel_unshuffle expects width to be divisible by
+        downscale_factor, but input.size(-1)={shape(input)[-1]} is not divisible by
+        {downscale_factor}
+""")  # fmt: skip
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """The inverse of `pixel_shuffle`."""
-    _check_image("pixel_unshuffle", input)
-    if downscale_factor <= 0:
-        raise RuntimeError(
-            f"pixel_unshuffle expects a positive downscale_factor, but got {downscale_factor}"
-        )
-    for name, place in (("height", -2), ("width", -1)):
-        if input.size(place) % downscale_factor:
-            raise RuntimeError(
-                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
-                f"input.size({place})={input.size(place)} is not divisible by {downscale_factor}"
-            )
     return boxed(computed(GATHER, input.content(), factor=downscale_factor), GATHER_NODE)
 
 
+@operation("channel_shuffle", "input, int groups", variants="", requires="""
+    rank(input) > 2: channel_shuffle expects input with > 2 dims, but got input with sizes
+        {sizes(input)}
+    groups > 0: Number of groups to divide channels in must be positive. Value of groups:{groups}
+    shape(input)[1] % groups == 0: Number of channels must be divisible by groups. Got
+        {shape(input)[1]} channels and {groups} groups.
+""")  # fmt: skip
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels of `groups` groups in turn (Zhang et al. 2018)."""
-    if input.dim() < 3:
-        raise RuntimeError(
-            "channel_shuffle expects input with > 2 dims, but got input with sizes "
-            f"{list(input.shape)}"
-        )
-    if groups <= 0:
-        raise RuntimeError(
-            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
-        )
-    if input.size(1) % groups:
-        raise RuntimeError(
-            f"Number of channels must be divisible by groups. Got {input.size(1)} channels and "
-            f"{groups} groups."
-        )
     return boxed(computed(SHUFFLE, input.content(), groups=groups), SHUFFLE_NODE)
 
 
@@ -170,6 +153,20 @@ def _numbers(**given: Any) -> list[Sizes]:
     return list(found.values())
 
 
+_check_places = requirements(
+    "x, k, d, p, counts",
+    """
+    min(counts) >= 1: Given input with spatial size {shape(x)[2:]}, kernel_size={k}, dilation={d},
+        padding={p}, calculated shape of the array of sliding blocks as {counts}, but its components
+        must be at least one.
+    """,
+)
+
+
+@requires("""
+    rank(input) in (3, 4): Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and
+        other non-zero dimensions for input, but got: {sizes(input)}
+""")
 def unfold(
     input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
@@ -184,26 +181,32 @@ def unfold(
     k, d, p, s = _numbers(
         kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride
     )
-    if input.dim() not in (3, 4):
-        raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
-            f"dimensions for input, but got: {list(input.shape)}"
-        )
     x = input if input.dim() == 4 else input.unsqueeze(0)
     counts = _places(tuple(x.shape[2:]), k, d, p, s)
-    if min(counts) < 1:
-        raise RuntimeError(
-            f"Given input with spatial size ({x.size(2)}, {x.size(3)}), kernel_size="
-            f"({k[0]}, {k[1]}), dilation=({d[0]}, {d[1]}), padding=({p[0]}, {p[1]}), calculated "
-            f"shape of the array of sliding blocks as ({counts[0]}, {counts[1]}), but its "
-            "components must be at least one."
-        )
+    _check_places(x, k, d, p, counts)
     found = boxed(
         computed(COLUMNS, x.content(), kernel=k, dilation=d, padding=p, stride=s), COLUMNS_NODE
     )
     return found if input.dim() == 4 else found.squeeze(0)
 
 
+_check_columns = requirements(
+    "x, size, k, d, p, s, counts",
+    """
+    shape(x)[1] % math.prod(k) == 0: Expected size of input's dimension 1 to be divisible by the
+        product of kernel_size, but got input.size(1)={shape(x)[1]} and kernel_size={k}.
+    shape(x)[2] == math.prod(counts): Given output_size={size}, kernel_size={k}, dilation={d},
+        padding={p}, stride={s}, expected size of input's dimension 2 to match the calculated number
+        of sliding blocks {counts[0]} * {counts[1]} = {math.prod(counts)}, but got
+        input.size(2)={shape(x)[2]}.
+    """,
+)
+
+
+@requires("""
+    rank(input) in (2, 3): Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch
+        size and non-zero dimensions for input, but got: {sizes(input)}
+""")
 def fold(
     input: Tensor,
     output_size: Any,
@@ -217,27 +220,10 @@ def fold(
         kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride
     )
     size = _two(output_size)
-    if input.dim() not in (2, 3):
-        raise RuntimeError(
-            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and "
-            f"non-zero dimensions for input, but got: {list(input.shape)}"
-        )
     x = input if input.dim() == 3 else input.unsqueeze(0)
     n, lines, length = x.shape
-    window = math.prod(k)
-    if lines % window:
-        raise RuntimeError(
-            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
-            f"but got input.size(1)={lines} and kernel_size=({k[0]}, {k[1]})."
-        )
-    counts = _places(size, k, d, p, s)
-    if length != math.prod(counts):
-        raise RuntimeError(
-            f"Given output_size=({size[0]}, {size[1]}), kernel_size=({k[0]}, {k[1]}), dilation="
-            f"({d[0]}, {d[1]}), padding=({p[0]}, {p[1]}), stride=({s[0]}, {s[1]}), expected size "
-            f"of input's dimension 2 to match the calculated number of sliding blocks {counts[0]} "
-            f"* {counts[1]} = {math.prod(counts)}, but got input.size(2)={length}."
-        )
+    window, counts = math.prod(k), _places(size, k, d, p, s)
+    _check_columns(x, size, k, d, p, s, counts)
     h, w = (extent + 2 * around for extent, around in zip(size, p, strict=True))
     rows, columns = _grid(k, d, s, counts)
     at = from_numpy(np.ascontiguousarray((rows * w + columns).reshape(-1)).astype(np.int64))

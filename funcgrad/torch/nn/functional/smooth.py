@@ -23,7 +23,8 @@ from funcgrad.torch.operations.common import (
     widened,
 )
 from funcgrad.torch.operations.promotion import content
-from funcgrad.torch.operations.record import node
+from funcgrad.torch.operations.record import node, operation
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.remembered import remembered
 
 __all__ = [
@@ -75,10 +76,9 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @remembered
+@requires("alpha != 0: RuntimeError: ZeroDivisionError: alpha cannot be 0 for CELU")
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`x` above 0, ``alpha * (exp(x / alpha) - 1)`` else."""
-    if alpha == 0:
-        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return apply(ELU, "celu", CELU_NODE, input, inplace, "elu_cpu",
                  alpha=alpha, scale=1.0, inner=1.0 / alpha)  # fmt: skip
 
@@ -104,7 +104,7 @@ LOGSIGMOID = Composite("logsigmoid", widened(smooth.log_sigmoid))
 LOGSIGMOID_NODE = node("LogSigmoid", "self")
 
 
-@remembered
+@operation("log_sigmoid", "input, *, out", variants="", remembers=True)
 def logsigmoid(input: Tensor) -> Tensor:
     """``log(sigmoid(x))``, without overflow."""
     return apply(LOGSIGMOID, "log_sigmoid", LOGSIGMOID_NODE, input, kernel="log_sigmoid_cpu")
@@ -133,11 +133,14 @@ GELU_TANH = Composite("gelu_tanh", widened(smooth.gelu_tanh))
 GELU_NODE = node("Gelu", "self")
 
 
-@remembered
-def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+GELU = "input, *, str approximate='none', out"
+
+
+@operation("gelu", GELU, variants="", remembers=True, requires="""
+    approximate in ("none", "tanh"): approximate argument must be either none or tanh.
+""")  # fmt: skip
+def gelu(input: Tensor, approximate: str) -> Tensor:
     """`x` times the normal distribution function of `x`, or its approximation by ``"tanh"``."""
-    if approximate not in ("none", "tanh"):
-        raise RuntimeError("approximate argument must be either none or tanh.")
     prim = smooth.gelu if approximate == "none" else GELU_TANH
     return apply(prim, "gelu", GELU_NODE, input, kernel="GeluKernelImpl")
 
@@ -153,8 +156,10 @@ SOFTPLUS = Composite("softplus", widened(_softplus))
 SOFTPLUS_NODE = node("Softplus", "self")
 
 
-@remembered
-def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+@operation(
+    "softplus", "input, Number beta=1, Number threshold=20, *, out", variants="", remembers=True
+)
+def softplus(input: Tensor, beta: float, threshold: float) -> Tensor:
     """``log(1 + exp(beta x)) / beta``, and `x` itself where ``beta x`` is above the threshold."""
     return apply(SOFTPLUS, "softplus", SOFTPLUS_NODE, input, kernel="softplus_cpu",
                  beta=beta, bound=threshold)  # fmt: skip
@@ -188,19 +193,23 @@ GLU_NODE = node("Glu", "self")
 
 
 @remembered
+@requires("""
+    rank(tensor(input, "glu")) > 0: glu does not support scalars because halving size must be even
+    shape(input)[axis(dim, input)] % 2 == 0: Halving dimension must be even, but dimension
+        {axis(dim, input)} is size {shape(input)[axis(dim, input)]}
+""")
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along a dimension times the sigmoid of the second."""
-    shape = shape_of(content(input, "glu"))
-    if not shape:
-        raise RuntimeError("glu does not support scalars because halving size must be even")
-    axis = axis_of(dim, len(shape))
-    if shape[axis] % 2:
-        raise RuntimeError(
-            f"Halving dimension must be even, but dimension {axis} is size {shape[axis]}"
-        )
+    axis = axis_of(dim, input.ndim)
     return apply(GLU, "glu", GLU_NODE, input, kernel="glu_cpu", axis=axis)
 
 
-elu_ = inplace(elu)
+@operation("elu_", "input, Number alpha=1, Number scale=1, Number input_scale=1", variants="")
+def elu_(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
+    """`elu`, in place; both sides are multiplied by `scale`, the exponents by `input_scale`."""
+    return apply(ELU, "elu", ELU_NODE, input, True, "elu_cpu",
+                 alpha=alpha, scale=scale, inner=input_scale)  # fmt: skip
+
+
 selu_ = inplace(selu)
-celu_ = inplace(celu)
+celu_ = inplace(celu, "input, Number alpha=1.")

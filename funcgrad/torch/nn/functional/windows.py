@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.axes import squeeze, unsqueeze
 from funcgrad.torch.operations.common import shape_of
+from funcgrad.torch.operations.requirements import requirements
 
-__all__ = ["batched", "is_ints", "refused_call", "spread"]
-
-
-def is_ints(given: Any) -> bool:
-    """Whether an argument is a whole number or a sequence of them."""
-    items = given if isinstance(given, (tuple, list)) else (given,)
-    return all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in items)
+__all__ = ["batched", "spread"]
 
 
 def spread(given: Any, rank: int, weight: Sequence[int], name: str) -> tuple[int, ...]:
@@ -35,25 +28,19 @@ def spread(given: Any, rank: int, weight: Sequence[int], name: str) -> tuple[int
     return tuple(map(int, items * many if len(items) == 1 else items))
 
 
-def refused_call(name: str, signatures: tuple[str, ...], *args: Any, **kwargs: Any) -> TypeError:
-    """PyTorch's error for arguments that fit none of several signatures."""
-    got = [type(x).__name__ for x in args]
-    got += [f"{key}={type(x).__name__}" for key, x in kwargs.items()]
-    listed = "".join(f" * ({s})\n" for s in signatures)
-    return TypeError(
-        f"{name}() received an invalid combination of arguments - got ({', '.join(got)}), but "
-        f"expected one of:\n{listed}"
-    )
+_check_images = requirements(
+    "name, rank, shape",
+    """
+    len(shape) in (rank + 1, rank + 2): Expected {rank + 1}D (unbatched) or {rank + 2}D (batched)
+        input to {name}, but got input of size: {[*shape]}
+    """,
+)
 
 
 def batched(name: str, rank: int, input: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
     """`function` of the batch `input`, or of the only example that it is."""
     shape = shape_of(input)
-    if len(shape) not in (rank + 1, rank + 2):
-        raise RuntimeError(
-            f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {name}, but got "
-            f"input of size: {list(shape)}"
-        )
+    _check_images(name, rank, shape)
     if len(shape) == rank + 2:
         return function(input)
     return squeeze(function(unsqueeze(input, 0)), 0)
