@@ -226,12 +226,15 @@ class Primitive:
         return False
 
     def linear_flow(
-        self, mask: Sequence[bool], params: Params
-    ) -> tuple[str, Sequence[bool] | None]:
+        self, mask: Sequence[bool | None], params: Params
+    ) -> tuple[str, Sequence[bool | None] | None]:
         """The name of what is not linear in the operands of `mask`, or "", and which outputs
-        depend on them (None: all).
+        depend on them (None: all). In the mask, and of an output, None means that it is zero.
         """
-        return "" if self.is_linear(mask, params) else self.name, None
+        if self.is_linear([bool(m) for m in mask], params):
+            return "", None
+        with_zeros = None in mask and self.is_linear([m is not False for m in mask], params)
+        return "" if with_zeros else self.name, None
 
     # A higher-order primitive overrides these five to state its own action.
 

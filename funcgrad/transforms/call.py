@@ -20,7 +20,7 @@ from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.graph.build import Stage, finish, stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
-from funcgrad.graph.linearity import linear_flow
+from funcgrad.graph.linearity import Flow, linear_flow
 from funcgrad.ops.shape import copied, zeros
 from funcgrad.passes.partition import Partition, Saves, partition
 from funcgrad.transforms.arguments import lower
@@ -251,7 +251,7 @@ class CallPullback(Primitive):
 class Call(HigherOrder):
     """A graph applied to operands."""
 
-    def linear_flow(self, mask: Sequence[bool], params: Params) -> tuple[str, list[bool]]:
+    def linear_flow(self, mask: Sequence[Flow], params: Params) -> tuple[str, list[Flow]]:
         return linear_flow(params["graph"], mask)
 
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:

@@ -18,7 +18,7 @@ from funcgrad.graph.effects import quiet
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Equation
 from funcgrad.graph.layouts import through
-from funcgrad.graph.linearity import linear_flow
+from funcgrad.graph.linearity import Flow, linear_flow
 from funcgrad.passes.partition import Saves
 from funcgrad.transforms.arguments import leaves_of, lower, positions
 from funcgrad.transforms.call import (
@@ -97,7 +97,7 @@ class Checkpoint(HigherOrder):
     lies = staticmethod(through)
     wraps = True
 
-    def linear_flow(self, mask: Sequence[bool], params: Params) -> tuple[str, list[bool]]:
+    def linear_flow(self, mask: Sequence[Flow], params: Params) -> tuple[str, list[Flow]]:
         return linear_flow(params["graph"], mask)
 
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:

@@ -27,7 +27,7 @@ from funcgrad.graph.effects import effects_of, guarded
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.graph.layouts import through
-from funcgrad.graph.linearity import linear_flow
+from funcgrad.graph.linearity import Flow, either, linear_flow
 from funcgrad.graph.loop import Loop
 from funcgrad.graph.raising import may_raise
 from funcgrad.ops import constant
@@ -104,11 +104,11 @@ class Cond(HigherOrder):
     def type_rule(self, types: Sequence[ArrayType], params: Params) -> Any:
         return tuple(o.type for o in params["true"].outputs)
 
-    def linear_flow(self, mask: Sequence[bool], params: Params) -> tuple[str, list[bool]]:
+    def linear_flow(self, mask: Sequence[Flow], params: Params) -> tuple[str, list[Flow]]:
         flows = [linear_flow(graph, mask[1:]) for graph in _branches(params)]
         (one, some), (other, others) = flows
         name = self.name if mask[0] else one or other
-        return name, [mask[0] or a or b for a, b in zip(some, others, strict=True)]
+        return name, [mask[0] or either(a, b) for a, b in zip(some, others, strict=True)]
 
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         branches = _branches(params)

@@ -31,7 +31,8 @@ def linear_transpose(f: Function, *primals: Any) -> Function:
     Parameters
     ----------
     f : callable
-        Linear in all of its arguments together. It is called on zeros, once or twice.
+        Linear in all of its arguments together; what is known to be zero may be added. It is
+        called on zeros, once or twice.
     *primals
         Examples of its arguments: trees of arrays, or of `ShapeDtypeStruct`. Only their shapes
         and dtypes matter.
@@ -85,7 +86,7 @@ def linear_transpose(f: Function, *primals: Any) -> Function:
     _check_floats(out_types, f"the output of {name_of(f)}")
 
     def back(*cts: Array) -> list[Array]:
-        return transpose_linear(flat, types, cts, advice=advice)
+        return transpose_linear(flat, types, cts, advice=advice, seen=True)
 
     graph, consts = stage(back, out_types)
 

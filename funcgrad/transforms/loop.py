@@ -29,7 +29,7 @@ from funcgrad.graph.build import stage
 from funcgrad.graph.effects import effects_of, first_effect, guarded
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph, Literal, Var
-from funcgrad.graph.linearity import linear_flow
+from funcgrad.graph.linearity import Flow, either, linear_flow
 from funcgrad.graph.loop import Loop
 from funcgrad.ops import constant
 from funcgrad.ops.arithmetic import add, cast, less, where
@@ -153,7 +153,7 @@ class LoopPrimitive(HigherOrder):
         stopped = [INTEGER] if p.condition is not None else []
         return (*outputs[: p.carries], *rows, *stopped)
 
-    def linear_flow(self, mask: Sequence[bool], params: Params) -> tuple[str, list[bool]]:
+    def linear_flow(self, mask: Sequence[Flow], params: Params) -> tuple[str, list[Flow]]:
         p = Loop(**params)
         first = int(p.counted)
         moving, before = list(mask[first:]), None
@@ -161,7 +161,7 @@ class LoopPrimitive(HigherOrder):
         while moving != before:  # carries that come to depend on others
             before = list(moving)
             name, reached = linear_flow(p.body, moving)
-            moving[own] = [m or r for m, r in zip(moving[own], reached, strict=False)]
+            moving[own] = map(either, moving[own], reached)
         asked, steps = list(mask[:first]), []
         if p.condition is not None:
             asked += linear_flow(p.condition, moving[: p.consts + p.carries])[1]

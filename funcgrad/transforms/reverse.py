@@ -265,11 +265,13 @@ def transpose_linear(
     cotangents: Any,
     known: bool = False,
     advice: str = OF_A_RULE,
+    seen: bool = False,
 ) -> list[Array]:
     """The transpose of a linear function of operands of `types`, applied to `cotangents`.
 
     It is taped at zero, where its value has to be zero, and every node on the way has to be
-    linear in what is traced. With `known` this is not looked at: the function is one of ours.
+    linear in what is traced; unless a graph of it has been `seen` to be (`linear_flow`, which knows
+    of zeros). With `known` neither is looked at: the function is one of ours.
     An error ends with the `advice`.
     """
     with Tape(linear=True) as tape:
@@ -284,7 +286,8 @@ def transpose_linear(
         if isinstance(o, Tracer) and o.owner is tape and g is not None
     ]
     if not known:
-        _check_linear([node for node, _ in roots], advice)
+        if not seen:
+            _check_linear([node for node, _ in roots], advice)
         for o in outputs:
             _check_zero(o, advice)
     traced = any(isinstance(o.value, Tracer) for o in outputs if isinstance(o, Tracer))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad.errors import NotDifferentiableError
 
 X = np.array([1.0, 2.0, 3.0])
@@ -101,3 +102,70 @@ def test_a_loop_of_many_steps_is_transposed_as_a_loop():
 def test_what_nobody_reads_does_not_count():
     f = lambda t: (np.where(t > 0, 1.0, 2.0), 2.0 * t)[1]
     np.testing.assert_array_equal(fg.linear_transpose(f, X)(X)[0], 2.0 * X)
+
+
+def written(t):
+    y = fnp.zeros(3)
+    y[0] = t[1]
+    y[1:] += t[:2]
+    return y
+
+
+def added_up(t):
+    total = 0.0
+    for r in t:
+        total = total + r
+    return total
+
+
+ZEROS = np.zeros(3)
+WITH_ZEROS = {
+    "the number": lambda t: t + 0.0,
+    "in front": lambda t: 0 + t,
+    "an array": lambda t: t - np.zeros((2, 3)),
+    "sum": lambda t: sum([t[0], 2.0 * t[1]]),
+    "a loop of Python": added_up,
+    "made of others": lambda t: t + np.concatenate([np.zeros_like(t[:2]), 0.0 * X[:1]]),
+    "negative": lambda t: t + (-0.0),
+    "written into": written,
+    "a product with zeros": lambda t: t + A @ ZEROS,
+    "a carry": lambda t: fg.scan(lambda c, r: (c + r, c + 0.0), 0.0, t)[1],
+    "a counted loop": lambda t: fg.fori_loop(0, 3, lambda i, c: c + t[i] * i, 0.0),
+    "rows of a loop": lambda t: fg.scan(lambda c, r: (c, r[0] + r[1]), 0.0, (t, ZEROS))[1],
+    "a compiled function": lambda t: fg.jit(lambda v, w: v + w)(t, ZEROS),
+    "a branch": lambda t: fg.cond(X[0] > 0, lambda v: v + 0.0, np.negative, t),
+    "a checkpoint": lambda t: fg.checkpoint(lambda v: v + ZEROS)(t),
+    "examples": lambda t: fg.vmap(lambda r: r + 0.0)(t),
+}
+
+
+@pytest.mark.parametrize("case", WITH_ZEROS)
+def test_zeros_may_be_added(case):
+    f = WITH_ZEROS[case]
+    jacobian = fg.jacobian(f)(X)
+    g = np.arange(1.0, 1.0 + jacobian[..., 0].size).reshape(jacobian.shape[:-1])
+
+    def transposed(x, g):
+        return fg.linear_transpose(f, x)(g)[0]
+
+    for way in (transposed, fg.jit(transposed)):
+        np.testing.assert_allclose(way(X, g), np.tensordot(g, jacobian, g.ndim), rtol=1e-14)
+
+
+NOT_OF_ZEROS = {
+    "not all are zero": (lambda t: t + np.array([0.0, 0.0, 1.0]), "add"),
+    "a product": (lambda t: t * 0.0 + 1.0, "add"),
+    "a maximum": (lambda t: np.maximum(t, 0.0), "maximum"),
+    "a length": (lambda t: np.hypot(t, 0.0), "hypot"),
+    "the logarithm of one": (lambda t: t + np.exp(ZEROS), "add"),
+    "a carry that grows": (
+        lambda t: fg.scan(lambda c, r: ((c[0] + 1.0, c[1] + c[0] + r), r), (0.0, 0.0), t)[0][1],
+        "add"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NOT_OF_ZEROS)
+def test_what_only_looks_like_zeros_may_not(case):
+    f, name = NOT_OF_ZEROS[case]
+    with pytest.raises(NotDifferentiableError, match=f"not linear: it applies {name}"):
+        fg.linear_transpose(f, X)

@@ -37,8 +37,8 @@ class HigherOrder(Primitive):
     effect = None
 
     def linear_flow(
-        self, mask: Sequence[bool], params: Params
-    ) -> tuple[str, Sequence[bool] | None]:
+        self, mask: Sequence[bool | None], params: Params
+    ) -> tuple[str, Sequence[bool | None] | None]:
         """Where it is not overridden, a tape is asked what is linear."""
         return "", None
 
