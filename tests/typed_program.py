@@ -43,6 +43,11 @@ fg.nn.rleu(1.0)  # wrong: attr-defined
 fg.random.norml(fg.random.key(0))  # wrong: attr-defined
 fg.optim.adm(0.1)  # wrong: attr-defined
 fg.tree.mpa(abs, {})  # wrong: attr-defined
+fg.lax.dynamic_slise  # wrong: attr-defined
+fg.scipy.special.gamaln(1.0)  # wrong: attr-defined
+fg.scipy.stats.nrm.pdf(1.0)  # wrong: attr-defined
+fg.torch.tensr(1.0)  # wrong: attr-defined
+fg.torch.nn.Linea(2, 3)  # wrong: attr-defined
 fnp.sinn(1.0)  # wrong: attr-defined
 fnp.linalg.invv(1.0)  # wrong: attr-defined
 fg.config.treads = 3  # wrong: attr-defined

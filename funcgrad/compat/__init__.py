@@ -3,6 +3,13 @@
 ``funcgrad.compat.autograd`` is HIPS autograd's. Each is imported when it is asked for.
 """
 
+from typing import TYPE_CHECKING
+
 from funcgrad.errors import suggest_names
 
-suggest_names(__name__, later=("autograd",))
+if TYPE_CHECKING:
+    from funcgrad.compat import autograd as autograd
+
+__all__ = ["autograd"]
+
+suggest_names(__name__, later=__all__)

@@ -5,9 +5,14 @@
 `funcgrad.testing.strategies` is imported on first use, with hypothesis.
 """
 
+from typing import TYPE_CHECKING
+
 from funcgrad.core.boundary import publish
 from funcgrad.testing.agree import check_all, check_jit, check_vmap
 from funcgrad.testing.check import check_grads, check_jvp, check_vjp, derivative_along
+
+if TYPE_CHECKING:
+    from funcgrad.testing import strategies as strategies
 
 __all__ = [
     "check_all",

@@ -5,6 +5,7 @@ from math import inf as inf
 from math import nan as nan
 from math import pi as pi
 from sys import modules as _modules
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from funcgrad.torch import autograd as autograd
 from funcgrad.torch import func as func
@@ -178,15 +179,22 @@ from funcgrad.torch.nn.functional import rrelu_ as rrelu_
 from funcgrad.torch.nn.functional import selu_ as selu_
 from funcgrad.torch.nn.functional import threshold_ as threshold_
 from funcgrad.torch.nn.functional.lower_level import *  # noqa: F403
-from funcgrad.torch.nn.functional.rectified_at_random import rrelu_with_generator as rrelu
+from funcgrad.torch.nn.functional.rectified_at_random import rrelu_with_generator as _rrelu
 from funcgrad.torch.serialization import load as load
 from funcgrad.torch.serialization import save as save
 from funcgrad.torch.spectra import istft as istft
 from funcgrad.torch.spectra import stft as stft
 
+if _TYPE_CHECKING:  # imported on first use
+    from funcgrad.torch import backends as backends
+    from funcgrad.torch import cuda as cuda
+    from funcgrad.torch import distributions as distributions
+    from funcgrad.torch import testing as testing
+
 __version__ = "2.13.0+funcgrad"  # the PyTorch whose behaviour this is
 newaxis = None
+rrelu = _rrelu
 _cover(nn.functional, linalg, fft, Tensor)
 _cover(_modules[__name__])
 
-__getattr__ = _absent(__name__)
+_absent(__name__)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 from funcgrad.errors import nearest
@@ -85,8 +84,11 @@ def reason(theirs: str, name: str) -> str | None:
     return None
 
 
-def absent(module: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a module: brings what is imported on use, or tells why it cannot."""
+def absent(module: str) -> None:
+    """Give a module a ``__getattr__`` that brings what is imported on use, or tells why it cannot.
+
+    It is put into it as it runs: a type checker would take it for a promise of every name.
+    """
     theirs = module.removeprefix("funcgrad.")
 
     def get(name: str) -> Any:
@@ -94,7 +96,7 @@ def absent(module: str) -> Callable[[str], Any]:
             return importlib.import_module(f"{module}.{name}")
         return _refuse(module, theirs, name)
 
-    return get
+    vars(sys.modules[module])["__getattr__"] = get
 
 
 def _refuse(module: str, theirs: str, name: str) -> NoReturn:

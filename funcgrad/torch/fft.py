@@ -25,7 +25,7 @@ __all__ = [
     "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
 
-__getattr__ = absent(__name__)
+absent(__name__)
 
 Ints = tuple[int, ...]
 NORMS = (None, "backward", "ortho", "forward")

@@ -46,4 +46,4 @@ __all__ = [
     "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
-__getattr__ = absent(__name__)
+absent(__name__)

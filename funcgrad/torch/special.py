@@ -84,4 +84,4 @@ polygamma = _alias("special_polygamma", _functions.polygamma, variants="")
 sinc = _alias("special_sinc", _functions.sinc, variants="")
 xlogy = _alias("special_xlogy", _functions.xlogy, variants="")
 
-__getattr__ = _absent(__name__)
+_absent(__name__)

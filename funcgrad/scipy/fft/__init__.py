@@ -14,7 +14,7 @@ array([2., 4., 6.])
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scipy.fft import fftfreq, fftshift, ifftshift, next_fast_len, rfftfreq
 
@@ -26,9 +26,17 @@ globals().update(NAMES)
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "next_fast_len", "rfftfreq", *NAMES]
 
-if TYPE_CHECKING:  # the tables define names that a checker does not see
+# fmt: off
+# isort: off
+if TYPE_CHECKING:  # the names of the tables, and SciPy's own, which a checker does not see
+    from scipy.fft import (
+        dct as dct, dctn as dctn, dst as dst, dstn as dstn, fft as fft, fft2 as fft2,
+        fftn as fftn, hfft as hfft, hfft2 as hfft2, hfftn as hfftn, idct as idct, idctn as idctn,
+        idst as idst, idstn as idstn, ifft as ifft, ifft2 as ifft2, ifftn as ifftn,
+        ihfft as ihfft, ihfft2 as ihfft2, ihfftn as ihfftn, irfft as irfft, irfft2 as irfft2,
+        irfftn as irfftn, rfft as rfft, rfft2 as rfft2, rfftn as rfftn,
+    )
+# isort: on
+# fmt: on
 
-    def __getattr__(name: str) -> Any: ...
-
-else:
-    suggest_names(__name__, reason=why_not(__name__))
+suggest_names(__name__, reason=why_not(__name__))

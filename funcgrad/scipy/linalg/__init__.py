@@ -14,7 +14,7 @@ Examples
 np.float64(-1.0)
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import scipy.linalg
 
@@ -181,6 +181,21 @@ __all__ = [
 
 complete(__name__, scipy.linalg)
 
-if TYPE_CHECKING:  # SciPy has no types, so no name of its can be known to be misspelt
-
-    def __getattr__(name: str) -> Any: ...
+# fmt: off
+# isort: off
+if TYPE_CHECKING:  # the names of the tables, and SciPy's own, which a checker does not see
+    from scipy.linalg import blas as blas, interpolative as interpolative, lapack as lapack
+    from scipy.linalg import (
+        LinAlgError as LinAlgError, LinAlgWarning as LinAlgWarning, bandwidth as bandwidth,
+        cdf2rdf as cdf2rdf, clarkson_woodruff_transform as clarkson_woodruff_transform,
+        cossin as cossin, dft as dft, expm_cond as expm_cond,
+        find_best_blas_type as find_best_blas_type, get_blas_funcs as get_blas_funcs,
+        get_lapack_funcs as get_lapack_funcs, hadamard as hadamard, helmert as helmert,
+        hessenberg as hessenberg, hilbert as hilbert, invhilbert as invhilbert,
+        invpascal as invpascal, ishermitian as ishermitian, issymmetric as issymmetric,
+        matrix_balance as matrix_balance, ordqz as ordqz, pascal as pascal,
+        qr_delete as qr_delete, qr_insert as qr_insert, qr_update as qr_update, qz as qz,
+        rsf2csf as rsf2csf, solve_lyapunov as solve_lyapunov,
+    )
+# isort: on
+# fmt: on

@@ -17,7 +17,7 @@ True
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import scipy.ndimage
 
@@ -85,9 +85,23 @@ __all__ = [
     *_PROGRAMS,
 ]
 
-if TYPE_CHECKING:  # the table defines names that a checker does not see
+# fmt: off
+# isort: off
+if TYPE_CHECKING:  # the names of the tables, and SciPy's own, which a checker does not see
+    from scipy.ndimage import (
+        black_tophat as black_tophat, center_of_mass as center_of_mass, extrema as extrema,
+        gaussian_gradient_magnitude as gaussian_gradient_magnitude,
+        gaussian_laplace as gaussian_laplace,
+        generic_gradient_magnitude as generic_gradient_magnitude,
+        generic_laplace as generic_laplace, grey_closing as grey_closing,
+        grey_opening as grey_opening, labeled_comprehension as labeled_comprehension,
+        laplace as laplace, maximum as maximum, mean as mean, median as median,
+        minimum as minimum, morphological_gradient as morphological_gradient,
+        morphological_laplace as morphological_laplace, prewitt as prewitt, sobel as sobel,
+        standard_deviation as standard_deviation, sum as sum, sum_labels as sum_labels,
+        uniform_filter as uniform_filter, variance as variance, white_tophat as white_tophat,
+    )
+# isort: on
+# fmt: on
 
-    def __getattr__(name: str) -> Any: ...
-
-else:
-    suggest_names(__name__, reason=why_not(__name__))
+suggest_names(__name__, reason=why_not(__name__))

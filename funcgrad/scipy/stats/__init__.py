@@ -16,7 +16,7 @@ np.float64(1.0)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import scipy.stats
 
@@ -43,9 +43,44 @@ __all__ = [
     *_PROGRAMS,
 ]
 
-if TYPE_CHECKING:  # the tables define names that a checker does not see
+# fmt: off
+# isort: off
+if TYPE_CHECKING:  # the names of the tables, and SciPy's own, which a checker does not see
+    from scipy.stats import (
+        alexandergovern as alexandergovern, bartlett as bartlett, bernoulli as bernoulli,
+        beta as beta, betabinom as betabinom, binom as binom, boxcox as boxcox,
+        boxcox_llf as boxcox_llf, cauchy as cauchy, chi as chi, chi2 as chi2,
+        chisquare as chisquare, circmean as circmean, circstd as circstd, circvar as circvar,
+        combine_pvalues as combine_pvalues, describe as describe,
+        differential_entropy as differential_entropy, dirichlet as dirichlet,
+        energy_distance as energy_distance, entropy as entropy, erlang as erlang,
+        expectile as expectile, expon as expon, f as f, f_oneway as f_oneway,
+        false_discovery_control as false_discovery_control, fisk as fisk, gamma as gamma,
+        gaussian_kde as gaussian_kde, genextreme as genextreme, gennorm as gennorm,
+        genpareto as genpareto, geom as geom, gmean as gmean, gstd as gstd, gumbel_l as gumbel_l,
+        gumbel_r as gumbel_r, gzscore as gzscore, halfcauchy as halfcauchy, halfnorm as halfnorm,
+        hypergeom as hypergeom, invgamma as invgamma, invgauss as invgauss, iqr as iqr,
+        jarque_bera as jarque_bera, kstat as kstat, kstatvar as kstatvar, kurtosis as kurtosis,
+        laplace as laplace, levene as levene, logistic as logistic, lognorm as lognorm,
+        logser as logser, loguniform as loguniform, lomax as lomax, maxwell as maxwell,
+        median_abs_deviation as median_abs_deviation, moment as moment,
+        multinomial as multinomial, multivariate_normal as multivariate_normal,
+        multivariate_t as multivariate_t, nbinom as nbinom, norm as norm,
+        obrientransform as obrientransform, pareto as pareto, pearsonr as pearsonr,
+        pmean as pmean, pointbiserialr as pointbiserialr, poisson as poisson,
+        power_divergence as power_divergence, powerlaw as powerlaw, rayleigh as rayleigh,
+        reciprocal as reciprocal, scoreatpercentile as scoreatpercentile, sem as sem,
+        sigmaclip as sigmaclip, skew as skew, skewnorm as skewnorm, skewtest as skewtest, t as t,
+        theilslopes as theilslopes, tmax as tmax, tmean as tmean, tmin as tmin, triang as triang,
+        trim1 as trim1, trim_mean as trim_mean, trimboth as trimboth, truncnorm as truncnorm,
+        tsem as tsem, tstd as tstd, ttest_1samp as ttest_1samp, ttest_ind as ttest_ind,
+        ttest_rel as ttest_rel, tvar as tvar, uniform as uniform, variation as variation,
+        vonmises as vonmises, wasserstein_distance as wasserstein_distance,
+        weibull_max as weibull_max, weibull_min as weibull_min, wishart as wishart,
+        wrapcauchy as wrapcauchy, yeojohnson as yeojohnson, yeojohnson_llf as yeojohnson_llf,
+        zmap as zmap, zscore as zscore,
+    )
+# isort: on
+# fmt: on
 
-    def __getattr__(name: str) -> Any: ...
-
-else:
-    suggest_names(__name__, reason=why_not(__name__))
+suggest_names(__name__, reason=why_not(__name__))

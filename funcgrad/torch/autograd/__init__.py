@@ -34,4 +34,4 @@ __all__ = [
     "set_grad_enabled",
 ]
 
-__getattr__ = absent(__name__)
+absent(__name__)

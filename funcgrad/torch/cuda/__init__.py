@@ -16,7 +16,7 @@ __all__ = [
     "synchronize",
 ]  # fmt: skip
 
-__getattr__ = absent(__name__)
+absent(__name__)
 
 
 def is_available() -> bool:

@@ -67,4 +67,4 @@ from funcgrad.torch.distributions.von_mises import VonMises as VonMises
 from funcgrad.torch.distributions.weibull import Weibull as Weibull
 from funcgrad.torch.distributions.wishart import Wishart as Wishart
 
-__getattr__ = _absent(__name__)
+_absent(__name__)

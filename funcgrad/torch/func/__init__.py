@@ -25,4 +25,4 @@ __all__ = [
     "vmap",
 ]
 
-__getattr__ = absent(__name__)
+absent(__name__)

@@ -199,4 +199,4 @@ __all__ += modules.lazy.__all__
 __all__ += modules.sequences.__all__
 __all__ += modules.adaptive.__all__
 
-__getattr__ = absent(__name__)
+absent(__name__)

@@ -32,4 +32,4 @@ __all__ = [
     "swa_utils",
 ]
 
-__getattr__ = absent(__name__)
+absent(__name__)

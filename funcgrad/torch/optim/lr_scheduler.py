@@ -307,4 +307,4 @@ class CosineAnnealingLR(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
 
-__getattr__ = absent(__name__)
+absent(__name__)

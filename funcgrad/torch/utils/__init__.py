@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 __all__ = ["checkpoint", "data", "hooks"]
 
 
-def __getattr__(name: str) -> Any:
-    """Import ``data`` when it is first used: it stands on the operations, and on processes."""
-    if name == "data":
-        return importlib.import_module("funcgrad.torch.utils.data")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # to a checker it would promise every name
+
+    def __getattr__(name: str) -> Any:
+        """Import ``data`` when it is first used: it stands on the operations, and on processes."""
+        if name == "data":
+            return importlib.import_module("funcgrad.torch.utils.data")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

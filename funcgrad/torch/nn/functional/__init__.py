@@ -218,4 +218,4 @@ __all__ += bags.__all__
 __all__ += alignment.__all__
 __all__ += fractional_pooling.__all__
 
-__getattr__ = absent(__name__)
+absent(__name__)

@@ -208,4 +208,4 @@ def _name(x: Any) -> str:
     return type(x).__name__
 
 
-__getattr__ = absent(__name__)
+absent(__name__)
