@@ -19,7 +19,7 @@ import funcgrad.numpy as fnp
 from funcgrad.config import config
 from funcgrad.graph.check import check
 from funcgrad.graph.loop import Loop
-from funcgrad.passes import fission as module
+from funcgrad.passes import fission, loop_parts
 from funcgrad.passes.pipeline import optimize
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -141,7 +141,7 @@ def test_operands_that_are_the_same_are_one():
 @pytest.mark.parametrize("rows", [100, 2000])
 def test_stacks_take_no_more_memory_than_the_rows_of_the_loop(rows, monkeypatch):
     """Sums over matrices of which a step makes many from few numbers."""
-    monkeypatch.setattr(module, "MEMORY", 1 << 16)
+    monkeypatch.setattr(loop_parts, "MEMORY", 1 << 16)
 
     def f(w, xs):
         def step(c, x):
@@ -238,9 +238,9 @@ def test_infinities_and_nan_stay_where_they_are():
 @pytest.fixture
 def everything(monkeypatch):
     """All that can leave a loop leaves it."""
-    monkeypatch.setattr(module, "SHORTEST", 1)
-    monkeypatch.setattr(module._Parts, "gain", lambda *_: 1 << 20)
-    monkeypatch.setattr(module._Parts, "worth", lambda *_: 1 << 20)
+    monkeypatch.setattr(fission, "SHORTEST", 1)
+    monkeypatch.setattr(loop_parts.Parts, "gain", lambda *_: 1 << 20)
+    monkeypatch.setattr(loop_parts.Parts, "worth", lambda *_: 1 << 20)
     monkeypatch.setattr(config, "cache", False)
 
 
