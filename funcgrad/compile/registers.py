@@ -37,6 +37,7 @@ __all__ = [
     "written_out",
 ]
 
+TIMES = 16  # through a loop that may be written out: longer ones fill lanes, and LLVM is soon done
 LOOP = 192  # statements that may stand for one loop
 STEP = 6000  # statements of a step
 FOLDED: dict[str, Callable[[int, int], Any]] = {
@@ -233,6 +234,8 @@ class _Writer:
         count = self.operand(s.count)
         count = int(count.value) if isinstance(count, Const) else count
         if s.kind == "steps" or not isinstance(count, int) or (s.kind == "blocks" and count > 1):
+            raise _TooLong
+        if count > TIMES:
             raise _TooLong
         alone = s.kind == "blocks" and count == 1
         if not alone and any(c.op == "compensated" for c in s.carries):

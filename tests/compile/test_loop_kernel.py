@@ -104,6 +104,21 @@ def test_small_carries_are_in_registers():
         assert [c.op for c in loop.carries] == ["next"] * count
 
 
+def test_the_code_of_a_step_does_not_grow_with_its_matrices():
+    """Loops over many rows stay loops: written out, LLVM needs milliseconds for each row."""
+
+    def length(n):
+        def step(mean, x):
+            cov = np.outer(mean, x) + np.eye(n)
+            return np.linalg.solve(cov, cov @ mean) + cov.T @ x, None
+
+        f = lambda xs: np.sum(fg.scan(step, xs[0], xs)[0])
+        _, found = loops_of(fg.make_graph(fg.grad(f))(np.ones((5, n))))
+        return sum(len(statements(k.body)) for k in found.kernels)
+
+    assert length(64) < length(16)
+
+
 def test_what_nobody_writes_is_read_before_the_loop():
     (loop,), _ = loops_of(fg.make_graph(lorenz)(THETA))
     assert not any(type(s).__name__ == "Load" for s in statements(loop.body))
