@@ -31,9 +31,7 @@ from funcgrad.random.continuous import (
     logistic,
     lognormal,
     maxwell,
-    multivariate_normal,
     normal,
-    orthogonal,
     pareto,
     rademacher,
     rayleigh,
@@ -78,6 +76,7 @@ from funcgrad.random.keys import (
     split,
     wrap_key_data,
 )
+from funcgrad.random.multivariate import multivariate_normal, orthogonal
 
 __all__ = [
     "Key",

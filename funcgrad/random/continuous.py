@@ -7,35 +7,30 @@ parameters while what was drawn stays (reparametrisation).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import funcgrad.numpy as fnp
-from funcgrad.core.tracer import operand, type_of
+from funcgrad.core.tracer import operand
 from funcgrad.core.types import Array
 from funcgrad.errors import located
 from funcgrad.ops.error import erf
 from funcgrad.ops.normal import erfinv
 from funcgrad.random.keys import Source, size_of, space, split, whole_bits
+from funcgrad.random.parameters import Shape, broadcast_shape, float_type, parameter
 from funcgrad.transforms.stop import stop_gradient
 
 __all__ = [
-    "broadcast_shape",
     "cauchy",
     "double_sided_maxwell",
     "exponential",
-    "float_type",
     "gumbel",
     "laplace",
     "logistic",
     "lognormal",
     "maxwell",
-    "multivariate_normal",
     "normal",
-    "orthogonal",
-    "parameter",
     "pareto",
     "rademacher",
     "rayleigh",
@@ -45,45 +40,6 @@ __all__ = [
     "wald",
     "weibull_min",
 ]
-
-Shape = Any  # a tuple of int, or None for that of the parameters
-
-
-def float_type(dtype: Any, what: str, complex_: bool = False) -> Any:
-    """The dtype of a draw, float64 by default."""
-    kind = np.dtype(np.float64 if dtype is None else dtype)
-    if kind.kind != "f" and not (complex_ and kind.kind == "c"):
-        raise ValueError(located(f"random.{what}: the dtype is a floating point one, not {kind}"))
-    return kind
-
-
-def parameter(x: Any, kind: Any) -> Any:
-    """A parameter in the dtype of the draw."""
-    if type(x) is float or type(x) is kind.type:
-        return kind.type(x)
-    xp = space(x)
-    return xp.astype(xp.asarray(x), kind)
-
-
-def broadcast_shape(shape: Shape, what: str, *parameters: Any) -> tuple[int, ...]:
-    """The shape of a draw; by default that of its parameters, which it may not cut."""
-    own: tuple[int, ...] = ()
-    if any(type(p) is not float for p in parameters):
-        own = np.broadcast_shapes(*(type_of(operand(p)).shape for p in parameters))
-    if shape is None:
-        return own
-    wanted = size_of(shape)
-    if not own:
-        return wanted
-    try:
-        fits = np.broadcast_shapes(wanted, own) == wanted
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ValueError(
-            located(f"random.{what}: parameters of shape {own} do not broadcast to {wanted}")
-        )
-    return wanted
 
 
 def uniform(
@@ -435,94 +391,3 @@ def rademacher(key: Source, shape: Shape = (), dtype: Any = None) -> Array:
     """
     chosen = _uniform(key, size_of(shape), np.dtype(np.float64)) < 0.5
     return fnp.astype(2 * fnp.astype(chosen, np.int64) - 1, np.int64 if dtype is None else dtype)
-
-
-def multivariate_normal(
-    key: Source,
-    mean: Any,
-    cov: Any,
-    shape: Sequence[int] | None = None,
-    dtype: Any = None,
-    method: str = "cholesky",
-) -> Array:
-    """Vectors of a normal distribution, differentiable in its mean and its covariance.
-
-    Parameters
-    ----------
-    key
-        As of `uniform`.
-    mean : array_like, shape (..., n)
-    cov : array_like, shape (..., n, n)
-        Symmetric and positive definite (semidefinite with the other methods).
-    shape : tuple of int, optional
-        Without the last axis; by default that of the parameters.
-    dtype : dtype, optional
-        By default that of the mean.
-    method : {"cholesky", "eigh", "svd"}
-        How the covariance is factorised. Only "cholesky" has derivatives everywhere.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> k = fg.random.key(0)
-    >>> fg.grad(lambda c: np.sum(fg.random.multivariate_normal(k, np.zeros(2), c)))(np.eye(2)).shape
-    (2, 2)
-    """
-    if method not in ("cholesky", "eigh", "svd"):
-        raise ValueError(
-            located(f"multivariate_normal: the method is cholesky, eigh or svd, not {method!r}")
-        )
-    mean, cov = fnp.asarray(mean), fnp.asarray(cov)
-    kind = np.result_type(mean.dtype, cov.dtype, np.float32) if dtype is None else np.dtype(dtype)
-    kind = float_type(kind, "multivariate_normal")
-    if not mean.ndim or cov.ndim < 2 or cov.shape[-2:] != mean.shape[-1:] * 2:
-        raise ValueError(
-            located(
-                f"multivariate_normal: a mean of shape {mean.shape} and a covariance of shape "
-                f"{cov.shape} do not fit; they have to be (..., n) and (..., n, n)"
-            )
-        )
-    own = np.broadcast_shapes(mean.shape[:-1], cov.shape[:-2])
-    rows = broadcast_shape(own if shape is None else shape, "multivariate_normal", np.empty(own))
-    if method == "cholesky":
-        factor = fnp.linalg.cholesky(cov)
-    elif method == "eigh":
-        sizes, vectors = fnp.linalg.eigh(cov)
-        factor = vectors * fnp.sqrt(sizes[..., None, :])
-    else:
-        left, sizes, _ = fnp.linalg.svd(cov)
-        factor = left * fnp.sqrt(sizes[..., None, :])
-    drawn = _normal(key, (*rows, mean.shape[-1]), kind)
-    return fnp.astype(mean + fnp.einsum("...ij,...j->...i", factor, drawn), kind)
-
-
-def orthogonal(
-    key: Source, n: int, shape: Shape = (), dtype: Any = None, m: int | None = None
-) -> Array:
-    """Orthogonal matrices, uniform over all (n, n), or (n, m) with orthonormal rows or columns.
-
-    Parameters
-    ----------
-    key
-        As of `uniform`.
-    n : int
-    shape : tuple of int, optional
-        Without the last two axes.
-    dtype : dtype, optional
-    m : int, optional
-        The number of columns, if it is not `n`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> q = fg.random.orthogonal(fg.random.key(0), 3)
-    >>> bool(np.allclose(q @ q.T, np.eye(3)))
-    True
-    """
-    columns = n if m is None else m
-    drawn = normal(key, (*size_of(shape), max(n, columns), min(n, columns)), dtype)
-    q, r = fnp.linalg.qr(drawn)
-    found = q * fnp.expand_dims(fnp.sign(fnp.diagonal(r, axis1=-2, axis2=-1)), -2)
-    return fnp.swapaxes(found, -1, -2) if n < columns else found

@@ -15,8 +15,9 @@ from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import located
 from funcgrad.ops.reduction import normalize_axes
-from funcgrad.random.continuous import Shape, broadcast_shape, gumbel, uniform
+from funcgrad.random.continuous import gumbel, uniform
 from funcgrad.random.keys import Source, size_of, space, split, whole_bits
+from funcgrad.random.parameters import Shape, broadcast_shape
 from funcgrad.transforms.stop import stop_gradient
 
 __all__ = [

@@ -15,17 +15,9 @@ from funcgrad.core.tracer import operand
 from funcgrad.core.types import Array
 from funcgrad.ops.gamma import lgamma
 from funcgrad.ops.softmax import softmax
-from funcgrad.random.continuous import (
-    Shape,
-    broadcast_shape,
-    exponential,
-    float_type,
-    normal,
-    parameter,
-    rademacher,
-    uniform,
-)
+from funcgrad.random.continuous import exponential, normal, rademacher, uniform
 from funcgrad.random.keys import Source, size_of, space, split
+from funcgrad.random.parameters import Shape, broadcast_shape, float_type, parameter
 
 __all__ = [
     "ball",
