@@ -445,7 +445,7 @@ class _LoopKernel:
         """The number of steps, and whether the condition holds after the most of them."""
         at = Address(self.argument(self.e.outputs[-1], "output"), (), 0)
         self.after.append(Store(at, loop.index, "int64"))
-        if not self.p.strict:
+        if self.p.strict is None:
             return
         assert self.p.length is not None
         self.code.requires = True

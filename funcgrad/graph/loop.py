@@ -31,8 +31,12 @@ class Loop(NamedTuple):
         From the last row to the first.
     counted : bool
         Whether the first operand is the number of steps.
-    strict : bool
-        Whether it is an error if the condition still holds after `length` steps.
+    strict : int or None
+        Of how many steps an error tells if the condition still holds after `length` of them: a
+        loop over segments has fewer steps than the program's. None where it is no error.
+    segments : tuple of int
+        How far apart carries are kept for the backward pass, in loops in loops, the largest
+        distance first; those of all steps where there is none (`transforms/segments.py`).
     """
 
     body: Graph
@@ -42,7 +46,8 @@ class Loop(NamedTuple):
     length: int | None
     reverse: bool = False
     counted: bool = False
-    strict: bool = False
+    strict: int | None = None
+    segments: tuple[int, ...] = ()
 
     @property
     def params(self) -> Params:

@@ -54,7 +54,9 @@ class _Strong:
         params = e.params
         if e.prim.branches:
             params = {k: strong(p) if isinstance(p, Graph) else p for k, p in params.items()}
-        found = self.on_arrays(e, given, weak, params) or self.on_numbers(e, given, weak)
+        found = self.on_arrays(e, given, weak, params)
+        if found is None:  # and not none: an effect has no results
+            found = self.on_numbers(e, given, weak)
         self.r.known.update(zip(e.outputs, found, strict=True))
 
     def on_arrays(

@@ -8,8 +8,8 @@ transform makes of a loop is a loop again, so loops nest, and derivatives are ta
 
 Reverse mode makes two loops of one, the second in the other direction. What the backward steps
 read is the minimum cut of one step (`passes/partition.py`): constants are not kept for each step,
-rows of `xs` are read again, all else is stacked. A loop of unknown length is first written as loops
-in loops of 256 steps each, of which only the carries are kept: memory grows with the logarithm.
+rows of `xs` are read again, all else is stacked. A loop of unknown length, and one that is to keep
+few carries, is first written as loops in loops (`transforms/segments.py`).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import numpy as np
 from funcgrad.compile.execute import execute
 from funcgrad.core.forms import HigherOrder, filled
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import bind, type_of
+from funcgrad.core.tracer import Tracer, bind, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact
-from funcgrad.errors import EffectError, GraphError, LoopLimitError, located
+from funcgrad.errors import GraphError, LoopLimitError, located
 from funcgrad.graph.build import stage
-from funcgrad.graph.effects import effects_of, first_effect, guarded
+from funcgrad.graph.effects import effects_of, guarded
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph, Literal, Var
 from funcgrad.graph.linearity import Flow, either, linear_flow
@@ -45,19 +45,28 @@ from funcgrad.transforms.call import (
     reverse_graphs,
     tangent_graph,
 )
-from funcgrad.transforms.checkpoint import CHECKPOINT
+from funcgrad.transforms.segments import check_condition, segmented
 
 __all__ = ["INTEGER", "LOOP", "each_chosen", "run_loop", "staged_graph"]
 
-SEGMENT = 256  # steps of the innermost loop where nobody knows how many there are
-LEVELS = 3  # loops in loops: 256 ** 3 steps at the most
 INTEGER = ArrayType((), np.dtype(np.int64))
 
 
 def run_loop(p: Loop, operands: Sequence[Array]) -> tuple[Array, ...]:
     """The final carries, the ys, and where there is a condition the number of steps."""
-    made: tuple[Array, ...] = bind(LOOP, operands, p.params)
-    return made
+    if any(isinstance(x, Tracer) for x in operands):
+        made: tuple[Array, ...] = bind(LOOP, operands, p.params)
+        return made
+    return execute(_alone(p, list(map(_strong, operands))), *operands)
+
+
+def _alone(p: Loop, types: Sequence[ArrayType]) -> Graph:
+    """A program that is nothing but this loop."""
+    key = ("alone", p._replace(body=None))  # type: ignore[arg-type]
+    if key not in p.body.derived:
+        p.body.derived[key] = staged_graph(lambda *xs: bind(LOOP, xs, p.params), types)
+    found: Graph = p.body.derived[key]
+    return found
 
 
 def staged_graph(run: Callable[..., Sequence[Array]], types: Sequence[ArrayType]) -> Graph:
@@ -93,10 +102,14 @@ def _run(*operands: Any, **params: Any) -> tuple[Any, ...]:
             y[row] = o
         done += 1
     else:
-        if p.strict and p.condition is not None and _holds(p.condition, constants, state):
+        if (
+            p.strict is not None
+            and p.condition is not None
+            and _holds(p.condition, constants, state)
+        ):
             raise LoopLimitError(
                 located(
-                    f"while_loop has run {p.length} steps, its max_steps, and its condition still "
+                    f"while_loop has run {p.strict} steps, its max_steps, and its condition still "
                     "holds"
                 )
             )
@@ -170,8 +183,8 @@ class LoopPrimitive(HigherOrder):
 
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         p = Loop(**params)
-        if p.length is None:
-            return evaluate(_segmented(p), *args)
+        if p.length is None or p.segments:
+            return evaluate(segmented(self, p), *args)
         nodes, xs, _ = trace.split(args)
         first = int(p.counted)
         inexact = (is_inexact(type_of(x).dtype) for x in xs)
@@ -385,39 +398,6 @@ def _back_body(
         return [*begins, *(add(t, c) for t, c in zip(totals, own, strict=True)), *found]
 
     return staged_graph(back, [*avals[:held], *ends, *sums, *avals[held:], *rows])
-
-
-def _segmented(p: Loop) -> Graph:
-    """A loop of unknown length as loops in loops, of which the carries alone are kept."""
-    _check_condition(p, "is differentiated in reverse mode without max_steps")
-    key = ("segmented", p._replace(body=None))  # type: ignore[arg-type]
-    if key not in p.body.derived:
-        types = _types(p.body.inputs)
-        level = p._replace(length=SEGMENT)
-        for _ in range(LEVELS - 1):
-            inner = staged_graph(lambda *xs, level=level: run_loop(level, xs), types)
-            kept = level.carries + 1
-
-            def run(*xs: Array, inner: Graph = inner, kept: int = kept) -> Sequence[Array]:
-                *state, steps = bind(CHECKPOINT, xs, {"graph": inner})[:kept]
-                del steps
-                return list(state)
-
-            level = level._replace(body=staged_graph(run, types))
-        strict = level._replace(strict=True)
-        p.body.derived[key] = staged_graph(lambda *xs: run_loop(strict, xs), types)
-    found: Graph = p.body.derived[key]
-    return found
-
-
-def _check_condition(p: Loop, why: str) -> None:
-    """Raise if a condition that is asked more often than the program says has an effect."""
-    if p.condition is not None and effects_of(p.condition):
-        what, e = next(filter(None, map(first_effect, p.condition.equations)))
-        raise EffectError(
-            f"{what} in the condition of a while_loop that {why}, for which it is asked more "
-            f"often; put it into the body of the loop\n  at {e.source}"
-        )
 
 
 # ------------------------------------------------- forward mode, and which elements are there
@@ -684,7 +664,7 @@ def _masked_loop(p: Loop, size: int, mask: tuple[bool, ...], several: bool) -> L
     step, xs, number of the row. An example that has ended repeats its last step, which has shown
     that it raises nothing, and drops what it gives.
     """
-    _check_condition(p, "ends at another step for each example of vmap")
+    check_condition(p, "ends at another step for each example of vmap")
     second = p.consts + p.carries
     avals = _lanes(p, size, mask)
     counted, goes_on = p.counted, p.condition

@@ -11,7 +11,8 @@ from funcgrad.core.tracer import type_of
 from funcgrad.errors import located
 from funcgrad.ops.shape import reshape
 from funcgrad.transforms.arguments import integer, leaves_of
-from funcgrad.transforms.scan import joined, length_of, scan
+from funcgrad.transforms.scan import length_of, scan
+from funcgrad.transforms.segments import joined
 from funcgrad.transforms.vmap import vmap
 
 __all__ = ["map"]

@@ -6,7 +6,6 @@ is staged the body is traced once and becomes an operation (`transforms/loop.py`
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,14 +19,14 @@ from funcgrad.errors import LoopTypeError, located
 from funcgrad.graph.build import Trial
 from funcgrad.graph.loop import Loop
 from funcgrad.ops.arithmetic import cast
-from funcgrad.ops.shape import concatenate, reshape, stack
+from funcgrad.ops.shape import stack
 from funcgrad.transforms.arguments import integer, leaves_of, name_of
-from funcgrad.transforms.checkpoint import checkpoint as checkpointed
 from funcgrad.transforms.loop import run_loop
 from funcgrad.transforms.loop_body import Body, as_type, invariant, traced
 from funcgrad.transforms.results import handed_back, handed_in, own_copy
+from funcgrad.transforms.segments import distances
 
-__all__ = ["joined", "length_of", "scan", "staged_scan"]
+__all__ = ["length_of", "scan", "staged_scan"]
 
 Function = Callable[..., Any]
 
@@ -41,7 +40,7 @@ def scan(
     reverse: bool = False,
     unroll: int | bool = 1,
     *,
-    checkpoint: bool | int = False,
+    checkpoint: bool | int | Sequence[int] = False,
 ) -> Any:
     """Run ``carry, y = f(carry, x)`` for each `x` along the first axes of `xs`.
 
@@ -60,9 +59,12 @@ def scan(
         Go from the last row to the first. Row `i` of the result still belongs to row `i` of `xs`.
     unroll : int or bool
         Accepted for JAX's sake: compiled loops choose for themselves.
-    checkpoint : bool or int
+    checkpoint : bool, int or sequence of int
         Keep the carry only every so many steps for the backward pass, √length where it is True,
         and compute what lies between again: the memory of a gradient is that of some √length steps.
+        Of several numbers each is smaller than the one before: ``(10_000, 100)`` keeps the carry
+        of every 10,000th step, and while it computes such a segment again that of every 100th, so
+        a million steps take the memory of 300. The loop is one operation, as under `jit`.
 
     Returns
     -------
@@ -91,13 +93,12 @@ def scan(
     rows, definition = leaves_of(xs, "the xs of scan")
     steps = length_of(rows, definition, length)
     body = Body(f, "scan", carry)
-    if checkpoint is not False and steps > 1:
-        return _in_segments(f, init, rows, definition, steps, reverse, checkpoint)
-    if steps and not any(map(staged, [*state, *rows])):
+    segments = distances(checkpoint, steps, "scan")
+    if steps and not segments and not any(map(staged, [*state, *rows])):
         found = _python_scan(body, init, rows, definition, steps, reverse)
         if found is not None:
             return found
-    return staged_scan(body, state, rows, definition, steps, reverse)
+    return staged_scan(body, state, rows, definition, steps, reverse, segments)
 
 
 def length_of(rows: Sequence[Array], definition: tree.TreeDef, length: int | None) -> int:
@@ -194,7 +195,8 @@ def staged_scan(
     rows: Sequence[Array],
     definition: tree.TreeDef,
     n: int,
-    reverse: bool,
+    reverse: bool = False,
+    segments: tuple[int, ...] = (),
 ) -> Any:
     avals = [ArrayType(t.shape[1:], t.dtype) for t in map(type_of, rows)]
 
@@ -208,7 +210,7 @@ def staged_scan(
     graph, captured, types = traced(body, flat, list(map(type_of, state)), avals)
     graph, constants = invariant(graph, captured)
     first = [as_type(x, t) for x, t in zip(state, types, strict=True)]
-    loop = Loop(graph, None, len(constants), len(first), n, reverse)
+    loop = Loop(graph, None, len(constants), len(first), n, reverse, segments=segments)
     operands = [*constants, *first, *rows]
     found = run_loop(loop, operands)
     assert body.rows is not None
@@ -216,43 +218,3 @@ def staged_scan(
         handed_back(body.carry, body.numbers(found[: len(first)]), operands),
         handed_back(body.rows, found[len(first) :], operands),
     )
-
-
-def _in_segments(
-    f: Function,
-    init: Any,
-    rows: Sequence[Array],
-    definition: tree.TreeDef,
-    n: int,
-    reverse: bool,
-    every: bool | int,
-) -> Any:
-    """A scan over segments, of each of which only the carry is kept."""
-    size = (
-        math.isqrt(n) if every is True else integer(every, "scan: checkpoint is True or a number")
-    )
-    if size < 1:
-        raise ValueError(
-            located(f"scan: checkpoint is {size}; a carry is kept every so many steps")
-        )
-    count = n // size
-    start = n - count * size if reverse else 0  # the rest comes last
-    stop = start + count * size
-    many = [reshape(x[start:stop], (count, size, *type_of(x).shape[1:])) for x in rows]
-
-    @checkpointed
-    def segment(carry: Any, xs: Any) -> Any:
-        return scan(f, carry, tree.unflatten(definition, xs), size, reverse)
-
-    carry, ys = scan(segment, init, many, count, reverse)
-    most = tree.map(lambda y: reshape(y, (count * size, *type_of(y).shape[2:])), ys)
-    if count * size == n:
-        return carry, most
-    rest = [x[:start] if reverse else x[stop:] for x in rows]
-    carry, last = scan(f, carry, tree.unflatten(definition, rest), n - count * size, reverse)
-    one, other = (last, most) if reverse else (most, last)
-    return carry, tree.map(joined, one, other)
-
-
-def joined(a: Array, b: Array) -> Array:
-    return concatenate([a, b], 0)

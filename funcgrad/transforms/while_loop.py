@@ -30,6 +30,7 @@ from funcgrad.transforms.loop_body import (
 )
 from funcgrad.transforms.results import handed_back, handed_in
 from funcgrad.transforms.scan import staged_scan
+from funcgrad.transforms.segments import distances
 
 __all__ = ["fori_loop", "while_loop"]
 
@@ -39,7 +40,13 @@ ROWS = 2**20  # steps of which the indices are kept: what depends on them alone 
 
 @boundary
 def fori_loop(
-    lower: Any, upper: Any, body_fun: Function, init_val: Any, *, unroll: int | bool | None = None
+    lower: Any,
+    upper: Any,
+    body_fun: Function,
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,
+    checkpoint: bool | int | Sequence[int] = False,
 ) -> Any:
     """``for i in range(lower, upper): val = body_fun(i, val)``.
 
@@ -53,6 +60,9 @@ def fori_loop(
     init_val : tree of arrays
     unroll : int or bool
         Accepted for JAX's sake.
+    checkpoint : bool, int or sequence of int
+        How far apart values are kept for the backward pass, as of `scan`; where a bound is traced,
+        as of `while_loop`.
 
     Returns
     -------
@@ -75,13 +85,17 @@ def fori_loop(
             lambda c: less(c[0], bounds[1]),
             lambda c: (c[0] + 1, body_fun(c[0], c[1])),
             (number(cast(bounds[0], INTEGER.dtype)), init_val),
+            checkpoint=checkpoint,
         )
         return found
     first, last = (int(value(b)) for b in bounds)
     count = max(last - first, 0)
+    segments = distances(checkpoint, count, "fori_loop")
 
     state, definition = leaves_of(init_val, "the initial value of fori_loop")
     body = Body(body_fun, "fori_loop", definition)
+    if segments:
+        return _counted(body, state, first, count, segments)
     val = handed_in(init_val)
     types, trial = list(types_of(state)), Trial()
     for done, i in enumerate(range(first, last)):
@@ -93,10 +107,12 @@ def fori_loop(
     else:
         return val
     trial.undo()
-    return _counted(body, state, first, count)
+    return _counted(body, state, first, count, segments)
 
 
-def _counted(body: Body, state: Sequence[Array], first: int, count: int) -> Any:
+def _counted(
+    body: Body, state: Sequence[Array], first: int, count: int, segments: tuple[int, ...]
+) -> Any:
     """The loop of so many steps: the index is a row where memory for all of them is small."""
     definition = body.carry
     if count <= ROWS:
@@ -105,7 +121,7 @@ def _counted(body: Body, state: Sequence[Array], first: int, count: int) -> Any:
             return body.f(number(i), carry), None
 
         inner, rows = Body(step, "fori_loop", definition), [np.arange(first, first + count)]
-        return staged_scan(inner, state, rows, tree.LEAF, count, False)[0]
+        return staged_scan(inner, state, rows, tree.LEAF, count, segments=segments)[0]
 
     def counting(carry: Any, _: Any) -> Any:
         i, value = carry
@@ -113,12 +129,18 @@ def _counted(body: Body, state: Sequence[Array], first: int, count: int) -> Any:
 
     both = tree.flatten((0, tree.unflatten(definition, state)))[1]
     inner, nothing = Body(counting, "fori_loop", both), tree.flatten(None)[1]
-    return staged_scan(inner, [first, *state], [], nothing, count, False)[0][1]
+    found, _ = staged_scan(inner, [first, *state], [], nothing, count, segments=segments)
+    return found[1]
 
 
 @boundary
 def while_loop(
-    cond_fun: Function, body_fun: Function, init_val: Any, *, max_steps: int | None = None
+    cond_fun: Function,
+    body_fun: Function,
+    init_val: Any,
+    *,
+    max_steps: int | None = None,
+    checkpoint: bool | int | Sequence[int] = False,
 ) -> Any:
     """``while cond_fun(val): val = body_fun(val)``.
 
@@ -131,8 +153,13 @@ def while_loop(
         Both may close over traced values; gradients reach what `body_fun` closes over.
     init_val : tree of arrays
     max_steps : int, optional
-        The most steps that are to be run. Reverse mode under `jit` then keeps the values of all
-        steps; without it, it keeps them in segments and computes them again (up to 2²⁴ steps).
+        The most steps that are to be run. Reverse mode under `jit` then has memory for the values
+        of so many; without it, it keeps those of 256 steps, and of what follows a value every 256
+        and every 65,536 steps, from which the others are computed again (up to 2²⁴ steps).
+    checkpoint : bool, int or sequence of int
+        How far apart values are kept for the backward pass, as of `scan`: √max_steps where it is
+        True. Without `max_steps` it is 256 then, and one more distance is added so that 2²⁴ steps
+        have a place. The loop is one operation, as under `jit`.
 
     Returns
     -------
@@ -157,11 +184,12 @@ def while_loop(
     """
     if max_steps is not None:
         max_steps = integer(max_steps, "while_loop: max_steps must be an integer")
+    segments = distances(checkpoint, max_steps, "while_loop")
     state, definition = leaves_of(init_val, "the initial value of while_loop")
     body = Body(body_fun, "while_loop", definition)
     val, done, types = handed_in(init_val), 0, types_of(state)
     leaves, trial = state, Trial()
-    while not any(map(staged, leaves)):
+    while not segments and not any(map(staged, leaves)):
         held = _predicate(cond_fun, val)
         if not concrete(held):
             break
@@ -178,7 +206,7 @@ def while_loop(
         leaves = body.next(val)
         done += 1
     trial.undo()
-    return _staged_while(body, cond_fun, state, max_steps)
+    return _staged_while(body, cond_fun, state, max_steps, segments)
 
 
 def _predicate(cond_fun: Function, val: Any) -> Any:
@@ -195,7 +223,11 @@ def _predicate(cond_fun: Function, val: Any) -> Any:
 
 
 def _staged_while(
-    body: Body, cond_fun: Function, state: Sequence[Array], max_steps: int | None
+    body: Body,
+    cond_fun: Function,
+    state: Sequence[Array],
+    max_steps: int | None,
+    segments: tuple[int, ...],
 ) -> Any:
     def flat(*given: Any) -> list[Any]:
         return body.next(body.f(tree.unflatten(body.carry, given)))
@@ -221,7 +253,7 @@ def _staged_while(
         graph.constants,
     )
     operands = [*constants, *more, *(as_type(x, t) for x, t in zip(state, types, strict=True))]
-    strict = max_steps is not None
-    loop = Loop(whole, condition, before + len(more), count, max_steps, strict=strict)
+    held, most = before + len(more), max_steps
+    loop = Loop(whole, condition, held, count, most, strict=most, segments=segments)
     found = run_loop(loop, operands)
     return handed_back(body.carry, body.numbers(found[:count]), operands)

@@ -225,6 +225,23 @@ def test_what_jax_prints_once_is_printed_at_each_step(staged):
     assert lines(g, ROWS)[1] == ["hi"] * 3
 
 
+@pytest.mark.parametrize("name", ["scan", "while_loop"])
+def test_a_step_that_is_given_a_python_number_prints_once(name):
+    """The number becomes an array of the compiled loop; the line was written for either."""
+
+    def step(c):
+        P("{}", c)
+        return c * 0.5
+
+    def f(x):
+        if name == "scan":
+            return fg.scan(lambda c, _: (step(c), None), x, length=2)[0]
+        return fg.while_loop(lambda c: c > 1.0, step, x)
+
+    for g in (fg.jit(f), fg.jit(fg.grad(f))):
+        assert lines(g, 4.0)[1] == ["4.0", "2.0"]
+
+
 @pytest.mark.parametrize("staged", [False, True])
 def test_a_custom_jvp_in_reverse_mode_calls_its_rule_and_the_function_once(staged):
     @fg.custom_jvp

@@ -203,30 +203,6 @@ def test_loops_of_few_steps(n, transform):
     assert transform(f)(1.0) == wanted
 
 
-@pytest.mark.parametrize("checkpoint", [True, 1, 3, 7, 100])
-@pytest.mark.parametrize("reverse", [False, True])
-def test_checkpoints_change_nothing(checkpoint, reverse):
-    def f(w, **options):
-        c, y = fg.scan(lambda c, x: (np.sin(c * w[0] + x), c), w[1], XS, reverse=reverse, **options)
-        return c + np.sum(y * XS)
-
-    wanted = fg.value_and_grad(f)(W)
-    for transform in (fg.value_and_grad, lambda g: fg.jit(fg.value_and_grad(g))):
-        found = transform(lambda w: f(w, checkpoint=checkpoint))(W)
-        np.testing.assert_allclose(found[0], wanted[0], rtol=1e-13)
-        np.testing.assert_allclose(found[1], wanted[1], rtol=1e-12)
-
-
-def test_checkpoints_keep_few_carries():
-    def f(x):
-        c, _ = fg.scan(lambda c, _: (np.sin(c) * x, None), x, length=10_000, checkpoint=True)
-        return c
-
-    graph = fg.make_graph(fg.grad(f))(0.5)
-    loops = [e for e in graph.equations if e.prim.name == "loop"]
-    assert loops and all(v.type.size <= 100 for e in loops for v in e.outputs)
-
-
 def test_lax_has_the_names_of_jax():
     assert lax.scan is fg.scan
     carry, ys = lax.scan(lambda c, x: (c + x, c), 0.0, XS, unroll=2)
