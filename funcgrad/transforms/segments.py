@@ -110,14 +110,14 @@ def _bounded(run: Run, p: Loop, operands: Sequence[Array]) -> Sequence[Array]:
     many = [reshape(x[start:stop], (count, size, *type_of(x).shape[1:])) for x in rows]
     outer = _over_segments(run, p._replace(length=size, strict=None, segments=bounds[1:]), p, count)
     taken = [np.int64(0)] if p.condition is not None else []
-    found = run(outer, [*constants, *state, *taken, *many])
+    found = list(run(outer, [*constants, *state, *taken, *many]))
     state, found = found[: p.carries], found[p.carries :]
     steps, ys = found[: len(taken)], found[len(taken) : len(found) - len(taken)]
     most = [reshape(y, (count * size, *type_of(y).shape[2:])) for y in ys]
     if not left:
         return [*state, *most, *steps]
     rest = [x[:start] if p.reverse else x[stop:] for x in rows]
-    found = run(p._replace(length=left, segments=bounds[1:]), [*constants, *state, *rest])
+    found = list(run(p._replace(length=left, segments=bounds[1:]), [*constants, *state, *rest]))
     state, last = found[: p.carries], found[p.carries : len(found) - len(taken)]
     ends = [add(a, b) for a, b in zip(steps, found[len(found) - len(taken) :], strict=True)]
     pairs = zip(last, most, strict=True) if p.reverse else zip(most, last, strict=True)
