@@ -7,11 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
-from funcgrad.ops.shape import copied, transpose
+from funcgrad.ops.shape import flat, reshape, transpose
+from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.contents import layout
 from funcgrad.torch.device import channels_last, channels_last_3d, memory_format
 
-__all__ = ["WIDEST_FIRST", "check_format", "in_format", "is_in_format"]
+__all__ = [
+    "WIDEST_FIRST", "check_format", "dense", "in_format", "is_in_format", "order_of_images",
+]  # fmt: skip
 
 # The dimensions from the widest step to the narrowest.
 WIDEST_FIRST: dict[Any, tuple[int, ...]] = {
@@ -40,11 +45,35 @@ def is_in_format(array: Any, given: Any) -> bool:
     return array.ndim == len(order) and bool(array.transpose(order).flags.c_contiguous)
 
 
-def in_format(x: Array, order: Sequence[int]) -> Array:
-    """A copy of `x` whose dimensions lie in an order in memory, the widest step first."""
-    turned = transpose(x, tuple(order))
-    if isinstance(turned, (np.ndarray, np.generic)):
-        turned = np.array(turned, order="C")
-    else:
-        turned = copied(turned, "C")
-    return transpose(turned, tuple(int(k) for k in np.argsort(order)))
+def dense(x: Array) -> Array:
+    """`x` in C order."""
+    shape = type_of(x).shape
+    return reshape(flat(x), shape) if len(shape) > 1 else x
+
+
+def in_format(x: Array, order: Sequence[int] | None) -> Array:
+    """`x` in C order, or with its dimensions in an order in memory, the widest step first."""
+    if order is None:
+        return dense(x)
+    back = tuple(int(k) for k in np.argsort(order))
+    return transpose(dense(transpose(x, tuple(order))), back)
+
+
+def order_of_images(*xs: Tensor) -> tuple[int, ...] | None:
+    """The order of images whose channels lie next to each other, if PyTorch takes all for such."""
+    if not all(map(_are_images, xs)):
+        return None
+    return (0, *range(2, xs[0].ndim), 1)
+
+
+def _are_images(x: Tensor) -> bool:
+    array = layout(x)
+    rank, least = array.ndim, 0
+    if rank not in (4, 5):
+        return False
+    for k in (1, *range(rank - 1, 1, -1), 0):
+        n, step = array.shape[k], array.strides[k]
+        if n == 0 or step < least or (k == 0 and least == array.strides[1]):
+            return False
+        least = step * n if n > 1 else step
+    return True

@@ -85,4 +85,10 @@ def test_all_requirements_are_of_names_that_there_are():
             bound = {node.id for node in loaded if isinstance(node.ctx, ast.Store)}
             known = {*names, *WORDS, *vars(builtins), *bound}
             assert {node.id for node in loaded} <= known, (text, condition)
+            called = {
+                node.func.id
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+            }
+            assert not called & names, "an argument hides a word"
             assert issubclass(getattr(builtins, error), Exception)

@@ -22,6 +22,7 @@ from funcgrad.torch.operations.products import (
 )
 from funcgrad.torch.operations.promotion import dtype_of, kind_of, number
 from funcgrad.torch.operations.record import Function, NodeClass, in_place, node, operation
+from funcgrad.torch.operations.requirements import requirements
 
 __all__ = ["addbmm", "addmm", "addmv", "addmv_", "addr", "baddbmm"]
 
@@ -72,11 +73,9 @@ def _check_mm(y: Array, z: Array) -> None:
     check_inner(shape_of(y), shape_of(z))
 
 
-def _check_outer(y: Array, z: Array) -> None:
-    if len(shape_of(y)) != 1 or len(shape_of(z)) != 1:
-        raise RuntimeError(
-            f"addr: Expected 1-D arguments, but got {len(shape_of(y))}-D and {len(shape_of(z))}-D"
-        )
+_check_outer = requirements("y, z", """
+    rank(y) == 1 and rank(z) == 1: addr: Expected 1-D arguments, but got {rank(y)}-D and {rank(z)}-D
+""")  # fmt: skip
 
 
 def _composite(name: str, multiply: Any) -> Composite:

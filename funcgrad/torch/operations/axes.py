@@ -29,6 +29,7 @@ from funcgrad.torch.operations.record import (
     node,
     operation,
 )
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.size import Size
 from funcgrad.torch.views import make_view
@@ -48,15 +49,14 @@ ALIAS = node("Alias")
 
 
 @operation("permute", "input, ints dims", variants="method", remembers=True)
+@requires("""
+    len(dims) == rank(input): permute(sparse_coo): number of dimensions in the tensor input does not
+        match the length of the desired ordering of dimensions i.e. input.dim() = {rank(input)} is
+        not equal to len(dims) = {len(dims)}
+""")
 def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     """The dimensions in another order."""
     n = len(shape_of(input))
-    if len(dims) != n:
-        raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
-            f"length of the desired ordering of dimensions i.e. input.dim() = {n} is not equal "
-            f"to len(dims) = {len(dims)}"
-        )
     axes = tuple(axis_of(d, n) for d in dims)
     if len(set(axes)) != n:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
@@ -86,11 +86,10 @@ swapaxes = alias("swapaxes", transpose, "input, int axis0, int axis1", "method")
 
 
 @operation("t", "input", variants="method", remembers=True)
+@requires("rank(input) <= 2: t() expects a tensor with <= 2 dimensions, but self is {rank(input)}D")
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix."""
     n = len(shape_of(input))
-    if n > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
     return permuted(input, tuple(range(n))[::-1], T)
 
 
@@ -202,14 +201,13 @@ def squeeze(input: Tensor, dim: Any) -> Tensor:
 # --------------------------------------------------------------------------------- expanding
 
 
+@requires("""
+    len(target) >= rank(x): expand({x.type()}{{{sizes(x)}}}, size={list(target)}): the number of
+        sizes provided ({len(target)}) must be greater or equal to the number of dimensions in the
+        tensor ({rank(x)})
+""")
 def _expanded_shape(x: Tensor, target: tuple[int, ...]) -> tuple[int, ...]:
     shape = shape_of(x)
-    if len(target) < len(shape):
-        raise RuntimeError(
-            f"expand({x.type()}{{{list(shape)}}}, size={list(target)}): the number of sizes "
-            f"provided ({len(target)}) must be greater or equal to the number of dimensions in the "
-            f"tensor ({len(shape)})"
-        )
     lead = len(target) - len(shape)
     full: list[int] = []
     for k in reversed(range(len(target))):

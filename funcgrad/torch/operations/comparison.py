@@ -20,6 +20,7 @@ from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.common import Zeroing, computed
 from funcgrad.torch.operations.promotion import dtype_of, kind_of
 from funcgrad.torch.operations.record import alias, apart, common, in_place, op, operation, same
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.transforms.batch import BatchTracer
 
 __all__ = [
@@ -91,12 +92,12 @@ gcd_, lcm_ = in_place(gcd, lcm)
 
 
 @operation("__invert__", "input", variants="method")
+@requires("""
+    not input.dtype.is_floating_point and (not input.dtype.is_complex): TypeError: ~
+        (operator.invert) is only implemented on integer and Boolean-type tensors
+""")
 def _invert(input: Tensor) -> Tensor:
     """The complement of integers and booleans."""
-    if input.dtype.is_floating_point or input.dtype.is_complex:
-        raise TypeError(
-            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
-        )
     found: Tensor = bitwise_not(input)
     return found
 

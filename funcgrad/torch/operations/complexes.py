@@ -16,6 +16,7 @@ from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import boxed, computed, install, shape_of, warn_once
 from funcgrad.torch.operations.promotion import dtype_of, kind_of
 from funcgrad.torch.operations.record import floats, in_place, node, op, operation
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.operations.slicing import select
 from funcgrad.torch.places import as_complex, as_real
 from funcgrad.torch.views import make_view
@@ -127,13 +128,12 @@ def resolve_neg(input: Tensor) -> Tensor:
     return input
 
 
+@requires("""
+    rank(self) >= 2: tensor.adjoint() is only supported on matrices or batches of matrices. Got
+        {rank(self)}-D tensor.
+""")
 def _adjoint(self: Tensor) -> Tensor:
     """The conjugate transpose of the last two dimensions."""
-    if len(shape_of(self)) < 2:
-        raise RuntimeError(
-            "tensor.adjoint() is only supported on matrices or batches of matrices. Got "
-            f"{len(shape_of(self))}-D tensor."
-        )
     return conj(self.transpose(-2, -1))
 
 

@@ -15,10 +15,9 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.contents import layout
 from funcgrad.torch.device import check_device, contiguous_format, preserve_format
-from funcgrad.torch.memory_formats import WIDEST_FIRST, check_format, in_format
+from funcgrad.torch.memory_formats import WIDEST_FIRST, check_format, dense, in_format
 from funcgrad.torch.nodes import node_class
 from funcgrad.torch.operations.common import boxed, computed, copied, shape_of, warn_once
-from funcgrad.torch.operations.dense import dense
 from funcgrad.torch.operations.promotion import dtype_of, number
 from funcgrad.torch.operations.record import method_in_place, node, operation
 from funcgrad.torch.writing import check_overlap, write

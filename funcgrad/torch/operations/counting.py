@@ -14,6 +14,7 @@ from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.promotion import content
 from funcgrad.torch.operations.record import node, operation, refuse
 from funcgrad.torch.operations.recorded import Underivable
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.views import Held
 
 __all__ = [
@@ -70,9 +71,8 @@ def unique(
     return _given(made, return_inverse, return_counts)
 
 
+@requires("rank(input): IndexError: Dimension specified as {dim} but tensor has no dimensions")
 def _axis(input: Tensor, dim: int) -> int:
-    if not input.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return axis_of(dim, input.ndim)
 
 
@@ -148,9 +148,8 @@ def histc(input: Tensor, bins: int, min: float, max: float) -> Tensor:
     return box(counts.astype(values.dtype))
 
 
+@requires("low <= high: torch.histc: max must be larger than min")
 def _range(x: Any, low: float, high: float) -> tuple[float, float]:
-    if low > high:
-        raise RuntimeError("torch.histc: max must be larger than min")
     if low == high and x.size:
         low, high = float(x.min()), float(x.max())
     if not np.isfinite(low) or not np.isfinite(high):
@@ -228,11 +227,10 @@ def _search_lines(a: Any, v: Any, side: Any) -> Any:
     "bucketize",
     f"input, boundaries, *, {SEARCH}, out | Number self, boundaries, *, {SEARCH}", variants="",
 )  # fmt: skip
+@requires("""
+    rank(boundaries) == 1: torch.searchsorted(): boundaries tensor must be 1 dimension, but got
+        dim({rank(boundaries)})
+""")
 def bucketize(input: Any, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
     """Between which boundaries values lie."""
-    if boundaries.ndim != 1:
-        raise RuntimeError(
-            "torch.searchsorted(): boundaries tensor must be 1 dimension, but got dim("
-            f"{boundaries.ndim})"
-        )
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)

@@ -13,6 +13,7 @@ from funcgrad.torch.operations.creation import full
 from funcgrad.torch.operations.products import mm
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import operation
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.saved import outside
 
 __all__ = ["corrcoef", "cov"]
@@ -49,16 +50,15 @@ COV = "input, *, int correction=1, Tensor fweights=None, Tensor aweights=None"
 
 
 @operation("cov", COV, variants="method")
+@requires("""
+    rank(input) <= 2: cov(): expected input to have two or fewer dimensions but got an input with
+        {rank(input)} dimensions
+""")
 def cov(input: Tensor, correction: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor:
     """The covariances of variables (rows) over observations (columns).
 
     `fweights` say how often an observation was made, `aweights` how much it counts.
     """
-    if input.ndim > 2:
-        raise RuntimeError(
-            "cov(): expected input to have two or fewer dimensions but got an input with "
-            f"{input.ndim} dimensions"
-        )
     if input.dtype is dtypes.bool:
         raise RuntimeError("cov(): bool dtype is not supported for input")
     x = input if input.ndim == 2 else input.view(1, -1)
@@ -85,13 +85,12 @@ def cov(input: Tensor, correction: int, fweights: Tensor | None, aweights: Tenso
 
 
 @operation("corrcoef", "input", variants="method")
+@requires("""
+    rank(input) <= 2: corrcoef(): expected input to have two or fewer dimensions but got an input
+        with {rank(input)} dimensions
+""")
 def corrcoef(input: Tensor) -> Tensor:
     """The correlations of variables (rows) over observations (columns)."""
-    if input.ndim > 2:
-        raise RuntimeError(
-            "corrcoef(): expected input to have two or fewer dimensions but got an input with "
-            f"{input.ndim} dimensions"
-        )
     c: Tensor = cov(input)
     if not c.ndim:
         return c / c

@@ -14,26 +14,18 @@ import numpy as np
 from funcgrad.core.primitive import PRIMITIVES
 from funcgrad.core.tracer import layout
 from funcgrad.core.types import Array
-from funcgrad.ops.shape import flat, reshape, transpose
-from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.c_order import LAID
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.contents import layout as layout_of
-from funcgrad.torch.operations.common import WIDER, shape_of, widened
+from funcgrad.torch.memory_formats import dense
+from funcgrad.torch.operations.common import WIDER, widened
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.root import RootTracer
 
 __all__ = [
-    "channels_last", "dense", "dense_composite", "dense_or", "laid_as_images",
+    "dense_composite", "dense_or",
 ]  # fmt: skip
 
 Dtypes = Mapping[np.dtype[Any], np.dtype[Any]]
-
-
-def dense(x: Array) -> Array:
-    """`x` in C order."""
-    shape = shape_of(x)
-    return reshape(flat(x), shape) if len(shape) > 1 else x
 
 
 def _is_dense(x: Any) -> bool:
@@ -43,29 +35,6 @@ def _is_dense(x: Any) -> bool:
             return True
         x = x.value
     return bool((x if type(x) is np.ndarray else layout(x)).flags.c_contiguous)
-
-
-def channels_last(x: Tensor) -> bool:
-    """Whether PyTorch takes a tensor for images whose channels lie next to each other."""
-    array = layout_of(x)
-    rank, least = array.ndim, 0
-    if rank not in (4, 5):
-        return False
-    for k in (1, *range(rank - 1, 1, -1), 0):
-        n, step = array.shape[k], array.strides[k]
-        if n == 0 or step < least or (k == 0 and least == array.strides[1]):
-            return False
-        least = step * n if n > 1 else step
-    return True
-
-
-def laid_as_images(x: Array, last: bool) -> Array:
-    """`x` in C order, or with the channels innermost."""
-    if not last:
-        return dense(x)
-    rank = len(shape_of(x))
-    inner = dense(transpose(x, (0, *range(2, rank), 1)))
-    return transpose(inner, (0, rank - 1, *range(1, rank - 1)))
 
 
 def dense_composite(

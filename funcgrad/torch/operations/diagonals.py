@@ -17,6 +17,7 @@ from funcgrad.torch.operations.converting import contiguous
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import Function, method_in_place, node, operation
 from funcgrad.torch.operations.reductions import accumulator
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.operations.slicing import positioned
 
 __all__ = [
@@ -48,11 +49,10 @@ DIAGONAL_COPY = node("DiagonalBackward0_copy", tells="offset dim1 dim2 self_sym_
 
 
 @operation("trace", "input", variants="method", remembers=True)
+@requires("rank(input) == 2: trace: expected a matrix, but got tensor with dim {rank(input)}")
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     x = input.content()
-    if len(shape_of(x)) != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(shape_of(x))}")
     return boxed(computed(TRACE, accumulator(x, None)), TRACE_NODE)
 
 
@@ -89,12 +89,11 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 
 @operation("diag", "input, int diagonal=0, *, out", variants="method")
+@requires("rank(input) in (1, 2): diag(): Supports 1D or 2D tensors. Got {rank(input)}D")
 def diag(input: Tensor, diagonal: int) -> Tensor:
     """The diagonal of a matrix as a copy, or a matrix with a vector on its diagonal."""
     x = input.content()
     n = len(shape_of(x))
-    if n not in (1, 2):
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {n}D")
     if n == 1:
         return diag_embed(input, diagonal)
     result = boxed(positioned(x, lambda v: np.diagonal(v, diagonal)), DIAGONAL_COPY)
@@ -108,13 +107,13 @@ def diagflat(input: Tensor, offset: int) -> Tensor:
 
 
 @method_in_place("fill_diagonal_", "input, Number fill_value, bool wrap=False")
+@requires("""
+    rank(self) >= 2: dimensions must larger than 1
+    rank(self) <= 2 or len(set(shape(self))) <= 1: all dimensions of input must be of equal length
+""")
 def _fill_diagonal(self: Tensor, fill_value: float, wrap: bool) -> Tensor:
     """Write a number on the diagonal, which goes on below a tall matrix with `wrap`."""
     shape = shape_of(self)
-    if len(shape) < 2:
-        raise RuntimeError("dimensions must larger than 1")
-    if len(shape) > 2 and len(set(shape)) > 1:
-        raise RuntimeError("all dimensions of input must be of equal length")
     step = sum(self.stride())
     count = min(shape)
     main = self.as_strided((count,), (step,))

@@ -13,6 +13,7 @@ from funcgrad.torch.operations.joining import cat
 from funcgrad.torch.operations.promotion import NUMBERS, dtype_of
 from funcgrad.torch.operations.record import operation
 from funcgrad.torch.operations.reductions import sum as sum_
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.operations.slicing import narrow, select
 
 __all__ = ["cumulative_trapezoid", "diff", "gradient", "trapezoid", "trapz"]
@@ -21,13 +22,13 @@ __all__ = ["cumulative_trapezoid", "diff", "gradient", "trapezoid", "trapz"]
 @operation(
     "diff", "input, int n=1, int dim=-1, prepend=None, append=None, *, out", variants="method"
 )
+@requires("""
+    shape(input): diff expects input to be at least one-dimensional
+    n >= 0: order must be non-negative but got {n}
+""")
 def diff(input: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor | None) -> Tensor:
     """The `n`-th differences of neighbours along a dimension."""
     shape = shape_of(input)
-    if not shape:
-        raise RuntimeError("diff expects input to be at least one-dimensional")
-    if n < 0:
-        raise RuntimeError(f"order must be non-negative but got {n}")
     axis = axis_of(dim, len(shape))
     given = [x for x in (prepend, input, append) if x is not None]
     x = cat(given, axis) if len(given) > 1 else input

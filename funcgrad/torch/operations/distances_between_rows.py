@@ -25,6 +25,7 @@ from funcgrad.torch.operations.common import boxed, computed, mismatch, shape_of
 from funcgrad.torch.operations.promotion import dtype_of, kind_of
 from funcgrad.torch.operations.record import node, operation
 from funcgrad.torch.operations.recorded import elementwise_refusal
+from funcgrad.torch.operations.requirements import requires
 
 __all__ = ["cdist", "pdist"]
 
@@ -129,11 +130,10 @@ def cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: str) -> Tensor:
 
 
 @operation("pdist", "input, float p=2", variants="")
+@requires("rank(input) == 2: pdist only supports 2D tensors, got: {rank(input)}D")
 def pdist(input: Tensor, p: float) -> Tensor:
     """The `p`-norm of the difference of each pair of rows: (0, 1), (0, 2), … (1, 2), …"""
     x = input.content()
-    if len(shape_of(x)) != 2:
-        raise RuntimeError(f"pdist only supports 2D tensors, got: {len(shape_of(x))}D")
     _check("pdist", x, "")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")

@@ -18,6 +18,7 @@ from funcgrad.torch.operations.generator import Generator
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import node, operation
 from funcgrad.torch.operations.recorded import Flat, elementwise_refusal
+from funcgrad.torch.operations.requirements import requirements, requires
 from funcgrad.torch.operations.sampling import (
     DOUBLE,
     Draw,
@@ -33,10 +34,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def check_std(std: float) -> None:
-    """A deviation is not negative."""
-    if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+check_std = requirements("std", """
+    std >= 0: normal expects std >= 0.0, but found std {std:g}
+""")  # fmt: skip
 
 
 SOURCE = "Generator generator=None"
@@ -153,11 +153,10 @@ def draw_cauchy(median: float, sigma: float) -> Draw:
     "multinomial", f"input, int num_samples, bool replacement=False, *, {SOURCE}, out",
     variants="method",
 )  # fmt: skip
+@requires("rank(input) in (1, 2): prob_dist must be 1 or 2 dim")
 def multinomial(input: Tensor, num_samples: int, replacement: bool, generator: Any) -> Tensor:
     """Positions in rows of weights, drawn with the probabilities these have."""
     weights = input.content()
-    if len(shape_of(weights)) not in (1, 2):
-        raise RuntimeError("prob_dist must be 1 or 2 dim")
 
     def sample(rows: Any) -> Any:
         flat = rows.reshape(-1, rows.shape[-1])
@@ -196,9 +195,9 @@ def _with_replacement(weights: Any, count: int, generator: Any) -> Any:
     return found.reshape((*weights.shape[:-1], count))
 
 
-def _check_rates(values: Any) -> None:
-    if (values < 0).any():
-        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+_check_rates = requirements("values", """
+    not (values < 0).any(): invalid Poisson rate, expected rate to be non-negative
+""")  # fmt: skip
 
 
 @operation("poisson", f"input, {SOURCE}", variants="")

@@ -14,11 +14,11 @@ from funcgrad.ops import arithmetic as a
 from funcgrad.ops import logistic
 from funcgrad.ops import transcendental as t
 from funcgrad.ops.samples import draw
-from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import Zeroing, install
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import alias, common, floats, in_place, node, op
+from funcgrad.torch.operations.requirements import requirements
 
 __all__ = [
     "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "arccos", "arccos_",
@@ -62,9 +62,9 @@ arcsin, arcsinh = alias("arcsin", asin), alias("arcsinh", asinh)
 arctan, arctanh = alias("arctan", atan), alias("arctanh", atanh)
 
 
-def _check_real(input: Tensor) -> None:
-    if dtype_of(input.content()).kind == "c":
-        raise RuntimeError("In-place abs is not supported for complex tensors.")
+_check_real = requirements("input", """
+    kind(input) != "c": In-place abs is not supported for complex tensors.
+""")  # fmt: skip
 
 
 abs = op(

@@ -14,6 +14,7 @@ from funcgrad.core.types import Array
 from funcgrad.ops import constant, nonlinear_reductions, order
 from funcgrad.torch import return_types
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.memory_formats import dense
 from funcgrad.torch.operations import selection
 from funcgrad.torch.operations.common import (
     axes_of,
@@ -24,7 +25,7 @@ from funcgrad.torch.operations.common import (
     shape_of,
     told,
 )
-from funcgrad.torch.operations.dense import dense, dense_composite, dense_or
+from funcgrad.torch.operations.dense import dense_composite, dense_or
 from funcgrad.torch.operations.elements_at_positions import picked
 from funcgrad.torch.operations.record import Function, node, operation, refuse
 

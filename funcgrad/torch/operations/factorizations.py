@@ -25,6 +25,7 @@ from funcgrad.torch.operations.norms import matrix_norm
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import node, operation
 from funcgrad.torch.operations.recorded import Underivable
+from funcgrad.torch.operations.requirements import requires
 
 __all__ = ["linalg_eig", "linalg_eigvals", "linalg_qr", "pinverse"]
 
@@ -127,10 +128,9 @@ def pinverse(input: Tensor, rcond: float) -> Tensor:
 
 
 @operation("linalg_tensorinv", "input, int ind=2, *, out", variants="")
+@requires("ind > 0: Expected a strictly positive integer for 'ind', but got {ind}")
 def tensorinv(A: Tensor, ind: int) -> Tensor:
     """The inverse of a tensor as a map of its last dimensions to its first `ind`."""
-    if ind <= 0:
-        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     first, last = A.shape[:ind], A.shape[ind:]
     if math.prod(first) != math.prod(last):
         raise RuntimeError(

@@ -16,6 +16,7 @@ from funcgrad.torch.operations import axes, gathering, reshaping
 from funcgrad.torch.operations.common import axis_of, boxed, copied, shape_of, told
 from funcgrad.torch.operations.converting import clone
 from funcgrad.torch.operations.record import node, operation
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.operations.results import lay, order_of
 from funcgrad.torch.operations.slicing import positioned
 from funcgrad.torch.staged import order_of_copy
@@ -135,30 +136,28 @@ FLIP = Composite("flip", _flipped, linear=True)
 
 
 @operation("fliplr", "input", variants="method")
+@requires("rank(input) >= 2: Input must be >= 2-d.")
 def fliplr(input: Tensor) -> Tensor:
     """The columns in reverse order."""
-    if input.ndim < 2:
-        raise RuntimeError("Input must be >= 2-d.")
     return flip(input, (1,))
 
 
 @operation("flipud", "input", variants="method")
+@requires("rank(input) >= 1: Input must be >= 1-d.")
 def flipud(input: Tensor) -> Tensor:
     """The rows in reverse order."""
-    if input.ndim < 1:
-        raise RuntimeError("Input must be >= 1-d.")
     return flip(input, (0,))
 
 
 @operation("rot90", "input, int k=1, ints dims=(0 1)", variants="method")
+@requires("""
+    len(dims) == 2: expected total rotation dims == 2, but got dims = {len(dims)}
+    rank(input) >= 2: expected total dims >= 2, but got total dims = {rank(input)}
+""")
 def rot90(input: Tensor, k: int, dims: Sequence[int]) -> Tensor:
     """Turned by 90 degrees `k` times in the plane of two dimensions."""
     x = input.content()
     n = len(shape_of(x))
-    if len(dims) != 2:
-        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
-    if n < 2:
-        raise RuntimeError(f"expected total dims >= 2, but got total dims = {n}")
     plane = axis_of(dims[0], n), axis_of(dims[1], n)
     if plane[0] == plane[1]:
         raise RuntimeError(

@@ -33,6 +33,7 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.comparison import known, selected
 from funcgrad.torch.operations.promotion import dtype_of, kind_of
 from funcgrad.torch.operations.record import NodeClass, node, operation
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.operations.slicing import positioned
 from funcgrad.torch.staged import bounded
 
@@ -128,12 +129,11 @@ def gather(input: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) ->
     "index_select", "input, int dim, Tensor index, *, out", variants="method", remembers=True,
     positions="unsigned",
 )  # fmt: skip
+@requires("rank(index) <= 1: IndexError: index_select(): Index is supposed to be a vector")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The entries along a dimension at positions given by a vector."""
     x, at = input.content(), index.content()
     shape = shape_of(x)
-    if len(shape_of(at)) > 1:
-        raise IndexError("index_select(): Index is supposed to be a vector")
     if dtype_of(at) not in (np.int64, np.int32):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     axis = axis_of(dim, len(shape))

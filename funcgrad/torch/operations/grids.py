@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.operations import axes, gathering, joining, reshaping
 from funcgrad.torch.operations.record import operation
+from funcgrad.torch.operations.requirements import requires
 
 __all__ = [
     "cartesian_prod", "combinations", "meshgrid", "vander",
@@ -66,10 +67,9 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 
 @operation("combinations", "input, int r=2, bool with_replacement=False", variants="")
+@requires("rank(input) == 1: Expect a 1D vector, but got shape {sizes(input)}")
 def combinations(input: Tensor, r: int, with_replacement: bool) -> Tensor:
     """All combinations of `r` elements of a vector, as rows."""
-    if input.ndim != 1:
-        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     n = input.numel()
     choose: Any = (
         itertools.combinations_with_replacement if with_replacement else itertools.combinations
@@ -82,10 +82,9 @@ def combinations(input: Tensor, r: int, with_replacement: bool) -> Tensor:
 
 
 @operation("vander", "x, int? N=None, bool increasing=False", variants="")
+@requires("rank(x) == 1: x must be a one-dimensional tensor.")
 def vander(x: Tensor, N: int | None, increasing: bool) -> Tensor:
     """The matrix of the powers of a vector."""
-    if x.ndim != 1:
-        raise RuntimeError("x must be a one-dimensional tensor.")
     count = x.numel() if N is None else N
     if count < 0:
         raise RuntimeError("N must be non-negative.")

@@ -21,10 +21,10 @@ from funcgrad.ops.shape import transpose
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.memory_formats import dense
 from funcgrad.torch.operations import axes
 from funcgrad.torch.operations.common import boxed, shape_of, traced
 from funcgrad.torch.operations.comparison import selected
-from funcgrad.torch.operations.dense import dense
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import NodeClass, node
 from funcgrad.torch.operations.slicing import ALIAS, SLICE, part, select

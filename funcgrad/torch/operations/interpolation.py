@@ -7,12 +7,12 @@ from typing import Any
 
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
-from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import boxed, computed, told, widened
-from funcgrad.torch.operations.promotion import dtype_of, kind_of, number, promoted
+from funcgrad.torch.operations.promotion import dtype_of, number, promoted
 from funcgrad.torch.operations.record import NodeClass, node, operation, refuse
+from funcgrad.torch.operations.requirements import requirements
 
 __all__ = [
     "addcdiv", "addcmul", "lerp",
@@ -54,12 +54,10 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     return told(result, weight=weight)
 
 
-def _same_dtype(x: Array, y: Array, what: str) -> None:
-    if dtype_of(x) != dtype_of(y):
-        raise RuntimeError(
-            f"expected dtype {dtypes.c_name(kind_of(x))} for `{what}` but got dtype "
-            f"{dtypes.c_name(kind_of(y))}"
-        )
+_same_dtype = requirements("x, y, what", """
+    scalar_name(x) == scalar_name(y): expected dtype {c_name(x)} for `{what}` but got dtype
+        {c_name(y)}
+""")  # fmt: skip
 
 
 ADDCMUL = Composite(

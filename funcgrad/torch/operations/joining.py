@@ -12,10 +12,11 @@ from funcgrad.ops import shape as shapes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.contents import layout
+from funcgrad.torch.memory_formats import dense, in_format, order_of_images
 from funcgrad.torch.operations.common import axis_of, boxed, computed, shape_of
-from funcgrad.torch.operations.dense import channels_last, laid_as_images
 from funcgrad.torch.operations.promotion import promoted
 from funcgrad.torch.operations.record import Function, alias, node, operation
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.operations.reshaping import atleast_1d, atleast_2d, atleast_3d, reshape
 
 __all__ = [
@@ -26,13 +27,15 @@ __all__ = [
 CAT, STACK_NODE = node("Cat", tells="dim", of="concatenate"), node("Stack", tells="dim")
 BLOCK_DIAG_NODE = node("BlockDiag")
 
+Order = tuple[int, ...] | None  # of the dimensions in memory; None is C order
+
 
 def _concatenated(*xs: Array, axis: int) -> Array:
     return shapes.concatenate(xs, axis)
 
 
-def _laid(*xs: Array, axis: int, last: bool) -> Array:
-    return laid_as_images(shapes.concatenate(xs, axis), last)
+def _laid(*xs: Array, axis: int, order: Order) -> Array:
+    return in_format(shapes.concatenate(xs, axis), order)
 
 
 CAT_LAID = Composite("cat", _laid, linear=True)
@@ -40,10 +43,10 @@ CAT_LAID = Composite("cat", _laid, linear=True)
 
 def _joined(name: str, tensors: Sequence[Tensor], core: Any, laid: Any, axis: int) -> Array:
     """What `core` gives where that lies as in PyTorch, else `laid`: in C order, or as images."""
-    xs, last = promoted(name, *tensors), all(map(channels_last, tensors))
-    if not last and layout(tensors[0]).flags.c_contiguous:
+    xs, order = promoted(name, *tensors), order_of_images(*tensors)
+    if order is None and layout(tensors[0]).flags.c_contiguous:
         return computed(core, *xs, axis=axis)
-    return computed(laid, *xs, axis=axis, last=last)
+    return computed(laid, *xs, axis=axis, order=order)
 
 
 def _check_joined(tensors: Sequence[Tensor], dim: int) -> int:
@@ -74,23 +77,22 @@ def _check_joined(tensors: Sequence[Tensor], dim: int) -> int:
 @operation(
     "cat", "Tensors tensors, int dim=0, *, out", variants="", remembers=True,
 )  # fmt: skip
+@requires("tensors: ValueError: torch.cat(): expected a non-empty list of Tensors")
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors joined along a dimension."""
-    if not tensors:
-        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     axis = _check_joined(tensors, dim)
     full = next((shape_of(x) for x in tensors if shape_of(x) != (0,)), None)
     empty = full is not None and len(full) > 1 and any(shape_of(x) == (0,) for x in tensors)
     if empty:
         kept = [x for x in tensors if shape_of(x) != (0,)]
-        last = all(map(channels_last, kept))
         xs = promoted("cat", *tensors)
-        return boxed(computed(CAT_WITH_EMPTY, *xs, axis=axis, last=last), CAT)
+        order = order_of_images(*kept)
+        return boxed(computed(CAT_WITH_EMPTY, *xs, axis=axis, order=order), CAT)
     return boxed(_joined("cat", tensors, _concatenated, CAT_LAID, axis), CAT)
 
 
-def _without_empty(*xs: Array, axis: int, last: bool) -> Array:
-    return _laid(*(x for x in xs if shape_of(x) != (0,)), axis=axis, last=last)
+def _without_empty(*xs: Array, axis: int, order: Order) -> Array:
+    return _laid(*(x for x in xs if shape_of(x) != (0,)), axis=axis, order=order)
 
 
 CAT_WITH_EMPTY = Composite("cat_with_empty", _without_empty, linear=True)
@@ -98,25 +100,24 @@ concat, concatenate = alias("concat", cat), alias("concatenate", cat)
 
 
 STACK = Composite("stack", lambda *xs, axis: shapes.stack(list(xs), axis), linear=True)
-STACK_LAID = Composite("stack_laid", lambda *xs, axis, last: _stack_laid(xs, axis, last), True)
+STACK_LAID = Composite("stack_laid", lambda *xs, axis, order: _stack_laid(xs, axis, order), True)
 
 
-def _stack_laid(xs: Sequence[Array], axis: int, last: bool) -> Array:
+def _stack_laid(xs: Sequence[Array], axis: int, order: Order) -> Array:
     """As PyTorch, which joins along an axis that is there, and takes the new one out of it."""
     shape = shape_of(xs[0])
     if axis == len(shape):
-        return laid_as_images(shapes.stack(list(xs), axis), False)
-    found = _laid(*xs, axis=axis, last=last)
+        return dense(shapes.stack(list(xs), axis))
+    found = _laid(*xs, axis=axis, order=order)
     return shapes.reshape(found, (*shape[:axis], len(xs), *shape[axis:]))
 
 
 @operation(
     "stack", "Tensors tensors, int dim=0, *, out", variants="", remembers=True,
 )  # fmt: skip
+@requires("tensors: stack expects a non-empty TensorList")
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape joined along a new dimension."""
-    if not tensors:
-        raise RuntimeError("stack expects a non-empty TensorList")
     first = shape_of(tensors[0])
     axis = axis_of(dim, len(first), extra=1)
     for k, x in enumerate(tensors):

@@ -21,6 +21,7 @@ from funcgrad.torch.operations.common import boxed, boxed_all, computed, shape_o
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.promotion import dtype_of, kind_of
 from funcgrad.torch.operations.record import NodeClass, Promote, alias, node, op, operation
+from funcgrad.torch.operations.requirements import requires
 
 __all__ = [
     "cholesky", "cholesky_solve", "det", "inverse", "logdet", "slogdet", "svd",
@@ -36,10 +37,9 @@ LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
 # ------------------------------------------------------------------------------------ checks
 
 
+@requires("rank(x) >= 2: {name}: The input tensor A must have at least 2 dimensions.")
 def check_matrix(name: str, x: Array, low: bool = False) -> Array:
     """Floating point matrices, of at least single precision unless `low` is taken, too."""
-    if len(shape_of(x)) < 2:
-        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     kind = kind_of(x)
     if not kind.is_floating_point and not kind.is_complex:
         raise RuntimeError(

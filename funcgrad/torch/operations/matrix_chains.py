@@ -10,6 +10,7 @@ from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.operations import axes, linear_algebra, products, reshaping
 from funcgrad.torch.operations.common import into, shape_of
 from funcgrad.torch.operations.record import alias, operation
+from funcgrad.torch.operations.requirements import requires
 
 __all__ = ["chain_matmul", "matrix_power"]  # the others are those of ``torch.linalg``
 
@@ -31,10 +32,9 @@ def _best_order(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
 
 
 @operation("linalg_multi_dot", "Tensors tensors, *, out", variants="")
+@requires("len(tensors) >= 2: multi_dot(): expected at least 2 tensors but got {len(tensors)}")
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of several matrices in the best order; the ends may be vectors."""
-    if len(tensors) < 2:
-        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     xs = list(tensors)
     shape: list[int] = []
     if xs[0].ndim == 1:

@@ -16,6 +16,7 @@ from funcgrad.torch.narrow import refuse_bytes
 from funcgrad.torch.operations.common import install, told, warn_once
 from funcgrad.torch.operations.record import node, operation
 from funcgrad.torch.operations.recorded import Underivable
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.staged import staged
 from funcgrad.torch.storage import (
@@ -81,11 +82,10 @@ def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
 # --------------------------------------------------------------------------- views by strides
 
 
+@requires("offset >= 0: Tensor: invalid storage offset {offset}")
 def _check_bounds(
     shape: Sequence[int], steps: Sequence[int], offset: int, width: int, available: int
 ) -> None:
-    if offset < 0:
-        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     if 0 in shape:
         return
     last = offset + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
@@ -171,10 +171,9 @@ BEYOND = (
 
 
 @operation("resize_", "input, ints size, *, memory_format memory_format=None", variants="method")
+@requires("not input.requires_grad: cannot resize variables that require grad")
 def _resize_(input: Tensor, size: Sequence[int], memory_format: Any) -> Tensor:
     """Another size in place: the first elements are kept, more are undefined."""
-    if input.requires_grad:
-        raise RuntimeError("cannot resize variables that require grad")
     resize(input, tuple(size))
     return input
 

@@ -24,8 +24,9 @@ from funcgrad.torch.operations.common import (
 )
 from funcgrad.torch.operations.converting import to_dtype
 from funcgrad.torch.operations.dense import dense_composite, dense_or
-from funcgrad.torch.operations.promotion import dtype_of, in_dtype, kind_of, promoted
+from funcgrad.torch.operations.promotion import dtype_of, in_dtype, promoted
 from funcgrad.torch.operations.record import node, operation
+from funcgrad.torch.operations.requirements import requirements, requires
 
 __all__ = ["dist", "norm", "renorm"]
 
@@ -54,12 +55,10 @@ NORM = dense_or("norm", core.norm)
 SEVERAL = dense_composite("vector_norm", _vector)
 
 
-def _check_floating(x: Array) -> None:
-    if dtype_of(x).kind not in "fc":
-        raise RuntimeError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-            f"{dtypes.scalar_name(kind_of(x))}"
-        )
+_check_floating = requirements("x", """
+    kind(x) in "fc": linalg.vector_norm: Expected a floating point or complex tensor as input. Got
+        {scalar_name(x)}
+""")  # fmt: skip
 
 
 @operation(
@@ -86,12 +85,11 @@ def vector_norm(
     return told(boxed(found, VECTOR_NORM), ord=ord, dim=shown, keepdim=keepdim)
 
 
-def _check_empty(shape: tuple[int, ...], axes: tuple[int, ...], order: Any) -> None:
-    if (order < 0 or order == math.inf) and any(shape[k] == 0 for k in axes):
-        raise RuntimeError(
-            f"linalg.vector_norm cannot compute the {order} norm on an empty tensor because the "
-            "operation does not have an identity"
-        )
+_check_empty = requirements("shape, axes, order", """
+    order >= 0 and order != math.inf or all(shape[k] for k in axes): linalg.vector_norm
+        cannot compute the {order} norm on an empty tensor because the operation does not have an
+        identity
+""")  # fmt: skip
 
 
 OF_MATRIX = f"ints dim=LAST_TWO, {REST}"
@@ -230,16 +228,15 @@ RENORM_NODE = node("Renorm", "self", tells="p dim maxnorm")
 
 
 @operation("renorm", "input, Number p, int dim, Number maxnorm, *, out")
+@requires("""
+    p > 0: renorm: non-positive-norm not supported
+    maxnorm >= 0: renorm: expected maxnorm to be >= 0 but got {maxnorm:g}
+    rank(input) >= 2: renorm: input needs at least 2 dimensions, got {rank(input)} dimensions
+""")
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Slices along a dimension, of which those with a `p`-norm above `maxnorm` are scaled down."""
     x = input.content()
     n = len(shape_of(x))
-    if p <= 0:
-        raise RuntimeError("renorm: non-positive-norm not supported")
-    if maxnorm < 0:
-        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
-    if n < 2:
-        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {n} dimensions")
     axis = axis_of(dim, n)
     _check_floating(x)
     found = computed(RENORM, x, p=float(p), dim=axis, maxnorm=float(maxnorm))

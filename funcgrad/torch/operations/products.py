@@ -24,6 +24,7 @@ from funcgrad.torch.operations.common import boxed, computed, mismatch, shape_of
 from funcgrad.torch.operations.converting import contiguous
 from funcgrad.torch.operations.promotion import dtype_of, kind_of
 from funcgrad.torch.operations.record import Promote, alias, apart, node, op, operation, refuse
+from funcgrad.torch.operations.requirements import requirements
 
 __all__ = ["bmm", "dot", "ger", "inner", "matmul", "mm", "mv", "outer", "vdot"]
 
@@ -60,17 +61,15 @@ def _check_vectors(x: Array, y: Array) -> None:
         )
 
 
-def check_matrix(x: Array, what: str) -> None:
-    if len(shape_of(x)) != 2:
-        raise RuntimeError(f"{what} must be a matrix")
+check_matrix = requirements("x, what", """
+    rank(x) == 2: {what} must be a matrix
+""")  # fmt: skip
 
 
-def check_inner(left: Shape, right: Shape) -> None:
-    if left[1] != right[0]:
-        raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({left[0]}x{left[1]} and "
-            f"{right[0]}x{right[1]})"
-        )
+check_inner = requirements("left, right", """
+    left[1] == right[0]: mat1 and mat2 shapes cannot be multiplied ({left[0]}x{left[1]} and
+        {right[0]}x{right[1]})
+""")  # fmt: skip
 
 
 def _check_matrices(x: Array, y: Array) -> None:
@@ -80,17 +79,12 @@ def _check_matrices(x: Array, y: Array) -> None:
     _same_dtype(x, y)
 
 
-def check_matrix_vector(mat: Shape, vec: Shape, added: int) -> None:
-    if not vec:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    if len(mat) != 2 or len(vec) != 1:
-        raise RuntimeError(
-            f"vector + matrix @ vector expected, got {added}, {len(mat)}, {len(vec)}"
-        )
-    if mat[1] != vec[0]:
-        raise RuntimeError(
-            f"size mismatch, got input ({mat[0]}), mat ({mat[0]}x{mat[1]}), vec ({vec[0]})"
-        )
+check_matrix_vector = requirements("mat, vec, added", """
+    vec: IndexError: Dimension specified as 0 but tensor has no dimensions
+    len(mat) == 2 and len(vec) == 1: vector + matrix @ vector expected, got {added}, {len(mat)},
+        {len(vec)}
+    mat[1] == vec[0]: size mismatch, got input ({mat[0]}), mat ({mat[0]}x{mat[1]}), vec ({vec[0]})
+""")  # fmt: skip
 
 
 def _check_matrix_and_vector(x: Array, y: Array) -> None:

@@ -14,6 +14,7 @@ from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.interpolation import lerp
 from funcgrad.torch.operations.promotion import dtype_of, kind_of, number
 from funcgrad.torch.operations.record import Function, operation
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.operations.sorting import sort
 
 __all__ = ["nanquantile", "quantile"]
@@ -21,10 +22,9 @@ __all__ = ["nanquantile", "quantile"]
 WAYS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
+@requires("0 not in shape(input): {name}() input tensor must be non-empty")
 def _checked(name: str, input: Tensor, q: Any, way: str) -> tuple[Array, Tensor]:
     x = input.content()
-    if 0 in shape_of(x):
-        raise RuntimeError(f"{name}() input tensor must be non-empty")
     if dtype_of(x) not in (np.float32, np.float64):
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
     if way not in WAYS:

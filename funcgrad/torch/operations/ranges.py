@@ -14,6 +14,7 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.creation import creation, usual
 from funcgrad.torch.operations.promotion import number
 from funcgrad.torch.operations.record import Function
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.saved import outside
 
 __all__ = [
@@ -30,13 +31,12 @@ def arange(end: Any, start: Any, step: Any, kind: dtypes.dtype | None) -> Any:
     return _arranged(0 if start is None else start, end, 1 if step is None else step, kind)
 
 
+@requires("""
+    by != 0: step must be nonzero
+    math.isfinite(first) and math.isfinite(last): unsupported range: {first:g} -> {last:g}
+    (last - first) * by >= 0: upper bound and lower bound inconsistent with step sign
+""")
 def _arranged(first: Any, last: Any, by: Any, kind: dtypes.dtype | None) -> Any:
-    if by == 0:
-        raise RuntimeError("step must be nonzero")
-    if not (math.isfinite(first) and math.isfinite(last)):
-        raise RuntimeError(f"unsupported range: {first:g} -> {last:g}")
-    if (last - first) * by < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if kind is None:
         whole = all(isinstance(x, (int, np.integer)) for x in (first, last, by))
         kind = dtypes.int64 if whole else dtypes.get_default_dtype()
@@ -80,11 +80,10 @@ def _spaced(first: Any, last: Any, steps: int, kind: np.dtype[Any]) -> Any:
     return np.where(at < steps // 2, rising, falling).astype(kind)
 
 
+@requires("steps >= 0: number of steps must be non-negative")
 def _spacing(
     name: str, ends: Sequence[Any], steps: int, kind: dtypes.dtype | None
 ) -> tuple[Any, np.dtype[Any]]:
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
     for end_name, v in zip(("start", "end"), ends, strict=True):
         if isinstance(v, Tensor) and v.ndim:
             raise RuntimeError(

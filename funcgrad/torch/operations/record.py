@@ -28,7 +28,6 @@ from funcgrad.torch.operations.install import changing_function, changing_method
 from funcgrad.torch.operations.operators import Operator
 from funcgrad.torch.operations.promotion import dtype_of, floating, kind_of, promoted
 from funcgrad.torch.operations.promotion import pair as paired
-from funcgrad.torch.operations.requirements import required
 from funcgrad.torch.operations.results import Order
 
 __all__ = [
@@ -59,7 +58,7 @@ class Operation:
 
     __slots__ = (
         "before_change", "casts", "core", "doc", "hot", "lies", "method_signature", "name", "node",
-        "operator", "overlap", "positions", "quick", "recorders", "remembers", "rule",
+        "operator", "overlap", "positions", "quick", "recorders", "remembers", "requires", "rule",
         "sees_out", "signature",
         "variants",
     )  # fmt: skip
@@ -71,7 +70,7 @@ class Operation:
         self.core: Any = None
         self.node: NodeClass | None = None
         self.method_signature = signature
-        self.positions = ""
+        self.positions = self.requires = ""
         self.lies: str | Order = ""
         self.before_change: Callable[..., None] | None = None
         self.remembers = self.casts = self.hot = self.sees_out = False
@@ -252,7 +251,6 @@ def operation(
     operator: str | Operator | None = None,
     sees_out: bool = False,
     quick: Callable[..., Any] | None = None,
-    requires: str = "",
     doc: str = "",
 ) -> Callable[[Callable[..., R]], Function[R]]:
     """Make an operation of a function that takes its arguments but `out`, and gives the tensor.
@@ -261,19 +259,17 @@ def operation(
     default, or None. For the others see `op`; an operation `remembers` only where what it does
     depends on the types, shapes and numbers among its arguments, not on what is in its tensors;
     `positions` is that of `remembered`. `doc` is by default that of the
-    function. One that `sees_out` is given ``out`` last, where there is one. `requires` are its
-    requirements, which are checked first (see `requirements`). `quick` is tried before anything
-    else with arguments that are given by position, and gives None where it has no answer.
+    function. One that `sees_out` is given ``out`` last, where there is one. `quick` is tried before
+    anything else with arguments that are given by position, and gives None where it has no answer.
+    What an operation requires of its arguments stands below the row (see `requirements`).
     """
 
     def made(rule: Callable[..., R]) -> Function[R]:
-        if requires:
-            rule = required(rule, requires)
         record = Operation(name, signature, variants, doc or rule.__doc__ or "")
         record.remembers, record.casts, record.overlap = remembers, casts, overlap
         record.before_change, record.node, record.rule = before_change, node, rule
         record.positions, record.lies, record.sees_out = positions, lies, sees_out
-        record.quick = quick
+        record.quick, record.requires = quick, getattr(rule, "requires", "")
         record.method_signature = method_signature or signature
         record.operator = Operator(operator) if isinstance(operator, str) else operator
         return installed(record)  # type: ignore[no-any-return]

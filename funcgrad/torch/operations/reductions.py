@@ -12,11 +12,13 @@ from funcgrad.ops import arithmetic as a
 from funcgrad.ops import constant, nonlinear_reductions, sums
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.memory_formats import dense
 from funcgrad.torch.operations.arithmetic import div
 from funcgrad.torch.operations.common import axes_of, boxed, computed, quietly, shape_of, told
-from funcgrad.torch.operations.dense import dense, dense_composite, dense_or
+from funcgrad.torch.operations.dense import dense_composite, dense_or
 from funcgrad.torch.operations.promotion import dtype_of, in_dtype, kind_of
 from funcgrad.torch.operations.record import Function, node, operation
+from funcgrad.torch.operations.requirements import requires
 
 __all__ = [
     "all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum",
@@ -116,14 +118,13 @@ def nansum(input: Tensor, dim: Any, keepdim: bool, dtype: dtypes.dtype | None) -
 
 
 @operation("nanmean", OVER, variants="method")
+@requires("""
+    kind(input) in "fc": nanmean(): expected input to have floating point or complex dtype but got
+        {scalar_name(input)}
+""")
 def nanmean(input: Tensor, dim: Any, keepdim: bool, dtype: dtypes.dtype | None) -> Tensor:
     """The mean of what is not NaN."""
     x = input.content()
-    if dtype_of(x).kind not in "fc":
-        raise RuntimeError(
-            "nanmean(): expected input to have floating point or complex dtype but got "
-            f"{dtypes.scalar_name(kind_of(x))}"
-        )
     axes = axes_of(dim, len(shape_of(x)))
     count = dense(constant.count_nonzero(a.logical_not(a.isnan(x)), axes, keepdim))
     return div(nansum(input, dim, keepdim, dtype=dtype), box(count))

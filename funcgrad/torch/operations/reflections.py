@@ -24,6 +24,7 @@ from funcgrad.torch.operations.factorizations import linalg_qr
 from funcgrad.torch.operations.promotion import dtype_of, kind_of
 from funcgrad.torch.operations.record import alias, node, operation
 from funcgrad.torch.operations.recorded import Underivable, elementwise_refusal
+from funcgrad.torch.operations.requirements import requires
 
 __all__ = ["geqrf", "orgqr", "ormqr", "qr"]
 
@@ -75,28 +76,18 @@ Q, OF_Q = Composite("householder_product", _product), Composite("ormqr", _applie
 RAW = Underivable("geqrf", _raw, listed=True, multiple=True)
 
 
+@requires("""
+    rank(input) >= 2: torch.{name}: input must have at least 2 dimensions.
+    shape(input)[-2] >= shape(input)[-1]: torch.{name}: input.shape[-2] must be greater than or
+        equal to input.shape[-1]
+    not shape(tau)[-1:] or shape(tau)[-1] <= shape(input)[-1]: torch.{name}: input.shape[-1] must be
+        greater than or equal to tau.shape[-1]
+    rank(tau) == rank(input) - 1: torch.{name}: Expected tau to have one dimension less than input,
+        but got tau.ndim equal to {rank(tau)} and input.ndim is equal to {rank(input)}
+    shape(tau)[:-1] == shape(input)[:-2]: torch.{name}: Expected batch dimensions of tau to be equal
+        to input.shape[:-2], but got {list(shape(tau)[:-1])}
+""")
 def _check(name: str, input: Array, tau: Array) -> None:
-    shape, given = shape_of(input), shape_of(tau)
-    if len(shape) < 2:
-        raise RuntimeError(f"torch.{name}: input must have at least 2 dimensions.")
-    if shape[-2] < shape[-1]:
-        raise RuntimeError(
-            f"torch.{name}: input.shape[-2] must be greater than or equal to input.shape[-1]"
-        )
-    if given[-1:] and given[-1] > shape[-1]:
-        raise RuntimeError(
-            f"torch.{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]"
-        )
-    if len(given) != len(shape) - 1:
-        raise RuntimeError(
-            f"torch.{name}: Expected tau to have one dimension less than input, but got tau.ndim "
-            f"equal to {len(given)} and input.ndim is equal to {len(shape)}"
-        )
-    if given[:-1] != shape[:-2]:
-        raise RuntimeError(
-            f"torch.{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but "
-            f"got {list(given[:-1])}"
-        )
     if dtype_of(tau) != dtype_of(input):
         names = [dtypes.scalar_name(kind_of(x)) for x in (tau, input)]
         raise RuntimeError(
@@ -129,13 +120,13 @@ orgqr = alias("orgqr", householder_product, "input, Tensor input2, *, out", vari
     "input, Tensor input2, Tensor input3, bool left=True, bool transpose=False, *, out",
     variants="method",
 )
+@requires("""
+    rank(input) >= 2: torch.ormqr: input must have at least 2 dimensions.
+    rank(input3) >= 2: torch.ormqr: other must have at least 2 dimensions.
+""")
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool) -> Tensor:
     """The product of all reflections (or of its adjoint) and a matrix, on either side."""
     x, t, y = input.content(), input2.content(), input3.content()
-    if len(shape_of(x)) < 2:
-        raise RuntimeError("torch.ormqr: input must have at least 2 dimensions.")
-    if len(shape_of(y)) < 2:
-        raise RuntimeError("torch.ormqr: other must have at least 2 dimensions.")
     side = -2 if left else -1
     if shape_of(y)[side] < shape_of(t)[-1]:
         raise RuntimeError(
@@ -147,14 +138,13 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: 
 
 
 @operation("geqrf", "input, *, Tensors out", variants="method")
+@requires("rank(input) >= 2: torch.geqrf: input must have at least 2 dimensions.")
 def geqrf(input: Tensor) -> Any:
     """The QR factors as LAPACK packs them: reflections below, the triangle above.
 
     It has no derivative, which is said on the way back; `linalg.qr` has one.
     """
     x = input.content()
-    if len(shape_of(x)) < 2:
-        raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
     if dtype_of(x).kind not in "fc" or is_half(dtype_of(x)):
         raise elementwise_refusal("geqrf_cpu", x)
     return return_types.geqrf(*boxed_all(computed(RAW, x), FACTORS))

@@ -58,7 +58,7 @@ def kind(x: Any) -> str:
     return dtype_of(_content(x)).kind
 
 
-def dtype(x: Any) -> str:
+def scalar_name(x: Any) -> str:
     """The dtype as most of PyTorch's messages have it: ``Float``."""
     return dtypes.scalar_name(kind_of(_content(x)))
 
@@ -68,7 +68,7 @@ def half(x: Any) -> bool:
     return is_half(dtype_of(_content(x)))
 
 
-def c_dtype(x: Any) -> str:
+def c_name(x: Any) -> str:
     """The dtype as PyTorch's C++ has it: ``float``."""
     return dtypes.c_name(kind_of(_content(x)))
 
@@ -84,9 +84,10 @@ def crossed(numbers: Any) -> str:
 
 
 WORDS: dict[str, Any] = {
-    "axis": lambda dim, x: axis_of(dim, rank(x)), "c_dtype": c_dtype, "crossed": crossed,
-    "dtype": dtype, "half": half, "kind": kind, "math": math, "rank": rank, "shape": shape_of,
-    "sizes": lambda x: [*shape_of(x)], "tensor": tensor, "type_name": type_name, "Tensor": Tensor,
+    "axis": lambda dim, x: axis_of(dim, rank(x)), "c_name": c_name, "crossed": crossed,
+    "half": half, "kind": kind, "math": math, "rank": rank, "scalar_name": scalar_name,
+    "shape": shape_of, "sizes": lambda x: [*shape_of(x)], "tensor": tensor,
+    "type_name": type_name, "Tensor": Tensor,
 }  # fmt: skip
 PARTS = re.compile(r"(.*?): (?:(\w*Error): )?(.*)", re.DOTALL)
 
@@ -136,9 +137,10 @@ def requirements(names: str, written: str) -> Callable[..., None]:
     return check
 
 
-def requires(written: str) -> Callable[[F], F]:
-    """Put the requirements of a function in front of it."""
-    return lambda function: required(function, written)
+def requires(*written: str) -> Callable[[F], F]:
+    """Put the requirements of a function, in one or several texts, in front of it."""
+    text = "\n".join(map(textwrap.dedent, written))
+    return lambda function: required(function, text)
 
 
 def required(function: F, written: str) -> F:

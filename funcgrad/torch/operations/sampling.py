@@ -19,6 +19,7 @@ from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.creation import check_sizes, creation
 from funcgrad.torch.operations.generator import Generator, default_generator
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.operations.results import memory_order
 from funcgrad.transforms.batch import BatchTracer
 
@@ -213,15 +214,14 @@ randn, randn_like = _maker(
 # ------------------------------------------------------------------------------------ integers
 
 
+@requires("""
+    low < high: random_ expects 'from' to be less than 'to', but got from={low} >= to={high}
+""")
 def draw_integers(
     low: int, high: int, shape: tuple[int, ...], kind: dtypes.dtype, generator: Any,
     order: Order = None,
 ) -> Any:  # fmt: skip
     """Integers from `low` up to `high`, which is not among them."""
-    if low >= high:
-        raise RuntimeError(
-            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
-        )
     if kind.numpy.kind in "iu":
         limits = np.iinfo(kind.numpy)
         for name, value in (("from", low), ("to - 1", high - 1)):

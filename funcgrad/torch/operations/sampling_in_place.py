@@ -21,6 +21,7 @@ from funcgrad.torch.operations.distributions import (
 from funcgrad.torch.operations.generator import Generator
 from funcgrad.torch.operations.record import method_in_place
 from funcgrad.torch.operations.recorded import elementwise_refusal
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.operations.sampling import (
     DOUBLE,
     WIDEST,
@@ -118,10 +119,9 @@ def bernoulli_(self: Tensor, p: Any, generator: Any) -> Tensor:
 
 
 @method_in_place("exponential_", f"input, float lambd=1.0, {SOURCE}")
+@requires("lambd > 0: exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
 def exponential_(self: Tensor, lambd: float, generator: Any) -> Tensor:
     """Fill with numbers of an exponential distribution."""
-    if lambd <= 0:
-        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     _check_floating(self, "exponential_cpu")
     return _filled_by(self, draw_exponential(lambd), generator, "ExponentialBackward0")
 
@@ -132,10 +132,9 @@ def _filled_by(self: Tensor, draw: Draw, generator: Any, node: str) -> Tensor:
 
 
 @method_in_place("log_normal_", f"input, float mean=1.0, float std=2.0, {SOURCE}")
+@requires("std > 0: log_normal_ expects std > 0.0, but found std={std:g}")
 def log_normal_(self: Tensor, mean: float, std: float, generator: Any) -> Tensor:
     """Fill with exponentials of numbers of a normal distribution."""
-    if std <= 0:
-        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     _check_floating(self, "log_normal_cpu")
 
     def draw(source: Generator, count: int, kind: np.dtype[Any]) -> Any:
@@ -146,19 +145,17 @@ def log_normal_(self: Tensor, mean: float, std: float, generator: Any) -> Tensor
 
 
 @method_in_place("cauchy_", f"input, float median=0.0, float sigma=1.0, {SOURCE}")
+@requires("sigma > 0: cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
 def cauchy_(self: Tensor, median: float, sigma: float, generator: Any) -> Tensor:
     """Fill with numbers of a Cauchy distribution."""
-    if sigma <= 0:
-        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     _check_floating(self, "cauchy_cpu")
     return _filled_by(self, draw_cauchy(median, sigma), generator, "CauchyBackward0")
 
 
 @method_in_place("geometric_", f"input, float p, {SOURCE}")
+@requires("0 < p < 1: geometric_ expects p to be in (0, 1), but got p={p:g}")
 def geometric_(self: Tensor, p: float, generator: Any) -> Tensor:
     """Fill with how often one tosses until the first success."""
-    if not 0 < p < 1:
-        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
 
     def draw(source: Generator, count: int, kind: np.dtype[Any]) -> Any:
         return np.ceil(np.log(source.uniform(count, DOUBLE)) / np.log1p(-p))

@@ -26,23 +26,22 @@ from funcgrad.torch.operations.gathering import (
 from funcgrad.torch.operations.promotion import dtype_of, number
 from funcgrad.torch.operations.record import node, operation
 from funcgrad.torch.operations.recorded import Underivable
+from funcgrad.torch.operations.requirements import requires
 
 __all__ = [
     "scatter", "scatter_add",
 ]  # fmt: skip
 
 
+@requires("""
+    scalar_name(src) == scalar_name(x): scatter(): Expected self.dtype to be equal to src.dtype
+    all(n <= m for n, m in zip(shape(at), shape(src), strict=False)): Expected index {sizes(at)} to
+        be no larger than self {sizes(x)} apart from dimension 0 and to be no larger size than src
+        {sizes(src)}
+""")
 def source(x: Array, src: Tensor, at: Array) -> Array:
     """The part of `src` that is written: as large as the index."""
     v = src.content()
-    if dtype_of(v) != dtype_of(x):
-        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
-    where_, given = shape_of(at), shape_of(v)
-    if any(n > m for n, m in zip(where_, given, strict=False)):
-        raise RuntimeError(
-            f"Expected index {list(where_)} to be no larger than self {list(shape_of(x))} apart "
-            f"from dimension 0 and to be no larger size than src {list(given)}"
-        )
     return v
 
 

@@ -29,6 +29,7 @@ from funcgrad.torch.operations.record import (
     operation,
     refuse,
 )
+from funcgrad.torch.operations.requirements import requires
 
 __all__ = [
     "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_",
@@ -216,14 +217,13 @@ def _check_shape(self: Tensor, mask: Tensor, _: Any) -> None:
     "masked_fill", "input, mask, value | input, mask, Number value", remembers=True, overlap="any",
     before_change=_check_shape, lies="contiguous",
 )  # fmt: skip
+@requires("""
+    kind(mask) == "b": masked_fill_ only supports boolean masks, but got mask with dtype
+        {c_name(mask)}
+""")
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`value` where the mask holds, else the element; both shapes broadcast."""
     x, m = input.content(), mask.content()
-    if dtype_of(m).kind != "b":
-        raise RuntimeError(
-            "masked_fill_ only supports boolean masks, but got mask with dtype "
-            f"{dtypes.c_name(kind_of(m))}"
-        )
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(

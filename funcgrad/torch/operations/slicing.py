@@ -13,9 +13,10 @@ from funcgrad.ops import index as core
 from funcgrad.ops.shape import reshape
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.memory_formats import dense
 from funcgrad.torch.operations.common import axis_of, boxed, shape_of, told
-from funcgrad.torch.operations.dense import dense
 from funcgrad.torch.operations.record import NodeClass, node, operation
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.views import make_view
 
 __all__ = [
@@ -52,9 +53,8 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     return part(input, entry_of(shape_of(input), dim, index), SELECT)
 
 
+@requires("shape: IndexError: select() cannot be applied to a 0-dim tensor.")
 def entry_of(shape: tuple[int, ...], dim: int, index: int) -> tuple[Any, ...]:
-    if not shape:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
     k = axis_of(dim, len(shape))
     if not -shape[k] <= index < shape[k]:
         raise IndexError(
@@ -78,9 +78,8 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     return part(input, _narrowed(shape_of(input), dim, start, length))
 
 
+@requires("shape: narrow() cannot be applied to a 0-dim tensor.")
 def _narrowed(shape: tuple[int, ...], dim: int, start: int, length: int) -> tuple[Any, ...]:
-    if not shape:
-        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     k = axis_of(dim, len(shape))
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")

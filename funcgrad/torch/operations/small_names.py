@@ -17,6 +17,7 @@ from funcgrad.torch.operations.creation import empty_strided, full
 from funcgrad.torch.operations.norms import matrix_norm, vector_norm
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.record import node, operation
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.operations.searching import nonzero
 
 __all__ = [
@@ -127,10 +128,9 @@ def new_empty_strided(
 
 
 @operation("nonzero_static", "input, *, int size, int fill_value=-1", variants="method")
+@requires("size >= 0: nonzero_static: 'size' must be an non-negative integer")
 def nonzero_static(input: Tensor, size: int, fill_value: int) -> Tensor:
     """The positions of the first `size` elements that are not 0, filled up with `fill_value`."""
-    if size < 0:
-        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     found = nonzero(input)[:size]
     made = full((size, input.ndim), fill_value, dtype=dtypes.int64)
     made[: found.shape[0]] = found

@@ -19,6 +19,7 @@ from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import boxed, computed
 from funcgrad.torch.operations.promotion import dtype_of, floating, promoted
 from funcgrad.torch.operations.record import Function, floats, in_place, node, op, operation, refuse
+from funcgrad.torch.operations.requirements import requires
 
 __all__ = [
     "digamma", "erf", "erf_", "erfc", "erfc_", "erfinv", "i0", "i0_", "lgamma", "logit", "logit_",
@@ -153,10 +154,9 @@ POLYGAMMA = node("Polygamma", "n self", shows=(1,))
 
 
 @operation("polygamma", "int n, input, *, out")
+@requires("n >= 0: polygamma(n, x) does not support negative n.")
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The derivative of order `n` of `digamma`."""
-    if n < 0:
-        raise RuntimeError("polygamma(n, x) does not support negative n.")
     x = floating("polygamma", input)
     refuse({"c": "polygamma"}, x)
     return boxed(computed(gamma.polygamma, n, x), POLYGAMMA)
@@ -177,10 +177,9 @@ MVLGAMMA_NODE = node("Mvlgamma", "self", tells="p")
 
 
 @operation("mvlgamma", "input, int p, *, out")
+@requires("p >= 1: p has to be greater than or equal to 1")
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `p`."""
-    if p < 1:
-        raise RuntimeError("p has to be greater than or equal to 1")
     return boxed(computed(MVLGAMMA, floating("mvlgamma", input), p=p), MVLGAMMA_NODE)
 
 

@@ -14,6 +14,7 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import axis_of, install, shape_of
 from funcgrad.torch.operations.record import Function, NodeClass, node, operation
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.operations.slicing import part
 from funcgrad.torch.python_values import UNBIND
 from funcgrad.torch.root import RootTracer
@@ -79,19 +80,17 @@ def _sizes_given(shape: tuple[int, ...], k: int, sizes: Sequence[int]) -> list[i
     return list(sizes)
 
 
+@requires("""
+    step >= 0: split expects split_size be non-negative, but got split_size={step}
+    step or not shape[k]: split_size can only be 0 if dimension size is 0, but got dimension size of
+        {shape[k]}
+""")
 def _sizes_of(shape: tuple[int, ...], k: int, step: int) -> list[int]:
-    if step < 0:
-        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={step}")
-    if not step and shape[k]:
-        raise RuntimeError(
-            f"split_size can only be 0 if dimension size is 0, but got dimension size of {shape[k]}"
-        )
     return [min(step, shape[k] - i) for i in range(0, shape[k], step or 1)] or [0]
 
 
+@requires("chunks > 0: chunk expects `chunks` to be greater than 0, got: {chunks}")
 def _sizes_of_chunks(shape: tuple[int, ...], k: int, chunks: int) -> list[int]:
-    if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     return _sizes_of(shape, k, -(-shape[k] // chunks)) if shape[k] else [0] * chunks
 
 
@@ -177,16 +176,16 @@ install(split=_split)
     " | input, int sections, int dim=0",
     variants="method",
 )  # fmt: skip
+@requires("""
+    shape(input): tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0
+        dims
+""")
 def tensor_split(
     input: Tensor, indices: Any, dim: int = 0, tensor_indices_or_sections: Tensor | None = None,
     sections: int | None = None,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """Pieces along a dimension: a number of nearly equal ones, or cut at given places."""
     shape = shape_of(input)
-    if not shape:
-        raise RuntimeError(
-            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
-        )
     k = axis_of(dim, len(shape))
     n = shape[k]
     if tensor_indices_or_sections is not None:

@@ -28,6 +28,7 @@ from funcgrad.torch.operations.linear_algebra import check_square, element_of_ba
 from funcgrad.torch.operations.promotion import dtype_of, kind_of
 from funcgrad.torch.operations.record import node, operation
 from funcgrad.torch.operations.recorded import elementwise_refusal
+from funcgrad.torch.operations.requirements import requires
 
 __all__ = ["lu", "lu_solve", "lu_unpack"]
 
@@ -110,13 +111,11 @@ SOLUTION = Composite("lu_solve", _solution, fixed=1)
 # ------------------------------------------------------------------------------------- factors
 
 
+@requires("""
+    rank(A) >= 2: {name}: Expected tensor with 2 or more dimensions. Got size: {sizes(A)} instead
+""")
 def _checked(name: str, A: Tensor, pivot: bool) -> Array:
     x = A.content()
-    if len(shape_of(x)) < 2:
-        raise RuntimeError(
-            f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(shape_of(x))} "
-            "instead"
-        )
     if dtype_of(x).kind not in "fc" or is_half(dtype_of(x)):
         raise elementwise_refusal("lu_cpu", x)
     if not pivot:
@@ -203,14 +202,13 @@ Tensor.lu = _lu_method  # type: ignore[attr-defined]
     "LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True, *, Tensors out",
     variants="",
 )
+@requires("""
+    rank(LU_data) >= 2: torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size:
+        {sizes(LU_data)} instead
+""")
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool) -> Any:
     """The factors P, L and U of what `linalg.lu_factor` gives."""
     x, pivots = LU_data.content(), LU_pivots.content()
-    if len(shape_of(x)) < 2:
-        raise RuntimeError(
-            "torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: "
-            f"{list(shape_of(x))} instead"
-        )
     none = box(np.zeros(0, dtype_of(x)))
     p, low, high = none, none, none
     if unpack_pivots:

@@ -14,9 +14,9 @@ from funcgrad.ops.shape import broadcast_to, reshape
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.memory_formats import dense
 from funcgrad.torch.operations.common import boxed, computed, shape_of, told
 from funcgrad.torch.operations.comparison import known, selected
-from funcgrad.torch.operations.dense import dense
 from funcgrad.torch.operations.gathering import common_shape
 from funcgrad.torch.operations.promotion import dtype_of, kind_of
 from funcgrad.torch.operations.record import node, operation

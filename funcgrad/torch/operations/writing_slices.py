@@ -19,12 +19,14 @@ from funcgrad.ops.shape import broadcast_to, reshape
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.memory_formats import dense
 from funcgrad.torch.operations.common import axis_of, boxed, computed, shape_of, widened
 from funcgrad.torch.operations.comparison import known
-from funcgrad.torch.operations.dense import dense, dense_composite
+from funcgrad.torch.operations.dense import dense_composite
 from funcgrad.torch.operations.gathering import check_bounds, positions_along
 from funcgrad.torch.operations.promotion import dtype_of, kind_of, number
 from funcgrad.torch.operations.record import node, operation
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.operations.scattering import TO
 from funcgrad.torch.staged import bounded
 
@@ -152,14 +154,13 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any
     return boxed(computed(ADDED_ALONG, x, v, at, axis=axis, alpha=factor), INDEX_ADD)
 
 
+@requires("""
+    not shape or not source or len(shape) == len(source): IndexError: index_copy_(): When source and
+        destination are not scalars, their dimensionality must match. Source dimensionality
+        ({len(source)}), destination dimensionality ({len(shape)})
+""")
 def _check_slices(shape: tuple[int, ...], source: tuple[int, ...], axis: int) -> None:
     """Raise where the slices of the source of `index_copy` are not those of the destination."""
-    if shape and source and len(shape) != len(source):
-        raise IndexError(
-            "index_copy_(): When source and destination are not scalars, their dimensionality "
-            f"must match. Source dimensionality ({len(source)}), destination dimensionality "
-            f"({len(shape)})"
-        )
     mine, other = (s[:axis] + s[axis + 1 :] for s in (shape, source))
     if mine != other:
         at = next((k for k, (n, m) in enumerate(zip(mine, other, strict=False)) if n != m), 0)

@@ -6,39 +6,33 @@ import math
 from typing import Any
 
 from funcgrad.torch import dtypes
-from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import no_grad
-from funcgrad.torch.optim.optimizer import Group, Optimizer, evaluated
-from funcgrad.torch.optim.updates import counted, counter, number
+from funcgrad.torch.operations.requirements import requires
+from funcgrad.torch.optim.optimizer import Group, Optimizer
+from funcgrad.torch.optim.updates import counted, counter, defaults, number
 
 __all__ = ["Adafactor", "Muon"]
 
-ADJUSTED = ("original", "match_rms_adamw")
 NEWTON_SCHULZ = (3.4445, -4.775, 2.0315)
 
 
-def _check_lr(lr: Any) -> None:
-    if isinstance(lr, Tensor) and lr.numel() != 1:
-        raise ValueError("Tensor lr must be 1-element")
-    if not lr >= 0.0:
-        raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
+RATE = """
+    not isinstance(lr, Tensor) or lr.numel() == 1: ValueError: Tensor lr must be 1-element
+    lr >= 0.0: ValueError: Learning rate should be >= 0 but is: {lr}
+"""
 
 
 class ByParameter(Optimizer):
     """Optimizers that change one parameter after the other by operations on tensors."""
 
-    def step(self, closure: Any = None) -> Any:
-        """Change the parameters by their gradients; the loss, if there is a closure."""
-        loss = None if closure is None else evaluated(closure)
+    def _advance(self, group: Group) -> None:
         with no_grad():
-            for group in self.param_groups:
-                for p in group["params"]:
-                    if p.grad is not None:
-                        if p.is_complex():
-                            name = type(self).__name__
-                            raise RuntimeError(f"{name} does not support complex parameters")
-                        self._change(p, p.grad, self.state[p], group)
-        return loss
+            for p in group["params"]:
+                if p.grad is not None:
+                    if p.is_complex():
+                        name = type(self).__name__
+                        raise RuntimeError(f"{name} does not support complex parameters")
+                    self._change(p, p.grad, self.state[p], group)
 
     def _change(self, p: Any, g: Any, state: dict[str, Any], group: Group) -> None:
         raise NotImplementedError
@@ -79,6 +73,13 @@ class Adafactor(ByParameter):
     tensor([0.9900], requires_grad=True)
     """
 
+    @requires(RATE, """
+        beta2_decay <= 0.0: ValueError: beta2_decay should be <= 0 but is: {beta2_decay}
+        eps[0] is None or eps[0] >= 0.0: ValueError: epsilon1 should be >= 0 but is: {eps[0]}
+        eps[1] >= 0.0: ValueError: epsilon2 should be >= 0 but is: {eps[1]}
+        d >= 1.0: ValueError: Clipping threshold d should be >= 1 but is: {d}
+        weight_decay >= 0.0: ValueError: weight_decay should be >= 0 but is: {weight_decay}
+    """)  # fmt: skip
     def __init__(
         self,
         params: Any,
@@ -91,21 +92,8 @@ class Adafactor(ByParameter):
         foreach: bool | None = None,
         maximize: bool = False,
     ) -> None:
-        _check_lr(lr)
-        if not beta2_decay <= 0.0:
-            raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
-        if eps[0] is not None and not eps[0] >= 0.0:
-            raise ValueError(f"epsilon1 should be >= 0 but is: {eps[0]}")
-        if not eps[1] >= 0.0:
-            raise ValueError(f"epsilon2 should be >= 0 but is: {eps[1]}")
-        if not d >= 1.0:
-            raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
-        if not weight_decay >= 0.0:
-            raise ValueError(f"weight_decay should be >= 0 but is: {weight_decay}")
-        super().__init__(params, {
-            "lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d, "weight_decay": weight_decay,
-            "foreach": foreach, "maximize": maximize,
-        })  # fmt: skip
+        names = "lr beta2_decay eps d weight_decay foreach maximize"
+        super().__init__(params, defaults(locals(), names))
 
     def _change(self, p: Any, g: Any, state: dict[str, Any], group: Group) -> None:
         g = -g if group["maximize"] else g
@@ -177,6 +165,12 @@ class Muon(ByParameter):
     True
     """
 
+    @requires(RATE, """
+        momentum >= 0.0: ValueError: momentum should be >= 0 but is: {momentum}
+        weight_decay >= 0.0: ValueError: weight decay should be >= 0 but is: {weight_decay}
+        adjust_lr_fn in (None, "original", "match_rms_adamw"): ValueError: Adjust learning rate
+            function {adjust_lr_fn} is not supported
+    """)  # fmt: skip
     def __init__(
         self,
         params: Any,
@@ -189,18 +183,8 @@ class Muon(ByParameter):
         ns_steps: int = 5,
         adjust_lr_fn: str | None = None,
     ) -> None:
-        _check_lr(lr)
-        if not momentum >= 0.0:
-            raise ValueError(f"momentum should be >= 0 but is: {momentum}")
-        if not weight_decay >= 0.0:
-            raise ValueError(f"weight decay should be >= 0 but is: {weight_decay}")
-        if adjust_lr_fn is not None and adjust_lr_fn not in ADJUSTED:
-            raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
-        super().__init__(params, {
-            "lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients, "eps": eps, "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        })  # fmt: skip
+        names = "lr weight_decay momentum nesterov ns_coefficients eps ns_steps adjust_lr_fn"
+        super().__init__(params, defaults(locals(), names))
         for group in self.param_groups:
             for p in group["params"]:
                 if p.ndim != 2:
@@ -221,12 +205,13 @@ class Muon(ByParameter):
         p.sub_(update * (lr * _ratio(p.shape, group["adjust_lr_fn"])))
 
 
+@requires("""
+    group["ns_steps"] < 100: ValueError: Number of steps must be less than 100 for computational
+        efficiency
+    len(group["ns_coefficients"]) == 3: ValueError: Coefficients must be a tuple of exactly 3 values
+""")
 def _orthogonalised(x: Any, group: Group) -> Any:
     """A matrix with about the singular vectors of `x`, and singular values of about 1."""
-    if group["ns_steps"] >= 100:
-        raise ValueError("Number of steps must be less than 100 for computational efficiency")
-    if len(group["ns_coefficients"]) != 3:
-        raise ValueError("Coefficients must be a tuple of exactly 3 values")
     a, b, c = group["ns_coefficients"]
     tall = x.shape[0] > x.shape[1]
     x = x.T if tall else x

@@ -243,13 +243,17 @@ class Optimizer:
         """
         loss = None if closure is None else evaluated(closure)
         for group in self.param_groups:
-            pairs = [(p, p.grad) for p in group["params"]]
-            found = [(p, held(g)) for p, g in pairs if g is not None]
-            with np.errstate(all="ignore"):  # an overflow shows in the numbers, as in PyTorch
-                carry_out(self._moves(found, group), sum([g.size for _, g in found]))
+            self._advance(group)
         return loss
 
     step = hooked(step)
+
+    def _advance(self, group: Group) -> None:
+        """Change the parameters of a group."""
+        pairs = [(p, p.grad) for p in group["params"]]
+        found = [(p, held(g)) for p, g in pairs if g is not None]
+        with np.errstate(all="ignore"):  # an overflow shows in the numbers, as in PyTorch
+            carry_out(self._moves(found, group), sum([g.size for _, g in found]))
 
     def _moves(self, found: Sequence[tuple[Tensor, Array]], group: Group) -> Iterator[Move]:
         """The step of each parameter with its gradient; of complex ones the parts are taken."""

@@ -192,6 +192,11 @@ def chosen(x: Any, bound: float, above: Callable[[], Any], else_: float) -> Any:
 # --------------------------------------------------------------------------------- settings
 
 
+def defaults(given: dict[str, Any], names: str) -> dict[str, Any]:
+    """The arguments `names` of a constructor, of its ``locals()``, in PyTorch's order."""
+    return {name: given[name] for name in names.split()}
+
+
 def settings(given: dict[str, Any], names: str, *also: str) -> dict[str, Any]:
     """The defaults of an optimizer: the arguments `names` of its constructor, in PyTorch's order.
 
@@ -205,7 +210,7 @@ def settings(given: dict[str, Any], names: str, *also: str) -> dict[str, Any]:
     RuntimeError
         Two implementations at once, or steps that shall be recorded.
     """
-    found = {name: given[name] for name in names.split()}
+    found = defaults(given, names)
     check_lr(found["lr"])
     for k, beta in enumerate(found.get("betas", ())):
         if not 0.0 <= beta < 1.0:

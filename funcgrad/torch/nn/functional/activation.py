@@ -118,14 +118,15 @@ PRELU_NODE = node(
 )
 
 
-@operation("prelu", "input, weight", variants="method", remembers=True, requires="""
+@operation("prelu", "input, weight", variants="method", remembers=True)
+@requires("""
     input.dtype is weight.dtype: prelu: Type promoting not supported. Got {input.dtype} and
         {weight.dtype}
     weight.numel() == 1 or rank(input) > 0: Not allow zero-dim input tensor.
     weight.numel() in (1, *shape(input)[1:2]): Mismatch of parameter numbers and input channel
         size. Found parameter numbers = {weight.numel()} and channel size =
         {shape(input)[1] if rank(input) > 1 else 1}.
-""")  # fmt: skip
+""")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """`x` above 0, ``weight * x`` else, with a weight for each channel (dimension 1) or one."""
     x, w = input.content(), weight.content()
@@ -165,9 +166,10 @@ SOFTSHRINK_NODE = node("Softshrink", "self", bends="SoftshrinkBackwardBackward0"
 SHRINKS = "input, Number lambd=0.5, *, out"
 
 
-@operation("softshrink", SHRINKS, variants="", remembers=True, requires="""
+@operation("softshrink", SHRINKS, variants="", remembers=True)
+@requires("""
     lambd >= 0: lambda must be in range [0, 3.40282e+38] for input dtype Float, but found {lambd:g}
-""")  # fmt: skip
+""")
 def softshrink(input: Tensor, lambd: float) -> Tensor:
     """`x` moved towards 0 by `lambd`, 0 within."""
     return apply(SOFTSHRINK, "softshrink", SOFTSHRINK_NODE, input, kernel="softshrink_check",

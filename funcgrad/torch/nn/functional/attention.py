@@ -34,11 +34,11 @@ PRODUCTS = """
         least 2 dimensional, but got query.dim: {rank(query)} key.dim: {rank(key)} and value.dim:
         {rank(value)} instead.
     query.dtype is key.dtype is value.dtype: Expected query, key, and value to have the same dtype,
-        but got query.dtype: {c_dtype(query)} key.dtype: {c_dtype(key)} and value.dtype:
-        {c_dtype(value)} instead.
-    attn_mask is None or dtype(attn_mask) in ("Bool", "Float", dtype(query)): Expected attn_mask
-        dtype to be bool or float or to match query dtype, but got attn_mask.dtype:
-        {c_dtype(attn_mask)} and  query.dtype: {c_dtype(query)} instead.
+        but got query.dtype: {c_name(query)} key.dtype: {c_name(key)} and value.dtype:
+        {c_name(value)} instead.
+    attn_mask is None or scalar_name(attn_mask) in ("Bool", "Float", scalar_name(query)): Expected
+        attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype:
+        {c_name(attn_mask)} and  query.dtype: {c_name(query)} instead.
     not is_causal or attn_mask is None: _scaled_dot_product_attention: Explicit attn_mask should not
         be set when is_causal=True
 """
@@ -49,8 +49,8 @@ PRODUCTS = """
     "query, key, value, Tensor attn_mask=None, float dropout_p=0., bool is_causal=False, *, "
     "float scale=None, bool enable_gqa=False",
     variants="",
-    requires=PRODUCTS,
 )
+@requires(PRODUCTS)
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float,
     is_causal: bool, scale: float | None, enable_gqa: bool,

@@ -23,6 +23,7 @@ from funcgrad.torch.nn.functional.linear import rows_of, shorten
 from funcgrad.torch.operations.common import boxed, computed, shape_of, widened
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
 from funcgrad.torch.operations.record import node
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.staged import bounded
 
 __all__ = ["embedding_bag"]
@@ -79,17 +80,15 @@ PLAIN = Composite("embedding_bag", widened(_bags), fixed=1)
 NODE = node("EmbeddingBag", "", shows=(0,))
 
 
+@requires("""
+    weights is None or input.shape == weights.shape: ValueError: embedding_bag: If
+        per_sample_weights ({weights.shape}) is not None, then it must have the same shape as the
+        input ({input.shape})
+    rank(weight) == 2: ValueError: weight has to be a 2D Tensor, but got Tensor of dimension
+        {rank(weight)}
+""")
 def _check(input: Tensor, weight: Tensor, offsets: Any, mode: str, weights: Any) -> None:
     """PyTorch's errors, before anything is computed."""
-    if weights is not None and input.shape != weights.shape:
-        raise ValueError(
-            f"embedding_bag: If per_sample_weights ({weights.shape}) is not None, then it must have"
-            f" the same shape as the input ({input.shape})"
-        )
-    if weight.dim() != 2:
-        raise ValueError(
-            f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}"
-        )
     if input.dim() == 2 and offsets is not None:
         raise ValueError(
             "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of "

@@ -27,6 +27,7 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
 from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import refuse_kinds
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.staged import bounded
 
 __all__ = ["cross_entropy", "nll_loss"]
@@ -58,20 +59,16 @@ def _check_target(x: Shape, target: Array, ignore: int) -> None:
                 raise IndexError(f"Target {given[bad].flat[0]} is out of bounds.")
 
 
+@requires("""
+    len(x) != 1 or len(target) != 1 or target[0] == 1: ValueError: For 1D input, 1D target must have
+        size 1, but got target size: {target[0]}
+    len(x) <= 1 or x[:1] == target[:1]: ValueError: Expected input batch_size ({x[0]}) to match
+        target batch_size ({target[0] if target else 1}).
+    len(x) > 2 or len(target) <= 1: 0D or 1D target tensor expected, multi-target not supported
+    len(x) != 4 or len(target) != 3 or x[2:] == target[1:]: size mismatch (got input: {list(x)} ,
+        target: {list(target)}
+""")
 def _check_shapes(x: Shape, target: Shape) -> None:
-    if len(x) == 1 and len(target) == 1 and target[0] != 1:
-        raise ValueError(
-            f"For 1D input, 1D target must have size 1, but got target size: {target[0]}"
-        )
-    if len(x) > 1 and x[:1] != target[:1]:
-        raise ValueError(
-            f"Expected input batch_size ({x[0]}) to match target batch_size "
-            f"({target[0] if target else 1})."
-        )
-    if len(x) <= 2 and len(target) > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if len(x) == 4 and len(target) == 3 and x[2:] != target[1:]:
-        raise RuntimeError(f"size mismatch (got input: {list(x)} , target: {list(target)}")
     if len(x) > 2 and (x[0], *x[2:]) != target:
         wanted = [x[0], *x[2:]]
         raise RuntimeError(f"Expected target size {wanted}, got {list(target)}")
@@ -254,6 +251,10 @@ def _smoothed(
     return out
 
 
+@requires("""
+    target.is_floating_point(): Expected floating point type for target with class probabilities,
+        got {scalar_name(target)}
+""")
 def _of_probabilities(
     input: Tensor,
     target: Tensor,
@@ -262,11 +263,6 @@ def _of_probabilities(
     smoothing: float,
     axis: int,
 ) -> Tensor:
-    if not target.is_floating_point():
-        raise RuntimeError(
-            "Expected floating point type for target with class probabilities, got "
-            f"{dtypes.scalar_name(target.dtype)}"
-        )
     classes = input.shape[axis] if input.dim() else 1
     if weight is not None and tuple(weight.shape) != (classes,):
         raise RuntimeError(

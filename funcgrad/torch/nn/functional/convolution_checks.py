@@ -61,9 +61,9 @@ def check_shapes(x: Sizes, w: Sizes, b: Any, groups: int, transposed: bool) -> N
 check_dtypes = requirements(
     "x, w, bias",
     """
-    bias is None or bias.dtype is x.dtype: Input type ({c_dtype(x)}) and bias type ({c_dtype(bias)})
+    bias is None or bias.dtype is x.dtype: Input type ({c_name(x)}) and bias type ({c_name(bias)})
         should be the same
-    x.dtype is w.dtype: expected scalar type {dtype(x)} but found {dtype(w)}
+    x.dtype is w.dtype: expected scalar type {scalar_name(x)} but found {scalar_name(w)}
     """,
 )
 check_reach = requirements(

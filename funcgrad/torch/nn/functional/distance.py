@@ -12,10 +12,10 @@ from funcgrad.ops import index as indexing
 from funcgrad.ops import shape as shapes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.memory_formats import in_format, order_of_images
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.nn.functional.common import broadcast, by_number, renamed
 from funcgrad.torch.operations.common import boxed, computed, copied, shape_of
-from funcgrad.torch.operations.dense import channels_last, laid_as_images
 from funcgrad.torch.operations.promotion import content, dtype_of, number
 from funcgrad.torch.operations.record import node, operation
 from funcgrad.torch.operations.requirements import requirements, requires
@@ -45,10 +45,13 @@ def _size_of(x: Tensor, dim: int, eps: float) -> Tensor:
     return size
 
 
-@operation("cosine_similarity", "x1, x2, int dim=1, float eps=1e-08", variants="", requires="""
-    kind(x1) == "f": expected common dtype to be floating point, yet common dtype is {dtype(x1)}
-    kind(x2) == "f": expected common dtype to be floating point, yet common dtype is {dtype(x2)}
-""")  # fmt: skip
+@operation("cosine_similarity", "x1, x2, int dim=1, float eps=1e-08", variants="")
+@requires("""
+    kind(x1) == "f": expected common dtype to be floating point, yet common dtype is
+        {scalar_name(x1)}
+    kind(x2) == "f": expected common dtype to be floating point, yet common dtype is
+        {scalar_name(x2)}
+""")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
     """The cosine of the angle between vectors along a dimension.
 
@@ -97,13 +100,13 @@ def padded(x: Array, widths: Any, filler: Any) -> Array:
     return x
 
 
-def _laid_pad(x: Array, widths: Any, filler: Any, last: bool | None) -> Array:
-    """`padded`, and `laid_as_images`; if `last` is None, in the order of the operand."""
+def _laid_pad(x: Array, widths: Any, filler: Any, cut: bool, order: Any) -> Array:
+    """`padded`, `in_format`; what is only `cut` lies in the order of the operand."""
     x = padded(x, widths, filler)
-    return copied(x) if last is None else laid_as_images(x, last)
+    return copied(x) if cut else in_format(x, order)
 
 
-def _picked_pad(x: Array, widths: Any, mode: Any, last: bool) -> Array:
+def _picked_pad(x: Array, widths: Any, mode: Any, order: Any) -> Array:
     for axis, ((lo, hi), n) in enumerate(zip(widths, shape_of(x), strict=True)):
         if lo or hi:
             wide, kept = (max(lo, 0), max(hi, 0)), slice(max(-lo, 0), n - max(-hi, 0))
@@ -114,7 +117,7 @@ def _picked_pad(x: Array, widths: Any, mode: Any, last: bool) -> Array:
                 at = whole[kept.start : len(whole) - max(-hi, 0)]
             lead = (slice(None),) * axis
             x = indexing.read(x, (*lead, at))
-    return laid_as_images(x, last)
+    return in_format(x, order)
 
 
 UNSUPPORTED = """
@@ -202,12 +205,12 @@ def pad(
             if n + lo < 0 or n + hi < 0 or n + lo + hi < 0:
                 raise RuntimeError("narrow(): length must be non-negative.")
         filler = number(0.0 if value is None else value, dtype_of(x))
-        last = None if all(n <= 0 for n in given) else channels_last(input)
-        found = computed(CONSTANT_PAD, x, widths=widths, filler=filler, last=last)
+        cut, order = all(n <= 0 for n in given), order_of_images(input)
+        found = computed(CONSTANT_PAD, x, widths=widths, filler=filler, cut=cut, order=order)
         return boxed(found, node("ConstantPadNd"))
     _check_picked(mode, shape, given)
     name = f"{MODE_NODES[mode]}{len(pairs)}D"
     bends = f"{name}BackwardBackward0" if len(pairs) == 1 and mode != "circular" else None
-    last = mode != "circular" and channels_last(input)
-    found = computed(PICKED_PAD, x, widths=widths, mode=MODES[mode], last=last)
+    order = None if mode == "circular" else order_of_images(input)
+    found = computed(PICKED_PAD, x, widths=widths, mode=MODES[mode], order=order)
     return boxed(found, node(name, bends=bends))

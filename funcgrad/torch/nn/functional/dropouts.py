@@ -8,6 +8,7 @@ import warnings
 import funcgrad.torch as torch
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.promotion import content
+from funcgrad.torch.operations.requirements import requirements
 
 __all__ = ["alpha_dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -22,9 +23,9 @@ ONE_DIMENSION = (
 )
 
 
-def _check(p: float) -> None:
-    if p < 0.0 or p > 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+_check = requirements("p", """
+    p >= 0.0 and p <= 1.0: ValueError: dropout probability has to be between 0 and 1, but got {p}
+""")  # fmt: skip
 
 
 def _kept(input: Tensor, p: float, by_channel: bool) -> Tensor:

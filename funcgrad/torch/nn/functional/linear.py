@@ -38,7 +38,8 @@ def _quick(*tensors: Any) -> Tensor | None:
 _check_factors = requirements(
     "x, w",
     """
-    dtype(x) == dtype(w): mat1 and mat2 must have the same dtype, but got {dtype(x)} and {dtype(w)}
+    scalar_name(x) == scalar_name(w): mat1 and mat2 must have the same dtype, but got
+        {scalar_name(x)} and {scalar_name(w)}
     rank(w) == 2: mat2 must be a matrix, got {rank(w)}-D tensor
     """,
 )
@@ -92,7 +93,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return out
 
 
-@operation("bilinear", "input1, input2, weight, Tensor bias=None", variants="", requires="""
+@operation("bilinear", "input1, input2, weight, Tensor bias=None", variants="")
+@requires("""
     rank(input1) == rank(input2): bilinear(): input dimensions do not match: got {rank(input1)} and
         {rank(input2)}
     shape(input1)[:-1] == shape(input2)[:-1]: bilinear(): input batch dimensions do not match: got
@@ -100,7 +102,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     rank(weight) == 3 and (shape(input1)[-1], shape(input2)[-1]) == shape(weight)[1:]: bilinear():
         the weight has size {sizes(weight)}, the inputs have {shape(input1)[-1]} and
         {shape(input2)[-1]} features
-""")  # fmt: skip
+""")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """``x1ᵀ W_k x2 + b_k`` for each output k; the weight is (out, in1, in2)."""
     lead, (outputs, n, m) = tuple(input1.shape[:-1]), tuple(weight.shape)
@@ -131,8 +133,8 @@ EMBEDDING_NODE = node("Embedding", "_ indices")
 
 
 @requires("""
-    dtype(tensor(input, "embedding", "indices", 2)) in ("Long", "Int"): Expected tensor for argument
-        #1 'indices' to have one of the following scalar types: Long, Int; but got
+    scalar_name(tensor(input, "embedding", "indices", 2)) in ("Long", "Int"): Expected tensor for
+        argument #1 'indices' to have one of the following scalar types: Long, Int; but got
         {type_name(input)} instead (while checking arguments for embedding)
     rank(tensor(weight, "embedding", "weight", 1)) > 0: 'weight' must be 2-D
     padding_idx is None or -len(weight) <= padding_idx < len(weight): AssertionError: Padding_idx
@@ -193,9 +195,10 @@ def shorten(weight: Tensor, used: Any, max_norm: float, norm_type: float) -> Non
             weight._t.version.count += 1
 
 
-@operation("one_hot", "input, int num_classes=-1", variants="", requires="""
-    dtype(input) == "Long": one_hot is only applicable to index tensor of type LongTensor.
-""")  # fmt: skip
+@operation("one_hot", "input, int num_classes=-1", variants="")
+@requires("""
+    scalar_name(input) == "Long": one_hot is only applicable to index tensor of type LongTensor.
+""")
 def one_hot(input: Tensor, num_classes: int) -> Tensor:
     """Integers as vectors with a single 1, of int64.
 

@@ -8,6 +8,7 @@ from typing import Any
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.nn.functional.classification import cross_entropy
 from funcgrad.torch.nn.functional.linear import linear
+from funcgrad.torch.operations.requirements import requires
 
 __all__ = ["linear_cross_entropy"]
 
@@ -68,19 +69,14 @@ def linear_cross_entropy(
     )  # fmt: skip
 
 
+@requires("""
+    rank(input) in (1, 2): expected input with dimensionality 1 or 2, got {rank(input)}
+    rank(weight) >= 2: expected linear_weight with dimensionality at least 2, got {rank(weight)}
+    input.shape[-1] == weight.shape[-1]: expected equal input and linear_weight last dimensions
+        (in_features), got {input.shape[-1]} and {weight.shape[-1]}, respectively
+""")
 def _check(input: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[int, ...]:
     """The places at which there is a loss; PyTorch's errors for shapes that do not fit."""
-    if input.dim() not in (1, 2):
-        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
-    if weight.dim() < 2:
-        raise RuntimeError(
-            f"expected linear_weight with dimensionality at least 2, got {weight.dim()}"
-        )
-    if input.shape[-1] != weight.shape[-1]:
-        raise RuntimeError(
-            "expected equal input and linear_weight last dimensions (in_features), "
-            f"got {input.shape[-1]} and {weight.shape[-1]}, respectively"
-        )
     places = tuple(weight.shape[1:-1])
     if bias is not None and tuple(bias.shape) != (weight.shape[0], *places):
         raise RuntimeError(

@@ -12,6 +12,7 @@ from typing import Any
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.nn import functional as F
 from funcgrad.torch.operations.record import Function, operation
+from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.operations.signature import names_of
 
 __all__ = [
@@ -129,10 +130,9 @@ def group_norm(
     return F.group_norm(input, num_groups, weight, bias, eps)
 
 
+@requires("reduction in (0, 1, 2): ValueError: {reduction} is not a valid value for reduction")
 def _named(reduction: int) -> str:
     """The name of a reduction that is given as a number."""
-    if reduction not in (0, 1, 2):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
     return REDUCTIONS[reduction]
 
 

@@ -24,6 +24,7 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
 from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import elementwise_refusal, refuse_kinds
+from funcgrad.torch.operations.requirements import requirements
 from funcgrad.torch.staged import bounded
 
 __all__ = ["multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss"]
@@ -144,12 +145,10 @@ def _check_long(y: Array) -> None:
         raise RuntimeError(f"expected scalar type Long but found {dtypes.scalar_name(kind_of(y))}")
 
 
-def _check_same(x: Array, y: Array) -> None:
-    if dtype_of(x) != dtype_of(y):
-        raise RuntimeError(
-            f"expected scalar type {dtypes.scalar_name(kind_of(x))} but found "
-            f"{dtypes.scalar_name(kind_of(y))}"
-        )
+_check_same = requirements("x, y", """
+    scalar_name(x) == scalar_name(y): expected scalar type {scalar_name(x)} but found
+        {scalar_name(y)}
+""")  # fmt: skip
 
 
 def _check_range(y: Array, least: int, classes: int, message: str) -> None:

@@ -52,14 +52,15 @@ SPREAD_NODE, GATHER_NODE = node("PixelShuffle"), node("PixelUnshuffle")
 SHUFFLE_NODE = node("NativeChannelShuffle")
 
 
-@operation("pixel_shuffle", "input, int upscale_factor, *, out", variants="", requires="""
+@operation("pixel_shuffle", "input, int upscale_factor, *, out", variants="")
+@requires("""
     rank(input) >= 3: pixel_shuffle expects input to have at least 3 dimensions, but got input with
         {rank(input)} dimension(s)
     upscale_factor > 0: pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}
     shape(input)[-3] % upscale_factor**2 == 0: pixel_shuffle expects its input's 'channel' dimension
         to be divisible by the square of upscale_factor, but input.size(-3)={shape(input)[-3]} is
         not divisible by {upscale_factor**2}
-""")  # fmt: skip
+""")
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Channels (…, c · r², h, w) to pixels (…, c, h · r, w · r) (Shi et al. 2016).
 
@@ -73,7 +74,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return boxed(computed(SPREAD, input.content(), factor=upscale_factor), SPREAD_NODE)
 
 
-@operation("pixel_unshuffle", "input, int downscale_factor, *, out", variants="", requires="""
+@operation("pixel_unshuffle", "input, int downscale_factor, *, out", variants="")
+@requires("""
     rank(input) >= 3: pixel_unshuffle expects input to have at least 3 dimensions, but got input
         with {rank(input)} dimension(s)
     downscale_factor > 0: pixel_unshuffle expects a positive downscale_factor, but got
@@ -84,19 +86,20 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     shape(input)[-1] % downscale_factor == 0: pixel_unshuffle expects width to be divisible by
         downscale_factor, but input.size(-1)={shape(input)[-1]} is not divisible by
         {downscale_factor}
-""")  # fmt: skip
+""")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """The inverse of `pixel_shuffle`."""
     return boxed(computed(GATHER, input.content(), factor=downscale_factor), GATHER_NODE)
 
 
-@operation("channel_shuffle", "input, int groups", variants="", requires="""
+@operation("channel_shuffle", "input, int groups", variants="")
+@requires("""
     rank(input) > 2: channel_shuffle expects input with > 2 dims, but got input with sizes
         {sizes(input)}
     groups > 0: Number of groups to divide channels in must be positive. Value of groups:{groups}
     shape(input)[1] % groups == 0: Number of channels must be divisible by groups. Got
         {shape(input)[1]} channels and {groups} groups.
-""")  # fmt: skip
+""")
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels of `groups` groups in turn (Zhang et al. 2018)."""
     return boxed(computed(SHUFFLE, input.content(), groups=groups), SHUFFLE_NODE)

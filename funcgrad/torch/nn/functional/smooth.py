@@ -136,9 +136,10 @@ GELU_NODE = node("Gelu", "self")
 GELU = "input, *, str approximate='none', out"
 
 
-@operation("gelu", GELU, variants="", remembers=True, requires="""
+@operation("gelu", GELU, variants="", remembers=True)
+@requires("""
     approximate in ("none", "tanh"): approximate argument must be either none or tanh.
-""")  # fmt: skip
+""")
 def gelu(input: Tensor, approximate: str) -> Tensor:
     """`x` times the normal distribution function of `x`, or its approximation by ``"tanh"``."""
     prim = smooth.gelu if approximate == "none" else GELU_TANH
