@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from funcgrad import tree
 from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.errors import located
-from funcgrad.kernels.line_search import Point, strong_wolfe
 from funcgrad.ops.arithmetic import where
 from funcgrad.ops.shape import broadcast_to
 from funcgrad.optim.base import (
@@ -26,6 +25,7 @@ from funcgrad.optim.base import (
     scale_by_learning_rate,
     zeros_like,
 )
+from funcgrad.optim.zoom import Conditions, zoom
 from funcgrad.transforms.api import value_and_grad, while_loop
 
 __all__ = [
@@ -194,23 +194,45 @@ def _search(
 
 
 def scale_by_zoom_linesearch(
-    max_linesearch_steps: int = 25, *, slope_rtol: float = 1e-4, curv_rtol: float = 0.9
+    max_linesearch_steps: int = 25,
+    max_learning_rate: Any = None,
+    tol: Any = 0.0,
+    increase_factor: Any = 2.0,
+    slope_rtol: Any = 1e-4,
+    curv_rtol: Any = 0.9,
+    approx_dec_rtol: Any = 1e-6,
+    stepsize_precision: Any = 1e-5,
+    initial_guess_strategy: Literal["keep", "one"] = "keep",
 ) -> GradientTransformation:
     """Updates times a length that meets the strong Wolfe conditions, found by cubic interpolation.
 
     Parameters
     ----------
     max_linesearch_steps : int, optional
+    max_learning_rate : float, optional
+        The largest length.
+    tol : float, optional
+        By how much the conditions may be missed.
+    increase_factor : float, optional
+        What the length is multiplied by until an interval is found.
     slope_rtol, curv_rtol : float, optional
         The constants of the two conditions.
+    approx_dec_rtol : float or None, optional
+        Values that differ by less, in proportion, are compared by their slopes.
+    stepsize_precision : float, optional
+        In a smaller interval it is not searched, if the value falls enough somewhere.
+    initial_guess_strategy : "keep" or "one", optional
+        The first length is the last one found, or 1.
 
     Raises
     ------
     ValueError
-        `update` is not given ``params``, ``value=``, ``grad=`` and ``value_fn=``.
-    AbstractValueError
-        Under `jit` and `vmap`: it branches on values. Jit the function instead, or use
-        `scale_by_backtracking_linesearch`.
+        `initial_guess_strategy` is another one, or `update` is not given ``params``, ``value=``,
+        ``grad=`` and ``value_fn=``.
+
+    Notes
+    -----
+    It may be jitted and mapped. The steps are optax's.
 
     Examples
     --------
@@ -220,21 +242,27 @@ def scale_by_zoom_linesearch(
     >>> search.update(-6.0, search.init(0.0), 0.0, value=9.0, grad=-6.0, value_fn=f)[0]
     np.float64(3.0)
     """
+    if initial_guess_strategy not in ("keep", "one"):
+        raise ValueError(
+            located(
+                "scale_by_zoom_linesearch: initial_guess_strategy is 'keep' or 'one', not "
+                f"{initial_guess_strategy!r}"
+            )
+        )
+    wanted = Conditions(
+        max_linesearch_steps, max_learning_rate, tol, increase_factor,
+        slope_rtol, curv_rtol, approx_dec_rtol, stepsize_precision,
+    )  # fmt: skip
 
     def find(d: Any, state: Any, params: Any, at: Any, gradient: Any, function: Function) -> Any:
         both = value_and_grad(function)
 
-        def point(t: float) -> Point:
+        def evaluate(t: Any) -> tuple[Any, Any, Any]:
             v, g = both(apply_updates(params, _times(t, d)))
-            return Point(t, float(value(v)), g, float(value(_dot(g, d))))
+            return v, _dot(tree.map(fnp.conj, g), d), g
 
-        start = Point(0.0, float(value(at)), gradient, float(value(_dot(gradient, d))))
-        length = max((float(np.max(np.abs(value(x)), initial=0.0)) for x in tree.leaves(d)),
-                     default=0.0)  # fmt: skip
-        found, _ = strong_wolfe(
-            point, start, 1.0, length, c1=slope_rtol, c2=curv_rtol, max_ls=max_linesearch_steps
-        )
-        return LinesearchState(np.float64(found.t), np.float64(found.loss), found.gradient)
+        guess = state.learning_rate if initial_guess_strategy == "keep" else 1.0
+        return LinesearchState(*zoom(evaluate, at, _dot(gradient, d), gradient, guess, wanted))
 
     return _search(find)
 
@@ -370,8 +398,8 @@ def lbfgs(
     memory_size, scale_init_precond
         As of `scale_by_lbfgs`.
     linesearch : GradientTransformation, optional
-        By default `scale_by_zoom_linesearch`; `identity()` for none, and under `jit`
-        `scale_by_backtracking_linesearch()`.
+        By default `scale_by_zoom_linesearch` of at most 20 steps, each time from 1 on;
+        `identity()` for none.
 
     Returns
     -------
@@ -396,5 +424,5 @@ def lbfgs(
     array([1.414214, 1.414214])
     """
     downwards = scale(-1.0) if learning_rate is None else scale_by_learning_rate(learning_rate)
-    search = scale_by_zoom_linesearch() if linesearch is None else linesearch
+    search = linesearch or scale_by_zoom_linesearch(20, initial_guess_strategy="one")
     return chain(scale_by_lbfgs(memory_size, scale_init_precond), downwards, search)

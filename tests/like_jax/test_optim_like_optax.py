@@ -109,15 +109,73 @@ def test_backtracking_line_search_like_optax():
         agree(*found, rtol=1e-6, atol=1e-9)
 
 
-def test_lbfgs_arrives_at_the_minimum():
-    """Its line search is another one (Nocedal and Wright's zoom), so the path is not the same."""
-    pytest.importorskip("jax")  # with which trees are compared
-    o = fg.optim
-    slope = lambda f: lambda p, state: o.value_and_grad_from_state(f)(p, state=state)
-    for search in (None, o.scale_by_zoom_linesearch(15)):
-        optimizer = o.lbfgs() if search is None else o.lbfgs(linesearch=search)
-        last = path(o, fg, numpy, optimizer, slope, 40)[-1][0]
-        agree(last, {"x": numpy.asarray(1.0), "y": numpy.ones(2)}, rtol=1e-6)
+# functions to be minimised, and where from; the last one ends where values differ by rounding
+FUNCTIONS = {
+    "rosenbrock": (
+        lambda np: lambda x: np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2),
+        [-1.2, 1.0, 0.3, -0.5]),
+    "zakharov": (
+        lambda np: lambda x: np.sum(x**2) + np.sum(x * np.arange(1.0, 4.0)) ** 4, [5.0, -7.0, 3.0]),
+    "himmelblau": (
+        lambda np: lambda x: (x[0] ** 2 + x[1] - 11.0) ** 2 + (x[0] + x[1] ** 2 - 7.0) ** 2,
+        [0.1, -4.0]),
+    "beale": (
+        lambda np: lambda x: (1.5 - x[0] + x[0] * x[1]) ** 2 + (2.25 - x[0] + x[0] * x[1] ** 2) ** 2
+        + (2.625 - x[0] + x[0] * x[1] ** 3) ** 2, [1.0, 0.8]),
+    "steep": (lambda np: lambda x: np.sum(np.exp(4.0 * x) - 20.0 * x), [1.5, -2.0]),
+    "a pole": (lambda np: lambda x: np.sum(x - np.log(x)), [0.02, 7.0]),
+    "quartic": (lambda np: lambda x: np.sum((x - 1.0) ** 4) + 1e3, [3.0, -1.0]),
+}  # fmt: skip
+SEARCHES = {
+    "lbfgs": lambda o: o.lbfgs(),
+    "kept": lambda o: o.lbfgs(linesearch=o.scale_by_zoom_linesearch(15)),
+    "downhill": lambda o: o.chain(
+        o.sgd(1.0),
+        o.scale_by_zoom_linesearch(12, max_learning_rate=0.7, increase_factor=1.5, curv_rtol=0.1),
+    ),
+    "armijo": lambda o: o.chain(
+        o.sgd(0.01), o.scale_by_zoom_linesearch(9, approx_dec_rtol=None, tol=1e-3)
+    ),
+}
+
+
+def lengths(o, m, array, f, optimizer, x):
+    """The points and the lengths of the steps of a minimisation."""
+    x, found = array(x), []
+    state, both = optimizer.init(x), o.value_and_grad_from_state(f)
+
+    def step(x, state):
+        value, g = both(x, state=state)
+        updates, state = optimizer.update(g, state, x, value=value, grad=g, value_fn=f)
+        return o.apply_updates(x, updates), state
+
+    step = m.jit(step) if m is not fg else step
+    for _ in range(10):
+        x, state = step(x, state)
+        found.append((numpy.asarray(x), float(state[-1].learning_rate), float(state[-1].value)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "search"),
+    [*((name, "lbfgs") for name in FUNCTIONS), ("beale", "kept"), ("steep", "downhill"),
+     ("quartic", "armijo")],
+)  # fmt: skip
+def test_the_path_of_a_line_search_is_that_of_optax(name, search):
+    optax = pytest.importorskip("optax")
+    import jax
+
+    make, x = FUNCTIONS[name]
+    with jax.enable_x64(True):
+        ours, theirs = (
+            lengths(o, m, np.asarray, make(np), SEARCHES[search](o), x)
+            for o, m, np in ((fg.optim, fg, numpy), (optax, jax, jax.numpy))
+        )
+    near = [k for k, (_, _, v) in enumerate(theirs) if abs(v - theirs[-1][2]) <= 1e-9 * abs(v)]
+    ours, theirs = ours[: near[0]], theirs[: near[0]]  # before values differ by rounding alone
+    for (x, t, value), (y, u, other) in zip(ours, theirs, strict=True):
+        numpy.testing.assert_allclose([t, value], [u, other], rtol=1e-6, atol=1e-12)
+        numpy.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-9)
 
 
 SCHEDULES = """

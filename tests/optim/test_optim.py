@@ -185,9 +185,7 @@ def test_lbfgs_finds_a_minimum(name):
     assert pickle.loads(pickle.dumps(state))[0].count == count
 
 
-def test_lbfgs_with_backtracking_is_jitted():
-    optimizer = optim.lbfgs(linesearch=optim.scale_by_backtracking_linesearch(), memory_size=4)
-
+def step_of(optimizer):
     def step(x, state):
         value, gradient = fg.value_and_grad(rosenbrock)(x)
         updates, state = optimizer.update(
@@ -195,23 +193,37 @@ def test_lbfgs_with_backtracking_is_jitted():
         )
         return optim.apply_updates(x, updates), state
 
-    x = np.array([-1.2, 1.0])
-    want, got, jitted = (x, optimizer.init(x)), (x, optimizer.init(x)), fg.jit(step)
+    return step
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_line_search_is_jitted_and_mapped(name):
+    optimizer = optim.lbfgs(linesearch=SEARCHES[name][0](), memory_size=4)
+    step = step_of(optimizer)
+    starts = np.array([[-1.2, 1.0], [0.5, 2.0]])
+    want = [(x, optimizer.init(x)) for x in starts]
+    got = want[0]
+    lanes = starts, fg.vmap(optimizer.init)(starts)
+    jitted, mapped = fg.jit(step), fg.jit(fg.vmap(step))
     for _ in range(5):
-        want, got = step(*want), jitted(*got)
-    np.testing.assert_allclose(got[0], want[0], rtol=1e-9)
+        want, got, lanes = [step(*w) for w in want], jitted(*got), mapped(*lanes)
+    np.testing.assert_allclose(got[0], want[0][0], rtol=1e-9)
+    np.testing.assert_allclose(lanes[0], [x for x, _ in want], rtol=1e-9)
 
 
-def test_a_search_by_values_says_so_under_jit():
-    optimizer = optim.lbfgs()
+def test_a_line_search_leaves_a_function_s_domain_and_comes_back():
+    optimizer = optim.chain(optim.scale(-1.0), optim.scale_by_zoom_linesearch())
 
-    def step(x, state):
-        value, gradient = fg.value_and_grad(rosenbrock)(x)
-        return optimizer.update(gradient, state, x, value=value, grad=gradient, value_fn=rosenbrock)
+    def f(x):
+        return np.where(x < 2.0, -x - np.log(np.maximum(2.0 - x, 1e-300)), np.nan)
 
-    x = np.array([-1.2, 1.0])
-    with pytest.raises(fg.errors.AbstractValueError):
-        fg.jit(step)(x, optimizer.init(x))
+    x, state = 0.5, optimizer.init(0.5)
+    value, gradient = fg.value_and_grad(f)(x)
+    updates, state = optimizer.update(
+        50.0 * gradient, state, x, value=value, grad=gradient, value_fn=f
+    )
+    assert np.isfinite(state[-1].value)
+    assert state[-1].value < value
 
 
 def test_what_a_search_knows_is_not_computed_again():
@@ -245,6 +257,8 @@ WRONG = {
                  "no transformation of the label 'b', only of 'a'"),
     "no function": (lambda: optim.lbfgs().update(1.0, optim.lbfgs().init(1.0), 1.0),
                     "a line search needs the function"),
+    "another guess": (lambda: optim.scale_by_zoom_linesearch(initial_guess_strategy="two"),
+                      "initial_guess_strategy is 'keep' or 'one', not 'two'"),
     "no memory": (lambda: optim.lbfgs(memory_size=0), "memory_size is positive, not 0"),
     "boundaries": (lambda: optim.join_schedules([abs], [3]), "have 0 boundaries, not 1"),
     "decay steps": (lambda: optim.cosine_decay_schedule(1.0, 0), "decay_steps is positive, not 0"),
