@@ -33,6 +33,7 @@ ONE_WORD_EACH = {
     "funcgrad.scipy.interpolate": ["CubicSplin"],
     "funcgrad.scipy.linalg": ["exppm"],
     "funcgrad.scipy.ndimage": ["gaussian_filte"],
+    "funcgrad.scipy.optimize": ["minimise"],
     "funcgrad.scipy.signal": ["convolv"],
     "funcgrad.scipy.signal.windows": ["hanning"],
     "funcgrad.scipy.sparse": ["csr_matrx"],

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from funcgrad.scipy import interpolate as interpolate
     from funcgrad.scipy import linalg as linalg
     from funcgrad.scipy import ndimage as ndimage
+    from funcgrad.scipy import optimize as optimize
     from funcgrad.scipy import signal as signal
     from funcgrad.scipy import sparse as sparse
     from funcgrad.scipy import spatial as spatial
@@ -26,6 +27,7 @@ __all__ = [
     "interpolate",
     "linalg",
     "ndimage",
+    "optimize",
     "signal",
     "sparse",
     "spatial",

@@ -26,7 +26,7 @@ from funcgrad.transforms.results import with_aux
 from funcgrad.transforms.stop import stop_gradient
 from funcgrad.transforms.vjp import vjp
 
-__all__ = ["custom_linear_solve", "custom_root"]
+__all__ = ["custom_linear_solve", "custom_root", "no_tangents"]
 
 Function = Callable[..., Any]
 
@@ -39,7 +39,7 @@ def _shapes(x: Any) -> Any:
     return tree.map(one, x)
 
 
-def _no_tangents(x: Any) -> Any:
+def no_tangents(x: Any) -> Any:
     return tree.map(lambda leaf: zeros(type_of(operand(leaf))), x)
 
 
@@ -122,7 +122,7 @@ def custom_root(
         residual = jvp(lambda *c: equation(x, *c), held, moved)[1]
         push = linearize(lambda v: equation(v, *held), x)[1]
         tangent = tree.map(negative, tangent_solve(push, residual))
-        return out, ((tangent, _no_tangents(out[1])) if has_aux else tangent)
+        return out, ((tangent, no_tangents(out[1])) if has_aux else tangent)
 
     found = root(*consts) if consts else _plain(solve, f, initial_guess, has_aux)
     return tuple(found) if has_aux else found
@@ -228,7 +228,7 @@ def custom_linear_solve(
             change = jvp(lambda *c: product(x, *c), tuple(held), tuple(held_moved))[1]
             moved = tree.map(subtract, moved, change)
         tangent = again(fixed, moved, solve, back, has_aux)
-        return out, ((tangent[0], _no_tangents(out[1])) if has_aux else tangent)
+        return out, ((tangent[0], no_tangents(out[1])) if has_aux else tangent)
 
     made = custom_vjp(solution)
     made.defvjp(forward, backward, push)
