@@ -36,7 +36,17 @@ from funcgrad.ops.convolution import (
     Window,
 )
 
-__all__ = ["CORRELATE", "GATHER", "INTEGERS", "PLACES", "TERMS", "filters", "images", "results"]
+__all__ = [
+    "CORRELATE",
+    "GATHER",
+    "INTEGERS",
+    "PLACES",
+    "TERMS",
+    "affine",
+    "filters",
+    "images",
+    "results",
+]
 
 ndarray = np.ndarray[Any, Any]
 GATHER, CORRELATE = "convolution_gather", "convolution_correlate"
@@ -59,12 +69,36 @@ def _first(contraction: Callable[..., Any]) -> Callable[..., Any]:
     """A contraction in front of the one of NumPy."""
 
     def kernel(impl: Callable[..., Any], a: Any, b: Any, window: Window, groups: int) -> Any:
-        found = None
-        if _products(contraction, a, b, window, groups) >= LEAST and suits(window):
-            found = contraction(a, b, window, groups)
+        found = _native(contraction, a, b, window, groups)
         return impl(a, b, window=window, groups=groups) if found is None else found
 
     return kernel
+
+
+def _native(
+    contraction: Callable[..., Any], a: Any, b: Any, window: Window, groups: int, *bias: Any
+) -> ndarray | None:
+    """A contraction by native code; None where there is too little work, or none for it."""
+    if _products(contraction, a, b, window, groups) < LEAST or not suits(window):
+        return None
+    found: ndarray | None = contraction(a, b, window, groups, *bias)
+    return found
+
+
+def affine(
+    x: ndarray, w: ndarray, bias: ndarray | None, window: Window, groups: int, transposed: bool
+) -> ndarray:
+    """A convolution, or its transpose, of raw arrays, and a number for each channel added to it."""
+    made = None
+    if bias is None or bias.dtype == w.dtype:
+        made = _native(images if transposed else results, x, w, window, groups, bias)
+    if made is not None:
+        return made
+    prim = CONVOLUTION_INPUT if transposed else CONVOLUTION_RESULT
+    found: ndarray = prim.impl(x, w, window=window, groups=groups)
+    if bias is not None:
+        found = found + bias.reshape(-1, *(1,) * len(window.kernel))
+    return found
 
 
 def _shared(impl: Callable[..., Any], x: Any, w: Any, window: Window, groups: int) -> Any:
@@ -91,15 +125,19 @@ def _products(contraction: Any, a: Any, b: Any, window: Window, groups: int) -> 
 # --------------------------------------------------------------------------- contractions
 
 
-def results(x: ndarray, w: ndarray, window: Window, groups: int) -> ndarray | None:
-    """The convolution of images and filters."""
+def results(
+    x: ndarray, w: ndarray, window: Window, groups: int, bias: ndarray | None = None
+) -> ndarray | None:
+    """The convolution of images and filters, to which a bias is added."""
     source = windows(window, len(x), w.shape[1], groups)
     out = memory.empty((len(x), len(w), *window.places), w.dtype)
-    done = _gather(filled(x, window), np.ascontiguousarray(w), source, groups, out)
+    done = _gather(filled(x, window), np.ascontiguousarray(w), bias, source, groups, out)
     return out if done else None
 
 
-def images(y: ndarray, w: ndarray, window: Window, groups: int) -> ndarray | None:
+def images(
+    y: ndarray, w: ndarray, window: Window, groups: int, bias: ndarray | None = None
+) -> ndarray | None:
     """Its transpose: from results and filters to images."""
     count, channels = len(w) // groups, w.shape[1]
     every, around = phases(window)
@@ -108,8 +146,9 @@ def images(y: ndarray, w: ndarray, window: Window, groups: int) -> ndarray | Non
     given = spread(y, around)
     shape = (len(y), groups * channels, *window.size)
     turned = w.reshape(groups, count, channels, -1).swapaxes(1, 2)
-    make = memory.empty if all(phase.taps for phase in every) else memory.zeros
-    out = make(shape, w.dtype)
+    out = memory.empty(shape, w.dtype)
+    if not all(phase.taps for phase in every):
+        out[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(window.kernel))
     for phase in every:
         if not phase.taps:
             continue
@@ -117,7 +156,7 @@ def images(y: ndarray, w: ndarray, window: Window, groups: int) -> ndarray | Non
         whole = phase.shape == window.size
         found = out if whole else memory.empty((*shape[:2], *phase.shape), w.dtype)
         source = meeting(phase, given.shape[2:], len(y), count, groups)
-        if not _gather(given, np.ascontiguousarray(part), source, groups, found):
+        if not _gather(given, np.ascontiguousarray(part), bias, source, groups, found):
             return None
         if not whole:
             out[(..., *itertools.starmap(slice, phase.chosen))] = found  # type: ignore[index]
@@ -147,7 +186,9 @@ def filters(x: ndarray, y: ndarray, window: Window, groups: int) -> ndarray | No
     return found.reshape(groups * count, channels, *window.kernel)
 
 
-def _gather(x: ndarray, w: ndarray, source: Source, groups: int, out: ndarray) -> bool:
+def _gather(
+    x: ndarray, w: ndarray, bias: ndarray | None, source: Source, groups: int, out: ndarray
+) -> bool:
     """Products of what is met in `x` with filters (groups · filters, terms), into `out`."""
     every, terms = out.shape[1], len(source.taps)
     parts, _, products = _cut(GATHER, source, len(out), every // groups, groups, x.itemsize)
@@ -156,7 +197,8 @@ def _gather(x: ndarray, w: ndarray, source: Source, groups: int, out: ndarray) -
         "grain": max(1, GRAIN // products), "weights_step": rows * terms,
         "image_step": every * source.places, "target_step": rows * source.places,
     }  # fmt: skip
-    arrays = [x, w, np.zeros(every, x.dtype), out]
+    added = np.zeros(every, x.dtype) if bias is None else np.ascontiguousarray(bias)
+    arrays = [x, w, added, out]
     return _run(GATHER, source, arrays, len(out), rows, parts, groups, steps)
 
 

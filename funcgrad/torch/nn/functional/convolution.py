@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from funcgrad.core.primitive import Params
 from funcgrad.core.tracer import bind
 from funcgrad.core.types import Array
+from funcgrad.kernels.convolution import affine
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import convolution as core
 from funcgrad.ops.shape import reshape
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.composite import Composite
+from funcgrad.torch.composite import Composite, Inside, inside, spread_over
+from funcgrad.torch.flat import FLOATS
 from funcgrad.torch.nn.functional.convolution_checks import (
     check_dtypes,
     check_numbers,
@@ -57,6 +62,8 @@ def _convolution(
     x: Array, w: Array, b: Array, window: core.Window, groups: int, transposed: bool, moved: bool
 ) -> Array:
     # by native code from the first call on, where a functional program has NumPy's bits
+    if _is_raw((x, w, b)[: 2 + moved]):
+        return affine(x, w, b if moved else None, window, groups, transposed)
     contraction = core.CONVOLUTION_INPUT if transposed else core.CONVOLUTION_RESULT
     y = bind(contraction, (x, w), {"window": window, "groups": groups})
     if not moved:
@@ -64,7 +71,47 @@ def _convolution(
     return a.add(y, reshape(b, (*shape_of(b), *(1,) * len(window.kernel))))
 
 
-CONVOLUTION = Composite("convolution", widened(_convolution))
+def _is_raw(arrays: Sequence[Any]) -> bool:
+    dtype = getattr(arrays[0], "dtype", None)
+    return dtype in FLOATS and all(type(x) is np.ndarray and x.dtype == dtype for x in arrays)
+
+
+class Convolved(Inside):
+    """A convolution of raw arrays, for the way back."""
+
+    __slots__ = ("operands", "params")
+
+    def __init__(self, operands: Sequence[Any], params: Params) -> None:
+        self.operands, self.params, self.saved = operands, params, None
+
+    def pull(
+        self, cts: Sequence[Any], wanted: Sequence[int], count: int, quick: bool = False
+    ) -> list[Array | None]:
+        (g,) = cts
+        x, w, _ = self.operands
+        if not quick or type(g) is not np.ndarray or g.dtype != x.dtype:
+            again = inside(_convolution, self.operands, self.params, wanted)[1]
+            return again.pull(cts, wanted, count, quick)
+        there = {"window": self.params["window"], "groups": self.params["groups"]}
+        if self.params["transposed"]:
+            prim, pair = core.CONVOLUTION_RESULT, (g, x)
+        else:
+            prim, pair = core.CONVOLUTION_INPUT, (x, g)
+        rules: list[Callable[[], Any]] = [
+            lambda: prim.impl(g, w, **there),
+            lambda: core.CONVOLUTION_FILTER.impl(*pair, **there),
+            lambda: np.add.reduce(g, (0, *range(2, g.ndim))),
+        ]
+        return spread_over(wanted, [rules[k]() for k in wanted], count)
+
+
+def _recorded(xs: Sequence[Any], params: Params) -> tuple[Any, Inside] | None:
+    if not _is_raw(xs[: 2 + params["moved"]]):
+        return None
+    return _convolution(*xs, **params), Convolved(xs, params)
+
+
+CONVOLUTION = Composite("convolution", widened(_convolution), recorded=_recorded)
 NODE = node("Convolution", "input weight")
 
 
