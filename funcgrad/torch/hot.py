@@ -1,10 +1,10 @@
-"""The hot paths of tensors: elementwise operations on small floating point tensors.
+"""The hot paths of tensors: elementwise operations on floating point tensors that are not huge.
 
 As on the core's tapes (`transforms.recorders`), what ``x * y`` does is written out once for each
 operation and each set of operands that require grad, and nothing is decided while it runs. It
-serves tensors of one kind (a floating dtype and a small shape, see `RootTape.kind_of`) and Python
+serves tensors of one kind (a floating dtype and a shape, see `RootTape.kind_of`) and Python
 numbers, while operations are recorded; everything else takes the general path, which gives the
-same results and nodes.
+same results and nodes. What is costly has native code (see `flat`) for all but small tensors.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from funcgrad.core.forms import Elementwise
 from funcgrad.core.tracer import EMPTY
+from funcgrad.torch import flat
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import GradNode
@@ -158,6 +159,7 @@ def unary(op: Any, node: NodeClass, general: Any, recorders: list[Record | None]
     What is written out for its two cases is put into `recorders`, which several functions share.
     """
     prim = op.primitive
+    costly = flat.suits(prim)
 
     def function(input: Any = ABSENT, /, *args: Any, **kwargs: Any) -> Tensor:
         call = modes.hot
@@ -165,7 +167,8 @@ def unary(op: Any, node: NodeClass, general: Any, recorders: list[Record | None]
             t, link = input._t, input._link
             if (
                 type(t) is RootTracer
-                and t.kind is not None
+                and (kind := t.kind) is not None
+                and not (costly and kind.large)
                 and (link is None or link.seen == t.held_version.so_far)
             ):
                 mask = t.node is not None
@@ -184,6 +187,7 @@ def unary(op: Any, node: NodeClass, general: Any, recorders: list[Record | None]
 def binary(op: Any, node: NodeClass, general: Any, tensors: bool = True) -> Any:
     """As `unary`, of a tensor and a Python number or, with `tensors`, a tensor of its kind."""
     prim = op.primitive
+    costly = flat.suits(prim)
     recorders: list[Record | None] = [None] * 6
 
     def dunder(x: Tensor, y: Any) -> Any:
@@ -191,6 +195,8 @@ def binary(op: Any, node: NodeClass, general: Any, tensors: bool = True) -> Any:
         if call is None or type(t) is not RootTracer or (kind := t.kind) is None:
             return general(x, y)
         if link is not None and link.seen != t.held_version.so_far:
+            return general(x, y)
+        if costly and kind.large:
             return general(x, y)
         if isinstance(y, Tensor):
             if tensors:

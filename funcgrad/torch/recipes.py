@@ -1,9 +1,10 @@
-"""Operations on small tensors written out: what a call did, as a function that does it again.
+"""Operations on tensors written out: what a call did, as a function that does it again.
 
 As `hot` does for single ufuncs, for any operation that records one node. The values come from the
 graph of the operation, run line by line; the quick backward pass from the graph of its derivative.
 A recipe is made of a call that has just gone the general way, and holds if it gives the same
-values, cotangents and bookkeeping for the same operands.
+values, cotangents and bookkeeping for the same operands. Tensors that have a kind are not huge;
+what has native code for large ones has no recipe for them.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
+from funcgrad.core.forms import Elementwise
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Operand, Tracer, bind
 from funcgrad.core.types import type_of_raw
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.graph.straight import Straight
+from funcgrad.torch import flat, lines
 from funcgrad.torch._tensor import Link, Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.hot import bookkeeping
@@ -135,6 +138,15 @@ def _laying(x: Any) -> Callable[[Any], Any]:
     return lambda out: np.ascontiguousarray(out.transpose(order)).transpose(back)
 
 
+def _is_native(prim: Any) -> bool:
+    """Whether native code computes the operation, or its derivative, for large tensors."""
+    if prim in lines.VALUES or flat.suits(prim):
+        return True
+    if isinstance(prim, Composite):
+        return not prim.linear
+    return prim.backward_kernel is not None and not isinstance(prim, Elementwise)
+
+
 class _Writer:
     """Writes the recipe of one call."""
 
@@ -189,6 +201,8 @@ class _Writer:
         prim, _, params = applied[0]
         ours = type(prim).vjp is Composite.vjp or not isinstance(prim, Composite)
         if not ours or prim.multiple or prim.opaque or prim.checks:
+            raise Unsuitable
+        if any(t.kind is not None and t.kind.large for t in self.tensors) and _is_native(prim):
             raise Unsuitable
         if any(isinstance(p, (Held, np.ndarray, Tracer)) for p in params.values()):
             raise Unsuitable  # of the positions of a view, which are its memory's

@@ -115,14 +115,17 @@ FLOATS = frozenset((np.dtype(np.float32).num, np.dtype(np.float64).num))
 MANY_KINDS = 10_000
 
 
+LARGEST = 1 << 17  # elements: from there on threads help also what is cheap
+
+
 class Kind:
-    """The dtype, shape and layout of small arrays; `made` is that of what is computed of each
-    element of them."""
+    """The dtype, shape and layout of arrays; `made` is that of what is computed of each element of
+    them. Of `large` ones, what is costly is computed by native code and has no hot path."""
 
-    __slots__ = ("made",)
+    __slots__ = ("large", "made")
 
-    def __init__(self) -> None:
-        self.made = self
+    def __init__(self, large: bool) -> None:
+        self.large, self.made = large, self
 
 
 class RootTape(Tape):
@@ -144,13 +147,13 @@ class RootTape(Tape):
         return t
 
     def kind_of(self, x: Array) -> Kind | None:
-        """One object for each small shape and layout of float32 and float64; see `hot`."""
+        """One object for each layout and shape, if it is not huge, of floats; see `hot`."""
         key: tuple[Any, ...]
         if type(x) is np.ndarray:
             if not x.dtype.isnative:
                 settle(x)
                 return None
-            if x.size >= IN_PLACE_FROM:
+            if x.size >= LARGEST:
                 return None
             key = (x.dtype.num, x.shape)
             if not x.flags.c_contiguous:
@@ -163,7 +166,7 @@ class RootTape(Tape):
         if found is None and key[0] in FLOATS:
             if len(self.kinds) > MANY_KINDS:
                 self.kinds.clear()  # costs the hot path for what is alive, nothing else
-            found = self.kinds[key] = Kind()
+            found = self.kinds[key] = Kind(x.size >= IN_PLACE_FROM)
             if len(key) > 2 and (made := np.positive(x)).strides != x.strides:
                 found.made = self.kind_of(made)  # type: ignore[assignment]
         return found

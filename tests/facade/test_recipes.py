@@ -7,9 +7,11 @@ recipe already.
 import gc
 import weakref
 
+import numpy as np
 import pytest
 
 import funcgrad.torch as ours
+import funcgrad.torch as torch
 from funcgrad.torch import remembered
 
 from .both import same
@@ -315,3 +317,32 @@ def test_a_recipe_of_a_scalar_gives_arrays_memory_of_their_own(name, moving):
     with ours.no_grad():
         x.fill_(3.0)
     assert y.item() == 0.5
+
+
+LARGE = {
+    "hot": lambda x, y: (-(x * y) + x / y - 2.0 * y).abs(),
+    "costly": lambda x, y: torch.exp(x).sin() * y.sqrt(),
+    "views": lambda x, y: x.reshape(-1)[10:].view(2, -1).unsqueeze(1) * 3,
+    "sums": lambda x, y: x.sum() + y.mean(0),
+    "choices": lambda x, y: torch.where(x > y, x, y).clamp(min=0.3) + torch.maximum(x, y),
+    "several parts": lambda x, y: torch.cat([x, y]) + torch.stack([x, y]).reshape(-1, 200),
+    "activations": lambda x, y: torch.relu(x) + torch.nn.functional.gelu(y).softmax(-1),
+    "used often": lambda x, y: x * x + x[:, :1] * x + y.expand(2, 180, 200).sum(0) * x + x,
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_tensors_have_the_same_bits_at_every_call(name):
+    """Also once the calls have come often enough for recipes."""
+    rng = np.random.default_rng(0)
+    values = [rng.uniform(0.1, 0.9, (180, 200)).astype("f") for _ in range(2)]
+    found = []
+    for _ in range(70):
+        x, y = (torch.from_numpy(v).requires_grad_() for v in values)
+        made = LARGE[name](x, y)
+        made.backward(torch.full(made.shape, 0.7))
+        grads = [None if t.grad is None else t.grad.numpy() for t in (x, y)]
+        found.append((made.detach().numpy(), *(g for g in grads if g is not None)))
+    for one, *others in zip(*found, strict=True):
+        for other in others:
+            np.testing.assert_array_equal(one, other)
