@@ -7,6 +7,8 @@ it is small; larger ones NumPy does as well, or better.
 
 from __future__ import annotations
 
+import numpy as np
+
 from funcgrad.compile.code import Written
 from funcgrad.compile.layout import Layout
 from funcgrad.compile.lower import Lowered
@@ -30,6 +32,8 @@ def small_step(plan: Plan, e: Equation, name: str) -> Lowered | None:
     """The kernel of an equation of few elements; None where it has no loops, or too many."""
     if has_effect(e) or not is_small(e) or any(v.type.weak or not v.type.size for v in e.outputs):
         return None
+    if e.prim is records.CONVOLVE and np.prod([a.type.size for a in e.inputs]) > 2 * SMALL:
+        return None  # which takes as many multiplications
     if e.prim in ANY_ORDER and e.params.get("kind") not in STABLE:
         return None
     written = small_matrix_step(e, plan, name) or step_of(e, plan, name)

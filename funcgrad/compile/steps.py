@@ -20,6 +20,7 @@ from funcgrad.compile.loops import Carry, Combine, Const, For, Let, Store
 from funcgrad.compile.nest import Nest, whole_strides
 from funcgrad.compile.order_steps import permuted, searched, sorted_line
 from funcgrad.compile.scalars import NATIVE
+from funcgrad.compile.window_steps import convolved
 from funcgrad.compile.write_steps import added, put, scattered, winners
 from funcgrad.core.primitive import Primitive
 from funcgrad.graph.ir import Equation, Var
@@ -238,5 +239,6 @@ STEPS: dict[Primitive, Callable[[Nest, Equation], bool]] = {
     records.PUT: put,
     records.ADD_AT: added,
     records.WINNERS: winners,
+    records.CONVOLVE: convolved,
     **FACTORS,
 }

@@ -84,6 +84,9 @@ CASES = {
     "modulo": (5, True, lambda c: c % 0.7 + c // 0.25),
     "whole numbers": (5, True, whole),
     "determinant": ((4, 4), False, lambda c: np.sin(c) * np.linalg.det(c)),
+    "convolve": (6, False, lambda c: np.convolve(c, NODES[:4], "same") * 0.4),
+    "convolve with itself": (4, False, lambda c: np.convolve(c, c[1:], "full")[1:5] * 0.3),
+    "convolve with a row": ((3, 5), False, lambda c: c * np.convolve(c[0], c[:, 1], "valid")[1]),
     "cond": (3, False, chosen),
     "loop in a branch": (3, False, branch_with_a_loop),
     "custom vjp": (3, False, clipped),
@@ -211,6 +214,26 @@ def test_small_programs_need_no_numpy_outside_of_loops():
     np.testing.assert_allclose(found[1], wanted[1], rtol=1e-12)
     long = np.sin(np.arange(5000.0))
     assert "NumPy: cumsum" in fg.jit(np.cumsum).explain(long)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("lengths", [(6, 3), (3, 6), (1, 4), (5, 5), (1, 1)])
+@pytest.mark.parametrize("dtypes", ["dd", "ff", "ll", "ld", "id"])
+def test_convolutions_of_small_vectors_are_those_of_numpy(lengths, mode, dtypes):
+    rng = np.random.default_rng(len(mode))
+    x, y = (rng.integers(-9, 9, n).astype(t) for n, t in zip(lengths, dtypes, strict=True))
+    f = fg.jit(lambda x, y: np.convolve(x[::-1], y, mode))
+    wanted = np.convolve(x[::-1], y, mode)
+    assert "NumPy" not in f.explain(x, y) and f(x, y).dtype == wanted.dtype
+    np.testing.assert_array_equal(f(x, y), wanted)
+
+
+def test_convolutions_multiply_nothing_beyond_the_ends():
+    """Infinity times a zero that stands for what is not there would be NaN."""
+    x, y = np.array([1.0, np.inf, 2.0]), np.array([0.5, np.inf])
+    np.testing.assert_array_equal(fg.jit(np.convolve)(x, y), np.convolve(x, y))
+    long = np.ones(300)
+    assert "NumPy: convolve" in fg.jit(np.convolve).explain(long, long)
 
 
 def test_what_numpy_orders_as_it_likes_is_left_to_it_outside_of_loops():

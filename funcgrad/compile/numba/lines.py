@@ -1,4 +1,4 @@
-"""Sorting, searching, moving and convolving along lines as Numba functions; quotients.
+"""Sorting, searching and moving along lines as Numba functions; quotients.
 
 Arrays are (outer, along, inner). Each function gives `DONE`.
 """
@@ -12,7 +12,7 @@ from numba import njit
 
 from funcgrad.compile.numba.factors import DONE
 
-__all__ = ["argsort", "convolve", "floor_divide", "integer_fmod", "permute", "searchsorted", "sort"]
+__all__ = ["argsort", "floor_divide", "integer_fmod", "permute", "searchsorted", "sort"]
 
 
 @njit(nogil=True, error_model="numpy")
@@ -107,18 +107,6 @@ def searchsorted(a: Any, v: Any, y: Any, right: bool) -> Any:
             else:
                 high = middle
         y[k] = low
-    return DONE
-
-
-@njit(nogil=True, error_model="numpy")
-def convolve(x: Any, w: Any, y: Any, start: int) -> Any:
-    """What follows `start` of the full convolution."""
-    for k in range(y.size):
-        at = k + start
-        total = y.dtype.type(0)
-        for i in range(max(0, at - w.size + 1), min(x.size, at + 1)):
-            total += x[i] * w[at - i]
-        y[k] = total
     return DONE
 
 

@@ -26,7 +26,6 @@ from funcgrad.core.primitive import Primitive
 from funcgrad.errors import NativeCodeError
 from funcgrad.graph.ir import Equation
 from funcgrad.ops import records
-from funcgrad.ops.convolution.vectors import window_of
 
 __all__ = ["Outside", "OutsideCall", "outside_call"]
 
@@ -197,12 +196,6 @@ def _search(e: Equation) -> Form | None:
     return Form(lines.searchsorted, [a, v], [a, (math.prod(v),), (math.prod(v),)], (right,))
 
 
-def _convolve(e: Equation) -> Form | None:
-    x, w = (k.type.shape for k in e.inputs)
-    start, length = window_of(x[0], w[0], e.params["mode"])
-    return Form(lines.convolve, [x, w], [x, w, (length,)], (start,))
-
-
 @functools.cache
 def _ufunc(prim: Primitive, floats: bool, count: int) -> Any:
     """A ufunc of NumPy, element by element, by Numba."""
@@ -254,6 +247,5 @@ FORMS: dict[Primitive, Callable[[Equation], Form | None]] = {
     records.ARGPARTITION: _along(lines.argsort),
     records.PERMUTE: _along(lines.permute),
     records.SEARCHSORTED: _search,
-    records.CONVOLVE: _convolve,
     **dict.fromkeys(UFUNCS, _elements),
 }
