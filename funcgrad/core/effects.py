@@ -57,14 +57,17 @@ def _alone(run: Callable[[], Any]) -> Any:
 class logged:
     """A block that may run something again: it says ``again()`` of the log before it does."""
 
-    __slots__ = ("outer",)
+    __slots__ = ("log", "outer")
 
     def __enter__(self) -> Log:
         self.outer: Log | None = running.log
-        log = running.log = Log() if self.outer is None else self.outer
+        log = self.log = self.outer or Log()
+        if self.outer is None:
+            running.log = log
         log.starts.append(log.place)
         return log
 
     def __exit__(self, *_: object) -> None:
-        running.log.starts.pop()
-        running.log = self.outer
+        self.log.starts.pop()
+        if self.outer is None:
+            running.log = None

@@ -90,6 +90,8 @@ def state(x: Any, depth: int = 64) -> int:
 
     Lists deeper than `depth`, the most axes that an array has, are NumPy's to refuse.
     """
+    if isinstance(x, Tracer):
+        return TRACED
     kind = type(x)
     if kind is np.ndarray:
         return state(x.ravel().tolist()) if x.dtype.char == "O" else RAW
@@ -167,11 +169,9 @@ def numpy_function(
 
         @functools.wraps(define)
         def call(*args: Any, **kwargs: Any) -> Any:
-            found = RAW
-            for a in args:
-                found = max(found, state(a))
-            for a in kwargs.values():
-                found = max(found, state(a))
+            found = state(args, 65)
+            if kwargs and found != TRACED:
+                found = max(found, state(tuple(kwargs.values()), 65))
             if found == RAW and not (calls and running.count):
                 try:
                     made = run(*args, **kwargs)
@@ -247,12 +247,13 @@ def _apart(made: Any, args: Any) -> Any:
 
 
 def _among(made: Tracer, args: Any) -> bool:
-    return any(
-        a.content() is made
-        if isinstance(a, Operand)
-        else isinstance(a, (list, tuple)) and _among(made, a)
-        for a in args
-    )
+    for a in args:
+        if isinstance(a, Operand):
+            if a.content() is made:
+                return True
+        elif isinstance(a, (list, tuple)) and _among(made, a):
+            return True
+    return False
 
 
 def _with_out(call: Any, args: Sequence[Any], kwargs: dict[str, Any], at: int, name: str) -> Any:

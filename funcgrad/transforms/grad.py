@@ -167,6 +167,7 @@ def evaluated(
             node, value = node_of(operand(out), tape), lower(out, tape)
         traced = isinstance(value, Tracer)
         value = present(twin(value)) if traced else value
+        order = tape.nodes
     if tape.watches:
         verify(tape.watches)
     if node is None:
@@ -174,10 +175,13 @@ def evaluated(
     else:
         hidden = traced and not seen(value)
         roots = [(node, _one(aval.dtype))]
+        order.reverse()
+        order += _there(nodes)
         if allow_int:  # leaves without a derivative have no node
-            found = _spread(backward(roots, _there(nodes), traced, hidden, marks), nodes)
+            found = backward(roots, _there(nodes), traced, hidden, marks, order)
+            found = _spread(found, nodes)
         else:
-            found = backward(roots, nodes, traced, hidden, marks)
+            found = backward(roots, nodes, traced, hidden, marks, order)
     gradient = as_trees(found, flat)
     if argnames is not None:
         names = (argnames,) if isinstance(argnames, str) else tuple(argnames)

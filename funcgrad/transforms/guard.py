@@ -117,9 +117,11 @@ def _mark_of(x: Any, mark: Any) -> Any:
 
 def argument_copy(x: ndarray[Any, Any]) -> ndarray[Any, Any] | None:
     """`small_copy` of an argument; None also where nobody can write into it."""
-    if x.nbytes <= config.copy_limit:
-        return small_copy(x)
-    if x.nbytes > ARGUMENTS * config.copy_limit or not x.flags.c_contiguous or is_frozen(x):
+    size = x.nbytes
+    if size <= config.copy_limit:
+        copy = x.copy("K")
+        return copy if copy.strides == x.strides else small_copy(x)
+    if size > ARGUMENTS * config.copy_limit or not x.flags.c_contiguous or is_frozen(x):
         return None
     copy = memory.empty(x.shape, x.dtype)
     np.copyto(copy, x)

@@ -61,7 +61,7 @@ class Node:
     a slot here is one in `OpNode`, and stands in the class where all nodes of it are alike.
     """
 
-    __slots__ = ("__weakref__", "parents", "seq")
+    __slots__ = ("__weakref__", "seq")
     quick = False  # whether `pull_quick` is another rule than `pull`
     prim: Primitive | None
     params: Params
@@ -99,8 +99,9 @@ class Node:
 
     def pull_quick(self, cts: Cotangents, g: Any) -> None:
         """`pull` for a raw `g`, allowed to turn 0 times an infinite partial into NaN."""
-        assert self.prim is not None
-        if self.prim.opaque:
+        prim = self.prim
+        assert prim is not None
+        if prim.opaque:
             raise OpaqueRule
         self.pull(cts, g)
 
@@ -118,7 +119,7 @@ class Node:
 class OpNode(Node):
     """A node of any operation."""
 
-    __slots__ = ("avals", "outputs", "params", "prim", "saved")
+    __slots__ = ("avals", "outputs", "params", "parents", "prim", "saved")
 
 
 class LeafNode(Node):
@@ -139,7 +140,7 @@ class LeafNode(Node):
 class PickNode(Node):
     """One output of a node with several: it fills a slot of the parent's list of cotangents."""
 
-    __slots__ = ("params",)
+    __slots__ = ("params", "parents")
     prim, saved, avals = PICK, None, None
 
     def pull(self, cts: Cotangents, g: Any) -> None:

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.forms import UNARY
 from funcgrad.core.primitive import Primitive
-from funcgrad.core.tracer import EMPTY
+from funcgrad.core.tracer import EMPTY, ArrayOperand
 from funcgrad.core.types import ArrayType
 from funcgrad.errors import NotDifferentiableError
 from funcgrad.graph.build import stage
@@ -38,14 +39,17 @@ class HotNode(Node):
     prim, params, avals = prim, EMPTY, None
     quick = True
     @property
+    def parents(self):
+        return {parents}
+    @property
     def saved(self):
         return {saved}
     def pull_quick(self, cts, g):
         {given}
-        {nodes} = self.parents
 {pull}
 
 def record(x, y):
+    {operands}
     trace = {traced}.owner
     if trace.closed:
         raise trace.leaked()
@@ -53,15 +57,23 @@ def record(x, y):
     out = {compute}
     {guard}
     node = HotNode()
-    node.parents = {parents}
     {keep}
-    node.seq = next(seq)
+    node.seq = serial = next(seq)
+    trace.nodes.append(node)
+    if serial > trace.limit:
+        trace.forget()
     t = TapeTracer()
     t.value = out
     t.owner = trace
     t.node = node
     t.kind = {traced}.kind
     return t
+"""
+
+OF_ONE_KIND = """
+    kind = x.kind
+    if type(y) is not TapeTracer or y.kind is not kind or kind is None:
+        return general(x, y)
 """
 
 PULL = """
@@ -86,6 +98,8 @@ def recorder(prim: Any, mask: int) -> Record:
             return general(*args)
         written: Record = _write(prim, mask)
         prim.recorders[mask] = written
+        if mask == 3 and prim in OPERATORS:  # it is the operator itself
+            setattr(TapeTracer, OPERATORS[prim][0], written)
         return written(*args)
 
     prim.recorders[mask] = made = record if _suits(prim) else general
@@ -117,31 +131,36 @@ def _write(prim: Any, mask: int) -> Record:
     flags = prim.saved_flags(mask, prim.ufunc.nin)
     kept = [name for name, flag in zip(names, flags, strict=True) if flag]
     traced = [bool(mask & 1), bool(mask & 2)]
+    nodes = {n: t for n, t, is_ in zip("pq", "xy", traced, strict=True) if is_}
+    given = [f"{n} = self.{n}" for n in nodes]
+    given += [f"{n} = {f'self.{n}' if n in kept else None}" for n in names]
     values = ", ".join(f"{n}.value" if t else n for n, t in zip("xy", traced, strict=True))
-    parents = ["x.node" if traced[0] else "None", "y.node" if traced[1] else "None"]
+    parents = [f"self.{n}" if n in nodes else "None" for n in "pq"[: prim.ufunc.nin]]
     symbol = INFIX.get(prim.impl)
     pull, scope = quick_pull(prim, mask)
     text = TEMPLATE.format(
         pull=pull or "        ...",
         traced="x" if traced[0] else "y",
+        operands=OF_ONE_KIND if mask == 3 and prim in OPERATORS else "",
         values="x.value, None" if unary else values,
         compute="impl(a)" if unary else f"a {symbol} b" if symbol else "impl(a, b)",
         # a negative number to a fractional power: Python's own becomes complex
         guard="if type(out) is complex: return trace.process(prim, (x, y), EMPTY)"
         if prim.impl is operator.pow
         else "",
-        parents=f"({', '.join(parents[: prim.ufunc.nin])},)",
         # each in a slot of its own: a tuple would be one more object for every node
-        slots=tuple(kept),
+        slots=(*nodes, *kept),
+        parents=f"({', '.join(parents)},)",
         saved=f"({', '.join(f'self.{n}' if n in kept else 'None' for n in names)},)",
-        given="; ".join(f"{n} = {f'self.{n}' if n in kept else None}" for n in names),
-        keep="; ".join(f"node.{n} = {n}" for n in kept),
-        nodes="p," if unary else "p, q",
+        given="; ".join(given),
+        keep="; ".join(
+            [f"node.{n} = {t}.node" for n, t in nodes.items()] + [f"node.{n} = {n}" for n in kept]
+        ),
     )
     if unary:
         text = text.replace("def record(x, y)", "def record(x)")
     scope.update(prim=prim, impl=prim.impl, EMPTY=EMPTY, Node=Node, seq=seq)
-    scope["TapeTracer"] = TapeTracer
+    scope.update(TapeTracer=TapeTracer, general=OPERATORS.get(prim, ("", None))[1])
     exec(compile(text, f"<funcgrad {prim.name}>", "exec"), scope)
     made: Record = scope["record"]
     return made
@@ -190,6 +209,9 @@ def _called(straight: Straight, d: Any, count: int) -> str:
 
 # ------------------------------------------------------------------------------- operators
 
+# Those that a recorder takes the place of: their names, and what serves operands of other kinds.
+OPERATORS: dict[Primitive, tuple[str, Callable[[Any, Any], Any]]] = {}
+
 
 def _operator(prim: Any, general: Any) -> Any:
     recorders = prim.recorders
@@ -219,13 +241,25 @@ def _swapped(prim: Any, general: Any) -> Any:
     return dunder
 
 
+def _array_ufunc(self: Any, ufunc: Any, method: str, /, *inputs: Any, **keywords: Any) -> Any:
+    """A ufunc of NumPy that meets a tracer of a tape: of one operand it is recorded from here."""
+    if len(inputs) == 1 and not keywords and method == "__call__":
+        prim = UNARY.get(ufunc)
+        if prim is not None and self.kind is not None and type(self) is TapeTracer:
+            return (prim.recorders[1] or recorder(prim, 1))(self)
+    return ArrayOperand.__array_ufunc__(self, ufunc, method, *inputs, **keywords)
+
+
 def install() -> None:
     """Give the tracers of a tape operators that record without a detour."""
     for name, op in BINARY.items():
         prim = op.primitive
         for text, make in ((f"__{name}__", _operator), (f"__r{name}__", _swapped)):
             setattr(TapeTracer, text, make(prim, getattr(TapeTracer, text)))
+        OPERATORS[prim] = f"__{name}__", getattr(TapeTracer, f"__{name}__")
+    del OPERATORS[BINARY["pow"].primitive]  # whose operator knows squares
     setattr(TapeTracer, "__pow__", with_squares(getattr(TapeTracer, "__pow__")))  # noqa: B009, B010
+    setattr(TapeTracer, "__array_ufunc__", _array_ufunc)  # noqa: B010
 
 
 install()

@@ -74,9 +74,11 @@ def backward(
     traced: bool = True,
     hidden: bool = True,
     marks: bool = True,
+    order: Sequence[Node] | None = None,
 ) -> list[Array | None]:
     """The cotangents of `leaves`, given those of `roots`; None where it is zero.
 
+    `order`, where it is known, has every node that the roots depend on, latest first.
     Without `marks` 0 times infinity is NaN everywhere, as it is in PyTorch.
 
     Raw cotangents take the quick rules first, which know nothing of absent elements, so that a 0
@@ -86,14 +88,21 @@ def backward(
     over values that are `traced` by what hides their numbers, or from such cotangents.
     """
     with np.errstate(all="ignore"):
-        return within(roots, leaves, traced, hidden) if marks else bare(roots, leaves, traced)
+        if not marks:
+            return bare(roots, leaves, traced, order)
+        return within(roots, leaves, traced, hidden, order)
 
 
 def within(
-    roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node], traced: bool, hidden: bool = True
+    roots: Sequence[tuple[Node, Array]],
+    leaves: Sequence[Node],
+    traced: bool,
+    hidden: bool = True,
+    order: Sequence[Node] | None = None,
 ) -> list[Array | None]:
     """`backward` as a part of a pass in which NumPy does not warn."""
-    order = reachable([node for node, _ in roots])
+    if order is None:
+        order = reachable([node for node, _ in roots])
     if running.watching:  # node by node
         return _pull_marked(order, roots, leaves)
     with logged() as log:
@@ -131,10 +140,14 @@ def _opaque(order: Sequence[Node]) -> bool:
 
 
 def bare(
-    roots: Sequence[tuple[Node, Array]], leaves: Sequence[Node], traced: bool
+    roots: Sequence[tuple[Node, Array]],
+    leaves: Sequence[Node],
+    traced: bool,
+    order: Sequence[Node] | None = None,
 ) -> list[Array | None]:
     """`within` without following which elements are there."""
-    order = reachable([node for node, _ in roots])
+    if order is None:
+        order = reachable([node for node, _ in roots])
     if not traced and True not in [isinstance(g, Tracer) for _, g in roots]:
         with contextlib.suppress(OpaqueRule, ZeroDivisionError):
             return pulled(order, roots, leaves, True)

@@ -1,11 +1,14 @@
 """The trace of reverse mode.
 
-A `Tape` handles each operation on its tracers one level down and records one `Node`.
+A `Tape` handles each operation on its tracers one level down and records one `Node`. While it runs
+it has a list of them, which is the order of the backward pass, so nothing is searched or sorted.
+A program may drop most of what it computes, so from time to time a tape forgets what it alone has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from sys import getrefcount
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -22,8 +25,9 @@ from funcgrad.core.tracer import (
     type_of,
     uncompiled,
 )
-from funcgrad.core.types import Array, is_inexact
+from funcgrad.core.types import Array, is_inexact, type_of_raw
 from funcgrad.core.watching import note_place
+from funcgrad.kernels import FEWEST
 from funcgrad.kernels.forward import apply
 from funcgrad.transforms.guard import Watches, argument_copy, hold, watch
 from funcgrad.transforms.node import (
@@ -41,13 +45,16 @@ __all__ = ["Tape"]
 
 ndarray = np.ndarray
 float64 = np.float64
+FORGOTTEN_AFTER = 256  # operations, after which a tape lets go of what nothing depends on
+PER_NODE = 1 << 13  # elements that count as much as an operation
+ALONE = 2  # references to what only a variable and the argument of the function refer to
 PLAIN = frozenset((ndarray, float, float64, np.float32))
 
 
 class Tape(Trace):
     """The trace of reverse mode."""
 
-    __slots__ = ("kinds", "linear", "marks", "watches")
+    __slots__ = ("kinds", "limit", "linear", "marks", "nodes", "watches")
     what: ClassVar[str] = "a gradient"
 
     def __init__(self, linear: bool = False, marks: bool = True) -> None:
@@ -55,22 +62,38 @@ class Tape(Trace):
         self.marks = marks  # whether its backward pass follows which elements are there
         self.linear = linear  # to be transposed: graphs are taken apart, so that nodes tell
         self.watches: Watches = {}
-        self.kinds: dict[tuple[int, ...], object] = {(): None}  # a 0-d array becomes a scalar
+        self.nodes: list[Node] = []  # while it runs, those of operations in their order
+        self.limit = self.level + FORGOTTEN_AFTER  # the serial number at which some are forgotten
+        self.kinds: dict[tuple[int, ...], object] = {}
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        self.nodes = []  # what is still to be used is reached from its results
+        super().__exit__(kind, error, traceback)
+
+    def forget(self) -> None:
+        """Drop the nodes on which nothing depends that the program has."""
+        nodes, self.nodes = self.nodes, []
+        kept = []
+        while nodes:  # the latest first, so that those that it alone has needed follow
+            node = nodes.pop()
+            if getrefcount(node) > ALONE:
+                kept.append(node)
+        kept.reverse()
+        self.nodes[:0] = kept
+        self.limit = next(seq) + max(FORGOTTEN_AFTER, len(kept))
 
     def input(self, x: Array) -> TapeTracer:
         """A leaf with the value `x`: a copy that the caller cannot change, or `x`, watched."""
-        aval = type_of(x)
-        if type(x) is ndarray and uncompiled and running.locks is not None:
-            x = hold(self, self.watches, x)
-        elif type(x) is ndarray:
-            copy = argument_copy(x)
-            if copy is None:
-                watch(self.watches, x)
-            else:
-                x = copy
-        elif isinstance(x, Tracer):
-            x = self.as_it_is(x)
-        return self.tracer(x, leaf_node(aval))
+        if type(x) is not ndarray:
+            aval = type_of(x)
+            return self.tracer(self.as_it_is(x) if isinstance(x, Tracer) else x, leaf_node(aval))
+        node = leaf_node(type_of_raw(x))
+        if uncompiled and running.locks is not None:
+            return self.tracer(hold(self, self.watches, x), node)
+        copy = argument_copy(x)
+        if copy is None:
+            watch(self.watches, x)
+        return self.tracer(x if copy is None else copy, node)
 
     def inputs(self, xs: Sequence[Array], nodes: list[Node]) -> list[TapeTracer]:
         """Leaves with these values; their nodes are added to `nodes`."""
@@ -87,16 +110,20 @@ class Tape(Trace):
         return t
 
     def kind_of(self, x: Array) -> object:
-        """The `kind` of a tracer of the value `x`; None keeps it out of the hot path."""
+        """The `kind` of a tracer of the value `x`; None keeps it out of the hot path.
+
+        So does a 0-d array, which becomes a scalar.
+        """
         if running.watching:
             return None
         if type(x) is ndarray:
             if x.dtype is not FLOAT64:
                 return None
             shape = x.shape
-            if shape not in self.kinds:
-                self.kinds[shape] = object() if x.size < IN_PLACE_FROM else None
-            return self.kinds[shape]
+            kind = self.kinds.get(shape)
+            if kind is None and shape and x.size < IN_PLACE_FROM:
+                kind = self.kinds[shape] = object()
+            return kind
         return self if type(x) is float64 or type(x) is float else None
 
     def keep(self, x: Array) -> Array:
@@ -169,7 +196,8 @@ class Tape(Trace):
         if isinstance(v, Tracer):
             y = v.owner.process(prim, (v,), params)
         else:
-            y = apply(prim, (v,))
+            small = type(v) is not ndarray or v.size < FEWEST
+            y = None if small else apply(prim, (v,))
             if y is None:
                 y = prim.impl(v, **params)
         if not prim.differentiable:
@@ -207,15 +235,25 @@ class Tape(Trace):
         node.saved, node.avals, node.seq = saved, types, next(seq)
         if running.watching:
             note_place(node)
+        self.nodes.append(node)
+        if type(y) is ndarray:
+            self.limit -= y.size // PER_NODE
+        if node.seq > self.limit:
+            self.forget()
         if not isinstance(y, tuple):
             if type(y) is float or (y.dtype if type(y) in PLAIN else type_of(y).dtype).kind in "fc":
                 return self.tracer(y, node)
             return y
         node.outputs = tuple(map(type_of, y))
         return tuple(
-            self.tracer(o, pick_node(node, k)) if is_inexact(aval.dtype) else o
+            self._picked(node, k, o) if is_inexact(aval.dtype) else o
             for k, (o, aval) in enumerate(zip(y, node.outputs, strict=True))
         )
+
+    def _picked(self, node: Node, k: int, y: Any) -> TapeTracer:
+        pick = pick_node(node, k)
+        self.nodes.append(pick)
+        return self.tracer(y, pick)
 
     def record_multiple(
         self,

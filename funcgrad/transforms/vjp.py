@@ -78,6 +78,7 @@ def pullback(f: Function, primals: Sequence[Any], has_aux: bool, marks: bool = T
         ]
         args = [tree.unflatten(d, xs) for xs, (_, d) in zip(inputs, flat, strict=True)]
         nodes = [node_of(t, tape) for group in inputs for t in group]
+        wanted = [n for n in nodes if n is not None]
         out = applied(f, args, {}, tape)
         if has_aux:
             out, aux = with_aux(out, f)
@@ -87,6 +88,8 @@ def pullback(f: Function, primals: Sequence[Any], has_aux: bool, marks: bool = T
         # own buffers: what is saved for `pull` must not change with what is returned
         lows = [lower(o, tape) for o in outputs]
         values = [x.copy("K") if type(x) is np.ndarray else x for x in lows]
+        tape.forget()
+        order = [*reversed(tape.nodes), *wanted]
     types = [type_of(v) for v in values]
     traced = any(isinstance(v, Tracer) for v in values)
     hidden = traced and not all(map(seen, values))
@@ -103,8 +106,8 @@ def pullback(f: Function, primals: Sequence[Any], has_aux: bool, marks: bool = T
             for root, c, aval in zip(roots, cts, types, strict=True)
             if root is not None and c is not None
         ]
-        wanted = [n for n in nodes if n is not None]
-        found = iter(own(backward(pairs, wanted, traced, hidden, marks), [c for _, c in pairs]))
+        cotangents = backward(pairs, wanted, traced, hidden, marks, order)
+        found = iter(own(cotangents, [c for _, c in pairs]))
         return as_trees([None if n is None else next(found) for n in nodes], primal_types)
 
     if uncompiled and running.locks is not None:

@@ -8,6 +8,7 @@ saved.
 
 from funcgrad.core.forms.elementwise import (
     UFUNCS,
+    UNARY,
     Elementwise,
     Op,
     bind2,
@@ -23,6 +24,7 @@ from funcgrad.core.primitive import Samples
 
 __all__ = [
     "UFUNCS",
+    "UNARY",
     "Elementwise",
     "Explicit",
     "HigherOrder",

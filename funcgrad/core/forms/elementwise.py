@@ -17,6 +17,7 @@ from funcgrad.core.types import Array, ArrayType, broadcast_shapes
 
 __all__ = [
     "UFUNCS",
+    "UNARY",
     "Elementwise",
     "Op",
     "Pointwise",
@@ -27,6 +28,8 @@ __all__ = [
 
 Op = Callable[..., Any]  # a function of operands; its attribute `primitive` is the record
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
+# Ufuncs of one operand that do the same of numbers and arrays -> their records
+UNARY: dict[np.ufunc, Elementwise] = {}
 # Python's operators that give an integer of its bools, where NumPy's give a bool, or refuse
 COUNTING = {
     operators.add,
@@ -289,6 +292,9 @@ def elementwise(
         known = UFUNCS.get(ufunc)  # a rule of the user's may be stated again, in a notebook
         if known is None or not known.primitive.is_ours:  # type: ignore[attr-defined]
             UFUNCS[ufunc] = op
+            UNARY.pop(ufunc, None)
+            if ufunc.nin == 1 and not prim.keeps_weak:
+                UNARY[ufunc] = prim
     return op
 
 
