@@ -70,6 +70,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # NumPy's function -> ours: the t
 
 RAW, BOXED, TRACED = 0, 1, 2
 NEVER = 1 << 30
+AXES = 64  # the most that an array has
 
 
 class _Absent:
@@ -85,7 +86,7 @@ class _Absent:
 ABSENT: Any = _Absent()
 
 
-def state(x: Any, depth: int = 64) -> int:
+def state(x: Any, depth: int = AXES) -> int:
     """Whether `x`, or anything in a list `x`, is traced, boxed but not traced, or neither.
 
     Lists deeper than `depth`, the most axes that an array has, are NumPy's to refuse.
@@ -169,9 +170,9 @@ def numpy_function(
 
         @functools.wraps(define)
         def call(*args: Any, **kwargs: Any) -> Any:
-            found = state(args, 65)
+            found = state(args, AXES + 1)
             if kwargs and found != TRACED:
-                found = max(found, state(tuple(kwargs.values()), 65))
+                found = max(found, state(tuple(kwargs.values()), AXES + 1))
             if found == RAW and not (calls and running.count):
                 try:
                     made = run(*args, **kwargs)
