@@ -13,6 +13,7 @@ from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
+from funcgrad.ops.arithmetic import multiply
 from funcgrad.ops.matrices import column, row
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import broadcast_to, reshape, swap_last, unbroadcast
@@ -50,6 +51,8 @@ def _full_cotangent(g: Array, x_rank: int, y_rank: int) -> Array:
 
 def matmul_left(g: Array, x: ArrayType, y: Array) -> Array:
     """The cotangent of the left operand, of which only the type counts."""
+    if x.ndim == type_of(y).ndim == 1:
+        return unbroadcast(multiply(g, y), x)
     wide = _full_cotangent(g, x.ndim, type_of(y).ndim)
     c = matmul(wide, swap_last(as_column(y)))
     if x.ndim == 1:
@@ -59,6 +62,8 @@ def matmul_left(g: Array, x: ArrayType, y: Array) -> Array:
 
 def matmul_right(g: Array, x: Array, y: ArrayType) -> Array:
     """The cotangent of the right operand, of which only the type counts."""
+    if type_of(x).ndim == y.ndim == 1:
+        return unbroadcast(multiply(g, x), y)
     wide = _full_cotangent(g, type_of(x).ndim, y.ndim)
     c = matmul(swap_last(as_row(x)), wide)
     if y.ndim == 1:

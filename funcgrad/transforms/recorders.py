@@ -241,13 +241,16 @@ def _swapped(prim: Any, general: Any) -> Any:
     return dunder
 
 
+anything: Any = ArrayOperand  # which gets NumPy's protocols from the room above
+
+
 def _array_ufunc(self: Any, ufunc: Any, method: str, /, *inputs: Any, **keywords: Any) -> Any:
     """A ufunc of NumPy that meets a tracer of a tape: of one operand it is recorded from here."""
     if len(inputs) == 1 and not keywords and method == "__call__":
         prim = UNARY.get(ufunc)
         if prim is not None and self.kind is not None and type(self) is TapeTracer:
             return (prim.recorders[1] or recorder(prim, 1))(self)
-    return ArrayOperand.__array_ufunc__(self, ufunc, method, *inputs, **keywords)
+    return anything.__array_ufunc__(self, ufunc, method, *inputs, **keywords)
 
 
 def install() -> None:
