@@ -263,6 +263,14 @@ class Trace:
                 "traced by jit or vmap; make the argument static with static_argnums, or take it "
                 f"from a shape (x.shape, len(x))\n  at {program_line(error)}"
             ).with_traceback(error.__traceback__) from None
+        refused = isinstance(error, TypeError) and _REFUSED.search(str(error))
+        if refused and (compiled := failed_in_scipy(error)):
+            raise UnsupportedCallError(
+                f"{compiled} is compiled code, which takes no traced values ({error}), and there "
+                "is no definition of it in funcgrad.scipy; write it with functions of NumPy, or "
+                "state its derivative with funcgrad.custom_vjp around funcgrad.pure_callback\n"
+                f"  at {program_line(error)}"
+            ).with_traceback(error.__traceback__) from error
         if self.objects is None:
             return
         if isinstance(error, FuncgradError):
@@ -364,6 +372,10 @@ class Trace:
 
 _MADE_OBJECTS = "numpy has made Python objects"
 
+# What Python and Cython say where memory is asked of a traced value
+_REFUSED = re.compile(
+    r"bytes-like object.*'(View|Cell|Box|\w*Tracer)'|got (View|Cell|Box|\w*Tracer)\)"
+)
 # What NumPy says of ufuncs, casts and linear algebra of object arrays
 _OF_OBJECTS = re.compile(r"ufunc|dtype\('O'\)|\bobject\b.*(type|has no attribute)")
 

@@ -47,7 +47,8 @@ from funcgrad.numpy.calculus import (
 )
 from funcgrad.numpy.creation import (
     array, asanyarray, asarray, asarray_chkfinite, ascontiguousarray, asfortranarray, copy, empty,
-    empty_like, eye, full, full_like, identity, ones, ones_like, tri, zeros, zeros_like,
+    empty_like, eye, full, full_like, identity, ones, ones_like, require, tri, zeros,
+    zeros_like,
 )
 from funcgrad.numpy.elementwise import (
     abs, absolute, acos, acosh, add, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh,
@@ -142,7 +143,7 @@ if TYPE_CHECKING:  # what is NumPy's own here; `complete` finds it at run time
         mgrid as mgrid, mintypecode as mintypecode, ndenumerate as ndenumerate, ndindex as ndindex,
         nditer as nditer, nested_iters as nested_iters, number as number, object_ as object_,
         ogrid as ogrid, packbits as packbits, poly1d as poly1d, recarray as recarray,
-        record as record, require as require, s_ as s_, save as save, savetxt as savetxt,
+        record as record, s_ as s_, save as save, savetxt as savetxt,
         savez as savez, savez_compressed as savez_compressed, ScalarType as ScalarType,
         setbufsize as setbufsize, seterr as seterr, seterrcall as seterrcall,
         shares_memory as shares_memory, short as short, show_config as show_config,
@@ -198,8 +199,8 @@ __all__ = [
     "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "positive", "pow", "power",
     "printoptions", "prod", "promote_types", "ptp", "put", "put_along_axis", "putmask", "quantile",
     "r_", "rad2deg", "radians", "ravel", "ravel_multi_index", "real", "real_if_close", "reciprocal",
-    "remainder", "repeat", "reshape", "resize", "result_type", "right_shift", "rint", "roll",
-    "rollaxis", "roots", "rot90", "round", "searchsorted", "select", "set_printoptions",
+    "remainder", "repeat", "require", "reshape", "resize", "result_type", "right_shift", "rint",
+    "roll", "rollaxis", "roots", "rot90", "round", "searchsorted", "select", "set_printoptions",
     "setdiff1d", "setxor1d", "shape", "sign", "signbit", "sin", "sinc", "sinh", "size", "sort",
     "sort_complex", "spacing", "split", "sqrt", "square", "squeeze", "stack", "std", "subtract",
     "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "trace",

@@ -33,6 +33,7 @@ __all__ = [
     "identity",
     "ones",
     "ones_like",
+    "require",
     "tri",
     "zeros",
     "zeros_like",
@@ -382,6 +383,27 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
     """
     x = asarray(a, dtype, "C")
     return x if type_of(operand(x)).ndim else view(x, lambda base: reshape(base, (1,)))
+
+
+_ORDERS = {"C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F_CONTIGUOUS": "F", "FORTRAN": "F"}
+_ORDERS |= {"ALIGNED": "A", "WRITEABLE": "W", "OWNDATA": "O", "ENSUREARRAY": "E"}
+
+
+@numpy_function(np.require, views=True, converts=True)
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Array:
+    """As `asarray`, in the order in memory that is asked for, and a copy for "OWNDATA".
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> import funcgrad.numpy as fnp
+    >>> fg.grad(lambda x: fnp.require([x, x], float, "C").sum())(2.0)
+    np.float64(2.0)
+    """
+    asked = {_ORDERS.get(str(r).upper(), str(r).upper()) for r in requirements or ()}
+    np.require(0.0, None, sorted(asked))  # refuses what it does not know
+    order = "F" if "F" in asked else "C" if "C" in asked else None
+    return array(a, dtype, order=order or "K") if "O" in asked else asarray(a, dtype, order)
 
 
 @numpy_function(np.asfortranarray, views=True, converts=True)

@@ -27,7 +27,7 @@ __all__ = ["patch_numpy"]
 _NAMES = {
     "numpy": (
         "array asarray asanyarray ascontiguousarray asfortranarray asarray_chkfinite copy zeros "
-        "ones empty full eye identity tri zeros_like ones_like empty_like full_like arange "
+        "require ones empty full eye identity tri zeros_like ones_like empty_like full_like arange "
         "linspace logspace geomspace r_ c_ sum prod mean std var max min amax amin median cumsum "
         "cumprod dot inner outer cross vdot tensordot kron atleast_1d atleast_2d atleast_3d ravel "
         "reshape transpose concatenate stack vstack hstack dstack column_stack block append "

@@ -73,7 +73,35 @@ def rosenbrock_hessian(x):
     return pytest.importorskip("scipy.optimize").rosen_hess(x)
 
 
+def autocorrelation(x):
+    """statsmodels: it asks for a row of float64 in C order by ``np.require``."""
+    return pytest.importorskip("statsmodels.tsa.stattools").acf(x, nlags=3)
+
+
+def least_squares(y):
+    theirs = pytest.importorskip("statsmodels.regression.linear_model")
+    return theirs.OLS(y, np.column_stack([np.ones(6), X])).fit().params
+
+
+def likelihood_of_counts(b):
+    theirs = pytest.importorskip("statsmodels.discrete.discrete_model")
+    return theirs.Poisson(np.arange(6), np.column_stack([np.ones(6), X])).loglike(b)
+
+
+def similarities(x):
+    return pytest.importorskip("sklearn.metrics.pairwise").rbf_kernel(x)
+
+
+def required(x):
+    return np.require(x, np.float64, ["C", "O", "W"]) * np.require(x, requirements="F")
+
+
 FUNCTIONS = [
+    (autocorrelation, Y),
+    (least_squares, Y),
+    (likelihood_of_counts, np.array([0.1, 0.2, 0.3])),
+    (similarities, X),
+    (required, X),
     (huber, np.array([0.1, 0.2, 1.5])),
     (mixture_densities, RANDOM.normal(size=(2, 2))),
     (mixture_covariances, X),
@@ -287,3 +315,15 @@ def test_joined_by_index_expressions():
         assert not found[2:].any()
         np.testing.assert_array_equal(pair[:, 0], np.eye(2))
     assert type(fnp.r_[x, 1.0]) is np.ndarray
+
+
+@pytest.mark.parametrize("make", ["from_rotvec", "from_matrix"])
+def test_compiled_code_of_scipy_is_named(make):
+    rotation = getattr(pytest.importorskip("scipy.spatial.transform").Rotation, make)
+    x = np.eye(3) if make == "from_matrix" else np.ones(3)
+    with fg.patch_numpy(), pytest.raises(fg.errors.UnsupportedCallError) as info:
+        fg.grad(lambda q: np.sum(rotation(q).apply([1.0, 0.0, 0.0])))(x)
+    text = str(info.value)
+    assert "is compiled code, which takes no traced values" in text
+    assert "custom_vjp around funcgrad.pure_callback" in text
+    assert __file__ in text

@@ -21,6 +21,7 @@ OF_NUMBERS = {
     "asarray": lambda m, x: m.asarray(x),
     "asanyarray": lambda m, x: m.asanyarray(x),
     "ascontiguousarray": lambda m, x: m.ascontiguousarray(x),
+    "require": lambda m, x: m.require(x, None, "CW"),
     "broadcast_to": lambda m, x: m.broadcast_to(x, ()),
     "broadcast_arrays": lambda m, x: m.broadcast_arrays(x, 1.0)[0],
     "full": lambda m, x: m.full((), x),
@@ -121,7 +122,7 @@ METHODS = {
 }
 # NumPy has no protocol for these: it asks for the elements of a traced value
 UNSEEN = ("array", "asarray", "asanyarray", "ascontiguousarray", "array of dtype", "full")
-UNSEEN += ("array view", "asarray of dtype")
+UNSEEN += ("require", "array view", "asarray of dtype")
 NUMBERS = {"scalar": np.float64(0.75), "array": np.array(0.75), "single": np.float32(0.75)}
 
 
