@@ -400,8 +400,8 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     >>> fg.grad(lambda x: fnp.require([x, x], float, "C").sum())(2.0)
     np.float64(2.0)
     """
-    asked = {_ORDERS.get(str(r).upper(), str(r).upper()) for r in requirements or ()}
-    np.require(0.0, None, sorted(asked))  # refuses what it does not know
+    asked: Any = {_ORDERS.get(str(r).upper(), str(r).upper()) for r in requirements or ()}
+    np.require(0.0, None, asked)  # refuses what it does not know
     order = "F" if "F" in asked else "C" if "C" in asked else None
     return array(a, dtype, order=order or "K") if "O" in asked else asarray(a, dtype, order)
 

@@ -32,7 +32,7 @@ from funcgrad.transforms.custom_call import (
 )
 from funcgrad.transforms.guard import Watches, small_copy, verify, watch
 from funcgrad.transforms.results import apart, handed_back
-from funcgrad.transforms.transformed import described
+from funcgrad.transforms.transformed import described, named
 
 __all__ = ["CustomVJPPrimal", "SymbolicZero", "custom_jvp", "custom_vjp"]
 
@@ -62,6 +62,10 @@ class _Custom:
         if nondiff_argnames:
             names = (nondiff_argnames,) if isinstance(nondiff_argnames, str) else nondiff_argnames
             self.nondiff += tuple(k for k in self._places(names) if k not in self.nondiff)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """By name where that leads here, as functions are pickled, else by what it is made of."""
+        return named(self) or super().__reduce_ex__(protocol)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {described(self.fun)}>"

@@ -18,6 +18,7 @@ from funcgrad.transforms.arguments import leaves_of, name_of
 from funcgrad.transforms.batch import BatchTracer
 from funcgrad.transforms.custom_call import traced_once
 from funcgrad.transforms.results import apart, handed_back
+from funcgrad.transforms.transformed import named
 
 __all__ = ["custom_vmap"]
 
@@ -100,6 +101,10 @@ class custom_vmap:
     def __init__(self, fun: Function) -> None:
         functools.update_wrapper(cast(Any, self), fun, updated=())
         self.fun = fun
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """By name where that leads here, as functions are pickled, else by what it is made of."""
+        return named(self) or super().__reduce_ex__(protocol)
 
     def __repr__(self) -> str:
         return f"<custom_vmap of {name_of(self.fun)}>"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from funcgrad.core.boundary import bounded
 from funcgrad.errors import located, repeated
 from funcgrad.transforms.arguments import name_of
+from funcgrad.transforms.transformed import transformed
 
 __all__ = ["named_call", "named_scope"]
 
@@ -70,7 +70,7 @@ def named_call(f: Function, *, name: str | None = None) -> Function:
     """
     within = name_of(f) if name is None else name
 
-    @functools.wraps(f)
+    @transformed(named_call, f, name=name)
     @bounded
     def called(*args: Any, **kwargs: Any) -> Any:
         with named_scope(within):

@@ -41,6 +41,8 @@ TRANSFORMS = {
     "vmap": fg.vmap,
     "jit": fg.jit,
     "checkpoint": fg.checkpoint,
+    "named_call": fg.named_call,
+    "grad of named_call": lambda f: fg.grad(fg.named_call(f, name="inner")),
     "jit of grad": lambda f: fg.jit(fg.grad(f)),
     "grad of jit": lambda f: fg.grad(fg.jit(f)),
     "vmap of grad of jit": lambda f: fg.vmap(fg.grad(fg.jit(f))),
@@ -90,6 +92,50 @@ def test_everything_callable_is_differentiated(kind):
         np.testing.assert_allclose(made(1.5), want, rtol=1e-8)
 
 
+@fg.custom_vjp
+def by_pullback(x: float) -> float:
+    """With a rule."""
+    return x**2
+
+
+by_pullback.defvjp(lambda x: (x**2, x), lambda x, g: (2.0 * x * g,))
+
+
+@fg.custom_jvp
+def by_tangents(x: float) -> float:
+    """With a rule."""
+    return x**2
+
+
+by_tangents.defjvp(lambda p, t: (p[0] ** 2, 2.0 * p[0] * t[0]))
+
+
+@fg.custom_vmap
+def by_examples(x: float) -> float:
+    """With a rule."""
+    return x**2
+
+
+by_examples.def_vmap(lambda size, batched, x: (x**2, True))
+
+
+@fg.custom_gradient
+def by_its_gradient(x: float):
+    """With a rule."""
+    return x**2, lambda g: 2.0 * x * g
+
+
+@pytest.mark.parametrize("f", [by_pullback, by_tangents, by_examples, by_its_gradient], ids=repr)
+def test_functions_with_rules_are_pickled_by_their_names(f):
+    assert pickle.loads(pickle.dumps(f)) is f
+    assert copy.deepcopy({"f": f})["f"] is f
+    assert pickle.loads(pickle.dumps(fg.grad(f)))(3.0) == 6.0
+    assert list(inspect.signature(f).parameters) == ["x"]
+    assert f.__doc__ == "With a rule."
+    other = type(f)(square)  # under a name that does not lead to it
+    assert pickle.loads(pickle.dumps(other)).fun is square
+
+
 def test_a_transformed_method_has_its_object():
     a, b = Model(3.0), Model(5.0)
     assert (a.slope(2.0), b.slope(2.0)) == (12.0, 20.0)
@@ -100,7 +146,8 @@ def test_an_async_function_is_refused_and_its_value_is_not():
     async def loss(x):
         return x**2
 
-    for make in (fg.grad, fg.jit, fg.vmap, fg.value_and_grad):
+    others = (fg.jacfwd, fg.jacrev, fg.hessian, fg.checkpoint, fg.make_graph)
+    for make in (fg.grad, fg.jit, fg.vmap, fg.value_and_grad, *others):
         with pytest.raises(TypeError, match="coroutine"):
             made = make(loss)(np.ones(2) if make is fg.vmap else 2.0)
             made.close()
