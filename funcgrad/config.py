@@ -87,6 +87,12 @@ def _backend() -> Literal["llvm", "interpreter"]:
     return found
 
 
+def _tiers() -> Literal["both", "first", "second"]:
+    choices = {"": "both", "both": "both", "first": "first", "second": "second"}
+    found: Literal["both", "first", "second"] = _choice("FUNCGRAD_TIERS", choices)
+    return found
+
+
 @dataclass
 class Config:
     """The settings; `funcgrad.config` is the one instance.
@@ -135,6 +141,12 @@ class Config:
         What runs the graphs of `jit`: "llvm", native code, or "interpreter", NumPy operation by
         operation, which is the reference, and raises what ``np.errstate(…="raise")`` asks for. At
         first the environment variable ``FUNCGRAD_BACKEND``, or "llvm".
+    tiers : "both", "first" or "second"
+        What a small program that is not on disk yet is compiled to: code made in haste, which the
+        first call need not wait for long, and good code, which another process makes meanwhile and
+        which takes its place ("both"); the first alone, for programs that run once; or good code at
+        once, without another process. All have the same bits. At first the environment variable
+        ``FUNCGRAD_TIERS``, or "both".
     traceback : "program" or "full"
         What an error that leaves a transform shows: the lines of the program only, or funcgrad's
         own frames, too. At first the environment variable ``FUNCGRAD_TRACEBACK``, or "program".
@@ -160,6 +172,7 @@ class Config:
     check_keys: bool = False
     captures: Literal["warn", "error", "ignore"] = "warn"
     backend: Literal["llvm", "interpreter"] = field(default_factory=_backend)
+    tiers: Literal["both", "first", "second"] = field(default_factory=_tiers)
     traceback: Literal["program", "full"] = field(default_factory=_traceback)
     threads: int = field(default_factory=_threads)
     avx512: bool = field(default_factory=lambda: _switch("FUNCGRAD_AVX512"))

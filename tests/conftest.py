@@ -7,8 +7,8 @@ By default a part of the suite runs that is complete in kind: every test functio
 `CASES` of its parameters and fewer drawn examples. ``--all`` runs everything, and so does naming a
 file.
 
-No test starts a process that builds kernels, but those that are about it, and tracebacks show our
-own frames.
+No test starts a process that builds kernels or makes code better, but those that are about it, and
+tracebacks show our own frames.
 """
 
 import gc
@@ -21,6 +21,7 @@ from hypothesis import settings
 CASES = 8
 
 os.environ.setdefault("FUNCGRAD_BUILD_KERNELS", "off")
+os.environ.setdefault("FUNCGRAD_TIERS", "first")  # most programs are called once
 os.environ.setdefault("FUNCGRAD_TRACEBACK", "full")
 settings.register_profile("same", derandomize=True)
 settings.register_profile("random", derandomize=False)

@@ -13,6 +13,7 @@ WRONG = [
     ("backend", "lvm", r'config\.backend is "llvm" or "interpreter", not \'lvm\''),
     ("backend", None, r"config\.backend is"),
     ("kernels", "allways", r'config\.kernels is True or False or "always", not \'allways\''),
+    ("tiers", "third", r'config\.tiers is "both" or "first" or "second", not \'third\''),
     ("kernels", 1, r"config\.kernels is"),
     ("threads", 0, r"config\.threads is a positive integer, not 0"),
     ("threads", True, r"config\.threads is"),
@@ -63,6 +64,7 @@ def run(**variables):
         ("BACKEND", "lvm", "FUNCGRAD_BACKEND=lvm is none of llvm, interpreter"),
         ("THREADS", "many", "FUNCGRAD_THREADS=many is no positive integer"),
         ("KERNELS", "allways", "FUNCGRAD_KERNELS=allways is none of on, 1"),
+        ("TIERS", "third", "FUNCGRAD_TIERS=third is none of both, first, second"),
         ("CACHE", "maybe", "FUNCGRAD_CACHE=maybe is none of on, 1"),
     ],
 )

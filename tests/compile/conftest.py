@@ -32,5 +32,7 @@ def entry(request, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def restore(monkeypatch):
-    """Each test leaves the number of threads as it was."""
+    """Each test leaves the number of threads as it was, and compiles to good code."""
     monkeypatch.setattr(config, "threads", config.threads)
+    monkeypatch.setattr(config, "tiers", "second")
+    monkeypatch.setenv("FUNCGRAD_TIERS", "second")

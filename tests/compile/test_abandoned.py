@@ -14,6 +14,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "posix_spawn"), reason="no proce
 # The other process is held up in the first module that it is given, for as long as a day.
 HELD_UP = """
 import atexit, os, sys, time
+os.environ["FUNCGRAD_TIERS"] = "both"
 import numpy as np
 import funcgrad as fg
 from funcgrad.compile.llvm import emission, tiering

@@ -22,6 +22,7 @@ OTHER = np.arange(37.0)
 def fresh(tmp_path, monkeypatch):
     monkeypatch.setattr(config, "cache_directory", str(tmp_path / "cache"))
     monkeypatch.setattr(config, "cache", True)
+    monkeypatch.setattr(config, "tiers", "both")
     monkeypatch.setattr(store, "_warned", set())
     monkeypatch.setattr(store, "_sizes", {})
     forget()

@@ -23,6 +23,7 @@ def fresh(tmp_path, monkeypatch):
     tiering.settle()
     monkeypatch.setattr(config, "cache_directory", str(tmp_path / "cache"))
     monkeypatch.setattr(config, "threads", 2)
+    monkeypatch.setattr(config, "tiers", "both")
     cache._recent.clear()
     cache._libraries.clear()
     origin._kept.clear()
@@ -148,6 +149,22 @@ def test_code_is_made_well_at_once_where_nobody_could_do_it_later(why, jobs, mon
     assert not jobs and not backend._tiered_libraries
 
 
+@pytest.mark.parametrize("tier", ["first", "second"])
+def test_one_tier_alone(tier, jobs, monkeypatch):
+    """With the bits of both, and without another process."""
+    x = np.linspace(0.1, 1.0, 1000)
+    wanted = fg.jit(called)(x)
+    assert len(jobs) == 1
+    jobs.clear()
+    backend._tiered_libraries.clear()
+    tiering._work.lose()
+    monkeypatch.setattr(config, "tiers", tier)
+    f = fg.jit(lambda x: called(x) * 1.0)
+    assert bits(f(x)) == bits(wanted)
+    assert not jobs and tiering._work.emission is None
+    assert bool(backend._tiered_libraries) is (tier == "first")
+
+
 def test_a_job_that_fails_is_reported_and_the_next_one_runs(monkeypatch):
     seen = []
     monkeypatch.setattr(threading, "excepthook", lambda args: seen.append(str(args.exc_value)))
@@ -180,6 +197,7 @@ if child:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_fork_meanwhile(tmp_path):
     settings = {**os.environ, "FUNCGRAD_CACHE_DIR": str(tmp_path / "own"), "FUNCGRAD_CACHE": "1"}
+    settings["FUNCGRAD_TIERS"] = "both"
     for _ in range(3):
         command = [sys.executable, "-W", "ignore", "-c", SCRIPT]
         subprocess.run(command, env=settings, check=True, timeout=300)

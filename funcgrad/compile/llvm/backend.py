@@ -20,6 +20,7 @@ from funcgrad.compile.llvm.target import Target, host, lock
 from funcgrad.compile.llvm.tiering import Tiered
 from funcgrad.compile.loops import Kernel
 from funcgrad.compile.scalars import MATHEMATICS
+from funcgrad.config import config
 
 __all__ = ["LLVM"]
 
@@ -120,7 +121,8 @@ def _tiered(
             symbols = {name: _first_tier_shared(x, target).address(name) for name, x in called}
             library = cache.first_tier(tiering.with_slots(text, names), symbols, target)
             found = _tiered_libraries[text, target] = Tiered(library, names)
-            tiering.later(functools.partial(_second_tier, found, text, called, target))
+            if config.tiers == "both":
+                tiering.later(functools.partial(_second_tier, found, text, called, target))
     return found
 
 

@@ -137,9 +137,13 @@ if hasattr(os, "register_at_fork"):
 
 def worth_tiering(work: float) -> bool:
     """Whether code for so many additions a call may be made in haste: that does not lose in the
-    first call what it saves, and there is a processor to make it well meanwhile.
+    first call what it saves, and there is a processor to make it well meanwhile, if it is to be.
     """
-    if work > WORK or config.threads == 1 or _work.jobs.qsize() >= MOST:
+    if work > WORK or config.tiers == "second":
+        return False
+    if config.tiers == "first":
+        return True
+    if config.threads == 1 or _work.jobs.qsize() >= MOST:
         return False
     return _work.process() is not None
 
