@@ -5,6 +5,7 @@ It fills in the addresses of arguments and results and runs the steps of a plan.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -250,27 +251,27 @@ class _Writer:
         self.equations[len(self.lines)] = e
         for v, name in zip(e.outputs, made, strict=True):
             self.add(f"{name} = own({name}, ({''.join(f'{a}, ' for a in args)}))")
-            if self.is_read_as_memory(v):
+            if v in self.read_as_memory:
                 order = "contiguous" if v.type.shape else "asarray"
                 self.add(f"{name} = {order}({name}, {self.constant(v.type.dtype)})")
 
-    def is_read_as_memory(self, v: Var) -> bool:
-        """Whether a kernel or a view reads the memory of what NumPy made."""
+    @functools.cached_property
+    def read_as_memory(self) -> set[Memory]:
+        """Values whose memory a kernel reads, or a view shows: where NumPy made them, it matters.
+
+        Once for the program: one pass for each of its steps would be as many passes as steps.
+        """
+        read: set[Memory] = set()
+        shown: list[Atom] = [*self.graph.outputs]
         for step in self.plan.steps:
             if id(step) in self.executable.lowered:
-                if v in self.places.memory(step):
-                    return True
-            elif isinstance(step, Equation) and any(self.is_view_of(a, v) for a in step.inputs):
-                return True
-        return any(self.is_view_of(o, v) for o in self.graph.outputs)
-
-    def is_view_of(self, a: Atom, v: Var) -> bool:
-        return (
-            isinstance(a, Var)
-            and a is not v
-            and a in self.plan.views
-            and (self.plan.views[a].base is v)
-        )
+                read.update(self.places.memory(step))
+            elif isinstance(step, Equation):
+                shown += step.inputs
+        for a in shown:
+            if isinstance(a, Var) and a in self.plan.views and self.plan.views[a].base is not a:
+                read.add(self.plan.views[a].base)
+        return read
 
     def out_call(self, e: Equation, args: list[str], out: str) -> str:
         if e.prim is CONCATENATE:
