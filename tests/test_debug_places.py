@@ -11,6 +11,8 @@ import pytest
 
 import funcgrad as fg
 
+pytestmark = pytest.mark.early  # leaks are looked for among all objects
+
 X = np.ones(3)
 WORK = np.ones(3)
 KEPT = []

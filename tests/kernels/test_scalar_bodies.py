@@ -153,7 +153,7 @@ def laid_out(x, layout):
     "name", ["add", "multiply", "divide", "maximum", "where", "power_2", "tanh"]
 )
 @pytest.mark.usefixtures("always")
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(data=st.data())
 def test_layouts_and_broadcasting(name, data):
     shape = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=3).map(tuple))

@@ -255,7 +255,7 @@ def drawn(count):
     )
 
 
-@drawn(40)
+@drawn(24)
 @given(seed=st.integers(0, 2**20), way=st.sampled_from(sorted(WAYS)))
 def test_random_programs_of_which_all_leaves_that_can(everything, way, seed):
     program = Draws(seed).program()
