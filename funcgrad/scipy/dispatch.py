@@ -57,7 +57,9 @@ METHODS: dict[str, dict[str, str]] = {
         "KroghInterpolator": f"{_LINES} _evaluate_derivatives derivative derivatives",
         "BarycentricInterpolator": f"{_LINES} set_yi add_xi",
         "InterpolatedUnivariateSpline": "__init__",
-        "UnivariateSpline": "__init__ __call__ integral derivative antiderivative",
+        "UnivariateSpline": "__init__ __call__ integral derivative antiderivative "
+        "set_smoothing_factor",
+        "LSQUnivariateSpline": "__init__",
     },
     "scipy.signal": {"CZT": "__call__"},
     "scipy.sparse": {

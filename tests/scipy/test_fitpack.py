@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad.errors import UnsupportedCallError
 from funcgrad.testing import check_grads
 
 ip = pytest.importorskip("scipy.interpolate")
@@ -81,20 +80,6 @@ def test_polynomials_have_derivatives_at_the_points_themselves() -> None:
     points = np.cos(np.pi * np.arange(60) / 59)  # of a polynomial that does not overflow
     curve = lambda q: np.sum(ip.BarycentricInterpolator(points, np.sin(3 * points))(q))
     np.testing.assert_allclose(fg.grad(curve)(points), 3 * np.cos(3 * points), atol=1e-11)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda x: ip.splrep(T, x, s=0.5),
-        lambda x: ip.splrep(T, x, w=x),
-        lambda x: ip.UnivariateSpline(T, x),
-        lambda x: ip.InterpolatedUnivariateSpline(T, x, w=x),
-    ],
-)
-def test_what_chooses_knots_by_the_values_is_a_named_error(call: Any) -> None:
-    with pytest.raises(UnsupportedCallError, match="chooses knots by the values"):
-        fg.grad(lambda x: (call(x), np.sum(x))[1])(X)
 
 
 def test_the_shape_of_a_rotation_needs_its_angle() -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad.errors import UnsupportedCallError
 from funcgrad.testing import check_grads
 
 ip = pytest.importorskip("scipy.interpolate")
@@ -37,6 +36,11 @@ CALLS: dict[str, Any] = {
     "smoothed": (lambda v, s: ip.RBFInterpolator(PLACES, v, smoothing=s)(AT), VALUES, 0.3),
     "width": (lambda e: ip.RBFInterpolator(PLACES, VALUES, kernel="gaussian", epsilon=e)(AT), 0.9),
     "columns": (lambda y: ip.RBFInterpolator(T[:, None], y, degree=2)(Q[:, None]), PAIRS),
+    "neighbours": (
+        lambda p, v, x: ip.RBFInterpolator(p, v, neighbors=5, smoothing=0.1)(x),
+        *(PLACES, VALUES, AT),
+    ),
+    "neighbours, points alone": (ip.RBFInterpolator(PLACES, np.stack([VALUES] * 2, 1), 6), AT),
     "points alone": (ip.RBFInterpolator(PLACES, VALUES, degree=2), AT),
 }  # fmt: skip
 
@@ -53,8 +57,6 @@ def test_values_are_scipys_and_derivatives_those_of_the_values(name: str) -> Non
     np.testing.assert_allclose(fg.jit(call)(*args), wanted, rtol=1e-7, atol=1e-9)
 
 
-def test_what_is_not_supported_says_so() -> None:
-    with pytest.raises(UnsupportedCallError, match="neighbors= is not supported"):
-        fg.vjp(lambda v: ip.RBFInterpolator(PLACES, v, neighbors=5)(AT), VALUES)
+def test_a_width_is_asked_for_where_the_function_has_one() -> None:
     with pytest.raises(ValueError, match="`epsilon` must be specified"):
         fg.vjp(lambda v: ip.RBFInterpolator(PLACES, v, kernel="gaussian")(AT), VALUES)

@@ -16,7 +16,6 @@ import funcgrad.numpy as fnp
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import as_array, numpy_function
 from funcgrad.ops.samples import draw
 from funcgrad.scipy.dispatch import scipy_method
@@ -24,6 +23,7 @@ from funcgrad.scipy.interpolate.pieces import floating, real_numbers
 from funcgrad.scipy.interpolate.splines import BSpline, design_rows
 from funcgrad.scipy.special.elementary import xlogy
 from funcgrad.scipy.valued import valued
+from funcgrad.transforms.vmap import vmap
 
 __all__ = ["make_lsq_spline"]
 
@@ -121,8 +121,11 @@ def _monomials(x: Any, degree: int) -> Any:
 
 
 def _radial(
-    y: Array, d: Array, smoothing: Array, epsilon: Array, x: Array, kernel: str, degree: int
-) -> Array:
+    y: Array, d: Array, smoothing: Array, epsilon: Array, x: Array, kernel: str, degree: int,
+    neighbors: int | None = None,
+) -> Array:  # fmt: skip
+    if neighbors is not None:
+        return _of_neighbours(y, d, smoothing, epsilon, x, kernel, degree, neighbors)
     high, low = fnp.max(y, 0), fnp.min(y, 0)
     middle, half = (high + low) / 2, (high - low) / 2
     half = fnp.where(half == 0, 1.0, half)
@@ -134,6 +137,23 @@ def _radial(
     weights = fnp.linalg.solve(system, right)
     basis = fnp.concatenate([_kernel(x, y, epsilon, kernel), outside], 1)
     return operand(fnp.matmul(basis, weights))
+
+
+def _of_neighbours(
+    y: Array, d: Array, smoothing: Array, epsilon: Array, x: Array, kernel: str, degree: int,
+    neighbors: int,
+) -> Array:  # fmt: skip
+    """At each point the sum that the nearest places alone determine."""
+    apart = fnp.expand_dims(x, 1) - fnp.expand_dims(y, 0)
+    near = fnp.argsort(fnp.sum(apart * apart, -1), -1, kind="stable")[:, :neighbors]
+    near = fnp.sort(near, -1)
+
+    def at_one(y: Array, d: Array, smoothing: Array, x: Array) -> Array:
+        found = _radial(y, d, smoothing, epsilon, x[None], kernel, degree)
+        return operand(found[0])
+
+    of_places, of_values, of_smoothing = (fnp.take(z, near, 0) for z in (y, d, smoothing))
+    return operand(vmap(at_one)(of_places, of_values, of_smoothing, x))
 
 
 def _radial_value(y: Any, d: Any, smoothing: Any, epsilon: Any, x: Any, **params: Any) -> Any:
@@ -149,9 +169,9 @@ RADIAL = valued(
         Sample(
             (draw((6, 2)), draw((6, 2), seed=1), np.full(6, 0.1), np.float64(0.8),
              draw((3, 2), seed=2)),
-            {"kernel": kernel, "degree": degree},
+            {"kernel": kernel, "degree": degree, "neighbors": neighbors},
         )
-        for kernel, degree in (("thin_plate_spline", 1), ("gaussian", -1))
+        for kernel, degree, neighbors in (("thin_plate_spline", 1, None), ("gaussian", -1, 4))
     ],
     linear_in=(1,),
 )  # fmt: skip
@@ -160,23 +180,11 @@ _LEAST = {"multiquadric": 0, "linear": 0, "thin_plate_spline": 1, "cubic": 1, "q
 _SCALE_FREE = {"linear", "thin_plate_spline", "cubic", "quintic"}
 
 
-def _of_neighbours() -> UnsupportedCallError:
-    return UnsupportedCallError(
-        located("scipy.interpolate.RBFInterpolator: neighbors= is not supported on traced values")
-    )
-
-
 @scipy_method(sp.RBFInterpolator, "__init__")
 def _init(
     owner: Any, y: Any, d: Any, neighbors: Any = None, smoothing: Any = 0.0,
     kernel: str = "thin_plate_spline", epsilon: Any = None, degree: Any = None,
 ) -> None:  # fmt: skip
-    if neighbors is not None:
-        raise UnsupportedCallError(
-            located(
-                "scipy.interpolate.RBFInterpolator: neighbors= is not supported on traced values"
-            )
-        )
     y, d = real_numbers(y), real_numbers(d)
     kernel = kernel.lower()
     shape = type_of(y).shape
@@ -201,14 +209,13 @@ def _init(
         as_array(epsilon),
     )
     owner.kernel, owner.degree = kernel, max(least, 0) if degree is None else int(degree)
+    owner.neighbors = None if neighbors is None else min(int(neighbors), shape[0])
 
 
 @scipy_method(sp.RBFInterpolator, "__call__")
 def _call(owner: Any, x: Any) -> Any:
     held = owner.__dict__.get("_held")
     if held is None:  # made of known values
-        if owner.neighbors is not None:
-            raise _of_neighbours()
         owner_d = owner.d if owner.d_dtype is float else owner.d.view(owner.d_dtype)
         powers = getattr(owner, "powers", np.zeros((0, 1)))
         degree = int(powers.sum(1).max(initial=-1))
@@ -219,5 +226,5 @@ def _call(owner: Any, x: Any) -> Any:
     x = real_numbers(x)
     if type_of(x).ndim != 2:
         raise ValueError("`x` must be a 2-dimensional array.")
-    found = RADIAL(*held, x, kernel=kernel, degree=degree)
+    found = RADIAL(*held, x, kernel=kernel, degree=degree, neighbors=owner.neighbors)
     return fnp.reshape(found, (type_of(x).shape[0], *shape))
