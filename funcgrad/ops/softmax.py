@@ -33,6 +33,7 @@ from funcgrad.ops.arithmetic import (
     where,
 )
 from funcgrad.ops.constant import STOP_GRADIENT
+from funcgrad.ops.index import getitem
 from funcgrad.ops.matrices import as_float
 from funcgrad.ops.nonlinear_reductions import graded
 from funcgrad.ops.nonlinear_reductions import max as largest
@@ -209,5 +210,7 @@ def weighted_logsumexp(
     found = (out, sign(s)) if return_sign else (out,)
     if not keepdims:
         kept = tuple(n for k, n in enumerate(type_of(out).shape) if k not in axes)
-        found = tuple(reshape(each, kept) for each in found)
+        found = tuple(
+            reshape(each, kept) if kept else getitem(reshape(each, (1,)), (0,)) for each in found
+        )
     return found if return_sign else found[0]

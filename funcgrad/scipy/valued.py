@@ -13,8 +13,9 @@ from typing import Any
 
 from funcgrad.core.forms import Explicit, each_lane
 from funcgrad.core.primitive import Params, Samples
-from funcgrad.core.tracer import bind, operand
+from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array, ArrayType
+from funcgrad.ops.arithmetic import cast
 from funcgrad.transforms.abstract import ShapeDtypeStruct, eval_shape
 from funcgrad.transforms.jvp import jvp
 from funcgrad.transforms.vjp import vjp
@@ -26,7 +27,6 @@ class Valued(Explicit):
     """A record whose rules are those of `composed`, a function of the operands and parameters."""
 
     form = "explicit"
-    composed: Callable[..., Any]
 
     def __init__(
         self,
@@ -37,8 +37,9 @@ class Valued(Explicit):
         linear_in: Sequence[int],
         leading: bool,
         batch: Callable[..., Any] | None,
+        dtype: Callable[..., Any] | None = None,
     ) -> None:
-        self.composed, self.leading = composed, leading
+        self.own, self.dtype, self.leading = composed, dtype, leading
         super().__init__(
             name,
             impl,
@@ -51,7 +52,19 @@ class Valued(Explicit):
         )
 
     def stated(self) -> tuple[Any, ...]:
-        return (self.impl, self.composed)
+        return (self.impl, self.own)
+
+    def composed(self, *operands: Array, **params: Any) -> Any:
+        """The composition, in the dtype of SciPy's value."""
+        made = self.own(*operands, **params)
+        dtype = self.dtype and self.dtype(*(type_of(x).dtype for x in operands), **params)
+        if dtype is None:
+            return made
+        return (
+            tuple(cast(operand(y), dtype) for y in made)
+            if self.multiple
+            else cast(operand(made), dtype)
+        )
 
     def stage(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         """The composition takes the place of the record in a graph.
@@ -109,6 +122,7 @@ def valued(
     linear_in: Sequence[int] = (),
     leading: bool = False,
     batch: Callable[..., Any] | None = None,
+    dtype: Callable[..., Any] | None = None,
 ) -> Valued:
     """Make a primitive with the value of `impl` and the derivatives of `composed`.
 
@@ -122,7 +136,10 @@ def valued(
         Both take any leading axes, where all operands have them.
     batch : callable, optional
         As in `explicit`; by default each example is computed by itself.
+    dtype : callable, optional
+        ``dtype(*dtypes, **params)`` of SciPy's value, where the composition's is another, as with
+        operands of single precision; None where it is not.
     """
-    prim = Valued(name, impl, composed, multiple, linear_in, leading, batch)
+    prim = Valued(name, impl, composed, multiple, linear_in, leading, batch, dtype)
     prim.sample = sample
     return prim

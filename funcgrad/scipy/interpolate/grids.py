@@ -125,6 +125,7 @@ GRID: Valued = valued(
     _composed,
     _grid_samples,
     batch=last_axis(0, lambda: GRID),
+    dtype=lambda v, *_, method: v if method == "pchip" else None,
 )
 
 
@@ -254,6 +255,11 @@ def _known_method(method: str) -> None:
     raise ValueError(f"Method '{method}' is not defined")
 
 
+def _real(x: Any) -> Array:
+    x = as_array(x)
+    return x if type_of(x).dtype.kind == "f" else real_numbers(x)
+
+
 def _inexact(x: Any) -> Array:
     x = as_array(x)
     return x if type_of(x).dtype.kind in "fc" else floating(x)
@@ -375,7 +381,7 @@ class interp1d:
         fill_value: Any = np.nan,
         assume_sorted: bool = False,
     ) -> None:
-        x, y = real_numbers(x), _inexact(y)
+        x, y = _real(x), _inexact(y)
         if type_of(x).ndim != 1:
             raise ValueError("the x array must have exactly one dimension.")
         if not type_of(y).ndim:
@@ -405,7 +411,7 @@ class interp1d:
 
     def __call__(self, x: Any) -> Array:
         """The values at points of any shape."""
-        q = real_numbers(x)
+        q = _real(x)
         below, above = q < self.x[0], q > self.x[-1]
         for beyond, name in ((below, "below"), (above, "above")):
             if self.bounds_error and _seen(beyond):

@@ -347,7 +347,7 @@ PRODUCTS = valued(
         Sample((complex_(regular()), draw((3, 2))), {"mode": "left", "turned": True}),
     ],
     multiple=True,
-    linear_in=(),
+    dtype=lambda a, c, **_: np.result_type(a, np.complex64) if c.kind == "c" else a,
 )
 
 
@@ -384,15 +384,19 @@ def qr_multiply(
     return tuple(bind(PRODUCTS, (a, c), {"mode": mode, "turned": bool(conjugate)}))
 
 
+def _one(a: Array) -> Any:
+    return np.eye(type_of(a).shape[-1], dtype=type_of(a).dtype)
+
+
 def _procrustes(a: Any, b: Any) -> tuple[Array, Array]:
     """By the polar factors of the product, where singular values may coincide."""
     turn, scale = bind(POLAR, (adjoint(matmul(adjoint(b), a)),), {"side": "right"})
-    return turn, real(total(multiply(scale, np.eye(type_of(scale).shape[-1])), (-2, -1)))
+    return turn, real(total(multiply(scale, _one(scale)), (-2, -1)))
 
 
 PROCRUSTES = valued(
     "scipy_orthogonal_procrustes",
-    lambda a, b: tuple(map(np.asarray, sp.orthogonal_procrustes(a, b, check_finite=False))),
+    lambda a, b: tuple(sp.orthogonal_procrustes(a, b, check_finite=False)),
     _procrustes,
     lambda: [Sample((draw((4, 2)), draw((4, 2), seed=1)))],
     multiple=True,

@@ -145,7 +145,8 @@ def _sign(w: Array) -> Array:
     return cast(sign(real(w)), type_of(w).dtype)
 
 
-SIGNM = _spectral("signm", stacked(lambda a: sp.signm(a)), _sign, False, _matrices)
+# SciPy's calls `funm` of a function, which is ours while a transform runs, and gives a box
+SIGNM = _spectral("signm", stacked(lambda a: operand(sp.signm(a))), _sign, False, _matrices)
 
 
 @numpy_function(sp.signm)
@@ -295,6 +296,7 @@ FRECHET = valued(
     lambda a, e, method: (bind(EXPM, (a,)), bind(EXPM_SLOPE, (a, e))),
     lambda: [Sample((regular(n=2), draw((2, 2), seed=1)), {"method": None})],
     multiple=True,
+    dtype=lambda a, e, method: np.result_type(a, e, np.float64),
 )
 
 

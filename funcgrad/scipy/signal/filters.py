@@ -34,7 +34,8 @@ __all__ = ["filtfilt", "lfilter", "lfilter_zi", "sosfilt", "sosfilt_zi", "sosfil
 def _recur(tail: Any, e: Any) -> Any:
     if not tail.size:
         return np.array(e)
-    return sp.lfilter([1.0], np.concatenate([np.ones(1, tail.dtype), tail]), e)
+    one = np.ones(1, tail.dtype)
+    return sp.lfilter(one, np.concatenate([one, tail]), e)
 
 
 def _late(x: Array, j: int, n: int) -> Array:

@@ -281,6 +281,7 @@ ISTFT = valued(
         for scaling in ("spectrum", "psd")
     ],
     linear_in=(0,),
+    dtype=lambda z, win, **more: (z.type(0).real if more["input_onesided"] else z.type(0)).dtype,
 )
 
 

@@ -233,13 +233,24 @@ def _polynomial(c: Array, turns: Any) -> Array:
     return powers @ c
 
 
+def _response(b: Any, a: Any, w: Any, asked: Any, size: int) -> Any:
+    """At frequencies, or as many as asked for, of which SciPy may take a Fourier transform."""
+    return sp.freqz(b, a, **(dict(asked) or {"worN": w}))[1]
+
+
 FREQZ = valued(
     "signal_freqz",
-    lambda b, a, w: sp.freqz(b, a, w)[1],
-    lambda b, a, w: _polynomial(b, fnp.exp(-1j * w)) / _polynomial(a, fnp.exp(-1j * w)),
+    _response,
+    lambda b, a, w, **_: _polynomial(b, fnp.exp(-1j * w)) / _polynomial(a, fnp.exp(-1j * w)),
     lambda: [
-        Sample((np.array([0.5, 0.2]), np.array([1.0, -0.4, 0.3]), np.array([0.1, 1.0, 2.5]))),
+        Sample(
+            (np.array([0.5, 0.2]), np.array([1.0, -0.4, 0.3]), np.array([0.1, 1.0, 2.5])),
+            {"asked": (), "size": 3},
+        ),
     ],
+    dtype=lambda b, a, w, asked, size: (
+        _response(np.ones(1, b), np.ones(size, a), np.ones(1), asked, size).dtype
+    ),
 )
 
 
@@ -254,9 +265,6 @@ def freqz(
     include_nyquist: bool = False,
 ) -> tuple[Any, Array]:
     """Frequencies, and the response of a filter to them; differentiable in the coefficients.
-
-    With a whole number of frequencies the last bits of a traced value may be others than SciPy's,
-    which then takes a Fourier transform.
 
     Examples
     --------
@@ -274,9 +282,12 @@ def freqz(
             )
         )
     b, a = (c if type_of(c).dtype.kind in "fc" else cast(c, float) for c in (b, a))
-    w, _ = sp.freqz([1.0], 1, worN, whole, None, fs, include_nyquist)
-    w = np.asarray(w, float)
-    out = FREQZ(b, a, 2 * np.pi * w / fs)
+    kinds = [np.ones(1, type_of(c).dtype) for c in (b, a)]
+    w, _ = sp.freqz(*kinds, worN, whole, None, fs, include_nyquist)
+    count = worN is None or isinstance(worN, (int, np.integer))
+    more = {"worN": worN, "whole": bool(whole), "include_nyquist": bool(include_nyquist)}
+    asked = tuple(more.items()) if count else ()
+    out = FREQZ(b, a, 2 * np.pi * w / fs, asked=asked, size=type_of(a).size)
     if plot is not None:
         plot(w, out)
     return w, out

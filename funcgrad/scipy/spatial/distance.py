@@ -196,7 +196,15 @@ def _pair(u: Array, v: Array, *more: Array, metric: str, p: float) -> Array:
 def _pair_value(u: Any, v: Any, *more: Any, metric: str, p: float) -> Any:
     run = getattr(sp, metric)
     found = run(u, v, **_keywords(metric, more[0] if more else None, p))
-    return np.asarray(found, np.result_type(u, v, *more))[()]
+    return np.asarray(found)[()]
+
+
+def _pair_dtype(u: Any, v: Any, *more: Any, metric: str, p: float) -> Any:
+    """That of SciPy's result for operands of these dtypes."""
+    given = [np.array([1, 2, 4], u), np.array([2, 1, 3], v)]
+    of_matrix = metric == "mahalanobis"
+    given += [np.eye(3, dtype=d) if of_matrix else np.ones(3, d) for d in more]
+    return _pair_value(*given, metric=metric, p=p).dtype
 
 
 def _samples(operands: Any) -> list[Sample]:
@@ -240,6 +248,7 @@ PAIR: Valued = valued(
     _pair_value,
     _pair,
     lambda: _samples(lambda: (draw((4,)), draw((4,), seed=1))),
+    dtype=_pair_dtype,
 )
 
 # ------------------------------------------------------------------------- SciPy's functions
@@ -561,6 +570,7 @@ JENSEN = valued(
     _jensenshannon,
     lambda: [Sample((draw((2, 3), 0.2, 1.0), draw((2, 3), 0.2, 1.0, 1)), {"base": 2.0})],
     leading=True,
+    dtype=lambda p, q, base: sp.jensenshannon(np.ones(2, p), np.ones(2, q), base).dtype,
 )
 
 suggest_names(__name__, reason=why_not(__name__))

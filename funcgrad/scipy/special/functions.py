@@ -7,7 +7,6 @@ them.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +22,7 @@ from funcgrad.ops import pointwise
 from funcgrad.ops import softmax as soft
 from funcgrad.ops.arithmetic import (
     add,
+    cast,
     divide,
     equal,
     greater_equal,
@@ -195,7 +195,7 @@ def multigammaln(a: Any, d: int) -> Array:
     """
     a = as_array(a)
     parts = [g.gammaln(subtract(a, (j - 1.0) / 2)) for j in range(1, d + 1)]
-    return d * (d - 1) * 0.25 * math.log(math.pi) + sum(parts[1:], parts[0])
+    return d * (d - 1) * 0.25 * np.log(np.pi) + sum(parts[1:], parts[0])  # SciPy's is double, too
 
 
 @numpy_function(sp.factorial)
@@ -210,7 +210,8 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Array:
     np.float64(7.536706010...)
     """
     n = as_array(n)
-    return where(n < 0, 0.0, g.gamma(n + 1.0))
+    found = where(n < 0, 0.0, g.gamma(n + 1.0))
+    return cast(found, np.asarray(sp.factorial(np.ones(1, type_of(n).dtype))).dtype)
 
 
 @numpy_function(sp.softplus)
