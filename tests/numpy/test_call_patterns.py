@@ -91,6 +91,12 @@ def test_forward_mode(p: Pattern) -> None:
 STAGED = [p for p in PATTERNS if "values" not in p.flags]
 
 
+def test_all_but_a_few_patterns_are_tried_in_every_way() -> None:
+    """Their number is what the page on coverage promises; the other shapes depend on values."""
+    assert len({str(p) for p in PATTERNS}) == len(PATTERNS) >= 432
+    assert len(PATTERNS) - len(STAGED) <= 13
+
+
 @pytest.mark.parametrize("p", STAGED, ids=str)
 def test_jit(p: Pattern) -> None:
     found = fg.jit(lambda *xs: p.call(fnp, *xs))(*p.operands)
