@@ -46,7 +46,9 @@ from funcgrad.transforms.call import (
     split_marks,
     tangent_graph,
 )
-from funcgrad.transforms.loop import INTEGER, LOOP, each_chosen, staged_graph
+from funcgrad.transforms.loop import LOOP
+from funcgrad.transforms.loop_graphs import INTEGER, staged_graph
+from funcgrad.transforms.loop_of_examples import each_chosen
 from funcgrad.transforms.results import handed_back, handed_in
 from funcgrad.transforms.rolling import rolled
 

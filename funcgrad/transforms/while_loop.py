@@ -17,7 +17,7 @@ from funcgrad.graph.ir import Graph, Var
 from funcgrad.graph.loop import Loop
 from funcgrad.ops.arithmetic import cast, less
 from funcgrad.transforms.arguments import integer, leaves_of, name_of
-from funcgrad.transforms.loop import INTEGER, run_loop
+from funcgrad.transforms.loop import run_loop
 from funcgrad.transforms.loop_body import (
     Body,
     as_type,
@@ -28,6 +28,7 @@ from funcgrad.transforms.loop_body import (
     traced,
     types_of,
 )
+from funcgrad.transforms.loop_graphs import INTEGER
 from funcgrad.transforms.results import handed_back, handed_in
 from funcgrad.transforms.scan import staged_scan
 from funcgrad.transforms.segments import distances
