@@ -121,6 +121,7 @@ def _counted(
         def step(carry: Any, i: Any) -> Any:
             return body.f(number(i), carry), None
 
+        step.__qualname__ = name_of(body.f)  # whose name errors tell
         inner, rows = Body(step, "fori_loop", definition), [np.arange(first, first + count)]
         return staged_scan(inner, state, rows, tree.LEAF, count, segments=segments)[0]
 
@@ -185,6 +186,8 @@ def while_loop(
     """
     if max_steps is not None:
         max_steps = integer(max_steps, "while_loop: max_steps must be an integer")
+        if max_steps < 0:
+            raise ValueError(located(f"while_loop: max_steps is {max_steps}; it is 0 or more"))
     segments = distances(checkpoint, max_steps, "while_loop")
     state, definition = leaves_of(init_val, "the initial value of while_loop")
     body = Body(body_fun, "while_loop", definition)

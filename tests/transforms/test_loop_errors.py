@@ -50,6 +50,24 @@ def test_an_integer_carry_that_becomes_a_float_is_named_with_both_types(wrap):
         wrap(f)(np.int64(1))
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, fg.jit])
+def test_a_loop_of_indices_names_the_function_of_the_user(wrap):
+    def widens(i, c):
+        return c[:, None] * i
+
+    with pytest.raises(errors.LoopTypeError, match="widens returns"):
+        wrap(lambda x: fg.fori_loop(0, 3, widens, x))(np.ones(4))
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, fg.jit])
+def test_less_than_no_steps_are_refused_before_the_first(wrap):
+    steps = []
+    f = lambda x: fg.while_loop(lambda c: c < 9.0, lambda c: steps.append(c), x, max_steps=-1)
+    with pytest.raises(ValueError, match="max_steps is -1; it is 0 or more"):
+        wrap(f)(1.0)
+    assert not steps
+
+
 def test_branches_with_different_results_are_refused_with_both_types():
     def f(branch):
         return fg.jit(lambda x: fg.cond(x > 0, lambda v: v, branch, x))
