@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from funcgrad import tree
 from funcgrad.compile.execute import executable
@@ -40,6 +40,22 @@ class Lowered:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__.lower()} {self.jitted!r} for {_shown(self.types)}>"
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        """The same: nothing in it changes, and native code is not copied."""
+        return self
+
+    @boundary
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            located(
+                f"{self!r} belongs to this process and cannot be pickled; pickle the function "
+                "itself, jit(f), and lower it there, or write a library with jit(f).export"
+            )
+        )
 
     def lower(self) -> Lowered:
         """The same: tracing and lowering are one step here."""

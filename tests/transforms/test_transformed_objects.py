@@ -136,6 +136,15 @@ def test_functions_with_rules_are_pickled_by_their_names(f):
     assert pickle.loads(pickle.dumps(other)).fun is square
 
 
+def test_what_is_compiled_is_copied_as_itself_and_not_pickled():
+    made = fg.jit(square).lower(1.5).compile()
+    assert copy.copy(made) is made
+    assert copy.deepcopy([made])[0] is made
+    with pytest.raises(TypeError, match=r"cannot be pickled; pickle the function itself, jit\(f\)"):
+        pickle.dumps(made)
+    assert made(1.5) == square(1.5)
+
+
 def test_a_transformed_method_has_its_object():
     a, b = Model(3.0), Model(5.0)
     assert (a.slope(2.0), b.slope(2.0)) == (12.0, 20.0)
