@@ -58,10 +58,23 @@ def accumulate_grad(leaf: AccumulateGrad, g: Array, create_graph: bool) -> None:
     with accumulating:
         while True:
             old = leaf.grad
-            new = box(g) if old is None else _sum(old, g, create_graph)
+            new = box(_laid(leaf, g)) if old is None else _sum(old, g, create_graph)
             if leaf.grad is old:  # no handler of a signal has added to it meanwhile
                 leaf.grad = new
                 return
+
+
+def _laid(leaf: AccumulateGrad, g: Array) -> Array:
+    """A first gradient as PyTorch lays it: as the leaf if that has no gaps, else in C order."""
+    x = leaf.value
+    if type(g) is not np.ndarray or type(x) is not np.ndarray or g.ndim < 2:
+        return g
+    if x.flags.c_contiguous and g.flags.c_contiguous:
+        return g
+    order = np.argsort([-s for s in x.strides], kind="stable")
+    if x.shape != g.shape or not x.transpose(order).flags.c_contiguous:
+        return np.ascontiguousarray(g)
+    return np.ascontiguousarray(g.transpose(order)).transpose(np.argsort(order))
 
 
 def _sum(old: Tensor, g: Array, create_graph: bool) -> Tensor:

@@ -218,3 +218,75 @@ def test_matrices_of_linear_algebra_lie_by_columns_where_pytorchs_do(call):
         names = {"t": t, "A": A, "B": t.arange(24.0).reshape(2, 3, 4).sin(), "S": A @ A.mT}
         made.append(tuple(eval(call, names).stride()))
     assert made[0] == made[1]
+
+
+ALONE = """
+t.erf(x)
+t.special.erfcx(x)
+F.gelu(x)
+F.one_hot(x.long() % 3)
+F.interpolate(x, scale_factor=2)
+F.unfold(x, 1)
+F.pixel_shuffle(x, 1)
+F.channel_shuffle(x, 1)
+"""
+LAST = """
+F.interpolate(x, scale_factor=2)
+F.interpolate(x, size=(3, 3), mode="bilinear")
+F.max_pool2d(x, 2)
+F.avg_pool2d(x, 2)
+F.pixel_shuffle(t.cat((x, x, x, x), 1), 2)
+F.unfold(x, 2)
+"""
+
+
+@pytest.mark.parametrize("call", ALONE.strip().splitlines())
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "expanded inside"])
+def test_functions_of_layers_lay_their_results_as_pytorch_does(call, layout):
+    made = []
+    for t in (ours, torch):
+        names = {"t": t, "F": t.nn.functional, "x": LAYOUTS[layout](t)}
+        made.append(tuple(eval(call, names).stride()))
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("call", LAST.strip().splitlines())
+@pytest.mark.parametrize("images", IMAGES)
+def test_functions_of_images_keep_the_channels_where_pytorch_does(call, images):
+    made = []
+    for t in (ours, torch):
+        names = {"t": t, "F": t.nn.functional, "x": IMAGES[images](t)}
+        found = eval(call, names)
+        made.append((tuple(found.stride()), np.asarray(found.tolist())))
+    assert made[0][0] == made[1][0]
+    assert made[0][1] == pytest.approx(made[1][1], rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "loss", ["(x * x).sum()", "x.cumsum(0).sum()", "x[:, 0].sum()", "(3 * x).sum()"]
+)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_gradient_of_a_leaf_lies_as_the_leaf_if_that_has_no_gaps(loss, layout):
+    made = []
+    for t in (ours, torch):
+        x = LAYOUTS[layout](t).detach().requires_grad_()
+        eval(loss, {"x": x}).backward()
+        first = tuple(x.grad.stride())
+        eval(loss, {"x": x}).backward()
+        made.append((first, tuple(x.grad.stride()), x.grad.tolist()))
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop"])
+def test_a_parameter_that_is_turned_takes_the_steps_of_pytorch(name):
+    made = []
+    for t in (ours, torch):
+        x = t.nn.Parameter(t.arange(12.0).reshape(3, 4).t().detach())
+        optimizer = getattr(t.optim, name)([x], lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (x * x).sum().backward()
+            optimizer.step()
+        made.append(x.tolist())
+    close = pytest.approx(np.asarray(made[1]), rel=1e-5, abs=1e-5)
+    assert np.asarray(made[0]) == close

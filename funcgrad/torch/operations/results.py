@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.memory_formats import order_of_images
 from funcgrad.torch.root import ROOT, RootTracer
 
-__all__ = ["Order", "lay", "lying", "memory_order", "order_of", "order_of_operands"]
+__all__ = ["Order", "laid", "lay", "lying", "memory_order", "order_of", "order_of_operands"]
 
 Rule = Callable[..., Any]
 Order = Callable[[Any, Sequence[Any]], Sequence[int] | None]
@@ -23,22 +24,28 @@ Order = Callable[[Any, Sequence[Any]], Sequence[int] | None]
 
 def lying(rule: Rule, how: str | Order) -> Rule:
     """`rule`, with results that lie as its ``operands``, the last one first (``swapped``), as the
-    ``first`` alone, ``contiguous``, of matrices by ``columns``, or in the order that `how` gives.
+    ``first`` alone or the first if those are ``images``, ``contiguous``, of matrices by
+    ``columns``, or in the order that `how` gives.
     """
     ordered = ORDERS[how] if isinstance(how, str) else how
 
     @functools.wraps(rule)
-    def laid(*given: Any) -> Any:
-        made = rule(*given)
-        for x in (made,) if isinstance(made, Tensor) else made:
-            found = _array(x)
-            if found is not None and found.ndim > 1 and all(x is not other for other in given):
-                order = ordered(found, given)
-                if order is not None:
-                    lay(x, order)
-        return made
+    def function(*given: Any) -> Any:
+        return laid(rule(*given), ordered, *given)
 
-    return laid
+    return function
+
+
+def laid(made: Any, how: str | Order, *given: Any) -> Any:
+    """New results of the arguments `given`, lying as `lying` says."""
+    ordered = ORDERS[how] if isinstance(how, str) else how
+    for x in (made,) if isinstance(made, Tensor) else made:
+        found = _array(x)
+        if found is not None and found.ndim > 1 and all(x is not other for other in given):
+            order = ordered(found, given)
+            if order is not None:
+                lay(x, order)
+    return made
 
 
 def order_of_operands(made: Any, given: Sequence[Any]) -> Sequence[int] | None:
@@ -53,11 +60,17 @@ def _by_columns(made: Any) -> Sequence[int]:
     return (*range(rank - 2), rank - 1, rank - 2)
 
 
+def _as_images(made: Any, given: Sequence[Any]) -> Sequence[int]:
+    order = order_of_images(given[0])
+    return order if order is not None and len(order) == made.ndim else range(made.ndim)
+
+
 ORDERS: dict[str, Order] = {
     "operands": order_of_operands,
     "swapped": lambda made, given: order_of_operands(made, given[::-1]),
     "first": lambda made, given: order_of_operands(made, given[:1]),
     "contiguous": lambda made, given: range(made.ndim),
+    "images": _as_images,
     "columns": lambda made, given: _by_columns(made) if made.ndim == given[0].ndim else None,
 }
 

@@ -195,7 +195,7 @@ def shorten(weight: Tensor, used: Any, max_norm: float, norm_type: float) -> Non
             weight._t.version.count += 1
 
 
-@operation("one_hot", "input, int num_classes=-1", variants="")
+@operation("one_hot", "input, int num_classes=-1", variants="", lies="contiguous")
 @requires("""
     scalar_name(input) == "Long": one_hot is only applicable to index tensor of type LongTensor.
 """)

@@ -24,6 +24,7 @@ from funcgrad.torch.nn.functional.distance import padded
 from funcgrad.torch.operations.common import boxed, computed, shape_of, widened
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import node, operation, refuse
+from funcgrad.torch.operations.results import laid
 from funcgrad.torch.root import bare
 
 __all__ = [
@@ -256,7 +257,7 @@ def _largest(name: str, input: Tensor, rank: int, *numbers: Any) -> tuple[Tensor
     pool = pool_of(name, shape_of(x), rank, *numbers)
     at = _positions(bare(x), pool)
     found = boxed(computed(PICKED, x, at, axes=rank), MAX_NODES[rank])
-    return found, box(at)
+    return laid(found, "images", input), laid(box(at), "images", input)
 
 
 def _max_pool(rank: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -369,7 +370,8 @@ AVG_POOL = (
 
 def _avg_pool(rank: int) -> Callable[..., Tensor]:
     signature = AVG_POOL + (", int divisor_override=None, *, out" if rank > 1 else "")
-    row = operation(f"avg_pool{rank}d", signature, variants="", doc=OF_MEANS.format(rank))
+    doc = OF_MEANS.format(rank)
+    row = operation(f"avg_pool{rank}d", signature, variants="", doc=doc, lies="images")
     return row(functools.partial(_mean, rank))
 
 

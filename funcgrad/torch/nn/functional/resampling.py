@@ -28,6 +28,7 @@ from funcgrad.torch.operations.common import WIDER, boxed, computed, shape_of, w
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import elementwise_refusal, refuse_kinds
+from funcgrad.torch.operations.results import laid
 from funcgrad.torch.saved import outside
 
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
@@ -347,7 +348,7 @@ def interpolate(
     _check_kind(x, _kernel_name(mode, rank, antialias), mode, antialias)
     found = computed(RESAMPLED, x, sizes=sizes, scales=tuple(scales), mode=mode,
                      align=bool(align_corners), smooth=bool(antialias))  # fmt: skip
-    return boxed(found, _node_of(mode, rank, antialias))
+    return laid(boxed(found, _node_of(mode, rank, antialias)), "images", input)  # type: ignore[no-any-return]
 
 
 def _given_up(name: str) -> None:

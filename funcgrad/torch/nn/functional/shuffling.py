@@ -15,6 +15,7 @@ from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.distance import pad, padded
 from funcgrad.torch.operations.common import boxed, computed, shape_of
 from funcgrad.torch.operations.data import from_numpy
+from funcgrad.torch.operations.dense import dense_composite
 from funcgrad.torch.operations.record import node, operation
 from funcgrad.torch.operations.requirements import requirements, requires
 
@@ -52,7 +53,7 @@ SPREAD_NODE, GATHER_NODE = node("PixelShuffle"), node("PixelUnshuffle")
 SHUFFLE_NODE = node("NativeChannelShuffle")
 
 
-@operation("pixel_shuffle", "input, int upscale_factor, *, out", variants="")
+@operation("pixel_shuffle", "input, int upscale_factor, *, out", variants="", lies="images")
 @requires("""
     rank(input) >= 3: pixel_shuffle expects input to have at least 3 dimensions, but got input with
         {rank(input)} dimension(s)
@@ -74,7 +75,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return boxed(computed(SPREAD, input.content(), factor=upscale_factor), SPREAD_NODE)
 
 
-@operation("pixel_unshuffle", "input, int downscale_factor, *, out", variants="")
+@operation("pixel_unshuffle", "input, int downscale_factor, *, out", variants="", lies="images")
 @requires("""
     rank(input) >= 3: pixel_unshuffle expects input to have at least 3 dimensions, but got input
         with {rank(input)} dimension(s)
@@ -92,7 +93,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return boxed(computed(GATHER, input.content(), factor=downscale_factor), GATHER_NODE)
 
 
-@operation("channel_shuffle", "input, int groups", variants="")
+@operation("channel_shuffle", "input, int groups", variants="", lies="images")
 @requires("""
     rank(input) > 2: channel_shuffle expects input with > 2 dims, but got input with sizes
         {sizes(input)}
@@ -139,7 +140,7 @@ def _columns(x: Array, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: S
     return reshape(found, (n, c * math.prod(kernel), math.prod(counts)))
 
 
-COLUMNS = Composite("im2col", _columns, linear=True)
+COLUMNS = dense_composite("im2col", _columns, linear=True)
 COLUMNS_NODE = node("Im2Col")
 
 
