@@ -19,6 +19,8 @@ from funcgrad.torch.narrow import refuse_bytes
 from funcgrad.torch.operations.argument_kinds import PYTHON_DTYPES
 from funcgrad.torch.operations.common import install, warn_once
 from funcgrad.torch.operations.converting import to_dtype
+from funcgrad.torch.operations.record import operation
+from funcgrad.torch.saved import outside
 
 __all__ = [
     "as_tensor", "asarray", "finished", "from_dlpack", "from_numpy", "frombuffer", "infer",
@@ -220,14 +222,11 @@ def _whole(x: Any, kind: dtypes.dtype) -> int:
 # ------------------------------------------------------------------------------- constructors
 
 
-def tensor(
-    data: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+OPTIONS = "dtype dtype=None, device device=None, bool requires_grad=False"
+
+
+@operation("tensor", f"object data, *, {OPTIONS}, bool pin_memory=False", variants="")
+def tensor(data: Any, dtype: Any, device: Any, requires_grad: bool, pin_memory: bool) -> Tensor:
     """A tensor of some data, which is copied.
 
     Parameters
@@ -252,7 +251,7 @@ def tensor(
     tensor([[1., 2.]], requires_grad=True)
     """
     if isinstance(data, Tensor):
-        warnings.warn(COPY.format(name="torch.tensor"), UserWarning, stacklevel=2)
+        warnings.warn(COPY.format(name="torch.tensor"), UserWarning, stacklevel=outside())
     return finished(infer(data, kind_given("tensor", dtype)), requires_grad, device, "tensor")
 
 
@@ -269,7 +268,8 @@ def _new_tensor(
 install(new_tensor=_new_tensor)
 
 
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+@operation("as_tensor", "object data, *, dtype dtype=None, device device=None", variants="")
+def as_tensor(data: Any, dtype: Any, device: Any) -> Tensor:
     """As `tensor`, but memory is shared where it can be."""
     check_device(device)
     kind = kind_given("as_tensor", dtype)
@@ -308,7 +308,7 @@ def asarray(
         _check_alias(obj, kind)
     if copy:
         return finished(infer(obj, kind), requires_grad, device, "asarray")
-    out = as_tensor(obj, kind, device)
+    out = as_tensor(obj, dtype=kind, device=device)
     if not requires_grad and out.requires_grad and out.is_leaf:
         return out.detach()
     return out.requires_grad_() if requires_grad and not out.requires_grad else out

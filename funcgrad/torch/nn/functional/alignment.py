@@ -24,6 +24,7 @@ from funcgrad.torch.operations.data import from_numpy
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import elementwise_refusal, refuse_kinds
+from funcgrad.torch.operations.requirements import requires
 
 __all__ = ["ctc_loss"]
 
@@ -198,24 +199,28 @@ def ctc_loss(
     refuse_kinds("ctc_loss_cpu", "biuc", x)
     if is_half(dtype_of(x)):
         raise elementwise_refusal("ctc_loss_cpu", x)
-    alone = len(shape_of(x)) == 2
-    steps, classes = shape_of(x)[0], shape_of(x)[-1]
-    batch = 1 if alone else shape_of(x)[1]
-    if not 0 <= blank < classes:
-        raise RuntimeError("blank must be in label range")
-    lengths = _numbers(input_lengths, "input_lengths")
-    sizes = _numbers(target_lengths, "target_lengths")
-    _check_lengths(lengths, sizes, batch, steps)
-    labels = _labels_of(_numbers(targets, "targets"), sizes)
-    if ((labels < 0) | (labels >= classes)).any():
-        raise RuntimeError("ctc_loss: a target is no class of log_probs")
-    made = computed(LOSSES, x, labels=labels, lengths=lengths, sizes=sizes, blank=blank,
-                    zero_infinity=zero_infinity)  # fmt: skip
-    found = boxed(made, NODE)
+    found, sizes = _each(x, targets, input_lengths, target_lengths, blank, zero_infinity)
     if reduction == "mean":
         many = from_numpy(np.maximum(sizes, 1).astype(dtype_of(x)))
         out: Tensor = (found / many).mean()
         return out
     if reduction == "sum":
         return found.sum()  # type: ignore[no-any-return]
-    return found[0] if alone else found
+    return found[0] if len(shape_of(x)) == 2 else found
+
+
+@requires("0 <= blank < shape(x)[-1]: blank must be in label range")
+def _each(
+    x: Array, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int, finite: bool
+) -> tuple[Tensor, Any]:
+    """The loss of each example, and its number of labels."""
+    steps, *batch, classes = shape_of(x)
+    lengths = _numbers(input_lengths, "input_lengths")
+    sizes = _numbers(target_lengths, "target_lengths")
+    _check_lengths(lengths, sizes, batch[0] if batch else 1, steps)
+    labels = _labels_of(_numbers(targets, "targets"), sizes)
+    if ((labels < 0) | (labels >= classes)).any():
+        raise RuntimeError("ctc_loss: a target is no class of log_probs")
+    made = computed(LOSSES, x, labels=labels, lengths=lengths, sizes=sizes, blank=blank,
+                    zero_infinity=finite)  # fmt: skip
+    return boxed(made, NODE), sizes

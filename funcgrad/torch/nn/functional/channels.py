@@ -30,6 +30,7 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import refuse_kinds
+from funcgrad.torch.operations.requirements import requirements, requires
 from funcgrad.torch.remembered import remembered
 from funcgrad.torch.saved import check_saved
 from funcgrad.torch.saved_parameters import READ_MOMENTS, read_parameter
@@ -73,27 +74,38 @@ HALF_BATCH_NORM = Composite("batch_norm", _in_single, multiple=True, keeps_dtype
 BY_KNOWN = Composite("batch_norm_by_known", _by_known, fixed=2)
 
 
-def _check_batch(shape: tuple[int, ...], training: bool, eps: float) -> None:
-    if training:
-        if math.prod((shape[0], *shape[2:])) == 1:
-            raise ValueError(
-                "Expected more than 1 value per channel when training, got input size "
-                f"torch.Size({list(shape)})"
-            )
-        if eps <= 0.0:
-            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
-    elif eps < 0.0:
-        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
-
-
-def _check_channels(count: int, training: bool, **parts: Tensor | None) -> None:
-    for name, part in parts.items():
-        if part is not None and part.numel() != count:
-            raise RuntimeError(f"{name} should contain {count} elements not {part.numel()}")
-        if part is None and name.startswith("running") and not training:
-            raise RuntimeError(f"{name} must be defined in evaluation mode")
-    if (parts["running_mean"] is None) != (parts["running_var"] is None):
-        raise ValueError("running_mean and running_var must either both be None or neither be None")
+_check_batch = requirements(
+    "shape, training, eps, one",
+    """
+    not one: ValueError: Expected more than 1 value per channel when training, got
+        input size torch.Size({[*shape]})
+    not training or eps > 0.0: ValueError: batch_norm eps must be positive during training, but got
+        {eps}
+    eps >= 0.0: ValueError: batch_norm eps must be non-negative, but got {eps}
+    """,
+)
+_check_part = requirements(
+    "name, part, count, training",
+    """
+    part is None or part.numel() == count: {name} should contain {count} elements not {part.numel()}
+    part is not None or training or not name.startswith("running"): {name} must be defined in
+        evaluation mode
+    """,
+)
+_check_both = requirements(
+    "mean, var",
+    """
+    (mean is None) == (var is None): ValueError: running_mean and running_var must either both be
+        None or neither be None
+    """,
+)
+_refuse_gradient = requirements(
+    "name, part, recorded",
+    """
+    part is None or not (recorded and part.requires_grad): The function 'native_batch_norm' is not
+        differentiable with respect to argument '{name}'. This input cannot have requires_grad True.
+    """,
+)
 
 
 def _check_dtypes(x: Array, *parts: Tensor | None) -> None:
@@ -106,15 +118,6 @@ def _check_dtypes(x: Array, *parts: Tensor | None) -> None:
         raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
     if not is_half(dtype_of(x)):
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
-
-
-def _refuse_gradient(**running: Tensor | None) -> None:
-    for name, part in running.items():
-        if part is not None and modes.grad and part.requires_grad:
-            raise RuntimeError(
-                "The function 'native_batch_norm' is not differentiable with respect to argument "
-                f"'{name}'. This input cannot have requires_grad True."
-            )
 
 
 def batch_norm(
@@ -161,18 +164,10 @@ def batch_norm(
             [ 1.0000,  1.0000]])
     """
     x = content(input, "batch_norm")
-    shape = shape_of(x)
-    _check_batch(shape, training, eps)
     parts = {"weight": weight, "bias": bias}
     running = {"running_mean": running_mean, "running_var": running_var}
-    _check_channels(shape[1] if len(shape) > 1 else 0, training, **running, **parts)
-    refuse_kinds("batch_norm", "biuc", x)
-    _check_dtypes(x, weight, bias, running_mean, running_var)
-    _refuse_gradient(**running)
-    one, zero = dtype_of(x).type(1), dtype_of(x).type(0)
-    w = one if weight is None else weight.content()
-    b = zero if bias is None else bias.content()
-    params = {"eps": eps, "scaled": weight is not None, "moved": bias is not None}
+    _check_moments(x, running, parts, training, eps)
+    w, b, params = _scale(x, weight, bias, eps)
     shown = {"training": bool(training), **running}
     node = BATCH_NODE if weight is not None else lacking(BATCH_NODE, "weight")
     if not training:
@@ -183,8 +178,29 @@ def batch_norm(
     core = HALF_BATCH_NORM if is_half(dtype_of(x)) else ops.batch_norm
     y, mean, var = boxed_all(computed(core, x, w, b, **params), node)
     if running_mean is not None and running_var is not None and input.numel():
-        _average(running_mean, running_var, mean, var, momentum, input.numel() // shape[1])
+        _average(running_mean, running_var, mean, var, momentum, input.numel() // input.shape[1])
     return told(y, **shown)
+
+
+def _check_moments(x: Array, running: Any, parts: Any, training: bool, eps: float) -> None:
+    """PyTorch's errors, in its order."""
+    shape = shape_of(x)
+    _check_batch(shape, training, eps, training and math.prod((shape[0], *shape[2:])) == 1)
+    for name, part in {**running, **parts}.items():
+        _check_part(name, part, shape[1] if len(shape) > 1 else 0, training)
+    _check_both(*running.values())
+    refuse_kinds("batch_norm", "biuc", x)
+    _check_dtypes(x, *parts.values(), *running.values())
+    for name, part in running.items():
+        _refuse_gradient(name, part, modes.grad)
+
+
+def _scale(x: Array, weight: Tensor | None, bias: Tensor | None, eps: float) -> Any:
+    """The factor and the summand, 1 and 0 where there is none, and what says so."""
+    one, zero = dtype_of(x).type(1), dtype_of(x).type(0)
+    w = one if weight is None else weight.content()
+    b = zero if bias is None else bias.content()
+    return w, b, {"eps": eps, "scaled": weight is not None, "moved": bias is not None}
 
 
 def _average(
@@ -207,6 +223,13 @@ def _repeated(z: Tensor | None, samples: int) -> Tensor | None:
     return None if z is None else z.repeat(samples)
 
 
+@requires("""
+    not use_input_stats or math.prod(shape(tensor(input, "instance_norm"))[2:]) != 1: ValueError:
+        Expected more than 1 spatial element when training, got input size
+        torch.Size({sizes(input)})
+    use_input_stats or not (running_mean is None or running_var is None): Expected running_mean and
+        running_var to be defined when use_input_stats is false
+""")
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -237,15 +260,6 @@ def instance_norm(
     """
     x = content(input, "instance_norm")
     shape = shape_of(x)
-    if use_input_stats and math.prod(shape[2:]) == 1:
-        raise ValueError(
-            "Expected more than 1 spatial element when training, got input size "
-            f"torch.Size({list(shape)})"
-        )
-    if not use_input_stats and (running_mean is None or running_var is None):
-        raise RuntimeError(
-            "Expected running_mean and running_var to be defined when use_input_stats is false"
-        )
     samples, channels, *rest = shape
     mean, var = _repeated(running_mean, samples), _repeated(running_var, samples)
     found = batch_norm(
@@ -318,17 +332,8 @@ def group_norm(
     x = content(input.contiguous(), "group_norm")
     refuse_kinds("GroupNormKernelImpl", "biuc", x)
     _check_dtypes(x, weight, bias)
-    one, zero = dtype_of(x).type(1), dtype_of(x).type(0)
-    out = computed(
-        GROUP_NORM,
-        x,
-        one if weight is None else weight.content(),
-        zero if bias is None else bias.content(),
-        groups=num_groups,
-        eps=eps,
-        scaled=weight is not None,
-        moved=bias is not None,
-    )
+    w, b, params = _scale(x, weight, bias, eps)
+    out = computed(GROUP_NORM, x, w, b, groups=num_groups, **params)
     shown = {"N": shape[0], "C": shape[1], "HxW": math.prod(shape[2:]), "group": num_groups}
     node = GROUP_NODE if weight is not None else lacking(GROUP_NODE, "weight")
     return told(boxed(out, node), **shown)
