@@ -108,8 +108,7 @@ class _LoopKernel:
         self.local: set[str] = set()
         self.within, self.polls = within, list[str]()
         for a in (*e.inputs, *e.outputs):
-            if a.type.dtype not in NATIVE:
-                raise NotNative(f"it has values of dtype {a.type.dtype}")
+            _check_dtype(a)
             if not a.type.size:
                 raise NotNative("it has arrays without elements")
 
@@ -194,6 +193,7 @@ class _LoopKernel:
         """Make the constants of a body those of the program."""
         for v, array in plan.graph.constants:
             if v not in places:
+                _check_dtype(v)
                 held = self.plan.constant(np.asarray(array, order="C"))
                 places[v] = Place(self.argument(held, "input"))
 
@@ -458,6 +458,11 @@ class _LoopKernel:
             Let(names[2], "bool", "or", (names[0], names[1])),
             Require(names[2]),
         ]
+
+
+def _check_dtype(a: Atom) -> None:
+    if a.type.dtype not in NATIVE:
+        raise NotNative(f"it has values of dtype {a.type.dtype}")
 
 
 def _direct(low: Lowered) -> Written:

@@ -134,6 +134,23 @@ def test_what_has_no_native_form_is_said():
     np.testing.assert_allclose(fg.jit(f)(np.arange(4.0)), f(np.arange(4.0)))
 
 
+def test_a_key_that_a_step_draws_from_makes_the_loop_one_of_python():
+    """Arrays of dtypes without a native form, behind a part that has one."""
+    key = fg.random.key(3)
+
+    def f(x):
+        def step(c, i):
+            c = fg.scan(lambda c, _: (np.sin(c), None), c, None, length=3)[0]
+            return c + fg.random.uniform(fg.random.fold_in(key, i), (4,)), None
+
+        return np.sum(fg.scan(step, x, np.arange(4))[0])
+
+    compiled = fg.jit(fg.value_and_grad(f))
+    for a, b in zip(compiled(np.ones(4)), fg.value_and_grad(f)(np.ones(4)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-14)
+    assert "uint32" in compiled.explain(np.ones(4))
+
+
 def test_an_index_out_of_range_in_a_loop_names_the_line():
     @fg.jit
     def f(x, n):
