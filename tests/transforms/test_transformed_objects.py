@@ -140,6 +140,7 @@ def test_what_is_compiled_is_copied_as_itself_and_not_pickled():
     made = fg.jit(square).lower(1.5).compile()
     assert copy.copy(made) is made
     assert copy.deepcopy([made])[0] is made
+    assert copy.deepcopy(made.graph) is made.graph
     with pytest.raises(TypeError, match=r"cannot be pickled; pickle the function itself, jit\(f\)"):
         pickle.dumps(made)
     assert made(1.5) == square(1.5)
