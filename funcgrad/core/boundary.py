@@ -45,8 +45,11 @@ def bounded(function: Callable[P, R]) -> Callable[P, R]:
 
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
+            if not uncompiled:
+                return function(*args, **kwargs)
+            before = last_ended()
             found = function(*args, **kwargs)
-            if uncompiled:
+            if last_ended() is not before:
                 look_for_leaks()
             return found
         except Exception as error:
@@ -101,6 +104,15 @@ def _with_boundary(function: types.FunctionType) -> Callable[..., Any]:
         defining[name] = boundary(function)
     held: Any = defining.get(name)
     return held if getattr(held, "__wrapped__", None) is function else boundary(function)
+
+
+def last_ended() -> object:
+    """What has ended last, where `debug.leaks` asks for it.
+
+    A function looks for the values of what has ended in it: where it is called by a transform of
+    ours that has just ended, that still holds its own.
+    """
+    return running.leaks.ended[-1] if running.leaks is not None and running.leaks.ended else None
 
 
 def look_for_leaks() -> None:
