@@ -202,7 +202,7 @@ class _Writer:
         ours = type(prim).vjp is Composite.vjp or not isinstance(prim, Composite)
         if not ours or prim.multiple or prim.opaque or prim.checks:
             raise Unsuitable
-        if any(t.kind is not None and t.kind.large for t in self.tensors) and _is_native(prim):
+        if any(a.size >= flat.FEWEST for a in self.arrays) and _is_native(prim):
             raise Unsuitable
         if any(isinstance(p, (Held, np.ndarray, Tracer)) for p in params.values()):
             raise Unsuitable  # of the positions of a view, which are its memory's

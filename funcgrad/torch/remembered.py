@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from funcgrad.kernels.threads import PARALLEL
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.dtypes.kinds import Default
 from funcgrad.torch.modes import modes
@@ -112,8 +113,8 @@ def _add(x: Any, key: list[Hashable], tensors: list[Tensor], kind_of: Any) -> bo
 
 
 def _mask(x: Any) -> Hashable:
-    """The kind of a small array of truth values."""
-    if type(x) is ndarray and x.dtype is BOOL and x.size < IN_PLACE_FROM:
+    """The kind of an array of truth values that is not huge."""
+    if type(x) is ndarray and x.dtype is BOOL and x.size < PARALLEL:
         return x.shape, x.strides
     return None
 

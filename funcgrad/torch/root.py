@@ -17,6 +17,7 @@ from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.tracer import Operand, Tracer, bind, type_of
 from funcgrad.core.types import Array, ArrayType, is_inexact, type_of_raw
 from funcgrad.kernels.forward import apply
+from funcgrad.kernels.threads import PARALLEL
 from funcgrad.ops.operators import BINARY
 from funcgrad.ops.shape import BROADCAST
 from funcgrad.torch import c_order, flat, lines
@@ -115,12 +116,10 @@ FLOATS = frozenset((np.dtype(np.float32).num, np.dtype(np.float64).num))
 MANY_KINDS = 10_000
 
 
-LARGEST = 1 << 17  # elements: from there on threads help also what is cheap
-
-
 class Kind:
     """The dtype, shape and layout of arrays; `made` is that of what is computed of each element of
-    them. Of `large` ones, what is costly is computed by native code and has no hot path."""
+    them. Of `large` ones, what is costly is computed by native code and has no hot path. From
+    `PARALLEL` elements on, where threads help also what is cheap, there are no kinds."""
 
     __slots__ = ("large", "made")
 
@@ -153,7 +152,7 @@ class RootTape(Tape):
             if not x.dtype.isnative:
                 settle(x)
                 return None
-            if x.size >= LARGEST:
+            if x.size >= PARALLEL:
                 return None
             key = (x.dtype.num, x.shape)
             if not x.flags.c_contiguous:

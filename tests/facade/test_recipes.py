@@ -327,6 +327,8 @@ LARGE = {
     "choices": lambda x, y: torch.where(x > y, x, y).clamp(min=0.3) + torch.maximum(x, y),
     "several parts": lambda x, y: torch.cat([x, y]) + torch.stack([x, y]).reshape(-1, 200),
     "activations": lambda x, y: torch.relu(x) + torch.nn.functional.gelu(y).softmax(-1),
+    "masks": lambda x, y: torch.where(x.detach() > 0.5, x, y).masked_fill(y.detach() > 0.7, 0.0),
+    "transposed": lambda x, y: (x.t() * y.t() + x.t().sum(0, keepdim=True).abs()).t().sum(1),
     "used often": lambda x, y: x * x + x[:, :1] * x + y.expand(2, 180, 200).sum(0) * x + x,
 }
 

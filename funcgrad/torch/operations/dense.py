@@ -31,7 +31,7 @@ Dtypes = Mapping[np.dtype[Any], np.dtype[Any]]
 def _is_dense(x: Any) -> bool:
     """Whether the operation of the core lays its result in order: large ones are taken care of."""
     if type(x) is RootTracer:
-        if x.kind is None and type(x.value) is np.ndarray:
+        if (x.kind is None or x.kind.large) and type(x.value) is np.ndarray:
             return True
         x = x.value
     return bool((x if type(x) is np.ndarray else layout(x)).flags.c_contiguous)
