@@ -3,8 +3,9 @@
 Programs are drawn from a number: several carries of several kinds and dtypes, Python numbers among
 them, rows, none of them perhaps, tables that are read by an index, masks, branches, factorisations,
 loops in loops, loops that end by themselves, each example for itself, in any order and nested. Each
-is run with the loops of funcgrad and with Python's, under nests of transforms. Some are drawn here;
-``python -m tests.test_random_loops FIRST LAST`` runs the seeds between, each in one way.
+is run with the loops of funcgrad and with Python's, under nests of transforms.
+
+``python -m tests.test_random_loops FIRST LAST`` runs the seeds between, one way each.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import funcgrad.numpy as fnp
 from tests.amount import examples
 
 TABLE = np.cos(np.arange(20.0)).reshape(5, 4)
+KEY = fg.random.key(3)
 
 
 class Written:
@@ -111,6 +113,7 @@ class Draws:
             "factored": lambda a, b, x: np.linalg.cholesky(matrix(a, x)) @ x * b,
             "logarithm": lambda a, b, x: np.linalg.slogdet(matrix(b, x, several))[1] * a,
             "inverse": lambda a, b, x: np.linalg.inv(matrix(a, x, several))[:4, 0] * b,
+            "custom": lambda a, b, x: bent(a) + stated(b) * scale,
             "masked": lambda a, b, x: fnp.where(x > 0.5, a, b) * (np.sum(b) > scale),
         }  # fmt: skip
         looped = {
@@ -151,12 +154,16 @@ class Draws:
         self.empty |= (least if way == "while" else length) == 0
         bounded = bool(self.rng.integers(2))
         counts = bool(self.rng.integers(2))
+        noisy = self.rng.random() < 0.15
 
         def step(loops, x, carry, row, place):
             place = fnp.where(place < 4, place, 0)
             table = fnp.take(TABLE.astype(x.dtype), place, 0)
             zero = np.zeros((), x.dtype)[()]  # NumPy's functions make float64 of a Python number
             values = [*(c + zero for c in carry), row, table, fnp.take(x, place, 0), row[0]]
+            if noisy:
+                own = fg.random.fold_in(KEY, place)
+                values.append(fg.random.uniform(own, (4,)).astype(x.dtype))
             if inner is not None:
                 number = values[0][1] if np.ndim(values[0]) else values[0]
                 values.append(inner(loops, number, row, x))
@@ -235,6 +242,26 @@ def until(loops, v, bound):
         lambda c: (c[0] + 0.3 + c[2] * c[2] * 0.1, c[1] + 1, np.sin(c[2] + bound * c[1])),
         (v * v, 0, v),
     )[2]
+
+
+@fg.custom_vjp
+def bent(a):
+    """A rule of its own, which is not the derivative: who follows it is told apart."""
+    return np.sin(a)
+
+
+bent.defvjp(lambda a: (np.sin(a), a), lambda a, g: (1.5 * g * np.cos(a),))
+
+
+@fg.custom_jvp
+def stated(a):
+    return np.tanh(a)
+
+
+@stated.defjvp
+def _(primals, tangents):
+    y = np.tanh(primals[0])
+    return y, tangents[0] * (1 - y) * 2.0
 
 
 def taken(loops, a, b, x, several):
@@ -353,14 +380,24 @@ def test_numbers_beside_single_precision_leave_it_single(seed):
 
 
 def run(first, last):
-    """Every way in turn; print what fails."""
+    """The seeds from `first` on, one way each; print what fails."""
+    whole = [*(f"compare {way}" for way in WAYS if way != "jit of hessian"), "examples", "numbers"]
     failures = 0
     for seed in range(first, last):
+        way = "compare jit of hessian" if seed % 40 == 0 else whole[seed % len(whole)]
         try:
-            compare(list(WAYS)[seed % len(WAYS)], seed)
+            if way.startswith("compare"):
+                compare(way.removeprefix("compare "), seed)
+            elif way == "examples":
+                test_examples_run_their_own_steps.hypothesis.inner_test(seed)
+            else:
+                inner = test_loops_with_numbers_at_hand_have_the_bits_of_python.hypothesis
+                inner.inner_test(seed)
         except Exception as error:
             failures += 1
-            print(f"seed {seed}: {type(error).__name__} {str(error)[:400]}", flush=True)
+            print(f"seed {seed}, {way}: {type(error).__name__} {str(error)[:400]}", flush=True)
+        if (seed - first) % 50 == 49:
+            print(f"{seed - first + 1} programs, {failures} failures", flush=True)
     print(f"{last - first} programs, {failures} failures: done", flush=True)
 
 
