@@ -69,9 +69,16 @@ class Ours:
 
 
 class AtHand(Ours):
-    """Its loops where numbers are at hand; those of several examples at once are compiled."""
+    """Its loops where numbers are at hand.
+
+    Those of several examples at once are compiled, and those that keep few carries.
+    """
 
     each = Written.each
+
+    @staticmethod
+    def scan(*args, checkpoint=False, **more):
+        return fg.scan(*args, **more)
 
 
 class Draws:
