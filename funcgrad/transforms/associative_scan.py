@@ -80,6 +80,8 @@ def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int 
                     f"{made}; return the same tree"
                 )
             )
+        for x, y, path in zip(a, found, tree.paths(definition), strict=True):
+            _check_shape(type_of(x).shape, y, axis, f"{name_of(fn)}: the result{path}")
         return [moveaxis(x, axis % n, 0) for x, n in zip(found, ranks, strict=True)]
 
     done = _scan(combine, front)
@@ -87,6 +89,19 @@ def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int 
         done = [flip(x, (0,)) for x in done]
     moved = [moveaxis(x, 0, axis % n) for x, n in zip(done, ranks, strict=True)]
     return handed_back(definition, moved, leaves)
+
+
+def _check_shape(front: tuple[int, ...], y: Array, axis: int, what: str) -> None:
+    """Raise unless `y` has the shape of an operand, of which `front` is that with `axis` first."""
+    at = axis % len(front)
+    wanted = (*front[1 : at + 1], front[0], *front[at + 1 :])
+    if type_of(y).shape != wanted:
+        raise ValueError(
+            located(
+                f"associative_scan: {what} has shape {type_of(y).shape}, not {wanted}, that of "
+                "what it combines"
+            )
+        )
 
 
 def _scan(combine: Callable[[Leaves, Leaves], Leaves], xs: Leaves) -> Leaves:

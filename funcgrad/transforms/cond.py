@@ -52,7 +52,7 @@ from funcgrad.transforms.loop_of_examples import each_chosen
 from funcgrad.transforms.results import handed_back, handed_in
 from funcgrad.transforms.rolling import rolled
 
-__all__ = ["cond"]
+__all__ = ["choose", "cond"]
 
 Function = Callable[..., Any]
 Branches = tuple[Graph, Graph]  # where the condition holds, and where not
@@ -423,18 +423,25 @@ def cond(
         )
     if concrete(condition):
         return (true_fun if value(condition) else false_fun)(*handed_in(operands))
-    leaves, definition = leaves_of(operands, "the operands of cond")
+    return choose(condition, true_fun, false_fun, operands, "cond")
+
+
+def choose(
+    condition: Array, true_fun: Function, false_fun: Function, operands: Sequence[Any], what: str
+) -> Any:
+    """`cond` where the condition is not known; errors call it `what`."""
+    leaves, definition = leaves_of(operands, f"the operands of {what}")
     (one, mine, out), (other, theirs, out_other) = (
-        _branch(f, leaves, definition) for f in (true_fun, false_fun)
+        _branch(f, leaves, definition, what) for f in (true_fun, false_fun)
     )
     if out != out_other:
         raise TypeError(
             located(
-                f"the functions of cond return different trees: {name_of(true_fun)} {out}, "
+                f"the functions of {what} return different trees: {name_of(true_fun)} {out}, "
                 f"{name_of(false_fun)} {out_other}"
             )
         )
-    results = _common_types(one, other, out)
+    results = _common_types(one, other, out, what)
     given = [*leaves, *mine, *theirs]
     types = [type_of(x) for x in given]
     own, first = range(len(leaves)), len(leaves) + len(mine)
@@ -447,7 +454,7 @@ def cond(
 
 
 def _branch(
-    f: Function, leaves: Sequence[Array], definition: tree.TreeDef
+    f: Function, leaves: Sequence[Array], definition: tree.TreeDef, what: str
 ) -> tuple[Graph, list[Tracer], tree.TreeDef]:
     """The graph of a branch, the traced values that it adopted, and the tree of its result."""
     out: list[tree.TreeDef] = []
@@ -457,19 +464,19 @@ def _branch(
         out.append(made)
         return outputs
 
-    traced = "a function of cond, which is traced whether it is taken or not,"
+    traced = f"a function of {what}, which is traced whether it is taken or not,"
     graph, consts = stage(flat, [type_of(x) for x in leaves], leaves, body=traced)
     return rolled(graph).graph, consts, out[0]
 
 
-def _common_types(one: Graph, other: Graph, out: tree.TreeDef) -> list[ArrayType]:
+def _common_types(one: Graph, other: Graph, out: tree.TreeDef, what: str) -> list[ArrayType]:
     """The types of the results; a Python number takes the dtype of the other branch."""
     found = []
     for path, a, b in zip(tree.paths(out), one.outputs, other.outputs, strict=True):
         x, y = a.type, b.type
         if x.shape != y.shape or (x.dtype != y.dtype and not (x.weak or y.weak)):
             raise TypeError(
-                located(f"the functions of cond return {x} and {y} as the output{path}")
+                located(f"the functions of {what} return {x} and {y} as the output{path}")
             )
         found.append(x if x == y else ArrayType(x.shape, promote(x, y)))
     return found

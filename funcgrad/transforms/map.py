@@ -44,10 +44,12 @@ def map(f: Function, xs: Any, *, batch_size: int | None = None) -> Any:
     >>> fg.map(lambda x: x @ x, np.arange(6.0).reshape(3, 2))
     array([ 1., 13., 41.])
     """
+    rows, definition = leaves_of(xs, "the xs of map")
+    if not rows:
+        raise ValueError(located("map: xs is a tree without arrays, which has no rows"))
+    n = length_of(rows, definition, None, "map")
     if batch_size is None:
         return scan(lambda _, x: (None, f(x)), None, xs)[1]
-    rows, definition = leaves_of(xs, "the xs of map")
-    n = length_of(rows, definition, None)
     size = integer(batch_size, "map: batch_size must be an integer")
     if size < 1:
         raise ValueError(located(f"map: batch_size is {size}; it has to be 1 or more"))

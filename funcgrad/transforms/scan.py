@@ -101,24 +101,26 @@ def scan(
     return staged_scan(body, state, rows, definition, steps, reverse, segments)
 
 
-def length_of(rows: Sequence[Array], definition: tree.TreeDef, length: int | None) -> int:
-    """The number of steps."""
+def length_of(
+    rows: Sequence[Array], definition: tree.TreeDef, length: int | None, what: str = "scan"
+) -> int:
+    """The number of steps; errors call the loop `what`."""
     paths = tree.paths(definition)
     found: list[tuple[str, int]] = []
     for x, path in zip(rows, paths, strict=True):
         shape = type_of(x).shape
         if not shape:
             raise ValueError(
-                located(f"scan: xs{path} is a number, which has no rows to go through")
+                located(f"{what}: xs{path} is a number, which has no rows to go through")
             )
         found.append((f"xs{path}", shape[0]))
     if length is not None:
         found.append(("length", integer(length, "scan: length must be an integer")))
     if not found:
-        raise ValueError(located("scan: without xs it takes length=, the number of steps"))
+        raise ValueError(located(f"{what}: without xs it takes length=, the number of steps"))
     if len({n for _, n in found}) > 1:
         told = ", ".join(f"{n} for {name}" for name, n in found)
-        raise ValueError(located(f"scan: the numbers of steps differ: {told}"))
+        raise ValueError(located(f"{what}: the numbers of steps differ: {told}"))
     if found[0][1] < 0:
         raise ValueError(located(f"scan: length is {found[0][1]}, which is negative"))
     return found[0][1]

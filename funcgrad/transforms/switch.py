@@ -10,8 +10,8 @@ from funcgrad.core.tracer import concrete, type_of, value
 from funcgrad.core.tracer import operand as as_operand
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import less
-from funcgrad.transforms.arguments import NOT_GIVEN, given_by_name
-from funcgrad.transforms.cond import cond
+from funcgrad.transforms.arguments import NOT_GIVEN, given_by_name, name_of
+from funcgrad.transforms.cond import choose
 from funcgrad.transforms.results import handed_in
 
 __all__ = ["switch"]
@@ -74,6 +74,7 @@ def _halves(index: Any, branches: Sequence[Function], first: int) -> Function:
     )
 
     def chosen(*operands: Any) -> Any:
-        return cond(less(index, first + middle), one, other, *operands)
+        return choose(less(index, first + middle), one, other, operands, "switch")
 
+    chosen.__qualname__ = " or ".join(map(name_of, branches))  # as errors name it
     return chosen

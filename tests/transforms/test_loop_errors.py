@@ -165,3 +165,24 @@ def test_a_signal_ends_a_long_loop_within_another(where):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_errors_name_the_function_that_was_called():
+    with pytest.raises(ValueError, match=r"map: the numbers of steps differ: 3 for xs\[0\], 4"):
+        fg.map(lambda v: v[0] + v[1], (np.ones(3), np.ones(4)))
+    with pytest.raises(ValueError, match="map: xs is a tree without arrays"):
+        fg.map(lambda v: 1.0, None)
+    pair = lambda u: (u, u)
+    with pytest.raises(TypeError, match="functions of switch return different trees"):
+        fg.jit(lambda k, v: fg.switch(k, [np.sin, pair, np.cos], v))(1, 2.0)
+    with pytest.raises(TypeError, match=r"functions of switch return .* as the output"):
+        fg.jit(lambda k, v: fg.switch(k, [np.sin, lambda u: u[None]], v))(1, np.ones(2))
+
+
+def test_an_associative_function_keeps_shapes():
+    x = np.ones((4, 3))
+    with pytest.raises(ValueError, match=r"the result has shape \(3,\), not \(2, 3\)"):
+        fg.associative_scan(lambda a, b: np.sum(a * b, axis=0), x)
+    cut = lambda a, b: {"u": a["u"] * b["u"], "v": a["v"][..., :2]}
+    with pytest.raises(ValueError, match=r"the result\['v'\] has shape \(2, 2\), not \(2, 3\)"):
+        fg.associative_scan(cut, {"u": x, "v": x})
