@@ -73,7 +73,10 @@ def _value(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of which the first call has told
         _, c, residual = VALUES[source](x, y, w, float(s), inner, k, ends, own)
-    return np.array(c), np.float64(residual)
+    c = np.array(c)
+    if source != "make_splrep":
+        c[len(c) - k - 1 :] = 0.0  # what FITPACK leaves there is what was in its memory
+    return c, np.float64(residual)
 
 
 # --------------------------------------------------------------------------------- the problem
