@@ -1,6 +1,7 @@
 """Settings and environment variables: a wrong name or value is told at once."""
 
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -39,6 +40,18 @@ def test_a_wrong_name():
         fg.config.bakend = "llvm"
     with pytest.raises(AttributeError, match="no setting 'colour'"):
         fg.config.colour = 1
+
+
+@pytest.mark.parametrize(("name", "given"), [("backend", "lvm"), ("bakend", "llvm")])
+def test_the_traceback_of_a_wrong_setting_has_the_line_that_sets_it_alone(name, given, monkeypatch):
+    monkeypatch.setattr(fg.config, "traceback", "program")
+    with pytest.raises((AttributeError, ValueError)) as info:
+        setattr(fg.config, name, given)
+    assert [entry.path for entry in info.traceback] == [pathlib.Path(__file__)]
+    monkeypatch.setattr(fg.config, "traceback", "full")
+    with pytest.raises((AttributeError, ValueError)) as info:
+        setattr(fg.config, name, given)
+    assert len(info.traceback) > 1
 
 
 def test_every_setting_takes_its_own_value(tmp_path):

@@ -15,7 +15,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeGuard, TypeVar
 
-from funcgrad.config import config
+from funcgrad.config import Config, config
 from funcgrad.core.tracer import running, uncompiled
 from funcgrad.errors import ARGUMENTS, FuncgradError, is_of_numpy, is_ours, suggest_names
 
@@ -179,3 +179,7 @@ def _of_the_program(trace: types.TracebackType | None) -> types.TracebackType | 
         if not is_ours(each.tb_frame):
             kept = types.TracebackType(kept, each.tb_frame, each.tb_lasti, each.tb_lineno)
     return kept
+
+
+# A wrong setting is an error at the line that sets it; the settings lie below us.
+Config.__setattr__ = boundary(Config.__setattr__)  # type: ignore[method-assign]
