@@ -419,9 +419,10 @@ def program_line(error: BaseException) -> SourceLine:
 def located(what: str, section: str = ARGUMENTS) -> str:
     """`what` with the user's line: the form of every message that names a place.
 
+    Where a graph runs again, that is the line of the equation, not of the call that runs it.
     It ends with the section that explains it; a class of ours names its own instead.
     """
-    return f"{what}\n  at {user_line()}{section}"
+    return f"{what}\n  at {repeated.line or user_line()}{section}"
 
 
 def failed_in_scipy(error: BaseException) -> str:

@@ -186,3 +186,13 @@ def test_an_associative_function_keeps_shapes():
     cut = lambda a, b: {"u": a["u"] * b["u"], "v": a["v"][..., :2]}
     with pytest.raises(ValueError, match=r"the result\['v'\] has shape \(2, 2\), not \(2, 3\)"):
         fg.associative_scan(cut, {"u": x, "v": x})
+
+
+def test_a_compiled_loop_beyond_its_steps_names_its_line():
+    def run(x):
+        return fg.while_loop(lambda c: c < 100.0, lambda c: c + 1.0, np.sin(x), max_steps=5) * 2.0
+
+    line = run.__code__.co_firstlineno + 1
+    for function in (run, fg.jit(run), fg.jit(fg.grad(run))):
+        with pytest.raises(errors.LoopLimitError, match=rf"line {line}, in run"):
+            function(1.0)
