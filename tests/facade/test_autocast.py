@@ -220,6 +220,18 @@ def test_a_compiled_function_follows_the_autocasting_around_it():
         assert step(x).dtype is ours.float32
 
 
+def test_a_compiled_function_and_the_cache_keep_their_casts_apart():
+    layer = ours.nn.Linear(3, 2, bias=False)
+    step, x = ours.compile(lambda x: layer(x)), ours.ones(2, 3)
+    with ours.autocast("cpu"):
+        before = layer(x)
+        assert (step(x) == before).all() and (layer(x) == before).all()
+    with ours.no_grad():
+        layer.weight.mul_(2)
+    with ours.autocast("cpu"):
+        assert (step(x) == 2 * before).all() and (layer(x) == 2 * before).all()
+
+
 def test_the_norm_of_gradients_is_compiled():
     layer = ours.nn.Linear(3, 2)
 

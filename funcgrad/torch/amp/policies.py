@@ -16,6 +16,7 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.converting import to_dtype
 from funcgrad.torch.root import RootTracer
+from funcgrad.torch.staged import staged
 
 __all__ = ["cache", "cast_all", "cover"]
 
@@ -63,7 +64,9 @@ def cast_all(x: Any, kind: dtypes.dtype) -> Any:
 def _cast(x: Tensor, kind: dtypes.dtype) -> Tensor:
     """A tensor in a dtype; weights are cast once within an `autocast`."""
     weight = kind is not dtypes.float32 and x.dtype is dtypes.float32 and x.is_leaf
-    if not (weight and x.requires_grad and modes.autocast_cache and type(x._t) is RootTracer):
+    kept = weight and x.requires_grad and modes.autocast_cache
+    # what `compile` makes belongs to the compiled function, and would be a constant in it
+    if not kept or type(x._t) is not RootTracer or staged(x._t.value):
         return to_dtype(x, kind)
     key = id(x), kind
     if key not in cache:

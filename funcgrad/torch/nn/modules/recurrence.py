@@ -3,6 +3,9 @@
 What does not depend on the state (the product of the weights with all steps of the input) is
 computed before the loop. Rows of a packed sequence come step by step, with fewer and fewer
 sequences: a state holds those that still run, and what has ended is kept for the end.
+
+Within `autocast` the products take its dtype. The states do where PyTorch has the layer as one
+operation or a step ends in a sum of products; elsewhere they keep their dtype.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ from funcgrad.ops.shape import concatenate, stack, transpose
 from funcgrad.ops.transcendental import tanh
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.amp.policies import cast_all
 from funcgrad.torch.composite import Composite, Inside, inside, spread_over
+from funcgrad.torch.modes import modes
 from funcgrad.torch.nn.modules import lstm
 from funcgrad.torch.operations.common import boxed_all, computed, shape_of
 from funcgrad.torch.operations.record import node
@@ -185,8 +190,9 @@ def recurrence(
     biased: bool,
     sizes: tuple[int, ...] | None,
     backwards: bool,
+    cell: bool = False,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """One layer in one direction: the states after each step, and the last ones.
+    """One layer in one direction, or a cell: the states after each step, and the last ones.
 
     Raises
     ------
@@ -195,6 +201,9 @@ def recurrence(
     """
     if sizes is None and not input.size(0):
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    if modes.autocast is not None:
+        whole = mode.startswith("RNN") or (mode == "LSTM" and sizes is None and not cell)
+        input, state, weights = _autocast(input, state, weights, whole)
     own = weights[0].dtype
     for x in (input, *state):
         if x.dtype != own:
@@ -207,3 +216,16 @@ def recurrence(
     )  # fmt: skip
     steps, *last = boxed_all(found, NODE)
     return steps, tuple(last)
+
+
+def _autocast(
+    input: Tensor, state: Sequence[Tensor], weights: Sequence[Tensor], whole: bool
+) -> tuple[Tensor, Sequence[Tensor], Sequence[Tensor]]:
+    """The operands in the dtype of `autocast`, or rounded to it and in that of the states."""
+    cast = cast_all([input, list(state), list(weights)], modes.autocast)
+    if not whole:
+        kept = state[-1].dtype
+        cast[1] = cast_all(list(state), kept)
+        if kept is not dtypes.float64:
+            cast = cast_all(cast, kept)
+    return tuple(cast)

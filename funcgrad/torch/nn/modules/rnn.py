@@ -9,6 +9,7 @@ from typing import Any
 
 import funcgrad.torch as torch
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.modes import modes
 from funcgrad.torch.nn import functional as F
 from funcgrad.torch.nn import init
 from funcgrad.torch.nn.modules.module import Module
@@ -162,7 +163,7 @@ class RNNBase(Module):
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raise for an input of another dtype, rank or size."""
         own = self.all_weights[0][0].dtype
-        if input.dtype != own:
+        if input.dtype != own and modes.autocast is None:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({own}). Convert "
                 f"input: input.to({own}), or convert model: model.to({input.dtype})"

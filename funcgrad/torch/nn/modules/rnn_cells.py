@@ -79,7 +79,7 @@ class RNNCellBase(Module):
         if self.bias:
             weights += [self.bias_ih, self.bias_hh]
         self._check(x, state)
-        _, last = recurrence(mode, x.unsqueeze(0), state, weights, self.bias, None, False)
+        _, last = recurrence(mode, x.unsqueeze(0), state, weights, self.bias, None, False, True)
         return last if batched else tuple(s.squeeze(0) for s in last)
 
     def _check(self, x: Tensor, state: tuple[Tensor, ...]) -> None:
