@@ -248,7 +248,8 @@ def inner(x: Any, y: Any) -> Array:
     if not type_of(x).shape or not type_of(y).shape:
         return _by_scalar(x, y)
     _check_contracted("inner", x, y, -1, -1)
-    return bind(INNER, (x, y))
+    vectors = type_of(x).ndim == type_of(y).ndim == 1  # the product is the same, to the bit
+    return bind(DOT if vectors else INNER, (x, y))
 
 
 def _check_contracted(name: str, x: Array, y: Array, a: int, b: int) -> None:
