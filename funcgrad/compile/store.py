@@ -8,6 +8,7 @@ Where nothing can be stored, everything works without, and it is said once. It i
 from __future__ import annotations
 
 import errno
+import functools
 import hashlib
 import os
 import stat
@@ -33,9 +34,18 @@ class _Refused(Exception):
     """The directory or an entry is not what we would have made: the message says why."""
 
 
-def _base() -> str:
-    if config.cache_directory is not None:
-        chosen = os.path.expanduser(config.cache_directory)
+# The variables that say where a user's files are.
+_PLACES = (
+    ("LOCALAPPDATA", "USERPROFILE", "HOMEDRIVE", "HOMEPATH")
+    if os.name == "nt"
+    else ("HOME", "XDG_CACHE_HOME")
+)
+_user = getattr(os, "getuid", int)  # whose home is asked of the system, where HOME is not set
+
+
+def _base(directory: str | None) -> str:
+    if directory is not None:
+        chosen = os.path.expanduser(directory)
         return _NOWHERE if chosen.startswith("~") else os.path.abspath(chosen)
     home = os.path.expanduser("~")
     if os.name == "nt":
@@ -53,9 +63,18 @@ def _base() -> str:
 _NOWHERE = os.path.join(os.devnull, "there is no home directory")
 
 
+@functools.lru_cache(16)
+def _path(directory: str | None, working: str, user: int, *places: str | None) -> str:
+    """Kept for the setting, the working directory where it counts, the user and the `_PLACES`."""
+    return os.path.join(_base(directory), f"objects-{FORMAT}")
+
+
 def path() -> str:
     """The directory of compiled code. It need not exist."""
-    return os.path.join(_base(), f"objects-{FORMAT}")
+    chosen = None if config.cache_directory is None else os.fspath(config.cache_directory)
+    relative = chosen is not None and not os.path.isabs(chosen) and not chosen.startswith("~")
+    working = os.getcwd() if relative else ""
+    return _path(chosen, working, _user(), *map(os.environ.get, _PLACES))
 
 
 # Names are looked up in the open directory, so that nobody can put another one in its place

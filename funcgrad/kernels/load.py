@@ -14,7 +14,7 @@ import os
 from typing import Any
 
 from funcgrad.compile import cache, store
-from funcgrad.compile.llvm.target import host, lock
+from funcgrad.compile.llvm.target import Target, host, lock
 from funcgrad.compile.sources import digest_of, versions
 from funcgrad.errors import CompilerError
 from funcgrad.kernels.interrupts import later
@@ -54,7 +54,13 @@ def fingerprint() -> str:
 
 
 def _key(kernel: Kernel) -> str:
-    parts = (store.FORMAT, fingerprint(), host().description, *kernel)
+    return _digest(kernel, host())
+
+
+@functools.cache
+def _digest(kernel: Kernel, target: Target) -> str:
+    """Kept: kernels that are not built yet are looked for at each call."""
+    parts = (store.FORMAT, fingerprint(), target.description, *kernel)
     return hashlib.blake2b(repr(parts).encode(), digest_size=24).hexdigest()
 
 

@@ -1,5 +1,6 @@
 """Kernels between processes: kept under a seal, built by a process apart, taken for good."""
 
+import dataclasses
 import os
 import random
 import subprocess
@@ -109,6 +110,36 @@ def test_a_process_takes_a_kernel_once_and_for_all(cold):
     (entry,) = entries.values()
     assert entry.calls == 3
     np.testing.assert_allclose(np.frombuffer(by_kernel[0]), 1 - np.tanh(x) ** 2, atol=1e-15)
+
+
+def test_the_name_of_a_missing_kernel_is_made_once(cold, monkeypatch):
+    gradient = fg.grad(lambda x: np.sum(np.tanh(x)))
+    gradient(np.linspace(-2, 2, choice.FEWEST))
+    (kernel,) = cold
+    misses = load._digest.cache_info().misses, store._path.cache_info().misses
+    for _ in range(5):
+        gradient(np.linspace(-2, 2, choice.FEWEST))
+        assert not load.arrived(kernel)
+    assert misses == (load._digest.cache_info().misses, store._path.cache_info().misses)
+    host, name = load.host(), load._key(kernel)
+    monkeypatch.setattr(load, "host", lambda: dataclasses.replace(host, features="none"))
+    assert load._key(kernel) != name
+
+
+def test_the_store_follows_the_settings_and_the_environment(monkeypatch, tmp_path):
+    seen = [store.path()]
+    for place in ("one", "two"):
+        (tmp_path / place).mkdir()
+        monkeypatch.chdir(tmp_path / place)
+        monkeypatch.setattr(fg.config, "cache_directory", "kept")
+        seen.append(store.path())
+        assert seen[-1].startswith(str(tmp_path / place))
+        monkeypatch.setattr(fg.config, "cache_directory", None)
+        monkeypatch.setenv("LOCALAPPDATA" if os.name == "nt" else "HOME", str(tmp_path / place))
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        seen.append(store.path())
+        assert seen[-1].startswith(str(tmp_path / place))
+    assert len(set(seen)) == 5
 
 
 def test_a_kernel_that_cannot_be_built_is_not_asked_for_again(cold, monkeypatch):
