@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -10,6 +11,9 @@ from funcgrad.core.types import ArrayType
 from funcgrad.errors import SourceLine
 
 __all__ = ["Atom", "Equation", "Graph", "Literal", "Var", "last_number"]
+
+
+SIZES = 64  # of batches whose graphs are kept: most programs have few, ragged data have any number
 
 
 class Var:
@@ -53,8 +57,8 @@ class Equation(NamedTuple):
 class Graph:
     """Inputs, equations in order, outputs, and constants (variables with their arrays).
 
-    `derived` holds what is made of it once: its forward and backward halves, batched graphs,
-    executables.
+    `derived` holds what is made of it once: its forward and backward halves, executables, and the
+    batched graphs of some sizes.
     """
 
     __slots__ = ("constants", "derived", "equations", "inputs", "outputs")
@@ -73,6 +77,17 @@ class Graph:
     def __deepcopy__(self, memo: Any) -> Graph:
         """The same: nothing in it changes, and the native code made of it is not copied."""
         return self
+
+    def batched(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What is made of it for the size of a batch; those used last are kept."""
+        kept: dict[Hashable, Any] = self.derived.setdefault("batched", {})
+        found = kept.pop(key, None)
+        if found is None:
+            found = make()
+        kept[key] = found
+        if len(kept) > SIZES:
+            kept.pop(next(iter(tuple(kept))), None)  # other threads may do the same
+        return found
 
     def digest(self) -> str:
         """A name for the content: equal for graphs that print the same."""

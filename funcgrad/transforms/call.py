@@ -141,23 +141,23 @@ def bare_tangent_graph(graph: Graph, mask: tuple[bool, ...]) -> tuple[Graph, tup
 
 def batched_graph(graph: Graph, size: int, mask: tuple[bool, ...]) -> Graph:
     """The graph over inputs of which those of `mask` carry a batch axis; all outputs do."""
-    key = ("batch", size, mask)
-    if key not in graph.derived:
 
-        def spread(*args: Array) -> list[Array]:
-            with Batch(size, HIDDEN) as trace:
-                xs = [BatchTracer(x, trace) if m else x for x, m in zip(args, mask, strict=True)]
-                outs = evaluate(graph, *xs)
-                return [whole(o, trace) for o in outs]
+    def spread(*args: Array) -> list[Array]:
+        with Batch(size, HIDDEN) as trace:
+            xs = [BatchTracer(x, trace) if m else x for x, m in zip(args, mask, strict=True)]
+            outs = evaluate(graph, *xs)
+            return [whole(o, trace) for o in outs]
 
+    def make() -> Graph:
         types = [
             ArrayType((size, *v.type.shape), v.type.dtype) if m else v.type
             for v, m in zip(graph.inputs, mask, strict=True)
         ]
         made, consts = stage(spread, types)
         assert not consts
-        graph.derived[key] = made
-    found: Graph = graph.derived[key]
+        return made
+
+    found: Graph = graph.batched(("graph", size, mask), make)
     return found
 
 

@@ -49,14 +49,12 @@ def of_examples(
     if p.condition is not None:
         inputs = mask[: p.consts + p.carries]
         chosen = chosen or reached_outputs(p.condition, inputs, lambda v: True)[0]
-    key = ("batched", size, mask, chosen, any(several), p._replace(body=None))  # type: ignore[arg-type]
+    key = ("loop", size, mask, chosen, any(several), p._replace(body=None))  # type: ignore[arg-type]
     if chosen:
         second = p.consts + p.carries
         mask = (*mask[: p.consts], *(True,) * p.carries, *mask[second:])
-    if key not in p.body.derived:
-        make = _masked_loop if chosen else _plain_loop
-        p.body.derived[key] = make(p, size, mask, any(several))
-    made: Loop = p.body.derived[key]
+    make = _masked_loop if chosen else _plain_loop
+    made: Loop = p.body.batched(key, lambda: make(p, size, mask, any(several)))
     given_ = _with_axes(p, size, operands, flags, mask)
     if not chosen:
         found = run(made, [*counts, *given_])
