@@ -28,6 +28,8 @@ ONE_WORD_EACH = {
     "funcgrad.optim": ["adamm"],
     "funcgrad.random": ["normel"],
     "funcgrad.scipy": ["specal"],
+    "funcgrad.scipy.cluster": ["vqq"],
+    "funcgrad.scipy.cluster.vq": ["vqs"],
     "funcgrad.scipy.fft": ["dctt"],
     "funcgrad.scipy.integrate": ["trapezoidd"],
     "funcgrad.scipy.interpolate": ["CubicSplin"],

@@ -22,6 +22,7 @@ import funcgrad.ops.normal
 import funcgrad.ops.normalization
 import funcgrad.ops.order
 import funcgrad.ops.softmax
+import funcgrad.scipy.cluster.vq
 import funcgrad.scipy.fft
 import funcgrad.scipy.interpolate
 import funcgrad.scipy.linalg

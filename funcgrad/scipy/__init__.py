@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from funcgrad.errors import suggest_names
 
 if TYPE_CHECKING:
+    from funcgrad.scipy import cluster as cluster
     from funcgrad.scipy import fft as fft
     from funcgrad.scipy import integrate as integrate
     from funcgrad.scipy import interpolate as interpolate
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from funcgrad.scipy import stats as stats
 
 __all__ = [
+    "cluster",
     "fft",
     "integrate",
     "interpolate",

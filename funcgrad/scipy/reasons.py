@@ -8,6 +8,7 @@ from collections.abc import Callable
 __all__ = ["REASONS", "why_not"]
 
 _OF: dict[str, dict[str, str]] = {
+    "scipy.cluster.vq": {"it searches for codes, which vq takes": "kmeans kmeans2"},
     "scipy.linalg": {
         "it makes an array of constants": (
             "dft hadamard helmert hilbert invhilbert invpascal pascal"

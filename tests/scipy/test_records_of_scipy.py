@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+import funcgrad.scipy.cluster.vq
 import funcgrad.scipy.fft
 import funcgrad.scipy.interpolate
 import funcgrad.scipy.ndimage
@@ -40,6 +41,10 @@ def moving(prim, sample):
     return f, [sample.args[i] for i in at]
 
 
+def floating(tree):
+    return [y for y in fg.tree.leaves(tree) if np.issubdtype(y.dtype, np.inexact)]
+
+
 def several(x):
     """Three arrays like `x`."""
     return np.stack([x, x[..., ::-1] if np.ndim(x) else x, 2 * x])
@@ -50,7 +55,7 @@ def test_cotangents_and_tangents_under_vmap(name):
     prim = OURS[name]
     for sample in prim.sample()[:3]:
         f, xs = moving(prim, sample)
-        y, pull = fg.vjp(f, *xs)
+        y, pull = fg.vjp(lambda *xs, f=f: floating(f(*xs)), *xs)  # whole numbers have none
         gs = fg.tree.map(several, y)
         found = fg.vmap(pull)(gs)
         for k in range(3):
