@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ __all__ = [
     "check_complex",
     "check_matches",
     "check_scalar",
+    "computed",
     "given_by_name",
     "integer",
     "is_integer",
@@ -100,6 +102,13 @@ def leaves_of(
                 )
             )
     return out, definition
+
+
+def computed(out: Any, f: Any) -> Any:
+    """The output of `f`, which may be anything but a promise: an async function computes later."""
+    if type(out) is types.CoroutineType:
+        leaves_of(out, ("the output", f))  # which tells
+    return out
 
 
 def _path(what: What, definition: tree.TreeDef, k: int) -> str:

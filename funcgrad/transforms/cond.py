@@ -35,7 +35,13 @@ from funcgrad.ops.arithmetic import cast, logical_not, not_equal, subtract, wher
 from funcgrad.ops.index import gather
 from funcgrad.ops.shape import zeros
 from funcgrad.passes.rewrite import Rewriter
-from funcgrad.transforms.arguments import NOT_GIVEN, given_by_name, leaves_of, name_of
+from funcgrad.transforms.arguments import (
+    NOT_GIVEN,
+    computed,
+    given_by_name,
+    leaves_of,
+    name_of,
+)
 from funcgrad.transforms.call import (
     Marks,
     as_linear,
@@ -422,7 +428,8 @@ def cond(
             )
         )
     if concrete(condition):
-        return (true_fun if value(condition) else false_fun)(*handed_in(operands))
+        chosen = true_fun if value(condition) else false_fun
+        return computed(chosen(*handed_in(operands)), chosen)
     return choose(condition, true_fun, false_fun, operands, "cond")
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from funcgrad.core.boundary import bounded
 from funcgrad.errors import located, repeated
-from funcgrad.transforms.arguments import name_of
+from funcgrad.transforms.arguments import computed, name_of
 from funcgrad.transforms.transformed import transformed
 
 __all__ = ["named_call", "named_scope"]
@@ -74,7 +74,7 @@ def named_call(f: Function, *, name: str | None = None) -> Function:
     @bounded
     def called(*args: Any, **kwargs: Any) -> Any:
         with named_scope(within):
-            return f(*args, **kwargs)
+            return computed(f(*args, **kwargs), f)
 
     made: Any = called
     found: Function = made

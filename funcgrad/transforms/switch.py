@@ -10,7 +10,7 @@ from funcgrad.core.tracer import concrete, type_of, value
 from funcgrad.core.tracer import operand as as_operand
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import less
-from funcgrad.transforms.arguments import NOT_GIVEN, given_by_name, name_of
+from funcgrad.transforms.arguments import NOT_GIVEN, computed, given_by_name, name_of
 from funcgrad.transforms.cond import choose
 from funcgrad.transforms.results import handed_in
 
@@ -59,7 +59,8 @@ def switch(
     if aval.shape or aval.dtype.kind not in "iu":
         raise TypeError(located(f"switch: the index has type {aval}; it has to be one integer"))
     if concrete(chosen):
-        return branches[min(max(int(value(chosen)), 0), len(branches) - 1)](*handed_in(operands))
+        branch = branches[min(max(int(value(chosen)), 0), len(branches) - 1)]
+        return computed(branch(*handed_in(operands)), branch)
     return _halves(chosen, branches, 0)(*operands)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from funcgrad.errors import TreeError
 
 
 def square(x: float, scale: float = 2.0, *, shift: float = 0.0) -> float:
@@ -161,6 +162,15 @@ def test_an_async_function_is_refused_and_its_value_is_not():
         with pytest.raises(TypeError, match="coroutine"):
             made = make(loss)(np.ones(2) if make is fg.vmap else 2.0)
             made.close()
+
+    chosen = (
+        lambda: fg.cond(True, loss, square, 2.0),
+        lambda: fg.switch(0, [loss, square], 2.0),
+        lambda: fg.named_call(loss)(2.0),
+    )
+    for call in chosen:
+        with pytest.raises(TreeError, match=r"the output of .*loss is 'coroutine'"):
+            call()
 
     async def gradient(x):
         await asyncio.sleep(0)
