@@ -1,6 +1,6 @@
 """Functions that transforms make: they are called as the function itself, pickled and copied.
 
-A closure can be neither; what can is the transform and what it was given. Imports nothing.
+A closure can be neither; what can is the transform and what it was given.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ import functools
 import sys
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
+
+from funcgrad.core.boundary import boundary
+from funcgrad.errors import located
 
 __all__ = ["derived", "described", "named", "transformed"]
 
@@ -59,6 +62,22 @@ class Derived(functools.partial[Any]):
 
     def __repr__(self) -> str:
         return f"<{self.what} of {described(self.of)}>"
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        """The same: nothing in it changes."""
+        return self
+
+    @boundary
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            located(
+                f"{self!r} holds what a run has computed, which belongs to this process, and cannot"
+                " be pickled; pickle the function and its arguments, and transform it there"
+            )
+        )
 
 
 def derived(what: str, f: Function, closure: Function) -> Function:

@@ -147,6 +147,22 @@ def test_what_is_compiled_is_copied_as_itself_and_not_pickled():
     assert made(1.5) == square(1.5)
 
 
+DERIVED = {
+    "pullback": lambda: fg.vjp(square, 1.5)[1],
+    "pushforward": lambda: fg.linearize(square, 1.5)[1],
+}
+
+
+@pytest.mark.parametrize("what", DERIVED)
+def test_what_is_derived_at_a_point_is_copied_as_itself_and_not_pickled(what):
+    made = DERIVED[what]()
+    assert copy.copy(made) is made
+    assert copy.deepcopy([made])[0] is made
+    with pytest.raises(TypeError, match=f"<{what} of square> .*cannot be pickled; pickle the func"):
+        pickle.dumps(made)
+    assert made(1.0) == DERIVED[what]()(1.0)
+
+
 def test_a_transformed_method_has_its_object():
     a, b = Model(3.0), Model(5.0)
     assert (a.slope(2.0), b.slope(2.0)) == (12.0, 20.0)
