@@ -149,7 +149,7 @@ def test_bad_switches_are_refused():
         fg.switch(0, [], 1.0)
     with pytest.raises(TypeError, match="one integer"):
         fg.switch(0.5, [np.sin], 1.0)
-    with pytest.raises(TypeError, match="functions of cond return"):
+    with pytest.raises(TypeError, match="functions of switch return"):
         fg.jit(lambda k, x: fg.switch(k, [lambda v: v, lambda v: v * np.ones(1)], x))(0, 1.0)
 
 
