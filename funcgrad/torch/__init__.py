@@ -22,6 +22,7 @@ from funcgrad.torch.autograd.anomaly import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
 )
 from funcgrad.torch.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
+from funcgrad.torch.autograd.anomaly import set_anomaly_enabled as set_anomaly_enabled
 from funcgrad.torch.device import channels_last as channels_last
 from funcgrad.torch.device import channels_last_3d as channels_last_3d
 from funcgrad.torch.device import contiguous_format as contiguous_format

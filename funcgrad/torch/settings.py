@@ -14,14 +14,17 @@ __all__ = [
     "get_num_interop_threads",
     "get_num_threads",
     "is_deterministic_algorithms_warn_only_enabled",
+    "is_warn_always_enabled",
     "set_default_device",
     "set_float32_matmul_precision",
     "set_num_threads",
+    "set_warn_always",
     "use_deterministic_algorithms",
 ]
 
 _asked = {"mode": False, "warn_only": False}
 _precision = ["highest"]
+_warnings = {"always": False}
 PRECISIONS = ("highest", "high", "medium")
 
 
@@ -125,3 +128,29 @@ def set_float32_matmul_precision(precision: str) -> None:
 def get_float32_matmul_precision() -> str:
     """What `set_float32_matmul_precision` was told last."""
     return _precision[0]
+
+
+def set_warn_always(b: bool, /) -> None:
+    """Let a warning that is given the first time only be given each time.
+
+    Raises
+    ------
+    RuntimeError
+        What is no bool.
+
+    Examples
+    --------
+    >>> import funcgrad.torch as torch
+    >>> torch.set_warn_always(True)
+    >>> torch.is_warn_always_enabled()
+    True
+    >>> torch.set_warn_always(False)
+    """
+    if type(b) is not bool:
+        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
+    _warnings["always"] = b
+
+
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` was told last."""
+    return _warnings["always"]

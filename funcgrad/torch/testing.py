@@ -1,8 +1,9 @@
-"""``torch.testing``: comparing tensors, numbers and containers of them."""
+"""``torch.testing``: comparing tensors, numbers and containers of them, and drawing tensors."""
 
 from __future__ import annotations
 
 import cmath
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +12,10 @@ import numpy as np
 
 import funcgrad.torch as torch
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.drawn_tensors import make_tensor
+from funcgrad.torch.saved import outside
 
-__all__ = ["assert_close"]
+__all__ = ["assert_allclose", "assert_close", "make_tensor"]
 
 NARROW, WIDE = (1.3e-6, 1e-5), (1e-7, 1e-7)
 TOLERANCES = {  # relative, absolute; of other dtypes 0
@@ -112,6 +115,38 @@ def assert_close(
             compare()
         except AssertionError as error:
             raise _Found(AssertionError, str(error), place).error(msg) from None
+
+
+OLD_TOLERANCES = {
+    torch.float16: (1e-3, 1e-3),
+    torch.float32: (1e-4, 1e-5),
+    torch.float64: (1e-5, 1e-8),
+}
+DEPRECATED = (
+    "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future "
+    "release. Please use `torch.testing.assert_close()` instead. You can find detailed upgrade "
+    "instructions in https://github.com/pytorch/pytorch/issues/61844."
+)
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """`assert_close` of what tensors are made of, with wider tolerances; deprecated by PyTorch."""
+    __tracebackhide__ = True
+    warnings.warn(DEPRECATED, FutureWarning, stacklevel=outside())
+    a = actual if isinstance(actual, Tensor) else torch.tensor(actual)
+    b = expected if isinstance(expected, Tensor) else torch.tensor(expected, dtype=a.dtype)
+    if rtol is None and atol is None:
+        found = [OLD_TOLERANCES.get(x.dtype, (0.0, 0.0)) for x in (a, b)]
+        rtol, atol = (max(pair) for pair in zip(*found, strict=True))
+    assert_close(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False,
+                 msg=msg or None)  # fmt: skip
 
 
 class _Found(Exception):

@@ -178,6 +178,24 @@ def without_elements(torch, say):
                 say(name, shape, error)
 
 
+def of_another_rank(torch, say):
+    for kind in ("avg", "max"):
+        for rank in (1, 2, 3):
+            pool = getattr(torch.nn.functional, f"adaptive_{kind}_pool{rank}d")
+            for size in (2, [2] * rank, [None] * rank):
+                for n in range(rank + 1):
+                    if rank == 1 and (kind == "avg" or size == [None]) and size != 2:
+                        continue
+                    try:
+                        say(pool(torch.ones((4,) * n), size).shape)
+                    except (RuntimeError, ValueError) as error:
+                        say(kind, rank, size, n, type(error).__name__, error)
+
+
+def test_adaptive_pools_of_another_rank():
+    same(of_another_rank)
+
+
 def test_adaptive_pools_of_nothing():
     same(without_elements)
 

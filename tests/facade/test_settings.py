@@ -1,5 +1,7 @@
 """Threads, and the same bits in every run."""
 
+import warnings
+
 import pytest
 
 import funcgrad as fg
@@ -16,6 +18,14 @@ t.use_deterministic_algorithms('yes')
 t.use_deterministic_algorithms(True, warn_only=1)
 t.are_deterministic_algorithms_enabled()
 t.is_deterministic_algorithms_warn_only_enabled()
+t.set_warn_always(1)
+t.set_warn_always('a')
+t.is_warn_always_enabled()
+t.set_anomaly_enabled(1)
+t.set_anomaly_enabled(True, 1)
+t.set_anomaly_enabled('a', check_nan=False)
+(t.set_anomaly_enabled(True, False), t.is_anomaly_enabled(), t.is_anomaly_check_nan_enabled())
+(t.set_anomaly_enabled(False), t.is_anomaly_enabled(), t.is_anomaly_check_nan_enabled())
 """
 
 
@@ -52,3 +62,19 @@ def test_kernels_that_are_switched_off_stay_so(kept):
 def test_threads(kept):
     torch.set_num_threads(1)
     assert torch.get_num_threads() == fg.config.threads == 1
+
+
+def test_warnings_that_are_given_once_are_given_each_time():
+    def said():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            torch.ones(2, 3, 4).T
+        return len(caught)
+
+    said()
+    try:
+        torch.set_warn_always(True)
+        assert torch.is_warn_always_enabled() and [said(), said()] == [1, 1]
+    finally:
+        torch.set_warn_always(False)
+    assert said() == 0 and not torch.is_warn_always_enabled()

@@ -16,6 +16,7 @@ __all__ = [
     "detect_anomaly",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
+    "set_anomaly_enabled",
     "set_detect_anomaly",
 ]
 
@@ -118,3 +119,20 @@ def is_anomaly_enabled() -> bool:
 def is_anomaly_check_nan_enabled() -> bool:
     """Whether anomaly mode looks for NaN."""
     return modes.check_nan
+
+
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switch anomaly mode of this thread, as `set_detect_anomaly` does when it is called.
+
+    Raises
+    ------
+    TypeError
+        What is no bool.
+    """
+    for k, (what, given) in enumerate([("enabled", enabled), ("check_nan", check_nan)]):
+        if type(given) is not bool:
+            raise TypeError(
+                f"set_anomaly_enabled(): argument '{what}' (position {k + 1}) must be bool, not "
+                f"{type(given).__name__}"
+            )
+    modes.anomaly, modes.check_nan = enabled, check_nan

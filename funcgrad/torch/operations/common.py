@@ -28,6 +28,7 @@ from funcgrad.torch.nodes import GradNode, Pick, edge_of, keep_quietly
 from funcgrad.torch.operations.promotion import Pending, dtype_of
 from funcgrad.torch.root import ROOT, RootTracer
 from funcgrad.torch.saved import outside
+from funcgrad.torch.settings import is_warn_always_enabled
 from funcgrad.torch.staged import order_of_copy
 from funcgrad.torch.storage import resize
 from funcgrad.torch.writing import check_mode, write
@@ -238,8 +239,8 @@ SAID: set[str] = set()
 
 
 def warn_once(text: str) -> None:
-    """A warning that PyTorch gives the first time only."""
-    if text not in SAID:
+    """A warning that PyTorch gives the first time only, but for `set_warn_always`."""
+    if text not in SAID or is_warn_always_enabled():
         SAID.add(text)
         warnings.warn(text, UserWarning, stacklevel=outside())
 

@@ -45,12 +45,21 @@ MAX_NODES = {
 
 def _sizes(name: str, given: Any, shape: Sizes, rank: int) -> Sizes:
     """How many windows along each axis; None keeps its extent."""
-    items = tuple(given) if isinstance(given, (tuple, list)) else (given,) * rank
+    listed = isinstance(given, (tuple, list))
+    if listed and rank > 1 and len(shape) <= len(given):
+        raise ValueError(f"Input dimension should be at least {len(given) + 1}")
+    items = tuple(given) if listed else (given,) * rank
     if len(items) != rank:
         raise RuntimeError(f"{name}: output_size must be {rank}")
     if len(shape) not in (rank + 1, rank + 2):
+        if rank == 1:
+            raise RuntimeError(
+                f"Expected 2 to 3 dimensions, but got {len(shape)}-dimensional tensor for argument "
+                f"#1 'self' (while checking arguments for {name})"
+            )
         raise RuntimeError(
-            f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got {list(shape)}"
+            f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got"
+            f"{':' if 'max' in name else ''} {list(shape)}"
         )
     found = tuple(n if o is None else int(o) for o, n in zip(items, shape[-rank:], strict=True))
     if min(found) < 0:
