@@ -18,6 +18,8 @@ from funcgrad.ops import sort as sorting
 
 __all__ = ["median", "percentile", "quantile"]
 
+_BRINGS_Q = tuple(map(int, np.__version__.split(".")[:2])) < (2, 4)  # to the dtype of the array
+
 
 def one_axis(x: Array, axis: Any) -> tuple[Array, tuple[int, ...]]:
     """`x` with the reduced axes as its last one, and the shape of the result with them kept."""
@@ -70,10 +72,15 @@ def _nan_wins(largest: Array, found: Array) -> Array:
     return ops.where(ops.isnan(largest), ops.cast(largest, type_of(found).dtype), found)
 
 
+def _times(n: Any, q: Array) -> Array:
+    """The whole number `n`, which is as weak as Python's also where it is an array, times `q`."""
+    return ops.multiply(ops.cast(n, type_of(q).dtype), q)
+
+
 def _virtual(alpha: float, beta: float) -> Any:
     return lambda n, q: ops.subtract(
         ops.add(
-            ops.multiply(n, q),
+            _times(n, q),
             ops.add(alpha, ops.multiply(q, 1 - alpha - beta)),
         ),
         1,
@@ -84,7 +91,7 @@ def _discrete(shift: float, stays: Any) -> Any:
     """The element below n q - shift where `stays`, told by the fraction, holds, else the next."""
 
     def position(n: Any, q: Any) -> Array:
-        at = ops.subtract(ops.subtract(ops.multiply(n, q), 1), shift)
+        at = ops.subtract(ops.subtract(_times(n, q), 1), shift)
         below = ops.floor(at)
         chosen = ops.where(stays(ops.subtract(at, below), below), below, ops.add(below, 1))
         return ops.maximum(chosen, 0)
@@ -98,17 +105,17 @@ def _even(fraction: Array, below: Array) -> Array:
 
 _POSITIONS: dict[str, Any] = {
     "inverted_cdf": _discrete(0, lambda fraction, _: ops.equal(fraction, 0)),
-    "averaged_inverted_cdf": lambda n, q: ops.subtract(ops.multiply(n, q), 1),
+    "averaged_inverted_cdf": lambda n, q: ops.subtract(_times(n, q), 1),
     "closest_observation": _discrete(0.5, _even),
-    "linear": lambda n, q: ops.multiply(ops.subtract(n, 1), q),
-    "lower": lambda n, q: ops.floor(ops.multiply(ops.subtract(n, 1), q)),
-    "higher": lambda n, q: ops.ceil(ops.multiply(ops.subtract(n, 1), q)),
-    "nearest": lambda n, q: ops.rint(ops.multiply(ops.subtract(n, 1), q)),
+    "linear": lambda n, q: _times(ops.subtract(n, 1), q),
+    "lower": lambda n, q: ops.floor(_times(ops.subtract(n, 1), q)),
+    "higher": lambda n, q: ops.ceil(_times(ops.subtract(n, 1), q)),
+    "nearest": lambda n, q: ops.rint(_times(ops.subtract(n, 1), q)),
     "midpoint": lambda n, q: ops.multiply(
         0.5,
         ops.add(
-            ops.floor(ops.multiply(ops.subtract(n, 1), q)),
-            ops.ceil(ops.multiply(ops.subtract(n, 1), q)),
+            ops.floor(_times(ops.subtract(n, 1), q)),
+            ops.ceil(_times(ops.subtract(n, 1), q)),
         ),
     ),
     "interpolated_inverted_cdf": _virtual(0, 1),
@@ -190,9 +197,7 @@ def quantile_of(
     if method not in _POSITIONS:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {[*_POSITIONS]}")
     weak = type_of(q).weak  # a Python number leaves the dtype of the array as it is
-    q = as_array(q)
-    if name.endswith("percentile"):
-        q = ops.divide(q, 100)
+    q = _share(q, name.endswith("percentile"), type_of(x).dtype)
     if concrete(q) and not np.all((value(q) >= 0) & (value(q) <= 1)):
         bounds, what = ("[0, 100]", "Percentiles") if "percent" in name else ("[0, 1]", "Quantiles")
         raise ValueError(f"{what} must be in the range {bounds}")
@@ -228,6 +233,15 @@ def quantile_of(
     if keepdims:
         found = _keep(found, type_of(q).shape + kept)
     return found
+
+
+def _share(q: Any, percent: bool, dtype: np.dtype[Any]) -> Array:
+    """`q` as an array of what lies in [0, 1], of the dtype that this release of NumPy makes it."""
+    brings = _BRINGS_Q and dtype.kind == "f"
+    if brings and (type_of(q).weak or (isinstance(q, float) and not percent)):
+        q = ops.cast(as_array(q), dtype)
+    q = as_array(q)
+    return ops.divide(q, dtype.type(100) if brings else 100) if percent else q
 
 
 def _weights(weights: Any, x: Array, axis: Any, method: str) -> Array:
@@ -284,6 +298,7 @@ def _between(x: Array, q: Array, count: Any, method: str, weak: bool) -> Array:
         whole = ops.equal(ops.remainder(position, 1), 0)
         at_whole, else_ = (0.0, 0.5) if method == "midpoint" else (0.5, 1.0)
         weight = ops.where(whole, at_whole, else_)
+    weight = ops.cast(weight, type_of(position).dtype)
     late, rest = ops.greater_equal(weight, 0.5), ops.subtract(1, weight)
     if weak:
         dtype = type_of(x).dtype if _inexact(x) else np.dtype(float)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,16 +82,17 @@ _OWN: dict[str, str] = {
     "it is about types": "isdtype issubdtype promote_types mintypecode isfortran isscalar iterable",
     "it is a setting": (
         "get_include get_printoptions getbufsize geterr geterrcall printoptions set_printoptions "
-        "setbufsize seterr seterrcall show_config show_runtime test"
+        "setbufsize seterr seterrcall show show_config show_runtime test"
     ),
     "it works on the bits of integers": "packbits unpackbits",
     "it reads memory, which a traced value has none of": "as_strided nested_iters",
     "it makes a matrix, a class that has no traced values": "asmatrix bmat",
     "it makes a ufunc, which has no rule": "frompyfunc",
+    "NumPy 2.4 has it no more; take isin": "in1d",
 }
 _REASONS = {name: reason for reason, names in _OWN.items() for name in names.split()}
 # They hand on what they are given, as the object arrays that stand for traced values too.
-_TRANSPARENT = frozenset(["fromfunction", "require"])
+_TRANSPARENT = frozenset(["fromfunction", "require", "trapz"])
 _TAKES_NUMBERS = frozenset(["item", "tolist", "tobytes", "tofile", "dump", "dumps"])
 
 
@@ -125,8 +127,8 @@ def supports(function: Any) -> Support:
     found = _stated(function)
     if found is not None:
         return found
-    name = getattr(function, "__name__", "test")  # NumPy's `test` is an object without one
     module = getattr(function, "__module__", None) or ""
+    name = getattr(function, "__name__", None) or _name_in(module, function)
     ours = FUNCTIONS.values()
     if any(function is f for f in ours):
         return _of_record(function.record)
@@ -141,6 +143,12 @@ def supports(function: Any) -> Support:
     if name in _TRANSPARENT:
         return Support(DIFFERENTIABLE, TRANSFORMS)
     return Support(NONE, (), _REASONS.get(name, "there is no rule for it"))
+
+
+def _name_in(module: str, function: Any) -> str:
+    """What its module calls an object without a name: special functions of SciPy 1.15 are such."""
+    things = vars(sys.modules[module]) if module in sys.modules else {}
+    return next((name for name, thing in things.items() if thing is function), "test")  # NumPy's
 
 
 def _of_scipy(module: str, name: str, source: str, table: str) -> Any:

@@ -331,6 +331,7 @@ _IN_ALL = {
         "morphological_gradient morphological_laplace white_tophat black_tophat"
     ),
     "scipy.interpolate": "make_smoothing_spline",
+    "scipy.linalg": "kron",  # until SciPy 1.17
 }
 _WHERE_VALUES_ARE_KNOWN = {
     "scipy.stats": (

@@ -35,12 +35,13 @@ _OF: dict[str, dict[str, str]] = {
             "c_roots cg_roots h_roots he_roots j_roots js_roots l_roots la_roots p_roots ps_roots "
             "s_roots t_roots ts_roots u_roots us_roots"
         ),
+        "SciPy 1.17 has it no more; take sph_harm_y": "sph_harm",
         "it takes whole numbers": "factorial2 factorialk stirling2",
         "it is a setting": "geterr seterr",
         "it gives all orders up to one; take the function of one order": (
             "assoc_legendre_p_all legendre_p_all sph_harm_y_all sph_legendre_p_all lmbda lqmn lqn "
             "pbdn_seq pbdv_seq pbvv_seq riccati_jn riccati_yn mathieu_even_coef mathieu_odd_coef "
-            "obl_cv_seq pro_cv_seq"
+            "obl_cv_seq pro_cv_seq clpmn lpmn lpn"
         ),
         "it has no formula in functions that have a rule": (
             "chndtridf ncfdtridfd ncfdtridfn ellip_harm ellip_harm_2 ellip_normal "

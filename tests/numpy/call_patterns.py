@@ -494,10 +494,15 @@ abs(x) % 0.4
 """
 
 
+LATER = tuple(f"np.{name}(" for name in ("matvec", "vecmat") if not hasattr(np, name))
+
+
 def _read(text: str) -> list[Pattern]:
     made = []
     for line in text.strip().splitlines():
         call, _, words = line.partition("  # ")
+        if call.startswith(LATER):  # this release of NumPy has no such function yet
+            continue
         found = compile(call, call, "eval")
         used = [*found.co_names]
         for inner in found.co_consts:
