@@ -289,8 +289,7 @@ class Ufunc:
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         try:  # a boundary without a call of its own
             if not keywords and self.rule is not None and len(inputs) == self.nin:
-                first, *others = inputs
-                if isinstance(first, Tracer) or any(isinstance(x, Tracer) for x in others):
+                if isinstance(inputs[0], Tracer) or isinstance(inputs[-1], Tracer):
                     return self.rule(*inputs)
             return self._method("__call__", inputs, keywords)
         except Exception as error:
