@@ -4,8 +4,8 @@ All drawn tests see the same examples in every run, so that a red run can be rep
 ``HYPOTHESIS_PROFILE=random`` looks for new ones.
 
 By default a part of the suite runs that is complete in kind: every test function, with at most
-`CASES` of its parameters and fewer drawn examples. ``--all`` runs everything, and so does naming a
-file.
+`CASES` of its parameters (`COSTLY` where each takes seconds) and fewer drawn examples. ``--all``
+runs everything, and so does naming a file.
 
 No test starts a process that builds kernels or makes code better, but those that are about it, and
 tracebacks show our own frames.
@@ -18,7 +18,7 @@ from collections import defaultdict
 
 from hypothesis import settings
 
-CASES = 8
+CASES, COSTLY = 6, 3
 
 os.environ.setdefault("FUNCGRAD_BUILD_KERNELS", "off")
 os.environ.setdefault("FUNCGRAD_TIERS", "first")  # most programs are called once
@@ -39,7 +39,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Deselect the cases of a function beyond `CASES`; those marked "early" come first.
+    """Deselect the cases of a function beyond a number; those marked "early" come first.
 
     Which ones stay depends on their names alone: all processes agree, and a case does not come and
     go with others.
@@ -53,7 +53,7 @@ def pytest_collection_modifyitems(config, items):
     kept = set()
     for family in families.values():
         family.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
-        kept.update(family[:CASES])
+        kept.update(family[: COSTLY if family[0].get_closest_marker("costly") else CASES])
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 

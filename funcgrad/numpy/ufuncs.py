@@ -288,9 +288,13 @@ class Ufunc:
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         try:  # a boundary without a call of its own
-            if not keywords and self.rule is not None and len(inputs) == self.nin:
-                if isinstance(inputs[0], Tracer) or isinstance(inputs[-1], Tracer):
-                    return self.rule(*inputs)
+            if (
+                not keywords
+                and self.rule is not None
+                and len(inputs) == self.nin
+                and (isinstance(inputs[0], Tracer) or isinstance(inputs[-1], Tracer))
+            ):
+                return self.rule(*inputs)
             return self._method("__call__", inputs, keywords)
         except Exception as error:
             hide_frames(error)

@@ -11,6 +11,8 @@ from scipy import LowLevelCallable
 
 import funcgrad as fg
 
+pytestmark = pytest.mark.costly
+
 IMAGE = np.random.default_rng(0).normal(size=(9, 11))
 
 

@@ -134,6 +134,7 @@ def test_values_are_those_of_the_compiled_function(name, tmp_path):
         np.testing.assert_allclose(got, want, rtol=1e-5 if got.dtype == np.float32 else 1e-13)
 
 
+@pytest.mark.costly
 @needs_compiler
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_derivatives_are_those_of_the_compiled_function(name, tmp_path):

@@ -15,6 +15,8 @@ from funcgrad.extend import Sample
 from funcgrad.extend import from_numba as named
 from funcgrad.testing import check_grads
 
+pytestmark = pytest.mark.costly
+
 X = np.array([0.3, -0.6, 0.9, 1.4])
 Y = np.array([1.5, 0.7, -0.4, 2.0])
 LONG = np.linspace(-2, 2, 1003)

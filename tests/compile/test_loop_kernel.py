@@ -83,6 +83,7 @@ def _is_loop(s):
     return isinstance(s, For) and s.kind == "steps"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("way", WAYS, ids=["value", "gradient", "examples", "hessian"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_a_loop_is_native_and_agrees_with_the_interpreter(program, way, monkeypatch):

@@ -13,6 +13,8 @@ import pytest
 import funcgrad as fg
 from funcgrad.errors import InputTypeError, NativeCodeError
 
+pytestmark = pytest.mark.costly
+
 X = np.linspace(0.1, 1.3, 5)
 W = np.random.default_rng(0).normal(size=(4, 5))
 Pair = namedtuple("Pair", "a b")

@@ -9,6 +9,8 @@ import pytest
 import funcgrad as fg
 from funcgrad.errors import NativeCodeError
 
+pytestmark = pytest.mark.costly
+
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(4, 4)) + 3 * np.eye(4)
 S = A @ A.T

@@ -92,6 +92,7 @@ def few_traces(compiled: Any, calls: int) -> None:
     assert len(compiled.programs) <= 3, compiled.report()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_a_schedule_inside(name: str) -> None:
     few_traces(check(scheduled(lambda p: optim.SGD(p, lr=0.1), SCHEDULES[name]), STEPS), STEPS - 2)
@@ -103,6 +104,7 @@ def test_several_steps_of_a_schedule_in_one_call(name: str) -> None:
     few_traces(check(build, 20), 18)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "kind",
     ["SGD", "ASGD", "Rprop", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad"],

@@ -49,6 +49,7 @@ def test_grid_sample_has_pytorchs_values_and_gradients(dtype, settings, shapes):
         np.testing.assert_allclose(g, e, rtol=CLOSE[dtype], atol=CLOSE[dtype])
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("settings", [m for m in MODES if m[0] != "nearest"], ids=str)
 def test_second_derivatives_of_grid_sample(settings):
     """PyTorch has none."""

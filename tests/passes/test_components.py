@@ -44,6 +44,7 @@ def pieces(p, y):
     return np.stack([y[0] * p, p[1] * p, p])[:, 1] * fnp.array([p[2], y[1], 1.0])
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("f", [runge_kutta, matrix, writes, pieces])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_the_same_values_and_derivatives(f, dtype):

@@ -45,6 +45,7 @@ CALLS: dict[str, Any] = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", CALLS)
 def test_values_are_scipys_and_derivatives_those_of_the_values(name: str) -> None:
     call, *args = CALLS[name]
