@@ -142,11 +142,11 @@ class Config:
         operation, which is the reference, and raises what ``np.errstate(…="raise")`` asks for. At
         first the environment variable ``FUNCGRAD_BACKEND``, or "llvm".
     tiers : "both", "first" or "second"
-        What a small program that is not on disk yet is compiled to: code made in haste, which the
-        first call need not wait for long, and good code, which another process makes meanwhile and
-        which takes its place ("both"); the first alone, for programs that run once; or good code at
-        once, without another process. All have the same bits. At first the environment variable
-        ``FUNCGRAD_TIERS``, or "both".
+        What a program that is not on disk yet is compiled to: code made in haste, which the first
+        call need not wait for long, and good code, which another process makes meanwhile and which
+        takes its place ("both"); the first alone, for programs that run once; or good code at once,
+        without another process, as it is made for programs whose calls take long. All have the same
+        bits. At first the environment variable ``FUNCGRAD_TIERS``, or "both".
     traceback : "program" or "full"
         What an error that leaves a transform shows: the lines of the program only, or funcgrad's
         own frames, too. At first the environment variable ``FUNCGRAD_TRACEBACK``, or "program".

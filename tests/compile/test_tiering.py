@@ -149,6 +149,14 @@ def test_code_is_made_well_at_once_where_nobody_could_do_it_later(why, jobs, mon
     assert not jobs and not backend._tiered_libraries
 
 
+def test_long_modules_are_made_in_haste_for_more_work_than_short_ones(monkeypatch):
+    """What LLVM needs grows with the text, what bad code loses with the work."""
+    monkeypatch.setattr(tiering._work, "process", object)
+    short, long = "x" * 1000, "x" * 100_000
+    assert tiering.worth_tiering(1e5, short) and tiering.worth_tiering(2e7, long)
+    assert not tiering.worth_tiering(2e7, short) and not tiering.worth_tiering(2e9, long)
+
+
 @pytest.mark.parametrize("tier", ["first", "second"])
 def test_one_tier_alone(tier, jobs, monkeypatch):
     """With the bits of both, and without another process."""

@@ -86,7 +86,7 @@ class LLVM:
             return LLVMCode(cache.library(module.text, linked=linked, symbols=symbols), None)
         origin = _origin(module.text, called, target)
         library: Library | Tiered | None = restore(origin)
-        if library is None and tiering.worth_tiering(work):
+        if library is None and tiering.worth_tiering(work, module.text):
             library = _tiered(module.text, called, tuple(k.name for k in kernels), target)
         if library is None:
             library = cache.library(module.text, symbols=_addresses(called, target))
