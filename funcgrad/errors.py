@@ -221,7 +221,7 @@ class GraphError(FuncgradError, RuntimeError):
 
 
 class CompilerError(FuncgradError, RuntimeError):
-    """LLVM rejected code that funcgrad generated (a defect of funcgrad)."""
+    """LLVM is missing, or rejected code that funcgrad generated (a defect of funcgrad)."""
 
 
 class NativeCodeError(FuncgradError, TypeError):

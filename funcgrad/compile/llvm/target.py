@@ -21,6 +21,7 @@ from funcgrad.compile.imports import importing
 from funcgrad.compile.llvm.emission import target_machine
 from funcgrad.compile.llvm.processor import identity
 from funcgrad.config import config
+from funcgrad.errors import CompilerError
 
 __all__ = [
     "Target",
@@ -137,8 +138,13 @@ def _key() -> str | None:
 
 
 def _ask() -> Target:
-    with importing:
-        import llvmlite
+    try:
+        with importing:
+            import llvmlite
+    except ImportError as error:
+        raise CompilerError(
+            f"llvmlite cannot be imported ({error}): pip install llvmlite"
+        ) from None
 
     llvm = binding()
     # JITLink, which places a library in one block so that near calls always reach, does not link
