@@ -55,20 +55,6 @@ class Panels(Nest):
         self.row = self.width + 64 // (8 if dtype == "float64" else 4)
         self.terms = TERMS[name]
 
-    def whole(self, body: list[Any], op: str, *args: Any) -> str:
-        """An integer."""
-        self.count += 1
-        given = tuple(Const(a, "int64") if isinstance(a, int) else a for a in args)
-        body.append(Let(f"t{self.count}", "int64", op, given))
-        return f"t{self.count}"
-
-    def many_loops(self, body: list[Any], count: Step, lanes: int = 0) -> tuple[str, list[Any]]:
-        """A loop over neighbours, so many at a time."""
-        self.count += 1
-        made = For(f"i{self.count}", count, "vector", lanes=lanes)
-        body.append(made)
-        return made.index, made.body
-
     def copy(self, body: list[Any], source: Address, target: Address) -> None:
         self.count += 1
         name = f"v{self.count}"

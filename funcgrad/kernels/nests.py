@@ -48,6 +48,22 @@ class Nest:
         body.append(made)
         return index, made.body
 
+    def whole(self, body: list[Any], op: str, *args: Any) -> str:
+        """An integer."""
+        self.count += 1
+        given = tuple(Const(a, "int64") if isinstance(a, int) else a for a in args)
+        body.append(Let(f"t{self.count}", "int64", op, given))
+        return f"t{self.count}"
+
+    def many_loops(
+        self, body: list[Any], count: int | str, lanes: int = 0
+    ) -> tuple[str, list[Any]]:
+        """A loop over neighbours, so many at a time."""
+        self.count += 1
+        made = For(f"i{self.count}", count, "vector", lanes=lanes)
+        body.append(made)
+        return made.index, made.body
+
     def kernel(self, numbers: Sequence[str], chunk: For) -> Kernel:
         integers = ["grain", "rows", "columns", "blocks"]
         return Kernel("call", self.buffers, integers, [(n, "float64") for n in numbers], [chunk])

@@ -15,6 +15,7 @@ import numpy as np
 from funcgrad.core.types import type_of_raw
 from funcgrad.ops.affine import ADDMM
 from funcgrad.ops.shape import TRANSPOSE
+from funcgrad.torch import lines
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import node_class
@@ -46,9 +47,13 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor) -> Tensor | None:
     if t.node is u.node is v.node is None or _refused(t, u, v):
         return None
     x, w, b = t.value, u.value, v.value
-    out = ROOT.tracer(modes.silent.copy().run(ADDMM.impl, b, x, w.T, 1, 1), None)
+    w_t = w.T
+    y = lines.value(ADDMM, (b, x, w_t), PLAIN)
+    if y is None:
+        y = modes.silent.copy().run(ADDMM.impl, b, x, w_t, 1, 1)
+    out = ROOT.tracer(y, None)
     turned = new(RootTracer)
-    turned.value, turned.kind, turned.held_version = w.T, None, u.version
+    turned.value, turned.kind, turned.held_version = w_t, None, u.version
     turned.node = None if u.node is None else _node(T_NODE, TRANSPOSE, TURN, (u.node,), (w,))
     node = _node(ADDMM_NODE, ADDMM, PLAIN, (v.node, t.node, turned.node), (b, x, turned.value))
     left, right = turned.node is not None, t.node is not None  # which factors its rules need

@@ -1,4 +1,4 @@
-"""Softmax, batch norm and running sums of large matrices, in native code of our own.
+"""Softmax, batch norm, running sums and products of large matrices, in native code of our own.
 
 As `flat` has it for elementwise operations, and their cotangents, too: the code is made when it is
 first asked for (see `line_code`) and lies on disk afterwards, nothing else runs in its place, and
@@ -22,8 +22,11 @@ from funcgrad.config import config
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.kernels import memory
 from funcgrad.kernels.native import Code
+from funcgrad.ops.affine import ADDMM
 from funcgrad.ops.channels import BATCH_NORM
+from funcgrad.ops.product import MATMUL
 from funcgrad.ops.softmax import LOG_SOFTMAX, SOFTMAX
+from funcgrad.torch import matrix_products
 from funcgrad.torch.flat import FEWEST, FLOATS
 from funcgrad.torch.flat import NAMES as DTYPES
 
@@ -45,7 +48,7 @@ _codes: dict[tuple[str, str], Code] = {}
 def value(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     """What the operation gives for raw operands; None where this file does not compute it."""
     found = VALUES.get(prim)
-    return None if found is None or not _suits(xs[0]) else found(prim, xs, params)
+    return None if found is None or not config.kernels else found(prim, xs, params)
 
 
 def pull(node: Any, g: Any) -> list[Any] | None:
@@ -146,7 +149,7 @@ def steps_of_rows(name: str, operands: Sequence[tuple[Any, Any]]) -> Callable[[i
 
 def _softmax(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     (x,) = xs
-    if params["axis"] not in (-1, x.ndim - 1):
+    if not _suits(x) or params["axis"] not in (-1, x.ndim - 1):
         return None
     out = memory.empty(x.shape, x.dtype)
     rows(NAMES[prim], [_dense(x), out])
@@ -259,9 +262,13 @@ VALUES: dict[Primitive, Callable[[Primitive, Sequence[Any], Params], Any]] = {
     SOFTMAX: _softmax,
     LOG_SOFTMAX: _softmax,
     BATCH_NORM: _batch_norm,
+    MATMUL: matrix_products.product,
+    ADDMM: matrix_products.affine,
 }
 RULES: dict[Any, Callable[[Any, Any], list[Any] | None]] = {
     SOFTMAX: _softmax_pull,
     LOG_SOFTMAX: _softmax_pull,
     BATCH_NORM: _batch_norm_pull,
+    MATMUL: matrix_products.product_pull,
+    ADDMM: matrix_products.affine_pull,
 }
