@@ -170,6 +170,7 @@ if TYPE_CHECKING:  # so that a checker knows these names, and no others
     from funcgrad.torch import Tensor as Tensor
 else:
 
+    @_boundary.lookup
     def __getattr__(name: str) -> Any:
         """The modules that are imported on first use, and `funcgrad.Tensor`."""
         if name in _LATER:

@@ -383,6 +383,14 @@ def warn_at_line(
     return True
 
 
+def outside() -> int:
+    """The `stacklevel` of the innermost line of the program, for a warning in others' words."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("funcgrad."):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 def line_at(place: Place) -> SourceLine:
     """The line of an instruction."""
     code, offset = place

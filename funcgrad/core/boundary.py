@@ -10,9 +10,10 @@ A transform has a `boundary` of its own; `publish` gives one to all functions of
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any, ParamSpec, TypeGuard, TypeVar
 
 from funcgrad.config import Config, config
@@ -20,12 +21,14 @@ from funcgrad.core.tracer import running, uncompiled
 from funcgrad.errors import ARGUMENTS, FuncgradError, is_of_numpy, is_ours, suggest_names
 
 __all__ = [
-    "boundary",
+    "bound_class",
     "bound_names",
+    "boundary",
     "bounded",
     "bounded_if_ours",
     "hide_frames",
     "look_for_leaks",
+    "lookup",
     "publish",
 ]
 
@@ -59,7 +62,17 @@ def bounded(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-_WITH_BOUNDARY = bounded(len).__code__
+def lookup(find: Callable[[str], Any]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a module, whose errors say all that there is to say."""
+
+    def __getattr__(name: str) -> Any:
+        try:
+            return find(name)
+        except Exception as error:
+            hide_frames(error, told=True)
+            raise
+
+    return __getattr__
 
 
 def publish(
@@ -72,12 +85,14 @@ def publish(
     """
     bound_names(module)
     suggest_names(module, later, reason)
-
-
-def bound_names(module: str) -> None:
-    """Give each function of a namespace that has no boundary yet one."""
     space = vars(sys.modules[module])
-    for name in space["__all__"]:
+    space["__getattr__"] = lookup(space["__getattr__"])
+
+
+def bound_names(module: str, names: Iterable[str] | None = None) -> None:
+    """Give each public function of a namespace that has no boundary yet one."""
+    space = vars(sys.modules[module])
+    for name in space["__all__"] if names is None else names:
         if _needs_boundary(space.get(name)):
             space[name] = _with_boundary(space[name])
 
@@ -90,11 +105,51 @@ def bounded_if_ours(function: Callable[P, R]) -> Callable[P, R]:
     return boundary(function) if _needs_boundary(function) else function
 
 
+def bound_class(cls: type, package: str, names: Container[str] | None = None) -> None:
+    """Give the methods of a class, and of its bases of this package, a boundary each.
+
+    All that are public, with the setters of properties, or those with these `names`. Not
+    ``forward``, which the call of a module is about.
+    """
+    for base in cls.__mro__:
+        if base.__module__.startswith(package):
+            for name, value in list(vars(base).items()):
+                public = not name.startswith("_") or name in _CALLED_BY_PYTHON
+                if (public if names is None else name in names) and name != "forward":
+                    bound = _bound_member(value)
+                    if bound is not value:
+                        setattr(base, name, bound)
+
+
+def _bound_member(value: Any) -> Any:
+    if isinstance(value, (classmethod, staticmethod)):
+        inner = value.__func__
+        return type(value)(boundary(inner)) if _needs_boundary(inner) else value
+    if isinstance(value, property) and _needs_boundary(value.fset):
+        return property(value.fget, boundary(value.fset), value.fdel, value.__doc__)
+    return boundary(value) if _needs_boundary(value) else value
+
+
+# What Python calls for the program, of which the methods that cannot fail are left out.
+_CALLED_BY_PYTHON = frozenset(
+    f"__{name}__"
+    for name in (
+        *("init", "call", "getitem", "setitem", "delitem", "contains", "len", "iter", "next"),
+        *("enter", "exit", "setattr", "delattr", "add", "iadd", "mul", "imul"),
+    )
+)
+
+
 def _needs_boundary(value: object) -> TypeGuard[types.FunctionType]:
-    """Whether it is a function of ours that has none; those of `numpy.calls` have their own."""
-    if type(value) is not types.FunctionType or value.__code__ is _WITH_BOUNDARY:
+    """Whether it is a function of ours that has none.
+
+    Where a call must cost nothing more, a function does itself what `bounded` does: what stands in
+    ``try`` costs nothing until an error comes.
+    """
+    if type(value) is not types.FunctionType or not value.__module__.startswith("funcgrad."):
         return False
-    return value.__module__.startswith("funcgrad.") and not hasattr(value, "record")
+    code = value.__code__
+    return "hide_frames" not in code.co_names and not code.co_flags & inspect.CO_GENERATOR
 
 
 def _with_boundary(function: types.FunctionType) -> Callable[..., Any]:
@@ -123,13 +178,14 @@ def look_for_leaks() -> None:
         look()
 
 
-def hide_frames(error: BaseException) -> None:
+def hide_frames(error: BaseException, told: bool = False) -> None:
     """Take our frames out of the tracebacks of an error and of those behind it.
 
     The caller has caught it and hands it on by a bare ``raise``, which adds no entry of its own.
+    A note tells of them, unless the error is `told` to say enough.
     """
     hidden = config.traceback != "full"
-    if not isinstance(error, FuncgradError) and _raised_by_us(error):
+    if not told and not isinstance(error, FuncgradError) and _raised_by_us(error):
         _add_note(error, hidden)
     if not hidden:
         return

@@ -7,6 +7,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from funcgrad.core.boundary import lookup
 from funcgrad.errors import nearest
 
 __all__ = ["complete", "strip"]
@@ -33,6 +34,7 @@ def complete(ours: str, theirs: ModuleType, later: tuple[str, ...] = ()) -> None
         Submodules of ours that are imported on first use.
     """
 
+    @lookup
     def __getattr__(name: str) -> Any:
         if name in later:
             return importlib.import_module(f"{ours}.{name}")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array
 from funcgrad.torch import dtypes
@@ -156,7 +157,11 @@ class Tensor(AutogradState, PythonValues):
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or one extent of it."""
-        return self.shape if dim is None else self.shape[self._dimension(dim)]
+        try:
+            return self.shape if dim is None else self.shape[self._dimension(dim)]
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     @property
     def dtype(self) -> dtypes.dtype:
@@ -179,10 +184,14 @@ class Tensor(AutogradState, PythonValues):
     nelement = numel
 
     def __len__(self) -> int:
-        shape = type_of(self._t).shape
-        if not shape:
-            raise TypeError("len() of a 0-d tensor")
-        return shape[0]
+        try:
+            shape = type_of(self._t).shape
+            if not shape:
+                raise TypeError("len() of a 0-d tensor")
+            return shape[0]
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def element_size(self) -> int:
         """Bytes of an element."""
@@ -196,32 +205,44 @@ class Tensor(AutogradState, PythonValues):
 
     def stride(self, dim: int | None = None) -> Any:
         """The steps between elements along each dimension, in elements."""
-        array = layout(self)
-        steps = tuple(s // array.itemsize for s in array.strides)
-        if not array.size:  # NumPy has 0 for these
-            extents = [max(n, 1) for n in array.shape]
-            steps = tuple(math.prod(extents[k + 1 :]) for k in range(array.ndim))
-        return steps if dim is None else steps[self._dimension(dim)]
+        try:
+            array = layout(self)
+            steps = tuple(s // array.itemsize for s in array.strides)
+            if not array.size:  # NumPy has 0 for these
+                extents = [max(n, 1) for n in array.shape]
+                steps = tuple(math.prod(extents[k + 1 :]) for k in range(array.ndim))
+            return steps if dim is None else steps[self._dimension(dim)]
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def is_contiguous(self, *, memory_format: Any = None) -> bool:
         """Whether the elements follow one another in memory, in the order of a format."""
-        array = layout(self)
-        if memory_format is None:
-            return bool(array.flags.c_contiguous)
-        from funcgrad.torch.memory_formats import check_format, is_in_format
+        try:
+            array = layout(self)
+            if memory_format is None:
+                return bool(array.flags.c_contiguous)
+            from funcgrad.torch.memory_formats import check_format, is_in_format
 
-        check_format("is_contiguous", memory_format)
-        return is_in_format(array, memory_format)
+            check_format("is_contiguous", memory_format)
+            return is_in_format(array, memory_format)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     # -- leaving and copying
 
     def detach(self) -> Tensor:
         """The same memory without history; in-place changes are seen on both sides."""
-        if type(self._t) is not RootTracer:
-            return box(DETACH[0](self._t))
-        out = self.data
-        out._t.version = self._t.version
-        return out
+        try:
+            if type(self._t) is not RootTracer:
+                return box(DETACH[0](self._t))
+            out = self.data
+            out._t.version = self._t.version
+            return out
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     @property
     def data(self) -> Tensor:

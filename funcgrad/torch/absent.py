@@ -7,7 +7,10 @@ import re
 import sys
 from typing import Any, NoReturn
 
+from funcgrad.core.boundary import bound_class, bound_names, lookup
+from funcgrad.core.tracer import Operand
 from funcgrad.errors import nearest
+from funcgrad.torch.size import Size
 
 __all__ = ["absent", "reason"]
 
@@ -85,27 +88,56 @@ def reason(theirs: str, name: str) -> str | None:
 
 
 def absent(module: str) -> None:
-    """Give a module a ``__getattr__`` that brings what is imported on use, or tells why it cannot.
+    """Complete a module that has PyTorch's names: boundaries, ``__dir__`` and ``__getattr__``.
 
-    It is put into it as it runs: a type checker would take it for a promise of every name.
+    Errors that leave its functions and classes show lines of the program only. `dir` shows the
+    names that PyTorch has. What there is not is imported on use, or it is told why it is not there.
+    Both are put into the module as it runs: a type checker would take the second for a promise of
+    every name.
     """
     theirs = module.removeprefix("funcgrad.")
+    space = vars(sys.modules[module])
 
+    @lookup
     def get(name: str) -> Any:
         if name in LAZY.get(theirs, ()):
             return importlib.import_module(f"{module}.{name}")
         return _refuse(module, theirs, name)
 
-    vars(sys.modules[module])["__getattr__"] = get
+    def names() -> list[str]:
+        return sorted({n for n in _of_pytorch(theirs) if n in space}.union(LAZY.get(theirs, ())))
+
+    space.update(__getattr__=get, __dir__=names)
+    here = [n for n in names() if n in space]
+    bound_names(module, here)
+    for cls in map(space.get, here):
+        if isinstance(cls, type) and not issubclass(cls, (Operand, Size)):
+            bound_class(cls, "funcgrad.torch")
+    if theirs == "torch":
+        bound_class(space["Tensor"], "funcgrad.torch", set(_of_pytorch("torch.Tensor")) - _QUICK)
+
+
+_QUICK = {  # they cannot fail
+    *("dim", "ndimension", "numel", "nelement", "element_size"),
+    *("is_complex", "is_floating_point", "is_inference"),
+}
+
+
+def _of_pytorch(theirs: str) -> list[str]:
+    """The names of one of PyTorch's modules, its submodules among them."""
+    from funcgrad.torch.names import NAMES
+
+    below = [name.rpartition(".") for name in NAMES]
+    return [*NAMES.get(theirs, "").split(), *(n for m, _, n in below if m == theirs)]
 
 
 def _refuse(module: str, theirs: str, name: str) -> NoReturn:
     text = f"module {module!r} has no attribute {name!r}"
     if name.startswith("_"):
         raise AttributeError(text)
-    from funcgrad.torch.names import NAMES, VERSION
+    from funcgrad.torch.names import VERSION
 
-    if name in NAMES.get(theirs, "").split():
+    if name in _of_pytorch(theirs):
         why = reason(theirs, name)
         told = f"is not meant to be here: {why}" if why else "is not written yet"
         raise AttributeError(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any, Self
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.core.tracer import Operand
+from funcgrad.errors import outside
 from funcgrad.torch import dtypes
 from funcgrad.torch.dimensions import check_requires_grad
 from funcgrad.torch.modes import modes
@@ -73,24 +75,28 @@ class AutogradState(Operand):
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Make a leaf require grad, or no longer."""
-        check_requires_grad(requires_grad, "requires_grad_", " (position 1)")
-        t = self._t
-        if type(t) is not RootTracer:
-            raise RuntimeError(IN_TRANSFORM)
-        if requires_grad == self.requires_grad:
+        try:
+            check_requires_grad(requires_grad, "requires_grad_", " (position 1)")
+            t = self._t
+            if type(t) is not RootTracer:
+                raise RuntimeError(IN_TRANSFORM)
+            if requires_grad == self.requires_grad:
+                return self
+            if not self.is_leaf:
+                raise RuntimeError(f"{ONLY_LEAVES} {DETACH_INSTEAD}")
+            if not requires_grad:
+                self._grad, t.node = t.node.grad, None
+                return self
+            check_differentiable(self.dtype, "only")
+            if t.version.inference and not modes.inference:
+                raise RuntimeError("Setting requires_grad=True on inference tensor outside "
+                                   "InferenceMode is not allowed.")  # fmt: skip
+            leaf_tracer(self, t)
+            t.node.grad, self._grad = self._grad, None
             return self
-        if not self.is_leaf:
-            raise RuntimeError(f"{ONLY_LEAVES} {DETACH_INSTEAD}")
-        if not requires_grad:
-            self._grad, t.node = t.node.grad, None
-            return self
-        check_differentiable(self.dtype, "only")
-        if t.version.inference and not modes.inference:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside "
-                               "InferenceMode is not allowed.")  # fmt: skip
-        leaf_tracer(self, t)
-        t.node.grad, self._grad = self._grad, None
-        return self
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     @property
     def is_leaf(self) -> bool:
@@ -121,7 +127,7 @@ class AutogradState(Operand):
             held: Tensor | None = t.node.grad
             return held
         if self._grad is None and not self.is_leaf and not self.retains_grad:
-            warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
+            warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=outside())
         return self._grad
 
     @grad.setter

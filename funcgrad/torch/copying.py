@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.bfloat16 import BFLOAT16
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.nodes import AccumulateGrad
@@ -85,7 +86,7 @@ def _warn_of_hooks(x: Tensor) -> None:
                 f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, "
                 "you can decorate the function with @torch.utils.hooks.unserializable_hook to "
                 "suppress this warning",
-                stacklevel=4,
+                stacklevel=outside(),
             )
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import funcgrad.torch as torch
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.saved import outside
 
 __all__ = ["make_tensor"]
 

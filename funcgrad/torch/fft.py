@@ -25,7 +25,6 @@ __all__ = [
     "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
 
-absent(__name__)
 
 Ints = tuple[int, ...]
 NORMS = (None, "backward", "ortho", "forward")
@@ -249,3 +248,6 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     """The inverse of `fftshift`."""
     return _shifted(input, dim, -1)
+
+
+absent(__name__)

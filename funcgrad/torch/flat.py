@@ -23,7 +23,7 @@ from funcgrad.compile.memory import address_of
 from funcgrad.config import config
 from funcgrad.core.forms import Elementwise
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.errors import CompilerError
+from funcgrad.errors import CompilerError, outside
 from funcgrad.kernels import memory
 from funcgrad.kernels.native import Code
 from funcgrad.transforms.node import IN_PLACE_FROM
@@ -228,7 +228,7 @@ def _code(prim: Primitive, form: Form, params: Params) -> Code | None:
         warnings.warn(
             f"there is no native code of {prim.name}, NumPy runs instead: {reason}",
             RuntimeWarning,
-            stacklevel=2,
+            stacklevel=outside(),
         )
     _codes[key] = found
     return found

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.core.forms import Elementwise
 from funcgrad.core.tracer import EMPTY
 from funcgrad.torch import flat
@@ -162,20 +163,24 @@ def unary(op: Any, node: NodeClass, general: Any, recorders: list[Record | None]
     costly = flat.suits(prim)
 
     def function(input: Any = ABSENT, /, *args: Any, **kwargs: Any) -> Tensor:
-        call = modes.hot
-        if call is not None and isinstance(input, Tensor) and not args and not kwargs:
-            t, link = input._t, input._link
-            if (
-                type(t) is RootTracer
-                and (kind := t.kind) is not None
-                and not (costly and kind.large)
-                and (link is None or link.seen == t.held_version.so_far)
-            ):
-                mask = t.node is not None
-                return (recorders[mask] or written(mask))(call, t)
-        given = args if input is ABSENT else (input, *args)
-        made: Tensor = general(*given, **kwargs)
-        return made
+        try:
+            call = modes.hot
+            if call is not None and isinstance(input, Tensor) and not args and not kwargs:
+                t, link = input._t, input._link
+                if (
+                    type(t) is RootTracer
+                    and (kind := t.kind) is not None
+                    and not (costly and kind.large)
+                    and (link is None or link.seen == t.held_version.so_far)
+                ):
+                    mask = t.node is not None
+                    return (recorders[mask] or written(mask))(call, t)
+            given = args if input is ABSENT else (input, *args)
+            made: Tensor = general(*given, **kwargs)
+            return made
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def written(mask: bool) -> Record:
         record = recorders[mask] = _write(prim, int(mask), False, node)
@@ -191,30 +196,34 @@ def binary(op: Any, node: NodeClass, general: Any, tensors: bool = True) -> Any:
     recorders: list[Record | None] = [None] * 6
 
     def dunder(x: Tensor, y: Any) -> Any:
-        call, t, link = modes.hot, x._t, x._link
-        if call is None or type(t) is not RootTracer or (kind := t.kind) is None:
+        try:
+            call, t, link = modes.hot, x._t, x._link
+            if call is None or type(t) is not RootTracer or (kind := t.kind) is None:
+                return general(x, y)
+            if link is not None and link.seen != t.held_version.so_far:
+                return general(x, y)
+            if costly and kind.large:
+                return general(x, y)
+            if isinstance(y, Tensor):
+                if tensors:
+                    u, link = y._t, y._link
+                    if (
+                        type(u) is RootTracer
+                        and u.kind is kind
+                        and (link is None or link.seen == u.held_version.so_far)
+                    ):
+                        if t.node is None:
+                            mask = 0 if u.node is None else 2
+                        else:
+                            mask = 1 if u.node is None else 3
+                        return (recorders[mask] or written(mask))(call, t, u)
+            elif type(y) is float or type(y) is int:
+                mask = 4 if t.node is None else 5
+                return (recorders[mask] or written(mask))(call, t, y)
             return general(x, y)
-        if link is not None and link.seen != t.held_version.so_far:
-            return general(x, y)
-        if costly and kind.large:
-            return general(x, y)
-        if isinstance(y, Tensor):
-            if tensors:
-                u, link = y._t, y._link
-                if (
-                    type(u) is RootTracer
-                    and u.kind is kind
-                    and (link is None or link.seen == u.held_version.so_far)
-                ):
-                    if t.node is None:
-                        mask = 0 if u.node is None else 2
-                    else:
-                        mask = 1 if u.node is None else 3
-                    return (recorders[mask] or written(mask))(call, t, u)
-        elif type(y) is float or type(y) is int:
-            mask = 4 if t.node is None else 5
-            return (recorders[mask] or written(mask))(call, t, y)
-        return general(x, y)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def written(mask: int) -> Record:
         record = recorders[mask] = _write(prim, mask & 3, mask >= 4, node)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.core.tracer import Operand, concrete
 from funcgrad.torch.contents import concrete_array, unknown
 from funcgrad.torch.root import RootTracer
@@ -32,25 +33,35 @@ class PythonValues(Operand):
 
     def item(self) -> Any:
         """The only element, as a Python number."""
-        found = concrete_array(self, "item()")
-        if found.size != 1:
-            raise RuntimeError(f"a Tensor with {found.size} elements cannot be converted to Scalar")
-        return found.item()
+        try:
+            found = concrete_array(self, "item()")
+            if found.size != 1:
+                raise RuntimeError(
+                    f"a Tensor with {found.size} elements cannot be converted to Scalar"
+                )
+            return found.item()
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
         return concrete_array(self, "tolist()").tolist()
 
     def __bool__(self) -> bool:
-        if type(self._t) is not RootTracer:
-            if not concrete(self._t):
-                raise unknown(self._t, "the truth")
-            return bool(self._t)
-        array = np.asarray(self._t.value)
-        if array.size != 1:
-            what = "no values" if array.size == 0 else "more than one value"
-            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-        return bool(array.item())
+        try:
+            if type(self._t) is not RootTracer:
+                if not concrete(self._t):
+                    raise unknown(self._t, "the truth")
+                return bool(self._t)
+            array = np.asarray(self._t.value)
+            if array.size != 1:
+                what = "no values" if array.size == 0 else "more than one value"
+                raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+            return bool(array.item())
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def _number(self, kind: str) -> Any:
         if self.numel() != 1:
@@ -63,18 +74,36 @@ class PythonValues(Operand):
         return found
 
     def __float__(self) -> float:
-        return float(self._number("double"))
+        try:
+            return float(self._number("double"))
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def __int__(self) -> int:
-        return int(self._number("int64_t"))
+        try:
+            return int(self._number("int64_t"))
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def __complex__(self) -> complex:
-        return complex(self._number(""))
+        try:
+            return complex(self._number(""))
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def __index__(self) -> int:
-        if self.dtype.is_floating_point or self.dtype.is_complex or self.numel() != 1:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self.item())
+        try:
+            if self.dtype.is_floating_point or self.dtype.is_complex or self.numel() != 1:
+                raise TypeError(
+                    "only integer tensors of a single element can be converted to an index"
+                )
+            return int(self.item())
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def __iter__(self) -> Iterator[Tensor]:
         if self.ndim == 0:

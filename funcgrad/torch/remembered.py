@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.kernels.threads import PARALLEL
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.dtypes.kinds import Default
@@ -47,36 +48,40 @@ def remembered(function: F, positions: str = "") -> F:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if modes.hot is None:
-            return function(*args, **kwargs)
-        tensors: list[Tensor] = []
-        key: list[Hashable] = []
-        for x in args:
-            if not _add(x, key, tensors, kind_of):
+        try:
+            if modes.hot is None:
                 return function(*args, **kwargs)
-        if kwargs:
-            for name, x in kwargs.items():
-                key.append(name)
+            tensors: list[Tensor] = []
+            key: list[Hashable] = []
+            for x in args:
                 if not _add(x, key, tensors, kind_of):
                     return function(*args, **kwargs)
-        key.append(Default.kind)  # what Python's floats become
-        known = tuple(key)
-        found = recipes.get(known, 0)
-        if type(found) is not int:
-            if unsigned and any(map(_negative, tensors)):
+            if kwargs:
+                for name, x in kwargs.items():
+                    key.append(name)
+                    if not _add(x, key, tensors, kind_of):
+                        return function(*args, **kwargs)
+            key.append(Default.kind)  # what Python's floats become
+            known = tuple(key)
+            found = recipes.get(known, 0)
+            if type(found) is not int:
+                if unsigned and any(map(_negative, tensors)):
+                    return function(*args, **kwargs)
+                try:
+                    made = None if found is None else found(*tensors)
+                except IndexError:
+                    made = None
+                return function(*args, **kwargs) if made is None else made
+            if found < OFTEN:
+                if len(recipes) >= MANY:
+                    recipes.clear()
+                recipes[known] = found + 1
                 return function(*args, **kwargs)
-            try:
-                made = None if found is None else found(*tensors)
-            except IndexError:
-                made = None
-            return function(*args, **kwargs) if made is None else made
-        if found < OFTEN:
-            if len(recipes) >= MANY:
-                recipes.clear()
-            recipes[known] = found + 1
-            return function(*args, **kwargs)
-        made, recipes[known] = _watched(function, args, kwargs, tensors)
-        return made
+            made, recipes[known] = _watched(function, args, kwargs, tensors)
+            return made
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return call  # type: ignore[return-value]
 

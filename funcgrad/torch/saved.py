@@ -7,7 +7,6 @@ it into; the value is unpacked when a rule needs it, or when the user looks at i
 from __future__ import annotations
 
 import functools
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ import numpy as np
 
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import bind, operand, type_of
+from funcgrad.errors import outside
 from funcgrad.ops.shape import zeros
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
@@ -27,7 +27,7 @@ from funcgrad.torch.versions import FREED
 from funcgrad.transforms.api import vjp
 from funcgrad.transforms.node import new
 
-__all__ = ["Packed", "SavedTensor", "blamed", "check_saved", "opened", "outside", "saved_tensor"]
+__all__ = ["Packed", "SavedTensor", "blamed", "check_saved", "opened", "saved_tensor"]
 
 FREED_TEXT = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "
@@ -119,14 +119,6 @@ def _origin_of(node: GradNode) -> list[str]:
         )
         parent = parent.line.parent
     return texts
-
-
-def outside() -> int:
-    """The `stacklevel` of the innermost line of the caller that is not ours."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("funcgrad."):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 # ---------------------------------------------------------------------------- packed values

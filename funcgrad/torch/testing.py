@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 import funcgrad.torch as torch
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.absent import absent
 from funcgrad.torch.drawn_tensors import make_tensor
-from funcgrad.torch.saved import outside
 
 __all__ = ["assert_allclose", "assert_close", "make_tensor"]
 
@@ -332,3 +333,6 @@ def _text(
             line = f"Greatest {kind} difference: {size} at index {place}"
         lines.append(line if equal else f"{line} (up to {allowed} allowed)")
     return "\n".join(lines)
+
+
+absent(__name__)

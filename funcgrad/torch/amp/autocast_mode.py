@@ -9,11 +9,11 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Literal
 
+from funcgrad.errors import outside
 from funcgrad.torch import dtypes
 from funcgrad.torch.amp.policies import cache, cast_all
 from funcgrad.torch.device import kind_of_device
 from funcgrad.torch.modes import modes
-from funcgrad.torch.saved import outside
 
 __all__ = [
     "autocast", "clear_autocast_cache", "custom_bwd", "custom_fwd", "get_autocast_cpu_dtype",

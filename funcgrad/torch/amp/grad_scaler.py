@@ -9,11 +9,11 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
+from funcgrad.errors import outside
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.operations.creation import full
-from funcgrad.torch.saved import outside
 
 __all__ = ["GradScaler", "OptState"]
 

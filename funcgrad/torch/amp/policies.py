@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes
@@ -110,17 +111,21 @@ def _none(args: Any) -> None:
 def _around(function: Function, policy: Callable[[Any], dtypes.dtype | None]) -> Function:
     @functools.wraps(function)
     def casting(*args: Any, **kwargs: Any) -> Any:
-        if modes.autocast is None:
-            return function(*args, **kwargs)
-        kind = policy((args, kwargs))
-        before = modes.autocast
-        modes.autocast = None
         try:
-            if kind is not None:
-                args, kwargs = cast_all(args, kind), cast_all(kwargs, kind)
-            return function(*args, **kwargs)
-        finally:
-            modes.autocast = before
+            if modes.autocast is None:
+                return function(*args, **kwargs)
+            kind = policy((args, kwargs))
+            before = modes.autocast
+            modes.autocast = None
+            try:
+                if kind is not None:
+                    args, kwargs = cast_all(args, kind), cast_all(kwargs, kind)
+                return function(*args, **kwargs)
+            finally:
+                modes.autocast = before
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return casting
 

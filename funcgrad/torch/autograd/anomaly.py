@@ -8,6 +8,7 @@ import warnings
 from typing import Any, NamedTuple, Self
 
 import funcgrad
+from funcgrad.errors import outside
 from funcgrad.torch.modes import Mode, modes
 from funcgrad.torch.root import TRACEBACK
 from funcgrad.torch.task import current_node
@@ -69,7 +70,7 @@ class detect_anomaly(Mode):
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "
             "only be enabled for debugging.",
-            stacklevel=2,
+            stacklevel=outside(),
         )
 
     def clone(self) -> Self:

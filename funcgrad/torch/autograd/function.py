@@ -14,6 +14,7 @@ from typing import Any
 
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import type_of
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.autograd.context import BackwardCFunction, FunctionCtx
 from funcgrad.torch.autograd.function_outputs import wrapped
@@ -88,7 +89,7 @@ class Function(metaclass=FunctionMeta):
             "static, so you should invoke them on the class itself. Instantiating an autograd "
             "function will raise an error in a future version of PyTorch.",
             DeprecationWarning,
-            stacklevel=2,
+            stacklevel=outside(),
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import is_inexact
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Link, Tensor
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.nodes import AccumulateGrad, pick
@@ -116,7 +117,7 @@ def _check_dirty(o: Tensor, given: bool, count: int) -> None:
             "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, "
             "there is no need to pass it to mark_dirty().",
             UserWarning,
-            stacklevel=5,
+            stacklevel=outside(),
         )
     if o._link is not None and count > 1:
         raise RuntimeError(

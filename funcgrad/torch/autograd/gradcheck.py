@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.errors import outside
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.autograd.gradcheck_compare import (
@@ -148,7 +149,7 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
                 f"Input #{k} requires gradient and is not a double precision floating point or "
                 "complex. This check will likely fail if all the inputs are not of double "
                 "precision floating point or complex. ",
-                stacklevel=3,
+                stacklevel=outside(),
             )
         if any(s == 0 and n > 1 for s, n in zip(x.stride(), x.shape, strict=True)):
             raise RuntimeError(

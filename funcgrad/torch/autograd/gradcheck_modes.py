@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.autograd import forward_ad
 from funcgrad.torch.autograd.function import Function as Operation
@@ -162,7 +163,7 @@ def _warn_new() -> None:
         "Backwards compatibility: New undefined gradient support checking feature is enabled by "
         "default, but it may break existing callers of this function. If this is true for you, you "
         'can call this function with "check_undefined_grad=False" to disable the feature',
-        stacklevel=2,
+        stacklevel=outside(),
     )
 
 

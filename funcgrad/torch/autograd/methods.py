@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.autograd.passes import backward
 from funcgrad.torch.engine import run
@@ -24,12 +25,16 @@ def _backward(
     inputs: Any = None,
 ) -> None:
     """Add the gradients of this tensor to the ``.grad`` of the leaves; see `autograd.backward`."""
-    if not create_graph and inputs is None:
-        t, g = self._t, _cotangent(self, gradient)
-        if g is not None:
-            run(((t.node, g),), retain_graph=bool(retain_graph), create_graph=False)
-            return
-    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    try:
+        if not create_graph and inputs is None:
+            t, g = self._t, _cotangent(self, gradient)
+            if g is not None:
+                run(((t.node, g),), retain_graph=bool(retain_graph), create_graph=False)
+                return
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 def _cotangent(x: Tensor, gradient: Any) -> Any:

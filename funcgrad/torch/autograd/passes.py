@@ -10,13 +10,13 @@ import numpy as np
 
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
+from funcgrad.errors import outside
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.engine import conjugated, run
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.nodes import output_types, pick
 from funcgrad.torch.root import RootTracer, bare
-from funcgrad.torch.saved import outside
 from funcgrad.transforms.vmap import vmap
 
 __all__ = ["GradientEdge", "backward", "grad"]

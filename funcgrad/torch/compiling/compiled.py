@@ -13,7 +13,9 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.core.tracer import running
+from funcgrad.errors import outside
 from funcgrad.passes.templates import Templates
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
@@ -25,7 +27,6 @@ from funcgrad.torch.compiling.tracing import CannotCompile, trace
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.root import RootTracer
-from funcgrad.torch.saved import outside
 
 __all__ = ["Compiled"]
 
@@ -127,21 +128,27 @@ class Compiled:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        special = modes.anomaly or modes.saved_hooks or modes.dual is not None
-        if modes.stage is not None or running.count:
-            return self.function(*args, **kwargs)  # part of what is traced around it
-        if special:
-            return self._eagerly("a mode of autograd holds that looks at every step", args, kwargs)
-        state = _state()
-        for k, glance in enumerate(() if others_trace() else self.glances):
-            tensors = glance.tensors(args, kwargs, state)
-            if tensors is not None:
-                if k:
-                    self.glances.insert(0, self.glances.pop(k))
-                return self._run(glance, tensors, args, kwargs)
-        if self.failures >= FAILURES:
-            return self._eagerly(f"{FAILURES} traces in a row gave no program", args, kwargs)
-        return self._look(args, kwargs, state)
+        try:
+            special = modes.anomaly or modes.saved_hooks or modes.dual is not None
+            if modes.stage is not None or running.count:
+                return self.function(*args, **kwargs)  # part of what is traced around it
+            if special:
+                return self._eagerly(
+                    "a mode of autograd holds that looks at every step", args, kwargs
+                )
+            state = _state()
+            for k, glance in enumerate(() if others_trace() else self.glances):
+                tensors = glance.tensors(args, kwargs, state)
+                if tensors is not None:
+                    if k:
+                        self.glances.insert(0, self.glances.pop(k))
+                    return self._run(glance, tensors, args, kwargs)
+            if self.failures >= FAILURES:
+                return self._eagerly(f"{FAILURES} traces in a row gave no program", args, kwargs)
+            return self._look(args, kwargs, state)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def _look(self, args: Any, kwargs: Any, state: Any) -> Any:
         """A call that is like none of the last ones."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from funcgrad.errors import outside
 from funcgrad.torch import amp
-from funcgrad.torch.saved import outside
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import funcgrad.torch as torch
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.distributions import constraints
 from funcgrad.torch.distributions.utils import is_lazy
@@ -85,7 +86,7 @@ class Distribution:
                 f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints "
                 "= {}` or initialize the distribution with `validate_args=False` to turn off "
                 "validation.",
-                stacklevel=4,
+                stacklevel=outside(),
             )
         for name, constraint in found.items():
             if constraints.is_dependent(constraint):
@@ -173,7 +174,7 @@ class Distribution:
         warnings.warn(
             "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=outside(),
         )
         return self.sample(Size((n,)))
 
@@ -235,7 +236,7 @@ class Distribution:
             warnings.warn(
                 f"{self.__class__} does not define `support` to enable sample validation. Please "
                 "initialize the distribution with `validate_args=False` to turn off validation.",
-                stacklevel=3,
+                stacklevel=outside(),
             )
             return
         if not constraints.holds(support, value):

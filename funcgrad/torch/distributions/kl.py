@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import funcgrad.torch as torch
+from funcgrad.errors import outside
 from funcgrad.torch.distributions.bernoulli import Bernoulli
 from funcgrad.torch.distributions.beta import Beta
 from funcgrad.torch.distributions.binomial import Binomial
@@ -101,7 +102,7 @@ def _rule(type_p: type, type_q: type) -> Any:
             f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please "
             f"register_kl({left[0].__name__}, {right[1].__name__})",
             RuntimeWarning,
-            stacklevel=4,
+            stacklevel=outside(),
         )
     return RULES[left]
 

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import funcgrad.torch as torch
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.distributions import constraints
 from funcgrad.torch.distributions.chi2 import Chi2
@@ -75,7 +76,7 @@ class Wishart(ExponentialFamily):
             warnings.warn(
                 "Low df values detected. Singular samples are highly likely to occur for ndim - 1 "
                 "< df < ndim.",
-                stacklevel=2,
+                stacklevel=outside(),
             )
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
         self._unbroadcasted_scale_tril = FACTORS[name](matrix)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad import tree
+from funcgrad.core.boundary import hide_frames
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.errors import TreeError
 from funcgrad.ops.index import read
@@ -72,21 +73,25 @@ def vmap(
 
     @functools.wraps(func, updated=())
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        call = Call(func, in_dims, out_dims, randomness, kwargs)
-        leaves, dims, definition = call.inputs(args)
-        size = _common_size(leaves, dims)
-        if chunk_size is None or chunk_size >= size:
-            result = rebuild(*call.run(leaves, dims, definition, size))
+        try:
+            call = Call(func, in_dims, out_dims, randomness, kwargs)
+            leaves, dims, definition = call.inputs(args)
+            size = _common_size(leaves, dims)
+            if chunk_size is None or chunk_size >= size:
+                result = rebuild(*call.run(leaves, dims, definition, size))
+                call.write_back(args)
+                return result
+            parts = []
+            for start in range(0, size, chunk_size):
+                end = min(start + chunk_size, size)
+                some = [x if d is None else _part(x, d, start, end)
+                        for x, d in zip(leaves, dims, strict=True)]  # fmt: skip
+                parts.append(call.run(some, dims, definition, end - start))
             call.write_back(args)
-            return result
-        parts = []
-        for start in range(0, size, chunk_size):
-            end = min(start + chunk_size, size)
-            some = [x if d is None else _part(x, d, start, end)
-                    for x, d in zip(leaves, dims, strict=True)]  # fmt: skip
-            parts.append(call.run(some, dims, definition, end - start))
-        call.write_back(args)
-        return _joined(parts, call.output_dims)
+            return _joined(parts, call.output_dims)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return wrapped
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from funcgrad.core.boundary import bounded, hide_frames
 from funcgrad.errors import CotangentError
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.duals import check_tangent
@@ -61,8 +62,12 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
 
     @functools.wraps(func, updated=())
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        gradient, value = both(*args, **kwargs)
-        return (gradient, value[1]) if has_aux else gradient
+        try:
+            gradient, value = both(*args, **kwargs)
+            return (gradient, value[1]) if has_aux else gradient
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return wrapped
 
@@ -79,21 +84,25 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 
     @functools.wraps(func, updated=())
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        picked = chosen(args, argnums)
-        differentiable(picked)
+        try:
+            picked = chosen(args, argnums)
+            differentiable(picked)
 
-        def scalar(*moving: Any) -> Any:
-            out = func(*replaced(args, argnums, moving), **kwargs)
-            if has_aux:
-                out, extra = _with_aux(out, "grad_and_value(f)(*args)")
-                return _scalar(out), extra
-            return _scalar(out)
+            def scalar(*moving: Any) -> Any:
+                out = func(*replaced(args, argnums, moving), **kwargs)
+                if has_aux:
+                    out, extra = _with_aux(out, "grad_and_value(f)(*args)")
+                    return _scalar(out), extra
+                return _scalar(out)
 
-        wanted = tuple(range(len(picked)))
-        value, aux, gradient = evaluated(recording(scalar), wanted, has_aux, picked, {}, False)
-        value, gradient = box(value), conjugated_tree(gradient)
-        result = gradient[0] if isinstance(argnums, int) else gradient
-        return finished((result, (value, aux) if has_aux else value))
+            wanted = tuple(range(len(picked)))
+            value, aux, gradient = evaluated(recording(scalar), wanted, has_aux, picked, {}, False)
+            value, gradient = box(value), conjugated_tree(gradient)
+            result = gradient[0] if isinstance(argnums, int) else gradient
+            return finished((result, (value, aux) if has_aux else value))
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return wrapped
 
@@ -162,13 +171,17 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     structure = structure_of(out)
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: Any = None) -> Any:
-        given = structure_of(cotangents)
-        if given != structure:
-            raise RuntimeError(
-                "Expected pytree structure of cotangents to be the same as pytree structure of "
-                f"outputs to the function. cotangents: {given}, primal output: {structure}"
-            )
-        return finished(conjugated_tree(pull(conjugated_tree(without_classes(cotangents)))))
+        try:
+            given = structure_of(cotangents)
+            if given != structure:
+                raise RuntimeError(
+                    "Expected pytree structure of cotangents to be the same as pytree structure of "
+                    f"outputs to the function. cotangents: {given}, primal output: {structure}"
+                )
+            return finished(conjugated_tree(pull(conjugated_tree(without_classes(cotangents)))))
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return (finished(out), vjp_fn, *map(finished, found[2:]))
 
@@ -302,4 +315,4 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
                     )
         return finished(push(*without_classes(tangents)))
 
-    return finished(out), jvp_fn
+    return finished(out), bounded(jvp_fn)

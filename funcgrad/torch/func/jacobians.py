@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
+from funcgrad.core.boundary import hide_frames
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.func.arguments import Argnums, chosen, replaced, tensor_leaves
 from funcgrad.torch.func.batching import vmap
@@ -75,28 +76,32 @@ def jacrev(
 
     @functools.wraps(func, updated=())
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        _refuse_complex("jacrev", args, "inputs")
-        picked = chosen(args, argnums)
+        try:
+            _refuse_complex("jacrev", args, "inputs")
+            picked = chosen(args, argnums)
 
-        def partial(*moving: Any) -> Any:
-            return func(*replaced(args, argnums, moving), **kwargs)
+            def partial(*moving: Any) -> Any:
+                return func(*replaced(args, argnums, moving), **kwargs)
 
-        out, pull, *aux = vjp(partial, *picked, has_aux=has_aux)
-        _refuse_complex("jacrev", out, "outputs")
-        outputs, definition = tensor_leaves(out), tree.structure(out)
+            out, pull, *aux = vjp(partial, *picked, has_aux=has_aux)
+            _refuse_complex("jacrev", out, "outputs")
+            outputs, definition = tensor_leaves(out), tree.structure(out)
 
-        def one(*rows: Tensor) -> Any:
-            return pull(tree.unflatten(definition, rows))
+            def one(*rows: Tensor) -> Any:
+                return pull(tree.unflatten(definition, rows))
 
-        whole = vmap(one, chunk_size=chunk_size)(*_basis(outputs))
-        found, start = [], 0
-        for o in outputs:
-            part = slice(start, start + o.numel())
-            row = tree.map(lambda c, part=part, o=o: _cut(c, part, tuple(o.shape)), whole)
-            found.append(row[0] if isinstance(argnums, int) else row)
-            start += o.numel()
-        jacobian = _nested(definition, found)
-        return (jacobian, *aux) if has_aux else jacobian
+            whole = vmap(one, chunk_size=chunk_size)(*_basis(outputs))
+            found, start = [], 0
+            for o in outputs:
+                part = slice(start, start + o.numel())
+                row = tree.map(lambda c, part=part, o=o: _cut(c, part, tuple(o.shape)), whole)
+                found.append(row[0] if isinstance(argnums, int) else row)
+                start += o.numel()
+            jacobian = _nested(definition, found)
+            return (jacobian, *aux) if has_aux else jacobian
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return wrapped
 
@@ -127,26 +132,30 @@ def jacfwd(
 
     @functools.wraps(func, updated=())
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        _refuse_complex("jacfwd", args, "inputs")
-        picked = chosen(args, argnums)
-        inputs, structure = tensor_leaves(picked), tree.structure(picked)
+        try:
+            _refuse_complex("jacfwd", args, "inputs")
+            picked = chosen(args, argnums)
+            inputs, structure = tensor_leaves(picked), tree.structure(picked)
 
-        def partial(*moving: Any) -> Any:
-            return func(*replaced(args, argnums, moving), **kwargs)
+            def partial(*moving: Any) -> Any:
+                return func(*replaced(args, argnums, moving), **kwargs)
 
-        def push(*columns: Tensor) -> Any:
-            tangents = tree.unflatten(structure, columns)
-            _, *moved = jvp(partial, picked, tangents, has_aux=has_aux)
-            return tuple(moved)
+            def push(*columns: Tensor) -> Any:
+                tangents = tree.unflatten(structure, columns)
+                _, *moved = jvp(partial, picked, tangents, has_aux=has_aux)
+                return tuple(moved)
 
-        dims: Any = (0, None) if has_aux else (0,)
-        columns, *aux = vmap(push, out_dims=dims, randomness=randomness)(*_basis(inputs))
-        _refuse_complex("jacfwd", columns, "outputs")
-        leaves, definition = tensor_leaves(columns), tree.structure(columns)
-        rows = [tree.unflatten(structure, _split(c, inputs)) for c in leaves]
-        found = [row[0] if isinstance(argnums, int) else row for row in rows]
-        jacobian = _nested(definition, found)
-        return (jacobian, *aux) if has_aux else jacobian
+            dims: Any = (0, None) if has_aux else (0,)
+            columns, *aux = vmap(push, out_dims=dims, randomness=randomness)(*_basis(inputs))
+            _refuse_complex("jacfwd", columns, "outputs")
+            leaves, definition = tensor_leaves(columns), tree.structure(columns)
+            rows = [tree.unflatten(structure, _split(c, inputs)) for c in leaves]
+            found = [row[0] if isinstance(argnums, int) else row for row in rows]
+            jacobian = _nested(definition, found)
+            return (jacobian, *aux) if has_aux else jacobian
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return wrapped
 

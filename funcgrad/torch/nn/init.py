@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.absent import absent
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.operations.creation import empty_like
@@ -70,7 +72,7 @@ def trunc_normal_(
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
             "values may be incorrect.",
-            stacklevel=2,
+            stacklevel=outside(),
         )
     below = [(1 + math.erf((x - mean) / (std * math.sqrt(2)))) / 2 for x in (a, b)]
     draw = _by_rejection if below[1] - below[0] > 0.3 else _by_proposals
@@ -208,7 +210,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
 def _nothing(tensor: Tensor) -> bool:
     if 0 not in tensor.shape:
         return False
-    warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+    warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=outside())
     return True
 
 
@@ -274,7 +276,7 @@ def _old(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         warnings.warn(
             f"`nn.init.{name[:-1]}` is now deprecated in favor of `nn.init.{name}`.",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=outside(),
         )
         return function(*args, **kwargs)
 
@@ -287,3 +289,5 @@ uniform, normal, constant = _old(uniform_), _old(normal_), _old(constant_)
 eye, dirac, orthogonal, sparse = _old(eye_), _old(dirac_), _old(orthogonal_), _old(sparse_)
 xavier_uniform, xavier_normal = _old(xavier_uniform_), _old(xavier_normal_)
 kaiming_uniform, kaiming_normal = _old(kaiming_uniform_), _old(kaiming_normal_)
+
+absent(__name__)

@@ -16,6 +16,7 @@ import numpy as np
 
 from funcgrad.core.tracer import Tracer, layout, type_of
 from funcgrad.core.types import Array, ArrayType
+from funcgrad.errors import outside
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.shape import copied as copied_in
 from funcgrad.torch import flat
@@ -27,7 +28,6 @@ from funcgrad.torch.narrow import in_single, is_narrow
 from funcgrad.torch.nodes import GradNode, Pick, edge_of, keep_quietly
 from funcgrad.torch.operations.promotion import Pending, dtype_of
 from funcgrad.torch.root import ROOT, RootTracer
-from funcgrad.torch.saved import outside
 from funcgrad.torch.settings import is_warn_always_enabled
 from funcgrad.torch.staged import order_of_copy
 from funcgrad.torch.storage import resize

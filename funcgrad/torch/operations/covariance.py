@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from funcgrad.errors import outside
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.arithmetic import mul_scalar
@@ -14,7 +15,6 @@ from funcgrad.torch.operations.products import mm
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import operation
 from funcgrad.torch.operations.requirements import requires
-from funcgrad.torch.saved import outside
 
 __all__ = ["corrcoef", "cov"]
 

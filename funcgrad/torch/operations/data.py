@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.errors import outside
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.autograd_state import check_differentiable
@@ -20,7 +21,6 @@ from funcgrad.torch.operations.argument_kinds import PYTHON_DTYPES
 from funcgrad.torch.operations.common import install, warn_once
 from funcgrad.torch.operations.converting import to_dtype
 from funcgrad.torch.operations.record import operation
-from funcgrad.torch.saved import outside
 
 __all__ = [
     "as_tensor", "asarray", "finished", "from_dlpack", "from_numpy", "frombuffer", "infer",
@@ -260,7 +260,7 @@ def _new_tensor(
 ) -> Tensor:
     """`tensor` in the dtype of this one."""
     if isinstance(data, Tensor):
-        warnings.warn(COPY.format(name="tensor.new_tensor"), UserWarning, stacklevel=2)
+        warnings.warn(COPY.format(name="tensor.new_tensor"), UserWarning, stacklevel=outside())
     kind = kind_given("new_tensor", dtype) or self.dtype
     return finished(infer(data, kind), requires_grad, device, "new_tensor")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.operations import axes, gathering, joining, reshaping
 from funcgrad.torch.operations.record import operation
@@ -31,7 +32,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     if not xs:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing is None:
-        warnings.warn(INDEXING, UserWarning, stacklevel=2)
+        warnings.warn(INDEXING, UserWarning, stacklevel=outside())
         indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index as core
@@ -49,25 +50,29 @@ __all__ = ["index_put", "index_put_"]
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """``self[index] = value``, in place."""
-    if not isinstance(value, Tensor):
-        value = _constant(self, value)
-    whole = index is Ellipsis or (isinstance(index, slice) and index == slice(None))
-    if whole and not traced(self._t):
-        _copy_to(self, value)
-        return
-    target, arrays = sliced(self, index)
-    if not arrays and not traced(self._t):
-        _copy_to(part(self, ()) if target is self else target, value)
-        return
-    if traced(self._t):
-        _replace(self, index, value)
-        return
-    sizes = _without_leading_ones(shape_of(value))
-    if sizes != shape_of(value):
-        value = reshaping.view(value, sizes)
-    check_writable(target)
-    check_overlap(target, value, True)
-    write(target, _put_arrays(target, arrays, value, False)._t)
+    try:
+        if not isinstance(value, Tensor):
+            value = _constant(self, value)
+        whole = index is Ellipsis or (isinstance(index, slice) and index == slice(None))
+        if whole and not traced(self._t):
+            _copy_to(self, value)
+            return
+        target, arrays = sliced(self, index)
+        if not arrays and not traced(self._t):
+            _copy_to(part(self, ()) if target is self else target, value)
+            return
+        if traced(self._t):
+            _replace(self, index, value)
+            return
+        sizes = _without_leading_ones(shape_of(value))
+        if sizes != shape_of(value):
+            value = reshaping.view(value, sizes)
+        check_writable(target)
+        check_overlap(target, value, True)
+        write(target, _put_arrays(target, arrays, value, False)._t)
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 def _constant(x: Tensor, given: Any) -> Tensor:

@@ -15,6 +15,7 @@ import numpy as np
 
 from funcgrad.core.tracer import concrete, value
 from funcgrad.core.types import Array
+from funcgrad.errors import outside
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index as core
 from funcgrad.ops.shape import transpose
@@ -93,7 +94,7 @@ def index_array(item: Any) -> Array:
     if isinstance(item, Tensor):
         kind = item.dtype
         if kind is dtypes.uint8:
-            warnings.warn(BYTES, UserWarning, stacklevel=4)
+            warnings.warn(BYTES, UserWarning, stacklevel=outside())
             return a.cast(item.content(), bool)
         if kind not in (dtypes.int64, dtypes.int32, dtypes.bool):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")

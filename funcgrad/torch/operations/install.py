@@ -9,6 +9,7 @@ from collections.abc import Callable
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.ops.arithmetic import cast
 from funcgrad.torch import hot
 from funcgrad.torch._tensor import Tensor
@@ -56,9 +57,13 @@ def _fast(record: Operation, general: Callable[..., Any]) -> Callable[..., Any]:
 
 def _tried(quick: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs and (made := quick(*args)) is not None:
-            return made
-        return general(*args, **kwargs)
+        try:
+            if not kwargs and (made := quick(*args)) is not None:
+                return made
+            return general(*args, **kwargs)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return function
 
@@ -77,13 +82,17 @@ def _function(record: Operation) -> Callable[..., Any]:
     known = arguments.positional
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs and (rest := known.get((*map(type, args),))) is not None:
-            return rule(*args, *rest)
-        *given, out = arguments(args, kwargs)
-        if out is None:
-            return rule(*given)
-        result = rule(*given, out) if record.sees_out else rule(*given)
-        return (into if isinstance(result, Tensor) else into_each)(out, result, name)
+        try:
+            if not kwargs and (rest := known.get((*map(type, args),))) is not None:
+                return rule(*args, *rest)
+            *given, out = arguments(args, kwargs)
+            if out is None:
+                return rule(*given)
+            result = rule(*given, out) if record.sees_out else rule(*given)
+            return (into if isinstance(result, Tensor) else into_each)(out, result, name)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return function
 
@@ -93,10 +102,14 @@ def _method(record: Operation) -> Callable[..., Any]:
     at, known = place_of_input(record.signature), arguments.positional
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if at == 0 and not kwargs and (rest := known.get((*map(type, args),))) is not None:
-            return rule(self, *args, *rest)
-        given = arguments(args, kwargs)
-        return rule(*given[:at], self, *given[at:-1])
+        try:
+            if at == 0 and not kwargs and (rest := known.get((*map(type, args),))) is not None:
+                return rule(self, *args, *rest)
+            given = arguments(args, kwargs)
+            return rule(*given[:at], self, *given[at:-1])
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return method
 
@@ -110,19 +123,23 @@ def _changing(record: Operation, method: Callable[..., Any]) -> Callable[..., Te
     at, direct = place_of_input(record.signature), not (record.hot or record.remembers)
 
     def changed(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        given = arguments(args, kwargs)
-        check_writable(self)
-        if before is not None:
-            before(self, *given[:-1])
-        if checked:
-            for x in given:
-                if isinstance(x, Tensor):
-                    check_overlap(self, x, entire)
-        if direct:
-            found = record.rule(*given[:at], self, *given[at:-1])._t
-        else:
-            found = method(self, *args, **kwargs)._t
-        return write(self, cast(found, dtype_of(self._t)) if casts else found)
+        try:
+            given = arguments(args, kwargs)
+            check_writable(self)
+            if before is not None:
+                before(self, *given[:-1])
+            if checked:
+                for x in given:
+                    if isinstance(x, Tensor):
+                        check_overlap(self, x, entire)
+            if direct:
+                found = record.rule(*given[:at], self, *given[at:-1])._t
+            else:
+                found = method(self, *args, **kwargs)._t
+            return write(self, cast(found, dtype_of(self._t)) if casts else found)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return _named(record, name, changed)  # type: ignore[no-any-return]
 
@@ -133,9 +150,13 @@ def changing_method(record: Operation, change: Callable[..., Tensor]) -> None:
     arguments = Arguments(name, record.signature, "method in place")
 
     def changed(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        given = arguments(args, kwargs)
-        check_writable(self)
-        return change(self, *given[:-1])
+        try:
+            given = arguments(args, kwargs)
+            check_writable(self)
+            return change(self, *given[:-1])
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     setattr(Tensor, name, _named(record, name, changed))
 
@@ -147,10 +168,14 @@ def changing_function(record: Operation) -> Callable[..., Tensor]:
     method: Any = getattr(Tensor, name)
 
     def function(*args: Any, **kwargs: Any) -> Tensor:
-        arguments(args, kwargs)
-        if args:
-            return method(*args, **kwargs)  # type: ignore[no-any-return]
-        tensor = next(name for name in ("input", "self", "x", "a", "x1") if name in kwargs)
-        return method(kwargs.pop(tensor), **kwargs)  # type: ignore[no-any-return]
+        try:
+            arguments(args, kwargs)
+            if args:
+                return method(*args, **kwargs)  # type: ignore[no-any-return]
+            tensor = next(name for name in ("input", "self", "x", "a", "x1") if name in kwargs)
+            return method(kwargs.pop(tensor), **kwargs)  # type: ignore[no-any-return]
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return _named(record, name, function)  # type: ignore[no-any-return]

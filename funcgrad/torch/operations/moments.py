@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from funcgrad.core.types import Array
+from funcgrad.errors import outside
 from funcgrad.ops import nonlinear_reductions, sums
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.common import (
@@ -21,7 +22,6 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.dense import dense_composite, dense_or
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import Function, NodeClass, node, operation
-from funcgrad.torch.saved import outside
 
 __all__ = ["std", "std_mean", "var", "var_mean"]
 

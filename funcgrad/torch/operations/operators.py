@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.core.tracer import Tracer
 from funcgrad.torch import hot
 from funcgrad.torch._tensor import Tensor
@@ -69,11 +70,15 @@ def _dunder(
     """The method `name`, of what it `takes` and maybe of NumPy's `arrays`."""
 
     def dunder(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, takes):
-            if not arrays or not isinstance(other, np.ndarray):
-                return NotImplemented
-            other = _tensor_of(other)
-        return function(self, other)
+        try:
+            if not isinstance(other, takes):
+                if not arrays or not isinstance(other, np.ndarray):
+                    return NotImplemented
+                other = _tensor_of(other)
+            return function(self, other)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     dunder.__name__ = dunder.__qualname__ = name
     return dunder

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.errors import outside
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.creation import creation, usual
 from funcgrad.torch.operations.promotion import number
 from funcgrad.torch.operations.record import Function
 from funcgrad.torch.operations.requirements import requires
-from funcgrad.torch.saved import outside
 
 __all__ = [
     "arange", "linspace", "logspace", "range", "tril_indices", "triu_indices",

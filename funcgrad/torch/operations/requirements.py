@@ -20,6 +20,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.narrow import is_half
@@ -150,9 +151,13 @@ def required(function: F, written: str) -> F:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         nonlocal checked
-        if checked is None:
-            checked = _in_front(function, written)
-        return checked(*args, **kwargs)
+        try:
+            if checked is None:
+                checked = _in_front(function, written)
+            return checked(*args, **kwargs)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     setattr(call, "requires", written)  # noqa: B010
     return call  # type: ignore[return-value]

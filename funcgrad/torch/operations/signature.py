@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.argument_kinds import (
@@ -30,7 +31,6 @@ from funcgrad.torch.operations.argument_kinds import (
     is_index,
 )
 from funcgrad.torch.operations.refused_calls import refuse_call
-from funcgrad.torch.saved import outside
 
 __all__ = ["Arguments", "Form", "names_of", "place_of_input"]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.core.types import Array
 from funcgrad.ops import index as core
 from funcgrad.torch._tensor import Tensor
@@ -155,11 +156,15 @@ unsafe_chunk = _splitting(
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces along a dimension, of one size or of given sizes."""
-    if isinstance(split_size_or_sections, (int, Tensor, np.integer)):
-        found = _pieces(tensor, _sizes_of, int(split_size_or_sections), dim, SPLIT)
-    else:
-        found = split_with_sizes(tensor, split_size_or_sections, dim)
-    return tuple(found)
+    try:
+        if isinstance(split_size_or_sections, (int, Tensor, np.integer)):
+            found = _pieces(tensor, _sizes_of, int(split_size_or_sections), dim, SPLIT)
+        else:
+            found = split_with_sizes(tensor, split_size_or_sections, dim)
+        return tuple(found)
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 def _split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.contents import as_array
 from funcgrad.torch.dtypes import bfloat16
@@ -206,7 +207,7 @@ class Optimizer:
                 "optimizer contains a parameter group with duplicate parameters; in future, this "
                 "will cause an error; see github.com/pytorch/pytorch/issues/40967 for more "
                 "information",
-                stacklevel=5,
+                stacklevel=outside(),
             )
         for group in self.param_groups:
             if ("param_names" in param_group) != ("param_names" in group):

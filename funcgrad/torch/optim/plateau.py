@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from funcgrad.errors import outside
 from funcgrad.torch.optim.optimizer import Optimizer
 from funcgrad.torch.optim.scheduler import EPOCH, LRScheduler, check_optimizer, set_rate, setting_of
 
@@ -92,7 +93,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Tell the measure of an epoch."""
         current = float(metrics)
         if epoch is not None:
-            warnings.warn(EPOCH, UserWarning, stacklevel=2)
+            warnings.warn(EPOCH, UserWarning, stacklevel=outside())
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(current, self.best):
             self.best, self.num_bad_epochs = current, 0

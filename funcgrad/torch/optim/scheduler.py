@@ -11,6 +11,7 @@ import warnings
 import weakref
 from typing import Any
 
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.optim.optimizer import Optimizer
 
@@ -99,7 +100,7 @@ class LRScheduler:
             self._check_order()
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH, UserWarning, stacklevel=2)
+            warnings.warn(EPOCH, UserWarning, stacklevel=outside())
         self._update_lr(epoch)
 
     def _check_order(self) -> None:
@@ -109,7 +110,7 @@ class LRScheduler:
                 "initialization. Please, make sure to call `optimizer.step()` before "
                 f"`lr_scheduler.step()`. See more details at {ORDER}",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
         elif not getattr(self.optimizer, "_opt_called", False):
             warnings.warn(
@@ -118,7 +119,7 @@ class LRScheduler:
                 "before `lr_scheduler.step()`.  Failure to do this will result in PyTorch skipping "
                 f"the first value of the learning rate schedule. See more details at {ORDER}",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -139,7 +140,7 @@ class LRScheduler:
                 "To get the last learning rate computed by the scheduler, please use "
                 "`get_last_lr()`.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
 
     def _rates(self) -> list[Any]:

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.autograd.function import Function
 from funcgrad.torch.autograd.graph import saved_tensors_hooks
@@ -99,7 +100,8 @@ class CheckpointFunction(Function):
     def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
         if not any(x.requires_grad for x in args if isinstance(x, Tensor)):
             warnings.warn(
-                "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2
+                "None of the inputs have requires_grad=True. Gradients will be None",
+                stacklevel=outside(),
             )
         ctx.run_function = run_function
         ctx.random_state = _state_if(preserve_rng_state)
@@ -197,7 +199,7 @@ def checkpoint(
             "exception. use_reentrant=False is recommended, but if you need to preserve the "
             "current default behavior, you can pass use_reentrant=True. Refer to docs for more "
             "details on the differences between the two variants.",
-            stacklevel=2,
+            stacklevel=outside(),
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
@@ -264,7 +266,7 @@ def checkpoint_sequential(
             "passed. use_reentrant=False is recommended, but if you need to preserve the current "
             "default behavior, you can pass use_reentrant=True. Refer to docs for more details on "
             "the differences between the two variants.",
-            stacklevel=2,
+            stacklevel=outside(),
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)

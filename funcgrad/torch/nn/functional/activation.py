@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops.activation import clamped
@@ -51,9 +52,13 @@ __all__ = [
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """``max(x, 0)``; the derivative at 0 is 0."""
-    content(input, "relu")
-    out: Tensor = input.relu_() if inplace else input.relu()
-    return out
+    try:
+        content(input, "relu")
+        out: Tensor = input.relu_() if inplace else input.relu()
+        return out
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 HARDTANH = Composite("hardtanh", clamped)

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import funcgrad.torch as torch
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.nn.functional.attended import ATTENTION, MASKED_ATTENTION
 from funcgrad.torch.nn.functional.distance import pad
@@ -16,7 +17,6 @@ from funcgrad.torch.nn.functional.softmax import softmax
 from funcgrad.torch.operations.common import boxed, computed, lacking, told
 from funcgrad.torch.operations.record import node, operation
 from funcgrad.torch.operations.requirements import requirements, requires
-from funcgrad.torch.saved import outside
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad.core.tracer import concrete, value
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.errors import AbstractValueError, located
+from funcgrad.errors import AbstractValueError, located, outside
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index as indexing
 from funcgrad.ops.index.gather import scatter_add
@@ -195,7 +195,7 @@ def embedding_bag(
             "Argument order of nn.functional.embedding_bag was changed. Usage "
             "`embedding_bag(weight, input, ...)` is deprecated, and should now be "
             "`embedding_bag(input, weight, ...)`.",
-            stacklevel=2,
+            stacklevel=outside(),
         )
         input, weight = weight, input
     _check(input, weight, offsets, mode, per_sample_weights)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.core.types import Array
 from funcgrad.ops import channels as ops
 from funcgrad.ops.arithmetic import add, cast, multiply, reciprocal, sqrt, subtract
@@ -163,23 +164,29 @@ def batch_norm(
     tensor([[-1.0000, -1.0000],
             [ 1.0000,  1.0000]])
     """
-    x = content(input, "batch_norm")
-    parts = {"weight": weight, "bias": bias}
-    running = {"running_mean": running_mean, "running_var": running_var}
-    _check_moments(x, running, parts, training, eps)
-    w, b, params = _scale(x, weight, bias, eps)
-    shown = {"training": bool(training), **running}
-    node = BATCH_NODE if weight is not None else lacking(BATCH_NODE, "weight")
-    if not training:
-        assert running_mean is not None
-        assert running_var is not None
-        given = (x, w, b, running_mean.content(), running_var.content())
-        return told(boxed(computed(BY_KNOWN, *given, **params), node), **shown)
-    core = HALF_BATCH_NORM if is_half(dtype_of(x)) else ops.batch_norm
-    y, mean, var = boxed_all(computed(core, x, w, b, **params), node)
-    if running_mean is not None and running_var is not None and input.numel():
-        _average(running_mean, running_var, mean, var, momentum, input.numel() // input.shape[1])
-    return told(y, **shown)
+    try:
+        x = content(input, "batch_norm")
+        parts = {"weight": weight, "bias": bias}
+        running = {"running_mean": running_mean, "running_var": running_var}
+        _check_moments(x, running, parts, training, eps)
+        w, b, params = _scale(x, weight, bias, eps)
+        shown = {"training": bool(training), **running}
+        node = BATCH_NODE if weight is not None else lacking(BATCH_NODE, "weight")
+        if not training:
+            assert running_mean is not None
+            assert running_var is not None
+            given = (x, w, b, running_mean.content(), running_var.content())
+            return told(boxed(computed(BY_KNOWN, *given, **params), node), **shown)
+        core = HALF_BATCH_NORM if is_half(dtype_of(x)) else ops.batch_norm
+        y, mean, var = boxed_all(computed(core, x, w, b, **params), node)
+        if running_mean is not None and running_var is not None and input.numel():
+            _average(
+                running_mean, running_var, mean, var, momentum, input.numel() // input.shape[1]
+            )
+        return told(y, **shown)
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 def _check_moments(x: Array, running: Any, parts: Any, training: bool, eps: float) -> None:

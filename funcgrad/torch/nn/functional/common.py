@@ -10,6 +10,7 @@ import numpy as np
 
 from funcgrad.core.tracer import bind
 from funcgrad.core.types import Array
+from funcgrad.errors import outside
 from funcgrad.ops import sums
 from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.torch._tensor import Tensor
@@ -19,7 +20,6 @@ from funcgrad.torch.operations.promotion import content
 from funcgrad.torch.operations.record import Function, operation
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.root import RootTracer
-from funcgrad.torch.saved import outside
 from funcgrad.torch.writing import check_writable, write
 
 __all__ = [

@@ -6,6 +6,7 @@ import math
 import warnings
 
 import funcgrad.torch as torch
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.promotion import content
 from funcgrad.torch.operations.requirements import requirements
@@ -111,7 +112,7 @@ def dropout2d(
     _check(p)
     _warn(2, input, (3, 4))
     if input.dim() == 3:
-        warnings.warn(ONE_DIMENSION, stacklevel=2)
+        warnings.warn(ONE_DIMENSION, stacklevel=outside())
     return _scaled(input, p, training, inplace, True)
 
 
@@ -133,5 +134,5 @@ def _warn(rank: int, input: Tensor, ranks: tuple[int, int]) -> None:
             f"warning, please use dropout instead. Note that {name} exists to provide "
             f"channel-wise dropout on inputs with {rank} spatial dimensions, a channel dimension, "
             f"and an optional batch dimension (i.e. {ranks[0]}D or {ranks[1]}D inputs).",
-            stacklevel=3,
+            stacklevel=outside(),
         )

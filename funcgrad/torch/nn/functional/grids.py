@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.types import Array
+from funcgrad.errors import outside
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index as indexing
 from funcgrad.ops.product import matmul
@@ -29,7 +30,6 @@ from funcgrad.torch.operations.common import Zeroing, boxed, computed, shape_of,
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
 from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import refuse_kinds
-from funcgrad.torch.saved import outside
 
 __all__ = [
     "GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES", "affine_grid", "grid_sample",

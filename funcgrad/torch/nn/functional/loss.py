@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.nn.functional.common import by_number, reduced_tensor, reduction_of, renamed
-from funcgrad.torch.saved import outside
 
 __all__ = [
     "cosine_embedding_loss",

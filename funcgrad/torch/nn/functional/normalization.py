@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.ops import normalization
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
@@ -139,17 +140,21 @@ def rms_norm(
     >>> torch.nn.functional.rms_norm(torch.tensor([[3.0, 4.0, 5.0, 5.0]]), (4,))
     tensor([[0.6928, 0.9238, 1.1547, 1.1547]])
     """
-    x, normalized = content(input, "rms_norm"), tuple(int(n) for n in normalized_shape)
-    shape = shape_of(x)
-    _check_normalized("rms_norm", shape, normalized, weight=weight)
-    refuse_kinds("rms_norm", "biu", x)
-    axes = tuple(range(len(shape) - len(normalized), len(shape)))
-    wide = input.float() if is_half(input.dtype.numpy) else input
-    least = dtypes.finfo(wide.dtype).eps if eps is None else eps
-    size = by_number(wide.pow(2).mean(axes, keepdim=True) + least, "Add").rsqrt()
-    out: Tensor = wide * size
-    out = out if weight is None else out * weight
-    return out if out.dtype is input.dtype else out.to(input.dtype)
+    try:
+        x, normalized = content(input, "rms_norm"), tuple(int(n) for n in normalized_shape)
+        shape = shape_of(x)
+        _check_normalized("rms_norm", shape, normalized, weight=weight)
+        refuse_kinds("rms_norm", "biu", x)
+        axes = tuple(range(len(shape) - len(normalized), len(shape)))
+        wide = input.float() if is_half(input.dtype.numpy) else input
+        least = dtypes.finfo(wide.dtype).eps if eps is None else eps
+        size = by_number(wide.pow(2).mean(axes, keepdim=True) + least, "Add").rsqrt()
+        out: Tensor = wide * size
+        out = out if weight is None else out * weight
+        return out if out.dtype is input.dtype else out.to(input.dtype)
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 def _tossed(input: Tensor, p: float) -> Tensor:
@@ -169,19 +174,23 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     ValueError
         A probability outside [0, 1].
     """
-    content(input, "dropout")
-    if p < 0.0 or p > 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if not training or p == 0.0:
-        return input
-    if not (input.is_floating_point() or input.is_complex()):
-        raise RuntimeError(
-            "result type Float can't be cast to the desired output type "
-            f"{dtypes.scalar_name(input.dtype)}"
-        )
-    factor = _tossed(input, p)
-    if inplace:
-        check_writable(input)
-        return write(input, (input * factor)._t)
-    out: Tensor = input * factor
-    return out
+    try:
+        content(input, "dropout")
+        if p < 0.0 or p > 1.0:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        if not training or p == 0.0:
+            return input
+        if not (input.is_floating_point() or input.is_complex()):
+            raise RuntimeError(
+                "result type Float can't be cast to the desired output type "
+                f"{dtypes.scalar_name(input.dtype)}"
+            )
+        factor = _tossed(input, p)
+        if inplace:
+            check_writable(input)
+            return write(input, (input * factor)._t)
+        out: Tensor = input * factor
+        return out
+    except Exception as error:
+        hide_frames(error)
+        raise

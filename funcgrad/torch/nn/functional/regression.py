@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad.core.types import Array
+from funcgrad.errors import outside
 from funcgrad.kernels import losses
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops.losses import squared_error
@@ -28,7 +29,6 @@ from funcgrad.torch.operations.promotion import content, promoted
 from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.remembered import remembered
-from funcgrad.torch.saved import outside
 
 __all__ = ["huber_loss", "l1_loss", "mse_loss", "smooth_l1_loss"]
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.types import Array
+from funcgrad.errors import outside
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index as indexing
 from funcgrad.torch._tensor import Tensor
@@ -29,7 +30,6 @@ from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import elementwise_refusal, refuse_kinds
 from funcgrad.torch.operations.results import laid
-from funcgrad.torch.saved import outside
 
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 

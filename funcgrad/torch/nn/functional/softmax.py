@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from funcgrad.core.boundary import hide_frames
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.common import shape_of
 from funcgrad.torch.operations.creation import empty_like
@@ -21,7 +23,7 @@ def _chosen(name: str, input: Tensor, dim: int | None) -> int:
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
         "dim=X as an argument.",
-        stacklevel=3,
+        stacklevel=outside(),
     )
     return 0 if rank in (0, 1, 3) else 1
 
@@ -37,16 +39,24 @@ def softmax(
     >>> torch.nn.functional.softmax(torch.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
-    out: Tensor = input.softmax(_chosen("softmax", input, dim), dtype=dtype)
-    return out
+    try:
+        out: Tensor = input.softmax(_chosen("softmax", input, dim), dtype=dtype)
+        return out
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
     """The logarithm of `softmax` along a dimension."""
-    out: Tensor = input.log_softmax(_chosen("log_softmax", input, dim), dtype=dtype)
-    return out
+    try:
+        out: Tensor = input.log_softmax(_chosen("log_softmax", input, dim), dtype=dtype)
+        return out
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 def softmin(

@@ -11,6 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from funcgrad.core.boundary import hide_frames
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.hooks import RemovableHandle, add_hook
@@ -39,18 +41,22 @@ class Calls:
     forward: Callable[..., Any]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not (
-            self._backward_hooks
-            or self._backward_pre_hooks
-            or self._forward_hooks
-            or self._forward_pre_hooks
-            or everywhere.forward
-            or everywhere.forward_pre
-            or everywhere.backward
-            or everywhere.backward_pre
-        ):
-            return self.forward(*args, **kwargs)
-        return Call(self, args, kwargs).run()
+        try:
+            if not (
+                self._backward_hooks
+                or self._backward_pre_hooks
+                or self._forward_hooks
+                or self._forward_pre_hooks
+                or everywhere.forward
+                or everywhere.forward_pre
+                or everywhere.backward
+                or everywhere.backward_pre
+            ):
+                return self.forward(*args, **kwargs)
+            return Call(self, args, kwargs).run()
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     # ------------------------------------------------------------------------ registering
 
@@ -144,7 +150,7 @@ class Call:
                 warnings.warn(
                     "For backward hooks to be called, module output should be a Tensor or a tuple "
                     f"of Tensors but received {type(self.result)}",
-                    stacklevel=5,
+                    stacklevel=outside(),
                 )
             self.result = caught.outputs(self.result)
         if module._is_full_backward_hook is False:
@@ -192,7 +198,7 @@ class Call:
                     warnings.warn(
                         f"{what} forward hook with ``always_call=True`` raised an exception that "
                         f"was silenced as another error was raised in forward: {error!s}",
-                        stacklevel=5,
+                        stacklevel=outside(),
                     )
 
 
@@ -210,7 +216,7 @@ def _register_old(module: Any, args: Any, result: Any) -> None:
         add_hook(node.more.node_hooks, lambda gi, go, hook=hook: hook(module, gi, go))
     missing = _missed(args, result, node)
     if missing:
-        warnings.warn(OLD.format(missing), FutureWarning, stacklevel=5)
+        warnings.warn(OLD.format(missing), FutureWarning, stacklevel=outside())
 
 
 OLD = (
@@ -352,7 +358,7 @@ class Caught:
         return tuple(found[k] for k in self.output_places)
 
     def without_inputs(self) -> None:
-        warnings.warn(NO_INPUT, stacklevel=5)
+        warnings.warn(NO_INPUT, stacklevel=outside())
         nothing = (None,) * self.input_count
         for hook in self.hooks:
             result = hook(self.module, nothing, self.grad_outputs)

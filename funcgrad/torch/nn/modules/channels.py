@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar
 
+from funcgrad.errors import outside
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.nn import functional as F
@@ -220,7 +221,7 @@ class InstanceNorm(ChannelNorm):
         warnings.warn(
             f"input's size at dim={axis} does not match num_features. You can silence this warning "
             "by not passing in num_features, which is not used because affine=False",
-            stacklevel=3,
+            stacklevel=outside(),
         )
 
     def _normalised(self, input: Tensor) -> Tensor:

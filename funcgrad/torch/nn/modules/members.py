@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.nn.modules.everywhere import everywhere
 from funcgrad.torch.nn.parameter import Buffer, Parameter
@@ -99,43 +100,51 @@ class Members:
     # ------------------------------------------------------------------------- attributes
 
     def __getattr__(self, name: str) -> Any:
-        own = self.__dict__
-        for table in ("_parameters", "_buffers", "_modules"):
-            found = own.get(table)
-            if found is not None and name in found:
-                return found[name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        try:
+            own = self.__dict__
+            for table in ("_parameters", "_buffers", "_modules"):
+                found = own.get(table)
+                if found is not None and name in found:
+                    return found[name]
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        except Exception as error:
+            hide_frames(error, told=True)
+            raise
 
     def __setattr__(self, name: str, value: Any) -> None:
-        own = self.__dict__
-        if isinstance(value, Parameter):
-            if "_parameters" not in own:
-                raise AttributeError("cannot assign parameters before Module.__init__() call")
-            self._forget(name, "_buffers", "_modules")
-            self.register_parameter(name, value)
-        elif name in own.get("_parameters", ()):
-            if value is not None:
-                raise TypeError(
-                    f"cannot assign '{typename(value)}' as parameter '{name}' "
-                    "(torch.nn.Parameter or None expected)"
-                )
-            self.register_parameter(name, None)
-        elif isinstance(value, Members):
-            if "_modules" not in own:
-                raise AttributeError("cannot assign module before Module.__init__() call")
-            self._forget(name, "_parameters", "_buffers")
-            self._modules[name] = everywhere.registered("module", self, name, value)
-        elif name in own.get("_modules", ()):
-            if value is not None:
-                raise TypeError(
-                    f"cannot assign '{typename(value)}' as child module '{name}' "
-                    "(torch.nn.Module or None expected)"
-                )
-            self._modules[name] = everywhere.registered("module", self, name, None)
-        elif isinstance(value, Buffer) or name in own.get("_buffers", ()):
-            self._set_buffer(name, value)
-        else:
-            object.__setattr__(self, name, value)
+        try:
+            own = self.__dict__
+            if isinstance(value, Parameter):
+                if "_parameters" not in own:
+                    raise AttributeError("cannot assign parameters before Module.__init__() call")
+                self._forget(name, "_buffers", "_modules")
+                self.register_parameter(name, value)
+            elif name in own.get("_parameters", ()):
+                if value is not None:
+                    raise TypeError(
+                        f"cannot assign '{typename(value)}' as parameter '{name}' "
+                        "(torch.nn.Parameter or None expected)"
+                    )
+                self.register_parameter(name, None)
+            elif isinstance(value, Members):
+                if "_modules" not in own:
+                    raise AttributeError("cannot assign module before Module.__init__() call")
+                self._forget(name, "_parameters", "_buffers")
+                self._modules[name] = everywhere.registered("module", self, name, value)
+            elif name in own.get("_modules", ()):
+                if value is not None:
+                    raise TypeError(
+                        f"cannot assign '{typename(value)}' as child module '{name}' "
+                        "(torch.nn.Module or None expected)"
+                    )
+                self._modules[name] = everywhere.registered("module", self, name, None)
+            elif isinstance(value, Buffer) or name in own.get("_buffers", ()):
+                self._set_buffer(name, value)
+            else:
+                object.__setattr__(self, name, value)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def _set_buffer(self, name: str, value: Any) -> None:
         if value is not None and not isinstance(value, Tensor):

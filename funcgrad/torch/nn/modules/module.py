@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
 
+from funcgrad.errors import outside
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.device import check_device
@@ -167,7 +168,7 @@ class Module(Calls, State):
                 f"dtype={dtype}"
             )
         if dtype.is_complex:
-            warnings.warn(COMPLEX, stacklevel=2)
+            warnings.warn(COMPLEX, stacklevel=outside())
         return self._convert(dtype, complex_too=True)
 
     def _convert(self, dtype: dtypes.dtype, complex_too: bool = False) -> Self:

@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 import funcgrad.torch as torch
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nn import functional as F
@@ -36,7 +37,7 @@ def _check(sizes: dict[str, Any], flags: dict[str, Any], dropout: Any, proj_size
         warnings.warn(
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout "
             f"expects num_layers greater than 1, but got dropout={dropout} and num_layers=1",
-            stacklevel=4,
+            stacklevel=outside(),
         )
     for name, flag in flags.items():
         if not isinstance(flag, bool):

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.hooks import RemovableHandle
 from funcgrad.torch.modes import no_grad
@@ -79,7 +80,7 @@ class State(Members):
                 "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
                 "state_dict for details.",
                 FutureWarning,
-                stacklevel=2,
+                stacklevel=outside(),
             )
             given = (*args, *(destination, prefix, keep_vars)[len(args) :])
             destination, prefix, keep_vars = given

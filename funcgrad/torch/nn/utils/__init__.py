@@ -11,6 +11,7 @@ import numpy as np
 
 from funcgrad.core.bfloat16 import rounded
 from funcgrad.core.tracer import Tracer
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.absent import absent
 from funcgrad.torch.contents import as_array
@@ -152,7 +153,7 @@ def clip_grad_norm(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
         "`torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
-        stacklevel=2,
+        stacklevel=outside(),
     )
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.absent import absent
 from funcgrad.torch.nn.utils import parameters_to_vector
 from funcgrad.torch.operations.creation import ones_like, zeros_like
 from funcgrad.torch.operations.sampling import rand, rand_like
@@ -484,3 +485,6 @@ def is_pruned(module: Any) -> bool:
         for _, part in module.named_modules()
         for hook in part._forward_pre_hooks.values()
     )
+
+
+absent(__name__)

@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 from funcgrad.core.types import Array
+from funcgrad.errors import outside
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import sums
 from funcgrad.torch._tensor import Tensor
@@ -107,7 +108,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
         "`torch.nn.utils.weight_norm` is deprecated in favor of "
         "`torch.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
-        stacklevel=2,
+        stacklevel=outside(),
     )
     for hook in module._forward_pre_hooks.values():
         if isinstance(hook, WeightNorm) and hook.name == name:

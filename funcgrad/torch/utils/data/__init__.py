@@ -1,5 +1,6 @@
 """``torch.utils.data``: data sets, the orders in which they are read, and loaders with workers."""
 
+from funcgrad.torch.absent import absent
 from funcgrad.torch.utils.data import dataset, distributed, sampler
 from funcgrad.torch.utils.data.collate import default_collate, default_convert
 from funcgrad.torch.utils.data.dataloader import DataLoader
@@ -31,3 +32,5 @@ __all__ = [
     "WorkerInfo", "dataset", "default_collate", "default_convert", "distributed",
     "get_worker_info", "random_split", "sampler",
 ]  # fmt: skip
+
+absent(__name__)

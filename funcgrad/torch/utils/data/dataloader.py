@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.context import BaseContext
 from typing import Any
 
+from funcgrad.errors import outside
 from funcgrad.torch.utils.data.collate import default_collate, default_convert
 from funcgrad.torch.utils.data.dataset import IterableDataset
 from funcgrad.torch.utils.data.reading import Reading, ReadingByWorkers, ReadingHere
@@ -292,5 +293,5 @@ class DataLoader:
             "than what this DataLoader is going to create. Please be aware that excessive worker "
             "creation might get DataLoader running slow or even freeze, lower the worker number "
             "to avoid potential slowness/freeze if necessary.",
-            stacklevel=3,
+            stacklevel=outside(),
         )

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar, cast
 
 import funcgrad.torch as torch
+from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 
 __all__ = [
@@ -256,7 +257,7 @@ def _sizes_of_fractions(total: int, fractions: Sequence[float]) -> list[int]:
         if size == 0:
             warnings.warn(
                 f"Length of split at index {i} is 0. This might result in an empty dataset.",
-                stacklevel=3,
+                stacklevel=outside(),
             )
     return sizes
 

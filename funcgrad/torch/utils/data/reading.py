@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from funcgrad.errors import outside
 from funcgrad.torch.utils.data.fetch import fetcher
 from funcgrad.torch.utils.data.processes import Workers
 from funcgrad.torch.utils.data.sampler import draw_seed
@@ -39,7 +40,7 @@ class Reading:
     def __init__(self, loader: DataLoader) -> None:
         self.loader = loader
         if loader.pin_memory:
-            warnings.warn(NO_ACCELERATOR, stacklevel=4)
+            warnings.warn(NO_ACCELERATOR, stacklevel=outside())
         self.begin()
         self.base_seed = draw_seed(loader.generator)
 
@@ -69,7 +70,7 @@ class Reading:
         loader, length = self.loader, self.length
         if length is not None and self.count > length:
             text = TOO_LONG.format(dataset=loader.dataset, length=length, count=self.count)
-            warnings.warn(text + WORKERS_READ_ALL * (loader.num_workers > 0), stacklevel=3)
+            warnings.warn(text + WORKERS_READ_ALL * (loader.num_workers > 0), stacklevel=outside())
 
     def __getstate__(self) -> Any:
         raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
