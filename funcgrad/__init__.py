@@ -8,8 +8,12 @@ arrays; `funcgrad.numpy` is NumPy's namespace for them, and plain `np.*` calls w
 import importlib
 from typing import TYPE_CHECKING, Any
 
+try:
+    from funcgrad.config import config
+except ValueError as _error:  # of an environment variable: the line is that of the import
+    _error.__traceback__ = None
+    raise
 from funcgrad import errors, numpy, tree
-from funcgrad.config import config
 from funcgrad.core import boundary as _boundary
 from funcgrad.core import warned as _warned
 from funcgrad.core.tracer import value

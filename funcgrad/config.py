@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from funcgrad.errors import nearest
+from funcgrad.errors import nearest, outside
 
 __all__ = ["Config", "config"]
 
@@ -241,7 +241,7 @@ def _check_environment() -> None:
                 f"the environment variable {name} is no setting of funcgrad"
                 + nearest(name, _VARIABLES),
                 RuntimeWarning,
-                stacklevel=2,
+                stacklevel=outside(),
             )
 
 

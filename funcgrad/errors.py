@@ -8,14 +8,13 @@ This file imports NumPy only.
 from __future__ import annotations
 
 import functools
-import importlib
 import os
 import sys
 import threading
 import types
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy
 
@@ -236,36 +235,6 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
-def suggest_names(
-    module: str, later: Sequence[str] = (), reason: Callable[[str], str] = lambda name: ""
-) -> None:
-    """Give a module a ``__getattr__`` that tells of a misspelt name which one was meant.
-
-    Where it has ``__all__``, `dir` shows these names and no others. Both are put into the module
-    as it runs, so that a type checker does not take them for a promise that there is every name.
-
-    Parameters
-    ----------
-    later : sequence of str, optional
-        Submodules that are imported when they are first asked for.
-    reason : callable, optional
-        Why there is no such name, or "".
-    """
-    space = sys.modules[module]
-
-    def __getattr__(name: str) -> Any:
-        if name in later:
-            return importlib.import_module(f"{module}.{name}")
-        text = f"module {module!r} has no attribute {name!r}"
-        if not name.startswith("_"):
-            text += reason(name) or nearest(name, [*dir(space), *later])
-        raise AttributeError(text)
-
-    vars(space)["__getattr__"] = __getattr__
-    if hasattr(space, "__all__"):
-        vars(space)["__dir__"] = lambda: sorted({*space.__all__, *later})
-
-
 class SourceLine(NamedTuple):
     """A place in the user's program."""
 
@@ -386,9 +355,13 @@ def warn_at_line(
 def outside() -> int:
     """The `stacklevel` of the innermost line of the program, for a warning in others' words."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("funcgrad."):
-        level, frame = level + 1, frame.f_back
+    while frame.f_back is not None and (name := _package(frame)) in ("funcgrad", "importlib"):
+        level, frame = level + (name == "funcgrad"), frame.f_back  # Python does not count imports
     return level
+
+
+def _package(frame: types.FrameType) -> str:
+    return str(frame.f_globals.get("__name__")).partition(".")[0]
 
 
 def line_at(place: Place) -> SourceLine:
@@ -460,8 +433,5 @@ def _is_compiled(frame: types.FrameType) -> str:
     """
     if frame.f_code.co_filename.startswith(_WRITTEN):
         return ""
-    package = str(frame.f_globals.get("__name__")).partition(".")[0]
+    package = _package(frame)
     return package if package in ("numpy", "scipy") else ""
-
-
-suggest_names(__name__)

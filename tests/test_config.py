@@ -85,12 +85,14 @@ def test_a_wrong_value_of_a_variable(name, given, text):
     found = run(**{f"FUNCGRAD_{name}": given})
     assert found.returncode
     assert f"ValueError: the environment variable {text}" in found.stderr
+    lines = [line for line in found.stderr.splitlines() if line.startswith("  File")]
+    assert lines == ['  File "<string>", line 1, in <module>']  # that of the import
 
 
 def test_a_variable_that_is_no_setting():
     found = run(FUNCGRAD_BAKEND="interpreter")
     assert found.stdout == "llvm True True\n"
-    assert "RuntimeWarning" in found.stderr
+    assert "<string>:1: RuntimeWarning" in found.stderr
     assert "FUNCGRAD_BAKEND is no setting of funcgrad; did you mean" in found.stderr
 
 

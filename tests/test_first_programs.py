@@ -93,6 +93,8 @@ SAID = {
     "shapes": (lambda: fg.grad(lambda x, y: x @ y)(X, np.ones(4)), r"\(3,\).*\(4,\)|size 4"),
     "a misspelt transform": (lambda: fg.gradd, "did you mean 'grad'"),
     "a misspelt function": (lambda: fnp.sinn, "did you mean 'sin"),
+    "a number in place of a function": (lambda: fg.grad(3), "grad: 3 is no function"),
+    "an operand too many": (lambda: fg.grad(np.sin)(1.0, 2.0), "`out` argument.*not 'float'"),
     "a key": (lambda: fg.jit(lambda x: {x.sum(): 1})(X), "has no hash"),
     "sizes": (lambda: fg.vmap(lambda x, y: x)(X, np.ones(2)), r"different sizes \[3, 2\]"),
 }
@@ -164,3 +166,26 @@ def test_numpys_warnings_tell_the_line_of_the_program(tmp_path):
     lines = [line for line in run.stderr.splitlines() if "Warning: " in line]
     wanted = "RuntimeWarning: divide by zero encountered in log"
     assert lines == [f"{program}:{n}: {wanted}" for n in (7, 8, 12, 13)]
+
+
+RECORDED = """
+import warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    fg.grad(lambda x: np.sum(np.log(x)))(X)
+    fg.jvp(np.sqrt, (-1.0,), (1.0,))
+    np.log(X)
+print([(w.filename == __file__, w.lineno) for w in caught])
+"""
+
+
+def test_warnings_that_are_recorded_tell_the_line_too(tmp_path):
+    """As pytest does, whose summary would show our files."""
+    program = tmp_path / "program.py"
+    program.write_text("\n".join(WARNS.splitlines()[:4]) + RECORDED)
+    path = os.pathsep.join(map(str, sys.path))
+    run = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )  # fmt: skip
+    assert run.stdout == "[(True, 8), (True, 9), (True, 9), (True, 10)]\n"

@@ -1,6 +1,10 @@
 """A misspelt name of each public module is told which one was meant, in one way."""
 
 import importlib
+import os
+import pathlib
+import subprocess
+import sys
 import types
 
 import pytest
@@ -55,13 +59,32 @@ ONE_WORD_EACH = {
 }
 
 
+@pytest.fixture(autouse=True)
+def shown(monkeypatch):
+    monkeypatch.setattr(fg.config, "traceback", "program")
+
+
 @pytest.mark.parametrize("module", ONE_WORD_EACH)
 def test_the_name_that_was_meant(module):
     space = importlib.import_module(module)
     for name in ONE_WORD_EACH[module]:
-        with pytest.raises(AttributeError, match=rf"has no attribute '{name}'.*; did you mean '"):
+        text = rf"has no attribute '{name}'.*; did you mean '"
+        with pytest.raises(AttributeError, match=text) as e:
             getattr(space, name)
         assert not hasattr(space, name)
+        assert [entry.path for entry in e.traceback] == [pathlib.Path(__file__)]
+
+
+def test_a_misspelt_name_is_told_once():
+    """Python does not guess what was meant a second time."""
+    for text in ("fg.gradd", "fg.errors.TreError", "fg.torch.tensr", "fg.numpy.sinn"):
+        run = subprocess.run(
+            [sys.executable, "-c", f"import funcgrad as fg\n{text}"],
+            capture_output=True, text=True, env={**os.environ, "FUNCGRAD_TRACEBACK": "program"},
+        )  # fmt: skip
+        assert run.stderr.lower().count("did you mean") == 1
+        assert run.stderr.count("  File") == 1
+        assert "not shown" not in run.stderr
 
 
 def test_no_public_module_is_forgotten():

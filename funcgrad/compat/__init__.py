@@ -5,7 +5,7 @@
 
 from typing import TYPE_CHECKING
 
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import suggest_names
 
 if TYPE_CHECKING:
     from funcgrad.compat import autograd as autograd

@@ -10,6 +10,7 @@ A transform has a `boundary` of its own; `publish` gives one to all functions of
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import sys
 import types
@@ -18,7 +19,7 @@ from typing import Any, ParamSpec, TypeGuard, TypeVar
 
 from funcgrad.config import Config, config
 from funcgrad.core.tracer import running, uncompiled
-from funcgrad.errors import ARGUMENTS, FuncgradError, is_of_numpy, is_ours, suggest_names
+from funcgrad.errors import ARGUMENTS, FuncgradError, is_of_numpy, is_ours, nearest
 
 __all__ = [
     "bound_class",
@@ -30,9 +31,17 @@ __all__ = [
     "look_for_leaks",
     "lookup",
     "publish",
+    "suggest_names",
 ]
 
 _HIDDEN = 'funcgrad\'s own frames are not shown; funcgrad.config.traceback = "full" shows them'
+_EXTRAS = {  # packages that are needed by a part of ours
+    "scipy": "SciPy is needed for this: pip install 'funcgrad[scipy]'",
+    "hypothesis": "hypothesis is needed for this: pip install 'funcgrad[testing]'",
+}
+_IMPORTS = frozenset(  # where what is imported on use is looked for
+    (importlib.__file__, "<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>")
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -69,6 +78,8 @@ def lookup(find: Callable[[str], Any]) -> Callable[[str], Any]:
         try:
             return find(name)
         except Exception as error:
+            if type(error) is AttributeError:
+                error.name = error.name or ""  # or Python would guess what was meant a second time
             hide_frames(error, told=True)
             raise
 
@@ -85,8 +96,37 @@ def publish(
     """
     bound_names(module)
     suggest_names(module, later, reason)
-    space = vars(sys.modules[module])
-    space["__getattr__"] = lookup(space["__getattr__"])
+
+
+def suggest_names(
+    module: str, later: Sequence[str] = (), reason: Callable[[str], str] = lambda name: ""
+) -> None:
+    """Give a module a ``__getattr__`` that tells of a misspelt name which one was meant.
+
+    Where it has ``__all__``, `dir` shows these names and no others. Both are put into the module
+    as it runs, so that a type checker does not take them for a promise that there is every name.
+
+    Parameters
+    ----------
+    later : sequence of str, optional
+        Submodules that are imported when they are first asked for.
+    reason : callable, optional
+        Why there is no such name, or "".
+    """
+    space = sys.modules[module]
+
+    @lookup
+    def find(name: str) -> Any:
+        if name in later:
+            return importlib.import_module(f"{module}.{name}")
+        text = f"module {module!r} has no attribute {name!r}"
+        if not name.startswith("_"):
+            text += reason(name) or nearest(name, [*dir(space), *later])
+        raise AttributeError(text)
+
+    vars(space)["__getattr__"] = find
+    if hasattr(space, "__all__"):
+        vars(space)["__dir__"] = lambda: sorted({*space.__all__, *later})
 
 
 def bound_names(module: str, names: Iterable[str] | None = None) -> None:
@@ -185,7 +225,9 @@ def hide_frames(error: BaseException, told: bool = False) -> None:
     A note tells of them, unless the error is `told` to say enough.
     """
     hidden = config.traceback != "full"
-    if not told and not isinstance(error, FuncgradError) and _raised_by_us(error):
+    if isinstance(error, ModuleNotFoundError) and error.name in _EXTRAS:
+        _note(error, _EXTRAS[error.name])
+    elif not told and not isinstance(error, FuncgradError) and _raised_by_us(error):
         _add_note(error, hidden)
     if not hidden:
         return
@@ -205,7 +247,12 @@ def _add_note(error: BaseException, hidden: bool) -> None:
     note = _HIDDEN if hidden else ""
     if isinstance(error, (TypeError, ValueError, IndexError)):
         note = f"{note}{ARGUMENTS}".removeprefix("\n")
-    if note and note not in getattr(error, "__notes__", ()):
+    if note:
+        _note(error, note)
+
+
+def _note(error: BaseException, note: str) -> None:
+    if note not in getattr(error, "__notes__", ()):
         error.add_note(note)
 
 
@@ -232,10 +279,12 @@ def _says_nothing_more(cause: BaseException, error: BaseException) -> bool:
 def _of_the_program(trace: types.TracebackType | None) -> types.TracebackType | None:
     kept: types.TracebackType | None = None
     for each in reversed(_entries(trace)):
-        if not is_ours(each.tb_frame):
+        if not is_ours(each.tb_frame) and each.tb_frame.f_code.co_filename not in _IMPORTS:
             kept = types.TracebackType(kept, each.tb_frame, each.tb_lasti, each.tb_lineno)
     return kept
 
 
 # A wrong setting is an error at the line that sets it; the settings lie below us.
 Config.__setattr__ = boundary(Config.__setattr__)  # type: ignore[method-assign]
+
+suggest_names("funcgrad.errors")

@@ -292,6 +292,13 @@ def into(out: Any, result: Any, name: str) -> Any:
             )
         replace(out, result)
         return out
+    if not hasattr(out, "dtype"):
+        raise TypeError(
+            located(
+                f"{name}: the `out` argument, which is the one behind the operands, has to be an "
+                f"array, not {type(out).__name__!r}"
+            )
+        )
     if isinstance(result, Tracer) and out.dtype.char == "O":
         np.copyto(out, objects(result))  # it holds traced values
         return out

@@ -6,7 +6,7 @@ called on traced values, come to the same definitions.
 
 from typing import TYPE_CHECKING
 
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import suggest_names
 
 if TYPE_CHECKING:
     from funcgrad.scipy import cluster as cluster

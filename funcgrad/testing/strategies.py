@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import suggest_names
 
 __all__ = [
     "COMPLEX",

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.boundary import hide_frames
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.mixing import register
 
@@ -197,11 +198,15 @@ def _asks(original: Callable[..., Any], name: str = "", api: Any = None) -> Call
 
     @functools.wraps(original)
     def public(*args: Any, **kwargs: Any) -> Any:
-        if not _state.disabled:
-            given = [*_arguments(args, kwargs)]
-            if any(_is_asked(type(x)) for x in given):
-                return handle_torch_function(api or public, given, *args, **kwargs)
-        return original(*args, **kwargs)
+        try:
+            if not _state.disabled:
+                given = [*_arguments(args, kwargs)]
+                if any(_is_asked(type(x)) for x in given):
+                    return handle_torch_function(api or public, given, *args, **kwargs)
+            return original(*args, **kwargs)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     if name:
         public.__name__ = name
@@ -216,14 +221,20 @@ def _operator_asks(original: Callable[..., Any], name: str) -> Callable[..., Any
 
     @functools.wraps(itself)
     def public(*args: Any) -> Any:
-        if _state.disabled:
-            return original(*args)
-        try:  # of methods only operators take arrays
-            return (itself if isinstance(args[-1], np.ndarray) else method)(*args)
-        except TypeError:
-            if len(args) == 1:
-                raise
-            return NotImplemented  # Python asks the other operand, and says so if it has no answer
+        try:
+            if _state.disabled:
+                return original(*args)
+            try:  # of methods only operators take arrays
+                return (itself if isinstance(args[-1], np.ndarray) else method)(*args)
+            except TypeError:
+                if len(args) == 1:
+                    raise
+                return (
+                    NotImplemented  # Python asks the other operand, and says so if it has no answer
+                )
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     return public
 

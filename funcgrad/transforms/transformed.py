@@ -91,6 +91,8 @@ def transformed(
     make: Function, f: Function, *given: Any, **named: Any
 ) -> Callable[[Function], Function]:
     """Present the decorated closure as what ``make(f, *given, **named)`` returns."""
+    if not callable(f):
+        raise TypeError(located(f"{make.__name__}: {f!r} is no function"))
     asked = {k: v for k, v in named.items() if v is not None}
     whole_make = functools.partial(make, **asked) if asked else make
 

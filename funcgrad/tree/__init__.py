@@ -6,7 +6,6 @@ and of ``jax.tree_util`` for keys of paths and registration; `funcgrad.tree_util
 names. It imports `errors` only.
 """
 
-from funcgrad.errors import suggest_names
 from funcgrad.tree.functions import (
     all,
     broadcast,
@@ -76,5 +75,3 @@ __all__ = [
     "transpose",
     "unflatten",
 ]
-
-suggest_names(__name__)

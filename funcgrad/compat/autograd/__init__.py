@@ -43,7 +43,7 @@ from funcgrad.compat.autograd.differential_operators import (
     vector_jacobian_product,
 )
 from funcgrad.compat.autograd.extend import primitive
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import suggest_names
 
 __all__ = [
     "checkpoint",

@@ -9,6 +9,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from funcgrad.core.boundary import lookup
 from funcgrad.errors import nearest
 
 __all__ = ["names_of"]
@@ -25,6 +26,7 @@ def names_of(*modules: str, within: str = "") -> Callable[[str], Any]:
         The object in these modules whose attributes are meant.
     """
 
+    @lookup
     def find(name: str) -> Any:
         if not name.startswith("__"):
             for module in modules:

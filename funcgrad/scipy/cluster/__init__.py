@@ -1,6 +1,6 @@
 """``funcgrad.scipy.cluster``: codes of observations, in `funcgrad.scipy.cluster.vq`."""
 
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import suggest_names
 from funcgrad.scipy.cluster import vq
 from funcgrad.scipy.reasons import why_not
 

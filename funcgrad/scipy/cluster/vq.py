@@ -11,10 +11,10 @@ import numpy as np
 import scipy.cluster.vq as sp
 
 import funcgrad.numpy as fnp
+from funcgrad.core.boundary import suggest_names
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
-from funcgrad.errors import suggest_names
 from funcgrad.numpy.calls import as_array, numpy_function
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.matrices import as_float

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from scipy.fft import fftfreq, fftshift, ifftshift, next_fast_len, rfftfreq
 
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import suggest_names
 from funcgrad.scipy.fft.functions import NAMES
 from funcgrad.scipy.reasons import why_not
 

@@ -14,7 +14,7 @@ array([0.33333333, 1.33333333, 0.66666667, 1.33333333, 0.33333333])
 
 from __future__ import annotations
 
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import suggest_names
 from funcgrad.scipy.integrate.samples import (
     cumulative_simpson,
     cumulative_trapezoid,

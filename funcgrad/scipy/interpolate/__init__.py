@@ -15,7 +15,7 @@ np.float64(6.75)
 
 from __future__ import annotations
 
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import suggest_names
 from funcgrad.scipy.interpolate import (  # SciPy's own classes come to ours
     barycentric,  # noqa: F401
     reached,  # noqa: F401

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import scipy.ndimage
 
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import suggest_names
 from funcgrad.scipy.ndimage.filters import convolve, convolve1d, correlate, correlate1d
 from funcgrad.scipy.ndimage.order_statistics import (
     generic_filter,

@@ -15,7 +15,7 @@ np.float64(-3.4375)
 
 from __future__ import annotations
 
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import suggest_names
 from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.signal import windows
 from funcgrad.scipy.signal.convolution import (

@@ -38,10 +38,11 @@ from scipy.signal.windows import (
 )
 
 import funcgrad.numpy as fnp
+from funcgrad.core.boundary import suggest_names
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.errors import UnsupportedCallError, located, suggest_names
+from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import numpy_function
 from funcgrad.ops.arithmetic import cast
 from funcgrad.scipy.reasons import why_not

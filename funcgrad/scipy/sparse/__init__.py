@@ -15,7 +15,7 @@ Examples
 array([18.,  8.])
 """
 
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import suggest_names
 from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.sparse import (
     linalg,

@@ -24,9 +24,10 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
+from funcgrad.core.boundary import suggest_names
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.errors import UnsupportedCallError, located, suggest_names
+from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import as_array, known
 from funcgrad.ops.matrices import as_float
 from funcgrad.scipy.reasons import why_not

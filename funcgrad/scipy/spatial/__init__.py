@@ -1,6 +1,6 @@
 """``funcgrad.scipy.spatial``: distances, in `funcgrad.scipy.spatial.distance`."""
 
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import suggest_names
 from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.spatial import distance
 

@@ -26,10 +26,11 @@ import numpy as np
 import scipy.spatial.distance as sp
 
 import funcgrad.numpy as fnp
+from funcgrad.core.boundary import suggest_names
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.errors import UnsupportedCallError, located, suggest_names
+from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import as_array, numpy_function
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.samples import draw

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import suggest_names
 from funcgrad.numpy.ufuncs import Ufunc
 from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.special import (  # noqa: F401 (they fill NAMES)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import scipy.stats
 
-from funcgrad.errors import suggest_names
+from funcgrad.core.boundary import suggest_names
 from funcgrad.scipy.programs import KNOWN
 from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.stats import kernel_density  # noqa: F401 (SciPy's own class comes to it)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import funcgrad.torch as torch
+from funcgrad.core.boundary import hide_frames
 from funcgrad.torch._tensor import Tensor
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
@@ -63,15 +64,19 @@ def default_convert(data: Any) -> Any:
     >>> default_convert({"x": np.array([0, 1]), "name": "a"})
     {'x': tensor([0, 1]), 'name': 'a'}
     """
-    if isinstance(data, Tensor | str | bytes | np.str_):
+    try:
+        if isinstance(data, Tensor | str | bytes | np.str_):
+            return data
+        if isinstance(data, np.ndarray | np.generic):
+            return data if data.dtype.kind in NO_NUMBERS else torch.as_tensor(data)
+        if isinstance(data, Mapping):
+            return _rebuild(data, {key: default_convert(data[key]) for key in data})
+        if isinstance(data, Sequence):
+            return _rebuild(data, [default_convert(x) for x in data])
         return data
-    if isinstance(data, np.ndarray | np.generic):
-        return data if data.dtype.kind in NO_NUMBERS else torch.as_tensor(data)
-    if isinstance(data, Mapping):
-        return _rebuild(data, {key: default_convert(data[key]) for key in data})
-    if isinstance(data, Sequence):
-        return _rebuild(data, [default_convert(x) for x in data])
-    return data
+    except Exception as error:
+        hide_frames(error)
+        raise
 
 
 def _rule(example: Any, rules: Rules) -> Callable[..., Any] | None:
@@ -159,4 +164,8 @@ def default_collate(batch: Any) -> Any:
     RuntimeError
         Sequences of different lengths, tensors of different shapes.
     """
-    return collate(batch, collate_fn_map=default_collate_fn_map)
+    try:
+        return collate(batch, collate_fn_map=default_collate_fn_map)
+    except Exception as error:
+        hide_frames(error)
+        raise
