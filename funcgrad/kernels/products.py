@@ -14,6 +14,7 @@ import functools
 import math
 import warnings
 from array import array
+from collections import deque
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,7 +98,7 @@ def multiply(
     y = memory.empty(plan.shape, a.dtype) if out is None else out
     added = _zeros(plan.shape[-1], a.dtype) if bias is None else bias
     most = min(config.threads, plan.chunks) if plan.shared else 1
-    scratch = memory.empty((plan.scratch * most + 64,), BYTE)
+    scratch = _taken(plan.scratch * most + 64)
     address = address_of()
     arrays = (a, b, added, y, y if sums is None else sums)
     table = array("q", [address(x) for x in arrays])
@@ -108,10 +109,20 @@ def multiply(
         pool().run(plan.code.address, at, plan.chunks, most)
     else:
         plan.code.call(at, 0, plan.chunks, 0)
+    _scratch.append(scratch)
     return y
 
 
-BYTE = np.dtype(np.uint8)
+_scratch: deque[Raw] = deque(maxlen=16)  # who takes memory out has it alone
+
+
+def _taken(size: int) -> Raw:
+    """So many bytes: what a call before has left, or more."""
+    try:
+        found = _scratch.pop()
+    except IndexError:
+        found = np.empty(size, np.uint8)
+    return found if found.size >= size else np.empty(size, np.uint8)
 
 
 @functools.lru_cache(64)

@@ -18,7 +18,7 @@ from funcgrad.kernels.products import multiply
 from funcgrad.ops.shape import unbroadcast
 from funcgrad.torch.flat import FEWEST
 
-__all__ = ["affine", "affine_pull", "product", "product_pull"]
+__all__ = ["affine", "affine_pull", "into", "product", "product_pull"]
 
 ndarray = np.ndarray
 Cotangents = list[Any] | None
@@ -91,6 +91,12 @@ def _fits(node: Any, g: Any) -> bool:
     x, y = node.avals[-2:]
     same = len(x.shape) == len(y.shape) == g.ndim >= 2 and x.shape[:-2] == y.shape[:-2]
     return bool(same and g.shape[:-2] == x.shape[:-2] and x.dtype == y.dtype == g.dtype)
+
+
+def into(x: Any, y: Any, out: Any) -> None:
+    """Write a product, of stacks, that our code computes whatever else it is part of."""
+    if multiply(x, y, out=out) is None:
+        np.matmul(x, y, out=out)
 
 
 def _times(x: Any, y: Any) -> Any:

@@ -55,6 +55,27 @@ def test_values_and_gradients_are_those_of_pytorch(mask, turned):
 
 
 @pytest.mark.skipif(theirs is None, reason="PyTorch is not installed")
+@pytest.mark.parametrize("size", [12, 70])
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 1, 3), (2, 0, 1, 3)])
+def test_heads_are_read_between_others_and_results_lie_as_queries_do(order, size):
+    """Values and gradients of operands in every order of places, examples and heads."""
+    back = [order.index(k) for k in range(4)]
+    found = []
+    for torch in (ours, theirs):
+        rng = np.random.default_rng(3)
+        shape = [(2, 3, 130, size)[k] for k in order]
+        leaves = [torch.tensor(rng.normal(size=shape), dtype=torch.float32) for _ in range(4)]
+        q, k, v, g = (x.permute(*back) for x in leaves)
+        operands = [x.requires_grad_() for x in (q, k, v)]
+        out = torch.nn.functional.scaled_dot_product_attention(*operands)
+        out.backward(g)
+        assert [int(n) for n in out.stride()] == [int(n) for n in q.stride()]
+        found.append([x.detach().numpy() for x in (out, *(x.grad for x in operands))])
+    for g, e in zip(*found, strict=True):
+        np.testing.assert_allclose(g, e, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.skipif(theirs is None, reason="PyTorch is not installed")
 def test_the_node_is_that_of_pytorch():
     names = []
     for torch in (ours, theirs):

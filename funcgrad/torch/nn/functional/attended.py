@@ -1,14 +1,15 @@
 """Attention as one operation: products of queries and keys, their softmax, means of the values.
 
 Raw arrays are attended to some heads at a time, so that what lies between the products of matrices
-stays in the cache. Weights that are many are computed again on the way back, by the same
-operations. It imports the facade's native code.
+stays in the cache. Queries, keys, values and cotangents are read where they lie, between those of
+other heads. Weights that are many are computed again on the way back, by the same operations. It
+imports the facade's native code.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from funcgrad.ops.softmax import softmax
 from funcgrad.torch import lines
 from funcgrad.torch.composite import Composite, Inside, inside, spread_over
 from funcgrad.torch.flat import FLOATS
+from funcgrad.torch.matrix_products import into as product
 
 __all__ = ["ATTENTION", "MASKED_ATTENTION"]
 
@@ -37,7 +39,9 @@ KEPT = 1 << 26  # bytes of weights that are kept for the way back
 def _attention(*arrays: Array, scale: float) -> Array:
     """Of queries, keys and values, each (batch, heads, places, size), and perhaps a bias."""
     if _is_native(arrays):
-        return _shaped(_forward(Heads.of(arrays, scale), False)[0], arrays[0])
+        made = _like(arrays[0])
+        _forward(Heads.of(arrays, scale), False, made)
+        return made
     q, k, v, *bias = arrays
     factor = math.sqrt(abs(scale))
     scores = matmul(a.multiply(q, math.copysign(factor, scale)), a.multiply(swap_last(k), factor))
@@ -57,100 +61,107 @@ def _is_native(arrays: Sequence[Any]) -> bool:
     )
 
 
+Part = tuple[slice, slice]
+
+
 class Heads(NamedTuple):
-    """Arrays in C order of which the first axis is that of all heads, and how many are taken at a
-    time. The queries are scaled.
-    """
+    """The operands, of which the queries are scaled, and how many heads are taken at a time."""
 
     q: Raw
     k: Raw
     v: Raw
-    bias: Raw | None  # of all heads, or for each
+    bias: Raw | None  # of the shape of the weights
     few: int
 
     @classmethod
     def of(cls, arrays: Sequence[Raw], scale: float) -> Heads:
-        scaled = np.multiply(arrays[0], arrays[0].dtype.type(scale), order="C")
-        whole = [scaled, *map(np.ascontiguousarray, arrays[1:3])]
-        q, k, v = (x.reshape(-1, *x.shape[2:]) for x in whole)
-        rows, columns = q.shape[1], k.shape[1]
-        bias = None
-        if len(arrays) > 3:
-            lead = arrays[0].shape[:2] if math.prod(arrays[3].shape[:-2]) > 1 else (1, 1)
-            bias = np.broadcast_to(arrays[3], (*lead, rows, columns)).reshape(-1, rows, columns)
-        few = max(1, TOGETHER // (rows * columns * q.itemsize))
-        return cls(q, k, v, bias, min(few, len(q)))
+        q, k, v, *bias = arrays
+        shape = (*q.shape[:3], k.shape[2])
+        few = max(1, TOGETHER // (shape[2] * shape[3] * q.itemsize))
+        scaled = np.multiply(q, q.dtype.type(scale), order="C")
+        return cls(scaled, k, v, np.broadcast_to(bias[0], shape) if bias else None, few)
 
-    def parts(self) -> Iterator[slice]:
-        """The heads that are taken at a time."""
-        for first in range(0, len(self.q), self.few):
-            yield slice(first, min(first + self.few, len(self.q)))
+    def parts(self) -> Iterator[Part]:
+        """The heads that are taken at a time: all of some examples, or some of one."""
+        examples, heads = self.q.shape[:2]
+        some, few = max(1, self.few // heads), min(self.few, heads)
+        for example in range(0, examples, some):
+            for first in range(0, heads, few):
+                yield (
+                    slice(example, min(example + some, examples)),
+                    slice(first, min(first + few, heads)),
+                )
+
+    def rooms(self, count: int) -> Raw:
+        """Room for the weights of a part, so many times."""
+        return memory.empty((count, self.few, *self.shape[2:]), self.q.dtype)
 
     @property
-    def shape(self) -> tuple[int, int, int]:
+    def shape(self) -> tuple[int, int, int, int]:
         """That of the weights."""
-        return len(self.q), self.q.shape[1], self.k.shape[1]
+        return (*self.q.shape[:3], self.k.shape[2])
 
-    def write_weights(self, part: slice, scores: Raw, weights: Raw) -> None:
+    def write_weights(self, part: Part, scores: Raw, weights: Raw) -> None:
         """The weights of some heads, given room for the scores."""
-        np.matmul(self.q[part], self.k[part].swapaxes(1, 2), out=scores)
+        product(self.q[part], self.k[part].swapaxes(2, 3), scores)
         alone = None
         if self.bias is not None:
-            bias = self.bias if len(self.bias) == 1 else self.bias[part]
+            bias = self.bias[part]
             scores += bias
             alone = np.isneginf(bias).all(-1)
         lines.rows("softmax", [scores, weights])
         if alone is not None and alone.any():
-            weights[np.broadcast_to(alone, weights.shape[:2])] = 0
+            weights[alone] = 0
 
 
-def _forward(heads: Heads, recorded: bool) -> tuple[Raw, Raw | None]:
-    """The means of all heads, and the weights if they are kept."""
-    dtype, shape = heads.q.dtype, heads.shape
-    out = memory.empty((*shape[:2], heads.v.shape[2]), dtype)
+def _of_part(room: Raw, like: Raw) -> Raw:
+    """As much of a room as some heads take, without gaps."""
+    return room[: like.shape[0] * like.shape[1]].reshape(*like.shape[:2], *room.shape[1:])
+
+
+def _forward(heads: Heads, recorded: bool, out: Raw) -> Raw | None:
+    """Write the means of all heads into `out`; the weights if they are kept."""
     kept = None
-    if recorded and math.prod(shape) * dtype.itemsize <= KEPT:
-        kept = memory.empty(shape, dtype)
-    scores = np.empty((heads.few, *shape[1:]), dtype)
-    room = np.empty_like(scores) if kept is None else scores
+    if recorded and math.prod(heads.shape) * heads.q.itemsize <= KEPT:
+        kept = memory.empty(heads.shape, heads.q.dtype)
+    rooms = heads.rooms(2)
     for part in heads.parts():
-        count = part.stop - part.start
-        weights = room[:count] if kept is None else kept[part]
-        heads.write_weights(part, scores[:count], weights)
-        np.matmul(weights, heads.v[part], out=out[part])
-    return out, kept
+        means = out[part]
+        scores, other = (_of_part(room, means) for room in rooms)
+        weights = other if kept is None else kept[part]
+        heads.write_weights(part, scores, weights)
+        product(weights, heads.v[part], means)
+    return kept
 
 
-def _back(
-    heads: Heads, scale: float, kept: Raw | None, g: Raw, wanted: Sequence[int]
-) -> dict[int, Raw]:
-    """The cotangents of the operands `wanted`, of all heads."""
-    dtype, shape = heads.q.dtype, heads.shape
-    whole = np.ascontiguousarray(g).reshape(len(heads.q), *g.shape[2:])
-    found = {n: memory.empty((heads.q, heads.k, heads.v)[n].shape, dtype) for n in wanted}
-    rooms = np.empty((3, heads.few, *shape[1:]), dtype)
+def _back(heads: Heads, scale: float, kept: Raw | None, g: Raw, found: Mapping[int, Raw]) -> None:
+    """Write the cotangents of operands into the arrays of `found`."""
+    rooms = heads.rooms(3)
     for part in heads.parts():
-        scores, slopes, weights = rooms[:, : part.stop - part.start]
+        given = g[part]
+        scores, slopes, weights = (_of_part(room, given) for room in rooms)
         if kept is None:
             heads.write_weights(part, scores, weights)
         else:
             weights = kept[part]
         if 2 in found:
-            np.matmul(weights.swapaxes(1, 2), whole[part], out=found[2][part])
+            product(weights.swapaxes(2, 3), given, found[2][part])
         if 0 not in found and 1 not in found:
             continue
-        np.matmul(whole[part], heads.v[part].swapaxes(1, 2), out=scores)
+        product(given, heads.v[part].swapaxes(2, 3), scores)
         lines.rows("softmax_backward", [scores, weights, slopes])
         if 0 in found:
-            np.matmul(slopes, heads.k[part], out=found[0][part])
-            found[0][part] *= dtype.type(scale)
+            product(slopes, heads.k[part], found[0][part])
+            found[0][part] *= g.dtype.type(scale)
         if 1 in found:
-            np.matmul(slopes.swapaxes(1, 2), heads.q[part], out=found[1][part])
-    return found
+            product(slopes.swapaxes(2, 3), heads.q[part], found[1][part])
 
 
-def _shaped(x: Raw, like: Raw) -> Raw:
-    return x.reshape(*like.shape[:2], *x.shape[1:])
+def _like(x: Raw) -> Raw:
+    """Memory for what lies as an operand does."""
+    order = sorted(range(3), key=lambda k: -x.strides[k])
+    made = memory.empty((*(x.shape[k] for k in order), x.shape[3]), x.dtype)
+    return made.transpose([*(order.index(k) for k in range(3)), 3])
 
 
 class Attended(Inside):
@@ -169,9 +180,10 @@ class Attended(Inside):
     ) -> list[Array | None]:
         (g,) = cts
         if quick and type(g) is ndarray and g.dtype == self.heads.q.dtype:
-            found = _back(self.heads, self.scale, self.kept, g, wanted)
-            shaped = [_shaped(found[n], self.operands[n]) for n in wanted]
-            return spread_over(wanted, shaped, count)
+            made = [_like(self.operands[n]) for n in wanted]
+            found = dict(zip(wanted, made, strict=True))
+            _back(self.heads, self.scale, self.kept, g, found)
+            return spread_over(wanted, made, count)
         other = inside(_attention, self.operands, {"scale": self.scale}, wanted)[1]
         return other.pull(cts, wanted, count, quick)
 
@@ -180,8 +192,9 @@ def _recorded(xs: Sequence[Any], params: Params) -> tuple[Any, Inside] | None:
     if not _is_native(xs):
         return None
     heads = Heads.of(xs, params["scale"])
-    out, kept = _forward(heads, True)
-    return _shaped(out, xs[0]), Attended(xs, params["scale"], heads, kept)
+    out = _like(xs[0])
+    kept = _forward(heads, True, out)
+    return out, Attended(xs, params["scale"], heads, kept)
 
 
 ATTENTION = Composite("attention", _attention, recorded=_recorded)
