@@ -36,23 +36,29 @@ class Access:
         more = set(done)
         if -1 not in more:
             more.add(-1)
-            offset = None if t.address.offset == 0 else self.frame.scalar(t.address.offset)
+            offset = self.variable(t.address)
         for k, (index, stride) in enumerate(t.address.terms):
             v = self.frame.known.get(index)
             if k in more or v is None or v.emitter.lanes != 1 or index == self.frame.lane_index:
                 continue
             more.add(k)
-            part = v if stride == 1 else self.single.binary("mul", v, self.frame.scalar(stride))
+            part = self.single.binary("mul", v, self.frame.scalar(stride))
             offset = part if offset is None else self.single.binary("add", offset, part)
         if offset is not None:
             self.frame.prefix[id(t)] = (offset, frozenset(more))
         return offset, frozenset(more)
 
+    def variable(self, a: Address) -> Value | None:
+        """The offset of an address where it is no number: one that is lies behind the pointer."""
+        return self.frame.scalar(a.offset) if isinstance(a.offset, str) else None
+
     def place(self, t: Any, a: Address) -> tuple[Value, list[tuple[Value | None, Value]]]:
-        """The offset of the first lane, and what else the lanes add: (values or lanes, stride)."""
+        """The offset of the first lane but for a number, and what else the lanes add: (values or
+        lanes, stride).
+        """
         offset, done = self.frame.prefix.get(id(t), (None, frozenset()))
-        if -1 not in done and a.offset != 0:
-            offset = self.frame.scalar(a.offset)
+        if -1 not in done:
+            offset = self.variable(a)
         moving: list[tuple[Value | None, Value]] = []
         for k, (index, stride) in enumerate(a.terms):
             if k in done:
@@ -61,18 +67,23 @@ class Access:
             if v.emitter.lanes > 1:
                 moving.append((v, by))
                 continue
-            part = v if stride == 1 else self.single.binary("mul", v, by)
+            part = self.single.binary("mul", v, by)
             offset = part if offset is None else self.single.binary("add", offset, part)
             if index == self.frame.lane_index:
                 moving.append((None, by))
         return self.single.constant(0, "i64") if offset is None else offset, moving
 
-    def pointer(self, buffer: str, element: str, offset: Value) -> str:
-        text = f"getelementptr {element}, ptr {self.frame.pointers[buffer]}, {offset.typed}"
-        return str(self.single.new("ptr", text))
+    def pointer(self, a: Address, element: str, offset: Value | str) -> str:
+        """Where the element lies that is so far behind the one that the number of `a` means."""
+        at, number = self.frame.pointers[a.buffer], 0 if isinstance(a.offset, str) else a.offset
+        for index in (str(offset), str(number)):
+            if index != "0":
+                text = f"getelementptr {element}, ptr {at}, i64 {index}"
+                at = str(self.single.once("ptr", text))
+        return at
 
     def pointers_of(
-        self, buffer: str, element: str, offset: Value, moving: list[tuple[Value | None, Value]]
+        self, a: Address, element: str, offset: Value, moving: list[tuple[Value | None, Value]]
     ) -> str:
         """A vector of addresses."""
         e = self.frame.emitter()
@@ -80,7 +91,7 @@ class Access:
         for v, by in moving:
             steps = self.frame.iota() if v is None else v
             total = e.binary("add", total, e.binary("mul", steps, self.frame.splat(by)))
-        base = self.frame.pointers[buffer]
+        base = self.pointer(a, element, "0")
         return str(e.new("ptr", f"getelementptr {element}, ptr {base}, {total.typed}"))
 
     def is_still(self, a: Address) -> bool:
@@ -103,14 +114,14 @@ class Access:
                 return self.guarded(a, offset, stored, element, held)
             mask = held if mask is None else mask & held
         if self.frame.lanes == 1 or not moving:
-            at = self.pointer(a.buffer, stored, offset)
+            at = self.pointer(a, stored, offset)
             v = self.truth(self.single.new(stored, f"load {stored}, ptr {at}"), element)
             # an integer may be part of an address, which stays a single number
             return v if self.frame.lanes == 1 or element == "i64" else self.frame.splat(v)
         e = self.frame.emitter(element)
         kind, suffix, align = e.type_of(stored), e.suffix(stored), SIZES[stored]
         if self.in_a_row(moving):
-            at = self.pointer(a.buffer, stored, offset)
+            at = self.pointer(a, stored, offset)
             self.prefetch(a, at, stored)
             if mask is None:
                 return self.truth(e.new(stored, f"load {kind}, ptr {at}, align {align}"), element)
@@ -118,7 +129,7 @@ class Access:
             self.frame.declare(f"declare {kind} @{name}(ptr, i32, {mask.type}, {kind})")
             given = f"ptr {at}, i32 {align}, {mask.typed}, {kind} zeroinitializer"
         else:
-            at = self.pointers_of(a.buffer, stored, offset, moving)
+            at = self.pointers_of(a, stored, offset, moving)
             many, mask = e.type_of("ptr"), mask or e.mask(True)
             name = f"llvm.masked.gather.{suffix}.v{self.frame.lanes}p0"
             self.frame.declare(f"declare {kind} @{name}({many}, i32, {mask.type}, {kind})")
@@ -151,8 +162,10 @@ class Access:
         """One element, the same for all lanes: of the first one of the array where none holds."""
         one = self.single
         some = one.value(str(held.emitter.any(held)), "i1")
-        safe = one.select(some, offset, one.constant(0, "i64"))
-        v = one.new(stored, f"load {stored}, ptr {self.pointer(a.buffer, stored, safe)}")
+        number = 0 if isinstance(a.offset, str) else a.offset
+        safe = one.select(some, one.binary("add", offset, number, "i64"), one.constant(0, "i64"))
+        at = self.pointer(a._replace(offset=0), stored, safe)
+        v = one.new(stored, f"load {stored}, ptr {at}")
         v = self.truth(v, element)
         e = self.frame.emitter(element)
         return e.select(held, self.frame.widened(v), e.constant(0, element))
@@ -169,12 +182,12 @@ class Access:
         if self.frame.lanes > 1 and not moving:  # the same in all lanes
             v = self.single.new(v.element, f"extractelement {v.typed}, i64 0")
         if self.frame.lanes == 1 or not moving:
-            self.frame.line(f"store {v.typed}, ptr {self.pointer(a.buffer, stored, offset)}")
+            self.frame.line(f"store {v.typed}, ptr {self.pointer(a, stored, offset)}")
             return
         e = self.frame.emitter()
         kind, suffix, align = e.type_of(stored), e.suffix(stored), SIZES[stored]
         if self.in_a_row(moving):
-            at = self.pointer(a.buffer, stored, offset)
+            at = self.pointer(a, stored, offset)
             self.prefetch(a, at, stored)
             if self.frame.mask is None:
                 self.frame.line(f"store {v.typed}, ptr {at}, align {align}")
@@ -185,7 +198,7 @@ class Access:
                 f"call void @{name}({v.typed}, ptr {at}, i32 {align}, {self.frame.mask.typed})"
             )
             return
-        at = self.pointers_of(a.buffer, stored, offset, moving)
+        at = self.pointers_of(a, stored, offset, moving)
         many, mask = e.type_of("ptr"), self.frame.mask or e.mask(True)
         name = f"llvm.masked.scatter.{suffix}.v{self.frame.lanes}p0"
         self.frame.declare(f"declare void @{name}({kind}, {many}, i32, {mask.type})")
@@ -205,7 +218,7 @@ class Access:
         for k in range(self.frame.lanes):
             at = one.new("i64", f"extractelement {total.typed}, i64 {k}")
             value = one.new(x.element, f"extractelement {x.typed}, i64 {k}")
-            pointer = self.pointer(s.address.buffer, x.element, at)
+            pointer = self.pointer(s.address, x.element, at)
             old = one.new(x.element, f"load {x.element}, ptr {pointer}")
             self.frame.line(
                 f"store {self.operations.combined(s.op, old, value).typed}, ptr {pointer}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 __all__ = ["GENERIC", "Body", "External", "VectorTarget"]
 
@@ -56,6 +56,8 @@ class Body:
     definitions: dict[str, str] = field(default_factory=dict)  # name -> "define ..." or a constant
     externals: dict[str, External] = field(default_factory=dict)  # by name, not yet declared
     count: int = 0
+    # what instructions gave that are run before whatever is written next; see `Emitter.once`
+    known: dict[str, Any] = field(default_factory=dict)
 
     def enclose(self) -> None:
         """Define the external functions in the module itself."""

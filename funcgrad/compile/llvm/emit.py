@@ -10,7 +10,7 @@ single rounding is needed. What is written here any processor can do.
 
 Most code stays in the block it started in. A function with a rare slow path opens further blocks:
 `body.block` is the label of the current one, for the phi of whoever closes a loop around it.
-It imports NumPy for its scalar types, and `Body`.
+It imports NumPy for its scalar types, `Body` and `integers`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from funcgrad.compile.llvm.body import GENERIC, Body, VectorTarget
+from funcgrad.compile.llvm.integers import compared, computed
 
 __all__ = ["Emitter", "Operand", "Value"]
 
@@ -193,6 +194,13 @@ splat (double 0x3FF0000000000000))
         self.body.lines.append(f"  {name} = {instruction}")
         return Value(self, element, name)
 
+    def once(self, element: str, instruction: str) -> Value:
+        """What an instruction without effect gives, written once where it is always run before."""
+        found: Value | None = self.body.known.get(instruction)
+        if found is None:
+            found = self.body.known[instruction] = self.new(element, instruction)
+        return found
+
     def constant(self, x: float, element: str | None = None) -> Value:
         """The number in all lanes; floats are rounded to the element type."""
         element = self.element if element is None else element
@@ -211,7 +219,16 @@ splat (double 0x3FF0000000000000))
 
     def binary(self, operation: str, x: Operand, y: Operand, element: str | None = None) -> Value:
         x, y = self.lift(x, element), self.lift(y, element)
+        if x.element == "i64" and self.lanes == 1:
+            return self.of_integers(operation, x, y)
         return self.new(x.element, f"{operation} {x.typed}, {y}")
+
+    def of_integers(self, operation: str, x: Value, y: Value) -> Value:
+        """An operation on single integers, of which most are known or used in many places."""
+        found = computed(operation, x.name, y.name)
+        if found is not None:
+            return Value(self, "i64", found)
+        return self.once("i64", f"{operation} i64 {x}, {y}")
 
     def add(self, x: Operand, y: Operand) -> Value:
         return self.binary("fadd", x, y)
@@ -266,6 +283,10 @@ splat (double 0x3FF0000000000000))
     def compare(self, predicate: str, x: Operand, y: Operand) -> Value:
         element = x.element if isinstance(x, Value) else y.element if isinstance(y, Value) else None
         x, y = self.lift(x, element), self.lift(y, element)
+        if x.element == "i64" and self.lanes == 1:
+            known = compared(predicate, x.name, y.name)
+            if known is not None:
+                return self.mask(known)
         operation = "fcmp" if x.element in FLOATS else "icmp"
         return self.new("i1", f"{operation} {predicate} {x.typed}, {y}")
 
@@ -273,6 +294,8 @@ splat (double 0x3FF0000000000000))
         """x in the lanes where the mask is set, y in the others."""
         element = x.element if isinstance(x, Value) else y.element if isinstance(y, Value) else None
         x, y = self.lift(x, element), self.lift(y, element)
+        if self.lanes == 1 and mask.name in ("0", "1"):
+            return x if mask.name == "1" else y
         return self.new(x.element, f"select {mask.typed}, {x.typed}, {y.typed}")
 
     def is_nan(self, x: Value) -> Value:
@@ -307,10 +330,10 @@ splat (double 0x3FF0000000000000))
         odds = '!prof !{!"branch_weights", i32 1, i32 4000}'
         flag = self.any(mask)
         body.lines.append(f"  br i1 {flag}, label %{rare}, label %{joined}, {odds}")
-        before = body.block
+        before, known = body.block, dict(body.known)
         self.open_block(rare)
         repaired = slow()
-        after = body.block
+        after, body.known = body.block, known
         body.lines.append(f"  br label %{joined}")
         self.open_block(joined)
         return [

@@ -144,10 +144,12 @@ class Frame:
 
     def splat(self, v: Value) -> Value:
         e = self.emitter()
+        if not v.name.startswith("%"):
+            return e.value(f"splat ({v.typed})", v.element)
         kind = e.type_of(v.element)
-        one = e.new(v.element, f"insertelement {kind} poison, {v.element} {v}, i64 0")
+        one = e.once(v.element, f"insertelement {kind} poison, {v.element} {v}, i64 0")
         zeros = f"<{self.lanes} x i32> zeroinitializer"
-        return e.new(v.element, f"shufflevector {kind} {one}, {kind} poison, {zeros}")
+        return e.once(v.element, f"shufflevector {kind} {one}, {kind} poison, {zeros}")
 
     def iota(self) -> Value:
         numbers = ", ".join(f"i64 {k}" for k in range(self.lanes))

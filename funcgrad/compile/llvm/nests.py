@@ -16,6 +16,7 @@ from funcgrad.compile.llvm.access import Access
 from funcgrad.compile.llvm.body import VectorTarget
 from funcgrad.compile.llvm.emit import Value
 from funcgrad.compile.llvm.frame import ELEMENTS, Frame
+from funcgrad.compile.llvm.integers import literal
 from funcgrad.compile.llvm.mathematics import FUNCTIONS
 from funcgrad.compile.llvm.names import free, indices_of
 from funcgrad.compile.llvm.operations import Operations
@@ -77,6 +78,10 @@ class Nests:
         """Block by block; what the only one of a short row hands on is not added to nothing."""
         combined = [t for t in s.body if isinstance(t, Combine)]
         end = self.frame.scalar(s.count)
+        if literal(end.name) not in (None, 1):
+            self.start_carries(s)
+            self.one_by_one(s, "0", end)
+            return self.end_carries(s)
         self.start_carries(s)
         self.access.hoist(s)
         outer, prefix = dict(self.frame.known), dict(self.frame.prefix)
@@ -86,20 +91,27 @@ class Nests:
             t.carry: self.operations.masked(self.frame.read(t.value), outer[t.carry])
             for t in combined
         }
+        if end.name == "1":
+            self.forget(s, outer, prefix)
+            self.frame.known |= alone
+            return None
         single, more, done = self.body.block, self.frame.label(), self.frame.label()
         one = self.single.compare("eq", end, self.single.constant(1, "i64"))
         self.frame.line(f"br i1 {one}, label %{done}, label %{more}")
         self.frame.open(more)
         self.statements(combined)
         finish()
+        known = dict(self.body.known)
         self.forget(s, outer, prefix)
         self.end_carries(s)
         several = self.body.block
         self.frame.line(f"br label %{done}")
         self.frame.open(done)
+        self.body.known = known
         for name, x in alone.items():
             pair = f"[ {x}, %{single} ], [ {self.frame.known[name]}, %{several} ]"
             self.frame.known[name] = x.emitter.new(x.element, f"phi {x.type} {pair}")
+        return None
 
     def steps(self, s: For) -> None:
         """Step by step; the carries are values of the loop's head, and so is the condition."""
@@ -141,6 +153,8 @@ class Nests:
 
     def one_by_one(self, s: For, start: str, end: Value) -> None:
         """The loop itself; what it defines is forgotten afterwards, but for the carries."""
+        if start == end.name:
+            return
         self.access.hoist(s)
         outer, prefix = dict(self.frame.known), dict(self.frame.prefix)
         index, finish = self.open_loop(s, start, end, 1)
@@ -157,6 +171,8 @@ class Nests:
 
     def open_loop(self, s: For, start: str, end: Value, step: int) -> tuple[Value, Any]:
         """Begin a loop; what is returned closes it, after the body."""
+        if s.kind != "steps" and _runs_once(start, end.name, step):
+            return self.single.value(start, "i64"), lambda: None
         before, head, inside, after = (
             self.body.block,
             self.frame.label(),
@@ -191,6 +207,7 @@ class Nests:
             going = self.single.binary("and", going, self.undamaged())
         self.frame.line(f"br i1 {going}, label %{inside}, label %{after}")
         self.frame.open(inside)
+        known = dict(self.body.known)
 
         def finish() -> None:
             following = self.single.binary("add", index, self.single.constant(step, "i64"))
@@ -208,6 +225,7 @@ class Nests:
                 target = self.frame.known if phi.name.startswith("%x.c") else self.frame.lost
                 target[n] = phi
             self.frame.open(after)
+            self.body.known = known
 
         return index, finish
 
@@ -257,6 +275,8 @@ class Nests:
         self.frame.lanes = 1
 
     def lane_body(self, s: For, start: str, end: Value, lanes: int, masks: bool) -> None:
+        if start == end.name:
+            return
         self.access.hoist(s)
         outer, prefix = dict(self.frame.known), dict(self.frame.prefix)
         self.frame.lanes = lanes
@@ -269,7 +289,7 @@ class Nests:
         index, finish = self.open_loop(s, start, end, lanes)
         self.frame.lanes, self.frame.lane_index = lanes, s.index
         self.frame.known[s.index] = index
-        if masks:
+        if masks and (literal(end.name) is None or int(end.name) % lanes):
             self.frame.mask = self.lanes_before(index, end)
         self.statements(s.body)
         self.frame.lanes, self.frame.lane_index, self.frame.mask = 1, "", None
@@ -278,6 +298,12 @@ class Nests:
 
     def lanes_before(self, index: Value, end: Value) -> Value:
         """The mask of the lanes from `index` on that are before `end`, some of them."""
+        first, last = literal(index.name), literal(end.name)
+        if first is not None and last is not None:
+            bits = (1 << (last - first)) - 1
+            kind = f"<{self.frame.lanes} x i1>"
+            text = f"bitcast (i{self.frame.lanes} {bits} to {kind})"
+            return self.frame.emitter().value(text, "i1")
         if self.frame.lanes not in (8, 16, 32, 64):
             here = self.frame.emitter().binary("add", self.frame.splat(index), self.frame.iota())
             return self.frame.emitter().compare("ult", here, self.frame.splat(end))
@@ -307,19 +333,26 @@ class Nests:
         if s.lanes:
             return s.lanes
         inner = list(statements(s.body))
-        lanes = self.registers(s, inner)
+        native = self.native(inner)
+        lanes = self.registers(s, inner, native)
+        count = literal(str(self.frame.scalar(s.count)))
+        while count is not None and lanes > native and lanes >= 2 * count:
+            lanes //= 2
         while lanes > 1 and 8 * lanes * len(inner) > FRAME:
             lanes //= 2
         return lanes
 
-    def registers(self, s: For, inner: list[Any]) -> int:
-        """As many lanes as the registers like best."""
+    def native(self, inner: list[Any]) -> int:
+        """How many lanes a register has."""
         wide = any(
             t.dtype == "float64" or (t.dtype == "int64" and not isinstance(t, Let))
             for t in inner
             if isinstance(t, (Let, Load, Store))
         )
-        native = self.target.vector_bits // (64 if wide else 32)
+        return self.target.vector_bits // (64 if wide else 32)
+
+    def registers(self, s: For, inner: list[Any], native: int) -> int:
+        """As many lanes as the registers like best."""
         lets = [t for t in inner if isinstance(t, Let)]
         if any(t.op in FOREIGN for t in lets) or len(s.carries) > 4:
             return native
@@ -330,6 +363,11 @@ class Nests:
         if rows:
             return native * (8 if few else 4)
         return native * (4 if few else 2)
+
+
+def _runs_once(start: str, end: str, step: int) -> bool:
+    first, last = literal(start), literal(end)
+    return first is not None and last is not None and first < last <= first + step
 
 
 def _multiplies(s: For) -> bool:
