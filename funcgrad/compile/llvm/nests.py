@@ -300,9 +300,9 @@ class Nests:
         """The mask of the lanes from `index` on that are before `end`, some of them."""
         first, last = literal(index.name), literal(end.name)
         if first is not None and last is not None:
-            bits = (1 << (last - first)) - 1
+            ones = (1 << (last - first)) - 1
             kind = f"<{self.frame.lanes} x i1>"
-            text = f"bitcast (i{self.frame.lanes} {bits} to {kind})"
+            text = f"bitcast (i{self.frame.lanes} {ones} to {kind})"
             return self.frame.emitter().value(text, "i1")
         if self.frame.lanes not in (8, 16, 32, 64):
             here = self.frame.emitter().binary("add", self.frame.splat(index), self.frame.iota())
