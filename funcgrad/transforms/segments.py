@@ -85,16 +85,29 @@ def _unbounded(run: Run, p: Loop, operands: Sequence[Array]) -> Sequence[Array]:
     """A loop that nobody knows the length of.
 
     Most end soon. So where nothing is said the first steps are kept as they are, and distances
-    grow from there.
+    grow from there. Of a step that holds such a loop itself only the carries are kept: the product
+    of what nobody knows would be gigabytes.
     """
-    bounds = p.segments or distances(True, None, "")
+    nested = (1,) if _holds_unbounded(p.body) else ()
+    bounds = p.segments or (*distances(True, None, ""), *nested)
     most = bounds[0] * max(SEGMENT, -(-MOST // bounds[0]))
     rest = p._replace(length=most, strict=most, segments=bounds)
     if p.segments:
         return run(rest, operands)
-    *state, begun = run(p._replace(length=SEGMENT), operands)
+    *state, begun = run(p._replace(length=SEGMENT, segments=nested), operands)
     *state, more = run(rest, [*operands[: p.consts], *state])
     return [*state, add(begun, more)]
+
+
+def _holds_unbounded(graph: Graph) -> bool:
+    """Whether a graph has a loop of a length that nobody knows, at any depth."""
+    found: bool | None = graph.derived.get("holds unbounded")
+    if found is None:
+        loops = (e.params["length"] for e in graph.equations if e.prim.loops)
+        within = (p for e in graph.equations for p in e.params.values() if isinstance(p, Graph))
+        found = None in loops or any(map(_holds_unbounded, within))
+        graph.derived["holds unbounded"] = found
+    return found
 
 
 def _bounded(run: Run, p: Loop, operands: Sequence[Array]) -> Sequence[Array]:

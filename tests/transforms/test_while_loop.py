@@ -99,6 +99,35 @@ def test_memory_of_an_unbounded_loop_is_that_of_segments():
     assert all(v.type.size <= 256 for e in graph.equations for v in e.outputs)
 
 
+def test_memory_of_unbounded_loops_in_each_other_is_no_product():
+    """Found by random programs: three of them, for three examples, asked for 50 GB."""
+
+    def loop(v, step):
+        more = lambda c: (c[0] < 1.0) & (c[1] < 4)
+        return fg.while_loop(more, lambda c: (c[0] + 0.3, c[1] + 1, step(c[2])), (v * v, 0, v))[2]
+
+    def f(v):
+        return loop(v, lambda a: np.sin(a) + loop(a, np.cos))
+
+    def written(v, inner=False):
+        t, k, c = v * v, 0, v
+        while t < 1.0 and k < 4:
+            c = np.cos(c) if inner else np.sin(c) + written(c, True)
+            t, k = t + 0.3, k + 1
+        return c
+
+    xs = np.array([0.1, 0.4, 0.9])
+    g = fg.grad(lambda xs: np.sum(fg.vmap(f)(xs)))
+    np.testing.assert_allclose(fg.jit(g)(xs), [fg.grad(written)(x) for x in xs], rtol=1e-12)
+
+    def largest(graph):
+        within = [p for e in graph.equations for p in e.params.values() if type(p) is type(graph)]
+        own = [v.type.size for e in graph.equations for v in e.outputs]
+        return max([*own, *map(largest, within)], default=0)
+
+    assert largest(fg.make_graph(g)(xs)) < 10_000
+
+
 @pytest.mark.parametrize("wrap", [lambda f: f, fg.jit, lambda f: fg.jit(fg.grad(f))])
 def test_beyond_max_steps(wrap):
     def f(x):
