@@ -15,7 +15,7 @@ import math
 import warnings
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,16 @@ from funcgrad.errors import CompilerError
 from funcgrad.kernels import load, memory, threads
 from funcgrad.kernels.choice import FLOATS
 from funcgrad.kernels.native import Code
-from funcgrad.kernels.sources import Source, filled, meeting, phases, spread, suits, windows
+from funcgrad.kernels.sources import (
+    Filling,
+    Source,
+    filling,
+    meeting,
+    phases,
+    spreading,
+    suits,
+    windows,
+)
 from funcgrad.ops.convolution import (
     CONVOLUTION,
     CONVOLUTION_FILTER,
@@ -38,6 +47,8 @@ from funcgrad.ops.convolution import (
 
 __all__ = [
     "CORRELATE",
+    "FILL",
+    "FILL_INTEGERS",
     "GATHER",
     "INTEGERS",
     "PLACES",
@@ -58,6 +69,10 @@ INTEGERS = (
     "panels", "pieces", "grain", "parts", "total", "line", "places", "terms", "blocks", "filters",
     "source_step", "target_step", "image_step", "weights_step", "row_step", "room", *HEIGHTS,
 )  # fmt: skip
+FILL = ("convolution_fill", "convolution_fill_every")  # from neighbours, and from every so-manieth
+FILL_INTEGERS = ("planes", "grain", "source_step", "target_step", "lines", "width", "step")
+FILL_GRAIN, FILL_SHARED = 1 << 15, 1 << 17  # numbers: of a chunk, and from where on threads help
+BYTES = np.dtype(np.uint8)
 PER_ELEMENT = 16  # products that cost what an element of an elementwise operation does
 LEAST = 1 << 16  # products: below, NumPy is as fast
 GRAIN = 1 << 20  # products that a thread takes at a time, about
@@ -130,8 +145,9 @@ def results(
 ) -> ndarray | None:
     """The convolution of images and filters, to which a bias is added."""
     source = windows(window, len(x), w.shape[1], groups)
+    given = _filled(x, filling(window))
     out = memory.empty((len(x), len(w), *window.places), w.dtype)
-    done = _gather(filled(x, window), np.ascontiguousarray(w), bias, source, groups, out)
+    done = given is not None and _gather(given, np.ascontiguousarray(w), bias, source, groups, out)
     return out if done else None
 
 
@@ -143,7 +159,10 @@ def images(
     every, around = phases(window)
     if any(map(any, around)) and not np.isfinite(np.add.reduce(w, None)):
         return None  # zeros around the results would meet what is not finite
-    given = spread(y, around)
+    given = _filled(y, spreading(window.places, around))
+    if given is None:
+        return None
+    extents = tuple(n + low + high for n, (low, high) in zip(window.places, around, strict=True))
     shape = (len(y), groups * channels, *window.size)
     turned = w.reshape(groups, count, channels, -1).swapaxes(1, 2)
     out = memory.empty(shape, w.dtype)
@@ -155,7 +174,7 @@ def images(
         part = turned if len(phase.taps) == turned.shape[-1] else turned[..., phase.taps]
         whole = phase.shape == window.size
         found = out if whole else memory.empty((*shape[:2], *phase.shape), w.dtype)
-        source = meeting(phase, given.shape[2:], len(y), count, groups)
+        source = meeting(phase, extents, len(y), count, groups)
         if not _gather(given, np.ascontiguousarray(part), bias, source, groups, found):
             return None
         if not whole:
@@ -167,21 +186,13 @@ def filters(x: ndarray, y: ndarray, window: Window, groups: int) -> ndarray | No
     """From images and results to filters."""
     channels, count = x.shape[1] // groups, y.shape[1] // groups
     source = windows(window, len(x), channels, groups)
-    terms = len(source.taps)
-    columns = -(-terms // 4) * 4
-    parts, panels, _ = _cut(CORRELATE, source, len(x), count, groups, x.itemsize)
-    most = max(1, min(PIECES, SUMS // (y.shape[1] * columns)))
-    grain = -(-panels // most)
-    pieces = -(-panels // grain)
-    rows = count // parts
-    sums = memory.zeros((groups * parts, pieces, rows, columns), x.dtype)
-    steps = {
-        "pieces": pieces, "grain": grain, "weights_step": rows * columns, "row_step": columns,
-        "image_step": y.shape[1] * source.places, "target_step": rows * source.places,
-    }  # fmt: skip
-    arrays = [filled(x, window), np.ascontiguousarray(y), sums]
-    if not _run(CORRELATE, source, arrays, len(x), rows, parts, groups, steps):
+    plan = _correlation(source, len(x), count, groups, x.dtype)
+    given = _filled(x, filling(window))
+    if plan is None or given is None:
         return None
+    sums = memory.zeros((groups * plan.parts, plan.pieces, plan.rows, plan.columns), x.dtype)
+    _run(plan, [given, np.ascontiguousarray(y), sums])
+    terms = len(source.taps)
     found: ndarray = np.ascontiguousarray(np.add.reduce(sums, 1)[..., :terms])
     return found.reshape(groups * count, channels, *window.kernel)
 
@@ -190,16 +201,82 @@ def _gather(
     x: ndarray, w: ndarray, bias: ndarray | None, source: Source, groups: int, out: ndarray
 ) -> bool:
     """Products of what is met in `x` with filters (groups · filters, terms), into `out`."""
-    every, terms = out.shape[1], len(source.taps)
-    parts, _, products = _cut(GATHER, source, len(out), every // groups, groups, x.itemsize)
-    rows = every // groups // parts
-    steps = {
-        "grain": max(1, GRAIN // products), "weights_step": rows * terms,
-        "image_step": every * source.places, "target_step": rows * source.places,
-    }  # fmt: skip
+    every = out.shape[1]
+    plan = _gathering(source, len(out), every // groups, groups, x.dtype, GRAIN)
+    if plan is None:
+        return False
     added = np.zeros(every, x.dtype) if bias is None else np.ascontiguousarray(bias)
-    arrays = [x, w, added, out]
-    return _run(GATHER, source, arrays, len(out), rows, parts, groups, steps)
+    _run(plan, [x, w, added, out])
+    return True
+
+
+def _filled(x: ndarray, how: Filling | None) -> ndarray | None:
+    """Images, or results, (n, c, …) with zeros around them, as (n, c, phases, plane)."""
+    x = np.ascontiguousarray(x)
+    if how is None:
+        return x
+    code = _code(FILL[how.step != 1], x.dtype.name)
+    if code is None:
+        return None
+    lead = x.shape[:2]
+    out = memory.empty((*lead, *how.shape), x.dtype)
+    planes, lines, width = math.prod(lead), len(how.starts), how.shape[-1]
+    grain = max(1, FILL_GRAIN // (lines * width))
+    address = address_of()
+    arrays = [how.starts, how.fronts, how.lengths, x, out]
+    given = (planes, grain, math.prod(x.shape[2:]), lines * width, lines, width, how.step)
+    most = config.threads if out.size >= FILL_SHARED else 1
+    _call(code, array("q", [*map(address, arrays), *given]), -(-planes // grain), most)
+    return out
+
+
+# ----------------------------------------------------------------------------------- plans
+
+
+class Plan(NamedTuple):
+    """How the code is called for operands of certain shapes."""
+
+    code: Code
+    source: Source
+    numbers: tuple[int, ...]
+    chunks: int
+    products: int
+    scratch: int  # bytes, of a thread
+    parts: int
+    pieces: int
+    rows: int
+    columns: int
+
+
+@functools.lru_cache(512)
+def _gathering(
+    source: Source, images: int, count: int, groups: int, dtype: np.dtype[Any], grain: int
+) -> Plan | None:
+    """The plan of `gather`, whose chunks have about `grain` products."""
+    parts, _, products = _cut(GATHER, source, images, count, groups, dtype.itemsize)
+    rows, terms = count // parts, len(source.taps)
+    steps = {
+        "grain": max(1, grain // products), "weights_step": rows * terms,
+        "image_step": count * groups * source.places, "target_step": rows * source.places,
+    }  # fmt: skip
+    return _plan(GATHER, source, images, rows, parts, groups, dtype, steps)
+
+
+@functools.lru_cache(512)
+def _correlation(
+    source: Source, images: int, count: int, groups: int, dtype: np.dtype[Any]
+) -> Plan | None:
+    """The plan of `correlate`, with sums for some pieces."""
+    columns = -(-len(source.taps) // 4) * 4
+    parts, panels, _ = _cut(CORRELATE, source, images, count, groups, dtype.itemsize)
+    most = max(1, min(PIECES, SUMS // (count * groups * columns)))
+    grain = -(-panels // most)
+    rows = count // parts
+    steps = {
+        "grain": grain, "weights_step": rows * columns, "row_step": columns,
+        "image_step": count * groups * source.places, "target_step": rows * source.places,
+    }  # fmt: skip
+    return _plan(CORRELATE, source, images, rows, parts, groups, dtype, steps)
 
 
 def _cut(
@@ -214,6 +291,39 @@ def _cut(
     if panels * groups < 4:
         parts = next(k for k in (4, 3, 2, 1) if count % k == 0)
     return parts, panels, count // parts * len(source.taps) * width
+
+
+def _plan(
+    name: str,
+    source: Source,
+    images: int,
+    rows: int,
+    parts: int,
+    groups: int,
+    dtype: np.dtype[Any],
+    steps: dict[str, int],
+) -> Plan | None:
+    code = _code(name, dtype.name)
+    if code is None:
+        return None
+    size = dtype.itemsize
+    width = PLACES[name] * 4 // size
+    row, total, terms = width + 64 // size, images * source.places, len(source.taps)
+    panels = -(-total // width)
+    pieces = -(-panels // steps["grain"])
+    room = rows * (width if name == GATHER else row)
+    given = {
+        "panels": panels, "pieces": pieces, "parts": parts, "total": total,
+        "line": source.line, "places": source.places, "terms": terms, "row_step": 0,
+        "blocks": -(-terms // TERMS[name]), "filters": rows, "source_step": source.step,
+        "room": room, **steps,
+    }  # fmt: skip
+    given |= zip(HEIGHTS, _heights(rows, _highest(name)), strict=True)
+    numbers = tuple(given[k] for k in INTEGERS)
+    chunks, products = groups * parts * pieces, total * rows * parts * groups * terms
+    scratch = sum(-(-n * size // 64) * 64 for n in (TERMS[name] * row, room))
+    columns = given["row_step"]
+    return Plan(code, source, numbers, chunks, products, scratch, parts, pieces, rows, columns)
 
 
 # ------------------------------------------------------------------------------------ code
@@ -244,53 +354,22 @@ def _heights(count: int, most: int) -> list[int]:
     return list(found.values())
 
 
-def _run(
-    name: str,
-    source: Source,
-    arrays: Sequence[ndarray],
-    images: int,
-    rows: int,
-    parts: int,
-    groups: int,
-    steps: dict[str, int],
-) -> bool:
-    """Run the code; False if it cannot be built."""
-    dtype = arrays[0].dtype
-    code = _code(name, dtype.name)
-    if code is None:
-        return False
-    size = dtype.itemsize
-    width = PLACES[name] * 4 // size
-    row, total, terms = width + 64 // size, images * source.places, len(source.taps)
-    panels = -(-total // width)
-    room = rows * (width if name == GATHER else row)
-    given = {
-        "panels": panels, "pieces": -(-panels // steps["grain"]), "parts": parts, "total": total,
-        "line": source.line, "places": source.places, "terms": terms, "row_step": 0,
-        "blocks": -(-terms // TERMS[name]), "filters": rows, "source_step": source.step,
-        "room": room, **steps,
-    }  # fmt: skip
-    given |= zip(HEIGHTS, _heights(rows, _highest(name)), strict=True)
-    chunks = groups * parts * given["pieces"]
-    products = total * rows * parts * groups * terms
-    most = min(config.threads, chunks) if products >= SHARED else 1
-    scratch = _scratch((TERMS[name] * row * size, room * size), most)
+def _run(plan: Plan, arrays: Sequence[ndarray]) -> None:
+    """Run the code, each thread with scratch memory that begins at a multiple of 64 bytes."""
+    most = min(config.threads, plan.chunks) if plan.products >= SHARED else 1
+    scratch = memory.empty((plan.scratch * most + 64,), BYTES)
     address = address_of()
-    tables = [source.lines, source.taps, *arrays]
-    table = array("q", [*map(address, tables), *(given[k] for k in INTEGERS), 0])
-    table[-1] = -(-address(scratch) // 64) * 64
+    tables = (plan.source.lines, plan.source.taps, *arrays)
+    table = array("q", [*map(address, tables), *plan.numbers, -(-address(scratch) // 64) * 64])
+    _call(plan.code, table, plan.chunks, most)
+
+
+def _call(code: Code, table: array[int], chunks: int, most: int) -> None:
     at = table.buffer_info()[0]
-    if most > 1:
+    if most > 1 and chunks > 1:
         pool().run(code.address, at, chunks, most)
     else:
         code.call(at, 0, chunks, 0)
-    return True
-
-
-def _scratch(sizes: Sequence[int], count: int) -> ndarray:
-    """Scratch memory of so many threads, with room to begin at a multiple of 64 bytes."""
-    each = sum(-(-n // 64) * 64 for n in sizes)
-    return memory.empty((each * count + 64,), np.dtype(np.uint8))
 
 
 @functools.cache

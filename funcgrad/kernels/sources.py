@@ -2,8 +2,8 @@
 
 The numbers that an element of the window meets along a line of places lie next to each other, once
 the array is filled up with zeros and, for a stride, split by its phases. So a `Source` is an array
-with the distances at which lines and the terms of a sum begin. It imports NumPy and the pool of
-memory; distances are plain data and kept.
+with the distances at which lines and the terms of a sum begin. It imports NumPy; distances
+are plain data and kept.
 """
 
 from __future__ import annotations
@@ -12,20 +12,31 @@ import functools
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.kernels import memory
 from funcgrad.ops.convolution import Window
 
-__all__ = ["Phase", "Source", "filled", "meeting", "phases", "spread", "suits", "windows"]
+__all__ = [
+    "Filling",
+    "Phase",
+    "Source",
+    "filling",
+    "meeting",
+    "phases",
+    "spreading",
+    "suits",
+    "windows",
+]
 
 ndarray = Any  # an array of NumPy: its stubs know no index made at run time
 Sizes = tuple[int, ...]
 
 
-class Source(NamedTuple):
+@dataclass(frozen=True, eq=False)  # of equal ones there is one: what is kept for it goes by that
+class Source:
     """Distances in an array, in elements.
 
     Attributes
@@ -81,30 +92,70 @@ def _starts(images: int, step: int, base: int, extents: Sizes, steps: Sequence[i
     return np.ascontiguousarray(found.reshape(-1))
 
 
-# -------------------------------------------------------------------------- what a window meets
+# ---------------------------------------------------------------------------------- zeros around
 
 
-def filled(x: ndarray, window: Window) -> ndarray:
-    """Images (n, c, …), filled up with zeros, as (n, c, phases, plane)."""
-    x = np.ascontiguousarray(x)
-    if max(window.stride) == 1 and not any(map(any, window.padding)):
-        return x
-    n, c = x.shape[:2]
-    body: Any = memory.zeros((n, c, *window.stride, *_grid(window)), x.dtype)
-    lead = (slice(None),) * 2
-    for phase in itertools.product(*map(range, window.stride)):
-        inside, chosen = [], []
-        for s, p, size, (lo, _), end in zip(
-            window.stride, phase, window.size, window.padding, window.padded, strict=True
-        ):
-            begin = (p - lo) % s if lo > p else p - lo  # the first element of this phase
-            stop = min(size, end - lo)
-            count = max(-(-(stop - begin) // s), 0)
-            at = (begin + lo - p) // s
-            inside.append(slice(at, at + count))
-            chosen.append(slice(begin, begin + count * s, s))
-        body[(*lead, *phase, *inside)] = x[(*lead, *chosen)]
-    return body
+class Filling(NamedTuple):
+    """How a plane is filled up with zeros and split by the phases of a stride.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        The phases and the extents of what comes out.
+    starts, fronts, lengths : ndarray
+        Of each line of it: where in a plane its first number lies, how many zeros are in front, and
+        how many numbers it has.
+    step : int
+        How far apart these lie in the plane.
+    """
+
+    shape: Sizes
+    starts: ndarray
+    fronts: ndarray
+    lengths: ndarray
+    step: int
+
+
+def filling(window: Window) -> Filling | None:
+    """What puts the zeros of a window around images; None where nothing is to be done."""
+    return _filling(window.size, window.stride, window.padding)
+
+
+def spreading(size: Sizes, around: tuple[tuple[int, int], ...]) -> Filling | None:
+    """What puts zeros around results."""
+    return _filling(size, (1,) * len(size), around)
+
+
+@functools.lru_cache(256)
+def _filling(size: Sizes, stride: Sizes, padding: tuple[tuple[int, int], ...]) -> Filling | None:
+    if max(stride) == 1 and not any(map(any, padding)):
+        return None
+    grid, every = [], []
+    for n, s, (low, high) in zip(size, stride, padding, strict=True):
+        extent = -(-(n + low + high) // s)
+        at = np.arange(extent) * s + np.arange(s)[:, None] - low  # by phases
+        grid.append(extent)
+        every.append(np.where((at >= 0) & (at < n), at, -1))
+    *outer, last = every
+    inside = last >= 0
+    lengths, fronts = inside.sum(1), inside.argmax(1)
+    begin = last[np.arange(len(last)), fronts]
+    rank = len(size)
+    starts, there = np.zeros((1,) * (2 * rank - 1), np.int64), np.array(True)
+    for k, (at, by) in enumerate(zip(outer, _steps(size), strict=False)):
+        shape = [1] * (2 * rank - 1)
+        shape[k], shape[rank + k] = at.shape
+        starts, there = starts + by * at.reshape(shape), there & (at >= 0).reshape(shape)
+    row = (-1, *(1,) * (rank - 1))
+    lengths = np.where(there, lengths.reshape(row), 0)
+    fronts = np.where(lengths > 0, fronts.reshape(row), grid[-1])
+    starts = np.where(lengths > 0, starts + begin.reshape(row), 0)
+    whole = np.broadcast_shapes(starts.shape, (*stride, *grid[:-1]))
+    lines = [
+        np.ascontiguousarray(np.broadcast_to(a, whole), np.int64).reshape(-1)
+        for a in (starts, fronts, lengths)
+    ]
+    return Filling((*stride, *grid), *lines, stride[-1])
 
 
 def _grid(window: Window) -> Sizes:
@@ -112,9 +163,12 @@ def _grid(window: Window) -> Sizes:
     return tuple(-(-n // s) for n, s in zip(window.padded, window.stride, strict=True))
 
 
+# -------------------------------------------------------------------------- what a window meets
+
+
 @functools.lru_cache(256)
 def windows(window: Window, images: int, channels: int, groups: int) -> Source:
-    """What the window meets in `filled`, for so many channels in a group."""
+    """What the window meets in filled images, for so many channels in a group."""
     grid, count = _grid(window), math.prod(window.stride)
     plane, steps = math.prod(grid), _steps(grid)
     taps = []
@@ -188,20 +242,9 @@ def _along(
     return found
 
 
-def spread(y: ndarray, around: Sequence[tuple[int, int]]) -> ndarray:
-    """Results with zeros around them."""
-    if not any(map(any, around)):
-        return np.ascontiguousarray(y)
-    extents = [n + lo + hi for n, (lo, hi) in zip(y.shape[2:], around, strict=True)]
-    out: Any = memory.zeros((*y.shape[:2], *extents), y.dtype)
-    inside = (slice(lo, lo + n) for n, (lo, _) in zip(y.shape[2:], around, strict=True))
-    out[(..., *inside)] = y
-    return out
-
-
 @functools.lru_cache(256)
 def meeting(phase: Phase, extents: Sizes, images: int, filters: int, groups: int) -> Source:
-    """What of results of these extents (`spread`) meets the elements of a phase."""
+    """What of results of these extents (`spreading`) meets the elements of a phase."""
     plane, steps = math.prod(extents), _steps(extents)
     base = sum(a * by for a, by in zip(phase.lead, steps, strict=True))
     taps = [-sum(u * by for u, by in zip(shift, steps, strict=True)) for shift in phase.shifts]

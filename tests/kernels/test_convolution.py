@@ -26,9 +26,9 @@ def any_size(monkeypatch):
     """All sizes, and a note of what ran."""
     run = kernels._run
 
-    def noted(name, *arguments):
-        ran.append(name)
-        return run(name, *arguments)
+    def noted(plan, arrays):
+        ran.append(plan)
+        run(plan, arrays)
 
     monkeypatch.setattr(kernels, "LEAST", 1)
     monkeypatch.setattr(kernels, "_run", noted)
@@ -127,7 +127,8 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch):
     window = Window((20, 20), (3, 3), (1, 1), ((1, 1), (1, 1)), (1, 1))
     monkeypatch.setattr("funcgrad.kernels.threads.PARALLEL", 1)
     monkeypatch.setattr(kernels, "SHARED", 1)
-    monkeypatch.setattr(kernels, "GRAIN", 1)
+    for name in ("GRAIN", "FILL_GRAIN", "FILL_SHARED"):
+        monkeypatch.setattr(kernels, name, 1)
     rng = np.random.default_rng(0)
     x, w = rng.normal(size=(8, 5, 20, 20)), rng.normal(size=(9, 5, 3, 3))
     f = lambda x, w: np.sum(np.sin(convolution(x, w, window)))
