@@ -54,9 +54,12 @@ __all__ = [
     "PLACES",
     "TERMS",
     "affine",
+    "call",
+    "code_of",
     "filters",
     "images",
     "results",
+    "surrounded",
 ]
 
 ndarray = np.ndarray[Any, Any]
@@ -69,7 +72,7 @@ INTEGERS = (
     "panels", "pieces", "grain", "parts", "total", "line", "places", "terms", "blocks", "filters",
     "source_step", "target_step", "image_step", "weights_step", "row_step", "room", *HEIGHTS,
 )  # fmt: skip
-FILL = ("convolution_fill", "convolution_fill_every")  # from neighbours, and from every so-manieth
+FILL = "convolution_fill"
 FILL_INTEGERS = ("planes", "grain", "source_step", "target_step", "lines", "width", "step")
 FILL_GRAIN, FILL_SHARED = 1 << 15, 1 << 17  # numbers: of a chunk, and from where on threads help
 BYTES = np.dtype(np.uint8)
@@ -145,7 +148,7 @@ def results(
 ) -> ndarray | None:
     """The convolution of images and filters, to which a bias is added."""
     source = windows(window, len(x), w.shape[1], groups)
-    given = _filled(x, filling(window))
+    given = surrounded(x, filling(window))
     out = memory.empty((len(x), len(w), *window.places), w.dtype)
     done = given is not None and _gather(given, np.ascontiguousarray(w), bias, source, groups, out)
     return out if done else None
@@ -159,7 +162,7 @@ def images(
     every, around = phases(window)
     if any(map(any, around)) and not np.isfinite(np.add.reduce(w, None)):
         return None  # zeros around the results would meet what is not finite
-    given = _filled(y, spreading(window.places, around))
+    given = surrounded(y, spreading(window.places, around))
     if given is None:
         return None
     extents = tuple(n + low + high for n, (low, high) in zip(window.places, around, strict=True))
@@ -187,7 +190,7 @@ def filters(x: ndarray, y: ndarray, window: Window, groups: int) -> ndarray | No
     channels, count = x.shape[1] // groups, y.shape[1] // groups
     source = windows(window, len(x), channels, groups)
     plan = _correlation(source, len(x), count, groups, x.dtype)
-    given = _filled(x, filling(window))
+    given = surrounded(x, filling(window))
     if plan is None or given is None:
         return None
     sums = memory.zeros((groups * plan.parts, plan.pieces, plan.rows, plan.columns), x.dtype)
@@ -210,12 +213,15 @@ def _gather(
     return True
 
 
-def _filled(x: ndarray, how: Filling | None) -> ndarray | None:
-    """Images, or results, (n, c, …) with zeros around them, as (n, c, phases, plane)."""
+def surrounded(x: ndarray, how: Filling | None, name: str = FILL) -> ndarray | None:
+    """Images, or results, (n, c, …) with zeros around them, as (n, c, phases, plane).
+
+    None where `name`, which says what is put around them instead, cannot be built.
+    """
     x = np.ascontiguousarray(x)
     if how is None:
         return x
-    code = _code(FILL[how.step != 1], x.dtype.name)
+    code = code_of(name if how.step == 1 else f"{name}_every", x.dtype.name)
     if code is None:
         return None
     lead = x.shape[:2]
@@ -226,7 +232,7 @@ def _filled(x: ndarray, how: Filling | None) -> ndarray | None:
     arrays = [how.starts, how.fronts, how.lengths, x, out]
     given = (planes, grain, math.prod(x.shape[2:]), lines * width, lines, width, how.step)
     most = config.threads if out.size >= FILL_SHARED else 1
-    _call(code, array("q", [*map(address, arrays), *given]), -(-planes // grain), most)
+    call(code, array("q", [*map(address, arrays), *given]), -(-planes // grain), most)
     return out
 
 
@@ -303,7 +309,7 @@ def _plan(
     dtype: np.dtype[Any],
     steps: dict[str, int],
 ) -> Plan | None:
-    code = _code(name, dtype.name)
+    code = code_of(name, dtype.name)
     if code is None:
         return None
     size = dtype.itemsize
@@ -330,9 +336,11 @@ def _plan(
 
 
 @functools.cache
-def _code(name: str, dtype: str) -> Code | None:
+def code_of(name: str, dtype: str) -> Code | None:
+    """The code of a loop nest over windows; None, and a warning, if it cannot be built."""
+
     def text() -> str:
-        from funcgrad.kernels.convolution_nests import text_of  # it is needed once for each
+        from funcgrad.kernels.window_nests import text_of  # it is needed once for each
 
         return text_of(name, dtype)
 
@@ -361,10 +369,11 @@ def _run(plan: Plan, arrays: Sequence[ndarray]) -> None:
     address = address_of()
     tables = (plan.source.lines, plan.source.taps, *arrays)
     table = array("q", [*map(address, tables), *plan.numbers, -(-address(scratch) // 64) * 64])
-    _call(plan.code, table, plan.chunks, most)
+    call(plan.code, table, plan.chunks, most)
 
 
-def _call(code: Code, table: array[int], chunks: int, most: int) -> None:
+def call(code: Code, table: array[int], chunks: int, most: int) -> None:
+    """Run code with a table of words, in `most` threads at the most."""
     at = table.buffer_info()[0]
     if most > 1 and chunks > 1:
         pool().run(code.address, at, chunks, most)

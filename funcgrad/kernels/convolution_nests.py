@@ -5,8 +5,8 @@ into scratch memory that stays in the cache: for each term (a channel and an ele
 the numbers of neighbouring places lie in a row of the source, from a given distance on. `gather`
 multiplies a panel by the filters, in tiles of sums that stay in registers; `correlate` multiplies
 it by results, and adds up over places. A line is a row of places along the last axis; the lines of
-all images follow each other, so that small images fill vectors as well as large ones. `fill` puts
-zeros around lines first. It imports the compiler.
+all images follow each other, so that small images fill vectors as well as large ones. It
+imports the compiler.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from funcgrad.compile.llvm.target import host
 from funcgrad.compile.loops import (
     Accumulate,
     Address,
@@ -25,55 +24,14 @@ from funcgrad.compile.loops import (
     For,
     Kernel,
     Let,
-    Load,
     Store,
 )
-from funcgrad.kernels.convolution import FILL, FILL_INTEGERS, GATHER, INTEGERS, PLACES, TERMS
-from funcgrad.kernels.nests import Nest, printed
+from funcgrad.kernels.convolution import INTEGERS, PLACES, TERMS
+from funcgrad.kernels.window_nests import Lines
 
-__all__ = ["text_of"]
+__all__ = ["Panels", "correlate", "gather"]
 
 CORRELATED = 4  # terms of a tile of `correlate`
-FILLED = ("starts", "fronts", "lengths")
-Step = int | str
-
-
-def text_of(name: str, dtype: str) -> str:
-    """The module of `fill`, `gather` or `correlate`."""
-    if name in FILL:
-        return printed(fill(Lines(dtype), 1 if name == FILL[0] else "step"))
-    return printed((gather if name == GATHER else correlate)(Panels(name, dtype)))
-
-
-class Lines(Nest):
-    """Writes loops over neighbours, and integers."""
-
-    def __init__(self, dtype: str) -> None:
-        super().__init__(dtype)
-        bits = host().vector_bits
-        self.lanes = bits // (64 if dtype == "float64" else 32)
-        self.many = bits == 512  # registers
-
-    def copy(self, body: list[Any], source: Address, target: Address) -> None:
-        self.count += 1
-        name = f"v{self.count}"
-        body += [Load(name, self.dtype, source), Store(target, name, self.dtype)]
-
-    def element(self, body: list[Any], buffer: str, offset: int, *terms: Any) -> str:
-        name = self.load(body, buffer, *terms)
-        body[-1] = body[-1]._replace(address=body[-1].address._replace(offset=offset))
-        return name
-
-    def fetch(self, body: list[Any], buffer: str, *terms: Any) -> str:
-        """An integer of a table."""
-        self.count += 1
-        body.append(Load(f"v{self.count}", "int64", Address(buffer, terms)))
-        return f"v{self.count}"
-
-    def sum_names(self) -> str:
-        """What the names of the sums of a tile begin with."""
-        self.count += 1
-        return f"c{self.count}."
 
 
 class Panels(Lines):
@@ -175,41 +133,6 @@ class Panels(Lines):
         arrays.append(Buffer("met", self.dtype, "local", self.terms * self.row))
         arrays.append(Buffer(own, self.dtype, "local", "room"))
         return Kernel("call", [*tables, *arrays], list(INTEGERS), [], [chunk])
-
-
-def fill(n: Lines, step: Step) -> Kernel:
-    """``y[plane, line, fronts[line] + j] = x[plane, starts[line] + j·step]``, and zeros around."""
-    chunk = For("chunk", "planes", "chunks")
-    chunk.body = [
-        Let("first", "int64", "mul", ("chunk", "grain")),
-        Let("left", "int64", "sub", ("planes", "first")),
-        Let("some", "int64", "min", ("left", "grain")),
-    ]
-    index, plane = n.loop(chunk.body, "some", "sequential")
-    number = n.whole(plane, "add", "first", index)
-    source = n.whole(plane, "mul", number, "source_step")
-    target = n.whole(plane, "mul", number, "target_step")
-    k, line = n.loop(plane, "lines", "sequential")
-    start, front, length = (n.fetch(line, name, (k, 1)) for name in FILLED)
-    away = n.whole(line, "add", target, n.whole(line, "mul", k, "width"))
-    end = n.whole(line, "add", front, length)
-
-    def zeros(begin: Step, count: str) -> None:
-        j, lane = n.many_loops(line, count, n.lanes)
-        place = Address("y", ((away, 1), (j, 1)) + (((begin, 1),) if begin else ()))
-        lane.append(Store(place, Const(0.0, n.dtype), n.dtype))
-
-    zeros(0, front)
-    j, lane = n.many_loops(line, length, n.lanes)
-    n.copy(
-        lane,
-        Address("x", ((source, 1), (start, 1), (j, step))),
-        Address("y", ((away, 1), (front, 1), (j, 1))),
-    )
-    zeros(end, n.whole(line, "sub", "width", end))
-    tables = [Buffer(name, "int64", "input") for name in FILLED]
-    arrays = [Buffer("x", n.dtype, "input"), Buffer("y", n.dtype, "output")]
-    return Kernel("call", [*tables, *arrays], list(FILL_INTEGERS), [], [chunk])
 
 
 def gather(n: Panels) -> Kernel:

@@ -151,11 +151,11 @@ def _filling(size: Sizes, stride: Sizes, padding: tuple[tuple[int, int], ...]) -
     fronts = np.where(lengths > 0, fronts.reshape(row), grid[-1])
     starts = np.where(lengths > 0, starts + begin.reshape(row), 0)
     whole = np.broadcast_shapes(starts.shape, (*stride, *grid[:-1]))
-    lines = [
+    starts, fronts, lengths = (
         np.ascontiguousarray(np.broadcast_to(a, whole), np.int64).reshape(-1)
         for a in (starts, fronts, lengths)
-    ]
-    return Filling((*stride, *grid), *lines, stride[-1])
+    )
+    return Filling((*stride, *grid), starts, fronts, lengths, stride[-1])
 
 
 def _grid(window: Window) -> Sizes:

@@ -9,17 +9,19 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad.core.primitive import Params
 from funcgrad.core.types import Array
+from funcgrad.kernels import pooling
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index as indexing
 from funcgrad.ops.shape import reshape
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.composite import Composite
+from funcgrad.torch.composite import Composite, Inside, inside, spread_over
 from funcgrad.torch.nn.functional.distance import padded
 from funcgrad.torch.operations.common import boxed, computed, shape_of, widened
 from funcgrad.torch.operations.promotion import dtype_of
@@ -34,7 +36,6 @@ __all__ = [
 ]  # fmt: skip
 
 Sizes = tuple[int, ...]
-BYTE = 256  # elements of a window that a byte can tell apart
 WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
 MAX_NODES = {
     1: node("SqueezeBackward1", "", shows=(0,)),
@@ -190,12 +191,13 @@ def _first_inside(pool: Pool, k: int) -> Array:
 
 def _positions(x: Array, pool: Pool) -> Array:
     """Where the largest element of each window is in the flattened image."""
+    if type(x) is np.ndarray:
+        native = pooling.positions(x, pool)
+        if native is not None:
+            return native
     kind, rank = dtype_of(x), len(pool.size)
     lowest = -np.inf if kind.kind == "f" else np.iinfo(kind).min
     wide = padded(x, ((0, 0),) * (len(shape_of(x)) - rank) + tuple(pool.widths), lowest)
-    found = _of_finite(wide, pool)
-    if found is not None:
-        return found
     steps = [math.prod(pool.size[k + 1 :]) for k in range(rank)]
     places = [pool.inside(k) * steps[k] for k in range(rank)]
     best: Any = kind.type(lowest)
@@ -210,34 +212,6 @@ def _positions(x: Array, pool: Pool) -> Array:
     return at
 
 
-def _of_finite(wide: Array, pool: Pool) -> Array | None:
-    """`_positions` in an array where the largest elements are finite; None for what is none.
-
-    The largest elements come first, then which of the window each is: in bytes, which NumPy writes
-    several times as fast as positions.
-    """
-    if type(wide) is not np.ndarray or wide.dtype.kind != "f" or math.prod(pool.kernel) > BYTE:
-        return None
-    places: list[tuple[Any, ...]] = [
-        (..., *itertools.starmap(pool.part, enumerate(offsets)))
-        for offsets in itertools.product(*map(range, pool.kernel))
-    ]
-    parts = [wide[place] for place in places]
-    best = functools.reduce(np.maximum, parts)
-    if not np.isfinite(best).all():
-        return None
-    which = np.zeros(best.shape, np.uint8)
-    for x in parts[-2::-1]:  # how many come before the first that is equal
-        which += np.uint8(1)
-        which *= (x != best).view(np.uint8)
-    inside = [pool.inside(k) * math.prod(pool.size[k + 1 :]) for k in range(len(pool.size))]
-    first = _sum_of(at[:, 0] for at in inside)
-    away = _sum_of(at[0] - at[0, 0] for at in inside).reshape(-1)
-    found = away.take(which)
-    found += first
-    return found
-
-
 def _picked(x: Array, at: Array, axes: int) -> Array:
     """The elements of each image at flat positions."""
     shape, where = shape_of(x), shape_of(at)
@@ -247,17 +221,51 @@ def _picked(x: Array, at: Array, axes: int) -> Array:
     return reshape(indexing.take_along_axis(flat, spots, len(lead)), where)
 
 
-PICKED = Composite("max_pool", _picked, linear=False, fixed=1)
+class Picked(Inside):
+    """Elements of raw images at raw positions, for the way back."""
+
+    __slots__ = ("operands", "params")
+
+    def __init__(self, operands: Sequence[Any], params: Params) -> None:
+        self.operands, self.params, self.saved = operands, params, None
+
+    def pull(
+        self, cts: Sequence[Any], wanted: Sequence[int], count: int, quick: bool = False
+    ) -> list[Array | None]:
+        (g,) = cts
+        x, at = self.operands
+        if quick and type(g) is np.ndarray and g.dtype == x.dtype:
+            found = pooling.put(g, at, x.shape, self.params["axes"])
+            if found is not None:
+                return spread_over(wanted, [found], count)
+        again = inside(_picked, self.operands, self.params, wanted)[1]
+        return again.pull(cts, wanted, count, quick)
 
 
-def _largest(name: str, input: Tensor, rank: int, *numbers: Any) -> tuple[Tensor, Tensor]:
+def _recorded(xs: Sequence[Any], params: Params) -> tuple[Any, Inside] | None:
+    x, at = xs
+    if type(x) is not np.ndarray or type(at) is not np.ndarray:
+        return None
+    found = pooling.taken(x, at, params["axes"])
+    return None if found is None else (found, Picked(xs, params))
+
+
+PICKED = Composite("max_pool", _picked, linear=False, fixed=1, recorded=_recorded)
+
+
+def _largest(
+    name: str, input: Tensor, rank: int, shown: bool, *numbers: Any
+) -> tuple[Tensor, Tensor | None]:
     x = input.content()
     refuse({"bc": name}, x)
     check_images(name, shape_of(x), rank)
     pool = pool_of(name, shape_of(x), rank, *numbers)
     at = _positions(bare(x), pool)
     found = boxed(computed(PICKED, x, at, axes=rank), MAX_NODES[rank])
-    return laid(found, "images", input), laid(box(at), "images", input)
+    y = laid(found, "images", input)
+    # apart from what the way back reads, which native code trusts
+    shown_at = at.copy() if type(at) is np.ndarray and shown else at
+    return y, laid(box(shown_at), "images", input) if shown else None
 
 
 def _max_pool(rank: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -271,8 +279,8 @@ def _max_pool(rank: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
         dilation: Any = 1,
         ceil_mode: bool = False,
         return_indices: bool = False,
-    ) -> tuple[Tensor, Tensor]:
-        return _largest(name, input, rank, kernel_size, stride, padding, dilation, ceil_mode)
+    ) -> Any:
+        return _largest(name, input, rank, True, kernel_size, stride, padding, dilation, ceil_mode)
 
     def pool(
         input: Tensor,
@@ -283,7 +291,9 @@ def _max_pool(rank: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        found = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+        found = _largest(
+            name, input, rank, return_indices, kernel_size, stride, padding, dilation, ceil_mode
+        )
         return found if return_indices else found[0]
 
     pool.__name__ = pool.__qualname__ = name
