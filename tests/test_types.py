@@ -12,6 +12,8 @@ import types
 
 import pytest
 
+import funcgrad as fg
+
 PROGRAM = pathlib.Path(__file__).with_name("typed_program.py")
 ROOT = PROGRAM.parent.parent
 
@@ -48,6 +50,12 @@ def names_of(module):
             yield name
 
 
+def methods_of_tensors():
+    from funcgrad.torch.names import NAMES
+
+    return [name for name in NAMES["torch.Tensor"].split() if hasattr(fg.torch.Tensor, name)]
+
+
 @functools.cache
 def written(folder):
     """The programs: that beside this file, one that says each public name, one of misspelt names.
@@ -58,6 +66,7 @@ def written(folder):
     program.write_text(PROGRAM.read_text())
     every, wrong = folder / "every_name.py", folder / "misspelt.py"
     lines = [f"fg.{m}.{n}".replace("..", ".") for m in MODULES for n in sorted(names_of(m))]
+    lines += ["x = fg.torch.ones(1)", *(f"x.{name}" for name in methods_of_tensors())]
     every.write_text("\n".join(["import funcgrad as fg", *lines]) + "\n")
     lines = [f"fg.{m}.{next(iter(names_of(m)))}_qq".replace("..", ".") for m in MODULES]
     wrong.write_text("\n".join(["import funcgrad as fg", *lines]) + "\n")

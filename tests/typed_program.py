@@ -53,3 +53,14 @@ fnp.linalg.invv(1.0)  # wrong: attr-defined
 fg.config.treads = 3  # wrong: attr-defined
 fg.debug.nan()  # wrong: attr-defined
 fg.errors.TreeErorr  # wrong: attr-defined
+
+x = fg.torch.ones(2, 3)
+x.sum(dim=0, keepdim=True).exp().reshape(1, -1).backward()
+(x.T.mean() + 1.0).item()
+x.view(3, 2).to(fg.torch.float64).clamp_(min=0.0).std(0)
+fg.torch.randn(3).softmax(-1).split(2)[0].norm()
+x.summ()  # wrong: attr-defined
+x.sum().exq()  # wrong: attr-defined
+(x > 0).floaat()  # wrong: attr-defined
+x.exp(1)  # wrong: call-arg
+x.requires_gard = True  # wrong: attr-defined

@@ -50,9 +50,13 @@ class AutogradState(Operand):
     _link: Link | None
     _root: Any  # see `storage`: the array in whose memory it lies, where that is not its own
 
-    if TYPE_CHECKING:
+    if TYPE_CHECKING:  # what `Tensor` has
 
-        def __getattr__(self, name: str) -> Any: ...
+        def _renewed(self) -> Any: ...
+        @property
+        def dtype(self) -> Any: ...
+        @property
+        def shape(self) -> Any: ...
 
     @property
     def requires_grad(self) -> bool:

@@ -26,10 +26,15 @@ class PythonValues(Operand):
     """Conversions to Python's types, which `Tensor` inherits."""
 
     __slots__ = ()
+    _t: Any
 
-    if TYPE_CHECKING:
+    if TYPE_CHECKING:  # what `Tensor` has
 
-        def __getattr__(self, name: str) -> Any: ...
+        def numel(self) -> int: ...
+        @property
+        def dtype(self) -> Any: ...
+        @property
+        def ndim(self) -> int: ...
 
     def item(self) -> Any:
         """The only element, as a Python number."""

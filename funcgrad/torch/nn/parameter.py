@@ -207,8 +207,10 @@ class Uninitialized(Tensor):
         given = [x for x in args if isinstance(x, dtypes.dtype)]
         return type(self)(self.requires_grad, dtype=given[0] if given else dtype or self.dtype)
 
-    half, float, double = _converted("float16"), _converted("float32"), _converted("float64")
-    bfloat16 = _converted("bfloat16")
+    half: Any = _converted("float16")
+    bfloat16: Any = _converted("bfloat16")
+    float: Any = _converted("float32")
+    double: Any = _converted("float64")
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give it a shape, and memory with undefined contents: an ordinary tensor from now on."""

@@ -19,7 +19,16 @@ from funcgrad.torch.contents import unknown
 from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.common import Zeroing, computed
 from funcgrad.torch.operations.promotion import dtype_of, kind_of
-from funcgrad.torch.operations.record import alias, apart, common, in_place, op, operation, same
+from funcgrad.torch.operations.record import (
+    Function,
+    alias,
+    apart,
+    common,
+    in_place,
+    op,
+    operation,
+    same,
+)
 from funcgrad.torch.operations.requirements import requires
 from funcgrad.transforms.batch import BatchTracer
 
@@ -37,7 +46,7 @@ OR_NUMBER = f"{PAIR} | input, Number other, *, out"
 OR_NUMBERS = f"{PAIR} | Number self, other | input, Number other, *, out"
 
 
-def _compare(name: str, core: Callable[..., Any], ordered: bool = True) -> Any:
+def _compare(name: str, core: Callable[..., Any], ordered: bool = True) -> Function[Tensor]:
     return op(
         name, OR_NUMBER, core=core, promote=common, casts=True, remembers=False,
         refuses={"c": f"{name}_cpu"} if ordered else None, operator=name,
@@ -55,7 +64,7 @@ not_equal, less, less_equal = alias("not_equal", ne), alias("less", lt), alias("
 greater, greater_equal = alias("greater", gt), alias("greater_equal", ge)
 
 
-def _logical(name: str, core: Callable[..., Any], signature: str = PAIR) -> Any:
+def _logical(name: str, core: Callable[..., Any], signature: str = PAIR) -> Function[Tensor]:
     return op(name, signature, core=core, promote=apart, casts=True, remembers=False,
               doc=f"`{name}` of each element or pair of elements, as booleans.")  # fmt: skip
 
@@ -69,7 +78,7 @@ logical_not = _logical("logical_not", a.logical_not, "input, *, out")
 def _bits(
     name: str, core: Callable[..., Any], kernel: str, signature: str = OR_NUMBERS,
     operator: str | None = None,
-) -> Any:  # fmt: skip
+) -> Function[Tensor]:  # fmt: skip
     def promote(name: str, *operands: Any) -> Sequence[Array]:
         xs = common(name, *operands)
         return [known(x, f"{name}()") for x in xs] if isinstance(core, np.ufunc) else xs
@@ -115,7 +124,7 @@ nextafter = op(
 # ------------------------------------------------------------------------------------ tests
 
 
-def _test(name: str, core: Callable[[Any], Any], refusal: str = "") -> Any:
+def _test(name: str, core: Callable[[Any], Any], refusal: str = "") -> Function[Tensor]:
     return op(name, "input", core=core, promote=same, variants="method", remembers=False,
               refuses={"c": RuntimeError(refusal)} if refusal else None,
               doc=f"`{name}` of each element, as booleans.")  # fmt: skip

@@ -106,7 +106,9 @@ def _in_order(
     return make([shape[k] for k in order], kind).transpose(np.argsort(order))
 
 
-def _filler(name: str, make: Callable[..., Any]) -> tuple[Any, Any, Any]:
+def _filler(
+    name: str, make: Callable[..., Any]
+) -> tuple[Function[Tensor], Function[Tensor], Function[Tensor]]:
     """The functions of a shape, of a tensor, and the method of one whose dtype is taken."""
     formats = ", memory_format memory_format=None" if name == "empty" else ""
 

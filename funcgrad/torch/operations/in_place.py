@@ -38,7 +38,7 @@ def detach(input: Tensor) -> Tensor:
 @operation("detach_", "input", variants="")
 def detach_(input: Tensor) -> Tensor:
     """`Tensor.detach_`."""
-    return input.detach_()  # type: ignore[no-any-return]
+    return input.detach_()
 
 
 @method_in_place("resize_as_", "input, the_template, *, memory_format memory_format=None")

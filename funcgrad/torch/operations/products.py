@@ -180,7 +180,7 @@ def _product(x: Tensor, y: Tensor, ranks: tuple[int, int]) -> Tensor:
         return mv(x, y)
     if ranks == (1, 2):
         row = mm(axes.unsqueeze(x, 0), y)
-        return row.squeeze_(0)  # type: ignore[no-any-return]
+        return row.squeeze_(0)
     if ranks == (2, 2):
         return mm(x, y)
     if traced(x.content()) or traced(y.content()):

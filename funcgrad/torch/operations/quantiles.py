@@ -85,8 +85,8 @@ def _quantile(
     ranks = _ranks(known(lines.content(), name), p, ignore_nan)
     found = _interpolated(lines, ranks, way)
     if not points.ndim:
-        return found.squeeze_(-1)  # type: ignore[no-any-return]
-    return found.unsqueeze_(0).transpose_(0, -1).squeeze_(-1)  # type: ignore[no-any-return]
+        return found.squeeze_(-1)
+    return found.unsqueeze_(0).transpose_(0, -1).squeeze_(-1)
 
 
 def _interpolated(lines: Tensor, ranks: Any, way: str) -> Tensor:

@@ -193,7 +193,7 @@ def _at_least_3d(x: Tensor) -> Tensor:
     if x.ndim == 0:
         return reshape(x, (1, 1, 1))
     if x.ndim == 1:
-        return x.unsqueeze(0).unsqueeze(-1)  # type: ignore[no-any-return]
+        return x.unsqueeze(0).unsqueeze(-1)
     return x.unsqueeze(-1) if x.ndim == 2 else x
 
 

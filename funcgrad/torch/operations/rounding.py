@@ -17,7 +17,7 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import boxed, computed, copied
 from funcgrad.torch.operations.promotion import dtype_of
-from funcgrad.torch.operations.record import alias, in_place, node, op, operation, refuse
+from funcgrad.torch.operations.record import Function, alias, in_place, node, op, operation, refuse
 from funcgrad.torch.operations.recorded import Flat, Underivable
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
 ONE = "input, *, out"
 
 
-def _rounded(name: str, core: Any, node: str) -> Any:
+def _rounded(name: str, core: Any, node: str) -> Function[Tensor]:
     flat = Flat(name, lambda x: copied(x) if dtype_of(x).kind in "iu" else core(x))
     complexes = NotImplementedError(f"{name} is not supported for complex inputs")
     return op(name, ONE, core=flat, node=node, remembers=False,

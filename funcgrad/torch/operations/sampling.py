@@ -19,6 +19,7 @@ from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.creation import check_sizes, creation
 from funcgrad.torch.operations.generator import Generator, default_generator
+from funcgrad.torch.operations.record import Function
 from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.operations.results import memory_order
 from funcgrad.transforms.batch import BatchTracer
@@ -171,7 +172,9 @@ def draw_normal_one_by_one(source: Generator, count: int, kind: np.dtype[Any]) -
 SOURCE = "Generator? generator"
 
 
-def _maker(name: str, draw: Draw, scattered: Draw, kernel: str, doc: str) -> Any:
+def _maker(
+    name: str, draw: Draw, scattered: Draw, kernel: str, doc: str
+) -> tuple[Function[Tensor], Function[Tensor]]:
     """The functions of a shape, and of a tensor; what does not lie in a row is `scattered`."""
 
     def made(shape: tuple[int, ...], kind: dtypes.dtype, generator: Any, order: Order) -> Any:

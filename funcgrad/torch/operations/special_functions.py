@@ -103,7 +103,7 @@ def _times_log(name: str, log: Any, least: float) -> Any:
     )
 
 
-def _logarithmic(name: str, log: Any, least: float, kind: str, variants: str) -> Any:
+def _logarithmic(name: str, log: Any, least: float, kind: str, variants: str) -> Function[Tensor]:
     core = _times_log(name, log, least)
     kernel = f"{name.removeprefix('special_')}_cpu"
     tensors, of_number, with_number = (

@@ -22,7 +22,15 @@ from funcgrad.torch import return_types
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.narrow import is_half
-from funcgrad.torch.operations.common import boxed, boxed_all, into, quietly, shape_of, warn_once
+from funcgrad.torch.operations.common import (
+    boxed,
+    boxed_all,
+    install,
+    into,
+    quietly,
+    shape_of,
+    warn_once,
+)
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.operations.linear_algebra import check_square, element_of_batch
 from funcgrad.torch.operations.promotion import dtype_of, kind_of
@@ -194,7 +202,7 @@ def _lu_method(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tup
 
 _lu_method.__name__ = "lu"
 _lu_method.__doc__ = lu.__doc__
-Tensor.lu = _lu_method  # type: ignore[attr-defined]
+install(lu=_lu_method)
 
 
 @operation(

@@ -83,7 +83,7 @@ def cosine(
 
     def weights(M: int, kind: Any) -> Tensor:
         step = math.pi / (M + 1 if not sym and M > 1 else M)
-        return _places(0.5 * step, step, M, kind).sin()  # type: ignore[no-any-return]
+        return _places(0.5 * step, step, M, kind).sin()
 
     return _made("cosine", M, weights, dtype, layout, device, requires_grad)
 
@@ -133,7 +133,7 @@ def bartlett(
     def weights(M: int, kind: Any) -> Tensor:
         if M == 1:
             return _one(kind)
-        return 1 - _places(-1, 2 / (M - 1 if sym else M), M, kind).abs()  # type: ignore[no-any-return]
+        return 1 - _places(-1, 2 / (M - 1 if sym else M), M, kind).abs()
 
     return _made("bartlett", M, weights, dtype, layout, device, requires_grad)
 
