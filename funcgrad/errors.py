@@ -285,12 +285,23 @@ def user_line() -> SourceLine:
     '<module>'
     """
     frame = _program_frame(sys._getframe(1))
-    name = frame.f_code.co_name
+    code, last = frame.f_code, frame.f_lasti
+    found = _lines.get((id(code), last))
+    if found is not None and found[0] is code:
+        line = found[1]
+    else:  # Python looks for a line in a table, which takes longer than all the rest
+        line = SourceLine(code.co_filename, frame.f_lineno, code.co_name)
+        if len(_lines) >= LINES:
+            _lines.clear()
+        _lines[id(code), last] = code, line
     if repeated.names:
-        name = "/".join((*repeated.names, name))
-    return SourceLine(frame.f_code.co_filename, frame.f_lineno, name)
+        return line._replace(function="/".join((*repeated.names, line.function)))
+    return line
 
 
+LINES = 4096  # that are remembered: each step of a loop in Python comes by the same ones
+# by the identity of the code, which is kept: equal code may stand in two files
+_lines: dict[tuple[int, int], tuple[types.CodeType, SourceLine]] = {}
 Place = tuple[types.CodeType, int]
 
 

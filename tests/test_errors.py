@@ -298,3 +298,22 @@ def test_repr_and_format_of_traced_values():
 
     fg.grad(f)(1.5)
     assert seen == [("Traced(float64*[], value=1.5)", "1.50")]
+
+
+def test_lines_of_equal_code_are_those_of_each_file_and_names():
+    """What is remembered of a line belongs to one piece of code, and to no name around it."""
+    text = "def f(x):\n    y = x + 1.0\n    return y * x\n"
+    found, places = [], [("one.py", 0), ("two.py", 0), ("one.py", 7)]
+    for name, blank in places:
+        space = {}
+        exec(compile("\n" * blank + text, name, "exec"), space)
+        for _ in range(2):
+            graph = fg.make_graph(space["f"])(2.0)
+            found.append([(e.source.file, e.source.line) for e in graph.equations])
+    want = [
+        [(name, 2 + k), (name, 3 + k)] for name, k in [("one.py", 0), ("two.py", 0), ("one.py", 7)]
+    ]
+    assert found == [line for line in want for _ in range(2)]
+    named = fg.make_graph(fg.named_call(space["f"], name="outer"))(2.0)
+    assert [e.source.function for e in named.equations] == ["outer/f"] * 2
+    assert [e.source.function for e in fg.make_graph(space["f"])(2.0).equations] == ["f"] * 2

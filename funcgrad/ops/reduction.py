@@ -7,6 +7,7 @@ handed to NumPy, so that values stay NumPy's bit for bit.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -97,8 +98,9 @@ def keywords(mask: tuple[Any, ...], initial: Any = None) -> dict[str, Any]:
     return found if initial is None else {**found, "initial": initial}
 
 
+@functools.lru_cache(maxsize=1024)
 def dtype_of_result(f: Callable[..., Any], dtype: np.dtype[Any], wanted: Any = None) -> Any:
-    """The dtype that NumPy's `f` gives for an operand of `dtype`, found by asking NumPy."""
+    """The dtype that NumPy's `f` gives for an operand of `dtype`, found by asking NumPy once."""
     one = np.ones(1, dtype)
     return np.asarray(f(one) if wanted is None else f(one, dtype=wanted)).dtype
 

@@ -46,6 +46,9 @@ def decode(index: Slice) -> tuple[Any, ...]:
 
 
 def _shape_after(shape: tuple[int, ...], index: Slice) -> tuple[int, ...]:
+    single = len(index) <= len(shape) and all([type(i) is int for i in index])
+    if single and all([-n <= i < n for i, n in zip(index, shape)]):
+        return shape[len(index) :]
     found: tuple[int, ...] = np.broadcast_to(np.int8(0), shape)[decode(index)].shape
     return found
 
