@@ -48,16 +48,15 @@ class Module(NamedTuple):
     foreign: tuple[Foreign, ...]
 
 
-PRINTED, LARGEST = 64, 1 << 17  # modules of which the text is kept; the length of what tells them
+PRINTED, LARGEST = 64, 1200  # modules of which the text is kept, and the statements of one
 _printed: dict[tuple[str, VectorTarget], Module] = {}
 
 
 def print_module(kernels: Sequence[Kernel], target: VectorTarget) -> Module:
     """The module of these kernels; arguments of other sizes have the same ones."""
-    shown = repr(kernels)
-    if len(shown) > LARGEST or foreign_of(kernels):
+    if sum(len(statements(k.body)) for k in kernels) > LARGEST or foreign_of(kernels):
         return _print_module(kernels, target)
-    key = (shown, target)
+    key = (repr(kernels), target)
     found = _printed.pop(key, None) or _print_module(kernels, target)
     _printed[key] = found  # as the last one
     for oldest in list(_printed)[: max(0, len(_printed) - PRINTED)]:
