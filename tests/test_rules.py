@@ -17,7 +17,6 @@ import funcgrad.ops.bessel
 import funcgrad.ops.channels
 import funcgrad.ops.gamma
 import funcgrad.ops.logcumsumexp
-import funcgrad.ops.losses
 import funcgrad.ops.normal
 import funcgrad.ops.normalization
 import funcgrad.ops.order

@@ -12,7 +12,6 @@ from funcgrad.kernels import (  # noqa: F401 (they put themselves in front of th
     elementwise,
     irregular,
     likelihood,
-    losses,
     normalization,
     rows,
     segments,

@@ -27,7 +27,6 @@ MODULES = (
     "elementwise_generated",
     "likelihood_loops",
     "lines",
-    "losses_generated",
     "normalization_loops",
     "reductions",
     "reductions_generated",

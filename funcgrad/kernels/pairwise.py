@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["DEPTH", "longest", "pairwise_sum", "row_total"]
+__all__ = ["DEPTH", "row_total"]
 
 LANES = 8
 BLOCK = 128  # elements that NumPy adds without halving them
@@ -112,21 +111,6 @@ def _walk(x: Any, first: int, count: int, middle: Any, left: Any, right: Any) ->
             return total
         left[depth - 1], count = total, right[depth - 1]
         right[depth - 1] = 0
-
-
-@njit(nogil=True, error_model="numpy")
-def longest(starts: Any, first: int, last: int) -> int:
-    """The most elements that a piece has, of those that begin at `starts`."""
-    most = 0
-    for k in range(first, last):
-        most = max(most, starts[k + 1] - starts[k])
-    return most
-
-
-@njit(nogil=True, error_model="numpy")
-def pairwise_sum(x: Any, first: int, count: int) -> Any:
-    """The sum of `count` elements of a vector without gaps, from `first` on."""
-    return _walk(x, first, count, None, np.empty(DEPTH, x.dtype), np.empty(DEPTH, np.int64))
 
 
 @njit(nogil=True, error_model="numpy")

@@ -50,6 +50,7 @@ class Composite(Primitive):
         recorded: Recorder | None = None,
         shows_operand: bool = False,
         keeps_dtype: bool = False,
+        adds: bool = False,
     ) -> None:
         super().__init__(f"torch.{name}", function)
         self.plain = function  # `impl` without a kernel
@@ -57,6 +58,7 @@ class Composite(Primitive):
         self.recorded = recorded  # the value and an `Inside`, of code that does both passes itself
         # a view, or a cast: what it gives is no number that was computed
         self.keeps_dtype = shows_operand or keeps_dtype
+        self.adds = adds  # the function of each element, added up as its `reduction` says
         self.narrow: Composite | None = None
         self.fixed = fixed  # how many operands at the end are never differentiated (indices)
         self.derived: dict[Any, Any] = {}  # the transposes that have come again, as graphs

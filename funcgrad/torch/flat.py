@@ -1,16 +1,17 @@
 """Elementwise operations on large tensors: values and cotangents by native code of our own.
 
 An operation that is several of the core (an activation) reads and writes memory once, and so does
-its derivative. The code is made by the compiler of `jit` when it is first asked for (see
-`flat_code`), and lies on disk afterwards: nothing else ever runs in its place, so values have the
-same bits from the first call on, with any number of threads. It serves every size from `FEWEST`
-on; what is broadcast, of mixed dtypes or small goes the general way. It imports kernels and the
-compiler's runtime.
+its derivative. Losses add up their elements while these are computed. The code is made by the
+compiler of `jit` when it is first asked for (see `flat_code`), and lies on disk afterwards: nothing
+else ever runs in its place, so values have the same bits from the first call on, with any number of
+threads. It serves every size from `least` on; what is broadcast, of mixed dtypes or small goes the
+general way. It imports kernels and the compiler's runtime.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 import warnings
 from array import array
 from collections.abc import Sequence
@@ -28,20 +29,24 @@ from funcgrad.kernels import memory
 from funcgrad.kernels.native import Code
 from funcgrad.transforms.node import IN_PLACE_FROM
 
-__all__ = ["FEWEST", "Form", "pull", "suits", "value"]
+__all__ = ["FEWEST", "HOT", "SMALL", "Form", "least", "pull", "suits", "value"]
 
 ndarray = np.ndarray
-FEWEST = IN_PLACE_FROM  # elements: smaller tensors have the hot path
+FEWEST = IN_PLACE_FROM  # elements: smaller tensors have the hot path, if the operation has one
+SMALL = 1 << 9  # elements: with fewer, the calls of NumPy that make up an operation are as fast
+HOT: set[Primitive] = set()  # the operations that have one
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 NAMES = {"d": "float64", "f": "float32"}
 BOOL = np.dtype(bool)
 COSTLY = 10  # additions: what costs less NumPy does as fast as memory allows
 CHUNK = 1 << 14  # elements that a thread takes at a time
+PIECE = 1 << 12  # elements of a loss that are added up at once
 SHARED = 1 << 16  # elements: with fewer the second thread comes too late
 FEW = 4  # exponents up to which powers are products
 VARIANTS = 64  # values of the parameters of an operation that have code: who changes them at each
 # step goes the general way afterwards
 PLAIN = (bool, int, float, str, type(None))
+ELEMENTS = {"reduction": "none"}
 
 ARRAY, MASK, NUMBER, NOTHING = "array", "mask", "number", "nothing"
 
@@ -51,13 +56,15 @@ class Form(NamedTuple):
 
     `operands` are ARRAY, MASK, NUMBER or NOTHING each, or a number that is written into the code;
     of a backward pass the first is the cotangent and the second the saved output, and `wanted`
-    says whose cotangents are computed (None: the value is).
+    says whose cotangents are computed (None: the value is). With `total` pieces of the value are
+    added up.
     """
 
     dtype: str
     operands: tuple[Any, ...]
     wanted: tuple[bool, ...] | None
     params: tuple[tuple[str, str], ...]
+    total: bool = False
 
 
 class Given(NamedTuple):
@@ -81,18 +88,41 @@ def suits(prim: Primitive) -> bool:
     return prim.in_pieces or prim.cost >= COSTLY
 
 
+@functools.cache
+def least(prim: Primitive) -> int:
+    """From how many elements on an operation has native code.
+
+    What is made of many calls of NumPy and has no hot path has it for all.
+    """
+    if not suits(prim):
+        return sys.maxsize
+    if prim.form == "composite":
+        return SMALL
+    return 1 if prim.in_pieces and prim not in HOT else FEWEST
+
+
 def value(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     """What an operation gives for raw operands; None where this file does not compute it."""
     first = next((x for x in xs if type(x) is ndarray), None)
-    if first is None or first.size < FEWEST or not suits(prim) or not config.kernels:
+    if first is None or not first.ndim or first.size < least(prim) or not config.kernels:
         return None
+    adds, total = _adds(prim), False
+    if adds:
+        reduction, total = params["reduction"], params["reduction"] != "none"
+        xs, params = _repeated(first, xs), params | ELEMENTS
     given = _given(first, xs)
     written = _written(params)
     if given is None or written is None:
         return None
-    code = _code(prim, Form(NAMES[first.dtype.char], tuple(given.kinds), None, written), params)
+    form = Form(NAMES[first.dtype.char], tuple(given.kinds), None, written, total)
+    code = _code(prim, form, params)
     if code is None:
         return None
+    if total:
+        parts = np.empty(-(-first.size // PIECE), first.dtype)
+        _run(code, [*given.arrays, parts], given.numbers, first.size, PIECE)
+        whole = np.add.reduce(parts, dtype=np.float64)
+        return first.dtype.type(whole / first.size if reduction == "mean" else whole)
     out = _empty(first, given.order)
     _run(code, [*given.arrays, out], given.numbers, first.size)
     return _turned_back(out, given.order)
@@ -103,36 +133,61 @@ def pull(node: Any, g: Any, owned: bool = False) -> list[Any] | None:
 
     Where `g` is `owned`, an array that nobody reads afterwards, one is written in its place.
     """
-    prim, saved = node.prim, node.saved
-    if type(saved) is not tuple or not suits(prim) or not config.kernels:
+    prim, saved, params = node.prim, node.saved, node.params
+    if type(saved) is not tuple or not config.kernels:
+        return None
+    adds = _adds(prim)
+    like = saved[1] if adds else g
+    if type(like) is not ndarray or not like.ndim or like.size < least(prim):
         return None
     wanted = tuple(p is not None for p in node.parents)
     if node.avals is None or any(
-        w and (t.shape != g.shape or t.dtype != g.dtype)
+        w and (t.shape != like.shape or t.dtype != like.dtype)
         for w, t in zip(wanted, node.avals, strict=True)
     ):
         return None
-    given = _given(g, (g, *saved), True)
-    written = _written(node.params)
+    if adds:
+        if params["reduction"] == "mean":
+            g = float(g / like.dtype.type(like.size))
+        elif params["reduction"] == "sum":
+            g = float(g)
+        saved, params = (saved[0], *_repeated(like, saved[1:])), params | ELEMENTS
+    given = _given(like, (g, *saved), True)
+    written = _written(params)
     if given is None or written is None:
         return None
-    code = _code(prim, Form(NAMES[g.dtype.char], tuple(given.kinds), wanted, written), node.params)
+    code = _code(prim, Form(NAMES[like.dtype.char], tuple(given.kinds), wanted, written), params)
     if code is None:
         return None
     own = owned and given.arrays and given.kinds[0] is ARRAY and given.order is None
     outs = [
         given.arrays[0]
         if own and k == wanted.index(True) and given.arrays[0] is g
-        else _empty(g, given.order)
+        else _empty(like, given.order)
         for k, w in enumerate(wanted)
         if w
     ]
-    _run(code, [*given.arrays, *outs], given.numbers, g.size)
+    _run(code, [*given.arrays, *outs], given.numbers, like.size)
     back = iter(outs)
     return [_turned_back(next(back), given.order) if w else None for w in wanted]
 
 
 # -------------------------------------------------------------------------------------- operands
+
+
+def _adds(prim: Any) -> bool:
+    """Whether what the operation computes of each element is added up, if `reduction` says so."""
+    return bool(prim.form == "composite" and prim.adds)
+
+
+def _repeated(like: ndarray[Any, Any], xs: Sequence[Any]) -> list[Any]:
+    """Operands, those that are broadcast written out: weights of a loss."""
+    return [
+        np.ascontiguousarray(np.broadcast_to(x, like.shape))
+        if type(x) is ndarray and x.shape != like.shape and x.ndim <= like.ndim
+        else x
+        for x in xs
+    ]
 
 
 def _given(first: ndarray[Any, Any], xs: Sequence[Any], repeats: bool = False) -> Given | None:
@@ -235,12 +290,16 @@ def _code(prim: Primitive, form: Form, params: Params) -> Code | None:
 
 
 def _run(
-    code: Code, arrays: Sequence[ndarray[Any, Any]], numbers: Sequence[float], size: int
+    code: Code,
+    arrays: Sequence[ndarray[Any, Any]],
+    numbers: Sequence[float],
+    size: int,
+    grain: int = CHUNK,
 ) -> None:
     address = address_of()
-    table = array("q", [*map(address, arrays), size, CHUNK])
+    table = array("q", [*map(address, arrays), size, grain])
     table.frombytes(array("d", numbers).tobytes())
-    chunks = -(-size // CHUNK)
+    chunks = -(-size // grain)
     at = table.buffer_info()[0]
     if size >= SHARED and config.threads > 1:
         pool().run(code.address, at, chunks)

@@ -157,7 +157,17 @@ class _Loop:
         self.count = 0
 
     def kernel(self) -> Any:
-        from funcgrad.compile.loops import Address, Buffer, For, Kernel, Let, Load, Store
+        from funcgrad.compile.loops import (
+            Address,
+            Buffer,
+            Carry,
+            Combine,
+            For,
+            Kernel,
+            Let,
+            Load,
+            Store,
+        )  # fmt: skip
         from funcgrad.compile.scalars import Scalar, Writer
 
         where = (("start", 1), ("i", 1))
@@ -182,13 +192,22 @@ class _Loop:
                 raise Unsuitable
             buffers.append(Buffer(f"y{k}", self.form.dtype, "output"))
             result = self.scalar(out).operand
-            self.body.append(Store(Address(f"y{k}", where), result, self.form.dtype))
+            if self.form.total:
+                self.body.append(Combine("total", result))
+            else:
+                self.body.append(Store(Address(f"y{k}", where), result, self.form.dtype))
+        each = For("i", "some", "vector", self.body)
+        after = []
+        if self.form.total:
+            each.carries.append(Carry("total", self.form.dtype, "add"))
+            after.append(Store(Address("y0", (("chunk", 1),)), "total", self.form.dtype))
         chunk = For("chunk", "size", "chunks")
         chunk.body = [
             Let("start", "int64", "mul", ("chunk", "grain")),
             Let("left", "int64", "sub", ("size", "start")),
             Let("some", "int64", "min", ("left", "grain")),
-            For("i", "some", "vector", self.body),
+            each,
+            *after,
         ]
         return Kernel("call", buffers, ["size", "grain"], numbers, [chunk])
 

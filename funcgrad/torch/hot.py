@@ -161,6 +161,7 @@ def unary(op: Any, node: NodeClass, general: Any, recorders: list[Record | None]
     """
     prim = op.primitive
     costly = flat.suits(prim)
+    flat.HOT.add(prim)
 
     def function(input: Any = ABSENT, /, *args: Any, **kwargs: Any) -> Tensor:
         try:
@@ -193,6 +194,7 @@ def binary(op: Any, node: NodeClass, general: Any, tensors: bool = True) -> Any:
     """As `unary`, of a tensor and a Python number or, with `tensors`, a tensor of its kind."""
     prim = op.primitive
     costly = flat.suits(prim)
+    flat.HOT.add(prim)
     recorders: list[Record | None] = [None] * 6
 
     def dunder(x: Tensor, y: Any) -> Any:

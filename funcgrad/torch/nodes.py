@@ -221,14 +221,11 @@ class GradNode(NodeFace, OpNode):
         if self.prim in lines.RULES:
             found = lines.pull(self, g)
             return super().cotangents(g) if found is None else found
-        if type(g) is ndarray and g.size >= flat.FEWEST:
-            found = flat.pull(self, g)
-            if found is not None:
-                return found
-        return super().cotangents(g)
+        found = flat.pull(self, g)
+        return super().cotangents(g) if found is None else found
 
     def pull_owned(self, cts: Cotangents, g: Any) -> None:
-        found = flat.pull(self, g, True) if g.size >= flat.FEWEST and not self.quick else None
+        found = None if self.quick else flat.pull(self, g, True)
         if found is None:
             super().pull_owned(cts, g)
         else:

@@ -3,8 +3,8 @@
 As `hot` does for single ufuncs, for any operation that records one node. The values come from the
 graph of the operation, run line by line; the quick backward pass from the graph of its derivative.
 A recipe is made of a call that has just gone the general way, and holds if it gives the same
-values, cotangents and bookkeeping for the same operands. Tensors that have a kind are not huge;
-what has native code for large ones has no recipe for them.
+values, cotangents and bookkeeping for the same operands. Tensors that have a kind are not huge; for
+large ones a recipe calls the native code (see `flat`, `lines`).
 """
 
 from __future__ import annotations
@@ -93,6 +93,8 @@ def forward({values}):
 def record({tensors}):
     {read}
     {results} = modes.silent.copy().run(forward, {values})
+    if out is None:
+        return None
     r = RootTracer()
     r.value = {shown}
     r.kind = kind
@@ -103,6 +105,14 @@ def record({tensors}):
     x._grad = x._link = None
     return x
 """
+
+NATIVE_PULL = (
+    "found = pull_of(self, g)",
+    "if found is None:",
+    "    Base.pull_quick(self, cts, g)",
+    "else:",
+    "    self.send(cts, found)",
+)
 
 VIEWED = """
 def record(x0):
@@ -139,9 +149,7 @@ def _laying(x: Any) -> Callable[[Any], Any]:
 
 
 def _is_native(prim: Any) -> bool:
-    """Whether native code computes the operation, or its derivative, for large tensors."""
-    if prim in lines.VALUES or flat.suits(prim):
-        return True
+    """Whether other native code computes the operation, or its derivative, for large tensors."""
     if isinstance(prim, Composite):
         return not prim.linear
     return prim.backward_kernel is not None and not isinstance(prim, Elementwise)
@@ -176,6 +184,7 @@ class _Writer:
             raise Unsuitable
         self.prim, self.args, self.params = self._operation(applied)
         self.places = [self._place(a) for a in self.args]
+        self.native = self._native()
         self.moving = [t.node is not None and k in self.places for k, t in enumerate(self.tensors)]
         self._check_node()
         self.straight = Straight("k", self.scope)
@@ -202,8 +211,6 @@ class _Writer:
         ours = type(prim).vjp is Composite.vjp or not isinstance(prim, Composite)
         if not ours or prim.multiple or prim.opaque or prim.checks:
             raise Unsuitable
-        if any(a.size >= flat.FEWEST for a in self.arrays) and _is_native(prim):
-            raise Unsuitable
         if any(isinstance(p, (Held, np.ndarray, Tracer)) for p in params.values()):
             raise Unsuitable  # of the positions of a view, which are its memory's
         self.scope |= {"prim": prim, "params": params}
@@ -211,6 +218,19 @@ class _Writer:
             self.scope |= {"Base": type(self.node), "avals": self.node.avals}
         operation: Applied = applied[0]
         return operation
+
+    def _native(self) -> bool:
+        """Whether native code of the facade's own computes the operation."""
+        xs = [
+            a if k is None else self.arrays[k] for a, k in zip(self.args, self.places, strict=True)
+        ]
+        native = lines if self.prim in lines.VALUES else flat
+        if native.value(self.prim, xs, self.params) is not None:
+            self.scope |= {"value_of": native.value, "pull_of": native.pull}
+            return True
+        if any(a.size >= flat.FEWEST for a in self.arrays) and _is_native(self.prim):
+            raise Unsuitable
+        return False
 
     def _place(self, a: Any) -> int | None:
         """Which of the tensors an operand is; None for a number."""
@@ -238,7 +258,9 @@ class _Writer:
     # ------------------------------------------------------------------------------- writing
 
     def write(self) -> Recipe:
-        if self.node is not None:
+        if self.native:
+            text = self._of_native_code()
+        elif self.node is not None:
             text = self._recording(self._graph())
         elif self.view:
             text = VIEWED.format(node="r.node = None")
@@ -249,6 +271,33 @@ class _Writer:
             self.scope["HotNode"].__name__ = type(self.node).__name__
         made: Recipe = self.scope["record"]
         return made
+
+    def _of_native_code(self) -> str:
+        """Both passes by calls of native code."""
+        xs = [
+            self.straight.constant(a) if k is None else self.values[k]
+            for a, k in zip(self.args, self.places, strict=True)
+        ]
+        forward = [f"out = value_of(prim, ({', '.join(xs)},), params)", "return out"]
+        if self.node is None:
+            return self._computed(forward, (), "r.node = None")
+        fields, constant = self._bookkeeping([s is not None for s in self.node.saved])
+        filling = self._filling(fields, constant)
+        text = TEMPLATE.format(
+            pull="\n        ".join(NATIVE_PULL),
+            constant="\n    ".join(constant),
+            keeps=any(s is not None for s in self.node.saved),
+        )
+        return text + self._computed(forward, (), filling)
+
+    def _filling(self, fields: Sequence[str], constant: list[str]) -> str:
+        """What makes the node; what all nodes of the class have comes to `constant`."""
+        if hasattr(self.node, "told"):
+            self._tell(constant)
+        return "\n    ".join(
+            ["node = r.node = HotNode()", f"node.parents = {self._parents()}", *fields,
+             "node.seq = next(seq)"]
+        )  # fmt: skip
 
     def _graph(self) -> Graph:
         """The operation as a graph of the tensors."""
@@ -284,15 +333,11 @@ class _Writer:
             fields.append(f"node.inner = ({', '.join(self.straight.names[v] for v in inner)},)")
             if self._shared(forward):
                 fields.append(f"r.version.kept_by(node, {ONLY_INNER})")
-        if hasattr(self.node, "told"):
-            self._tell(constant)
-        node = ["node = r.node = HotNode()", f"node.parents = {self._parents()}", *fields,
-                "node.seq = next(seq)"]  # fmt: skip
         pull = self._pull(two, held, inner, len(saved))
+        filling = self._filling(fields, constant)
         text = TEMPLATE.format(
             pull="\n        ".join(pull), constant="\n    ".join(constant), keeps=any(flags)
         )
-        filling = "\n    ".join(node)
         if self.view:
             return text + VIEWED.format(node=filling)
         return text + self._computed(forward, inner, filling)

@@ -86,10 +86,9 @@ def test_a_gradient_turned_back_is_not_the_array_of_the_caller() -> None:
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
-def test_losses_and_norms_are_single_nodes_of_the_core(reduction: str) -> None:
+def test_losses_and_norms_are_single_nodes(reduction: str) -> None:
     x, y = made(4, 3), made(4, 3, seed=1)
-    node = F.mse_loss(x, y, reduction=reduction).grad_fn
-    assert node.prim.name == "squared_error"
+    assert F.mse_loss(x, y, reduction=reduction).grad_fn.prim.name == "torch.mse_loss"
     node = F.nll_loss(x, torch.tensor([0, 2, 1, 1]), reduction=reduction).grad_fn
     assert node.prim.name == "nll_loss"
     assert F.layer_norm(x, (3,)).grad_fn.prim.name == "layer_norm"

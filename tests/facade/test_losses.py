@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import funcgrad.torch as ours
-from funcgrad.kernels import losses
+from funcgrad.torch import flat
 
 theirs = pytest.importorskip("torch")
 
@@ -48,7 +48,7 @@ def test_cross_entropy_of_sharp_probabilities():
 
 @pytest.fixture
 def kernels(monkeypatch):
-    monkeypatch.setattr(losses, "FEWEST", 1)
+    monkeypatch.setattr(flat, "SMALL", 1)
     monkeypatch.setattr("funcgrad.transforms.node.FEWEST", 1)
     monkeypatch.setattr("funcgrad.config.kernels", "always")
 

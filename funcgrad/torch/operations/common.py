@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import Tracer, layout, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import outside
@@ -96,7 +97,9 @@ def computed(core: Callable[..., Any], *xs: Any, **params: Any) -> Any:
             core, params = NARROW, {"core": core, "params": params}
             break
     if not modes.grad and modes.dual is None:
-        xs = tuple(_alone(x) if type(x) is np.ndarray and x.size >= flat.FEWEST else x for x in xs)
+        prim = getattr(core, "primitive", core)
+        least = min(flat.least(prim), flat.FEWEST) if isinstance(prim, Primitive) else flat.SMALL
+        xs = tuple(_alone(x) if type(x) is np.ndarray and x.size >= least else x for x in xs)
     try:
         return _values(modes.silent.copy().run(core, *xs, **params))
     except ValueError as error:

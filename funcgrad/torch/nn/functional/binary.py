@@ -6,7 +6,6 @@ import numpy as np
 
 from funcgrad.core.tracer import concrete, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.kernels import losses
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import transcendental as t
 from funcgrad.ops.activation import log_sigmoid
@@ -25,6 +24,7 @@ from funcgrad.torch.operations.common import (
 )
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, promoted
 from funcgrad.torch.operations.record import node
+from funcgrad.torch.remembered import remembered
 from funcgrad.torch.staged import bounded
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "soft_margin_loss"]
@@ -63,8 +63,7 @@ def _entropy(y: Array, log_p: Array, log_q: Array) -> Array:
     return a.subtract(a.multiply(a.subtract(y, 1.0), log_q), a.multiply(y, log_p))
 
 
-BCE = Composite("binary_cross_entropy", widened(_binary_entropy))
-losses.install(BCE, losses.Loss("binary_cross_entropy", more=("weight",)))
+BCE = Composite("binary_cross_entropy", widened(_binary_entropy), adds=True)
 BCE_NODE = node("BinaryCrossEntropy", "self target weight", shows=(0, 1))
 
 
@@ -117,14 +116,13 @@ def _binary_entropy_of_logits(
     return reduced(a.multiply(left, more[0]) if weighted else left, reduction)
 
 
-BCE_LOGITS = Composite("binary_cross_entropy_with_logits", widened(_binary_entropy_of_logits))
-losses.install(
-    BCE_LOGITS,
-    losses.Loss("binary_cross_entropy_with_logits", more=("weight", "pos_weight")),
+BCE_LOGITS = Composite(
+    "binary_cross_entropy_with_logits", widened(_binary_entropy_of_logits), adds=True
 )
 BCE_LOGITS_NODE = node("BinaryCrossEntropyWithLogits", "self target", shows=(0, 1))
 
 
+@remembered
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -167,11 +165,11 @@ def _soft_margin(x: Array, y: Array, reduction: str) -> Array:
     return reduced(a.negative(log_sigmoid(a.multiply(x, y))), reduction)
 
 
-SOFT_MARGIN = Composite("soft_margin_loss", widened(_soft_margin))
-losses.install(SOFT_MARGIN, losses.Loss("soft_margin_loss"))
+SOFT_MARGIN = Composite("soft_margin_loss", widened(_soft_margin), adds=True)
 SOFT_MARGIN_NODE = node("SoftMarginLoss", "self target", shows=(0,))
 
 
+@remembered
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,

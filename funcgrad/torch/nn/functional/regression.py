@@ -8,9 +8,7 @@ from typing import Any
 
 from funcgrad.core.types import Array
 from funcgrad.errors import outside
-from funcgrad.kernels import losses
 from funcgrad.ops import arithmetic as a
-from funcgrad.ops.losses import squared_error
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.nn.functional.common import (
@@ -22,7 +20,6 @@ from funcgrad.torch.nn.functional.common import (
 from funcgrad.torch.operations.common import (
     boxed,
     computed,
-    narrow_or,
     widened,
 )
 from funcgrad.torch.operations.promotion import content, promoted
@@ -63,7 +60,12 @@ NODES = {
 }
 
 
-MSE = narrow_or("mse_loss", squared_error)
+def _squared_error(x: Array, y: Array, reduction: str) -> Array:
+    d = a.subtract(x, y)
+    return reduced(a.multiply(d, d), reduction)
+
+
+MSE = Composite("mse_loss", widened(_squared_error), adds=True)
 
 
 @remembered
@@ -137,7 +139,7 @@ def _smooth_l1(x: Array, y: Array, reduction: str, beta: float) -> Array:
     return reduced(a.where(near, inside, a.subtract(size, 0.5 * beta)), reduction)
 
 
-SMOOTH_L1 = Composite("smooth_l1_loss", widened(_smooth_l1))
+SMOOTH_L1 = Composite("smooth_l1_loss", widened(_smooth_l1), adds=True)
 
 
 @remembered
@@ -167,9 +169,7 @@ def _huber(x: Array, y: Array, reduction: str, delta: float) -> Array:
     return reduced(a.where(a.less(size, delta), inside, outside), reduction)
 
 
-HUBER = Composite("huber_loss", widened(_huber))
-losses.install(SMOOTH_L1, losses.Loss("smooth_l1_loss", ("beta",)))
-losses.install(HUBER, losses.Loss("huber_loss", ("delta",)))
+HUBER = Composite("huber_loss", widened(_huber), adds=True)
 
 
 @remembered
