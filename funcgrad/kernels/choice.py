@@ -65,7 +65,7 @@ class Entry:
             if found is None and config.kernels == "always":
                 found = load.made(kernel)
         except CompilerError as error:
-            self._fail(error)
+            self.fail(error)
             return None
         if found is not None:
             self.waiting.pop(kernel, None)
@@ -74,7 +74,7 @@ class Entry:
             helper.ask(kernel)
         return found
 
-    def _fail(self, error: Exception) -> None:
+    def fail(self, error: Exception) -> None:
         self.failed = True
         reason = (str(error).splitlines() or [repr(error)])[0]
         warnings.warn(

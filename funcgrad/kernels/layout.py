@@ -52,14 +52,17 @@ class Layout(NamedTuple):
         return made.transpose(np.argsort(self.order))
 
 
-def layout_of(x: Any, shape: tuple[int, ...], axes: Sequence[int]) -> Layout:
-    """The layout for the operand or output `x`."""
+def layout_of(x: Any, shape: tuple[int, ...], axes: Sequence[int], lines: bool = False) -> Layout:
+    """The layout for the operand or output `x`; with `lines` a group that is read along is one."""
     count = len(shape)
     if x.flags.f_contiguous and not x.flags.c_contiguous:
         found = _layout(shape[::-1], [count - 1 - a for a in axes])
-        if found is not None:
+        if found is not None and not (lines and len(found.whole) == 4 and found.whole[1] > 1):
             return found._replace(order=tuple(range(count))[::-1], turned=True)
-    return _layout(shape, axes) or _moved(shape, axes)
+    found = _layout(shape, axes)
+    if found is None or (lines and len(found.whole) == 4 and found.whole[1] > 1):
+        return _moved(shape, axes)
+    return found
 
 
 def _moved(shape: tuple[int, ...], axes: Sequence[int]) -> Layout:

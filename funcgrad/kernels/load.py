@@ -28,8 +28,6 @@ MODULES = (
     "likelihood_loops",
     "lines",
     "normalization_loops",
-    "reductions",
-    "reductions_generated",
     "segment_loops",
     "updates_generated",
 )

@@ -1,54 +1,65 @@
-"""The backward pass of reductions and of softmax on large arrays: by a kernel, or by the rule.
+"""The backward pass of reductions and of softmax on large arrays: by native code, or by the rule.
 
-Kernels take any axes (see `layout`); what has a mask, a start value or another dtype goes to the
-record's own rule.
+The code (see `reduction_nests`) is made by our compiler when it is first asked for, and lies on
+disk afterwards: nothing else ever runs in its place. It takes any axes (see `layout`); what has a
+mask, a start value or another dtype goes to the record's own rule.
 """
 
 from __future__ import annotations
 
+import functools
+from array import array
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad.compile import cache
+from funcgrad.compile.llvm.pool import pool
+from funcgrad.compile.memory import address_of
 from funcgrad.config import config
 from funcgrad.core.primitive import Primitive
 from funcgrad.core.types import Array
-from funcgrad.kernels import pieces
-from funcgrad.kernels.choice import FEWEST, FLOATS, Entry, entry_of
-from funcgrad.kernels.layout import layout_of, letters
-from funcgrad.kernels.pieces import FIRST, LAST
+from funcgrad.errors import CompilerError
+from funcgrad.kernels import load, threads
+from funcgrad.kernels.choice import FEWEST, FLOATS, entry_of
+from funcgrad.kernels.layout import Layout, layout_of
+from funcgrad.kernels.native import Code
 from funcgrad.ops.nonlinear_reductions import MAX, MIN, PROD, STD, VAR
 from funcgrad.ops.norms import NORM
 from funcgrad.ops.softmax import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
 
+__all__ = ["BLOCK", "INTEGERS", "KERNELS", "TILE"]
+
 ndarray = np.ndarray
 KERNELS: dict[Primitive, str] = {
-    SOFTMAX: "softmax_backward",
-    LOG_SOFTMAX: "log_softmax_backward",
-    LOGSUMEXP: "logsumexp_backward",
-    MAX: "extremum_backward",
-    MIN: "extremum_backward",
-    VAR: "var_backward",
-    STD: "std_backward",
-    PROD: "prod_backward",
-    NORM: "norm_backward",
+    SOFTMAX: "softmax",
+    LOG_SOFTMAX: "log_softmax",
+    LOGSUMEXP: "logsumexp",
+    MAX: "extremum",
+    MIN: "extremum",
+    VAR: "var",
+    STD: "std",
+    PROD: "prod",
+    NORM: "norm",
 }
 WHOLE = frozenset((SOFTMAX, LOG_SOFTMAX))  # as large as their operand
+BLOCK = 1024  # elements of a partial sum
+TILE = 256  # groups that are read side by side
+NEST: tuple[str, tuple[Any, ...]] = ("nest", ())
+PIECE = 1 << 14  # elements of groups that a thread takes at a time
+INTEGERS = ("grain", "groups", "parts", "across", "length", "blocks", "tiles")
 
 
 def _pull(node: Any, g: Any) -> tuple[Sequence[Array | None], bool]:
     """The cotangents of the operands of `node`, and whether they are arrays of nobody else."""
-    entry, work = None, None
     aval = node.avals[0]
     if config.kernels and aval.size >= FEWEST and aval.dtype in FLOATS and _plain(node, g):
         work = _prepared(node, g)
-        if work is not None:
-            entry = entry_of(work.kernel, work.types)
-            if entry.taken():
-                found = _run(entry, node, work)
-                if found is not None:
-                    return found, True
+        code = _code(KERNELS[node.prim], work.loop, aval.dtype)
+        if code is not None:
+            _run(code, work)
+            return [work.out if p is not None else None for p in node.parents], True
     return node.prim.vjp(node, g), False
 
 
@@ -70,38 +81,80 @@ def _plain(node: Any, g: Any) -> bool:
 
 
 class Work(NamedTuple):
-    """A call of a kernel: its types as letters, arguments, cotangents, and the groups to divide."""
+    """A call of the code: loop, arrays as it reads them, their layout, a divisor, the result."""
 
-    kernel: str
-    types: str
-    arguments: list[Any]
-    out: list[Any]
-    groups: int
+    loop: str
+    arrays: list[ndarray[Any, Any]]
+    layout: Layout
+    divisor: float
+    out: ndarray[Any, Any]
 
 
-def _prepared(node: Any, g: Any) -> Work | None:
-    """What the kernel is to be called with; None if it cannot be."""
+def _prepared(node: Any, g: Any) -> Work:
+    """What the code is to be called with."""
     prim, params, aval = node.prim, node.params, node.avals[0]
     axes = (params["axis"],) if "axis" in params else params["axes"]
     axes = range(len(aval.shape)) if axes is None else axes
     y, x = node.saved
-    layout = layout_of(y if x is None else x, aval.shape, axes)
+    layout = layout_of(y if x is None else x, aval.shape, axes, lines=prim is PROD)
     whole = prim in WHOLE
-    given = [None if a is None else layout.view(a, whole) for a in (g, y)]
-    given.append(None if x is None else layout.view(x, True))
-    divisor = None
+    g = layout.view(g, whole)
+    out = layout.empty(aval.shape, aval.dtype)
+    arrays = [
+        g,
+        g if y is None else layout.view(y, whole),
+        g if x is None else layout.view(x, True),
+    ]
+    divisor = 1.0
     if prim in (VAR, STD):
         divisor = max(float(aval.size // max(layout.groups, 1)) - params["ddof"], 0.0)
-    out = layout.empty(aval.shape, aval.dtype)
-    arguments = [*given, divisor, layout.view(out, True)]
-    kernel = f"{KERNELS[prim]}_{'along' if len(layout.whole) == 4 else 'beside'}"
-    return Work(kernel, letters(aval.dtype, arguments), arguments, [out], layout.groups)
+    loop = "along" if len(layout.whole) == 4 else "beside"
+    return Work(loop, [*arrays, layout.view(out, True)], layout, divisor, out)
 
 
-def _run(entry: Entry, node: Any, work: Work) -> list[Any] | None:
-    if not pieces.run(entry, [FIRST, LAST, *work.arguments], work.groups, node.avals[0].size):
-        return None
-    return [c if p is not None else None for c, p in zip(work.out, node.parents, strict=True)]
+def _run(code: Code, work: Work) -> None:
+    size, groups = work.out.size, work.layout.groups
+    outer, parts, across, *last = work.layout.whole
+    if last:
+        (length,) = last
+        grain = max(1, PIECE // max(parts * length, 1))
+        chunks, tiles, blocks = -(-groups // grain), 0, -(-length // BLOCK)
+    else:
+        grain, length, tiles, blocks = 1, 1, -(-across // TILE), -(-parts // BLOCK)
+        chunks = groups = outer * tiles
+    integers = [grain, groups, parts, across, length, blocks, tiles]
+    numbers = [float(size // max(work.layout.groups, 1)), work.divisor]
+    table = array("q", [*map(address_of(), work.arrays), *integers])
+    table.frombytes(array("d", numbers).tobytes())
+    at = table.buffer_info()[0]
+    if size >= threads.PARALLEL and config.threads > 1 and chunks > 1:
+        pool().run(code.address, at, chunks)
+    else:
+        code.call(at, 0, chunks, 0)
+
+
+def _code(name: str, loop: str, dtype: np.dtype[Any]) -> Code | None:
+    """The code, from disk or built now; None if it cannot be."""
+    entry = entry_of(f"{name}_backward_{loop}", dtype.char)
+    found = entry.codes.get(NEST)
+    if found is None and not entry.failed:
+        about = (load.fingerprint(), "reduction", name, loop, dtype.name)
+        try:
+            made = cache.written(
+                functools.partial(_text, name, loop, dtype.name), *about, symbols={}
+            )
+        except CompilerError as error:
+            entry.fail(error)
+            return None
+        found = entry.codes[NEST] = Code.of(made)
+    entry.calls += 1
+    return found
+
+
+def _text(*about: str) -> str:
+    from funcgrad.kernels.reduction_nests import text_of  # it is needed once for each
+
+    return text_of(*about)
 
 
 for prim in KERNELS:

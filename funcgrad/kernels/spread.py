@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.kernels import memory
-from funcgrad.kernels.choice import FEWEST, FLOATS, entry_of
-from funcgrad.kernels.elementwise import execute
-from funcgrad.kernels.operands import arrange
+from funcgrad.kernels.choice import FEWEST, FLOATS
 
 __all__ = ["written_out"]
 
@@ -25,11 +23,8 @@ def written_out(c: ndarray[Any, Any]) -> ndarray[Any, Any]:
     if c.size < FEWEST or c.dtype not in FLOATS or 0 not in c.strides:
         return c.copy()
     out = memory.empty(c.shape, c.dtype)
-    arranged = arrange(c, (), ())
-    assert arranged is not None
-    rows, columns = arranged.rows, arranged.columns
-    entry = entry_of("spread", f"{c.dtype.char} {arranged.kinds} f")
-    arguments = [*arranged.arguments, out.reshape(rows, columns)]
-    if not entry.taken() or not execute(entry, rows, columns, arguments, False):
+    if any(c.strides):
         np.copyto(out, c)
+    else:
+        out.fill(c[(0,) * c.ndim])
     return out

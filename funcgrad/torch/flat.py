@@ -177,7 +177,7 @@ def pull(node: Any, g: Any, owned: bool = False) -> list[Any] | None:
 
 def _adds(prim: Any) -> bool:
     """Whether what the operation computes of each element is added up, if `reduction` says so."""
-    return bool(prim.form == "composite" and prim.adds)
+    return bool(getattr(prim, "adds", False))
 
 
 def _repeated(like: ndarray[Any, Any], xs: Sequence[Any]) -> list[Any]:
