@@ -69,6 +69,19 @@ def test_arguments_next_to_a_multiple_of_half_pi(name, element, width, path):
             assert error <= BOUND, f"{name}({v!r}) = {g!r}: {float(error)} ulp"
 
 
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_numbers_by_themselves_have_the_bits_of_vectors(name, element):
+    """Where no multiple of pi/2 is to be subtracted, a single number takes a shorter way."""
+    dtype = ELEMENTS[element]
+    edge = np.nextafter(dtype(0.785), dtype(1))
+    x = np.concatenate([operands(name, element, COUNT)[0], [0.0, -0.0, 0.785, edge, np.nan]])
+    x = np.concatenate([x, -x, np.linspace(-2, 2, 4001)]).astype(dtype)
+    alone, together = (loops(element, width, "host")[name](x) for width in ("scalar", "native"))
+    integer = f"i{x.itemsize}"
+    np.testing.assert_array_equal(alone.view(integer), together.view(integer))
+
+
 def exact_cases(dtype):
     """Operands with a result that is a number of few digits."""
     info = np.finfo(dtype)

@@ -318,18 +318,23 @@ splat (double 0x3FF0000000000000))
         return self.new("i1", f"call i1 @{name}({mask.typed})")
 
     def rarely(
-        self, mask: Value, usual: Sequence[Value], slow: Callable[[], Sequence[Value]]
+        self,
+        mask: Value,
+        usual: Sequence[Value],
+        slow: Callable[[], Sequence[Value]],
+        odds: int = 4000,
     ) -> list[Value]:
         """`usual`; where any lane of `mask` is set, what `slow()` gives (in all lanes).
 
-        `slow` is emitted into a block of its own, reached by a branch that is seldom taken.
+        `slow` is emitted into a block of its own, reached by a branch that is seldom taken: once
+        for so many times as `odds` says that it is not.
         """
         body = self.body
         body.count += 1
         rare, joined = f"rare.{body.count}", f"joined.{body.count}"
-        odds = '!prof !{!"branch_weights", i32 1, i32 4000}'
+        weights = f'!prof !{{!"branch_weights", i32 1, i32 {odds}}}'
         flag = self.any(mask)
-        body.lines.append(f"  br i1 {flag}, label %{rare}, label %{joined}, {odds}")
+        body.lines.append(f"  br i1 {flag}, label %{rare}, label %{joined}, {weights}")
         before, known = body.block, dict(body.known)
         self.open_block(rare)
         repaired = slow()
@@ -362,26 +367,25 @@ splat (double 0x3FF0000000000000))
 
     # Polynomials
 
-    def horner(self, coefficients: Sequence[Operand], x: Value) -> Value:
-        """The polynomial, constant term first, by the fewest operations in the longest chain."""
-        result = self.lift(coefficients[-1])
-        for c in coefficients[-2::-1]:
-            result = self.multiply_add(result, x, c)
-        return result
-
     def polynomial(self, coefficients: Sequence[Operand], x: Value) -> Value:
-        """The polynomial, constant term first, by Estrin's scheme: a short chain.
+        """The polynomial, constant term first, in a short chain.
 
         The last step is Horner's, so that one rounding counts where the constant term does.
         """
         constant, *terms = coefficients
-        power = x
+        return (
+            self.multiply_add(self.estrin(terms, x), x, constant) if terms else self.lift(constant)
+        )
+
+    def estrin(self, coefficients: Sequence[Operand], x: Value) -> Value:
+        """The polynomial, constant term first, in the shortest chain: pairs, and pairs of these."""
+        terms, power = list(coefficients), x
         while len(terms) > 1:
-            if len(terms) < len(coefficients) - 1:
+            if len(terms) < len(coefficients):
                 power = power * power
             pairs = [self.multiply_add(b, power, a) for a, b in zip(terms[::2], terms[1::2])]
             terms = [*pairs, *terms[2 * len(pairs) :]]
-        return self.multiply_add(terms[0], x, constant) if terms else self.lift(constant)
+        return self.lift(terms[0])
 
 
 def float_text(x: float, element: str) -> str:

@@ -18,6 +18,7 @@ from funcgrad.compile.llvm.mathematics.huge_arguments import reduce_huge
 
 __all__ = ["cos", "sin", "tan"]
 
+QUARTER_PI = 0.785  # a little less
 TWO_OVER_PI = 0.6366197723675814
 
 
@@ -38,7 +39,19 @@ def _unless_huge(e: Emitter, x: Value, usual: list[Value]) -> list[Value]:
 
 
 def _reduce(e: Emitter, x: Value) -> list[Value]:
-    """A number whose low bits are those of n, and r."""
+    """A number whose low bits are those of n, and r.
+
+    A loop that waits for its last step waits for single numbers. Where n is 0, they are r, which a
+    processor guesses well: of states that move little in a step it is the same for many of them.
+    """
+    if e.lanes > 1:
+        return _reduced(e, x)
+    far = e.compare("ugt", e.absolute(x), QUARTER_PI)
+    zero = e.bits(e.constant(0.0))
+    return e.rarely(far, [zero, x], lambda: _reduced(e, x), odds=1)
+
+
+def _reduced(e: Emitter, x: Value) -> list[Value]:
     quadrant, n, r = _multiple(e, x)
     for part in HALF_PI[e.element][1:]:
         r = e.fused(n, -part, r)
@@ -60,7 +73,7 @@ def _in_quadrant(e: Emitter, quadrant: Value, r: Value) -> Value:
     z = r * r
     odd = (quadrant & 1).differs(0)
     pairs = zip(COS[e.element], SIN[e.element], strict=True)
-    series = e.horner([e.select(odd, e.constant(c), e.constant(s)) for c, s in pairs], z)
+    series = e.estrin([e.select(odd, e.constant(c), e.constant(s)) for c, s in pairs], z)
     head = e.select(odd, e.multiply_add(z, -0.5, 1.0), r)
     result = e.multiply_add(z * e.select(odd, z, r), series, head)
     result = e.copy_sign(result, head)  # the sign of r = -0
