@@ -15,7 +15,7 @@ from funcgrad.graph.loop import Loop
 from funcgrad.ops import records
 from funcgrad.passes.cut import UNLIMITED, Network
 
-__all__ = ["STACK", "Parts", "Total"]
+__all__ = ["IDLE", "LANES", "STACK", "Parts", "Total", "moves"]
 
 MEMORY = 4 << 20  # bytes of the rows of one value: what a cache holds
 LANES = 8
@@ -113,7 +113,7 @@ class Parts:
         """What depends on no carry, and may be computed for all rows."""
         found = {*self.constants, *self.rows}
         for e in self.p.body.equations:
-            if _moves(e) and all(isinstance(a, Literal) or a in found for a in e.inputs):
+            if moves(e) and all(isinstance(a, Literal) or a in found for a in e.inputs):
                 found.update(e.outputs)
         return found
 
@@ -171,7 +171,7 @@ class Parts:
         net = _Cut(2 + n)
         for k, e in enumerate(late):
             fits = id(e) in self.joint or all(map(self.has_room, e.outputs))
-            if not _moves(e) or not fits:
+            if not moves(e) or not fits:
                 net.edge(0, 2 + k, UNLIMITED)
             net.edge(2 + k, 1, gains[id(e)])
             self.needs(net, 2 + k, e.inputs, number)
@@ -310,7 +310,7 @@ def _bytes(a: Atom) -> int:
     return a.type.size * a.type.dtype.itemsize
 
 
-def _moves(e: Equation) -> bool:
+def moves(e: Equation) -> bool:
     """Whether an operation may be applied to all rows at once."""
     known = e.prim.aligned or e.prim.view or e.prim in MOVED
     kinds = all(a.type.dtype.kind in "bif" for a in (*e.inputs, *e.outputs))

@@ -19,6 +19,7 @@ from funcgrad.passes.long_axes import long_axes
 from funcgrad.passes.long_sums import long_sums
 from funcgrad.passes.loop_outputs import loop_outputs
 from funcgrad.passes.products import products
+from funcgrad.passes.recurrences import recurrences
 from funcgrad.passes.short_axes import short_axes
 from funcgrad.passes.simplify import simplify
 from funcgrad.passes.slices import slices
@@ -29,6 +30,7 @@ __all__ = ["PASSES", "optimize"]
 PASSES: tuple[Callable[[Graph], Graph], ...] = (
     dead_code,
     loop_outputs,
+    recurrences,
     fission,
     loop_outputs,
     dead_code,
