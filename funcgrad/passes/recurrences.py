@@ -143,8 +143,8 @@ class _Program:
         kept = [v for k, v in enumerate(self.step.inputs) if self.is_row(k)]
         equations = tuple(needed(self.step.equations, ends))
         self.chain = Graph(tuple(kept), equations, ends, self.step.constants)
-        moving = {self.step.inputs[k] for k in self.numbers}
-        self.waits = chain_of(equations, moving, ends)
+        changing = {self.step.inputs[k] for k in self.numbers}
+        self.waits = chain_of(equations, changing, ends)
 
     def is_row(self, k: int) -> bool:
         """Whether an input of the step is none of the totals."""
