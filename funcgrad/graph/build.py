@@ -280,8 +280,11 @@ class Stage(Trace):
 
 def _counted(args: Sequence[Array]) -> Sequence[Array]:
     """The operands of Python's ``+`` and its kin: among Python's numbers a bool is an integer."""
+    for x in args:
+        if not type_of(x).weak:  # nearly always
+            return args
     types = list(map(type_of, args))
-    if not any(t.weak and t.dtype.kind == "b" for t in types) or not all(t.weak for t in types):
+    if not any(t.dtype.kind == "b" for t in types):
         return args
     return [_integer(x) if t.dtype.kind == "b" else x for x, t in zip(args, types, strict=True)]
 
