@@ -199,6 +199,7 @@ class Trace:
     located: ClassVar[bool] = True  # whether errors tell where it began
     has_numbers: ClassVar[bool] = True  # whether `value` tells the number of its tracers
     stages: ClassVar[bool] = False  # whether its tracers stand for values of a graph
+    maps: ClassVar[bool] = False  # whether `value` holds all examples along its first axis
     hides: ClassVar[bool] = True  # whether what will become of its values is not seen at once
 
     def __init__(self) -> None:
@@ -350,6 +351,10 @@ class Trace:
         """The number or array behind an abstract tracer of this trace; or an error that says `why`
         it is needed."""
         raise AbstractValueError(located(why))
+
+    def of_examples(self, whole: Array) -> Tracer:
+        """A tracer of this trace, which maps, with these examples."""
+        raise NotImplementedError
 
     def nothing(self, aval: ArrayType) -> Array:
         """The cotangent of what nobody has read, beside one that is a tracer of this trace."""
@@ -545,12 +550,23 @@ def concrete(x: Any) -> bool:
 def look(x: Any, why: str) -> Any:
     """The number or array behind `x`, also while `jit` traces a function for arguments at hand.
 
-    It may only decide what is checked again on every call. Where there is no number, an error says
-    `why` one is needed.
+    Under `vmap` it is that of all examples, along leading axes. It may only decide what is checked
+    again on every call. Where there is no number, an error says `why` one is needed.
     """
     while isinstance(x, Operand):
         x = x.content()
         if isinstance(x, Tracer):
+            x = x.owner.look(x, why) if x.abstract else x.value
+    return x
+
+
+def look_at_examples(x: Any, why: str) -> Any:
+    """As `look`, but what is mapped stays so, with numbers behind it."""
+    while isinstance(x, Operand):
+        x = x.content()
+        if isinstance(x, Tracer):
+            if x.owner.maps:
+                return x.owner.of_examples(look_at_examples(x.value, why))
             x = x.owner.look(x, why) if x.abstract else x.value
     return x
 

@@ -22,7 +22,7 @@ from funcgrad.core.tracer import (
     Tracer,
     bind,
     layout,
-    look,
+    look_at_examples,
     operand,
     running,
     serial,
@@ -198,7 +198,7 @@ class Stage(Trace):
             held += [self.given[v]] if v in self.given else []
             if not held:
                 raise AbstractValueError(located(why))
-            self.seen[v] = look(held[0], why)
+            self.seen[v] = look_at_examples(held[0], why)
         return self.seen[v]
 
     def atom(self, a: Array) -> Atom:

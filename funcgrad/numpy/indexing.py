@@ -14,7 +14,7 @@ from funcgrad.core.tracer import layout, operand, type_of
 from funcgrad.core.types import Array, promote
 from funcgrad.errors import AbstractValueError
 from funcgrad.numpy.borrowed import program
-from funcgrad.numpy.calls import as_array, as_zero_dim, known, numpy_function
+from funcgrad.numpy.calls import as_array, as_zero_dim, numpy_function
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import flat_index, index
 from funcgrad.ops import shape as shapes
@@ -117,12 +117,12 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     return as_zero_dim(ops.where(condition, x, y))
 
 
-@numpy_function(np.nonzero, constant=True, lacks=("vmap",))
+@numpy_function(np.nonzero, constant=True)
 def nonzero(a: Any) -> Any:
     """The indices of the elements that are not 0.
 
-    Under `jit` another number of them than before traces the function anew; under `vmap` they have
-    to be known.
+    Under `jit` another number of them than before traces the function anew; under `vmap` all
+    examples need the same number.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def nonzero(a: Any) -> Any:
     return index.positions(as_array(a), "an array")
 
 
-@numpy_function(np.flatnonzero, constant=True, lacks=("vmap",))
+@numpy_function(np.flatnonzero, constant=True)
 def flatnonzero(a: Any) -> Any:
     """The flat indices of the elements that are not 0, as `nonzero` gives them.
 
@@ -151,7 +151,7 @@ def flatnonzero(a: Any) -> Any:
     return index.positions(shapes.reshape(at, (type_of(at).size,)), "an array")[0]
 
 
-@numpy_function(np.argwhere, constant=True, lacks=("vmap",))
+@numpy_function(np.argwhere, constant=True)
 def argwhere(a: Any) -> Any:
     """The indices of the elements that are not 0 as rows; see `nonzero`.
 
@@ -164,7 +164,7 @@ def argwhere(a: Any) -> Any:
     """
     at = as_array(a)
     if not type_of(at).ndim:
-        return np.argwhere(known(at, "argwhere()"))
+        return np.zeros((index.selected(shapes.reshape(at, (1,)), "a number"), 0), np.intp)
     return shapes.transpose(shapes.stack(index.positions(at, "an array")), (1, 0))
 
 

@@ -1,17 +1,24 @@
-"""Distinct elements, and which are among others."""
+"""Distinct elements, and which are among others.
+
+How many there are is a question of values. Under `jit` it is answered for the arguments at hand and
+checked on every call; under `vmap` all examples need the same number (`ops.index.masks`).
+"""
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
-from funcgrad.core.tracer import type_of
+from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.numpy.borrowed import program
-from funcgrad.numpy.calls import as_array, known, numpy_function
+from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.sorting import argsort, lexsort
 from funcgrad.ops import arithmetic as ops
-from funcgrad.ops import constant, index
+from funcgrad.ops import constant, cumulative, index
 from funcgrad.ops import shape as shapes
 
 __all__ = [
@@ -29,7 +36,7 @@ __all__ = [
 ]
 
 
-@numpy_function(np.unique, lacks=("jit", "vmap"))
+@numpy_function(np.unique)
 def unique(
     ar: Any,
     return_index: bool = False,
@@ -40,7 +47,10 @@ def unique(
     equal_nan: bool = True,
     **keywords: Any,
 ) -> Any:
-    """The distinct elements in order, which have to be known; the first of equals counts.
+    """The distinct elements in order; the derivative is that of the first of equal ones.
+
+    `jit` traces anew for another number of them, and under `vmap` all examples need the same one.
+    There they are always in order, also where ``sorted=False``.
 
     Examples
     --------
@@ -51,8 +61,12 @@ def unique(
     array([1., 0., 1.])
     """
     x = as_array(ar)
+    if not concrete(x):
+        wanted = (True, return_index, return_inverse, return_counts)
+        made = tuple(itertools.compress(_distinct(x, axis, equal_nan), wanted))
+        return made if len(made) > 1 else made[0]
     found: Any = np.unique(  # type: ignore[call-overload]
-        known(x, "unique()"),
+        value(x),
         True,
         return_inverse,
         return_counts,
@@ -67,6 +81,44 @@ def unique(
         values = shapes.lying_as(shapes.moveaxis(lines, 0, axis), found[0])
     rest = found[1:] if return_index else found[2:]
     return (values, *rest) if rest else values
+
+
+def _distinct(x: Array, axis: int | None, equal_nan: bool) -> tuple[Array, ...]:
+    """What `unique` can return, of an array whose values are not known: they are sorted."""
+    aval = type_of(x)
+    if axis is None or aval.ndim == 1:
+        axis = None
+        lines = flat = shapes.reshape(x, (aval.size,))
+        order = argsort(flat, kind="stable")
+    else:
+        lines = shapes.moveaxis(x, axis, 0)
+        n = type_of(lines).shape[0]
+        flat = shapes.reshape(lines, (n, aval.size // max(n, 1)))
+        order = lexsort(shapes.transpose(flat, (1, 0))[::-1]) if aval.size else np.arange(n)
+        equal_nan = False
+    first = ops.logical_not(_same_as_before(index.gather(flat, order), equal_nan))
+    (starts,) = index.positions(first, "the set of distinct elements of an array")
+    values = index.gather(lines, index.gather(order, starts))
+    if axis is not None:
+        values = shapes.moveaxis(values, 0, axis)
+    (n,) = type_of(first).shape
+    numbers = ops.subtract(cumulative.cumsum(ops.cast(first, np.intp), 0), 1)
+    inverse = index.index_set(np.zeros(n, np.intp), order, numbers)
+    model = np.unique(np.zeros(aval.shape), return_inverse=True, axis=axis)[1]  # by the release
+    counts = ops.subtract(shapes.concatenate([starts[1:], np.array([n])], 0), starts)
+    return values, index.gather(order, starts), shapes.reshape(inverse, model.shape), counts
+
+
+def _same_as_before(x: Array, equal_nan: bool) -> Array:
+    """Of sorted elements, or lines of them, whether each is that in front of it."""
+    later, before = x[1:], x[:-1]
+    same = ops.equal(later, before)
+    if equal_nan and type_of(x).dtype.kind in "fc":
+        same = ops.logical_or(same, ops.logical_and(ops.isnan(later), ops.isnan(before)))
+    if type_of(same).ndim > 1:
+        same = constant.all(same, 1)
+    start = np.zeros(min(type_of(x).shape[0], 1), bool)
+    return shapes.concatenate([start, same], 0)
 
 
 @numpy_function(np.isin, constant=True)
@@ -88,11 +140,11 @@ def isin(
     return shapes.in_c_order(ops.logical_not(found) if invert else found)
 
 
-@numpy_function(np.intersect1d, lacks=("jit", "vmap"))
+@numpy_function(np.intersect1d)
 def intersect1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
-    """The distinct elements of both arrays, which have to be known.
+    """The distinct elements of both arrays,
 
     Examples
     --------
@@ -104,9 +156,9 @@ def intersect1d(
     return program(np.intersect1d)(ar1, ar2, assume_unique, return_indices)
 
 
-@numpy_function(np.union1d, lacks=("jit", "vmap"))
+@numpy_function(np.union1d)
 def union1d(ar1: Any, ar2: Any) -> Array:
-    """The distinct elements of either array, which have to be known.
+    """The distinct elements of either array,
 
     Examples
     --------
@@ -118,9 +170,9 @@ def union1d(ar1: Any, ar2: Any) -> Array:
     return program(np.union1d)(ar1, ar2)
 
 
-@numpy_function(np.setdiff1d, lacks=("jit", "vmap"))
+@numpy_function(np.setdiff1d)
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
-    """The distinct elements of one array that are not in another; they have to be known.
+    """The distinct elements of one array that are not in another.
 
     Examples
     --------
@@ -132,9 +184,9 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     return program(np.setdiff1d)(ar1, ar2, assume_unique)
 
 
-@numpy_function(np.setxor1d, lacks=("jit", "vmap"))
+@numpy_function(np.setxor1d)
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
-    """The distinct elements that are in one of two arrays only; they have to be known.
+    """The distinct elements that are in one of two arrays only.
 
     Examples
     --------
@@ -146,7 +198,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     return program(np.setxor1d)(ar1, ar2, assume_unique)
 
 
-@numpy_function(np.unique_all, lacks=("jit", "vmap"))
+@numpy_function(np.unique_all)
 def unique_all(x: Any) -> Any:
     """`unique` with the indices of the elements, what makes the array of them, and the counts.
 
@@ -160,7 +212,7 @@ def unique_all(x: Any) -> Any:
     return program(np.unique_all)(x)
 
 
-@numpy_function(np.unique_counts, lacks=("jit", "vmap"))
+@numpy_function(np.unique_counts)
 def unique_counts(x: Any) -> Any:
     """`unique` with the counts.
 
@@ -174,7 +226,7 @@ def unique_counts(x: Any) -> Any:
     return program(np.unique_counts)(x)
 
 
-@numpy_function(np.unique_inverse, lacks=("jit", "vmap"))
+@numpy_function(np.unique_inverse)
 def unique_inverse(x: Any) -> Any:
     """`unique` with the indices that make the array of it.
 
@@ -188,9 +240,9 @@ def unique_inverse(x: Any) -> Any:
     return program(np.unique_inverse)(x)
 
 
-@numpy_function(np.unique_values, lacks=("jit", "vmap"))
+@numpy_function(np.unique_values)
 def unique_values(x: Any) -> Array:
-    """The distinct elements, which have to be known, in NumPy's order.
+    """The distinct elements, in NumPy's order.
 
     Examples
     --------
@@ -202,9 +254,9 @@ def unique_values(x: Any) -> Array:
     return program(np.unique_values)(x)
 
 
-@numpy_function(np.trim_zeros, lacks=("jit", "vmap"))
+@numpy_function(np.trim_zeros)
 def trim_zeros(filt: Any, trim: str = "fb", *axis: Any, **keywords: Any) -> Array:
-    """The array without the zeros at its ends; its elements have to be known.
+    """The array without the zeros at its ends; see `unique` for `jit` and `vmap`.
 
     Examples
     --------
@@ -213,4 +265,29 @@ def trim_zeros(filt: Any, trim: str = "fb", *axis: Any, **keywords: Any) -> Arra
     >>> fg.grad(lambda x: np.trim_zeros(x).prod())(np.array([0.0, 2.0, 3.0]))
     array([0., 3., 2.])
     """
-    return program(np.trim_zeros)(filt, trim, *axis, **keywords)
+    if concrete(operand(filt)):
+        return program(np.trim_zeros)(filt, trim, *axis, **keywords)
+    ones = np.ones(type_of(operand(filt)).shape)
+    np.trim_zeros(ones, trim, *axis, **keywords)  # type: ignore[arg-type]  # NumPy's errors
+    given = dict(zip(("axis",), axis), **keywords).get("axis")
+    rank = np.ndim(ones)
+    axes = range(rank) if given is None else normalize_axis_tuple(given, rank)
+    x = as_array(filt)
+    held = ops.not_equal(x, 0)
+    ends = {k: _zeros_at_ends(held, k) for k in axes}
+    cut = []
+    for k, n in enumerate(ones.shape):
+        front, back = ends.get(k, (0, 0))
+        front, back = front * ("f" in trim.lower()), back * ("b" in trim.lower())
+        empty = any(a == m for (a, _), m in ((ends[j], ones.shape[j]) for j in ends))
+        cut.append(slice(0, 0) if empty and k in ends else slice(front, n - back))
+    return x[tuple(cut)]
+
+
+def _zeros_at_ends(held: Array, axis: int) -> tuple[int, int]:
+    """How many slices at both ends along an axis hold nothing."""
+    others = tuple(k for k in range(type_of(held).ndim) if k != axis)
+    line = ops.cast(constant.any(held, others), np.intp)
+    what = "what is left of an array without the zeros at its ends"
+    front, back = (cumulative.cumsum(a, 0) for a in (line, line[::-1]))
+    return tuple(index.selected(ops.equal(a, 0), what) for a in (front, back))  # type: ignore

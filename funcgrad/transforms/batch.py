@@ -133,6 +133,7 @@ class Batch(Trace):
     __slots__ = ("name", "size")
     what: ClassVar[str] = "a vmap"
     has_numbers: ClassVar[bool] = False
+    maps: ClassVar[bool] = True
     hides: ClassVar[bool] = False
 
     def __init__(self, size: int, name: Any = None) -> None:
@@ -148,6 +149,14 @@ class Batch(Trace):
         if self.name is not None:
             axes.running.pop()
         super().__exit__(kind, error, traceback)
+
+    def look(self, t: Tracer, why: str) -> Any:
+        """All examples, one level down."""
+        return t.value
+
+    def of_examples(self, whole: Array) -> BatchTracer:
+        """A tracer with these examples along axis 0."""
+        return BatchTracer(whole, self)
 
     def again(self) -> Batch:
         """Another trace of the same axis, for functions of a user that are mapped later."""

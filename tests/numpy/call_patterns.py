@@ -2,8 +2,8 @@
 
 Each line is an expression over `np` (NumPy, funcgrad.numpy, or what a peer has for it) and over the
 operands below, all of which are traced. Words behind a "#" tell what a call cannot have:
-"constant" has no derivative but 0, "values" has results whose shape depends on values, so that it
-cannot be staged or mapped, "complex" has results that are complex where values are not known.
+"constant" has no derivative but 0, "complex" has results that are complex where values are not
+known.
 """
 
 from __future__ import annotations
@@ -206,16 +206,16 @@ np.argpartition(x, 2)  # constant
 np.lexsort((x, y))  # constant
 np.searchsorted(grid, x)  # constant
 np.digitize(x, grid)  # constant
-np.unique(x)  # values
-np.union1d(x, y)  # values
-np.intersect1d(x, x[:3])  # values
-np.setdiff1d(x, y)  # values
-np.setxor1d(x, y)  # values
+np.unique(x)
+np.union1d(x, y)
+np.intersect1d(x, x[:3])
+np.setdiff1d(x, y)
+np.setxor1d(x, y)
 np.isin(x, y)  # constant
-np.trim_zeros(np.concatenate([x * 0, x, x * 0]))  # values
-np.nonzero(x > 0)  # constant values
-np.flatnonzero(x > 0)  # constant values
-np.argwhere(A > 0)  # constant values
+np.trim_zeros(np.concatenate([x * 0, x, x * 0]))
+np.nonzero(x > 0)  # constant
+np.flatnonzero(x > 0)  # constant
+np.argwhere(A > 0)  # constant
 np.extract(mask, x)
 np.compress(mask, x)
 np.reshape(A, (4, 3))
@@ -447,10 +447,10 @@ M[np.ix_([0, 2], [1, 2])]
 np.require(x, requirements="C")
 np.asfortranarray(A)
 np.asarray_chkfinite(x)
-np.emath.sqrt(x)  # values
-np.emath.log(x)  # values
-np.emath.power(x, 0.3)  # values
-np.emath.arccos(x)  # values
+np.emath.sqrt(x)
+np.emath.log(x)
+np.emath.power(x, 0.3)
+np.emath.arccos(x)
 np.fft.fft(x)
 np.fft.ifft(z)
 np.fft.fft(z, n=8, norm="ortho")

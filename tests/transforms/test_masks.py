@@ -51,6 +51,20 @@ PROGRAMS = {
         x, [x < 0, x >= 2], [lambda v: v**2, lambda v: v**3, lambda v: np.sum(v) * v]
     ).sum(),
 }
+OF_VALUES = {
+    "distinct": lambda x: np.sum(np.unique(np.round(x / 2) * x) ** 3),
+    "distinct lines": lambda x: np.sum(np.unique(np.outer(x > 0, x), axis=0) ** 2),
+    "counts": lambda x: np.sum(x) * np.unique(x > 0, return_counts=True)[1][-1],
+    "inverse": lambda x: np.sum(np.unique(x > 0, return_inverse=True)[1] * x),
+    "in both": lambda x: np.sum(np.intersect1d(x, [1.0, 3.0, -2.0]) ** 2),
+    "in one": lambda x: np.sum(np.setdiff1d(x, [1.0]) ** 2) + np.sum(np.setxor1d(x, [3.0]) ** 3),
+    "in either": lambda x: np.sum(np.union1d(x, [1.0]) ** 2),
+    "trimmed": lambda x: np.sum(np.trim_zeros(np.maximum(x, 0.0)) ** 2),
+    "trimmed behind": lambda x: np.trim_zeros(np.where(x < 2, x, 0.0), "b").sum() ** 2,
+    "roots": lambda x: np.sum(np.abs(np.emath.sqrt(x) + np.emath.log(x)) ** 2),
+    "arc": lambda x: np.sum(np.imag(np.emath.arccos(x))),
+}
+PROGRAMS |= OF_VALUES
 WAYS = {
     "jit of grad": lambda f: fg.jit(fg.value_and_grad(f)),
     "grad of jit": lambda f: fg.value_and_grad(fg.jit(f)),
@@ -129,17 +143,74 @@ def test_writing_a_number_where_a_mask_holds_takes_vmap():
     )
 
 
+@pytest.mark.parametrize("name", OF_VALUES)
+def test_examples_that_select_as_many_are_mapped(name):
+    f, rows = PROGRAMS[name], np.array([[1.0, -2, 3], [3.0, -2.5, 1]])
+    wanted = [fg.value_and_grad(f)(x) for x in rows]
+    one = fg.value_and_grad(f)
+    for made in (fg.vmap(one), fg.jit(fg.vmap(one)), fg.vmap(fg.jit(one))):
+        if name in ("in both", "trimmed behind"):  # one more in one of the examples
+            with pytest.raises(AbstractValueError, match="in the examples that vmap maps over"):
+                made(rows)
+            continue
+        found = made(rows)
+        for k, (value, gradient) in enumerate(wanted):
+            np.testing.assert_allclose(found[0][k], value, rtol=1e-12)
+            np.testing.assert_allclose(found[1][k], gradient, rtol=1e-12, atol=1e-12)
+
+
+def test_examples_that_come_to_select_others_are_told():
+    made = fg.jit(fg.vmap(lambda x: np.sum(x[x > 0])))
+    np.testing.assert_array_equal(made(np.eye(3)), np.ones(3))
+    np.testing.assert_array_equal(made(np.eye(3) + 1.0), np.full(3, 4.0))
+    with pytest.raises(AbstractValueError, match=r"different numbers of elements in the examples"):
+        made(np.tril(np.ones((3, 3))))
+    np.testing.assert_array_equal(made(np.eye(3)), np.ones(3))
+
+
+def test_results_are_complex_where_one_example_needs_it():
+    rows = np.array([[1.0, 4.0], [-1.0, 9.0]])
+    for made in (fg.vmap(np.emath.sqrt), fg.jit(fg.vmap(np.emath.sqrt))):
+        np.testing.assert_array_equal(made(rows), np.emath.sqrt(rows))
+        assert made(np.abs(rows)).dtype == float
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.array([np.nan, 1.0, np.nan, 0.0]),
+        np.zeros(0),
+        np.array(3.0),
+        np.array([[1.0, 0, 0], [0, 1, 0], [1, 0, 0]]),
+        np.array([1 + 2j, np.nan, 1 + 2j, complex(0, np.nan)]),
+        np.array([True, False, True]),
+    ],
+    ids=lambda x: f"{x.dtype}{list(x.shape)}",
+)
+def test_distinct_elements_are_numpys_where_values_are_not_known(x):
+    for options in itertools.product([False, True], repeat=4):
+        for axis in (None, *range(x.ndim)):
+
+            def call(x, np, axis=axis, options=options):
+                return np.unique(x, *options[:3], axis, equal_nan=options[3])
+
+            wanted, found = call(x, np), fg.jit(lambda x, call=call: call(x, fnp))(x)
+            for a, b in zip(fg.tree.leaves(found), fg.tree.leaves(wanted), strict=True):
+                assert a.dtype == b.dtype
+                np.testing.assert_array_equal(a, b, strict=True)
+
+
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: fg.vmap(two_masks)(np.eye(3)),
-        lambda: fg.vmap(fg.jit(two_masks))(np.eye(3)),
-        lambda: fg.jit(fg.vmap(two_masks))(np.eye(3)),
+        lambda: fg.vmap(two_masks)(np.tril(np.ones((3, 3)))),
+        lambda: fg.vmap(fg.jit(two_masks))(np.tril(np.ones((3, 3)))),
+        lambda: fg.jit(fg.vmap(two_masks))(np.tril(np.ones((3, 3)))),
         lambda: fg.eval_shape(two_masks, fg.ShapeDtypeStruct((3,), float)),
     ],
 )
-def test_where_nothing_is_known_it_is_an_error(call):
-    with pytest.raises(AbstractValueError, match=r"unknown number of elements; use where") as info:
+def test_where_no_number_is_known_it_is_an_error(call):
+    with pytest.raises(AbstractValueError, match=r"numbers? of elements.*; use where") as info:
         call()
     assert __file__ in str(info.value)
 

@@ -15,7 +15,7 @@ from funcgrad.ops.index.anywhere import (
 )
 from funcgrad.ops.index.basic import GETITEM, PLACE, decode, encode, getitem, place
 from funcgrad.ops.index.gather import GATHER, SCATTER_ADD, gather, scatter_add, take_along_axis
-from funcgrad.ops.index.masks import NONZERO, SizeChanged, positions
+from funcgrad.ops.index.masks import NONZERO, SizeChanged, anywhere, positions, selected
 from funcgrad.ops.index.scatter import ADD_AT, PUT, WINNERS, add_at, set_positions, winners
 
 __all__ = [
@@ -36,7 +36,9 @@ __all__ = [
     "getitem",
     "index_set",
     "place",
+    "anywhere",
     "positions",
+    "selected",
     "read",
     "reads_view",
     "scatter_add",

@@ -1,7 +1,11 @@
 """Where an array is not 0: as many positions as there are such elements.
 
 Under `jit` the number is not known. It is then counted in the arguments at hand, written into the
-graph, and checked on every call: another number raises `SizeChanged`, and `jit` traces anew.
+graph, and checked on every call: another number raises `SizeChanged`, and `jit` traces anew. Under
+`vmap` all examples have to select as many, since their results are one array.
+
+Whatever else shapes and dtypes may depend on (the number of distinct elements, whether any is
+negative) is asked in the same way, as the number of elements of a mask.
 """
 
 from __future__ import annotations
@@ -10,13 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.core.forms import Linear, each_lane, linear
+from funcgrad.core.forms import Linear, linear
 from funcgrad.core.primitive import Sample
-from funcgrad.core.tracer import bind, concrete, look, type_of, value
+from funcgrad.core.tracer import Tracer, bind, concrete, look, operand, type_of, value
 from funcgrad.core.types import Array, ArrayType
+from funcgrad.errors import AbstractValueError, located
+from funcgrad.ops import constant
 from funcgrad.ops.index.basic import getitem
+from funcgrad.ops.shape import reshape
 
-__all__ = ["NONZERO", "SizeChanged", "positions"]
+__all__ = ["NONZERO", "SizeChanged", "anywhere", "positions", "selected"]
+
+DIFFER = -1  # the number of elements where examples select different ones
 
 
 class SizeChanged(Exception):
@@ -30,23 +39,38 @@ class SizeChanged(Exception):
         self.mark, self.size = mark, size
 
 
-def _nonzero(x: Any, size: int, mark: Any) -> Any:
-    columns = np.nonzero(x)
-    found = len(columns[0])
-    if found != size:
+def _number(x: Any, lanes: int) -> int:
+    """How many elements of each example are not 0, `DIFFER` where there is no such number."""
+    counts = np.unique(np.count_nonzero(x, axis=tuple(range(lanes, np.ndim(x)))))
+    return int(counts[0]) if len(counts) == 1 else DIFFER if len(counts) else 0
+
+
+def _nonzero(x: Any, size: int, mark: Any, lanes: int = 0) -> Any:
+    found = _number(x, lanes)
+    if found != size and 0 not in x.shape[:lanes]:
         raise SizeChanged(mark, found)
-    return np.stack(columns, 1)
+    columns = np.nonzero(x)[lanes:]
+    return np.stack(columns, 1).reshape(*x.shape[:lanes], size, x.ndim - lanes)
+
+
+def _nonzero_type(x: ArrayType, *, size: int, mark: Any, lanes: int = 0) -> ArrayType:
+    return ArrayType((*x.shape[:lanes], size, x.ndim - lanes), np.dtype(np.intp))
+
+
+def _map_nonzero(size: int, xs: Any, batched: Any, params: Any) -> Any:
+    return bind(NONZERO, xs, {**params, "lanes": params.get("lanes", 0) + 1})
 
 
 NONZERO: Linear = linear(
     "nonzero",
     _nonzero,
     (None,),
-    lambda x, *, size, mark: ArrayType((size, x.ndim), np.dtype(np.intp)),
-    lambda size, xs, batched, params: each_lane(NONZERO, size, xs, batched, params),
+    _nonzero_type,
+    _map_nonzero,
     sample=lambda: [
         Sample((np.array([True, False, True]),), {"size": 2, "mark": -1}),
         Sample((np.array([[0, 2], [3, 0]]),), {"size": 2, "mark": -1}),
+        Sample((np.array([[0, 2], [3, 0]]),), {"size": 1, "mark": -1, "lanes": 1}),
         Sample((np.zeros((2, 3), bool),), {"size": 0, "mark": -1}),
     ],
 )
@@ -60,13 +84,46 @@ def positions(x: Any, what: str) -> tuple[Array, ...]:
     """
     if concrete(x):
         return np.nonzero(value(x))
-    while not x.abstract:
-        x = x.value
     seen = look(
         x,
-        f"{what} whose values are not known (under vmap, or for an abstract argument) selects an "
-        "unknown number of elements; use where(mask, x, other) instead",
+        f"{what} whose values are not known (for an abstract argument, or in the body of a loop or "
+        "of a cond) selects an unknown number of elements; use where(mask, x, other) instead",
     )
-    numbers = {"size": len(np.nonzero(seen)[0]), "mark": x.payload}
+    lanes = np.ndim(seen) - type_of(x).ndim
+    size = _number(seen, lanes)
+    if size == DIFFER:
+        counts = np.count_nonzero(seen, axis=tuple(range(lanes, np.ndim(seen))))
+        raise AbstractValueError(
+            located(
+                f"{what} selects different numbers of elements in the examples that vmap maps over "
+                f"({counts.min()} to {counts.max()}), so their results are no array; use "
+                "where(mask, x, other) instead"
+            )
+        )
+    numbers = {"size": size, "mark": _mark(x, lanes)}
     table = bind(NONZERO, (x,), numbers)
     return tuple(getitem(table, (slice(None), k)) for k in range(type_of(x).ndim))
+
+
+def _mark(x: Any, lanes: int) -> Any:
+    """The variable of a graph that an abstract `x` stands for, for all examples of it."""
+    while isinstance(x, Tracer) and not (x.abstract and not x.owner.maps):
+        x = x.value
+    mark = x.payload if isinstance(x, Tracer) else None
+    return (mark, lanes) if lanes else mark
+
+
+def selected(mask: Any, what: str) -> int:
+    """How many elements of a mask hold, as a number of Python's; see `positions`."""
+    return int(type_of(positions(mask, what)[0]).shape[0])
+
+
+def anywhere(mask: Any, what: str) -> bool:
+    """Whether a mask holds in any place, in any of the examples that are mapped."""
+    whole = operand(mask)
+    while isinstance(whole, Tracer) and (whole.owner.maps or not whole.abstract):
+        whole = whole.value
+    if concrete(whole):
+        return bool(np.any(value(whole)))
+    one = constant.any(whole, None, False)
+    return bool(selected(reshape(one, (1,)), what))
