@@ -19,6 +19,7 @@ import numpy as np
 
 from funcgrad.core.tracer import Operand, concrete, operand, value
 from funcgrad.numpy.calls import FUNCTIONS
+from funcgrad.ops.operators import PROGRAM
 
 __all__ = ["borrow", "hand_over", "program"]
 
@@ -108,6 +109,7 @@ def borrow(space: dict[str, Any], source: str) -> dict[str, FunctionType]:
     spec = importlib.util.find_spec(source)
     assert spec is not None
     loader: Any = spec.loader
+    space[PROGRAM] = True
     exec(loader.get_code(source), space)
     programs: dict[str, FunctionType] = {}
     for name, thing in list(space.items()):

@@ -123,7 +123,7 @@ def _same_size(mask: Any, kind: ArrayType, name: str) -> Array:
 
 @_writer(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    """Write the first `vals`, repeated as needed, where the mask, which has to be known, holds.
+    """Write the first `vals`, repeated as needed, where the mask holds.
 
     Examples
     --------
@@ -137,8 +137,10 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     >>> fg.grad(f)(np.array([1.0, 2.0]))
     array([1., 0.])
     """
-    at = np.flatnonzero(known(_same_size(mask, type_of(operand(arr)), "place"), "place()"))
-    if at.size and not type_of(operand(vals)).size:
+    kind = type_of(operand(arr))
+    flat = shapes.reshape(_same_size(mask, kind, "place"), (kind.size,))
+    (at,) = index.positions(flat, "the mask of place()")
+    if type_of(at).size and not type_of(operand(vals)).size:
         raise ValueError("Cannot insert from an empty array!")
     put(arr, at, vals)
 

@@ -1,23 +1,26 @@
 """The modified Bessel functions of the first kind of orders 0 and 1, plain and times exp(-|x|).
 
 The power series has no cancellation, and holds below 30; beyond, the asymptotic series
-(Abramowitz and Stegun 1964, 9.7.1) gives double precision.
+(Abramowitz and Stegun 1964, 9.7.1) gives double precision. The rules are stated once, for these
+values and for SciPy's (`modified`).
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from funcgrad.core.forms import Op, elementwise
 from funcgrad.core.primitive import Sample
-from funcgrad.ops.arithmetic import divide, equal, multiply, sign, subtract, where
+from funcgrad.ops.arithmetic import add, multiply, sign, subtract
 from funcgrad.ops.normal import double
 from funcgrad.ops.samples import draw
 
-__all__ = ["i0", "i0e", "i0_of_numpy", "i1", "i1e"]
+__all__ = ["Modified", "i0", "i0_of_numpy", "i0e", "i1", "i1e", "modified"]
 
 FAR = 30.0
 
@@ -25,7 +28,7 @@ FAR = 30.0
 def _near(a: Any, order: int) -> Any:
     """The power series for 0 <= a < 30."""
     quarter = a * a / 4
-    term = (a / 2) ** order
+    term = (a / 2) ** order / math.factorial(order)
     total = np.array(term)
     for k in range(1, 80):
         term = term * quarter / (k * (k + order))
@@ -55,7 +58,7 @@ def _function(order: int, scaled: bool) -> Any:
         tail[np.isinf(c)] = 0.0 if scaled else 1.0
         half = np.exp(c / 2)  # exp(c) overflows before the function does
         out[~near] = tail if scaled else tail * half * half
-        return np.copysign(out, x) if order else out
+        return np.copysign(out, x) if order % 2 else out
 
     value.__name__ = f"i{order}{'e' if scaled else ''}"
     return double(value)
@@ -70,23 +73,62 @@ def _samples() -> list[Sample]:
     ]
 
 
-def _over(y: Any, x: Any) -> Any:
-    """y / x, and ½ at 0, for the functions of order 1."""
-    none = equal(x, 0)
-    return where(none, 0.5, divide(y, where(none, 1.0, x)))
+class Modified(NamedTuple):
+    """Orders 0 and 1, plain and times exp(-|x|)."""
+
+    i0: Op
+    i1: Op
+    i0e: Op
+    i1e: Op
 
 
-i0: Op = elementwise(_function(0, False), lambda _, x: i1(x), sample=_samples)
-i1: Op = elementwise(
-    _function(1, False), lambda y, x: subtract(i0(x), _over(y, x)), sample=_samples
-)
-i0e: Op = elementwise(
-    _function(0, True), lambda y, x: subtract(i1e(x), multiply(sign(x), y)), sample=_samples
-)
-i1e: Op = elementwise(
-    _function(1, True),
-    lambda y, x: subtract(subtract(i0e(x), _over(y, x)), multiply(sign(x), y)),
-    sample=_samples,
+def modified(
+    define: Callable[..., Op],
+    values: tuple[Any, Any, Any, Any],
+    second: Callable[[], Op],
+    second_scaled: Callable[[], Op],
+) -> Modified:
+    """The functions of which `values` are the values, made by ``define(value, partial)``.
+
+    `second` and `second_scaled` tell those of order 2. The sum of the neighbours in order (DLMF
+    10.29.1) is regular at 0, to all orders, where I_0 - I_1 / x is 0 / 0.
+    """
+    i0: Op = define(values[0], lambda _, x: i1(x))
+    i1: Op = define(values[1], lambda _, x: multiply(0.5, add(i0(x), second()(x))))
+    i0e: Op = define(values[2], lambda y, x: subtract(i1e(x), multiply(sign(x), y)))
+    i1e: Op = define(
+        values[3],
+        lambda y, x: subtract(multiply(0.5, add(i0e(x), second_scaled()(x))), multiply(sign(x), y)),
+    )
+    return Modified(i0, i1, i0e, i1e)
+
+
+def _define(value: Any, partial: Any) -> Op:
+    made: Op = elementwise(value, partial, sample=_samples)
+    return made
+
+
+@functools.cache
+def _higher(order: int, scaled: bool) -> Op:
+    """The function of a higher order, which derivatives of those of order 1 need."""
+
+    def slope(y: Any, x: Any) -> Any:
+        neighbours = add(_of(order - 1, scaled)(x), _of(order + 1, scaled)(x))
+        found = multiply(0.5, neighbours)
+        return subtract(found, multiply(sign(x), y)) if scaled else found
+
+    return _define(_function(order, scaled), slope)
+
+
+def _of(order: int, scaled: bool) -> Op:
+    return (i1e if scaled else i1) if order == 1 else _higher(order, scaled)
+
+
+i0, i1, i0e, i1e = modified(
+    _define,
+    (_function(0, False), _function(1, False), _function(0, True), _function(1, True)),
+    lambda: _higher(2, False),
+    lambda: _higher(2, True),
 )
 # NumPy's own value of i0, which differs in the last bits.
 i0_of_numpy: Op = elementwise(np.i0, lambda _, x: i1(x), name="i0_of_numpy", sample=_samples)

@@ -1,24 +1,26 @@
 """The logarithm of the gamma function, its derivatives, and the zeta function of Hurwitz.
 
 Near 1 and 2, where log-gamma is 0, its Taylor series keeps the relative accuracy; elsewhere the
-recurrence moves the argument to where the asymptotic series holds to double precision.
+recurrence moves the argument to where the asymptotic series holds to double precision. The rules
+are stated once, for these values and for SciPy's (`gammas`).
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from funcgrad.core.forms import Op, elementwise
-from funcgrad.core.primitive import Sample
+from funcgrad.core.primitive import Sample, Samples
 from funcgrad.errors import NotDifferentiableError, located
 from funcgrad.ops.arithmetic import add, multiply, negative
 from funcgrad.ops.normal import double
 from funcgrad.ops.samples import draw
 
-__all__ = ["digamma", "lgamma", "polygamma", "zeta"]
+__all__ = ["Gammas", "digamma", "gammas", "lgamma", "polygamma", "zeta"]
 
 # Bernoulli's numbers B₂, B₄, …
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798,
@@ -73,22 +75,6 @@ def _narrowed(function: Any, name: str) -> Any:
     return of_two
 
 
-def _refused(*_: Any) -> NoReturn:
-    raise NotDifferentiableError(
-        located("the zeta function has no derivative here with respect to its exponent s")
-    )
-
-
-zeta: Op = elementwise(
-    _narrowed(_zeta, "zeta"),
-    lambda _, s, q: _refused(),
-    lambda _, s, q: multiply(negative(s), zeta(add(s, 1), q)),
-    sample=lambda: [
-        Sample((np.array([2, 3, 4]), draw((3,), 0.5, 3.0))),
-    ],
-)
-
-
 # --------------------------------------------------------------------------------- polygamma
 
 
@@ -103,17 +89,6 @@ def _polygamma(n: Any, x: Any) -> Any:
         size = math.factorial(int(order)) * (-1.0) ** (int(order) + 1)
         out[chosen] = size * _zeta(order + 1, x[chosen])
     return out
-
-
-polygamma: Op = elementwise(
-    _narrowed(_polygamma, "polygamma"),
-    lambda _, n, x: _refused(),
-    lambda _, n, x: polygamma(add(n, 1), x),
-    sample=lambda: [
-        Sample((np.int64(2), draw((3,), 0.5, 3.0))),
-        Sample((np.array([0, 1, 3]), draw((3,), 0.5, 3.0))),
-    ],
-)
 
 
 def _cotangent(x: Any) -> Any:
@@ -142,17 +117,6 @@ def _digamma(x: Any) -> Any:
     out[zero] = -np.copysign(np.inf, x[zero])
     out[np.isneginf(x)] = np.nan
     return np.where(np.isposinf(x), np.inf, out)
-
-
-digamma: Op = elementwise(
-    double(_digamma),
-    lambda _, x: polygamma(1, x),
-    sample=lambda: [
-        Sample((draw((3,), 0.5, 3.0),)),
-        Sample((np.array([-1.7, -0.4, 0.1, 1.4616, 12.0, 200.0]),)),
-        Sample((draw((2, 2), 0.5, 3.0).astype(np.float32),)),
-    ],
-)
 
 
 # ---------------------------------------------------------------------------------- log-gamma
@@ -205,12 +169,57 @@ def _lgamma(x: Any) -> Any:
     return out
 
 
-lgamma: Op = elementwise(
-    double(_lgamma),
-    lambda _, x: digamma(x),
-    sample=lambda: [
-        Sample((draw((3,), 0.5, 3.0),)),
-        Sample((np.array([-1.7, -0.4, 0.1, 0.9, 1.0, 1.4616, 2.0, 2.4, 12.0, 200.0]),)),
-        Sample((draw((2, 2), 0.5, 3.0).astype(np.float32),)),
-    ],
+# ------------------------------------------------------------------------------------- rules
+
+
+class Gammas(NamedTuple):
+    """The functions whose derivatives are one another."""
+
+    zeta: Op
+    polygamma: Op
+    digamma: Op
+    lgamma: Op
+
+
+def gammas(define: Callable[..., Op], values: tuple[Any, ...], first: tuple[Any, Any]) -> Gammas:
+    """The functions of which `values` are the values, made by ``define(value, *partials)``.
+
+    `first` has the partial derivatives of zeta by the exponent and of polygamma by the order.
+    """
+    zeta: Op = define(
+        values[0], first[0], lambda _, s, q: multiply(negative(s), zeta(add(s, 1), q))
+    )
+    polygamma: Op = define(values[1], first[1], lambda _, n, x: polygamma(add(n, 1), x))
+    digamma: Op = define(values[2], lambda _, x: polygamma(1, x))
+    return Gammas(zeta, polygamma, digamma, define(values[3], lambda _, x: digamma(x)))
+
+
+def _refused(*_: Any) -> NoReturn:
+    raise NotDifferentiableError(
+        located("the zeta function has no derivative here with respect to its exponent s")
+    )
+
+
+def _samples(value: Any) -> Samples:
+    numbers = np.array([-1.7, -0.4, 0.1, 0.9, 1.0, 1.4616, 2.0, 2.4, 12.0, 200.0])
+    given: dict[str, list[tuple[Any, ...]]] = {
+        "zeta": [(np.array([2, 3, 4]), draw((3,), 0.5, 3.0))],
+        "polygamma": [
+            (np.int64(2), draw((3,), 0.5, 3.0)),
+            (np.array([0, 1, 3]), draw((3,), 0.5, 3.0)),
+        ],
+    }
+    one = [(draw((3,), 0.5, 3.0),), (numbers,), (draw((2, 2), 0.5, 3.0).astype(np.float32),)]
+    return lambda: [Sample(xs) for xs in given.get(value.__name__, one)]
+
+
+zeta, polygamma, digamma, lgamma = gammas(
+    lambda value, *partials: elementwise(value, *partials, sample=_samples(value)),
+    (
+        _narrowed(_zeta, "zeta"),
+        _narrowed(_polygamma, "polygamma"),
+        double(_digamma),
+        double(_lgamma),
+    ),
+    (_refused, _refused),
 )

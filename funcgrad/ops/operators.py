@@ -44,7 +44,7 @@ from funcgrad.errors import (
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index as ix
 from funcgrad.ops import product
-from funcgrad.ops.shape import zero_dim
+from funcgrad.ops.shape import reshape, zero_dim
 
 __all__ = ["cut", "install", "is_scalar"]
 
@@ -240,7 +240,15 @@ def _of_objects(x: Any) -> str:
     return about and f"\n  {about}"
 
 
+PROGRAM = "__program_of_another_library__"
+"""The name that marks the globals of a program of NumPy's or SciPy's that is run over ours."""
+
+
 def _bool(self: Any) -> bool:
+    x = self.content()
+    if not concrete(x) and PROGRAM in sys._getframe(1).f_globals:
+        # the user could not write `where` in it: it is settled for the values at hand
+        return bool(ix.selected(reshape(x, (1,)), "a branch of a program of NumPy's or SciPy's"))
     return bool(_concrete(self, "the truth"))
 
 

@@ -202,8 +202,8 @@ def weighted_logsumexp(
     x: Array, weights: Any, axis: Axis, keepdims: bool, return_sign: bool
 ) -> Any:
     """``log(sum(weights * exp(x)))`` over `axis`; with the sign, that of the absolute value."""
-    axes = normalize_axes(axis, type_of(x).ndim)
     x = where(equal(weights, 0), -np.inf, x)  # what has no weight counts for nothing, also inf
+    axes = normalize_axes(axis, type_of(x).ndim)
     most = finite_largest(x, axes)
     s = sum_(multiply(weights, exp(subtract(x, most))), axes, keepdims=True)
     out = add(log(absolute(s) if return_sign else s), most)

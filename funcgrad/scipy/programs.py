@@ -28,6 +28,7 @@ from funcgrad.core.types import is_inexact
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.borrowed import _Namespace, _ours
 from funcgrad.numpy.calls import FUNCTIONS, TRACED, Record, state
+from funcgrad.ops.operators import PROGRAM
 from funcgrad.scipy.dispatch import BEHIND
 
 __all__ = ["KNOWN", "program"]
@@ -285,7 +286,7 @@ def _made(function: Any) -> Any:
     known = function.__globals__
     module = known["__name__"]
     first = {k: known[k] for k in ("__name__", "__package__", "__builtins__")}
-    space = _SPACES.setdefault(module, first | _PRESET.get(module, {}))
+    space = _SPACES.setdefault(module, first | {PROGRAM: True} | _PRESET.get(module, {}))
     cells = {}
     for name, theirs in zip(function.__code__.co_freevars, function.__closure__ or ()):
         with contextlib.suppress(ValueError):  # it is empty
@@ -317,32 +318,26 @@ _IN_ALL = {
         "ttest_ind ttest_1samp ttest_rel f_oneway bartlett levene jarque_bera skewtest "
         "wasserstein_distance energy_distance combine_pvalues scoreatpercentile "
         "gmean zscore sem skew kurtosis moment "
-        "circmean circvar circstd pointbiserialr alexandergovern"
+        "circmean circvar circstd pointbiserialr alexandergovern "
+        "tvar tstd tsem yeojohnson yeojohnson_llf pmean theilslopes chisquare "
+        "power_divergence expectile false_discovery_control sigmaclip "
+        "obrientransform"
     ),
     "scipy.signal": (
         "czt zoom_fft hilbert2 envelope lombscargle wiener freqs zpk2tf ss2tf "
         "deconvolve gausspulse sweep_poly vectorstrength gauss_spline cspline1d qspline1d "
-        "cspline1d_eval"
+        "cspline1d_eval tf2zpk bilinear lp2lp lp2hp sawtooth square minimum_phase lsim"
     ),
     "scipy.ndimage": (
         "center_of_mass sum sum_labels mean variance standard_deviation labeled_comprehension "
         "sobel prewitt laplace gaussian_laplace gaussian_gradient_magnitude generic_laplace "
         "generic_gradient_magnitude uniform_filter grey_opening grey_closing "
-        "morphological_gradient morphological_laplace white_tophat black_tophat"
+        "morphological_gradient morphological_laplace white_tophat black_tophat extrema"
     ),
-    "scipy.interpolate": "make_smoothing_spline",
+    "scipy.interpolate": "make_smoothing_spline lagrange",
     "scipy.linalg": "kron",  # until SciPy 1.17
 }
-_WHERE_VALUES_ARE_KNOWN = {
-    "scipy.stats": (
-        "tvar tstd tsem yeojohnson yeojohnson_llf pmean theilslopes chisquare "
-        "power_divergence expectile false_discovery_control sigmaclip "
-        "obrientransform"
-    ),
-    "scipy.signal": ("tf2zpk bilinear lp2lp lp2hp sawtooth square minimum_phase lsim"),
-    "scipy.ndimage": "maximum minimum median extrema",
-    "scipy.interpolate": "lagrange",
-}
+_WHERE_VALUES_ARE_KNOWN = {"scipy.ndimage": "maximum minimum median"}
 KNOWN = {  # with SciPy 1.17; in older ones more of them leave Python, which is an error
     f"{module}.{name}": Record(lacks=lacks)
     for table, lacks in ((_IN_ALL, ()), (_WHERE_VALUES_ARE_KNOWN, ("jit", "vmap")))

@@ -137,13 +137,7 @@ nd.morphological_laplace(image, 2)
 nd.white_tophat(image, 3)
 nd.black_tophat(image, 3, structure=M)
 ip.make_smoothing_spline(t, x, lam=0.3)(y)
-""".strip().splitlines()
-if hasattr(sl, "kron"):  # until SciPy 1.17
-    CALLS.append("sl.kron(A, M)")
-
-WHERE_VALUES_ARE_KNOWN = """
 st.wasserstein_distance(x, y, y, x)
-st.skew(np.where(t > 7, np.nan, x), nan_policy="omit")
 st.tvar(x, (0.7, 1.8))
 st.tstd(x)
 st.tsem(x)
@@ -165,11 +159,17 @@ sg.sawtooth(x * 3, 0.3)
 sg.square(x * 3)
 sg.minimum_phase(x)
 sg.lsim((M, M[:, :1], M[:1], M[:1, :1]), x, t * 0.1)
+nd.extrema(image)
+ip.lagrange(t[:4], x[:4])(y)
+""".strip().splitlines()
+if hasattr(sl, "kron"):  # until SciPy 1.17
+    CALLS.append("sl.kron(A, M)")
+
+WHERE_VALUES_ARE_KNOWN = """
+st.skew(np.where(t > 7, np.nan, x), nan_policy="omit")
 nd.maximum(image, labels, [0, 1, 2])
 nd.minimum(image, labels, [0, 1, 2])
 nd.median(image, labels, [0, 1, 2])
-nd.extrema(image)
-ip.lagrange(t[:4], x[:4])(y)
 """.strip().splitlines()
 
 

@@ -12,6 +12,7 @@ import funcgrad as fg
 import funcgrad.scipy.special as ours
 from funcgrad.errors import NotDifferentiableError, UnsupportedCallError
 from funcgrad.extend import PRIMITIVES
+from funcgrad.ops import bessel
 from funcgrad.scipy.special.define import NAMES
 from funcgrad.testing import check_grads
 
@@ -430,3 +431,42 @@ def test_carlsons_third_integral_at_complex_operands(operands, k):
 
 def test_the_zeta_function_has_no_slope_where_it_has_no_value():
     assert np.isnan(sp.zeta(0.5, 2.0)) and np.isnan(fg.grad(sp.zeta)(0.5, 2.0))
+
+
+@pytest.mark.parametrize("name", ["i0", "i1", "i0e", "i1e"])
+@pytest.mark.parametrize("x", [0.0, 0.7, -3.0, 31.0, 700.0])
+def test_bessel_functions_with_values_of_our_own_have_scipys_derivatives(name, x):
+    """To the third, also at 0, where I_1 / x is 0 / 0; at 0 the scaled ones have a kink."""
+    with mpmath.workdps(40):
+        order = int(name[1])
+        scale = (lambda t: mpmath.exp(-abs(t))) if name.endswith("e") else (lambda t: 1)
+        exact = lambda t: mpmath.besseli(order, t) * scale(t)
+        for mine in (getattr(bessel, name), getattr(sp, name)):
+            for k in range(4 if x or not name.endswith("e") else 1):
+                wanted = float(mpmath.diff(exact, x, k))
+                assert abs(mine(x) - wanted) <= 2e-13 * max(abs(wanted), abs(float(exact(x))))
+                mine = fg.grad(mine)
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_logsumexp_with_weights_has_scipys_bits(signed):
+    draw = np.random.default_rng(1)
+    x, b = draw.normal(size=(2, 3, 4)) * 3, draw.uniform(0.1, 2, (3, 4)) - 0.9 * signed
+    for axis in (None, 1, (0, -1)):
+
+        def call(x, b, axis=axis):
+            return sp.logsumexp(x, axis=axis, b=b, return_sign=signed)
+
+        found, wanted = fg.vjp(call, x, b)[0], call(x, b)
+        for a, y in zip(fg.tree.leaves(found), fg.tree.leaves(wanted), strict=True):
+            np.testing.assert_array_equal(a, y, strict=True)
+        check_grads(lambda x, b, call=call: fg.tree.leaves(call(x, b))[0], (x, b))
+
+
+@pytest.mark.parametrize("name", ["spherical_jn", "spherical_yn", "spherical_in", "spherical_kn"])
+def test_derivatives_of_spherical_bessel_functions_have_scipys_bits(name):
+    z, function = np.linspace(0.3, 9, 40), getattr(sp, name)
+    for n in range(5):
+        call = lambda z, n=n: function(n, z, derivative=True)
+        np.testing.assert_array_equal(fg.vjp(call, z)[0], call(z))
+        check_grads(call, (z[::8],))

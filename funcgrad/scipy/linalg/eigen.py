@@ -35,6 +35,7 @@ from funcgrad.scipy.linalg.define import (
     sized,
     square_matrix,
 )
+from funcgrad.scipy.linalg.subsets import some_of
 
 __all__ = ["eig", "eigh", "eigvals", "eigvalsh"]
 
@@ -118,13 +119,32 @@ for _prim in (PENCIL, PENCIL_VALUES):
     _prim.lies = lapack_lies
 
 
-def _eigen(name: str, a: Any, b: Any, lower: bool, type: Any, values: bool, **options: Any) -> Any:
-    refuse(f"linalg.{name}", type=None if type == 1 or b is None else type, **options)
+def _eigen(
+    name: str,
+    a: Any,
+    b: Any,
+    lower: bool,
+    type: Any,
+    values: bool,
+    index: Any,
+    by: Any,
+    driver: Any,
+) -> Any:
+    if type != 1 and b is not None:
+        told = f"scipy.linalg.{name}: {type=} is not supported on traced values; solve with b first"
+        raise UnsupportedCallError(located(told))
     a = square_matrix(a, name)
+    pair = (a,) if b is None else tuple(same_stacks(a, square_matrix(b, name)))
+    if not (index is None and by is None and driver is None):
+        # SciPy's errors for what it refuses
+        sp.eigh(
+            *(np.eye(type_of(a).shape[-1]) for _ in pair),
+            subset_by_index=index, subset_by_value=by, driver=driver, eigvals_only=values,
+        )  # fmt: skip
+        return some_of(pair, bool(lower), values, index, by, driver)
     if b is None:
         params = {} if lower else {"uplo": "U"}
         return bind(EIGVALSH if values else EIGH, (a,), params)
-    pair = same_stacks(a, square_matrix(b, name))
     return bind(PENCIL_VALUES if values else PENCIL, pair, {"lower": bool(lower)})
 
 
@@ -150,8 +170,11 @@ def eigh(
     a, b : array of shape (…, n, n)
         `b` is positive definite. The gradients are those of symmetric matrices, spread over both
         triangles.
-    lower, eigvals_only : bool, optional
-        As in SciPy. Subsets, drivers and the other types are not supported on traced values.
+    lower, eigvals_only, subset_by_index, subset_by_value, driver : optional
+        As in SciPy. How many values lie in an interval is asked of the values at hand: `jit` traces
+        anew for another number, and under `vmap` all examples need the same one.
+    type : int, optional
+        1; the others are not supported on traced values.
 
     Notes
     -----
@@ -168,12 +191,8 @@ def eigh(
     array([[-0.25,  0.  ],
            [ 0.  ,  0.  ]])
     """
-    options = {
-        "subset_by_index": subset_by_index,
-        "subset_by_value": subset_by_value,
-        "driver": driver,
-    }
-    found = _eigen("eigh", a, b, lower, type, eigvals_only, **options)
+    subset = subset_by_index, subset_by_value
+    found = _eigen("eigh", a, b, lower, type, eigvals_only, *subset, driver)
     return found if eigvals_only else tuple(found)
 
 
@@ -192,12 +211,7 @@ def eigvalsh(
     driver: Any = None,
 ) -> Array:
     """The eigenvalues that `eigh` gives, in ascending order."""
-    options = {
-        "subset_by_index": subset_by_index,
-        "subset_by_value": subset_by_value,
-        "driver": driver,
-    }
-    return _eigen("eigvalsh", a, b, lower, type, True, **options)
+    return _eigen("eigvalsh", a, b, lower, type, True, subset_by_index, subset_by_value, driver)
 
 
 # ------------------------------------------------------------------------------ of any matrix

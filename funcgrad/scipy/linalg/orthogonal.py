@@ -12,13 +12,23 @@ from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import known, numpy_function, refuse
+from funcgrad.numpy.calls import numpy_function, refuse
 from funcgrad.numpy.indexing import take_along_axis
 from funcgrad.ops import least_squares, singular
 from funcgrad.ops import solve as solving
-from funcgrad.ops.arithmetic import add, conjugate, less, multiply, real, square, subtract, where
+from funcgrad.ops.arithmetic import (
+    add,
+    conjugate,
+    greater,
+    less,
+    multiply,
+    real,
+    square,
+    subtract,
+    where,
+)
 from funcgrad.ops.constant import Constant, constant
-from funcgrad.ops.index import getitem
+from funcgrad.ops.index import getitem, selected
 from funcgrad.ops.matrices import (
     adjoint,
     column,
@@ -26,6 +36,7 @@ from funcgrad.ops.matrices import (
     regular,
     row,
 )
+from funcgrad.ops.nonlinear_reductions import max as largest
 from funcgrad.ops.product import matmul
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import concatenate, flat, flip, zeros
@@ -452,12 +463,13 @@ def subspace_angles(A: Any, B: Any) -> Array:
 
 def _rank(s: Array, shape: tuple[int, ...], rcond: Any, name: str) -> int:
     """How many singular values count, as SciPy tells it."""
-    found = known(s, f"the rank of the matrix in scipy.linalg.{name}")
-    least = float(np.finfo(found.dtype).eps) * max(shape) if rcond is None else rcond
-    return int(np.sum(found > np.max(found, initial=0.0) * least))
+    least = float(np.finfo(type_of(s).dtype).eps) * max(shape) if rcond is None else rcond
+    most = largest(s, -1, keepdims=True, initial=0.0)
+    what = f"the rank of the matrix in scipy.linalg.{name}"
+    return selected(greater(s, multiply(most, least)), what)
 
 
-@numpy_function(sp.orth, lacks=("jit", "vmap"))
+@numpy_function(sp.orth)
 def orth(A: Any, rcond: Any = None) -> Array:
     """The left singular vectors of a matrix of shape (m, n) that span its columns."""
     a = as_lapack(A)
@@ -465,7 +477,7 @@ def orth(A: Any, rcond: Any = None) -> Array:
     return getitem(u, (slice(None), slice(0, _rank(s, type_of(a).shape, rcond, "orth"))))
 
 
-@numpy_function(sp.null_space, lacks=("jit", "vmap"))
+@numpy_function(sp.null_space)
 def null_space(
     A: Any,
     rcond: Any = None,

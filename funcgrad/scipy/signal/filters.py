@@ -20,7 +20,7 @@ from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.calls import as_array, known, numpy_function
 from funcgrad.ops.arithmetic import cast, multiply, negative, subtract
-from funcgrad.ops.index import getitem
+from funcgrad.ops.index import getitem, selected
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import broadcast_to, concatenate, flip, moveaxis, reshape, stack
 from funcgrad.ops.sums import sum as total
@@ -448,9 +448,9 @@ def sosfiltfilt(
     """
     sos = _checked(sos)
     moved, at = _line(as_array(x), axis)
-    zeros = np.asarray(known(sos == 0, "which sections are of first order"))
-    taps = 2 * type_of(sos).shape[0] + 1 - min(zeros[:, 2].sum(), zeros[:, 5].sum())
-    edge = _edge(moved, padtype, padlen, int(taps))
+    zeros = [selected(sos[:, k] == 0, "the set of sections of first order") for k in (2, 5)]
+    taps = 2 * type_of(sos).shape[0] + 1 - min(zeros)
+    edge = _edge(moved, padtype, padlen, taps)
     states = sosfilt_zi(sos)
     lead = (1,) * (type_of(moved).ndim - 1)
     states = reshape(states, (type_of(sos).shape[0], *lead, 2))

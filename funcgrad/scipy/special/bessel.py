@@ -14,6 +14,7 @@ import scipy.special as sp
 
 from funcgrad.core.forms import Op
 from funcgrad.ops.arithmetic import divide, greater, negative, power, sign, sqrt, where
+from funcgrad.ops.bessel import modified
 from funcgrad.scipy.special.define import fixed, over, special, special_outputs
 from funcgrad.scipy.special.gamma_functions import rgamma
 
@@ -74,12 +75,14 @@ j0: Op = special(sp.j0, lambda _, x: negative(j1(x)), ranges=[WIDE])
 j1: Op = special(sp.j1, lambda _, x: 0.5 * (j0(x) - jv(2.0, x)), ranges=[WIDE])
 y0: Op = special(sp.y0, lambda _, x: negative(y1(x)), ranges=[POSITIVE])
 y1: Op = special(sp.y1, lambda _, x: 0.5 * (y0(x) - yv(2.0, x)), ranges=[POSITIVE])
-i0: Op = special(sp.i0, lambda _, x: i1(x), ranges=[WIDE])
-i1: Op = special(sp.i1, lambda _, x: 0.5 * (i0(x) + iv(2.0, x)), ranges=[WIDE])
+i0, i1, i0e, i1e = modified(
+    lambda ufunc, partial: special(ufunc, partial, ranges=[WIDE]),
+    (sp.i0, sp.i1, sp.i0e, sp.i1e),
+    lambda: lambda x: iv(2.0, x),
+    lambda: lambda x: ive(2.0, x),
+)
 k0: Op = special(sp.k0, lambda _, x: negative(k1(x)), ranges=[POSITIVE])
 k1: Op = special(sp.k1, lambda _, x: -0.5 * (k0(x) + kv(2.0, x)), ranges=[POSITIVE])
-i0e: Op = special(sp.i0e, lambda y, x: i1e(x) - sign(x) * y, ranges=[WIDE])
-i1e: Op = special(sp.i1e, lambda y, x: 0.5 * (i0e(x) + ive(2.0, x)) - sign(x) * y, ranges=[WIDE])
 k0e: Op = special(sp.k0e, lambda y, x: y - k1e(x), ranges=[POSITIVE])
 k1e: Op = special(sp.k1e, lambda y, x: y - 0.5 * (k0e(x) + kve(2.0, x)), ranges=[POSITIVE])
 

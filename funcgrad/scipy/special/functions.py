@@ -78,6 +78,33 @@ LOGSUMEXP = graded(
 )
 
 
+def _weighted_value(x: Any, b: Any, axis: Any, keepdims: bool, return_sign: bool) -> Any:
+    if not x.size or not b.size:  # as above
+        return soft.weighted_logsumexp(x, b, axis, keepdims, return_sign)
+    return sp.logsumexp(x, axis=axis, b=b, keepdims=keepdims, return_sign=return_sign)
+
+
+def _weighted_samples(sign: bool) -> list[Sample]:
+    x, b = draw((2, 3)), np.array([0.5, 2.0, 1.5])
+    given = [((x, b), (1,)), ((x, np.float64(1.0)), (0, 1)), ((draw((2, 1)), b), (0,))]
+    return [
+        Sample(xs, {"axis": axes, "keepdims": k == 1, "return_sign": sign})
+        for k, (xs, axes) in enumerate(given)
+    ]
+
+
+WEIGHTED, SIGNED = (
+    valued(
+        f"special_{name}_logsumexp",
+        _weighted_value,
+        soft.weighted_logsumexp,
+        functools.partial(_weighted_samples, sign),
+        multiple=sign,
+    )
+    for name, sign in (("weighted", False), ("signed", True))
+)
+
+
 @numpy_function(sp.logsumexp)
 def logsumexp(
     a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
@@ -85,8 +112,7 @@ def logsumexp(
     """log(Σ b exp(a)) over `axis`, without overflow.
 
     Elements that are all -inf have the gradient 0. With `return_sign` the pair of the logarithm of
-    the absolute value and the sign, which is locally constant. With weights, or the sign, the last
-    bits of a traced value may be others than SciPy's.
+    the absolute value and the sign, which is locally constant.
 
     Examples
     --------
@@ -100,8 +126,13 @@ def logsumexp(
     axes = normalize_axes(axis, type_of(x).ndim)
     if b is None and not return_sign:
         return bind(LOGSUMEXP, (x,), {"axes": axes, "keepdims": keepdims})
-    weights = 1.0 if b is None else as_array(b)
-    return soft.weighted_logsumexp(x, weights, axes, keepdims, return_sign)
+    weights = np.ones((), type_of(x).dtype) if b is None else as_array(b)
+    shape = np.broadcast_shapes(type_of(x).shape, type_of(weights).shape)
+    axes = normalize_axes(axis, len(shape))
+    params = {"axis": axes, "keepdims": keepdims, "return_sign": return_sign}
+    if not return_sign:
+        return bind(WEIGHTED, (x, weights), params)
+    return tuple(bind(SIGNED, (x, weights), params))
 
 
 @numpy_function(sp.softmax)

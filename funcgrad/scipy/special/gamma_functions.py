@@ -23,11 +23,18 @@ from funcgrad.ops.arithmetic import (
     square,
     where,
 )
+from funcgrad.ops.gamma import gammas
 from funcgrad.ops.transcendental import cos, sin
-from funcgrad.scipy.special.define import fixed, special
+from funcgrad.scipy.special.define import fixed, plain, special
 from funcgrad.transforms.jvp import jvp
 
 POSITIVE = (0.4, 4.0)
+RANGES: dict[str, list[Any]] = {
+    "hurwitz_zeta": [(1.5, 4.0), POSITIVE],
+    "polygamma_value": [[0, 1, 3], POSITIVE],
+    "psi": [POSITIVE],
+    "gammaln": [POSITIVE],
+}
 
 
 def hurwitz_zeta(x: Any, q: Any) -> Any:
@@ -92,22 +99,13 @@ def _hurwitz_slope(y: Any, x: Any, q: Any) -> Any:
     return where(less(x, 1.0), math.nan, slope_of(_hurwitz, 0)(y, x, q))
 
 
-zeta_function: Op = special(
-    hurwitz_zeta,
-    _hurwitz_slope,
-    lambda _, x, q: negative(x) * zeta_function(x + 1.0, q),
-    ranges=[(1.5, 4.0), POSITIVE],
+zeta_function, polygamma, psi, gammaln = gammas(
+    lambda value, *partials: special(value, *partials, ranges=RANGES[plain(value).__name__]),
+    (hurwitz_zeta, polygamma_value, sp.psi, sp.gammaln),
+    (_hurwitz_slope, fixed("polygamma", "the order n")),
 )
 riemann_zeta: Op = special(zeta_of_one, slope_of(_riemann, 0), ranges=[(1.5, 4.0)])
 zetac: Op = special(sp.zetac, slope_of(_riemann, 0), ranges=[(1.5, 4.0)])
-polygamma: Op = special(
-    polygamma_value,
-    fixed("polygamma", "the order n"),
-    lambda _, n, x: polygamma(n + 1, x),
-    ranges=[[0, 1, 3], POSITIVE],
-)
-psi: Op = special(sp.psi, lambda _, x: polygamma(1, x), ranges=[POSITIVE])
-gammaln: Op = special(sp.gammaln, lambda _, x: psi(x), ranges=[POSITIVE])
 loggamma: Op = special(sp.loggamma, lambda _, x: psi(x), ranges=[POSITIVE])
 gamma: Op = special(sp.gamma, lambda y, x: y * psi(x), ranges=[POSITIVE])
 
