@@ -448,12 +448,11 @@ def exp2_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> N
 @njit(nogil=True, error_model="numpy")
 def expm1_backward(rows: int, columns: int, g: Any, z: Any, x: Any, cx: Any) -> None:
     """Backward of `expm1`."""
-    real = g.dtype.type
     for i in range(rows):
         for j in range(columns):
             d = at(g, i, j)
-            z_ = at(z, i, j)
-            t0 = z_ + real(1.0)
+            x_ = at(x, i, j)
+            t0 = exp(x_)
             t1 = d * t0
             put(cx, g, i, j, t1)
 

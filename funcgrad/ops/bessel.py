@@ -16,7 +16,19 @@ import numpy as np
 
 from funcgrad.core.forms import Op, elementwise
 from funcgrad.core.primitive import Sample
-from funcgrad.ops.arithmetic import add, multiply, sign, subtract
+from funcgrad.core.types import Array
+from funcgrad.ops.arithmetic import (
+    absolute,
+    add,
+    divide,
+    greater,
+    multiply,
+    negative,
+    reciprocal,
+    sign,
+    subtract,
+    where,
+)
 from funcgrad.ops.normal import double
 from funcgrad.ops.samples import draw
 
@@ -73,6 +85,26 @@ def _samples() -> list[Sample]:
     ]
 
 
+FAR_OUT = 300.0
+# 1 - I_1 / I_0 in powers of 1 / x, of the quotient of DLMF 10.40.1 (K_1 / K_0 - 1 at -x)
+QUOTIENT = (1 / 2, 1 / 8, 1 / 8, 25 / 128, 13 / 32, 1073 / 1024)
+
+
+def far_quotient(x: Array) -> Array:
+    """1 - I_1(x) / I_0(x) for x far out, where the difference of the two has no digit left."""
+    found: Array = multiply(QUOTIENT[-1], reciprocal(x))
+    for c in QUOTIENT[-2::-1]:
+        found = multiply(add(found, c), reciprocal(x))
+    return found
+
+
+def far_or_near(x: Any, far: Callable[[Array], Array], near: Callable[[Array], Array]) -> Array:
+    """`far` of operands beyond `FAR_OUT`, of either sign, `near` of the others."""
+    out = greater(absolute(x), FAR_OUT)
+    found: Array = where(out, far(where(out, x, FAR_OUT)), near(where(out, 1.0, x)))
+    return found
+
+
 class Modified(NamedTuple):
     """Orders 0 and 1, plain and times exp(-|x|)."""
 
@@ -95,11 +127,21 @@ def modified(
     """
     i0: Op = define(values[0], lambda _, x: i1(x))
     i1: Op = define(values[1], lambda _, x: multiply(0.5, add(i0(x), second()(x))))
-    i0e: Op = define(values[2], lambda y, x: subtract(i1e(x), multiply(sign(x), y)))
-    i1e: Op = define(
-        values[3],
-        lambda y, x: subtract(multiply(0.5, add(i0e(x), second_scaled()(x))), multiply(sign(x), y)),
-    )
+
+    def slope0(x: Array) -> Array:
+        return subtract(i1e(x), multiply(sign(x), i0e(x)))
+
+    def far0(x: Array) -> Array:
+        return negative(multiply(multiply(sign(x), far_quotient(absolute(x))), i0e(x)))
+
+    def slope1(x: Array) -> Array:
+        return subtract(multiply(0.5, add(i0e(x), second_scaled()(x))), multiply(sign(x), i1e(x)))
+
+    def far1(x: Array) -> Array:
+        return subtract(multiply(far_quotient(absolute(x)), i0e(x)), divide(i1e(x), x))
+
+    i0e: Op = define(values[2], lambda _, x: far_or_near(x, far0, slope0))
+    i1e: Op = define(values[3], lambda _, x: far_or_near(x, far1, slope1))
     return Modified(i0, i1, i0e, i1e)
 
 

@@ -34,7 +34,8 @@ LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
 exp: Op = elementwise(np.exp, lambda y, _: y, sample=unary(complex_=True))
 exp2: Op = elementwise(np.exp2, lambda y, _: multiply(LN2, y), sample=unary())
-expm1: Op = elementwise(np.expm1, lambda y, _: add(y, 1.0), sample=unary())
+# not y + 1, which has no digit left where exp(x) is small
+expm1: Op = elementwise(np.expm1, lambda _, x: exp(x), sample=unary())
 log2: Op = elementwise(np.log2, lambda _, x: divide(1.0 / LN2, x), sample=unary(0.5, 3))
 log10: Op = elementwise(np.log10, lambda _, x: divide(1.0 / LN10, x), sample=unary(0.5, 3))
 log1p: Op = elementwise(

@@ -70,7 +70,7 @@ def test_a_library_ufunc_is_met_without_importing_our_module():
 
 
 def slope(f, x):
-    with mpmath.workdps(60):
+    with mpmath.workdps(150):
         return float(mpmath.diff(f, mpmath.mpf(float(x)), h=mpmath.mpf(10) ** -20))
 
 
@@ -470,3 +470,45 @@ def test_derivatives_of_spherical_bessel_functions_have_scipys_bits(name):
         call = lambda z, n=n: function(n, z, derivative=True)
         np.testing.assert_array_equal(fg.vjp(call, z)[0], call(z))
         check_grads(call, (z[::8],))
+
+
+STABLE = {  # function: (mpmath's, operands where the textbook form of a derivative has no digit)
+    "expm1": (mpmath.expm1, (-30.0,), (-100.0,)),
+    "exprel": (lambda x: mpmath.expm1(x) / x, (600.0,), (-1e8,)),
+    "i0e": (lambda x: mpmath.besseli(0, x) * mpmath.exp(-abs(x)), (1e7,), (-1e7,)),
+    "i1e": (lambda x: mpmath.besseli(1, x) * mpmath.exp(-abs(x)), (1e10,), (-1e7,)),
+    "k0e": (lambda x: mpmath.besselk(0, x) * mpmath.exp(x), (1e10,), (301.0,)),
+    "k1e": (lambda x: mpmath.besselk(1, x) * mpmath.exp(x), (1e10,), (301.0,)),
+    "struve": (mpmath.struveh, (200.0, 12.0), (200.0, 100.0)),
+    "pseudo_huber": (
+        lambda d, r: d * d * (mpmath.sqrt(1 + (r / d) ** 2) - 1),
+        *((1e5, -1.0), (12.0, 1e-8), (1e-300, 3.0)),
+    ),
+    "beta": (mpmath.beta, (20.0, 1e-8), (1e-8, 100.0)),
+    "betaln": (
+        lambda a, b: mpmath.loggamma(a) + mpmath.loggamma(b) - mpmath.loggamma(a + b),
+        *((0.5, 1e-20), (1e-20, 1.5)),
+    ),
+    "poch": (lambda z, m: mpmath.gamma(z + m) / mpmath.gamma(z), (1e10, 14.5)),
+}
+
+
+@pytest.mark.parametrize("name", STABLE)
+def test_derivatives_keep_their_digits_where_textbook_forms_lose_them(name):
+    exact, *points = STABLE[name]
+    for point in points:
+        for k in range(len(point)):
+            if name == "struve" and k == 0:  # no derivative by the order
+                continue
+            with mpmath.workdps(150):
+                x, h = mpmath.mpf(point[k]), abs(mpmath.mpf(point[k])) * mpmath.mpf(10) ** -20
+                sides = [exact(*point[:k], t, *point[k + 1 :]) for t in (x - h, x + h)]
+                wanted = (sides[1] - sides[0]) / (2 * h)
+            found = fg.grad(lambda *a: getattr(sp, name)(*a), k)(*point)
+            assert abs(found - wanted) <= 1e-10 * abs(wanted), (point, k)
+
+
+@pytest.mark.parametrize("call", [sp.yv, sp.yve, sp.kve])
+def test_derivatives_by_the_argument_overflow_with_the_function(call):
+    slope = fg.grad(lambda x: call(1000.0, x))(1.0)
+    assert np.isinf(call(1000.0, 1.0)) and slope == -call(1000.0, 1.0)

@@ -13,10 +13,11 @@ from typing import Any
 import scipy.special as sp
 
 from funcgrad.core.forms import Op
-from funcgrad.ops.arithmetic import divide, greater, negative, power, sign, sqrt, where
-from funcgrad.ops.bessel import modified
+from funcgrad.ops.arithmetic import divide, greater, isinf, negative, power, sign, sqrt, where
+from funcgrad.ops.bessel import far_or_near, far_quotient, modified
+from funcgrad.ops.transcendental import exp, log
 from funcgrad.scipy.special.define import fixed, over, special, special_outputs
-from funcgrad.scipy.special.gamma_functions import rgamma
+from funcgrad.scipy.special.gamma_functions import gammaln, rgamma
 
 ORDERS = [0, 1, 2]
 POSITIVE = (0.5, 4.0)
@@ -33,8 +34,12 @@ def _of_order(ufunc: Any, slope: Callable[..., Any], complex_: bool = False) -> 
 
 
 def _half(f: Op, v: Any, x: Any, sign: float) -> Any:
-    """(f of the order below + sign · f of the order above) / 2."""
-    return 0.5 * (f(v - 1.0, x) + sign * f(v + 1.0, x))
+    """(f of the order below + sign · f of the order above) / 2.
+
+    That of the order above is the larger one where they overflow.
+    """
+    above = sign * f(v + 1.0, x)
+    return where(isinf(above), above, 0.5 * (f(v - 1.0, x) + above))
 
 
 jv: Op = _of_order(sp.jv, lambda _, v, x: _half(jv, v, x, -1.0), complex_=True)
@@ -51,7 +56,13 @@ yn: Op = _of_order(sp.yn, lambda _, n, x: _half(yv, n, x, -1.0))
 jve: Op = _of_order(sp.jve, lambda _, v, x: _half(jve, v, x, -1.0))
 yve: Op = _of_order(sp.yve, lambda _, v, x: _half(yve, v, x, -1.0))
 ive: Op = _of_order(sp.ive, lambda y, v, x: _half(ive, v, x, 1.0) - sign(x) * y)
-kve: Op = _of_order(sp.kve, lambda y, v, x: y - _half(kve, v, x, 1.0), complex_=True)
+kve: Op = _of_order(sp.kve, lambda y, v, x: _kve_slope(y, _half(kve, v, x, 1.0)), complex_=True)
+
+
+def _kve_slope(y: Any, half: Any) -> Any:
+    return where(isinf(half), negative(half), y - half)
+
+
 hankel1e: Op = _of_order(
     sp.hankel1e, lambda y, v, z: _half(hankel1e, v, z, -1.0) - 1j * y, complex_=True
 )
@@ -61,7 +72,10 @@ hankel2e: Op = _of_order(
 
 
 def _struve_term(v: Any, x: Any) -> Any:
-    return power(0.5 * x, v) * rgamma(v + 1.5) * (0.5 / math.sqrt(math.pi))
+    high = greater(v, 150.0)  # where the gamma function overflows
+    low = power(0.5 * where(high, 1.0, x), where(high, 0.0, v)) * rgamma(where(high, 0.0, v) + 1.5)
+    found = where(high, exp(v * log(0.5 * where(high, x, 2.0)) - gammaln(v + 1.5)), low)
+    return found * (0.5 / math.sqrt(math.pi))
 
 
 struve: Op = _of_order(sp.struve, lambda _, v, x: _half(struve, v, x, -1.0) + _struve_term(v, x))
@@ -83,8 +97,23 @@ i0, i1, i0e, i1e = modified(
 )
 k0: Op = special(sp.k0, lambda _, x: negative(k1(x)), ranges=[POSITIVE])
 k1: Op = special(sp.k1, lambda _, x: -0.5 * (k0(x) + kv(2.0, x)), ranges=[POSITIVE])
-k0e: Op = special(sp.k0e, lambda y, x: y - k1e(x), ranges=[POSITIVE])
-k1e: Op = special(sp.k1e, lambda y, x: y - 0.5 * (k0e(x) + kve(2.0, x)), ranges=[POSITIVE])
+# K_1 / K_0 - 1 is that quotient of the modified functions at -x
+k0e: Op = special(
+    sp.k0e,
+    lambda _, x: far_or_near(
+        x, lambda x: far_quotient(negative(x)) * k0e(x), lambda x: k0e(x) - k1e(x)
+    ),
+    ranges=[POSITIVE],
+)
+k1e: Op = special(
+    sp.k1e,
+    lambda _, x: far_or_near(
+        x,
+        lambda x: negative(far_quotient(negative(x)) * k0e(x)) - divide(k1e(x), x),
+        lambda x: k1e(x) - 0.5 * (k0e(x) + kve(2.0, x)),
+    ),
+    ranges=[POSITIVE],
+)
 
 _itj0y0: tuple[Op, ...] = special_outputs(
     sp.itj0y0, [lambda _, x: j0(x)], [lambda _, x: y0(x)], ranges=[POSITIVE]

@@ -15,6 +15,7 @@ from funcgrad.ops.arithmetic import (
     absolute,
     divide,
     equal,
+    hypot,
     less,
     less_equal,
     logical_and,
@@ -98,9 +99,15 @@ def _slope(d: Any, r: Any) -> Any:
     return sqrt(1.0 + square(divide(r, d)))
 
 
+def _by_delta(d: Any, r: Any) -> Any:
+    """2 d (s - 1) - r² / (d s) of s = √(1 + (r/d)²), which cancels, as a product."""
+    h = hypot(d, r)
+    return square(divide(r, h + d)) * divide(r, h) * r
+
+
 pseudo_huber: Op = special(
     sp.pseudo_huber,
-    lambda y, d, r: divide(2.0 * y, d) - divide(square(r), d * _slope(d, r)),
+    lambda _, d, r: _by_delta(d, r),
     lambda _, d, r: divide(r, _slope(d, r)),
     ranges=[(0.5, 2.0), WIDE],
 )
@@ -128,7 +135,8 @@ def _near_zero(x: Any, size: float, series: list[float], formula: Any) -> Any:
 
 def exprel_slope(x: Any) -> Any:
     """The derivative of (exp(x) - 1) / x."""
-    return _near_zero(x, 0.5, EXPREL_SERIES, lambda x: divide(exp(x) - exprel(x), x))
+    formula = lambda x: divide(exp(x) * (x - 1.0) + 1.0, square(x))
+    return _near_zero(x, 0.5, EXPREL_SERIES, formula)
 
 
 exprel: Op = special(sp.exprel, lambda _, x: exprel_slope(x), ranges=[WIDE])
@@ -178,7 +186,7 @@ powm1: Op = special(
 # ------------------------------------------------------------------------- powers and angles
 
 exp2: Op = special(sp.exp2, lambda y, _: LN2 * y, ranges=[WIDE])
-expm1: Op = special(sp.expm1, lambda y, _: y + 1.0, ranges=[WIDE])
+expm1: Op = special(sp.expm1, lambda _, x: exp(x), ranges=[WIDE])
 log1p_: Op = special(sp.log1p, lambda _, x: divide(1.0, x + 1.0), ranges=[(-0.6, 2.0)])
 cbrt: Op = special(sp.cbrt, lambda y, _: divide(1.0, 3.0 * square(y)), ranges=[POSITIVE])
 exp10: Op = special(sp.exp10, lambda y, _: LN10 * y, ranges=[WIDE])

@@ -12,6 +12,7 @@ import scipy.special as sp
 from funcgrad.core.forms import Op
 from funcgrad.core.tracer import type_of
 from funcgrad.ops.arithmetic import (
+    absolute,
     divide,
     equal,
     floor,
@@ -110,6 +111,14 @@ loggamma: Op = special(sp.loggamma, lambda _, x: psi(x), ranges=[POSITIVE])
 gamma: Op = special(sp.gamma, lambda y, x: y * psi(x), ranges=[POSITIVE])
 
 
+def _less(a: Any, b: Any) -> Any:
+    """ψ(a) - ψ(a + b), by Taylor's series where `b` is so small that digits would cancel."""
+    near = less(absolute(b), 1e-5 * absolute(a))
+    x, h = where(near, a, 1.0), where(near, b, 0.0)
+    series = polygamma(1, x) + h * (0.5 * polygamma(2, x) + h * polygamma(3, x) / 6.0)
+    return where(near, negative(h) * series, psi(a) - psi(a + b))
+
+
 def _reciprocal_slope(y: Any, x: Any) -> Any:
     """-ψ(x) / Γ(x); (-1)ⁿ n! at -n, where Γ has a pole."""
     pole = logical_and(less_equal(x, 0), equal(x, floor(x)))
@@ -120,14 +129,14 @@ def _reciprocal_slope(y: Any, x: Any) -> Any:
 rgamma: Op = special(sp.rgamma, lambda y, x: _reciprocal_slope(y, x), ranges=[POSITIVE])
 beta: Op = special(
     sp.beta,
-    lambda y, a, b: y * (psi(a) - psi(a + b)),
-    lambda y, a, b: y * (psi(b) - psi(a + b)),
+    lambda y, a, b: y * _less(a, b),
+    lambda y, a, b: y * _less(b, a),
     ranges=[POSITIVE, POSITIVE],
 )
 betaln: Op = special(
     sp.betaln,
-    lambda _, a, b: psi(a) - psi(a + b),
-    lambda _, a, b: psi(b) - psi(a + b),
+    lambda _, a, b: _less(a, b),
+    lambda _, a, b: _less(b, a),
     ranges=[POSITIVE, POSITIVE],
 )
 binom: Op = special(
@@ -138,7 +147,7 @@ binom: Op = special(
 )
 poch: Op = special(
     sp.poch,
-    lambda y, z, m: y * (psi(z + m) - psi(z)),
+    lambda y, z, m: negative(y) * _less(z, m),
     lambda y, z, m: y * psi(z + m),
     ranges=[POSITIVE, POSITIVE],
 )
