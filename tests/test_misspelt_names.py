@@ -34,6 +34,7 @@ ONE_WORD_EACH = {
     "funcgrad.scipy": ["specal"],
     "funcgrad.scipy.cluster": ["vqq"],
     "funcgrad.scipy.cluster.vq": ["vqs"],
+    "funcgrad.scipy.differentiate": ["jacobiann"],
     "funcgrad.scipy.fft": ["dctt"],
     "funcgrad.scipy.integrate": ["trapezoidd"],
     "funcgrad.scipy.interpolate": ["CubicSplin"],

@@ -21,7 +21,7 @@ MODULES = [
     *("", "compat", "debug", "errors", "extend", "flatten_util", "image", "lax", "lax.linalg"),
     *("nn", "nn.initializers", "numpy", "numpy.fft", "numpy.linalg", "optim", "random", "scipy"),
     *("scipy.fft", "scipy.integrate", "scipy.interpolate", "scipy.linalg", "scipy.ndimage"),
-    *("scipy.cluster", "scipy.cluster.vq", "scipy.optimize"),
+    *("scipy.cluster", "scipy.cluster.vq", "scipy.differentiate", "scipy.optimize"),
     *("scipy.signal", "scipy.signal.windows", "scipy.sparse", "scipy.sparse.linalg"),
     *("scipy.spatial", "scipy.spatial.distance", "scipy.special", "scipy.stats", "testing"),
     *("testing.strategies", "torch", "torch.autograd", "torch.distributions", "torch.fft"),

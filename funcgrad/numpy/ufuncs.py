@@ -83,7 +83,7 @@ METHODS: dict[tuple[np.ufunc, str], Callable[..., Any]] = {}
 """(ufunc, "reduce" or "accumulate") -> function of the namespace; `reductions` fills it."""
 
 _OF_SCIPY = (
-    "cluster.vq",
+    *("cluster.vq", "differentiate"),
     *("fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "signal.windows"),
     *("sparse", "sparse.linalg", "spatial.distance", "special", "stats"),
 )

@@ -70,7 +70,7 @@ def test_a_library_ufunc_is_met_without_importing_our_module():
 
 
 def slope(f, x):
-    with mpmath.workdps(150):
+    with mpmath.workdps(60):
         return float(mpmath.diff(f, mpmath.mpf(float(x)), h=mpmath.mpf(10) ** -20))
 
 
