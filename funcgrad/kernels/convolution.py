@@ -47,9 +47,11 @@ from funcgrad.ops.convolution import (
 
 __all__ = [
     "CORRELATE",
+    "DIRECT",
     "FILL",
     "FILL_INTEGERS",
     "GATHER",
+    "PAIR",
     "INTEGERS",
     "PLACES",
     "TERMS",
@@ -64,8 +66,11 @@ __all__ = [
 
 ndarray = np.ndarray[Any, Any]
 GATHER, CORRELATE = "convolution_gather", "convolution_correlate"
+DIRECT, PAIR = "convolution_direct", "convolution_pair"  # both without panels
 PLACES = {GATHER: 64, CORRELATE: 512}  # of a panel in single precision, half as many in double
 TERMS = {GATHER: 256, CORRELATE: 128}  # of a panel
+NEAR = 24 << 10  # bytes of lines that are read again and again
+FEW, SHORT = 2, 8  # filters that take no panel, and places of a line that always does
 HIGHEST = {GATHER: 6, CORRELATE: 4}  # filters of a tile
 HEIGHTS = tuple(f"of_{height}" for height in range(max(HIGHEST.values()), 0, -1))
 INTEGERS = (
@@ -243,7 +248,7 @@ class Plan(NamedTuple):
     """How the code is called for operands of certain shapes."""
 
     code: Code
-    source: Source
+    tables: tuple[ndarray, ...]
     numbers: tuple[int, ...]
     chunks: int
     products: int
@@ -258,7 +263,10 @@ class Plan(NamedTuple):
 def _gathering(
     source: Source, images: int, count: int, groups: int, dtype: np.dtype[Any], grain: int
 ) -> Plan | None:
-    """The plan of `gather`, whose chunks have about `grain` products."""
+    """The plan of `gather`, or `direct`, whose chunks have about `grain` products."""
+    if count <= FEW and source.line >= SHORT:
+        each = max(1, grain // (count * len(source.taps) * source.line))
+        return _line_by_line(DIRECT, source, images, count, groups, dtype, each)
     parts, _, products = _cut(GATHER, source, images, count, groups, dtype.itemsize)
     rows, terms = count // parts, len(source.taps)
     steps = {
@@ -268,12 +276,40 @@ def _gathering(
     return _plan(GATHER, source, images, rows, parts, groups, dtype, steps)
 
 
+def _line_by_line(
+    name: str, source: Source, images: int, count: int, groups: int, dtype: np.dtype[Any], each: int
+) -> Plan | None:
+    """The plan of `direct` or `pair`, whose chunks have `each` lines."""
+    code = code_of(name, dtype.name)
+    if code is None:
+        return None
+    terms, lines = len(source.taps), len(source.lines)
+    columns = -(-terms // 4) * 4
+    rows = count * groups * source.places * np.arange(images)[:, None]
+    rows = rows + source.line * np.arange(source.places // source.line)
+    tables = (source.lines, np.pad(source.taps, (0, columns - terms), "edge"), rows.reshape(-1))
+    given = dict.fromkeys(INTEGERS, 0) | {
+        "panels": lines, "pieces": -(-lines // each), "grain": each, "line": source.line,
+        "places": source.places, "terms": terms, "filters": count, "source_step": source.step,
+        "weights_step": count * (terms if name == DIRECT else columns), "row_step": columns,
+        "blocks": columns // 4, "target_step": count * source.places,
+    }  # fmt: skip
+    numbers, pieces = tuple(given.values()), given["pieces"]
+    products = groups * count * terms * lines * source.line
+    return Plan(code, tables, numbers, groups * pieces, products, 0, 1, pieces, count, columns)
+
+
 @functools.lru_cache(512)
 def _correlation(
     source: Source, images: int, count: int, groups: int, dtype: np.dtype[Any]
 ) -> Plan | None:
-    """The plan of `correlate`, with sums for some pieces."""
+    """The plan of `correlate`, or `pair`, with sums for some pieces."""
     columns = -(-len(source.taps) // 4) * 4
+    if count <= FEW and source.line >= SHORT:
+        most = max(1, SUMS // (count * groups * columns))
+        lines = max(1, NEAR // (2 * source.line * dtype.itemsize))
+        each = max(lines, -(-len(source.lines) // most))
+        return _line_by_line(PAIR, source, images, count, groups, dtype, each)
     parts, panels, _ = _cut(CORRELATE, source, images, count, groups, dtype.itemsize)
     most = max(1, min(PIECES, SUMS // (count * groups * columns)))
     grain = -(-panels // most)
@@ -329,7 +365,8 @@ def _plan(
     chunks, products = groups * parts * pieces, total * rows * parts * groups * terms
     scratch = sum(-(-n * size // 64) * 64 for n in (TERMS[name] * row, room))
     columns = given["row_step"]
-    return Plan(code, source, numbers, chunks, products, scratch, parts, pieces, rows, columns)
+    tables = (source.lines, source.taps)
+    return Plan(code, tables, numbers, chunks, products, scratch, parts, pieces, rows, columns)
 
 
 # ------------------------------------------------------------------------------------ code
@@ -367,8 +404,8 @@ def _run(plan: Plan, arrays: Sequence[ndarray]) -> None:
     most = min(config.threads, plan.chunks) if plan.products >= SHARED else 1
     scratch = memory.empty((plan.scratch * most + 64,), BYTES)
     address = address_of()
-    tables = (plan.source.lines, plan.source.taps, *arrays)
-    table = array("q", [*map(address, tables), *plan.numbers, -(-address(scratch) // 64) * 64])
+    every = (*plan.tables, *arrays)
+    table = array("q", [*map(address, every), *plan.numbers, -(-address(scratch) // 64) * 64])
     call(plan.code, table, plan.chunks, most)
 
 

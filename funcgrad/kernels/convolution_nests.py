@@ -29,7 +29,7 @@ from funcgrad.compile.loops import (
 from funcgrad.kernels.convolution import INTEGERS, PLACES, TERMS
 from funcgrad.kernels.window_nests import Lines
 
-__all__ = ["Panels", "correlate", "gather"]
+__all__ = ["Panels", "correlate", "direct", "gather", "pair"]
 
 CORRELATED = 4  # terms of a tile of `correlate`
 
@@ -179,6 +179,82 @@ def gather(n: Panels) -> Kernel:
 
     n.parts(body, "places", image)
     return n.written(["x", "w", "bias"], "y", "sums", chunk)
+
+
+def _lines(n: Lines) -> For:
+    """The lines of the chunks: `some` from `first` on, of a group."""
+    chunk = For("chunk", "panels", "chunks")
+    chunk.body = [
+        Let("group", "int64", "div", ("chunk", "pieces")),
+        Let("piece", "int64", "rem", ("chunk", "pieces")),
+        Let("first", "int64", "mul", ("piece", "grain")),
+        Let("left", "int64", "sub", ("panels", "first")),
+        Let("some", "int64", "min", ("left", "grain")),
+        Let("source", "int64", "mul", ("group", "source_step")),
+        Let("target", "int64", "mul", ("group", "target_step")),
+    ]
+    return chunk
+
+
+def _line(n: Lines, body: list[Any]) -> tuple[list[Any], str, str]:
+    """The loop over these lines: where one begins in the images, and where in the results."""
+    index, each = n.loop(body, "some", "sequential")
+    number = n.whole(each, "add", "first", index)
+    start = n.whole(each, "add", n.fetch(each, "lines", (number, 1)), "source")
+    return each, start, n.whole(each, "add", n.fetch(each, "rows", (number, 1)), "target")
+
+
+def _without_panels(n: Lines, inputs: Sequence[str], output: str, chunk: For) -> Kernel:
+    tables = [Buffer(name, "int64", "input") for name in ("lines", "taps", "rows")]
+    arrays = [Buffer(name, n.dtype, "input") for name in inputs]
+    arrays.append(Buffer(output, n.dtype, "output"))
+    return Kernel("call", [*tables, *arrays], list(INTEGERS), [], [chunk])
+
+
+def direct(n: Lines) -> Kernel:
+    """The same as `gather`, line by line, for so few filters that a panel would not pay."""
+    chunk = _lines(n)
+    weights = n.whole(chunk.body, "mul", "group", "weights_step")
+    biases = n.whole(chunk.body, "mul", "group", "filters")
+    body, start, place = _line(n, chunk.body)
+    f, each = n.loop(body, "filters", "sequential")
+    bias = n.load(each, "bias", (biases, 1), (f, 1))
+    j, lane = n.many_loops(each, "line", 2 * n.lanes)
+    k, deep = n.loop(lane, "terms", "sequential")
+    name = n.sum_names()
+    lane[-1].carries.append(Carry(name, n.dtype, "add"))
+    at = n.fetch(deep, "taps", (k, 1))
+    w = n.load(deep, "w", (weights, 1), (f, "terms"), (k, 1))
+    deep.append(Combine(name, w, n.load(deep, "x", (start, 1), (at, 1), (j, 1))))
+    total = n.let(lane, "add", name, bias)
+    n.store(lane, total, "y", (place, 1), (f, "places"), (j, 1))
+    return _without_panels(n, ("x", "w", "bias"), "y", chunk)
+
+
+def pair(n: Lines) -> Kernel:
+    """The same as `correlate`, without panels; neighbours add up what all lines give first."""
+    chunk = _lines(n)
+    weights = n.whole(chunk.body, "mul", "chunk", "weights_step")
+    f, each = n.loop(chunk.body, "filters", "sequential")
+    row = n.whole(each, "add", weights, n.whole(each, "mul", f, "row_step"))
+    index, block = n.loop(each, "blocks", "sequential")
+    term = n.whole(block, "mul", index, CORRELATED)
+    taps = [n.element(block, "taps", c, (term, 1), dtype="int64") for c in range(CORRELATED)]
+    j, lane = n.many_loops(block, "line", n.lanes)
+    whole = block[-1]
+    deep, start, place = _line(n, lane)
+    lines, stem = lane[-1], n.sum_names()
+    y = n.load(deep, "y", (place, 1), (f, "places"), (j, 1))
+    for c, at in enumerate(taps):
+        x = n.load(deep, "x", (start, 1), (at, 1), (j, 1))
+        lines.carries.append(Carry(f"{stem}{c}", n.dtype, "add"))
+        whole.carries.append(Carry(f"{stem}all.{c}", n.dtype, "add"))
+        deep.append(Combine(f"{stem}{c}", y, x))
+        lane.append(Combine(f"{stem}all.{c}", f"{stem}{c}"))
+    for c in range(CORRELATED):
+        at_sum = Address("c", ((row, 1), (term, 1)), c)
+        block.append(Accumulate(at_sum, "add", f"{stem}all.{c}", n.dtype))
+    return _without_panels(n, ("x", "y"), "c", chunk)
 
 
 def correlate(n: Panels) -> Kernel:

@@ -23,7 +23,13 @@ from funcgrad.compile.loops import (
     Load,
     Store,
 )
-from funcgrad.kernels.convolution import CORRELATE, FILL, FILL_INTEGERS, GATHER
+from funcgrad.kernels.convolution import (
+    DIRECT,
+    FILL,
+    FILL_INTEGERS,
+    GATHER,
+    PAIR,
+)
 from funcgrad.kernels.nests import Nest, printed
 from funcgrad.kernels.pooling import LARGEST, LARGEST_INTEGERS, LOWEST, PLANE_INTEGERS, PUT, TAKE
 
@@ -36,13 +42,16 @@ Step = int | str
 
 def text_of(name: str, dtype: str) -> str:
     """The module of a nest."""
-    if name in (GATHER, CORRELATE):
-        from funcgrad.kernels.convolution_nests import Panels, correlate, gather
-
-        return printed((gather if name == GATHER else correlate)(Panels(name, dtype)))
     n = Lines(dtype)
     if name in (LARGEST, TAKE, PUT):
         return printed({LARGEST: largest, TAKE: take, PUT: put}[name](n))
+    if not name.startswith((FILL, LOWEST)):
+        from funcgrad.kernels import convolution_nests as nests
+
+        if name in (DIRECT, PAIR):
+            return printed((nests.direct if name == DIRECT else nests.pair)(n))
+        panels = nests.Panels(name, dtype)
+        return printed((nests.gather if name == GATHER else nests.correlate)(panels))
     value = 0.0 if name.startswith(FILL) else -math.inf
     return printed(fill(n, 1 if name in (FILL, LOWEST) else "step", value))
 
@@ -61,9 +70,12 @@ class Lines(Nest):
         name = f"v{self.count}"
         body += [Load(name, self.dtype, source), Store(target, name, self.dtype)]
 
-    def element(self, body: list[Any], buffer: str, offset: int, *terms: Any) -> str:
-        name = self.load(body, buffer, *terms)
-        body[-1] = body[-1]._replace(address=body[-1].address._replace(offset=offset))
+    def element(
+        self, body: list[Any], buffer: str, offset: int, *terms: Any, dtype: str | None = None
+    ) -> str:
+        self.count += 1
+        name = f"v{self.count}"
+        body.append(Load(name, dtype or self.dtype, Address(buffer, terms, offset)))
         return name
 
     def fetch(self, body: list[Any], buffer: str, *terms: Any) -> str:
@@ -104,7 +116,10 @@ def fill(n: Lines, step: Step, value: float) -> Kernel:
     away = n.whole(line, "add", target, n.whole(line, "mul", k, "width"))
     end = n.whole(line, "add", front, length)
     n.zeros(line, front, (away, 1), value=value)
-    j, lane = n.many_loops(line, length, n.lanes)
+    # one by one for a stride: processors gather no faster
+    j, lane = (
+        n.many_loops(line, length, n.lanes) if step == 1 else n.loop(line, length, "sequential")
+    )
     n.copy(
         lane,
         Address("x", ((source, 1), (start, 1), (j, step))),

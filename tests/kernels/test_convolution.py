@@ -95,6 +95,27 @@ def test_every_window(axes, extents, dtype, layout):
     assert calls() >= before + 2 + met
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("count", [1, 2])  # filters of a channel
+def test_filters_of_few_channels_take_no_panel(count, stride, dtype, monkeypatch):
+    window = Window((9, 37), (3, 5), (stride, stride), ((1, 1), (2, 1)), (1, 2))
+    rng = np.random.default_rng(0)
+    shapes = (3, 5, 9, 37), (5 * count, 1, 3, 5), (3, 5 * count, *window.places)
+    x, w, y = (rng.normal(size=shape).astype(dtype) for shape in shapes)
+    check(CONVOLUTION_RESULT, x, w, window, 5)
+    check(CONVOLUTION_INPUT, y, w, window, 5)
+    check(CONVOLUTION_FILTER, x, y, window, 5)
+    for name in ("GRAIN", "SHARED"):
+        monkeypatch.setattr(kernels, name, 1)
+    found = []
+    for threads in (1, 3):
+        monkeypatch.setattr(fg.config, "threads", threads)
+        found.append([kernels.results(x, w, window, 5), kernels.filters(x, y, window, 5)])
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
 @pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan])
 @pytest.mark.parametrize("place", [0, 7, 35])
 def test_what_is_not_finite_stays_where_it_counts(special, place):
