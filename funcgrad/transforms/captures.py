@@ -25,7 +25,15 @@ from funcgrad.transforms.guard import is_frozen
 from funcgrad.transforms.readings import METHODS, reads
 from funcgrad.transforms.walk import Path, Walk, package_of
 
-__all__ = ["Captures", "announce", "capture", "content", "sources_of", "watches_of"]
+__all__ = [
+    "Captures",
+    "announce",
+    "capture",
+    "content",
+    "reaches_traced",
+    "sources_of",
+    "watches_of",
+]
 
 COPIED = 64 * 1024  # bytes, up to which a captured array is compared with a copy
 
@@ -117,6 +125,14 @@ def sources_of(f: Any) -> tuple[list[Any], bool]:
     found.more(f, ())
     found.run()
     return found.generators, found.random
+
+
+def reaches_traced(f: Any) -> bool:
+    """Whether a traced value is among what `f` can reach."""
+    found = Captures(package_of(f))
+    found.more(f, ())
+    found.run()
+    return found.traced
 
 
 def announce(name: str, unseen: Iterable[str], said: set[str]) -> None:

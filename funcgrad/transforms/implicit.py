@@ -12,11 +12,12 @@ from typing import Any
 from funcgrad import tree
 from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import operand, type_of
-from funcgrad.errors import NotDifferentiableError, TreeError, located
+from funcgrad.errors import AbstractValueError, NotDifferentiableError, TreeError, located
 from funcgrad.ops.arithmetic import negative, subtract
 from funcgrad.ops.shape import zeros
 from funcgrad.transforms.abstract import ShapeDtypeStruct
 from funcgrad.transforms.arguments import name_of
+from funcgrad.transforms.captures import reaches_traced
 from funcgrad.transforms.closures import Converted, converted
 from funcgrad.transforms.custom import custom_jvp, custom_vjp
 from funcgrad.transforms.jvp import jvp
@@ -71,11 +72,12 @@ def custom_root(
         It has no derivative.
     solve : callable
         ``solve(f, initial_guess)`` returns the root, by whatever steps; with `has_aux` a pair of it
-        and anything else. It is not differentiated.
+        and anything else. It is not differentiated. If it closes over traced values it is traced
+        once, on abstract values.
     tangent_solve : callable
         ``tangent_solve(g, y)`` solves ``g(x) = y`` for the linear `g`, the derivative of `f` at the
         root: ``y / g(1.0)`` for numbers, ``np.linalg.solve(jacobian(g)(y), y)`` for vectors.
-        It has to be linear in `y`.
+        It has to be linear in `y`, and may close over traced values as `solve` may.
     has_aux : bool, optional
 
     Returns
@@ -109,29 +111,65 @@ def custom_root(
     equation, consts = converted(f, (shapes,))
     _same_trees(f, shapes, _shapes_of(equation), "custom_root")
 
+    count = len(consts)
+    solved, more = _open(lambda guess, *held: solve(_fixed(equation, held), guess), solve, (
+        shapes, *map(_shapes, consts)
+    ))  # fmt: skip
+    kinds = (shapes, shapes, *map(_shapes, consts))
+    moved_by, rest = _open(
+        lambda x, residual, *held: tangent_solve(_slope(equation, x, held), residual),
+        tangent_solve,
+        kinds,
+    )
+
     @custom_jvp
-    def root(*held: Any) -> Any:
-        fixed = lambda x: equation(x, *held)
-        found = solve(fixed, initial_guess)
+    def root(*operands: Any) -> Any:
+        found = solved(initial_guess, *operands[: count + len(more)])
         return with_aux(found, solve) if has_aux else found
 
     @root.defjvp
-    def _(held: Any, moved: Any) -> Any:
-        out = root(*held)
+    def _(operands: Any, moved: Any) -> Any:
+        held = operands[:count]
+        out = root(*operands)
         x = out[0] if has_aux else out
-        residual = jvp(lambda *c: equation(x, *c), held, moved)[1]
-        push = linearize(lambda v: equation(v, *held), x)[1]
-        tangent = tree.map(negative, tangent_solve(push, residual))
+        residual = jvp(lambda *c: equation(x, *c), held, moved[:count])[1]
+        tangent = tree.map(negative, moved_by(x, residual, *held, *operands[count + len(more) :]))
         return out, ((tangent, no_tangents(out[1])) if has_aux else tangent)
 
-    found = root(*consts) if consts else _plain(solve, f, initial_guess, has_aux)
+    found = root(*consts, *more, *rest) if consts else _plain(solve, f, initial_guess, has_aux)
     return tuple(found) if has_aux else found
+
+
+def _fixed(function: Function, held: Any) -> Function:
+    return lambda x: function(x, *held)
+
+
+def _slope(equation: Function, x: Any, held: Any) -> Function:
+    pushed: Function = linearize(_fixed(equation, held), x)[1]
+    return pushed
+
+
+def _open(made: Function, given: Function, kinds: tuple[Any, ...]) -> tuple[Function, list[Any]]:
+    """`made`, which calls `given`, and the traced values of `given`, to be passed behind the rest.
+
+    A rule would give these no gradient and use them when they are no more, so where there are any
+    the function is staged. One that branches on numbers is left as it is.
+    """
+    if not reaches_traced(given):
+        return made, []
+    try:
+        return converted(made, kinds)
+    except AbstractValueError:
+        return made, []
 
 
 def _plain(solve: Function, f: Function, guess: Any, has_aux: bool) -> Any:
     """The root of a function that closes over nothing that is traced."""
     found = solve(f, guess)
-    return with_aux(found, solve) if has_aux else found
+    if not has_aux:
+        return stop_gradient(found)
+    root, aux = with_aux(found, solve)
+    return stop_gradient(root), aux
 
 
 def _shapes_of(equation: Converted) -> Any:
@@ -195,46 +233,69 @@ def custom_linear_solve(
     product, consts = converted(matvec, (shapes,))
     _same_trees(matvec, shapes, _shapes_of(product), "custom_linear_solve")
 
+    held_types = tuple(map(_shapes, consts))
+    solved, more = _open(
+        lambda rhs, *held: solve(_fixed(product, held), rhs), solve, (shapes, *held_types)
+    )
+    turned = lambda held: _transposed(product, held, shapes)
+    solved_back, rest = (None, []) if back is None else _open(
+        lambda rhs, *held: back(turned(held), rhs), back, (shapes, *held_types)
+    )  # fmt: skip
+    count = len(consts)
+
+    def parts(operands: Any) -> tuple[Any, Function, Any]:
+        """What the product closes over, and both solvers, as functions of a right-hand side."""
+        held, own = operands[:count], operands[count : count + len(more)]
+        others = operands[count + len(more) :]
+        forward = lambda _, rhs: solved(rhs, *held, *own)
+        backward = solved_back and (lambda _, rhs: solved_back(rhs, *held, *others))
+        return held, forward, backward
+
     def again(product: Function, rhs: Any, forward: Any, backward: Any, aux: bool) -> Any:
         return custom_linear_solve(product, rhs, forward, backward, symmetric, aux)
 
-    def solution(rhs: Any, *held: Any) -> Any:
-        found = solve(lambda x: product(x, *held), rhs)
+    def solution(rhs: Any, *operands: Any) -> Any:
+        found = parts(operands)[1](None, rhs)
         return with_aux(found, solve) if has_aux else found
 
-    def forward(rhs: Any, *held: Any) -> Any:
-        out = made(rhs, *held)
-        return out, (out[0] if has_aux else out, held)
+    def forward(rhs: Any, *operands: Any) -> Any:
+        out = made(rhs, *operands)
+        return out, (out[0] if has_aux else out, operands)
 
     def backward(residuals: Any, g: Any) -> Any:
-        x, held = residuals
-        if back is None:
+        x, operands = residuals
+        held, ahead, behind = parts(operands)
+        if behind is None:
             raise _no_transpose(matvec)
-        transposed = linear_transpose(lambda v: product(v, *held), shapes)
-        vecmat = lambda v: transposed(v)[0]
-        found = again(vecmat, g[0] if has_aux else g, back, solve, has_aux)
+        found = again(turned(held), g[0] if has_aux else g, behind, ahead, has_aux)
         found = found[0] if has_aux else found
+        unmoved = no_tangents(operands[count:])
         if not held:
-            return (found,)
+            return (found, *unmoved)
         pull = vjp(lambda *c: product(x, *c), *held)[1]
-        return (found, *pull(tree.map(negative, found)))
+        return (found, *pull(tree.map(negative, found)), *unmoved)
 
     def push(primals: Any, tangents: Any) -> Any:
-        (rhs, *held), (moved, *held_moved) = primals, tangents
-        out = made(rhs, *held)
+        (rhs, *operands), (moved, *others) = primals, tangents
+        held, ahead, behind = parts(operands)
+        out = made(rhs, *operands)
         x = out[0] if has_aux else out
-        fixed = lambda v: product(v, *held)
         if held:
-            change = jvp(lambda *c: product(x, *c), tuple(held), tuple(held_moved))[1]
+            change = jvp(lambda *c: product(x, *c), tuple(held), tuple(others[:count]))[1]
             moved = tree.map(subtract, moved, change)
-        tangent = again(fixed, moved, solve, back, has_aux)
+        tangent = again(_fixed(product, held), moved, ahead, behind, has_aux)
         return out, ((tangent[0], no_tangents(out[1])) if has_aux else tangent)
 
     made = custom_vjp(solution)
     made.defvjp(forward, backward, push)
     made.linear_in = len(tree.leaves(b))
-    found = made(b, *consts)
+    found = made(b, *consts, *more, *rest)
     return tuple(found) if has_aux else found
+
+
+def _transposed(product: Function, held: Any, shapes: Any) -> Function:
+    turned = linear_transpose(_fixed(product, held), shapes)
+    return lambda v: turned(v)[0]
 
 
 def _no_transpose(matvec: Function) -> Exception:

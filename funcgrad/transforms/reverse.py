@@ -22,6 +22,7 @@ from funcgrad.errors import AbstractValueError, NotDifferentiableError, located,
 from funcgrad.graph.build import StageTracer, stage
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Graph
+from funcgrad.graph.linearity import linear_flow
 from funcgrad.ops.shape import zeros
 from funcgrad.transforms.guard import verify
 from funcgrad.transforms.node import (
@@ -283,8 +284,9 @@ def transpose_linear(
     """The transpose of a linear function of operands of `types`, applied to `cotangents`.
 
     It is taped at zero, where its value has to be zero, and every node on the way has to be
-    linear in what is traced; unless a graph of it has been `seen` to be (`linear_flow`, which knows
-    of zeros). With `known` neither is looked at: the function is one of ours.
+    linear in what is traced; unless a graph of it has been `seen` to be. Where a node is not, a
+    graph is asked, which knows of zeros (`sum` of Python begins with one). With `known` neither is
+    looked at: the function is one of ours.
     An error ends with the `advice`.
     """
     with Tape(linear=True) as tape:
@@ -299,8 +301,10 @@ def transpose_linear(
         if isinstance(o, Tracer) and o.owner is tape and g is not None
     ]
     if not known:
-        if not seen:
-            _check_linear([node for node, _ in roots], advice)
+        if not seen and _not_linear([node for node, _ in roots]):
+            graph, captured = stage(fn, types)
+            mask = [True] * len(types) + [False] * len(captured)
+            require_linear(linear_flow(graph, mask)[0], advice)
         for o in outputs:
             _check_zero(o, advice)
     traced = any(isinstance(o.value, Tracer) for o in outputs if isinstance(o, Tracer))
@@ -308,13 +312,13 @@ def transpose_linear(
     return [zeros(t) if c is None else c for c, t in zip(found, types, strict=True)]
 
 
-def _check_linear(roots: Sequence[Node], advice: str) -> None:
-    for node in reachable(roots):
-        prim = node.prim
-        if prim is None or prim is PICK:
-            continue
-        if not prim.is_linear([p is not None for p in node.parents], node.params):
-            require_linear(prim.name, advice)
+def _not_linear(roots: Sequence[Node]) -> bool:
+    """Whether a node is not linear in its traced operands, whatever the others are."""
+    return any(
+        not node.prim.is_linear([p is not None for p in node.parents], node.params)
+        for node in reachable(roots)
+        if node.prim is not None and node.prim is not PICK
+    )
 
 
 def require_linear(name: str, advice: str = OF_A_RULE) -> None:
