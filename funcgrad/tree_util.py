@@ -174,7 +174,7 @@ def all_leaves(iterable: Iterable[Any], is_leaf: Callable[..., bool] | None = No
     >>> tree_util.all_leaves([1.0, 2.0]), tree_util.all_leaves([1.0, None])
     (True, False)
     """
-    return all(treedef_is_leaf(tree_structure(x, is_leaf)) for x in iterable)
+    return all(tree_structure(x, is_leaf).kind is None for x in iterable)
 
 
 def is_tree_node(typ: type) -> bool:
@@ -237,11 +237,11 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
     >>> tree_util.treedef_children(tree_util.tree_structure([1.0, (2.0,)]))
     [*, (*,)]
     """
-    return list(treedef.children)
+    return treedef.children()
 
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
-    """Whether it is the structure of a leaf.
+    """Whether it is the structure of a leaf, or of a container without children.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def treedef_is_leaf(treedef: PyTreeDef) -> bool:
     >>> tree_util.treedef_is_leaf(tree_util.tree_structure(1.0))
     True
     """
-    return treedef.kind is None
+    return treedef.num_nodes == 1
 
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:

@@ -233,7 +233,7 @@ def numbered(definition: tree.TreeDef) -> Any:
         each = waiting.pop()
         if each.kind not in (None, type(None), tuple, list, dict):
             raise NoProgram
-        waiting += each.children
+        waiting += each.parts
     return tree.unflatten(definition, range(definition.size))
 
 

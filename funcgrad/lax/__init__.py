@@ -36,6 +36,7 @@ from funcgrad.lax.elementwise import (
     logistic,
     mulhi,
     polygamma,
+    population_count,
     random_gamma_grad,
     reduce_precision,
     rem,
@@ -46,6 +47,12 @@ from funcgrad.lax.elementwise import (
     shift_right_logical,
     zeta,
 )
+from funcgrad.lax.groups import (
+    RaggedDotDimensionNumbers,
+    ragged_dot,
+    ragged_dot_general,
+    scaled_dot,
+)
 from funcgrad.lax.patches import conv_general_dilated_local, conv_general_dilated_patches
 from funcgrad.lax.products import (
     FftType,
@@ -54,7 +61,6 @@ from funcgrad.lax.products import (
     dot,
     dot_general,
     fft,
-    ragged_dot,
 )
 from funcgrad.lax.reductions import (
     argmax,
@@ -163,7 +169,6 @@ from funcgrad.numpy import (
     tan,
     tanh,
 )
-from funcgrad.numpy import bitwise_count as population_count
 from funcgrad.numpy import equal as eq
 from funcgrad.numpy import greater as gt
 from funcgrad.numpy import greater_equal as ge
@@ -214,6 +219,7 @@ __all__ = [
     "GatherDimensionNumbers",
     "GatherScatterMode",
     "Precision",
+    "RaggedDotDimensionNumbers",
     "RoundingMethod",
     "ScatterDimensionNumbers",
     "abs",
@@ -343,6 +349,7 @@ __all__ = [
     "psum_scatter",
     "pswapaxes",
     "ragged_dot",
+    "ragged_dot_general",
     "random_gamma_grad",
     "real",
     "reciprocal",
@@ -362,6 +369,7 @@ __all__ = [
     "rev",
     "round",
     "rsqrt",
+    "scaled_dot",
     "scan",
     "scatter",
     "scatter_add",

@@ -28,7 +28,14 @@ Padding = str | Sequence[tuple[int, int]]
 
 
 class ConvDimensionNumbers(NamedTuple):
-    """The axes of images (n, channels, …), filters (filters, channels, …) and results (n, …)."""
+    """The axes of images (n, channels, …), filters (filters, channels, …) and results (n, …).
+
+    Examples
+    --------
+    >>> from funcgrad import lax
+    >>> lax.conv_dimension_numbers((1, 2, 3), (4, 2, 1), ('NCH', 'OIH', 'NCH')).rhs_spec
+    (0, 1, 2)
+    """
 
     lhs_spec: Sequence[int]
     rhs_spec: Sequence[int]

@@ -42,6 +42,7 @@ __all__ = [
     "logistic",
     "mulhi",
     "polygamma",
+    "population_count",
     "random_gamma_grad",
     "reduce_precision",
     "rem",
@@ -55,7 +56,15 @@ __all__ = [
 
 
 class RoundingMethod(enum.IntEnum):
-    """Where `round` takes what lies in the middle of two integers."""
+    """Where `round` takes what lies in the middle of two integers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad import lax
+    >>> lax.round(np.array([0.5, 1.5]), lax.RoundingMethod.TO_NEAREST_EVEN)
+    array([0., 2.])
+    """
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
@@ -520,6 +529,27 @@ def shift_right_logical(x: Any, y: Any) -> Array:
     return fnp.astype(moved, kind)[()]
 
 
+def population_count(x: Any) -> Array:
+    """How many bits of an integer are one; a negative one is its two's complement.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad import lax
+    >>> lax.population_count(np.int8(-1)), lax.population_count(np.uint8(6))
+    (np.int8(8), np.uint8(2))
+    """
+    kind = operand_dtype(x)
+    return fnp.astype(fnp.bitwise_count(_as_unsigned(x, "population_count")), kind)[()]
+
+
+def _as_unsigned(x: Any, name: str) -> Any:
+    kind = operand_dtype(x)
+    if kind.kind not in "iu":
+        raise TypeError(located(f"{name}: an integer is needed, not {kind}"))
+    return fnp.astype(fnp.asarray(x), np.dtype(f"u{kind.itemsize}"))
+
+
 def clz(x: Any) -> Array:
     """How many bits of an integer are zero before the first that is one.
 
@@ -531,10 +561,7 @@ def clz(x: Any) -> Array:
     (np.int32(31), np.uint8(8))
     """
     kind = operand_dtype(x)
-    if kind.kind not in "iu":
-        raise TypeError(located(f"clz: an integer is needed, not {kind}"))
-    bits = 8 * kind.itemsize
-    filled = fnp.astype(fnp.asarray(x), np.dtype(f"u{kind.itemsize}"))
+    bits, filled = 8 * kind.itemsize, _as_unsigned(x, "clz")
     for k in (1, 2, 4, 8, 16, 32):  # every bit below the first one becomes one
         if k < bits:
             filled = filled | (filled >> np.array(k, filled.dtype))

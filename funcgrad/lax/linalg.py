@@ -18,6 +18,7 @@ from funcgrad.lax.reflections import (
     householder_product,
     ormqr,
     schur,
+    tridiagonal,
 )
 from funcgrad.transforms.vmap import vmap
 
@@ -37,6 +38,7 @@ __all__ = [
     "svd",
     "symmetric_product",
     "triangular_solve",
+    "tridiagonal",
     "tridiagonal_solve",
 ]
 
@@ -95,11 +97,22 @@ def eigh(
     return found.eigenvectors, found.eigenvalues
 
 
-def qr(x: Any, *, full_matrices: bool = True) -> tuple[Array, Array]:
-    """An orthogonal and an upper triangular factor.
+def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True) -> tuple[Array, ...]:
+    """A unitary and an upper triangular factor.
 
-    With `full_matrices` the first one is square; of matrices with more rows than columns that one
-    has no derivative.
+    Parameters
+    ----------
+    x : array (…, m, n)
+    pivoting : bool, optional
+        Exchange columns so that the diagonal of the second factor does not grow (needs SciPy).
+    full_matrices : bool, optional
+        Whether the first factor is square; of matrices with more rows than columns that one has no
+        derivative.
+
+    Returns
+    -------
+    q, r[, p]
+        ``q @ r`` is `x`, with `pivoting` ``x[:, p]``.
 
     Examples
     --------
@@ -109,6 +122,12 @@ def qr(x: Any, *, full_matrices: bool = True) -> tuple[Array, Array]:
     >>> q.shape, r.shape
     ((3, 2), (2, 2))
     """
+    if pivoting:
+        from funcgrad.scipy import linalg  # an extra, imported on first use
+
+        mode = "full" if full_matrices else "economic"
+        q, r, p = linalg.qr(x, mode=mode, pivoting=True)
+        return q, r, fnp.astype(p, np.int32)
     found = fnp.linalg.qr(x, "complete" if full_matrices else "reduced")
     return found.Q, found.R
 

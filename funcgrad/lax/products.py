@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -11,17 +10,25 @@ from typing import Any
 import numpy as np
 
 import funcgrad.numpy as fnp
-from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.tracer import operand as content
+from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
-from funcgrad.errors import UnsupportedCallError, located
+from funcgrad.errors import located
 from funcgrad.lax.shapes import convert_element_type
 
-__all__ = ["FftType", "Precision", "batch_matmul", "dot", "dot_general", "fft", "ragged_dot"]
+__all__ = ["FftType", "Numbers", "Precision", "batch_matmul", "dot", "dot_general", "fft"]
 
 
 class Precision(enum.Enum):
-    """How exactly an accelerator shall multiply; here it is always the dtype's own precision."""
+    """How exactly an accelerator shall multiply; here it is always the dtype's own precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad import lax
+    >>> lax.dot(np.eye(2), np.ones(2), precision=lax.Precision.HIGHEST)
+    array([1., 1.])
+    """
 
     DEFAULT = 0
     HIGH = 1
@@ -162,87 +169,31 @@ def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Array:
     return dot_general(lhs, rhs, (((rank - 1,), (rank - 2,)), (batch, batch)), precision)
 
 
-def ragged_dot(
-    lhs: Any,
-    rhs: Any,
-    group_sizes: Any,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-    group_offset: Any = None,
-) -> Array:
-    """The product of each group of rows with a matrix of its own, as of a mixture of experts.
-
-    Parameters
-    ----------
-    lhs : array (m, k)
-        The first `group_sizes[0]` rows are the first group, and so on.
-    rhs : array (g, k, n)
-        A matrix for each group.
-    group_sizes : array (g,) of integers
-        Rows behind the last group give 0. Where they are traced, each matrix is multiplied with
-        all rows.
-    precision, preferred_element_type : optional
-        As of `dot_general`.
-
-    Returns
-    -------
-    array (m, n)
-        Linear in each of the first two operands.
-
-    Raises
-    ------
-    TypeError
-        The shapes do not fit, or the sizes are no integers.
+class FftType(enum.IntEnum):
+    """Which Fourier transform: forward or back, of complex numbers or of real ones.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from funcgrad import lax
-    >>> lax.ragged_dot(np.ones((3, 2)), np.arange(4.0).reshape(2, 2, 1), np.array([2, 1]))
-    array([[1.],
-           [1.],
-           [5.]])
+    >>> lax.fft([1.0, 1.0], lax.FftType.RFFT, (2,))
+    array([2.+0.j, 0.+0.j])
     """
-    if group_offset is not None:
-        raise UnsupportedCallError(located("ragged_dot: group_offset is not supported"))
-    a, b, sizes = content(lhs), content(rhs), content(group_sizes)
-    one, two, kind = type_of(a).shape, type_of(b).shape, type_of(sizes)
-    fits = len(one) == 2 and len(two) == 3 and one[1] == two[1] and kind.shape == two[:1]
-    if not fits or kind.dtype.kind not in "iu":
-        raise TypeError(
-            located(
-                f"ragged_dot: rows {one}, matrices {two} and sizes {kind} do not fit; they are "
-                "(m, k), (g, k, n) and g integers"
-            )
-        )
-    ends = fnp.cumsum(sizes)
-    if isinstance(ends, Tracer):
-        return _by_masks(a, b, ends, precision, preferred_element_type)
-    borders = [0, *np.minimum(ends, one[0]).tolist()]
-    parts = [
-        dot(a[low:high], b[g], precision, preferred_element_type)
-        for g, (low, high) in enumerate(itertools.pairwise(borders))
-    ]
-    kinds = [type_of(content(p)).dtype for p in parts] or [np.result_type(type_of(a).dtype)]
-    return fnp.concatenate([*parts, np.zeros((one[0] - borders[-1], two[2]), kinds[0])])
-
-
-def _by_masks(a: Any, b: Any, ends: Any, precision: Any, preferred: Any) -> Array:
-    """All rows of all groups, with zeros for those of the others."""
-    rows = np.arange(type_of(a).shape[0])[None, :]
-    after = fnp.concatenate([fnp.zeros(1, type_of(ends).dtype), ends[:-1]])
-    own = (rows >= after[:, None]) & (rows < ends[:, None])
-    each = fnp.where(own[:, :, None], a[None], type_of(a).dtype.type(0))
-    return dot_general(each, b, (((0, 2), (0, 1)), ((), ())), precision, preferred)
-
-
-class FftType(enum.IntEnum):
-    """Which Fourier transform: forward or back, of complex numbers or of real ones."""
 
     FFT = 0
     IFFT = 1
     RFFT = 2
     IRFFT = 3
+
+    @classmethod
+    def of(cls, given: Any) -> FftType:
+        """By itself, its number or its name, in letters of either size."""
+        name = given.upper() if isinstance(given, str) else None
+        if name in cls.__members__:
+            return cls[name]
+        if given not in list(cls):
+            names = ", ".join(cls.__members__)
+            raise ValueError(located(f"fft: the type is one of {names}, not {given!r}"))
+        return cls(given)
 
 
 def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
@@ -251,7 +202,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
     Raises
     ------
     ValueError
-        A length is not that of its axis (of the result, for "IRFFT").
+        A length is not that of its axis (of the result, for "IRFFT"), or there is no such type.
 
     Examples
     --------
@@ -260,7 +211,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
     >>> lax.fft(np.array([1.0, 1.0]), "RFFT", (2,))
     array([2.+0.j, 0.+0.j])
     """
-    kind = FftType[fft_type] if isinstance(fft_type, str) else FftType(fft_type)
+    kind = FftType.of(fft_type)
     lengths = tuple(int(n) for n in fft_lengths)
     axes = tuple(range(-len(lengths), 0))
     shape = type_of(content(x)).shape[len(axes) * -1 :] if axes else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,14 @@ from funcgrad.errors import located
 from funcgrad.transforms.abstract import ShapeDtypeStruct
 from funcgrad.transforms.callback import pure_callback
 
-__all__ = ["cholesky_update", "hessenberg", "householder_product", "ormqr", "schur"]
+__all__ = [
+    "cholesky_update",
+    "hessenberg",
+    "householder_product",
+    "ormqr",
+    "schur",
+    "tridiagonal",
+]
 
 
 def householder_product(a: Any, taus: Any) -> Array:
@@ -115,17 +122,20 @@ def _square(x: Any, what: str) -> Any:
     return kind
 
 
-def _called(f: Callable[..., Any], x: Any, *shapes: tuple[int, ...]) -> Any:
+def _called(f: Callable[..., Any], x: Any, *shapes: tuple[int, ...], kinds: Any = None) -> Any:
     """What LAPACK gives for each matrix of a stack; it has no derivative."""
     kind = type_of(content(x))
-    each = lambda v: np.vectorize(f, signature=f"(n,n)->{','.join(_AXES[len(s)] for s in shapes)}")(
-        v
+    kinds = [kind.dtype] * len(shapes) if kinds is None else kinds
+    each = lambda v: np.vectorize(f, signature=f"(n,n)->{_signature(shapes)}")(v)
+    found = tuple(
+        ShapeDtypeStruct((*kind.shape[:-2], *s), t) for s, t in zip(shapes, kinds, strict=True)
     )
-    found = tuple(ShapeDtypeStruct((*kind.shape[:-2], *s), kind.dtype) for s in shapes)
     return pure_callback(each, found, x, vmap_method="expand_dims")
 
 
-_AXES = {1: "(k)", 2: "(n,n)"}
+def _signature(shapes: Sequence[tuple[int, ...]]) -> str:
+    """The outputs of a generalised ufunc: matrices, and vectors each of its own length."""
+    return ",".join("(n,n)" if len(s) == 2 else f"(k{i})" for i, s in enumerate(shapes))
 
 
 def schur(
@@ -206,4 +216,54 @@ def hessenberg(a: Any) -> tuple[Array, Array]:
     (gehrd,) = linalg.lapack.get_lapack_funcs(("gehrd",), dtype=kind.dtype)
     n = kind.shape[-1]
     found: tuple[Array, Array] = _called(lambda x: gehrd(x)[:2], a, (n, n), (n - 1,))
+    return found
+
+
+def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Array, Array, Array, Array]:
+    """The tridiagonal form of Hermitian matrices (needs SciPy), without a derivative.
+
+    Parameters
+    ----------
+    a : array (…, n, n)
+    lower : bool, optional
+        Which half is read.
+
+    Returns
+    -------
+    a : array (…, n, n)
+        The form in the diagonal and the one below it (above it, unless `lower`); further away the
+        reflections that lead to it, and in the other half what was there.
+    d : array (…, n), real
+        The diagonal.
+    e : array (…, n - 1), real
+        The diagonal below it.
+    taus : array (…, n - 1)
+
+    Raises
+    ------
+    NotDifferentiableError
+        The matrix is differentiated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad import lax
+    >>> lax.linalg.tridiagonal(np.array([[1.0, 2.0], [2.0, 4.0]]))[1:]
+    (array([1., 4.]), array([2.]), array([0.]))
+    """
+    from funcgrad.scipy import linalg  # an extra, imported on first use
+
+    kind = _square(a, "tridiagonal")
+    name = "hetrd" if kind.dtype.kind == "c" else "sytrd"
+    (reduced,) = linalg.lapack.get_lapack_funcs((name,), dtype=kind.dtype)
+    n, real = kind.shape[-1], np.dtype(kind.dtype.type(0).real.dtype)
+    found: tuple[Array, Array, Array, Array] = _called(
+        lambda x: reduced(x, lower=lower)[:4],
+        a,
+        (n, n),
+        (n,),
+        (n - 1,),
+        (n - 1,),
+        kinds=(kind.dtype, real, real, kind.dtype),
+    )
     return found

@@ -326,6 +326,14 @@ class GatherDimensionNumbers(NamedTuple):
         Of which axis of the operand each component of an index is the start.
     operand_batching_dims, start_indices_batching_dims : tuple of int
         Axes that both have, each with its own slices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad import lax
+    >>> columns = lax.GatherDimensionNumbers((0,), (1,), (1,))
+    >>> lax.gather(np.eye(3), np.array([[2]]), columns, (3, 1)).ravel()
+    array([0., 0., 1.])
     """
 
     offset_dims: tuple[int, ...]
@@ -336,7 +344,16 @@ class GatherDimensionNumbers(NamedTuple):
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """As `GatherDimensionNumbers`, for updates in the place of results."""
+    """As `GatherDimensionNumbers`, for updates in the place of results.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from funcgrad import lax
+    >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> lax.scatter_add(np.zeros(3), np.array([[2], [2]]), np.ones(2), numbers)
+    array([0., 0., 2.])
+    """
 
     update_window_dims: Sequence[int]
     inserted_window_dims: Sequence[int]

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-import funcgrad.numpy as fnp
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import located
+from funcgrad.lax.groups import scaled_dot
 
 __all__ = ["scaled_matmul"]
 
@@ -45,21 +45,17 @@ def scaled_matmul(
     >>> fg.nn.scaled_matmul(a, b, np.array([[[0.5]]]), np.array([[[0.5]]]))
     array([[[8.]]], dtype=float32)
     """
-    kind = np.dtype(preferred_element_type)
     one, two = type_of(operand(lhs)).shape, type_of(operand(rhs)).shape
     if len(one) != 3 or len(two) != 3 or (one[0], one[2]) != (two[0], two[2]):
         raise ValueError(
             located(f"scaled_matmul: (B, M, K) and (B, N, K) are multiplied, not {one} and {two}")
         )
-    a, b = _scaled(lhs, lhs_scales, one, kind), _scaled(rhs, rhs_scales, two, kind)
-    return fnp.matmul(a, fnp.swapaxes(b, -1, -2))
-
-
-def _scaled(x: Any, scales: Any, shape: tuple[int, ...], kind: Any) -> Any:
-    own = type_of(operand(scales)).shape
-    if own[:-1] != shape[:-1] or not own[-1] or shape[-1] % own[-1]:
-        raise ValueError(
-            located(f"scaled_matmul: scales of shape {own} do not divide rows of shape {shape}")
-        )
-    each = fnp.repeat(fnp.astype(fnp.asarray(scales), kind), shape[-1] // own[-1], axis=-1)
-    return fnp.astype(fnp.asarray(x), kind) * each
+    numbers = (((2,), (2,)), ((0,), (0,)))
+    return scaled_dot(
+        lhs,
+        rhs,
+        lhs_scale=lhs_scales,
+        rhs_scale=rhs_scales,
+        dimension_numbers=numbers,
+        preferred_element_type=preferred_element_type,
+    )

@@ -28,7 +28,15 @@ __all__ = ["At", "GatherScatterMode", "apply_at", "at", "ds", "mode_of", "read_a
 
 
 class GatherScatterMode(enum.Enum):
-    """What is done with an index that is out of bounds."""
+    """What is done with an index that is out of bounds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> fg.at(np.arange(3.0))[7].get(mode=fg.lax.GatherScatterMode.CLIP)
+    np.float64(2.0)
+    """
 
     CLIP = 0
     FILL_OR_DROP = 1

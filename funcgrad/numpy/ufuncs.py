@@ -6,6 +6,7 @@ name of the namespace. The rules are those of the forms; what has none is a name
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import sys
@@ -269,6 +270,22 @@ def _at(ufunc: np.ufunc, target: Any, index: Any, *values: Any) -> None:
     replace(target, new)
 
 
+def _example(ufunc: np.ufunc) -> str:
+    """A call with what comes out, for a docstring; none of a ufunc that takes no numbers."""
+    floats, wide, whole = (0.5, 2.0, 3.0), (1.5, 2.0, 3.0), (6, 3, 1)
+    for numbers in () if ufunc.signature else (floats, wide, whole):
+        given = numbers[: ufunc.nin]
+        with np.errstate(all="ignore"), contextlib.suppress(TypeError):
+            found = ufunc(*given)
+            if ufunc.nout > 1 or not np.any(np.not_equal(found, found)):
+                call = f"np.{ufunc.__name__}({', '.join(map(repr, given))})"
+                return (
+                    "\n\nExamples\n--------\n>>> import funcgrad.numpy as np\n"
+                    f">>> {call}\n{found!r}\n"
+                )
+    return ""
+
+
 class Ufunc:
     """A ufunc of the namespace: NumPy's name, signature, attributes and methods.
 
@@ -281,7 +298,8 @@ class Ufunc:
         self.__name__ = self.__qualname__ = ufunc.__name__
         self.nin, self.nout, self.nargs = ufunc.nin, ufunc.nout, ufunc.nargs
         self.identity, self.types = ufunc.identity, ufunc.types
-        self.__doc__ = f"{module}.{ufunc.__name__} for plain and traced operands. {note}".rstrip()
+        says = f"{module}.{ufunc.__name__} for plain and traced operands. {note}".rstrip()
+        self.__doc__ = says + (_example(ufunc) if module == "numpy" else "")
 
     def __repr__(self) -> str:
         return f"<funcgrad ufunc '{self.__name__}'>"

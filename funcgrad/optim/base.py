@@ -98,29 +98,66 @@ class GradientTransformation(_Pair):
 
 
 class EmptyState(NamedTuple):
-    """Nothing has to be remembered."""
+    """Nothing has to be remembered.
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> optim.scale(2.0).init(1.0)
+    EmptyState()
+    """
 
 
 class ScaleByScheduleState(NamedTuple):
-    """The number of steps done."""
+    """The number of steps done.
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> optim.scale_by_schedule(lambda count: 0.1).init(1.0)
+    ScaleByScheduleState(count=np.int64(0))
+    """
 
     count: Any
 
 
 class MaskedState(NamedTuple):
-    """The state of a transformation that sees a part of the tree."""
+    """The state of a transformation that sees a part of the tree.
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> optim.masked(optim.scale(2.0), [True, False]).init([1.0, 2.0])
+    MaskedState(inner_state=EmptyState())
+    """
 
     inner_state: Any
 
 
 class MultiTransformState(NamedTuple):
-    """The states of several transformations, by label."""
+    """The states of several transformations, by label.
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> both = {'a': optim.scale(1.0), 'b': optim.scale(2.0)}
+    >>> sorted(optim.multi_transform(both, ['a', 'b']).init([1.0, 2.0]).inner_states)
+    ['a', 'b']
+    """
 
     inner_states: dict[Any, Any]
 
 
 class MaskedNode(NamedTuple):
-    """In the place of a leaf that a transformation does not see: a tree without leaves."""
+    """In the place of a leaf that a transformation does not see: a tree without leaves.
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> import funcgrad as fg
+    >>> fg.tree.leaves([1.0, optim.MaskedNode()])
+    [1.0]
+    """
 
 
 # ---------------------------------------------------------------------------------- leaves

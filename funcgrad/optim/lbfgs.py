@@ -42,7 +42,14 @@ Function = Callable[..., Any]
 
 
 class ScaleByLBFGSState(NamedTuple):
-    """The number of steps, the last parameters and gradient, and the last differences of both."""
+    """The number of steps, the last parameters and gradient, and the last differences of both.
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> optim.scale_by_lbfgs(2).init(1.0).diff_params_memory
+    array([0., 0.])
+    """
 
     count: Any
     params: Any
@@ -53,7 +60,14 @@ class ScaleByLBFGSState(NamedTuple):
 
 
 class LinesearchState(NamedTuple):
-    """The length of the last step, and the value and the gradient where it ended."""
+    """The length of the last step, and the value and the gradient where it ended.
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> optim.scale_by_backtracking_linesearch(5).init(1.0).learning_rate
+    np.float64(1.0)
+    """
 
     learning_rate: Any
     value: Any

@@ -128,6 +128,12 @@ class Key:
     """A key, or an array of keys: a tree whose one leaf has two words for each.
 
     Made by `key` and `split`. With ``config.check_keys`` a key that is used twice is an error.
+
+    Examples
+    --------
+    >>> from funcgrad import random
+    >>> random.split(random.key(0), 3).shape
+    (3,)
     """
 
     __slots__ = ("data", "used")

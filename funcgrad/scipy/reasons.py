@@ -27,7 +27,7 @@ _OF: dict[str, dict[str, str]] = {
             "ai_zeros bi_zeros bei_zeros beip_zeros ber_zeros berp_zeros kei_zeros keip_zeros "
             "ker_zeros kerp_zeros kelvin_zeros jn_zeros jnp_zeros jnjnp_zeros jnyn_zeros y0_zeros "
             "y1_zeros y1p_zeros yn_zeros ynp_zeros erf_zeros fresnel_zeros fresnelc_zeros "
-            "fresnels_zeros bernoulli euler chebyc chebys chebyt chebyu gegenbauer genlaguerre "
+            "fresnels_zeros euler chebyc chebys chebyt chebyu gegenbauer genlaguerre "
             "hermite hermitenorm jacobi laguerre legendre sh_chebyt sh_chebyu sh_jacobi "
             "sh_legendre roots_chebyc roots_chebys roots_chebyt roots_chebyu roots_gegenbauer "
             "roots_genlaguerre roots_hermite roots_hermitenorm roots_jacobi roots_laguerre "

@@ -37,7 +37,7 @@ class Converted:
         return f"<closure_convert of {self.__name__}>"
 
     def __call__(self, *args: Any) -> Any:
-        count = len(self.definition.children)
+        count = len(self.definition.parts)
         leaves, got = leaves_of(tuple(args[:count]), ("the arguments", self))
         if got != self.definition:
             raise TypeError(

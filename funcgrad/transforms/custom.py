@@ -303,7 +303,7 @@ def _flat_cotangents(
     given: Sequence[Any], definition: Any, types: Sequence[ArrayType], name: str
 ) -> list[Any]:
     out: list[Any] = []
-    for k, (c, part) in enumerate(zip(given, definition.children, strict=True)):
+    for k, (c, part) in enumerate(zip(given, definition.parts, strict=True)):
         if c is None:
             out.extend([None] * part.size)
             continue

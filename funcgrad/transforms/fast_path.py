@@ -219,9 +219,9 @@ def _builder(out: tree.TreeDef, shared: tuple[int, ...]) -> Callable[[tuple[Any,
         return lambda outputs: whole(tuple(unshared(outputs, shared)))
     if out.kind is None:
         return lambda outputs: outputs[0]
-    if out.kind is tuple and all(c.kind is None for c in out.children):
+    if out.kind is tuple and all(c.kind is None for c in out.parts):
         return lambda outputs: outputs
-    if out.kind is tuple and len(out.children) == 2 and out.children[0].kind is None:
-        inner = _builder(out.children[1], ())
+    if out.kind is tuple and len(out.parts) == 2 and out.parts[0].kind is None:
+        inner = _builder(out.parts[1], ())
         return lambda outputs: (outputs[0], inner(outputs[1:]))
     return lambda outputs: tree.unflatten(out, outputs)

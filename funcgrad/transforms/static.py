@@ -180,7 +180,7 @@ def functions_within(definition: tree.TreeDef) -> list[Any]:
     if definition.kind is None:
         return []
     found = _functions(definition.meta)
-    for child in definition.children:
+    for child in definition.parts:
         found += functions_within(child)
     return found
 
@@ -209,7 +209,7 @@ def typed(static: tuple[Any, ...]) -> Hashable:
 
 def exact_structure(definition: tree.TreeDef) -> Hashable:
     """A structure as a function sees it: dictionaries have an order, and 1 is no True."""
-    children = tuple(map(exact_structure, definition.children))
+    children = tuple(map(exact_structure, definition.parts))
     return definition.kind, type(definition.meta), _exactly(definition.meta), children
 
 

@@ -84,7 +84,14 @@ def _named_tuple(cls: Any) -> Handler:
 
 
 def is_container(x: Any) -> bool:
-    """Whether `x` has children: it is of a registered class, a named tuple or a dataclass."""
+    """Whether `x` has children: it is of a registered class, a named tuple or a dataclass.
+
+    Examples
+    --------
+    >>> from funcgrad import tree
+    >>> tree.is_container({}), tree.is_container(1.0)
+    (True, False)
+    """
     return handler_of(x) is not None
 
 

@@ -31,17 +31,24 @@ class TreeDef(NamedTuple):
     """The structure of a tree without its leaves; hashable and comparable.
 
     `kind` is None for a leaf, else the class of the container; `meta` is what it needs besides
-    its children (keys, field names, auxiliary data).
+    its children (keys, field names, auxiliary data), whose structures are its `parts`.
+
+    Examples
+    --------
+    >>> from funcgrad import tree
+    >>> definition = tree.structure({"a": 1.0, "b": (2.0, None)})
+    >>> definition, definition.num_leaves
+    ({'a': *, 'b': (*, None)}, 2)
     """
 
     kind: Any
     meta: Any
-    children: tuple[TreeDef, ...]
+    parts: tuple[TreeDef, ...]
 
     @property
     def size(self) -> int:
         """The number of leaves."""
-        return 1 if self.kind is None else sum(c.size for c in self.children)
+        return 1 if self.kind is None else sum(c.size for c in self.parts)
 
     @property
     def num_leaves(self) -> int:
@@ -51,7 +58,18 @@ class TreeDef(NamedTuple):
     @property
     def num_nodes(self) -> int:
         """The number of containers and leaves."""
-        return 1 + sum(c.num_nodes for c in self.children)
+        return 1 + sum(c.num_nodes for c in self.parts)
+
+    def children(self) -> list[TreeDef]:
+        """The structures of what the container holds."""
+        return list(self.parts)
+
+    def node_data(self) -> tuple[type, Any] | None:
+        """The class of the container and what it needs besides its children; None of a leaf."""
+        if self.kind is None:
+            return None
+        keys = list(self.meta) if self.kind is dict else self.meta
+        return self.kind, keys
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """The tree of this structure with these leaves."""
@@ -77,7 +95,7 @@ class TreeDef(NamedTuple):
         """This structure with `inner` in the place of every leaf."""
         if self.kind is None:
             return inner
-        return self._replace(children=tuple(c.compose(inner) for c in self.children))
+        return self._replace(parts=tuple(c.compose(inner) for c in self.parts))
 
     def __repr__(self) -> str:
         return self.shown()
@@ -89,7 +107,7 @@ class TreeDef(NamedTuple):
         """The tree as Python writes it, with a star for every leaf."""
         if self.kind is None:
             return "*"
-        inner = [c.shown() for c in self.children]
+        inner = [c.shown() for c in self.parts]
         if self.kind is type(None):
             return "None"
         if self.kind is list:
@@ -111,13 +129,13 @@ LEAF = TreeDef(None, None, ())
 
 def _keys(definition: TreeDef) -> list[Any]:
     handler: Handler = handlers[definition.kind]
-    return list(handler.names(definition.meta, len(definition.children)))
+    return list(handler.names(definition.meta, len(definition.parts)))
 
 
 def _fixed(definition: TreeDef) -> list[str]:
     """What is static in a dataclass, or beside the children of a registered class."""
     match definition.meta:
-        case (tuple(data), tuple(names), tuple(values)) if len(data) == len(definition.children):
+        case (tuple(data), tuple(names), tuple(values)) if len(data) == len(definition.parts):
             return [f"{n}={v!r}" for n, v in zip(names, values, strict=False)]
     return []
 
@@ -301,7 +319,7 @@ def paths(definition: TreeDef) -> list[str]:
     """
     if definition.kind is None:
         return [""]
-    pairs = zip(_keys(definition), definition.children, strict=True)
+    pairs = zip(_keys(definition), definition.parts, strict=True)
     return [f"{key}{path}" for key, child in pairs for path in paths(child)]
 
 
@@ -335,7 +353,7 @@ def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
 def _build(definition: TreeDef, values: Iterator[Any]) -> Any:
     if definition.kind is None:
         return next(values)
-    children = [_build(c, values) for c in definition.children]
+    children = [_build(c, values) for c in definition.parts]
     handler: Handler = handlers[definition.kind]
     return handler.unflatten(definition.meta, children)
 
@@ -363,7 +381,7 @@ def _take(
         children = list(found)
     if (
         handler is None
-        or len(children) != len(definition.children)
+        or len(children) != len(definition.parts)
         or not _same(meta, definition.meta)
     ):
         raise TreeError(
@@ -372,7 +390,7 @@ def _take(
                 f"{definition}, {names[1]} {structure(x)}"
             )
         )
-    for key, part, child in zip(_keys(definition), definition.children, children, strict=True):
+    for key, part, child in zip(_keys(definition), definition.parts, children, strict=True):
         _take(part, child, (*path, key), out, names)
 
 

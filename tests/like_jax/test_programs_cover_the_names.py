@@ -11,6 +11,7 @@ from like_jax import (
     test_optim_like_optax,
     test_options_like_jax,
     test_random_like_jax,
+    test_rules_and_solvers_like_jax,
     test_trees_like_jax,
 )
 from nesting import operators
@@ -27,6 +28,7 @@ FILES = (
     test_optim_like_optax,
     test_options_like_jax,
     test_random_like_jax,
+    test_rules_and_solvers_like_jax,
     test_trees_like_jax,
 )
 # Names that the same programs have as text elsewhere, or that other files compare with JAX.
@@ -37,7 +39,9 @@ ELSEWHERE = {
         "loggamma", "multinomial", "poisson", "t", "key_dtype",
     },
     "nn": {"scaled_matmul"},
-    "lax": {"ConvDimensionNumbers", "conv_dimension_numbers", "conv_with_general_padding"},
+    "lax": {  # the last one: JAX has fewer digits (test_rules_and_solvers_like_jax)
+        "ConvDimensionNumbers", "conv_dimension_numbers", "conv_with_general_padding", "scaled_dot",
+    },
     "lax.linalg": {"qdwh"},
     "tree_util": {"PyTreeDef", "PyTreeRegistry", "KeyPath", "KeyEntry"},
 }  # fmt: skip

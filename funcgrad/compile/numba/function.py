@@ -198,7 +198,7 @@ def _built(tree: TreeDef, values: Any, names: dict[str, Any]) -> str:
         return str(next(values))
     if tree.kind is type(None):
         return "None"
-    inner = [_built(c, values, names) for c in tree.children]
+    inner = [_built(c, values, names) for c in tree.parts]
     if tree.kind in (tuple, list):
         return f"({''.join(f'{x}, ' for x in inner)})"
     if isinstance(tree.kind, type) and issubclass(tree.kind, tuple):

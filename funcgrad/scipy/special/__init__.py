@@ -42,6 +42,8 @@ from funcgrad.scipy.special import (  # noqa: F401 (they fill NAMES)
 from funcgrad.scipy.special.define import NAMES
 from funcgrad.scipy.special.functions import (
     PROGRAMS,
+    bernoulli,
+    bessel_jn,
     comb,
     diric,
     factorial,
@@ -78,6 +80,8 @@ globals().update(_UFUNCS)  # what the tables define; type checkers ask `__getatt
 
 __all__ = [
     "assoc_legendre_p",
+    "bernoulli",
+    "bessel_jn",
     "comb",
     "diric",
     "factorial",

@@ -17,6 +17,7 @@ from funcgrad.core.forms.elementwise import UFUNCS
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array
+from funcgrad.errors import located
 from funcgrad.numpy.calls import as_array, numpy_function, refuse
 from funcgrad.ops import pointwise
 from funcgrad.ops import softmax as soft
@@ -40,11 +41,14 @@ from funcgrad.ops.reduction import Axis, normalize_axes
 from funcgrad.ops.samples import draw
 from funcgrad.ops.sums import sum as total
 from funcgrad.ops.transcendental import cos, exp, log
+from funcgrad.scipy.special import bessel, integrals
 from funcgrad.scipy.special import gamma_functions as g
-from funcgrad.scipy.special import integrals
 from funcgrad.scipy.valued import Valued, valued
+from funcgrad.transforms.arguments import integer
 
 __all__ = [
+    "bernoulli",
+    "bessel_jn",
     "comb",
     "diric",
     "factorial",
@@ -319,6 +323,58 @@ def perm(N: Any, k: Any, exact: bool = False) -> Array:
     n, k = as_array(N), as_array(k)
     within = logical_and(less_equal(k, n), logical_and(greater_equal(n, 0), greater_equal(k, 0)))
     return where(within, g.poch(n - k + 1.0, k), 0.0)
+
+
+def bernoulli(n: int) -> Array:
+    """The Bernoulli numbers up to that of index `n`: SciPy's, which has no derivative to be found.
+
+    Examples
+    --------
+    >>> from funcgrad.scipy.special import bernoulli
+    >>> bernoulli(4).round(6)
+    array([ 1.      , -0.5     ,  0.166667,  0.      , -0.033333])
+    """
+    found: Array = sp.bernoulli(integer(n, "bernoulli: the last index is an integer"))
+    return found
+
+
+def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Array:
+    """The Bessel functions of the first kind of the orders from 0 to `v`, under JAX's name.
+
+    Parameters
+    ----------
+    z : array, real
+    v : int
+    n_iter : int, optional
+        Accepted; the values are SciPy's.
+
+    Returns
+    -------
+    array (v + 1, *z.shape)
+        Derivatives of every order exist in `z`.
+
+    Raises
+    ------
+    ValueError
+        `z` is complex.
+
+    See Also
+    --------
+    scipy.special.jv : of any order.
+
+    Examples
+    --------
+    >>> import funcgrad as fg
+    >>> from funcgrad.scipy.special import bessel_jn
+    >>> fg.jacobian(lambda z: bessel_jn(z, v=1))(0.0)
+    array([-0. ,  0.5])
+    """
+    last = integer(v, "bessel_jn: the order v is an integer")
+    x = as_float(as_array(z))
+    if type_of(x).dtype.kind == "c":
+        raise ValueError(located("bessel_jn: the argument is real, not complex"))
+    orders = np.arange(last + 1).reshape(-1, *(1,) * type_of(x).ndim)
+    return bessel.jv(orders.astype(type_of(x).dtype), x)
 
 
 PROGRAMS = ("jvp", "yvp", "ivp", "kvp", "h1vp", "h2vp", "assoc_laguerre")

@@ -24,7 +24,14 @@ from funcgrad.core.boundary import suggest_names
 from funcgrad.scipy.programs import KNOWN
 from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.stats import kernel_density  # noqa: F401 (SciPy's own class comes to it)
-from funcgrad.scipy.stats.data import hmean, linregress, percentileofscore, rankdata, spearmanr
+from funcgrad.scipy.stats.data import (
+    hmean,
+    linregress,
+    mode,
+    percentileofscore,
+    rankdata,
+    spearmanr,
+)
 from funcgrad.scipy.stats.distributions import ROWS
 from funcgrad.scipy.stats.multivariate import RECORDS
 
@@ -35,6 +42,7 @@ globals().update({n: getattr(scipy.stats, n) for n in (*ROWS, *_SEVERAL, *_PROGR
 __all__ = [
     "hmean",
     "linregress",
+    "mode",
     "percentileofscore",
     "rankdata",
     "spearmanr",

@@ -19,7 +19,7 @@ from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import moveaxis, reshape
 from funcgrad.scipy.programs import program
 
-__all__ = ["hmean", "linregress", "percentileofscore", "rankdata", "spearmanr"]
+__all__ = ["hmean", "linregress", "mode", "percentileofscore", "rankdata", "spearmanr"]
 
 
 def _ranks(x: Any, method: str) -> Any:
@@ -50,6 +50,41 @@ def rankdata(
     last = type_of(x).ndim - 1
     found = bind(RANKS, (moveaxis(x, axis, last),), {"method": method})
     return moveaxis(found, last, axis)
+
+
+@numpy_function(sps.mode)
+def mode(
+    a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False
+) -> Any:
+    """The most common value along `axis`, the smallest of several, and how often it is there.
+
+    Its derivative is that of one of the elements which have this value.
+    """
+    refuse("stats.mode", nan_policy=None if nan_policy == "propagate" else nan_policy)
+    x = fnp.asarray(a)
+    kept = (1,) * x.ndim if axis is None else None
+    if axis is None or x.ndim == 0:
+        x, axis = fnp.ravel(x), 0
+    ordered = fnp.sort(x, axis)  # NaN last
+    count = ordered.shape[axis]
+    if not count:
+        raise ValueError("stats.mode: an axis without elements has no most common value")
+    place = np.arange(count).reshape(-1, *(1,) * (ordered.ndim - 1 - axis % ordered.ndim))
+    previous = fnp.take(ordered, np.maximum(np.arange(count) - 1, 0), axis)
+    fresh = fnp.not_equal(ordered, previous) & fnp.equal(previous, previous)  # NaN is NaN here
+    begin = fnp.maximum.accumulate(fnp.where(fresh, place, 0), axis)
+    length = place - begin + 1
+    where = fnp.expand_dims(fnp.argmax(length, axis), axis)
+    value = fnp.take_along_axis(ordered, where, axis)
+    often = fnp.take_along_axis(length, where, axis)
+    if keepdims:
+        parts = [v if kept is None else fnp.reshape(v, kept) for v in (value, often)]
+    else:
+        parts = [fnp.squeeze(v, axis)[()] for v in (value, often)]
+    return _ModeResult(*parts)
+
+
+_ModeResult = type(sps.mode([0]))
 
 
 @numpy_function(sps.hmean)

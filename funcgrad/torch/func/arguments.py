@@ -84,7 +84,7 @@ def structure_of(x: Any) -> tree.TreeDef:
 def _without_boxes(definition: tree.TreeDef) -> tree.TreeDef:
     if definition.kind is None or issubclass(definition.kind, Tensor):
         return tree.TreeDef(None, None, ())
-    return definition._replace(children=tuple(map(_without_boxes, definition.children)))
+    return definition._replace(parts=tuple(map(_without_boxes, definition.parts)))
 
 
 def without_classes(x: Any) -> Any:
@@ -97,7 +97,7 @@ def _of_tensors(definition: tree.TreeDef) -> tree.TreeDef:
     if definition.kind is None:
         return definition
     kind = Tensor if issubclass(definition.kind, Tensor) else definition.kind
-    return definition._replace(kind=kind, children=tuple(map(_of_tensors, definition.children)))
+    return definition._replace(kind=kind, parts=tuple(map(_of_tensors, definition.parts)))
 
 
 def tensor_mask(definition: tree.TreeDef) -> list[bool]:
@@ -106,7 +106,7 @@ def tensor_mask(definition: tree.TreeDef) -> list[bool]:
         return [False]
     if issubclass(definition.kind, Tensor):
         return [True]
-    return [is_tensor for child in definition.children for is_tensor in tensor_mask(child)]
+    return [is_tensor for child in definition.parts for is_tensor in tensor_mask(child)]
 
 
 def differentiable(x: Any) -> None:
