@@ -56,6 +56,13 @@ def test_every_public_name_has_a_docstring_with_an_example(namespace):
     assert missing == []
 
 
+def test_every_public_function_stands_in_a_table_of_the_page_on_transforms():
+    rows = [r for r in (MANUAL / "transforms.md").read_text().split("\n") if r.startswith("|")]
+    named = set(re.findall(r"`(\w+)`", "\n".join(rows)))
+    classes = {n for n, public in documented("") if isinstance(public, type)}
+    assert {n for n, _ in documented("")} - classes - named == set()
+
+
 def test_examples_of_ufuncs_run():
     """What a doctest of the modules does not find: docstrings of objects, made by a rule."""
     finder, runner = doctest.DocTestParser(), doctest.DocTestRunner(verbose=False)

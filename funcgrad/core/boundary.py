@@ -186,7 +186,9 @@ def _needs_boundary(value: object) -> TypeGuard[types.FunctionType]:
     Where a call must cost nothing more, a function does itself what `bounded` does: what stands in
     ``try`` costs nothing until an error comes.
     """
-    if type(value) is not types.FunctionType or not value.__module__.startswith("funcgrad."):
+    if type(value) is not types.FunctionType or not (value.__module__ or "").startswith(
+        "funcgrad."
+    ):
         return False
     code = value.__code__
     return "hide_frames" not in code.co_names and not code.co_flags & inspect.CO_GENERATOR

@@ -155,6 +155,16 @@ def radam(
     return x - mean * rate / size, mean, square
 
 
+def adam_rooted(
+    x: Any, g: Any, mean: Any, square: Any, *, rest1: Any, beta2: Any, rest2: Any,
+    correction: Any, inner: Any, eps: Any, rate: Any, momentum_rate: Any, rectified: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    """`adam`, `nadam` or `radam` with a number under the root, where its derivative is finite."""
+    mean, square = _means(g, mean, square, rest1, beta2, rest2)
+    size = where(greater(rectified, 0.0), sqrt(square / correction + inner) + eps, 1.0)
+    return x - g * rate / size - mean * momentum_rate / size, mean, square
+
+
 # ------------------------------------------------------------------------------------ adaptive
 
 
@@ -257,7 +267,9 @@ def rmsprop_centered_under_root(
 
 OTHER_RULES: dict[str, Rule] = {
     rule.__name__: rule
-    for rule in (lion, adagrad_under_root, rmsprop_under_root, rmsprop_centered_under_root)
+    for rule in (
+        *(lion, adam_rooted, adagrad_under_root, rmsprop_under_root, rmsprop_centered_under_root),
+    )
 }  # without kernels of their own
 RULES: dict[str, Rule] = {
     rule.__name__: rule

@@ -187,9 +187,8 @@ class FftType(enum.IntEnum):
     @classmethod
     def of(cls, given: Any) -> FftType:
         """By itself, its number or its name, in letters of either size."""
-        name = given.upper() if isinstance(given, str) else None
-        if name in cls.__members__:
-            return cls[name]
+        if isinstance(given, str) and given.upper() in cls.__members__:
+            return cls[given.upper()]
         if given not in list(cls):
             names = ", ".join(cls.__members__)
             raise ValueError(located(f"fft: the type is one of {names}, not {given!r}"))

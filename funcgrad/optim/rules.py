@@ -158,16 +158,30 @@ class ScaleByAdaDeltaState(NamedTuple):
 
 
 def by_rule(
-    rule: str, state_class: Any, numbers: Callable[[Any], dict[str, Any]], start: float = 0.0
+    rule: str,
+    state_class: Any,
+    numbers: Callable[[Any], dict[str, Any]],
+    start: float = 0.0,
+    first_dtype: Any = None,
 ) -> GradientTransformation:
-    """The step of a rule, upwards, with the numbers that are its in the step so-and-so."""
+    """The step of a rule, upwards, with the numbers that are its in the step so-and-so.
+
+    The first array of the state is kept as `first_dtype`.
+    """
     function = RULES[rule] if rule in RULES else OTHER_RULES[rule]
     counts = "count" in state_class._fields
+
+    def kept(array: Any) -> Any:
+        """The first array of the state in its dtype."""
+        if first_dtype is None:
+            return array
+        return tree.map(lambda z: fnp.asarray(z).astype(first_dtype)[()], array)
 
     def init(params: Any) -> Any:
         arrays = [zeros_like(params) for _ in state_class._fields[counts:]]
         if start:
             arrays = [tree.map(lambda z: z + fitting(start, z), a) for a in arrays]
+        arrays[:1] = [kept(a) for a in arrays[:1]]
         return state_class(*([np.int64(0)] if counts else []), *arrays)
 
     def update(updates: Any, state: Any, params: Any = None, **more: Any) -> tuple[Any, Any]:
@@ -183,18 +197,23 @@ def by_rule(
         if not rows:
             made = [tree.unflatten(definition, ()) for _ in range(1 + len(columns))]
         steps = tree.map(lambda u: negative(operand(u)), made[0])
+        made[1:2] = [kept(a) for a in made[1:2]]
         return steps, state_class(*([count] if counts else []), *made[1:])
 
     return GradientTransformation(init, update)
 
 
-def trace(decay: float, nesterov: bool = False) -> GradientTransformation:
+def trace(
+    decay: float, nesterov: bool = False, accumulator_dtype: Any = None
+) -> GradientTransformation:
     """Updates with momentum: ``t = g + decay * t``, or ``g + decay * t`` of the new one.
 
     Parameters
     ----------
     decay : float
     nesterov : bool, optional
+    accumulator_dtype : dtype, optional
+        That in which the sum is kept.
 
     Examples
     --------
@@ -205,11 +224,18 @@ def trace(decay: float, nesterov: bool = False) -> GradientTransformation:
     (np.float64(1.5), TraceState(trace=np.float64(1.5)))
     """
     numbers = {"momentum": decay, "share": 1.0, "lr": 1.0}
-    return by_rule("nesterov" if nesterov else "momentum", TraceState, lambda _: numbers)
+    rule = "nesterov" if nesterov else "momentum"
+    return by_rule(rule, TraceState, lambda _: numbers, first_dtype=accumulator_dtype)
 
 
 def scale_by_adam(
-    b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, *, nesterov: bool = False
+    b1: float = 0.9,
+    b2: float = 0.999,
+    eps: float = 1e-8,
+    eps_root: float = 0.0,
+    mu_dtype: Any = None,
+    *,
+    nesterov: bool = False,
 ) -> GradientTransformation:
     """Updates over the root of a running mean of their squares (Kingma and Ba 2015).
 
@@ -219,6 +245,10 @@ def scale_by_adam(
         How much of the running means stays in a step.
     eps : float, optional
         Added to the root.
+    eps_root : float, optional
+        Added under the root, so that steps can be differentiated where a gradient is 0.
+    mu_dtype : dtype, optional
+        That in which the mean of the gradient is kept.
     nesterov : bool, optional
         With Nesterov's momentum (Dozat 2016).
 
@@ -238,7 +268,36 @@ def scale_by_adam(
         rate, ahead = (1 - b1) / (1 - b1**count), b1 / (1 - b1 ** (count + 1))
         return {**given, "correction": left, "rate": rate, "momentum_rate": ahead}
 
-    return by_rule("nadam" if nesterov else "adam", ScaleByAdamState, numbers)
+    if _is_none(eps_root):
+        rule = "nadam" if nesterov else "adam"
+        return by_rule(rule, ScaleByAdamState, numbers, first_dtype=mu_dtype)
+    rooted = _under_root(b1, b2, eps, eps_root, nesterov)
+    return by_rule("adam_rooted", ScaleByAdamState, rooted, first_dtype=mu_dtype)
+
+
+def _is_none(eps_root: Any) -> bool:
+    return isinstance(eps_root, (int, float)) and eps_root == 0
+
+
+def _under_root(
+    b1: float,
+    b2: float,
+    eps: float,
+    eps_root: float,
+    nesterov: bool,
+    rectified: Callable[[Any], tuple[Any, Any]] = lambda _: (1.0, 1.0),
+) -> Callable[[Any], dict[str, Any]]:
+    """The numbers of `adam_rooted`; `rectified` gives whether a step is scaled, and its length."""
+
+    def numbers(count: Any) -> dict[str, Any]:
+        on, length = rectified(count)
+        rate = (1 - b1) / (1 - b1**count) if nesterov else 0.0
+        ahead = b1 / (1 - b1 ** (count + 1)) if nesterov else 1 / (1 - b1**count)
+        means = {"rest1": 1 - b1, "beta2": b2, "rest2": 1 - b2, "correction": 1 - b2**count}
+        rates = {"rate": rate * length, "momentum_rate": ahead * length, "rectified": on}
+        return {**means, **rates, "inner": eps_root, "eps": eps}
+
+    return numbers
 
 
 def scale_by_adamax(
@@ -261,7 +320,13 @@ def scale_by_adamax(
 
 
 def scale_by_radam(
-    b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, threshold: float = 5.0
+    b1: float = 0.9,
+    b2: float = 0.999,
+    eps: float = 1e-8,
+    eps_root: float = 0.0,
+    threshold: float = 5.0,
+    *,
+    nesterov: bool = False,
 ) -> GradientTransformation:
     """`scale_by_adam` once the variance of its steps is known (Liu et al. 2020).
 
@@ -274,21 +339,29 @@ def scale_by_radam(
     """
     most = 2 / (1 - b2) - 1
 
-    def numbers(count: Any) -> dict[str, Any]:
-        left, power = 1 - b2**count, b2**count
-        known = most - 2 * count * power / left
-        rectified = known >= threshold
+    def rectified(count: Any) -> tuple[Any, Any]:
+        known = most - 2 * count * b2**count / (1 - b2**count)
+        on = known >= threshold
         share = (known - 4) * (known - 2) * most / ((most - 4) * (most - 2) * known)
-        root = fnp.sqrt(left)
-        size = fnp.where(rectified, fnp.sqrt(fnp.where(rectified, share, 1.0)) * root, 1.0)
+        length = fnp.where(on, fnp.sqrt(fnp.where(on, share, 1.0)), 1.0)
+        return fnp.where(on, 1.0, 0.0), length
+
+    def numbers(count: Any) -> dict[str, Any]:
+        on, length = rectified(count)
+        root = fnp.sqrt(1 - b2**count)
+        size = length * fnp.where(on > 0, root, 1.0)
         given = {"rest1": 1 - b1, "beta2": b2, "rest2": 1 - b2, "eps": eps * root}
-        on = fnp.where(rectified, 1.0, 0.0)
         return {**given, "rectified": on, "rate": size / (1 - b1**count)}
 
-    return by_rule("radam", ScaleByAdamState, numbers)
+    if not nesterov and _is_none(eps_root):
+        return by_rule("radam", ScaleByAdamState, numbers)
+    rooted = _under_root(b1, b2, eps, eps_root, nesterov, rectified)
+    return by_rule("adam_rooted", ScaleByAdamState, rooted)
 
 
-def scale_by_lion(b1: float = 0.9, b2: float = 0.99) -> GradientTransformation:
+def scale_by_lion(
+    b1: float = 0.9, b2: float = 0.99, mu_dtype: Any = None
+) -> GradientTransformation:
     """The sign of a mean of the gradient and a running mean of it (Chen et al. 2023).
 
     Examples
@@ -299,7 +372,7 @@ def scale_by_lion(b1: float = 0.9, b2: float = 0.99) -> GradientTransformation:
     np.float64(-1.0)
     """
     numbers = {"beta1": b1, "rest1": 1 - b1, "beta2": b2, "rest2": 1 - b2, "lr": 1.0}
-    return by_rule("lion", ScaleByLionState, lambda _: numbers)
+    return by_rule("lion", ScaleByLionState, lambda _: numbers, first_dtype=mu_dtype)
 
 
 def scale_by_rms(
@@ -393,7 +466,10 @@ def _descent(first: GradientTransformation, rate: Rate, *between: Any) -> Gradie
 
 
 def sgd(
-    learning_rate: Rate, momentum: float | None = None, nesterov: bool = False
+    learning_rate: Rate,
+    momentum: float | None = None,
+    nesterov: bool = False,
+    accumulator_dtype: Any = None,
 ) -> GradientTransformation:
     """Gradient descent, with heavy-ball or Nesterov's momentum.
 
@@ -404,6 +480,8 @@ def sgd(
     momentum : float, optional
         How much of the sum of steps stays.
     nesterov : bool, optional
+    accumulator_dtype : dtype, optional
+        That in which the sum is kept.
 
     Returns
     -------
@@ -417,7 +495,7 @@ def sgd(
     >>> optim.apply_updates(1.0, updates)
     np.float64(0.75)
     """
-    first = identity() if momentum is None else trace(momentum, nesterov)
+    first = identity() if momentum is None else trace(momentum, nesterov, accumulator_dtype)
     return _descent(first, learning_rate)
 
 
@@ -426,6 +504,8 @@ def adam(
     b1: float = 0.9,
     b2: float = 0.999,
     eps: float = 1e-8,
+    eps_root: float = 0.0,
+    mu_dtype: Any = None,
     *,
     nesterov: bool = False,
 ) -> GradientTransformation:
@@ -434,7 +514,7 @@ def adam(
     Parameters
     ----------
     learning_rate : float or schedule
-    b1, b2, eps, nesterov
+    b1, b2, eps, eps_root, mu_dtype, nesterov
         As of `scale_by_adam`.
 
     Returns
@@ -454,7 +534,8 @@ def adam(
     >>> bool(abs(x - 3.0) < 1e-2)
     True
     """
-    return _descent(scale_by_adam(b1, b2, eps, nesterov=nesterov), learning_rate)
+    scaled = scale_by_adam(b1, b2, eps, eps_root, mu_dtype, nesterov=nesterov)
+    return _descent(scaled, learning_rate)
 
 
 def adamw(
@@ -462,6 +543,8 @@ def adamw(
     b1: float = 0.9,
     b2: float = 0.999,
     eps: float = 1e-8,
+    eps_root: float = 0.0,
+    mu_dtype: Any = None,
     weight_decay: float = 1e-4,
     mask: Any = None,
     *,
@@ -471,7 +554,7 @@ def adamw(
 
     Parameters
     ----------
-    learning_rate, b1, b2, eps, nesterov
+    learning_rate, b1, b2, eps, eps_root, mu_dtype, nesterov
         As of `adam`.
     weight_decay : float, optional
         Times the learning rate.
@@ -486,11 +569,19 @@ def adamw(
     -0.05
     """
     decay = add_decayed_weights(weight_decay, mask)
-    return _descent(scale_by_adam(b1, b2, eps, nesterov=nesterov), learning_rate, decay)
+    scaled = scale_by_adam(b1, b2, eps, eps_root, mu_dtype, nesterov=nesterov)
+    return _descent(scaled, learning_rate, decay)
 
 
 def nadam(
-    learning_rate: Rate, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8
+    learning_rate: Rate,
+    b1: float = 0.9,
+    b2: float = 0.999,
+    eps: float = 1e-8,
+    eps_root: float = 0.0,
+    mu_dtype: Any = None,
+    *,
+    nesterov: bool = True,
 ) -> GradientTransformation:
     """`adam` with Nesterov's momentum (Dozat 2016).
 
@@ -501,7 +592,7 @@ def nadam(
     >>> bool(optimizer.update(1.0, optimizer.init(1.0))[0] < 0.0)
     True
     """
-    return adam(learning_rate, b1, b2, eps, nesterov=True)
+    return adam(learning_rate, b1, b2, eps, eps_root, mu_dtype, nesterov=nesterov)
 
 
 def nadamw(
@@ -509,8 +600,12 @@ def nadamw(
     b1: float = 0.9,
     b2: float = 0.999,
     eps: float = 1e-8,
+    eps_root: float = 0.0,
+    mu_dtype: Any = None,
     weight_decay: float = 1e-4,
     mask: Any = None,
+    *,
+    nesterov: bool = True,
 ) -> GradientTransformation:
     """`adamw` with Nesterov's momentum.
 
@@ -521,7 +616,8 @@ def nadamw(
     >>> bool(optimizer.update(1.0, optimizer.init(1.0), 1.0)[0] < 0.0)
     True
     """
-    return adamw(learning_rate, b1, b2, eps, weight_decay, mask, nesterov=True)
+    rates = (learning_rate, b1, b2, eps, eps_root, mu_dtype)
+    return adamw(*rates, weight_decay, mask, nesterov=nesterov)
 
 
 def adamax(
@@ -544,7 +640,10 @@ def radam(
     b1: float = 0.9,
     b2: float = 0.999,
     eps: float = 1e-8,
+    eps_root: float = 0.0,
     threshold: float = 5.0,
+    *,
+    nesterov: bool = False,
 ) -> GradientTransformation:
     """`adam` once the variance of its steps is known (Liu et al. 2020).
 
@@ -555,13 +654,15 @@ def radam(
     >>> optimizer.update(1.0, optimizer.init(1.0))[0]
     np.float64(-0.1)
     """
-    return _descent(scale_by_radam(b1, b2, eps, threshold), learning_rate)
+    scaled = scale_by_radam(b1, b2, eps, eps_root, threshold, nesterov=nesterov)
+    return _descent(scaled, learning_rate)
 
 
 def lion(
     learning_rate: Rate,
     b1: float = 0.9,
     b2: float = 0.99,
+    mu_dtype: Any = None,
     weight_decay: float = 1e-3,
     mask: Any = None,
 ) -> GradientTransformation:
@@ -575,7 +676,7 @@ def lion(
     np.float64(-0.1)
     """
     decay = add_decayed_weights(weight_decay, mask)
-    return _descent(scale_by_lion(b1, b2), learning_rate, decay)
+    return _descent(scale_by_lion(b1, b2, mu_dtype), learning_rate, decay)
 
 
 def rmsprop(
@@ -627,7 +728,11 @@ def adagrad(
 
 
 def adadelta(
-    learning_rate: Rate = 1.0, rho: float = 0.9, eps: float = 1e-6
+    learning_rate: Rate = 1.0,
+    rho: float = 0.9,
+    eps: float = 1e-6,
+    weight_decay: float = 0.0,
+    weight_decay_mask: Any = None,
 ) -> GradientTransformation:
     """Adadelta (Zeiler 2012).
 
@@ -638,4 +743,5 @@ def adadelta(
     >>> bool(optimizer.update(5.0, optimizer.init(1.0))[0] < 0.0)
     True
     """
-    return _descent(scale_by_adadelta(rho, eps), learning_rate)
+    before = [add_decayed_weights(weight_decay, weight_decay_mask)] if weight_decay else []
+    return chain(*before, scale_by_adadelta(rho, eps), scale_by_learning_rate(learning_rate))

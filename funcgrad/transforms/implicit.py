@@ -237,18 +237,25 @@ def custom_linear_solve(
     solved, more = _open(
         lambda rhs, *held: solve(_fixed(product, held), rhs), solve, (shapes, *held_types)
     )
-    turned = lambda held: _transposed(product, held, shapes)
+
+    def turned(held: Any) -> Function:
+        made = linear_transpose(_fixed(product, held), shapes)
+        return lambda v: made(v)[0]
+
     solved_back, rest = (None, []) if back is None else _open(
         lambda rhs, *held: back(turned(held), rhs), back, (shapes, *held_types)
     )  # fmt: skip
     count = len(consts)
 
-    def parts(operands: Any) -> tuple[Any, Function, Any]:
+    def passing(solver: Function, held: Any, own: Any) -> Function:
+        return lambda _, rhs: solver(rhs, *held, *own)
+
+    def parts(operands: Any) -> tuple[Any, Function, Function | None]:
         """What the product closes over, and both solvers, as functions of a right-hand side."""
         held, own = operands[:count], operands[count : count + len(more)]
         others = operands[count + len(more) :]
-        forward = lambda _, rhs: solved(rhs, *held, *own)
-        backward = solved_back and (lambda _, rhs: solved_back(rhs, *held, *others))
+        forward = passing(solved, held, own)
+        backward = None if solved_back is None else passing(solved_back, held, others)
         return held, forward, backward
 
     def again(product: Function, rhs: Any, forward: Any, backward: Any, aux: bool) -> Any:
@@ -291,11 +298,6 @@ def custom_linear_solve(
     made.linear_in = len(tree.leaves(b))
     found = made(b, *consts, *more, *rest)
     return tuple(found) if has_aux else found
-
-
-def _transposed(product: Function, held: Any, shapes: Any) -> Function:
-    turned = linear_transpose(_fixed(product, held), shapes)
-    return lambda v: turned(v)[0]
 
 
 def _no_transpose(matvec: Function) -> Exception:

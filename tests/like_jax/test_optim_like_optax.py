@@ -51,6 +51,15 @@ o.chain(o.scale_by_radam(), o.scale(-0.1))
 o.chain(o.scale_by_adadelta(rho=0.8), o.scale(-0.5))
 o.chain(o.scale_by_rss(0.2), o.scale(-0.1))
 o.chain(o.scale_by_stddev(0.8), o.scale(-0.1))
+o.adam(0.1, eps_root=1e-4)
+o.adam(0.1, 0.8, 0.9, 1e-6, 1e-3, nesterov=True)
+o.adamw(0.1, 0.9, 0.99, 1e-8, 1e-3, None, 0.1)
+o.nadamw(0.1, 0.9, 0.99, 1e-8, 1e-3, None, 0.1, nesterov=False)
+o.nadam(0.1, b1=0.5, eps_root=1e-3)
+o.radam(0.1, 0.9, 0.5, 1e-8, 1e-3, 3.0)
+o.radam(0.1, b2=0.5, threshold=3.0, nesterov=True)
+o.lion(0.1, 0.9, 0.99, None, 0.1)
+o.adadelta(0.3, weight_decay=0.1, weight_decay_mask={"w": True, "b": False})
 o.chain(o.scale_by_lbfgs(3), o.scale(-0.02))
 o.chain(o.scale_by_lbfgs(2, scale_init_precond=False), o.scale(-0.02))
 """.strip().split("\n")
@@ -80,6 +89,58 @@ def test_steps_like_optax(text):
                 path.append(p)
             found.append(path)
         agree(*found, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'o.sgd(0.1, 0.9, False, "float32")',
+        'o.adam(0.1, mu_dtype="float32")',
+        'o.nadam(0.1, mu_dtype="float32")',
+        'o.lion(0.1, mu_dtype="float32", weight_decay=0.0)',
+    ],
+)
+def test_the_mean_is_kept_in_another_dtype(text):
+    """Steps are rounded as far as the mean is; both keep the same dtypes."""
+    optax = pytest.importorskip("optax")
+    import jax
+
+    with jax.enable_x64(True):
+        found = []
+        for o, tree in ((fg.optim, fg.tree), (optax, jax.tree)):
+            as_arrays = jax.numpy.asarray if o is optax else numpy.asarray
+            optimizer, p = eval(text, {"o": o}), tree.map(as_arrays, P)
+            state = optimizer.init(p)
+            for _ in range(3):
+                updates, state = optimizer.update(tree.map(as_arrays, curved(P)), state, p)
+                p = o.apply_updates(p, updates)
+            means = [x for x in fg.tree.leaves(state) if numpy.asarray(x).dtype.kind == "f"]
+            found.append((p, means))
+        agree(*found, rtol=1e-5, atol=1e-6)
+
+
+def test_steps_have_derivatives_where_a_gradient_is_zero():
+    """As for learning how to learn: a root of 0 has none, one of `eps_root` has."""
+    optimizer = fg.optim.adam(0.1, eps_root=1e-4)
+    step = lambda g: optimizer.update(g, optimizer.init(1.0))[0]
+    assert fg.grad(step)(0.0) == pytest.approx(-0.1 / (1e-2 + 1e-8))
+    assert fg.jit(fg.grad(step))(0.0) == pytest.approx(-0.1 / (1e-2 + 1e-8))
+
+
+def test_signatures_begin_as_those_of_optax():
+    """So that arguments by position mean the same."""
+    optax = pytest.importorskip("optax")
+    import inspect
+
+    own = {"chain": 0}  # what one name stands for on both sides
+    for name in fg.optim.__all__:
+        mine, other = getattr(fg.optim, name), getattr(optax, name, None)
+        if other is None or not name.islower() or name in own:
+            continue
+        names = [list(inspect.signature(f).parameters) for f in (mine, other)]
+        shared = [n for n in names[1] if n in names[0]]
+        assert names[0] == shared, name
+        assert names[1][: len(shared)] == shared or "nesterov" in names[1], name
 
 
 def path(o, m, np, optimizer, slope, steps):
