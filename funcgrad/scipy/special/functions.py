@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from funcgrad.core.boundary import boundary
 from funcgrad.core.forms.elementwise import UFUNCS
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, operand, type_of
@@ -325,6 +326,7 @@ def perm(N: Any, k: Any, exact: bool = False) -> Array:
     return where(within, g.poch(n - k + 1.0, k), 0.0)
 
 
+@numpy_function(sp.bernoulli, constant=True)
 def bernoulli(n: int) -> Array:
     """The Bernoulli numbers up to that of index `n`: SciPy's, which has no derivative to be found.
 
@@ -338,6 +340,7 @@ def bernoulli(n: int) -> Array:
     return found
 
 
+@boundary
 def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Array:
     """The Bessel functions of the first kind of the orders from 0 to `v`, under JAX's name.
 
