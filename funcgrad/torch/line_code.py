@@ -6,11 +6,20 @@ Sums that may be long keep what rounding loses. It imports the compiler, inside 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad.compile import cache
-from funcgrad.compile.loops import Carry, Combine, Const, For, Kernel, Let
+from funcgrad.compile.loops import (
+    Accumulate,
+    Address,
+    Carry,
+    Combine,
+    Const,
+    For,
+    Kernel,
+    Let,
+)
 from funcgrad.kernels.native import Code
 from funcgrad.kernels.nests import Nest, chunks, each_row, integer, printed
 from funcgrad.torch.flat_code import sources_of_facade
@@ -44,17 +53,26 @@ def _largest(n: Nest, body: list[Any]) -> None:
     inner.append(Combine("top", n.load(inner, "x", ("away", 1), (j, 1))))
 
 
-def _summed(n: Nest, body: list[Any], term: Callable[[list[Any], tuple[Any, ...]], str]) -> None:
-    """`total`, the sum along a row: of blocks, whose sums keep what rounding loses."""
-    block, outer = n.loop(body, "blocks", "sequential", [("total", "compensated")])
-    outer += [
-        Let("begin", "int64", "mul", (block, Const(LONGEST, "int64"))),
-        integer("rest", "sub", "columns", "begin"),
-        Let("width", "int64", "min", ("rest", Const(LONGEST, "int64"))),
-    ]
-    j, inner = n.loop(outer, "width", "vector", [("part", "add")])
-    inner.append(Combine("part", term(inner, (("away", 1), ("begin", 1), (j, 1)))))
-    outer.append(Combine("total", "part"))
+def _sums_of_row(
+    n: Nest, body: list[Any], count: int,
+    terms: Callable[[list[Any], tuple[Any, ...]], Sequence[str]],
+) -> list[str]:  # fmt: skip
+    """Sums along a row: of blocks, whose sums keep what rounding loses."""
+    n.count += 1
+    names = [f"s{n.count}.{k}" for k in range(count)]
+    block, outer = n.loop(body, "blocks", "blocks", [(x, "compensated") for x in names])
+    begin = n.whole(outer, "mul", block, LONGEST)
+    width = n.whole(outer, "min", n.whole(outer, "sub", "columns", begin), LONGEST)
+    j, inner = n.loop(outer, width, "vector", [(f"{x}.part", "add") for x in names])
+    found = terms(inner, (("away", 1), (begin, 1), (j, 1)))
+    inner += [Combine(f"{x}.part", t) for x, t in zip(names, found, strict=True)]
+    outer += [Combine(x, f"{x}.part") for x in names]
+    return names
+
+
+def _summed(n: Nest, body: list[Any], term: Callable[[list[Any], tuple[Any, ...]], str]) -> str:
+    """One such sum."""
+    return _sums_of_row(n, body, 1, lambda inner, where: [term(inner, where)])[0]
 
 
 def _exponential(n: Nest, inner: list[Any], where: tuple[Any, ...]) -> str:
@@ -73,9 +91,9 @@ def _softmax(n: Nest) -> Kernel:
         n.store(inner, e, "y", *where)
         return e
 
-    _summed(n, body, term)
+    total = _summed(n, body, term)
     j, inner = n.loop(body, "columns", "vector")
-    y = n.let(inner, "div", n.load(inner, "y", ("away", 1), (j, 1)), "total")
+    y = n.let(inner, "div", n.load(inner, "y", ("away", 1), (j, 1)), total)
     n.store(inner, y, "y", ("away", 1), (j, 1))
     return n.kernel([], chunk)
 
@@ -86,8 +104,8 @@ def _log_softmax(n: Nest) -> Kernel:
     n.array("y", "output")
     chunk, body = each_row(n)
     _largest(n, body)
-    _summed(n, body, lambda inner, where: _exponential(n, inner, where))
-    log = n.let(body, "log", "total")
+    total = _summed(n, body, lambda inner, where: _exponential(n, inner, where))
+    log = n.let(body, "log", total)
     j, inner = n.loop(body, "columns", "vector")
     d = n.let(inner, "sub", n.load(inner, "x", ("away", 1), (j, 1)), "top")
     n.store(inner, n.let(inner, "sub", d, log), "y", ("away", 1), (j, 1))
@@ -100,14 +118,14 @@ def _softmax_backward(n: Nest) -> Kernel:
     n.array("y")
     n.array("c", "output")
     chunk, body = each_row(n)
-    _summed(
+    total = _summed(
         n,
         body,
         lambda inner, where: n.let(inner, "mul", *(n.load(inner, b, *where) for b in ("g", "y"))),
     )
     j, inner = n.loop(body, "columns", "vector")
     g, y = (n.load(inner, b, ("away", 1), (j, 1)) for b in ("g", "y"))
-    c = n.let(inner, "mul", y, n.let(inner, "sub", g, "total"))
+    c = n.let(inner, "mul", y, n.let(inner, "sub", g, total))
     n.store(inner, c, "c", ("away", 1), (j, 1))
     return n.kernel([], chunk)
 
@@ -118,10 +136,10 @@ def _log_softmax_backward(n: Nest) -> Kernel:
     n.array("y")
     n.array("c", "output")
     chunk, body = each_row(n)
-    _summed(n, body, lambda inner, where: n.load(inner, "g", *where))
+    total = _summed(n, body, lambda inner, where: n.load(inner, "g", *where))
     j, inner = n.loop(body, "columns", "vector")
     g, y = (n.load(inner, b, ("away", 1), (j, 1)) for b in ("g", "y"))
-    c = n.let(inner, "sub", g, n.let(inner, "mul", n.let(inner, "exp", y), "total"))
+    c = n.let(inner, "sub", g, n.let(inner, "mul", n.let(inner, "exp", y), total))
     n.store(inner, c, "c", ("away", 1), (j, 1))
     return n.kernel([], chunk)
 
@@ -279,6 +297,74 @@ def _batch_norm_backward(n: Nest) -> Kernel:
     return n.kernel(["samples", "eps"], chunk)
 
 
+# ------------------------------------------------------------------------------------ layer norm
+
+
+def _each_normal(n: Nest) -> tuple[For, list[Any], str, str]:
+    """The rows, with the mean and the reciprocal deviation of each."""
+    chunk, body = each_row(n)
+    convert = "copy" if n.dtype == "float64" else "cast"
+    chunk.body[-1:-1] = [
+        Let("count", n.dtype, convert, ("samples",)),
+        Let("more", n.dtype, convert, ("eps",)),
+    ]
+    total = _summed(n, body, lambda inner, where: n.load(inner, "x", *where))
+    mean = n.let(body, "div", total, "count")
+
+    def square(inner: list[Any], where: tuple[Any, ...]) -> str:
+        d = n.let(inner, "sub", n.load(inner, "x", *where), mean)
+        return n.let(inner, "mul", d, d)
+
+    variance = n.let(body, "div", _summed(n, body, square), "count")
+    root = n.let(body, "sqrt", n.let(body, "add", variance, "more"))
+    return chunk, body, mean, n.let(body, "div", 1.0, root)
+
+
+def _layer_norm(n: Nest) -> Kernel:
+    """(x - mean) / deviation · w + b."""
+    for name in ("x", "w", "b"):
+        n.array(name)
+    n.array("y", "output")
+    chunk, body, mean, inverse = _each_normal(n)
+    j, inner = n.loop(body, "columns", "vector")
+    x, w, b = (n.load(inner, a, *at) for a, at in
+               (("x", (("away", 1), (j, 1))), ("w", ((j, 1),)), ("b", ((j, 1),))))  # fmt: skip
+    d = n.let(inner, "mul", n.let(inner, "sub", x, mean), inverse)
+    n.store(inner, n.let(inner, "add", n.let(inner, "mul", d, w), b), "y", ("away", 1), (j, 1))
+    return n.kernel(["samples", "eps"], chunk)
+
+
+def _layer_norm_backward(n: Nest) -> Kernel:
+    """(h - mean(h) - n mean(h n)) / deviation, for h = g w and n = (x - mean) / deviation.
+
+    Σ g n and Σ g over the rows of a piece are added to what lies in `cw` and `cb`.
+    """
+    for name in ("g", "x", "w"):
+        n.array(name)
+    for name in ("cx", "cw", "cb"):
+        n.array(name, "output")
+    chunk, body, mean, inverse = _each_normal(n)
+
+    def terms(inner: list[Any], where: tuple[Any, ...]) -> list[str]:
+        g, x = n.load(inner, "g", *where), n.load(inner, "x", *where)
+        d = n.let(inner, "mul", n.let(inner, "sub", x, mean), inverse)
+        h = n.let(inner, "mul", g, n.load(inner, "w", *where[1:]))
+        for name, term in (("cw", n.let(inner, "mul", g, d)), ("cb", g)):
+            to = Address(name, (("chunk", "columns"), *where[1:]))
+            inner.append(Accumulate(to, "add", term, n.dtype))
+        return [h, n.let(inner, "mul", h, d)]
+
+    sums = _sums_of_row(n, body, 2, terms)
+    middle, slope = (n.let(body, "div", s, "count") for s in sums)
+    j, inner = n.loop(body, "columns", "vector")
+    g, x = (n.load(inner, a, ("away", 1), (j, 1)) for a in ("g", "x"))
+    d = n.let(inner, "mul", n.let(inner, "sub", x, mean), inverse)
+    h = n.let(inner, "mul", g, n.load(inner, "w", (j, 1)))
+    rest = n.let(inner, "sub", n.let(inner, "sub", h, middle), n.let(inner, "mul", d, slope))
+    n.store(inner, n.let(inner, "mul", rest, inverse), "cx", ("away", 1), (j, 1))
+    return n.kernel(["samples", "eps"], chunk)
+
+
 KERNELS: dict[str, Callable[[Nest], Kernel]] = {
     "softmax": _softmax,
     "softmax_backward": _softmax_backward,
@@ -288,6 +374,8 @@ KERNELS: dict[str, Callable[[Nest], Kernel]] = {
     "running_sum_backward": functools.partial(_running_sum, backward=True),
     "lstm": lstm_forward,
     "lstm_backward": lstm_backward,
+    "layer_norm": _layer_norm,
+    "layer_norm_backward": _layer_norm_backward,
     "batch_norm": _batch_norm,
     "batch_norm_backward": _batch_norm_backward,
 }

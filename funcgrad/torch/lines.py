@@ -1,4 +1,4 @@
-"""Softmax, batch norm, running sums and products of large matrices, in native code of our own.
+"""Softmax, norms, running sums and products of large matrices, in native code of our own.
 
 As `flat` has it for elementwise operations, and their cotangents, too: the code is made when it is
 first asked for (see `line_code`) and lies on disk afterwards, nothing else runs in its place, and
@@ -24,6 +24,7 @@ from funcgrad.kernels import memory
 from funcgrad.kernels.native import Code
 from funcgrad.ops.affine import ADDMM
 from funcgrad.ops.channels import BATCH_NORM
+from funcgrad.ops.normalization import LAYER_NORM
 from funcgrad.ops.product import MATMUL
 from funcgrad.ops.softmax import LOG_SOFTMAX, SOFTMAX
 from funcgrad.torch import matrix_products
@@ -219,10 +220,66 @@ def _batch_norm_pull(node: Any, gs: Any) -> list[Any] | None:
     sums = [np.empty(x.shape[1], x.dtype) for _ in range(2)]
     arrays = [_dense(g), x, scale, cx, *sums]
     _columns("batch_norm_backward", arrays, x.shape[:2], float(node.params["eps"]))
-    there = (True, node.params["scaled"], node.params["moved"])
+    return _wanted(node, [cx, *sums], (True, node.params["scaled"], node.params["moved"]))
+
+
+# ------------------------------------------------------------------------------------ layer norm
+
+
+def _normalised(x: Any, axes: Sequence[int]) -> Any:
+    """Rows of what is normalised over its last axes; None if others are left between these."""
+    first = x.ndim - len(axes)
+    if not _suits(x) or tuple(axes) != tuple(range(first, x.ndim)):
+        return None
+    return _dense(x).reshape(math.prod(x.shape[:first]), -1)
+
+
+def _of_columns(v: Any, x: Any, there: bool, other: float) -> Any:
+    """A weight or bias of rows, as `_affine` has it."""
+    return _affine(v.reshape(-1) if there and type(v) is ndarray else v, x, there, other)
+
+
+def _layer_norm(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
+    x, w, b = xs
+    rows = _normalised(x, params["axes"])
+    if rows is None:
+        return None
+    scale = _of_columns(w, rows, params["scaled"], 1.0)
+    move = _of_columns(b, rows, params["moved"], 0.0)
+    if scale is None or move is None:
+        return None
+    out = memory.empty(x.shape, x.dtype)
+    integers, chunks = _rows(x.size, rows.shape[1])
+    numbers = [float(rows.shape[1]), float(params["eps"])]
+    _run("layer_norm", [rows, scale, move, out], integers, numbers, chunks)
+    return out
+
+
+def _layer_norm_pull(node: Any, g: Any) -> list[Any] | None:
+    _, x, w, _ = node.saved
+    rows = _normalised(x, node.params["axes"])
+    if rows is None or type(g) is not ndarray or g.dtype != x.dtype:
+        return None
+    scaled, moved = node.params["scaled"], node.params["moved"]
+    scale = _of_columns(w, rows, scaled, 1.0)
+    if scale is None:
+        return None
+    columns = rows.shape[1]
+    integers, chunks = _rows(x.size, columns)
+    cx = memory.empty(x.shape, x.dtype)
+    sums = memory.zeros((2, chunks, columns), x.dtype)
+    numbers = [float(columns), float(node.params["eps"])]
+    arrays = [_dense(g), rows, scale, cx, *sums]
+    _run("layer_norm_backward", arrays, integers, numbers, chunks)
+    found = [cx, *np.add.reduce(sums, 1)]
+    return _wanted(node, found, (True, scaled, moved))
+
+
+def _wanted(node: Any, found: Sequence[Any], there: Sequence[bool]) -> list[Any]:
+    """Cotangents in the shapes of the operands; zeros of what is not there."""
     return [
-        None if p is None else c if held else np.zeros(kind.shape, kind.dtype)
-        for p, c, held, kind in zip(node.parents, (cx, *sums), there, node.avals, strict=True)
+        None if p is None else c.reshape(kind.shape) if held else np.zeros(kind.shape, kind.dtype)
+        for p, c, held, kind in zip(node.parents, found, there, node.avals, strict=True)
     ]
 
 
@@ -262,6 +319,7 @@ VALUES: dict[Primitive, Callable[[Primitive, Sequence[Any], Params], Any]] = {
     SOFTMAX: _softmax,
     LOG_SOFTMAX: _softmax,
     BATCH_NORM: _batch_norm,
+    LAYER_NORM: _layer_norm,
     MATMUL: matrix_products.product,
     ADDMM: matrix_products.affine,
 }
@@ -269,6 +327,7 @@ RULES: dict[Any, Callable[[Any, Any], list[Any] | None]] = {
     SOFTMAX: _softmax_pull,
     LOG_SOFTMAX: _softmax_pull,
     BATCH_NORM: _batch_norm_pull,
+    LAYER_NORM: _layer_norm_pull,
     MATMUL: matrix_products.product_pull,
     ADDMM: matrix_products.affine_pull,
 }

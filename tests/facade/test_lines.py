@@ -69,6 +69,35 @@ def test_batch_norm_of_rows(shape, affine, dtype):
     compare(*both(function, [x, *parts], g), 20 * TOLERANCE[dtype])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(700, 100), (50, 1003), (6001, 3), (2, 20_000), (40, 30, 64)])
+@pytest.mark.parametrize("parts", ["both", "weight", "none"])
+def test_layer_norm_of_rows(shape, parts, dtype):
+    rng = np.random.default_rng(2)
+    x, g = rng.normal(3, 2, shape).astype(dtype), rng.normal(size=shape).astype(dtype)
+    last = shape[1:] if parts == "both" else shape[-1:]
+    count = {"both": 2, "weight": 1, "none": 0}[parts]
+    given = [rng.normal(size=last).astype(dtype) for _ in range(count)]
+
+    def function(t, x, *given):
+        return t.nn.functional.layer_norm(x, last, *given)
+
+    compare(*both(function, [x, *given], g), 20 * TOLERANCE[dtype])
+
+
+def test_layer_norm_of_turned_tensors_and_parts_of_gradients():
+    rng = np.random.default_rng(4)
+    x, g = rng.normal(size=(200, 300)), rng.normal(size=(300, 200))
+    w = rng.normal(size=200)
+    compare(*both(lambda t, x, w: t.nn.functional.layer_norm(x.t(), (200,), w), [x, w], g), 1e-12)
+    found = []
+    for t in (ours, torch):  # the weight's alone
+        weight = t.from_numpy(w.copy()).requires_grad_()
+        t.nn.functional.layer_norm(t.from_numpy(x.T.copy()), (200,), weight).sum().backward()
+        found.append([weight.grad.numpy()])
+    compare(*found, 1e-12)
+
+
 def test_batch_norm_far_from_zero():
     rng = np.random.default_rng(8)
     x = (rng.normal(size=(5000, 9)) * 0.01 + 1000).astype(np.float32)
