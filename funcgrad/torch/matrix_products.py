@@ -18,7 +18,7 @@ from funcgrad.kernels.products import multiply
 from funcgrad.ops.shape import unbroadcast
 from funcgrad.torch.flat import FEWEST
 
-__all__ = ["affine", "affine_pull", "into", "product", "product_pull"]
+__all__ = ["affine", "affine_pull", "product", "product_pull", "times", "write_product"]
 
 ndarray = np.ndarray
 Cotangents = list[Any] | None
@@ -60,7 +60,7 @@ def product_pull(node: Any, g: Any) -> Cotangents:
     if not _fits(node, g):
         return None
     left, right = (p is not None for p in node.parents)
-    cx = _times(g, y.swapaxes(-1, -2)) if left else None
+    cx = times(g, y.swapaxes(-1, -2)) if left else None
     return [cx, _of_right(g, x, y) if right else None]
 
 
@@ -81,7 +81,7 @@ def affine_pull(node: Any, g: Any) -> Cotangents:
         cb = unbroadcast(g, bias)
     if right and cw is None:
         cw = _of_right(g, x, None)
-    return [cb, _times(g, w.T) if left else None, cw]
+    return [cb, times(g, w.T) if left else None, cw]
 
 
 def _fits(node: Any, g: Any) -> bool:
@@ -93,13 +93,14 @@ def _fits(node: Any, g: Any) -> bool:
     return bool(same and g.shape[:-2] == x.shape[:-2] and x.dtype == y.dtype == g.dtype)
 
 
-def into(x: Any, y: Any, out: Any) -> None:
-    """Write a product, of stacks, that our code computes whatever else it is part of."""
+def write_product(x: Any, y: Any, out: Any) -> None:
+    """Write a product, of whatever size."""
     if multiply(x, y, out=out) is None:
         np.matmul(x, y, out=out)
 
 
-def _times(x: Any, y: Any) -> Any:
+def times(x: Any, y: Any) -> Any:
+    """A product, of whatever size."""
     found = multiply(x, y)
     return np.matmul(x, y) if found is None else found
 
@@ -107,5 +108,5 @@ def _times(x: Any, y: Any) -> Any:
 def _of_right(g: Any, x: Any, y: Any) -> Any:
     """The cotangent of a right factor, laid as this is: most often it is a transposed weight."""
     if y is not None and y.strides[-1] == y.itemsize:
-        return _times(x.swapaxes(-1, -2), g)
-    return _times(g.swapaxes(-1, -2), x).swapaxes(-1, -2)
+        return times(x.swapaxes(-1, -2), g)
+    return times(g.swapaxes(-1, -2), x).swapaxes(-1, -2)

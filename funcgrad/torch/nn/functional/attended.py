@@ -26,7 +26,7 @@ from funcgrad.ops.softmax import softmax
 from funcgrad.torch import lines
 from funcgrad.torch.composite import Composite, Inside, inside, spread_over
 from funcgrad.torch.flat import FLOATS
-from funcgrad.torch.matrix_products import into as product
+from funcgrad.torch.matrix_products import write_product
 
 __all__ = ["ATTENTION", "MASKED_ATTENTION"]
 
@@ -103,7 +103,7 @@ class Heads(NamedTuple):
 
     def write_weights(self, part: Part, scores: Raw, weights: Raw) -> None:
         """The weights of some heads, given room for the scores."""
-        product(self.q[part], self.k[part].swapaxes(2, 3), scores)
+        write_product(self.q[part], self.k[part].swapaxes(2, 3), scores)
         alone = None
         if self.bias is not None:
             bias = self.bias[part]
@@ -130,7 +130,7 @@ def _forward(heads: Heads, recorded: bool, out: Raw) -> Raw | None:
         scores, other = (_of_part(room, means) for room in rooms)
         weights = other if kept is None else kept[part]
         heads.write_weights(part, scores, weights)
-        product(weights, heads.v[part], means)
+        write_product(weights, heads.v[part], means)
     return kept
 
 
@@ -145,16 +145,16 @@ def _back(heads: Heads, scale: float, kept: Raw | None, g: Raw, found: Mapping[i
         else:
             weights = kept[part]
         if 2 in found:
-            product(weights.swapaxes(2, 3), given, found[2][part])
+            write_product(weights.swapaxes(2, 3), given, found[2][part])
         if 0 not in found and 1 not in found:
             continue
-        product(given, heads.v[part].swapaxes(2, 3), scores)
+        write_product(given, heads.v[part].swapaxes(2, 3), scores)
         lines.rows("softmax_backward", [scores, weights, slopes])
         if 0 in found:
-            product(slopes, heads.k[part], found[0][part])
+            write_product(slopes, heads.k[part], found[0][part])
             found[0][part] *= g.dtype.type(scale)
         if 1 in found:
-            product(slopes.swapaxes(2, 3), heads.q[part], found[1][part])
+            write_product(slopes.swapaxes(2, 3), heads.q[part], found[1][part])
 
 
 def _like(x: Raw) -> Raw:

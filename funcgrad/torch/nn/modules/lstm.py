@@ -16,6 +16,7 @@ from funcgrad.config import config
 from funcgrad.kernels import memory
 from funcgrad.torch import lines
 from funcgrad.torch.flat import FLOATS
+from funcgrad.torch.matrix_products import times, write_product
 
 __all__ = ["Steps", "back", "forward", "suits"]
 
@@ -53,18 +54,18 @@ def forward(
     """The states after each step and the last ones, and what `back` needs."""
     count, (rows, size) = len(x), h.shape
     gates = memory.empty((count, rows, 4 * size), x.dtype)
-    np.matmul(x.reshape(-1, x.shape[2]), w_ih.T, out=gates.reshape(-1, 4 * size))
+    write_product(x.reshape(-1, x.shape[2]), w_ih.T, gates.reshape(-1, 4 * size))
     bias = biases[0] + biases[1] if biases else np.zeros(4 * size, x.dtype)
     cells = memory.empty((count + 1, rows, size), x.dtype)
     states = memory.empty((count + 1, rows, size), x.dtype)
     cells[0], states[0] = c, h
     product = np.empty((rows, 4 * size), x.dtype)
-    turned = np.ascontiguousarray(w_hh.T)  # BLAS would turn it round in each of its calls
+    turned = np.ascontiguousarray(w_hh.T)  # once for all steps
     now, order = np.arange(count), _order(count, reverse)
     arrays = (product, None), (bias, None), (cells, now), (gates, order), (cells, now + 1)
     run = lines.steps_of_rows("lstm", [*arrays, (states, now + 1)])
     for k in range(count):
-        np.matmul(states[k], turned, out=product)
+        write_product(states[k], turned, product)
         run(k)
     steps = states[:0:-1] if reverse else states[1:]
     found = steps.copy(), states[-1].copy(), cells[-1].copy()
@@ -92,7 +93,7 @@ def back(
     )
     for k, t in enumerate(order):
         run(k)
-        np.matmul(cotangents[t], w, out=later)
+        write_product(cotangents[t], w, later)
     flat = cotangents.reshape(-1, 4 * size)
     made: dict[int, Raw] = {}
     for k in wanted:
@@ -110,12 +111,12 @@ def _cotangent(k: int, found: Steps, xs: Sequence[Raw], flat: Raw, later: Raw, c
         return later if k == 1 else cell
     made: Raw
     if k == 0:
-        made = np.matmul(flat, xs[3]).reshape(x.shape)
+        made = times(flat, xs[3]).reshape(x.shape)
     elif k == 3:
-        made = np.matmul(flat.T, x.reshape(-1, x.shape[2]))
+        made = times(flat.T, x.reshape(-1, x.shape[2]))
     elif k == 4:
         before = states[-2::-1] if found.reverse else states[:-1]
-        made = np.matmul(flat.T, before.reshape(-1, before.shape[2]))
+        made = times(flat.T, before.reshape(-1, before.shape[2]))
     else:
         made = flat.sum(0)
     return made
