@@ -84,7 +84,7 @@ def multiply(
         (rows), for the sums of the rows of `a`, of which then the first axis is contiguous.
     """
     key = (
-        a.dtype.char, a.shape, a.strides, b.shape, b.strides, out is None or out.strides,
+        a.dtype, a.shape, a.strides, b.dtype, b.shape, b.strides, out is None or out.strides,
         sums is None,
     )  # fmt: skip
     try:
