@@ -194,7 +194,7 @@ def test_the_bits_do_not_depend_on_the_threads(monkeypatch):
     assert found[0] == found[1] == found[2]
 
 
-def test_a_tensor_takes_the_kernels(monkeypatch):
+def test_tensors_have_code_of_their_own(monkeypatch):
     x = torch.randn(300, 200, dtype=torch.float64).requires_grad_()
     layer = torch.nn.LayerNorm(200, dtype=torch.float64)
 
@@ -206,11 +206,8 @@ def test_a_tensor_takes_the_kernels(monkeypatch):
 
     count = lambda: (calls("layer_norm_value"), calls("layer_norm_backward"))
     before = count()
-    value, *gradients = step()
-    assert count() == (before[0] + 1, before[1] + 1)
+    found = step()
     monkeypatch.setattr(normalization.config, "kernels", False)
-    plain, *expected = step()
-    assert value.tobytes() == plain.tobytes()
-    for f, e in zip(gradients, expected, strict=True):
+    for f, e in zip(found, step(), strict=True):
         np.testing.assert_allclose(f, e, rtol=1e-9, atol=1e-9)
-    assert count() == (before[0] + 1, before[1] + 1)
+    assert count() == before
