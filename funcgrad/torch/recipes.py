@@ -22,6 +22,8 @@ from funcgrad.core.types import type_of_raw
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.graph.straight import Straight
+from funcgrad.ops.affine import ADDMM
+from funcgrad.ops.product import MATMUL
 from funcgrad.torch import flat, lines
 from funcgrad.torch._tensor import Link, Tensor
 from funcgrad.torch.composite import Composite
@@ -150,6 +152,8 @@ def _laying(x: Any) -> Callable[[Any], Any]:
 
 def _is_native(prim: Any) -> bool:
     """Whether other native code computes the operation, or its derivative, for large tensors."""
+    if prim is MATMUL or prim is ADDMM:
+        return True  # the cotangent of a factor may be native code where the product is none
     if isinstance(prim, Composite):
         return not prim.linear
     return prim.backward_kernel is not None and not isinstance(prim, Elementwise)
