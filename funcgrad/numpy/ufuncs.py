@@ -298,11 +298,16 @@ class Ufunc:
         self.__name__ = self.__qualname__ = ufunc.__name__
         self.nin, self.nout, self.nargs = ufunc.nin, ufunc.nout, ufunc.nargs
         self.identity, self.types = ufunc.identity, ufunc.types
+        self.__module__ = f"funcgrad.{module}"
         says = f"{module}.{ufunc.__name__} for plain and traced operands. {note}".rstrip()
         self.__doc__ = says + (_example(ufunc) if module == "numpy" else "")
 
     def __repr__(self) -> str:
         return f"<funcgrad ufunc '{self.__name__}'>"
+
+    def __reduce__(self) -> str:
+        """It is pickled by its name, and copied as itself."""
+        return self.__name__
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         try:  # a boundary without a call of its own

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
+import types
 from typing import Any, NoReturn
 
 from funcgrad.core.boundary import bound_class, bound_names, lookup
@@ -110,6 +111,8 @@ def absent(module: str) -> None:
     space.update(__getattr__=get, __dir__=names)
     here = [n for n in names() if n in space]
     bound_names(module, here)
+    for name in here:
+        _name_where_it_is(space[name], name, module)
     for cls in map(space.get, here):
         if isinstance(cls, type) and not issubclass(cls, (Operand, Size)):
             bound_class(cls, "funcgrad.torch")
@@ -121,6 +124,14 @@ _QUICK = {  # they cannot fail
     *("dim", "ndimension", "numel", "nelement", "element_size"),
     *("is_complex", "is_floating_point", "is_inference"),
 }
+
+
+def _name_where_it_is(found: Any, name: str, module: str) -> None:
+    """A function of an operation is pickled by the module and the name under which it is public."""
+    if isinstance(found, types.FunctionType) and hasattr(found, "operation"):
+        named = vars(sys.modules[found.__module__]).get(found.__qualname__)
+        if named is not found:
+            found.__module__, found.__qualname__ = module, name
 
 
 def _of_pytorch(theirs: str) -> list[str]:

@@ -8,6 +8,7 @@ others of the first list, as `tensordot` of `mm`, is in that list itself.
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -145,4 +146,7 @@ def cover(*places: Any) -> None:
         for name, policy in POLICIES.items():
             found = vars(place).get(name)
             if callable(found) and not isinstance(found, type):
-                setattr(place, name, _around(found, policy))
+                made = _around(found, policy)
+                if isinstance(place, types.ModuleType):  # by which it is pickled
+                    made.__module__, made.__qualname__ = place.__name__, name
+                setattr(place, name, made)
