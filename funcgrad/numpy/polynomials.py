@@ -163,6 +163,8 @@ def polyfit(
     array([[-0.5  ,  0.   ,  0.5  ],
            [ 0.833,  0.333, -0.167]])
     """
+    if w is not None:  # which the program multiplies into both in place
+        x, y = array(x), array(y)
     return program(np.polyfit)(x, y, deg, rcond, full, w, cov)
 
 

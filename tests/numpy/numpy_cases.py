@@ -602,6 +602,7 @@ case("polymul", lambda m, p, q: m.polymul(p, q), V, W[:3])
 case("polydiv", lambda m, p, q: m.polydiv(p, q), V, W[:3])
 case("polyfit", lambda m, x, y: m.polyfit(x, y, 2), np.sort(W), V)
 case("polyfit weights", lambda m, y, w: m.polyfit(np.arange(5.0), y, 1, w=w), V, W)
+case("polyfit traced weights", lambda m, w: m.polyfit(np.arange(5.0), V, 1, w=w), W)
 case("polyfit cov", lambda m, y: m.polyfit(np.arange(5.0), y, 1, cov=True), V)
 case("polyfit many", lambda m, y: m.polyfit(np.arange(3.0), y, 1), A)
 
