@@ -55,7 +55,7 @@ CUBIC = [1.0, 2.0, 3.0, 4.0]
         (lambda e, x: e.intrinsic("floor", x), np.floor),
         (lambda e, x: e.from_bits(e.bits(x)), lambda x: x),
         (lambda e, x: e.polynomial(CUBIC, x), lambda x: 1 + x * (2 + x * (3 + 4 * x))),
-        (lambda e, x: e.horner(CUBIC, x), lambda x: 1 + x * (2 + x * (3 + 4 * x))),
+        (lambda e, x: e.estrin(CUBIC, x), lambda x: 1 + x * (2 + x * (3 + 4 * x))),
         (lambda e, x: e.select(x.equals(0.0), 1.0, x), lambda x: np.where(x == 0, 1, x)),
         (lambda e, x: e.select(e.is_nan(x) | (x >= 7.0), 1.0, x), lambda x: np.where(x >= 7, 1, x)),
     ],
