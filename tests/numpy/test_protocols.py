@@ -442,13 +442,23 @@ def test_error(_name: str, source: str, kind: type, text: str) -> None:
 
 
 ABSTRACT = [
+    ("repeat", lambda x: np.repeat(x, (x > 0) * 1)),
+    ("histogram", lambda x: np.histogram(x, "auto")[0]),
+]
+SELECTING = [
     ("nonzero", lambda x: np.nonzero(x)[0]),
     ("mask", lambda x: x[x > 0]),
     ("extract", lambda x: np.extract(x > 0, x)),
-    ("repeat", lambda x: np.repeat(x, (x > 0) * 1)),
-    ("histogram", lambda x: np.histogram(x, "auto")[0]),
     ("union1d", lambda x: np.union1d(x, x)),
 ]
+
+
+@pytest.mark.parametrize("_name, f", SELECTING, ids=[e[0] for e in SELECTING])
+def test_examples_that_select_other_numbers_are_told(_name: str, f: Callable[[Any], Any]) -> None:
+    with pytest.raises(AbstractValueError, match="different numbers of elements"):
+        vmap(f)(np.array([[0.0, 0.0], [1.0, 2.0]]))
+    alike = np.array([[3.0, 1.0], [1.0, 2.0]])
+    np.testing.assert_array_equal(vmap(f)(alike), [f(x) for x in alike])
 
 
 @pytest.mark.parametrize("_name, f", ABSTRACT, ids=[e[0] for e in ABSTRACT])

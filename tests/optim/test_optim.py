@@ -61,7 +61,8 @@ def test_each_rule_is_stated_once():
     for name in ("adam", "nadam", "radam", "adamax", "momentum", "nesterov", "adadelta"):
         assert name in RULES
     assert {*OTHER_RULES} == {
-        "lion", "adagrad_under_root", "rmsprop_under_root", "rmsprop_centered_under_root"
+        "lion", "adam_rooted", "adagrad_under_root", "rmsprop_under_root",
+        "rmsprop_centered_under_root",
     }  # fmt: skip
 
 
