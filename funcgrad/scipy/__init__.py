@@ -10,6 +10,7 @@ from funcgrad.core.boundary import suggest_names
 
 if TYPE_CHECKING:
     from funcgrad.scipy import cluster as cluster
+    from funcgrad.scipy import differentiate as differentiate
     from funcgrad.scipy import fft as fft
     from funcgrad.scipy import integrate as integrate
     from funcgrad.scipy import interpolate as interpolate
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "cluster",
+    "differentiate",
     "fft",
     "integrate",
     "interpolate",
