@@ -120,7 +120,7 @@ def supports(function: Any) -> Support:
     >>> fg.supports(np.argsort).kind
     'locally constant'
     >>> print(fg.supports(np.union1d).transforms)
-    ('reverse', 'forward')
+    ('reverse', 'forward', 'jit', 'vmap')
     >>> print(fg.supports(np.save))
     no derivative: it writes files or text
     """
