@@ -225,14 +225,33 @@ def _given(first: ndarray[Any, Any], xs: Sequence[Any], repeats: bool = False) -
             return None
     if all(x.flags.c_contiguous and x.flags.aligned for x in arrays):
         return Given(arrays, kinds, numbers, None)
-    order = _order(arrays[0])
+    order = _order(arrays)
     turned = [np.require(x.transpose(order), None, ["C", "A"]) for x in arrays]
     return Given(turned, kinds, numbers, order)
 
 
-def _order(x: ndarray[Any, Any]) -> tuple[int, ...]:
-    """The axes, from the outermost in memory to the innermost."""
-    return tuple(sorted(range(x.ndim), key=lambda k: -abs(x.strides[k])))
+def _order(arrays: Sequence[ndarray[Any, Any]]) -> tuple[int, ...]:
+    """The axes, from the outermost in memory to the innermost, as PyTorch lays its results."""
+    axes = [*reversed(range(arrays[0].ndim))]
+    for k in range(1, len(axes)):
+        at = k
+        for before in range(k - 1, -1, -1):
+            found = _compared(arrays, axes[before], axes[at])
+            if found < 0:
+                break
+            if found > 0:
+                axes[before], axes[at] = axes[at], axes[before]
+                at = before
+    return tuple(reversed(axes))
+
+
+def _compared(arrays: Sequence[ndarray[Any, Any]], a: int, b: int) -> int:
+    """1 if axis `a` lies outside axis `b`, -1 if inside; a step of 0 says nothing."""
+    for x in arrays:
+        one, two = abs(x.strides[a]), abs(x.strides[b])
+        if one and two and (one != two or x.shape[a] > x.shape[b]):
+            return 1 if one >= two else -1
+    return 0
 
 
 def _empty(like: ndarray[Any, Any], order: tuple[int, ...] | None) -> ndarray[Any, Any]:

@@ -290,3 +290,15 @@ def test_a_parameter_that_is_turned_takes_the_steps_of_pytorch(name):
         made.append(x.tolist())
     close = pytest.approx(np.asarray(made[1]), rel=1e-5, abs=1e-5)
     assert np.asarray(made[0]) == close
+
+
+@pytest.mark.parametrize("name", ["gelu", "elu", "mish", "softplus"])
+def test_large_expanded_tensors_lay_their_results_as_pytorch_does(name):
+    """Native code runs over them: a step of 0 says nothing of the order of axes."""
+
+    def strides(t):
+        one = t.arange(800.0).reshape(20, 1, 40).expand(20, 30, 40)
+        two = t.arange(600.0).reshape(20, 30).t().unsqueeze(0).expand(40, 30, 20)
+        return [getattr(t.nn.functional, name)(x).stride() for x in (one, two)]
+
+    assert strides(ours) == strides(torch)

@@ -23,5 +23,5 @@ def run():
     for _ in range(10):
         unmix = unmix - 0.1 * grad(loss)(unmix, 4.0, data)
     several = grad(loss, (0, 1, 3))(unmix, 4.0, data, 0.1)
-    curvature = hessian_vector_product(loss)(unmix, np.ones((3, 3)), 4.0, data)
+    curvature = hessian_vector_product(loss)(unmix, 4.0, data, np.ones((3, 3)))
     return unmix, several, curvature
