@@ -276,7 +276,10 @@ def _start() -> None:
                 continue
             if id(found) not in made:
                 made[id(found)] = (found, _asks(found))
-            setattr(module, name, made[id(found)][1])
+            public = made[id(found)][1]
+            if name == found.__name__:
+                public.__module__ = module.__name__  # where `pickle` finds it
+            setattr(module, name, public)
     for name, module in [*sys.modules.items()]:
         if name.startswith("funcgrad.torch.nn.modules"):
             for key, found in [*vars(module).items()]:
