@@ -28,7 +28,7 @@ from funcgrad.kernels import load, memory
 from funcgrad.kernels.choice import FLOATS
 from funcgrad.kernels.native import Code
 
-__all__ = ["DEPTH", "INTEGERS", "ROWS", "multiply"]
+__all__ = ["DEPTH", "INTEGERS", "ROWS", "may_multiply", "multiply"]
 
 ndarray = np.ndarray
 Raw = ndarray[Any, Any]
@@ -39,7 +39,7 @@ INTEGERS = (
     "a_far", "b_far", "y_far", "a_stack", "b_stack", "y_stack", "a_row", "a_term", "b_term",
     "b_column", "y_row", "beside", "apart", "added",
 )  # fmt: skip
-LEAST = 1 << 18  # multiplications: below, NumPy takes one thread and is as fast
+LEAST = 1 << 23  # multiplications: below, handing parts to the second thread costs what it gains
 EACH = 1 << 13  # of each product of a stack
 MOST = 1 << 30  # of each: beyond, BLAS is faster
 SHARED = 1 << 21  # multiplications: with fewer the second thread comes too late
@@ -150,6 +150,11 @@ def _plan(a: Raw, b: Raw, out: Raw | None, sums: bool) -> Plan | None:
     if (sums or turned) and a.strides[-2] != a.itemsize:
         return None
     return _made(a, b, y, turned or sums, sums)
+
+
+def may_multiply(x: Raw, y: Raw) -> bool:
+    """Whether a product or its cotangents, which take as many multiplications, may be made here."""
+    return x.size * (y.shape[-1] if y.ndim > 1 else 1) >= LEAST
 
 
 def _pays(a: Raw, b: Raw, columns: int) -> bool:

@@ -22,6 +22,7 @@ from funcgrad.core.types import type_of_raw
 from funcgrad.graph.build import stage
 from funcgrad.graph.ir import Graph, Var
 from funcgrad.graph.straight import Straight
+from funcgrad.kernels.products import may_multiply
 from funcgrad.ops.affine import ADDMM
 from funcgrad.ops.product import MATMUL
 from funcgrad.torch import flat, lines
@@ -150,10 +151,10 @@ def _laying(x: Any) -> Callable[[Any], Any]:
     return lambda out: np.ascontiguousarray(out.transpose(order)).transpose(back)
 
 
-def _is_native(prim: Any) -> bool:
+def _is_native(prim: Any, arrays: Sequence[Any]) -> bool:
     """Whether other native code computes the operation, or its derivative, for large tensors."""
-    if prim is MATMUL or prim is ADDMM:
-        return True  # the cotangent of a factor may be native code where the product is none
+    if prim is MATMUL or prim is ADDMM:  # cotangents may be where the product is not
+        return may_multiply(*arrays[-2:])
     if isinstance(prim, Composite):
         return not prim.linear
     return prim.backward_kernel is not None and not isinstance(prim, Elementwise)
@@ -232,7 +233,7 @@ class _Writer:
         if native.value(self.prim, xs, self.params) is not None:
             self.scope |= {"value_of": native.value, "pull_of": native.pull}
             return True
-        if any(a.size >= flat.FEWEST for a in self.arrays) and _is_native(self.prim):
+        if any(a.size >= flat.FEWEST for a in self.arrays) and _is_native(self.prim, self.arrays):
             raise Unsuitable
         return False
 
