@@ -34,6 +34,24 @@ __all__ = ["Panels", "correlate", "direct", "gather", "pair"]
 CORRELATED = 4  # terms of a tile of `correlate`
 
 
+def _chunks(*source: Let) -> For:
+    """What each thread takes at a time: `some` panels or lines from `first` on, of a group.
+
+    `source` says where those of the group begin that are read.
+    """
+    chunk = For("chunk", "panels", "chunks")
+    chunk.body = [
+        Let("group", "int64", "div", ("chunk", "pieces")),
+        Let("piece", "int64", "rem", ("chunk", "pieces")),
+        Let("first", "int64", "mul", ("piece", "grain")),
+        Let("left", "int64", "sub", ("panels", "first")),
+        Let("some", "int64", "min", ("left", "grain")),
+        *source,
+        Let("target", "int64", "mul", ("group", "target_step")),
+    ]
+    return chunk
+
+
 class Panels(Lines):
     """Panels of places, and the lines and images in them."""
 
@@ -46,17 +64,10 @@ class Panels(Lines):
 
     def each_panel(self) -> tuple[For, list[Any]]:
         """The panels of the chunks: places from `here` to `end`, `size` of them, of a group."""
-        chunk = For("chunk", "panels", "chunks")
-        chunk.body = [
-            Let("group", "int64", "div", ("chunk", "pieces")),
-            Let("piece", "int64", "rem", ("chunk", "pieces")),
-            Let("first", "int64", "mul", ("piece", "grain")),
-            Let("left", "int64", "sub", ("panels", "first")),
-            Let("some", "int64", "min", ("left", "grain")),
+        chunk = _chunks(
             Let("real", "int64", "div", ("group", "parts")),
             Let("source", "int64", "mul", ("real", "source_step")),
-            Let("target", "int64", "mul", ("group", "target_step")),
-        ]
+        )
         index, body = self.loop(chunk.body, "some", "sequential")
         body += [
             Let("panel", "int64", "add", ("first", index)),
@@ -183,17 +194,7 @@ def gather(n: Panels) -> Kernel:
 
 def _lines(n: Lines) -> For:
     """The lines of the chunks: `some` from `first` on, of a group."""
-    chunk = For("chunk", "panels", "chunks")
-    chunk.body = [
-        Let("group", "int64", "div", ("chunk", "pieces")),
-        Let("piece", "int64", "rem", ("chunk", "pieces")),
-        Let("first", "int64", "mul", ("piece", "grain")),
-        Let("left", "int64", "sub", ("panels", "first")),
-        Let("some", "int64", "min", ("left", "grain")),
-        Let("source", "int64", "mul", ("group", "source_step")),
-        Let("target", "int64", "mul", ("group", "target_step")),
-    ]
-    return chunk
+    return _chunks(Let("source", "int64", "mul", ("group", "source_step")))
 
 
 def _line(n: Lines, body: list[Any]) -> tuple[list[Any], str, str]:
