@@ -42,6 +42,8 @@ __all__ = [
     "where",
 ]
 
+_NOT_ZERO = "the number of elements that are not 0"
+
 diag_indices = np.diag_indices
 tril_indices, triu_indices = np.tril_indices, np.triu_indices
 
@@ -132,7 +134,7 @@ def nonzero(a: Any) -> Any:
     >>> fg.grad(lambda x: fnp.sum(x[fnp.nonzero(x)] ** 2))(np.array([1.0, 0.0, 2.0]))
     array([2., 0., 4.])
     """
-    return index.positions(as_array(a), "an array")
+    return index.positions(as_array(a), _NOT_ZERO)
 
 
 @numpy_function(np.flatnonzero, constant=True)
@@ -148,7 +150,7 @@ def flatnonzero(a: Any) -> Any:
     array([0., 1.])
     """
     at = as_array(a)
-    return index.positions(shapes.reshape(at, (type_of(at).size,)), "an array")[0]
+    return index.positions(shapes.reshape(at, (type_of(at).size,)), _NOT_ZERO)[0]
 
 
 @numpy_function(np.argwhere, constant=True)
@@ -164,8 +166,9 @@ def argwhere(a: Any) -> Any:
     """
     at = as_array(a)
     if not type_of(at).ndim:
-        return np.zeros((index.selected(shapes.reshape(at, (1,)), "a number"), 0), np.intp)
-    return shapes.transpose(shapes.stack(index.positions(at, "an array")), (1, 0))
+        one = index.selected(shapes.reshape(at, (1,)), _NOT_ZERO, index.BY_MASK)
+        return np.zeros((one, 0), np.intp)
+    return shapes.transpose(shapes.stack(index.positions(at, _NOT_ZERO)), (1, 0))
 
 
 @numpy_function(np.take)
@@ -196,7 +199,7 @@ def take(
         found = index.read(x, (slice(None),) * axis + (at,))
         return shapes.in_c_order(found)
     if not kind.size:
-        at = np.asarray(at).astype(int)
+        at = np.zeros(kind.shape, int)
     order = (axis, *(k for k in range(type_of(x).ndim) if k != axis))
     found = index.gather(shapes.transpose(x, order), at)
     rank = kind.ndim

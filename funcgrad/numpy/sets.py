@@ -35,6 +35,11 @@ __all__ = [
     "unique_values",
 ]
 
+_FIRST_OF_EQUALS = (
+    "keep all elements: after x = np.sort(x), the mask np.append(True, x[1:] != x[:-1]) marks each "
+    "distinct one once"
+)
+
 
 @numpy_function(np.unique)
 def unique(
@@ -97,7 +102,7 @@ def _distinct(x: Array, axis: int | None, equal_nan: bool) -> tuple[Array, ...]:
         order = lexsort(shapes.transpose(flat, (1, 0))[::-1]) if aval.size else np.arange(n)
         equal_nan = False
     first = ops.logical_not(_same_as_before(index.gather(flat, order), equal_nan))
-    (starts,) = index.positions(first, "the set of distinct elements of an array")
+    (starts,) = index.positions(first, "the number of distinct elements", _FIRST_OF_EQUALS)
     values = index.gather(lines, index.gather(order, starts))
     if axis is not None:
         values = shapes.moveaxis(values, 0, axis)
@@ -288,6 +293,6 @@ def _zeros_at_ends(held: Array, axis: int) -> tuple[int, int]:
     """How many slices at both ends along an axis hold nothing."""
     others = tuple(k for k in range(type_of(held).ndim) if k != axis)
     line = ops.cast(constant.any(held, others), np.intp)
-    what = "what is left of an array without the zeros at its ends"
+    what = "the number of zeros at an end of an array"
     front, back = (cumulative.cumsum(a, 0) for a in (line, line[::-1]))
     return tuple(index.selected(ops.equal(a, 0), what) for a in (front, back))  # type: ignore

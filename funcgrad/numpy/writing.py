@@ -139,7 +139,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     """
     kind = type_of(operand(arr))
     flat = shapes.reshape(_same_size(mask, kind, "place"), (kind.size,))
-    (at,) = index.positions(flat, "the mask of place()")
+    (at,) = index.positions(flat, "the number of elements that the mask of place() selects")
     if type_of(at).size and not type_of(operand(vals)).size:
         raise ValueError("Cannot insert from an empty array!")
     put(arr, at, vals)

@@ -248,7 +248,8 @@ def _bool(self: Any) -> bool:
     x = self.content()
     if not concrete(x) and PROGRAM in sys._getframe(1).f_globals:
         # the user could not write `where` in it: it is settled for the values at hand
-        return bool(ix.selected(reshape(x, (1,)), "a branch of a program of NumPy's or SciPy's"))
+        what = "the branch that a program of NumPy's or SciPy's takes"
+        return bool(ix.selected(reshape(x, (1,)), what))
     return bool(_concrete(self, "the truth"))
 
 

@@ -22,6 +22,7 @@ from funcgrad.errors import (
     CotangentError,
     InputTypeError,
     NonScalarOutputError,
+    NotDifferentiableError,
     OperandError,
     TreeError,
     located,
@@ -31,6 +32,7 @@ from funcgrad.tree.structure import flatten
 __all__ = [
     "NOT_GIVEN",
     "check_complex",
+    "check_inexact",
     "check_matches",
     "check_scalar",
     "computed",
@@ -264,6 +266,8 @@ def check_scalar(out: Any, f: Any, transform: str, holomorphic: bool = False) ->
             )
         )
     if aval.shape != () or aval.dtype.kind != ("c" if holomorphic else "f"):
+        if not is_inexact(aval.dtype):
+            raise NonScalarOutputError(located(f"{transform}: {_no_derivative(f, '', aval)}"))
         unsaid = aval.dtype.kind == "c" and not holomorphic and transform == "grad"
         more = ", or say holomorphic=True if the function is" if unsaid else ""
         raise NonScalarOutputError(
@@ -273,6 +277,24 @@ def check_scalar(out: Any, f: Any, transform: str, holomorphic: bool = False) ->
             )
         )
     return aval
+
+
+def _no_derivative(f: Any, path: str, aval: ArrayType) -> str:
+    kind = "truth values" if aval.dtype.kind == "b" else "integers"
+    return (
+        f"{name_of(f)} returned {kind} ({aval}{path and f' at {path}'}), which have no derivative; "
+        "return floating point numbers, and what is not to be differentiated besides, with "
+        "has_aux=True"
+    )
+
+
+def check_inexact(out: Any, f: Any) -> None:
+    """Raise where an output whose Jacobian is wanted is of integers or truth values."""
+    leaves, definition = tree.flatten(out)
+    for path, leaf in zip(tree.paths(definition), leaves, strict=True):
+        if not is_inexact((aval := type_of(operand(leaf))).dtype):
+            what = _no_derivative(f, path, aval)
+            raise NotDifferentiableError(located(f"a Jacobian is wanted, but {what}"))
 
 
 def check_matches(

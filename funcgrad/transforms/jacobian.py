@@ -18,6 +18,7 @@ from funcgrad.ops.shape import concatenate, moveaxis, reshape, zeros
 from funcgrad.transforms.abstract import eval_shape
 from funcgrad.transforms.arguments import (
     check_complex,
+    check_inexact,
     float0,
     integer,
     leaves_of,
@@ -114,7 +115,7 @@ def jacrev(
         complex numbers.
     NotDifferentiableError
         Complex outputs depend on complex arguments, and `f` is not said to be holomorphic: two
-        matrices would be needed.
+        matrices would be needed. Or an output holds integers or bools.
 
     Notes
     -----
@@ -140,6 +141,7 @@ def jacrev(
         for k, x in zip(wanted, chosen, strict=True):
             _leaves(x, (k, f), "jacrev", holomorphic, allow_int)
         out, pull, *aux = vjp(of_chosen(f, args, wanted, kwargs), *chosen, has_aux=has_aux)
+        check_inexact(out, f)
         outputs, definition = tree.flatten(out)
         types = [type_of(o) for o in outputs]
         named = None if holomorphic else f
@@ -243,8 +245,9 @@ def jacfwd(
 ) -> Callable[P, Any]:
     """The Jacobian of `f` in forward mode: one mapped pass for each input.
 
-    Parameters, result and errors are those of `jacrev`; of a chunk the columns are computed at a
-    time, and `f` is called for each. It pays where the argument has fewer elements than the output.
+    Parameters, result and errors are those of `jacrev`, but that integers and bools which `f`
+    returns do not move, so their entries are 0. Of a chunk the columns are computed at a time, and
+    `f` is called for each. It pays where the argument has fewer elements than the output.
     `f` is called a second time where the Jacobian has a NaN, to follow which elements a `where` or
     an index did not take.
 
@@ -386,8 +389,10 @@ def _mode(
         out = eval_shape(lambda *xs: _alone_of(f(*xs, **kwargs), has_aux), *args)
     except Exception:  # a Python branch on a value: reverse mode works all the same
         return jacrev
-    outputs = sum(ArrayType(s.shape, s.dtype).size for s in tree.leaves(out))
-    return jacfwd if sum(t.size for t in types) <= outputs else jacrev
+    outputs = [ArrayType(s.shape, s.dtype) for s in tree.leaves(out)]
+    if not all(is_inexact(t.dtype) for t in outputs):
+        return jacrev  # which tells
+    return jacfwd if sum(t.size for t in types) <= sum(t.size for t in outputs) else jacrev
 
 
 def _alone_of(out: Any, has_aux: bool) -> Any:

@@ -320,6 +320,37 @@ def test_integer_arguments_are_named(name):
         SEVERAL[name](lambda x, p: x * p["n"], 1)(X, {"n": np.arange(3)})
 
 
+INTEGERS = {
+    "argmax": (np.argmax, r"argmax returned integers \(int64\[\]\), which have no derivative"),
+    "a Python integer": (lambda x: 3, r"<lambda> returned integers"),
+    "truth values": (lambda x: x > 0.0, r"truth values \(bool\[3\]\)"),
+    "an array": (lambda x: np.floor(x).astype(int), r"integers \(int64\[3\]\)"),
+}
+BESIDE = {"a leaf": (lambda x: {"y": np.sin(x), "k": np.argsort(x)}, r"int64\[3\] at \['k'\]")}
+
+
+@pytest.mark.parametrize("name", ["jacobian", "jacrev", "hessian"])
+@pytest.mark.parametrize("f, what", [*INTEGERS.values(), *BESIDE.values()])
+def test_integers_that_a_function_returned_are_named(name, f, what):
+    with pytest.raises(errors.NotDifferentiableError, match=what):
+        getattr(fg, name)(f)(X)
+    with pytest.raises(errors.NotDifferentiableError, match="has_aux=True"):
+        fg.jit(getattr(fg, name)(f))(X)
+
+
+@pytest.mark.parametrize("f, what", INTEGERS.values(), ids=INTEGERS)
+def test_gradients_of_integers_are_named(f, what):
+    with pytest.raises(errors.NonScalarOutputError, match=what):
+        fg.grad(f)(X)
+
+
+def test_integers_do_not_move_in_forward_mode():
+    np.testing.assert_array_equal(fg.jacfwd(np.argmax)(X), np.zeros(3))
+    both, k = fg.jacobian(lambda x: (np.sin(x), np.argmax(x)), has_aux=True)(X)
+    assert k == 2
+    np.testing.assert_array_equal(both, np.diag(np.cos(X)))
+
+
 def test_hvp_and_linearize_name_a_wrong_tangent():
     with pytest.raises(errors.CotangentError, match=r"the tangent.* has shape \(2,\)"):
         fg.hvp(np.sum, (X,), (np.ones(2),))

@@ -76,6 +76,7 @@ WAYS = {
 }
 
 
+@pytest.mark.filterwarnings("error::funcgrad.errors.ObjectArrayWarning")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_any_number_of_elements(name, way):
@@ -150,7 +151,7 @@ def test_examples_that_select_as_many_are_mapped(name):
     one = fg.value_and_grad(f)
     for made in (fg.vmap(one), fg.jit(fg.vmap(one)), fg.vmap(fg.jit(one))):
         if name in ("in both", "trimmed behind"):  # one more in one of the examples
-            with pytest.raises(AbstractValueError, match="in the examples that vmap maps over"):
+            with pytest.raises(AbstractValueError, match="differs between the examples"):
                 made(rows)
             continue
         found = made(rows)
@@ -163,7 +164,7 @@ def test_examples_that_come_to_select_others_are_told():
     made = fg.jit(fg.vmap(lambda x: np.sum(x[x > 0])))
     np.testing.assert_array_equal(made(np.eye(3)), np.ones(3))
     np.testing.assert_array_equal(made(np.eye(3) + 1.0), np.full(3, 4.0))
-    with pytest.raises(AbstractValueError, match=r"different numbers of elements in the examples"):
+    with pytest.raises(AbstractValueError, match=r"that a bool mask selects differs between"):
         made(np.tril(np.ones((3, 3))))
     np.testing.assert_array_equal(made(np.eye(3)), np.ones(3))
 

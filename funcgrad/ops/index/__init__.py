@@ -15,11 +15,12 @@ from funcgrad.ops.index.anywhere import (
 )
 from funcgrad.ops.index.basic import GETITEM, PLACE, decode, encode, getitem, place
 from funcgrad.ops.index.gather import GATHER, SCATTER_ADD, gather, scatter_add, take_along_axis
-from funcgrad.ops.index.masks import NONZERO, SizeChanged, anywhere, positions, selected
+from funcgrad.ops.index.masks import BY_MASK, NONZERO, SizeChanged, anywhere, positions, selected
 from funcgrad.ops.index.scatter import ADD_AT, PUT, WINNERS, add_at, set_positions, winners
 
 __all__ = [
     "ADD_AT",
+    "BY_MASK",
     "GATHER",
     "GETITEM",
     "NONZERO",

@@ -156,9 +156,10 @@ def _check_masks(items: Sequence[Any], shape: tuple[int, ...]) -> None:
 
 
 def _mask_positions(mask: Array) -> list[Any]:
+    what = "the number of elements that a bool mask selects"
     if type_of(mask).ndim:
-        return list(positions(mask, "a bool mask"))
-    return [_NewAxis(*positions(reshape(mask, (1,)), "a bool mask"))]
+        return list(positions(mask, what))
+    return [_NewAxis(*positions(reshape(mask, (1,)), what))]
 
 
 def _arrange(x: Array, items: Sequence[Any]) -> tuple[Array, list[Array], tuple[int, ...] | None]:

@@ -23,9 +23,13 @@ from funcgrad.ops import constant
 from funcgrad.ops.index.basic import getitem
 from funcgrad.ops.shape import reshape
 
-__all__ = ["NONZERO", "SizeChanged", "anywhere", "positions", "selected"]
+__all__ = ["BY_MASK", "NONZERO", "SizeChanged", "anywhere", "positions", "selected"]
 
 DIFFER = -1  # the number of elements where examples select different ones
+
+# What errors say is to be done
+BY_MASK = "use where(mask, x, other) instead"
+ONE_BY_ONE = "call it on values that are known, for one example at a time"
 
 
 class SizeChanged(Exception):
@@ -77,17 +81,17 @@ NONZERO: Linear = linear(
 NONZERO.checks = True
 
 
-def positions(x: Any, what: str) -> tuple[Array, ...]:
+def positions(x: Any, what: str, instead: str = BY_MASK) -> tuple[Array, ...]:
     """NumPy's `nonzero`: one array of integers for each axis.
 
-    Where their number cannot be found out, an error calls `x` what the user wrote: `what`.
+    Where their number cannot be found out, an error calls it `what`, and says what to do `instead`.
     """
     if concrete(x):
         return np.nonzero(value(x))
     seen = look(
         x,
-        f"{what} whose values are not known (for an abstract argument, or in the body of a loop or "
-        "of a cond) selects an unknown number of elements; use where(mask, x, other) instead",
+        f"{what} depends on values that are not known (of an abstract argument, or in the body of "
+        f"a loop or of a cond); {instead}",
     )
     lanes = np.ndim(seen) - type_of(x).ndim
     size = _number(seen, lanes)
@@ -95,9 +99,8 @@ def positions(x: Any, what: str) -> tuple[Array, ...]:
         counts = np.count_nonzero(seen, axis=tuple(range(lanes, np.ndim(seen))))
         raise AbstractValueError(
             located(
-                f"{what} selects different numbers of elements in the examples that vmap maps over "
-                f"({counts.min()} to {counts.max()}), so their results are no array; use "
-                "where(mask, x, other) instead"
+                f"{what} differs between the examples that vmap maps over ({counts.min()} to "
+                f"{counts.max()}), which are computed as one array; {instead}"
             )
         )
     numbers = {"size": size, "mark": _mark(x, lanes)}
@@ -113,9 +116,9 @@ def _mark(x: Any, lanes: int) -> Any:
     return (mark, lanes) if lanes else mark
 
 
-def selected(mask: Any, what: str) -> int:
+def selected(mask: Any, what: str, instead: str = ONE_BY_ONE) -> int:
     """How many elements of a mask hold, as a number of Python's; see `positions`."""
-    return int(type_of(positions(mask, what)[0]).shape[0])
+    return int(type_of(positions(mask, what, instead)[0]).shape[0])
 
 
 def anywhere(mask: Any, what: str) -> bool:

@@ -147,7 +147,7 @@ def some_of(
     if by is not None:
         low, high = map(float, by)
         w = EIGH(xs, lower)[0] if len(xs) == 1 else PENCIL(xs, lower)[0]
-        what = "the set of eigenvalues in an interval"
+        what = "the number of eigenvalues in an interval"
         start = selected(less_equal(w, low), what)
         end = selected(logical_and(less_equal(w, high), less_equal(low, high)), what)
         params |= {"subset": (start, end - 1), "by": (low, high)}

@@ -448,7 +448,7 @@ def sosfiltfilt(
     """
     sos = _checked(sos)
     moved, at = _line(as_array(x), axis)
-    zeros = [selected(sos[:, k] == 0, "the set of sections of first order") for k in (2, 5)]
+    zeros = [selected(sos[:, k] == 0, "the number of sections of first order") for k in (2, 5)]
     taps = 2 * type_of(sos).shape[0] + 1 - min(zeros)
     edge = _edge(moved, padtype, padlen, taps)
     states = sosfilt_zi(sos)

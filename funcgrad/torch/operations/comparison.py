@@ -199,7 +199,8 @@ def selected(x: Array, what: str) -> tuple[Array, ...]:
         t = t.value
     if concrete(x) or modes.stage is not None or isinstance(t, BatchTracer):
         return np.nonzero(np.atleast_1d(known(x, what)))
-    return positions(x if type_of(x).shape else reshape(x, (1,)), what)
+    line = x if type_of(x).shape else reshape(x, (1,))
+    return positions(line, f"the number of elements that {what} selects")
 
 
 @operation("allclose", CLOSE, variants="method")
