@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 
 from funcgrad.compile.backend import Backend
-from funcgrad.compile.calls import Call, calls_of
+from funcgrad.compile.buffer_assignment import Places
 from funcgrad.compile.dots import dots
 from funcgrad.compile.eligible import moves, reduces
 from funcgrad.compile.gemm import gemm
 from funcgrad.compile.host import write_program
+from funcgrad.compile.kernel_calls import Call, calls_of
 from funcgrad.compile.loop_kernel import NotNative, loop_kernel
 from funcgrad.compile.loops import OUT_OF_BOUNDS, show
 from funcgrad.compile.lower import Lowered, lower
-from funcgrad.compile.places import Places
 from funcgrad.compile.scalars import resolve
 from funcgrad.compile.signals import reraise
 from funcgrad.compile.small_steps import is_small, once, small_step

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.compile.calls import Call, Memory
+from funcgrad.compile.buffer_assignment import is_spread, takes_out
+from funcgrad.compile.kernel_calls import Call, Memory
 from funcgrad.compile.memory import address_of
-from funcgrad.compile.places import is_spread, takes_out
 from funcgrad.graph.ir import Atom, Equation, Literal, Var
 from funcgrad.ops.index import PLACE, decode
 from funcgrad.ops.shape import CONCATENATE

@@ -13,8 +13,8 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.compile import record
-from funcgrad.compile.calls import FLAG, bytes_of
 from funcgrad.compile.executable import Executable
+from funcgrad.compile.kernel_calls import FLAG, bytes_of
 from funcgrad.compile.llvm.entry import (
     Apart,
     At,

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from funcgrad.compile.calls import FLAG, Call, Memory, Scratch, bytes_of, call, words
 from funcgrad.compile.code import Written
 from funcgrad.compile.executable import Executable
+from funcgrad.compile.kernel_calls import FLAG, Call, Memory, Scratch, bytes_of, call, words
 from funcgrad.compile.loops import Kernel, scratch_bytes
 from funcgrad.compile.nest import Nest
 from funcgrad.compile.scalars import NATIVE

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.compile.calls import FLAG, Call, bytes_of
+from funcgrad.compile.buffer_assignment import Places
+from funcgrad.compile.kernel_calls import FLAG, Call, bytes_of
 from funcgrad.compile.memory import address_of, aligned
-from funcgrad.compile.places import Places
 from funcgrad.graph.ir import Var
 
 __all__ = ["Layout", "Workspace", "Workspaces"]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import located
-from funcgrad.numpy.calls import as_array
+from funcgrad.numpy.function_calls import as_array
 from funcgrad.ops.convolution import Window, convolution
 from funcgrad.ops.index import PLACE, encode
 from funcgrad.ops.shape import flip, reshape, transpose

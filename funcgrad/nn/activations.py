@@ -15,7 +15,7 @@ import funcgrad.numpy as fnp
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import located
-from funcgrad.numpy.calls import as_array
+from funcgrad.numpy.function_calls import as_array
 from funcgrad.ops import activation as smooth
 from funcgrad.ops import logistic
 from funcgrad.ops.arithmetic import where

@@ -10,9 +10,9 @@ import numpy as np
 import funcgrad.numpy as fnp
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.errors import located
-from funcgrad.numpy.calls import as_array
+from funcgrad.numpy.function_calls import as_array
 from funcgrad.ops import softmax as soft
-from funcgrad.transforms.stop import stop_gradient
+from funcgrad.transforms.stop_gradient import stop_gradient
 
 __all__ = ["dot_product_attention"]
 

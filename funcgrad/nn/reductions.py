@@ -12,7 +12,7 @@ import funcgrad.numpy as fnp
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import located
-from funcgrad.numpy.calls import as_array
+from funcgrad.numpy.function_calls import as_array
 from funcgrad.ops import softmax as soft
 from funcgrad.ops.matrices import as_float
 from funcgrad.ops.reduction import Axis, normalize_axes

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import numpy_function
+from funcgrad.numpy.function_calls import numpy_function
 from funcgrad.numpy.reshaping import shape_of, shown
 from funcgrad.ops import index
 from funcgrad.ops import shape as ops

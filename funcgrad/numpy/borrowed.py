@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.core.tracer import Operand, concrete, operand, value
-from funcgrad.numpy.calls import FUNCTIONS
+from funcgrad.numpy.function_calls import FUNCTIONS
 from funcgrad.ops.operators import PROGRAM
 
 __all__ = ["borrow", "hand_over", "program"]

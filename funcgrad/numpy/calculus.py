@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import located
-from funcgrad.numpy.calls import ABSENT, as_array, memory_of, numpy_function
+from funcgrad.numpy.function_calls import ABSENT, as_array, memory_of, numpy_function
 from funcgrad.numpy.reductions import take_slice
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import cumulative, index, sums

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.numpy.borrowed import borrow
-from funcgrad.numpy.calls import numpy_function
+from funcgrad.numpy.function_calls import numpy_function
 from funcgrad.ops import index
 
 __all__: list[str] = []

@@ -12,7 +12,14 @@ import numpy as np
 from funcgrad.core.storage import Cell, new_array, view
 from funcgrad.core.tracer import Operand, Tracer, concrete, is_scalar, operand, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, as_zero_dim, boxed, memory_of, numpy_function, order_of
+from funcgrad.numpy.function_calls import (
+    as_array,
+    as_zero_dim,
+    boxed,
+    memory_of,
+    numpy_function,
+    order_of,
+)
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops.index import warn_of_real_parts
 from funcgrad.ops.shape import broadcast_to, copied, lying_as, reshape, zero_dim

@@ -16,7 +16,7 @@ import numpy as np
 from funcgrad.core.forms import UFUNCS
 from funcgrad.core.tracer import ArrayOperand
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import FUNCTIONS, TRACED, boxed, state, unbox
+from funcgrad.numpy.function_calls import FUNCTIONS, TRACED, boxed, state, unbox
 from funcgrad.numpy.ufuncs import LIBRARIES, call_ufunc
 
 __all__ = ["install"]

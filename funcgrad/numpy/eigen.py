@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad.core.tracer import concrete, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.ops import eigen
 from funcgrad.ops.arithmetic import real
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import factor, index, singular
 from funcgrad.ops.matrices import adjoint, row

@@ -18,7 +18,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import user_line
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.numpy.names import complete
 from funcgrad.numpy.rearranging import roll
 from funcgrad.ops.arithmetic import conjugate

@@ -11,7 +11,7 @@ from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import operand
 from funcgrad.core.types import Array
 from funcgrad.numpy.borrowed import program
-from funcgrad.numpy.calls import TRACED, numpy_function, state
+from funcgrad.numpy.function_calls import TRACED, numpy_function, state
 from funcgrad.ops.shape import lying_as
 
 __all__ = ["apply_along_axis", "apply_over_axes", "vectorize"]

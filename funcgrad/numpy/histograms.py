@@ -13,7 +13,7 @@ import numpy as np
 from funcgrad.core.tracer import concrete, operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.numpy.borrowed import program
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.numpy.ranges import linspace
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import index, sort, sums

@@ -14,7 +14,7 @@ from funcgrad.core.tracer import layout, operand, type_of
 from funcgrad.core.types import Array, promote
 from funcgrad.errors import AbstractValueError
 from funcgrad.numpy.borrowed import program
-from funcgrad.numpy.calls import as_array, as_zero_dim, numpy_function
+from funcgrad.numpy.function_calls import as_array, as_zero_dim, numpy_function
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import flat_index, index
 from funcgrad.ops import shape as shapes

@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.tracer import Operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.numpy.reshaping import (
     atleast_1d,
     atleast_2d,

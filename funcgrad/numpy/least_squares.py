@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad.core.tracer import bind, concrete, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import ABSENT, as_array, known, numpy_function, refuse
+from funcgrad.numpy.function_calls import ABSENT, as_array, known, numpy_function, refuse
 from funcgrad.numpy.norms import norm
 from funcgrad.ops import factor, least_squares, shape, singular, solve
 from funcgrad.ops.arithmetic import (

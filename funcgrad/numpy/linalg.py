@@ -17,7 +17,6 @@ from funcgrad.core.types import Array
 from funcgrad.numpy import products
 from funcgrad.numpy.axes import diagonal as diagonal_of
 from funcgrad.numpy.axes import matrix_transpose
-from funcgrad.numpy.calls import FUNCTIONS, as_array, numpy_function
 from funcgrad.numpy.chains import matrix_power, multi_dot
 from funcgrad.numpy.eigen import EigResult, eig, eigvals
 from funcgrad.numpy.elementwise import matmul
@@ -30,6 +29,7 @@ from funcgrad.numpy.factorizations import (
     svd,
     svdvals,
 )
+from funcgrad.numpy.function_calls import FUNCTIONS, as_array, numpy_function
 from funcgrad.numpy.least_squares import (
     QRResult,
     cond,

@@ -46,7 +46,7 @@ from numpy import (
 )
 
 from funcgrad.core.tracer import Operand, is_scalar, operand, type_of
-from funcgrad.numpy.calls import numpy_function
+from funcgrad.numpy.function_calls import numpy_function
 
 __all__ = [
     "astype",

@@ -41,7 +41,7 @@ from funcgrad.numpy import (
 )
 from funcgrad.numpy import reshaping as shape
 from funcgrad.numpy.at import at
-from funcgrad.numpy.calls import refuse
+from funcgrad.numpy.function_calls import refuse
 from funcgrad.ops import arithmetic
 from funcgrad.ops import shape as shapes
 from funcgrad.ops.index import warn_of_real_parts

@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.numpy import reductions as red
-from funcgrad.numpy.calls import as_array, numpy_function, refuse
+from funcgrad.numpy.function_calls import as_array, numpy_function, refuse
 from funcgrad.numpy.quantiles import one_axis, quantile_of
 from funcgrad.numpy.reductions import freedom_of, given, root, squared, take_slice
 from funcgrad.ops import arithmetic as ops

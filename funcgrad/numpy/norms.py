@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.ops import norms
 from funcgrad.ops import shape as shapes
 

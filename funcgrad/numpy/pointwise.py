@@ -10,9 +10,16 @@ import numpy as np
 from funcgrad.core.tracer import Operand, bind, concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import located
-from funcgrad.numpy.calls import as_array, as_zero_dim, fresh, into, numpy_function, order_of
 from funcgrad.numpy.complex_parts import real
 from funcgrad.numpy.creation import asarray
+from funcgrad.numpy.function_calls import (
+    as_array,
+    as_zero_dim,
+    fresh,
+    into,
+    numpy_function,
+    order_of,
+)
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import bessel, pointwise, transcendental
 from funcgrad.ops import shape as shapes

@@ -13,9 +13,9 @@ import numpy as np
 from funcgrad.core.tracer import Operand, concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.numpy.borrowed import program
-from funcgrad.numpy.calls import as_array, numpy_function
 from funcgrad.numpy.creation import array
 from funcgrad.numpy.eigen import eigvals
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.numpy.joining import concatenate
 from funcgrad.numpy.products import convolve
 from funcgrad.ops import arithmetic as ops

@@ -11,7 +11,7 @@ from funcgrad.core.tracer import Operand, operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import located
 from funcgrad.numpy.axes import diagonal
-from funcgrad.numpy.calls import as_array, memory_of, numpy_function
+from funcgrad.numpy.function_calls import as_array, memory_of, numpy_function
 from funcgrad.numpy.reshaping import shown
 from funcgrad.numpy.ufunc_keywords import meant
 from funcgrad.numpy.ufuncs import COMPOSED

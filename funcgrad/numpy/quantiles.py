@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, as_zero_dim, numpy_function, refuse
+from funcgrad.numpy.function_calls import as_array, as_zero_dim, numpy_function, refuse
 from funcgrad.numpy.reductions import take_slice, weights_like
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import cumulative, index, sums

@@ -10,8 +10,8 @@ from funcgrad.core.storage import new_array, view
 from funcgrad.core.tracer import Operand, operand, type_of
 from funcgrad.core.types import Array, promote
 from funcgrad.numpy.borrowed import program
-from funcgrad.numpy.calls import ABSENT, as_array, numpy_function, refuse
 from funcgrad.numpy.creation import array, extents_of, known_integers
+from funcgrad.numpy.function_calls import ABSENT, as_array, numpy_function, refuse
 from funcgrad.numpy.running import cumprod
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import constant

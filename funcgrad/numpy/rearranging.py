@@ -11,7 +11,7 @@ from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array
 from funcgrad.numpy.axes import diagonal
 from funcgrad.numpy.borrowed import program
-from funcgrad.numpy.calls import as_array, memory_of, numpy_function, order_of, state
+from funcgrad.numpy.function_calls import as_array, memory_of, numpy_function, order_of, state
 from funcgrad.numpy.reshaping import shape_of
 from funcgrad.ops import arithmetic, index
 from funcgrad.ops import shape as ops

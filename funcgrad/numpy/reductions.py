@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import ABSENT, as_array, numpy_function
+from funcgrad.numpy.function_calls import ABSENT, as_array, numpy_function
 from funcgrad.numpy.ufuncs import METHODS
 from funcgrad.ops import arithmetic, constant, index, nonlinear_reductions, sums
 from funcgrad.ops import shape as shapes

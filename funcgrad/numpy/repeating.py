@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, as_zero_dim, known, numpy_function, order_of
+from funcgrad.numpy.function_calls import as_array, as_zero_dim, known, numpy_function, order_of
 from funcgrad.numpy.joining import join
 from funcgrad.numpy.reshaping import complete_shape
 from funcgrad.ops import index

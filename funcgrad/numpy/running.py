@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.numpy.ufuncs import METHODS
 from funcgrad.ops import cumulative
 from funcgrad.ops import shape as shapes

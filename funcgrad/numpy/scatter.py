@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad.core.tracer import Operand, operand, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.numpy.calls import known
+from funcgrad.numpy.function_calls import known
 from funcgrad.ops import index as indices
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.segment import segment_reduce

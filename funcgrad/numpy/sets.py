@@ -15,7 +15,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.numpy.borrowed import program
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.numpy.sorting import argsort, lexsort
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import constant, cumulative, index

@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, known, numpy_function
+from funcgrad.numpy.function_calls import as_array, known, numpy_function
 from funcgrad.ops import arithmetic, index
 from funcgrad.ops import shape as shapes
 from funcgrad.ops import sort as sorting

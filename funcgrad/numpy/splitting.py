@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from funcgrad.core.storage import view
 from funcgrad.core.tracer import Operand
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.numpy.reshaping import shape_of
 from funcgrad.ops import index
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad.core.tracer import Tracer, concrete, operand, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.numpy.reductions import given, weights_like
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import contraction, index, sums
@@ -177,7 +177,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     >>> fg.grad(lambda w: fnp.bincount([0, 1, 1], w)[1])(np.ones(3))
     array([0., 1., 1.])
     """
-    from funcgrad.numpy.calls import known
+    from funcgrad.numpy.function_calls import known
     from funcgrad.numpy.scatter import add_at
 
     at = np.asarray(known(x, "the length of bincount()"))

@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad.core.forms.elementwise import Elementwise
 from funcgrad.core.primitive import Primitive
-from funcgrad.numpy.calls import FUNCTIONS, Record
+from funcgrad.numpy.function_calls import FUNCTIONS, Record
 from funcgrad.numpy.methods import METHODS as ARRAY_METHODS
 from funcgrad.numpy.ufuncs import COMPOSED, LIBRARIES, METHODS, Ufunc, rule_of
 

@@ -15,7 +15,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import as_array, memory_of
+from funcgrad.numpy.function_calls import as_array, memory_of
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops.shape import copied, reshape, transpose
 

@@ -19,7 +19,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import located
-from funcgrad.numpy.calls import ABSENT, as_array, known, memory_of
+from funcgrad.numpy.function_calls import ABSENT, as_array, known, memory_of
 from funcgrad.numpy.quantiles import one_axis
 from funcgrad.numpy.reductions import given, take_slice
 from funcgrad.ops import arithmetic as ops

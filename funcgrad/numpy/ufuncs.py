@@ -19,7 +19,7 @@ from funcgrad.core.boundary import boundary, hide_frames
 from funcgrad.core.forms import UFUNCS
 from funcgrad.core.tracer import Operand, Tracer, bind, operand, type_of
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import (
+from funcgrad.numpy.function_calls import (
     BOXED,
     RAW,
     TRACED,

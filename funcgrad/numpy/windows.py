@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view as plain_windows
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import numpy_function
+from funcgrad.numpy.function_calls import numpy_function
 from funcgrad.numpy.reshaping import shape_of, shown
 from funcgrad.ops import index
 from funcgrad.ops import shape as shapes

@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from funcgrad.core.storage import set_item
 from funcgrad.core.tracer import Operand, operand, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.numpy.calls import (
+from funcgrad.numpy.function_calls import (
     FUNCTIONS,
     into,
     known,

@@ -19,7 +19,7 @@ from funcgrad.ops.error import erf
 from funcgrad.ops.normal import erfinv
 from funcgrad.random.keys import Source, size_of, space, split, whole_bits
 from funcgrad.random.parameters import Shape, broadcast_shape, float_type, parameter
-from funcgrad.transforms.stop import stop_gradient
+from funcgrad.transforms.stop_gradient import stop_gradient
 
 __all__ = [
     "cauchy",

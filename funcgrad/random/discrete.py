@@ -18,7 +18,7 @@ from funcgrad.ops.reduction import normalize_axes
 from funcgrad.random.continuous import gumbel, uniform
 from funcgrad.random.keys import Source, size_of, space, split, whole_bits
 from funcgrad.random.parameters import Shape, broadcast_shape
-from funcgrad.transforms.stop import stop_gradient
+from funcgrad.transforms.stop_gradient import stop_gradient
 
 __all__ = [
     "bernoulli",

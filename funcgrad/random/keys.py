@@ -26,7 +26,7 @@ from funcgrad.core.tracer import Tracer, operand, running, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import KeyReuseError, line_at, located, user_place
 from funcgrad.kernels import counters
-from funcgrad.numpy.calls import as_array
+from funcgrad.numpy.function_calls import as_array
 
 __all__ = [
     "Key",

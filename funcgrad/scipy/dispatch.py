@@ -30,7 +30,7 @@ from funcgrad.errors import (
     failed_in_scipy,
     located,
 )
-from funcgrad.numpy.calls import BOXED, FUNCTIONS, RAW, TRACED, Record, state, unbox
+from funcgrad.numpy.function_calls import BOXED, FUNCTIONS, RAW, TRACED, Record, state, unbox
 from funcgrad.numpy.ufuncs import LIBRARIES
 
 __all__ = ["BEHIND", "METHODS", "install", "scipy_method"]

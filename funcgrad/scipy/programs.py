@@ -27,7 +27,7 @@ from funcgrad.core.tracer import Operand, concrete, operand, type_of
 from funcgrad.core.types import is_inexact
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.borrowed import _Namespace, _ours
-from funcgrad.numpy.calls import FUNCTIONS, TRACED, Record, state
+from funcgrad.numpy.function_calls import FUNCTIONS, TRACED, Record, state
 from funcgrad.ops.operators import PROGRAM
 from funcgrad.scipy.dispatch import BEHIND
 

@@ -19,7 +19,6 @@ from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array
 from funcgrad.torch import dtypes
 from funcgrad.torch.autograd_state import AutogradState
-from funcgrad.torch.contents import as_array, check_found, cut_off, layout, unknown
 from funcgrad.torch.dimensions import axis_of
 from funcgrad.torch.modes import modes
 from funcgrad.torch.narrow import is_narrow
@@ -30,6 +29,7 @@ from funcgrad.torch.root import ROOT, RootTracer, bare, plain, tangent_of
 from funcgrad.torch.size import Size
 from funcgrad.torch.staged import Memory, staged
 from funcgrad.torch.storage import in_storage, root_of
+from funcgrad.torch.tensor_arrays import as_array, check_found, cut_off, layout, unknown
 from funcgrad.transforms.batch import BatchTracer
 from funcgrad.transforms.forward import DualTracer
 from funcgrad.transforms.node import TapeTracer, new

@@ -20,10 +20,10 @@ import numpy as np
 from funcgrad.core.bfloat16 import BFLOAT16
 from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.root import plain
 from funcgrad.torch.storage import UntypedStorage, place_of
+from funcgrad.torch.tensor_arrays import as_array
 from funcgrad.transforms.node import new
 
 __all__ = ["deep_copy", "rebuild", "reduce"]

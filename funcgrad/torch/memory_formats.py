@@ -11,8 +11,8 @@ from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.ops.shape import flat, reshape, transpose
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.contents import layout
 from funcgrad.torch.device import channels_last, channels_last_3d, memory_format
+from funcgrad.torch.tensor_arrays import layout
 
 __all__ = [
     "WIDEST_FIRST", "check_format", "dense", "in_format", "is_in_format", "order_of_images",

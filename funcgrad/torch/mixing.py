@@ -15,8 +15,8 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.core.tracer import Operand, Tracer, bind, type_of
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import FUNCTIONS
 from funcgrad.numpy.dispatch import array_function, array_ufunc
+from funcgrad.numpy.function_calls import FUNCTIONS
 from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.torch._tensor import DETACH, Tensor, box
 from funcgrad.torch.root import RootTape, RootTracer, bare

@@ -60,7 +60,7 @@ class Extra:
         self.metadata: dict[Any, Any] = {}
 
 
-CALL_NODE: list[Callable[[Any, tuple[Any, ...]], Any]] = []  # put in by `task`
+CALL_NODE: list[Callable[[Any, tuple[Any, ...]], Any]] = []  # put in by `graph_task`
 
 # nodes that PyTorch writes by hand carry their C++ namespace
 WITHOUT_FORMULA = frozenset(
@@ -72,7 +72,7 @@ class NodeFace:
     """What user code sees of a node."""
 
     __slots__ = ()
-    hot: ClassVar[bool] = False  # recorded by `hot`: it has no hooks, `source` and `inner`
+    hot: ClassVar[bool] = False  # recorded by `recorders`: it has no hooks, `source` and `inner`
     parents: Any
     extra: Any
     seq: int

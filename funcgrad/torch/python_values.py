@@ -10,8 +10,8 @@ import numpy as np
 
 from funcgrad.core.boundary import hide_frames
 from funcgrad.core.tracer import Operand, concrete
-from funcgrad.torch.contents import concrete_array, unknown
 from funcgrad.torch.root import RootTracer
+from funcgrad.torch.tensor_arrays import concrete_array, unknown
 
 if TYPE_CHECKING:
     from funcgrad.torch._tensor import Tensor

@@ -1,10 +1,10 @@
 """Operations on tensors written out: what a call did, as a function that does it again.
 
-As `hot` does for single ufuncs, for any operation that records one node. The values come from the
-graph of the operation, run line by line; the quick backward pass from the graph of its derivative.
-A recipe is made of a call that has just gone the general way, and holds if it gives the same
-values, cotangents and bookkeeping for the same operands. Tensors that have a kind are not huge; for
-large ones a recipe calls the native code (see `flat`, `lines`).
+As `recorders` does for single ufuncs, for any operation that records one node. The values come from
+the graph of the operation, run line by line; the quick backward pass from the graph of its
+derivative. A recipe is made of a call that has just gone the general way, and holds if it gives the
+same values, cotangents and bookkeeping for the same operands. Tensors that have a kind are not
+huge; for large ones a recipe calls the native code (see `flat`, `lines`).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from funcgrad.ops.product import MATMUL
 from funcgrad.torch import flat, lines
 from funcgrad.torch._tensor import Link, Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.hot import bookkeeping
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import GradNode
+from funcgrad.torch.recorders import bookkeeping
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.versions import ONLY_INNER
 from funcgrad.torch.views import Held, chained

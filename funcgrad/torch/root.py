@@ -146,7 +146,7 @@ class RootTape(Tape):
         return t
 
     def kind_of(self, x: Array) -> Kind | None:
-        """One object for each layout and shape, if it is not huge, of floats; see `hot`."""
+        """One object for each layout and shape, if it is not huge, of floats; see `recorders`."""
         key: tuple[Any, ...]
         if type(x) is np.ndarray:
             if not x.dtype.isnative:

@@ -25,7 +25,7 @@ from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.constant import all as all_of
 from funcgrad.ops.index import gather, set_positions
 from funcgrad.ops.shape import broadcast_to, reshape
-from funcgrad.torch.places import laid
+from funcgrad.torch.base_positions import laid
 
 __all__ = [
     "Memory",

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.device import CPU
 from funcgrad.torch.root import ROOT
+from funcgrad.torch.tensor_arrays import as_array
 
 if TYPE_CHECKING:
     from funcgrad.torch._tensor import Tensor

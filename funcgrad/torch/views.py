@@ -12,14 +12,14 @@ from typing import Any
 from funcgrad.core.tracer import Tracer, type_of
 from funcgrad.core.types import Array
 from funcgrad.torch._tensor import REGENERATE, Link, Tensor, box
+from funcgrad.torch.base_positions import places_of, read_places
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import GradNode, edge_of, node_class, output_name
-from funcgrad.torch.places import places_of, read_places
 from funcgrad.torch.root import ROOT, RootTracer, tangent_of
 from funcgrad.torch.staged import staged
 from funcgrad.torch.storage import in_storage
+from funcgrad.torch.tensor_arrays import as_array
 from funcgrad.transforms.node import new
 
 __all__ = [

@@ -17,14 +17,14 @@ from funcgrad.core.types import Array
 from funcgrad.ops.arithmetic import cast, multiply
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Link, Tensor, box
+from funcgrad.torch.base_positions import places_of, write_places
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import modes
 from funcgrad.torch.narrow import is_narrow, settle
 from funcgrad.torch.nodes import AccumulateGrad, GradNode, edge_of, output_name
-from funcgrad.torch.places import places_of, write_places
 from funcgrad.torch.root import ROOT, RootTracer, tangent_of
 from funcgrad.torch.staged import memory_copy, staged
+from funcgrad.torch.tensor_arrays import as_array
 from funcgrad.torch.views import forbidden, move_retained, regenerate, rename
 from funcgrad.transforms.node import LeafNode, TapeTracer, new
 

@@ -30,7 +30,7 @@ from funcgrad.transforms.policies import checkpoint_name, checkpoint_policies
 from funcgrad.transforms.products import fvp, gnvp
 from funcgrad.transforms.scan import scan
 from funcgrad.transforms.scopes import named_call, named_scope
-from funcgrad.transforms.stop import stop_gradient
+from funcgrad.transforms.stop_gradient import stop_gradient
 from funcgrad.transforms.switch import switch
 from funcgrad.transforms.vjp import vjp
 from funcgrad.transforms.vmap import vmap

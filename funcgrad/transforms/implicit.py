@@ -24,7 +24,7 @@ from funcgrad.transforms.jvp import jvp
 from funcgrad.transforms.linear_transpose import linear_transpose
 from funcgrad.transforms.linearize import linearize
 from funcgrad.transforms.results import with_aux
-from funcgrad.transforms.stop import stop_gradient
+from funcgrad.transforms.stop_gradient import stop_gradient
 from funcgrad.transforms.vjp import vjp
 
 __all__ = ["custom_linear_solve", "custom_root", "no_tangents"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import funcgrad.torch as torch
-from funcgrad.torch import hot_linear
+from funcgrad.torch import linear_recorder
 from funcgrad.torch.nn import functional as F
 
 
@@ -46,12 +46,12 @@ def test_the_hot_path_makes_the_nodes_of_the_general_one(wanted: int, kind: Any)
 
 def test_the_hot_path_is_taken_and_left() -> None:
     x, w, b = made(4, 3), made(2, 3), made(2)
-    assert hot_linear.linear(x, w, b) is not None
-    assert hot_linear.linear(x[1:], w, b) is None  # a view
-    assert hot_linear.linear(made(4, 3, kind=np.float64), w, b) is None
-    assert hot_linear.linear(made(4, 5), w, b) is None  # which is refused
+    assert linear_recorder.linear(x, w, b) is not None
+    assert linear_recorder.linear(x[1:], w, b) is None  # a view
+    assert linear_recorder.linear(made(4, 3, kind=np.float64), w, b) is None
+    assert linear_recorder.linear(made(4, 5), w, b) is None  # which is refused
     with torch.no_grad():
-        assert hot_linear.linear(x, w, b) is None
+        assert linear_recorder.linear(x, w, b) is None
     with torch.inference_mode():
         y = made(4, 3, grad=False)
     with pytest.raises(RuntimeError, match="Inference tensors cannot be saved"):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from funcgrad.compile.calls import call
 from funcgrad.compile.executable import Executable
+from funcgrad.compile.kernel_calls import call
 from funcgrad.compile.numba.outside import OutsideCall, outside_call
 from funcgrad.compile.program import NativeProgram, ProgramWriter
 from funcgrad.graph.ir import Equation

@@ -15,7 +15,7 @@ from funcgrad.core.boundary import suggest_names
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.matrices import as_float
 from funcgrad.ops.samples import draw

@@ -12,7 +12,7 @@ from typing import Any
 import scipy.differentiate as sp
 
 from funcgrad.core.boundary import suggest_names
-from funcgrad.numpy.calls import numpy_function
+from funcgrad.numpy.function_calls import numpy_function
 from funcgrad.scipy.programs import program
 from funcgrad.scipy.reasons import why_not
 

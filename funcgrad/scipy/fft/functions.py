@@ -11,7 +11,7 @@ import scipy.fft as sp
 
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.ops.arithmetic import cast, conjugate, from_parts, imag, real
 from funcgrad.ops.fft import OTHER_NORM
 from funcgrad.scipy.fft.transforms import SCIPY, waves

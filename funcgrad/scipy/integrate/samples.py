@@ -14,7 +14,7 @@ import scipy.integrate as sp
 import funcgrad.numpy as fnp
 from funcgrad.core.tracer import concrete, type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, known, numpy_function
+from funcgrad.numpy.function_calls import as_array, known, numpy_function
 from funcgrad.ops.arithmetic import cast, divide, equal, where
 from funcgrad.ops.matrices import as_float
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from funcgrad.core.boundary import suggest_names
 from funcgrad.scipy.interpolate import (  # SciPy's own classes come to ours
     barycentric,  # noqa: F401
-    reached,  # noqa: F401
+    scipy_classes,  # noqa: F401
 )
 from funcgrad.scipy.interpolate.cubics import (
     Akima1DInterpolator,

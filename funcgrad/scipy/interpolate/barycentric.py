@@ -16,7 +16,7 @@ import funcgrad.numpy as fnp
 from funcgrad.core.tracer import concrete, operand, value
 from funcgrad.scipy.dispatch import scipy_method
 from funcgrad.scipy.programs import program
-from funcgrad.transforms.stop import stop_gradient
+from funcgrad.transforms.stop_gradient import stop_gradient
 
 __all__: list[str] = []
 

@@ -13,7 +13,7 @@ import funcgrad.numpy as fnp
 from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import located
-from funcgrad.numpy.calls import as_array
+from funcgrad.numpy.function_calls import as_array
 from funcgrad.ops.arithmetic import cast
 from funcgrad.scipy.interpolate.pieces import PPoly, floating, real_numbers
 from funcgrad.scipy.interpolate.slopes import AKIMA, CUBIC, HERMITE, PCHIP, PERIODIC, Ends

@@ -16,7 +16,7 @@ from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import Operand, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import numpy_function
+from funcgrad.numpy.function_calls import numpy_function
 from funcgrad.ops.samples import draw
 from funcgrad.scipy.dispatch import scipy_method
 from funcgrad.scipy.interpolate.pieces import real_numbers

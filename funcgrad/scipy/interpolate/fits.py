@@ -16,7 +16,7 @@ import funcgrad.numpy as fnp
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.ops.samples import draw
 from funcgrad.scipy.dispatch import scipy_method
 from funcgrad.scipy.interpolate.pieces import floating, real_numbers

@@ -17,7 +17,7 @@ from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import as_array
+from funcgrad.numpy.function_calls import as_array
 from funcgrad.ops.index import gather
 from funcgrad.ops.samples import draw
 from funcgrad.scipy.interpolate.cubics import PchipInterpolator

@@ -18,7 +18,7 @@ from funcgrad.core.forms import each_lane
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, concrete, operand, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import as_array
+from funcgrad.numpy.function_calls import as_array
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.index import gather
 from funcgrad.ops.samples import draw

@@ -24,7 +24,7 @@ import funcgrad.numpy as fnp
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import known
+from funcgrad.numpy.function_calls import known
 from funcgrad.ops.samples import draw
 from funcgrad.scipy.interpolate.pieces import real_numbers
 from funcgrad.scipy.interpolate.splines import design_rows

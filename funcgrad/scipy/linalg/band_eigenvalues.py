@@ -15,7 +15,7 @@ from funcgrad.core.forms import Explicit, each_lane, explicit
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.numpy.calls import numpy_function, refuse
+from funcgrad.numpy.function_calls import numpy_function, refuse
 from funcgrad.ops import factor
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import concatenate, stack, zeros

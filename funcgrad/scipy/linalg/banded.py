@@ -12,7 +12,7 @@ from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
-from funcgrad.numpy.calls import numpy_function
+from funcgrad.numpy.function_calls import numpy_function
 from funcgrad.ops.arithmetic import conjugate, multiply, where
 from funcgrad.ops.index import getitem
 from funcgrad.ops.samples import draw

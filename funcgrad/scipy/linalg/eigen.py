@@ -12,7 +12,7 @@ from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, concrete, type_of, value
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import numpy_function, refuse
+from funcgrad.numpy.function_calls import numpy_function, refuse
 from funcgrad.ops import eigen, equal_values, factor
 from funcgrad.ops.arithmetic import add, multiply, negative, real, subtract
 from funcgrad.ops.index import take_along_axis

@@ -18,7 +18,7 @@ from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import numpy_function
+from funcgrad.numpy.function_calls import numpy_function
 from funcgrad.ops.arithmetic import add, conjugate, negative, subtract
 from funcgrad.ops.matrices import adjoint, complex_, definite, regular
 from funcgrad.ops.product import matmul

@@ -15,7 +15,7 @@ from funcgrad.core.forms import Explicit, explicit
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.numpy.calls import numpy_function, refuse
+from funcgrad.numpy.function_calls import numpy_function, refuse
 from funcgrad.numpy.indexing import take_along_axis
 from funcgrad.ops import determinant, factor
 from funcgrad.ops import solve as solving

@@ -10,7 +10,7 @@ import scipy.linalg as sp
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, concrete, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import numpy_function, refuse
+from funcgrad.numpy.function_calls import numpy_function, refuse
 from funcgrad.ops import least_squares, singular
 from funcgrad.ops.arithmetic import add, multiply, subtract, where
 from funcgrad.ops.constant import STOP_GRADIENT

@@ -20,7 +20,7 @@ from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, concrete, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import AbstractValueError, located
-from funcgrad.numpy.calls import numpy_function, refuse
+from funcgrad.numpy.function_calls import numpy_function, refuse
 from funcgrad.ops.arithmetic import add, imag, multiply, negative, real, subtract
 from funcgrad.ops.index import getitem
 from funcgrad.ops.matrices import complex_, definite, regular

@@ -12,7 +12,7 @@ from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import numpy_function, refuse
+from funcgrad.numpy.function_calls import numpy_function, refuse
 from funcgrad.numpy.indexing import take_along_axis
 from funcgrad.ops import least_squares, singular
 from funcgrad.ops import solve as solving

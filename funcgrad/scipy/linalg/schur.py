@@ -17,7 +17,7 @@ from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import numpy_function
+from funcgrad.numpy.function_calls import numpy_function
 from funcgrad.ops.arithmetic import cast, multiply, negative, subtract
 from funcgrad.ops.constant import Constant, constant
 from funcgrad.ops.matrices import adjoint, complex_, definite, real_dtype, regular

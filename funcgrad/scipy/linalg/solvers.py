@@ -17,7 +17,7 @@ from funcgrad.core.forms import Explicit, explicit
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.numpy.indexing import take_along_axis
 from funcgrad.ops.arithmetic import add, conjugate, multiply, negative
 from funcgrad.ops.constant import Constant, constant

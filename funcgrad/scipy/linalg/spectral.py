@@ -19,7 +19,7 @@ from funcgrad.core.forms import Explicit, each_lane, explicit
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import Tracer, bind, concrete, operand, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.numpy.calls import TRACED, numpy_function, refuse, state
+from funcgrad.numpy.function_calls import TRACED, numpy_function, refuse, state
 from funcgrad.numpy.linalg import matrix_power
 from funcgrad.ops import eigen
 from funcgrad.ops.arithmetic import (

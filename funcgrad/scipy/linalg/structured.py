@@ -10,7 +10,7 @@ import scipy.linalg as sp
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.numpy.indexing import take
 from funcgrad.numpy.norms import norm as numpy_norm
 from funcgrad.ops.arithmetic import (

@@ -12,7 +12,7 @@ from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array
 from funcgrad.numpy import fft
 from funcgrad.numpy.axes import moveaxis
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.ops.arithmetic import (
     absolute,
     cast,

@@ -17,7 +17,7 @@ from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import Operand, operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import as_array, into, numpy_function
+from funcgrad.numpy.function_calls import as_array, into, numpy_function
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.samples import draw
 from funcgrad.scipy.signal.convolution import correlated

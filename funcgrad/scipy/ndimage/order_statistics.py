@@ -19,7 +19,7 @@ from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import warn_at_line
-from funcgrad.numpy.calls import TRACED, as_array, numpy_function, state
+from funcgrad.numpy.function_calls import TRACED, as_array, numpy_function, state
 from funcgrad.ops.arithmetic import add, cast, subtract
 from funcgrad.ops.samples import draw
 from funcgrad.scipy.ndimage.filters import (

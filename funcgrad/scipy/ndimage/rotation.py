@@ -11,7 +11,7 @@ import scipy.special
 
 import funcgrad.numpy as fnp
 from funcgrad.core.tracer import type_of
-from funcgrad.numpy.calls import known, numpy_function
+from funcgrad.numpy.function_calls import known, numpy_function
 from funcgrad.scipy.ndimage.filters import image, written
 from funcgrad.scipy.ndimage.resampling import affine_transform
 

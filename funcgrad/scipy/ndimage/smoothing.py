@@ -15,7 +15,7 @@ import funcgrad.numpy as fnp
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import known, numpy_function
+from funcgrad.numpy.function_calls import known, numpy_function
 from funcgrad.ops.samples import draw
 from funcgrad.scipy.ndimage.filters import (
     along_axis,

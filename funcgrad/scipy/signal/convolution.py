@@ -16,7 +16,7 @@ from funcgrad.core.forms import Multilinear, each_lane, multilinear
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, concrete, type_of, value
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.numpy.rearranging import pad
 from funcgrad.ops.arithmetic import cast, conjugate, multiply
 from funcgrad.ops.index import PLACE, encode, getitem

@@ -18,7 +18,7 @@ from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, concrete, type_of, value
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import as_array, known, numpy_function
+from funcgrad.numpy.function_calls import as_array, known, numpy_function
 from funcgrad.ops.arithmetic import cast, multiply, negative, subtract
 from funcgrad.ops.index import getitem, selected
 from funcgrad.ops.samples import draw

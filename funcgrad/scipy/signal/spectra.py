@@ -18,7 +18,7 @@ from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located, user_line
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import moveaxis

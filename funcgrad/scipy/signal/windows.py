@@ -43,7 +43,7 @@ from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import numpy_function
+from funcgrad.numpy.function_calls import numpy_function
 from funcgrad.ops.arithmetic import cast
 from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.special import i0

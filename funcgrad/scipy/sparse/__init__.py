@@ -19,7 +19,7 @@ from funcgrad.core.boundary import suggest_names
 from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.sparse import (
     linalg,
-    reached,  # noqa: F401 (SciPy's own matrices come to ours)
+    scipy_matrices,  # noqa: F401 (SciPy's own matrices come to ours)
 )
 from funcgrad.scipy.sparse.arrays import (
     SparseArray,

@@ -18,7 +18,7 @@ from funcgrad import tree
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import as_array, known
+from funcgrad.numpy.function_calls import as_array, known
 from funcgrad.ops.index import gather
 from funcgrad.ops.matrices import as_float
 from funcgrad.ops.shape import reshape

@@ -28,7 +28,7 @@ from funcgrad.core.boundary import suggest_names
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import as_array, known
+from funcgrad.numpy.function_calls import as_array, known
 from funcgrad.ops.matrices import as_float
 from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.sparse.arrays import SparseArray, as_sparse

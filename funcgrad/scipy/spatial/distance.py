@@ -31,7 +31,7 @@ from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import as_array, numpy_function
+from funcgrad.numpy.function_calls import as_array, numpy_function
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.samples import draw
 from funcgrad.scipy.reasons import why_not

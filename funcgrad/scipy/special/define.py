@@ -16,7 +16,7 @@ from funcgrad.core.forms import Op, elementwise
 from funcgrad.core.forms.elementwise import Pointwise
 from funcgrad.core.primitive import Sample
 from funcgrad.errors import NotDifferentiableError, located
-from funcgrad.numpy.calls import FUNCTIONS
+from funcgrad.numpy.function_calls import FUNCTIONS
 from funcgrad.numpy.ufuncs import COMPOSED
 from funcgrad.ops.arithmetic import divide, equal, where
 from funcgrad.ops.samples import draw

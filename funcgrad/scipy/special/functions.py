@@ -19,7 +19,7 @@ from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import located
-from funcgrad.numpy.calls import as_array, numpy_function, refuse
+from funcgrad.numpy.function_calls import as_array, numpy_function, refuse
 from funcgrad.ops import pointwise
 from funcgrad.ops import softmax as soft
 from funcgrad.ops.arithmetic import (

@@ -16,7 +16,7 @@ from funcgrad.core.forms import Op
 from funcgrad.core.tracer import operand
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import FUNCTIONS, numpy_function, refuse
+from funcgrad.numpy.function_calls import FUNCTIONS, numpy_function, refuse
 from funcgrad.ops.arithmetic import divide, square
 from funcgrad.ops.shape import stack
 from funcgrad.ops.transcendental import cos, sin

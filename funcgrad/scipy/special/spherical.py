@@ -12,7 +12,7 @@ import scipy.special as sp
 from funcgrad.core.forms import Op
 from funcgrad.core.tracer import operand
 from funcgrad.core.types import Array
-from funcgrad.numpy.calls import numpy_function
+from funcgrad.numpy.function_calls import numpy_function
 from funcgrad.ops.arithmetic import divide, equal, maximum, where
 from funcgrad.scipy.special.define import fixed, special
 from funcgrad.scipy.special.gamma_functions import slope_of

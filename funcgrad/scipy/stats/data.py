@@ -13,7 +13,7 @@ from funcgrad.core.forms import each_lane
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, concrete, operand, type_of
 from funcgrad.core.types import Array, ArrayType
-from funcgrad.numpy.calls import as_array, numpy_function, refuse
+from funcgrad.numpy.function_calls import as_array, numpy_function, refuse
 from funcgrad.ops.constant import Constant, constant
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import moveaxis, reshape

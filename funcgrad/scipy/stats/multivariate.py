@@ -18,7 +18,7 @@ from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.axes import diagonal, moveaxis
-from funcgrad.numpy.calls import as_array
+from funcgrad.numpy.function_calls import as_array
 from funcgrad.ops.arithmetic import add, multiply, square, subtract
 from funcgrad.ops.factor import cholesky
 from funcgrad.ops.index import getitem

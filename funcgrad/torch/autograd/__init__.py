@@ -4,9 +4,9 @@ from funcgrad.torch import mixing as _mixing  # noqa: F401 (tensors in NumPy and
 from funcgrad.torch.absent import absent
 from funcgrad.torch.autograd import forward_ad, function, functional, graph
 from funcgrad.torch.autograd.anomaly import detect_anomaly, set_detect_anomaly
+from funcgrad.torch.autograd.backward_and_grad import backward, grad
 from funcgrad.torch.autograd.function import Function
 from funcgrad.torch.autograd.gradcheck import gradcheck, gradgradcheck
-from funcgrad.torch.autograd.passes import backward, grad
 from funcgrad.torch.autograd.variable import Variable
 from funcgrad.torch.modes import (
     enable_grad,

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Self
 
 import funcgrad
 from funcgrad.errors import outside
+from funcgrad.torch.graph_task import current_node
 from funcgrad.torch.modes import Mode, modes
 from funcgrad.torch.root import TRACEBACK
-from funcgrad.torch.task import current_node
 
 __all__ = [
     "detect_anomaly",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.autograd.passes import grad
+from funcgrad.torch.autograd.backward_and_grad import grad
 from funcgrad.torch.modes import no_grad
 
 __all__ = [

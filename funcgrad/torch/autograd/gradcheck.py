@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad.errors import outside
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
+from funcgrad.torch.autograd.backward_and_grad import grad
 from funcgrad.torch.autograd.gradcheck_compare import (
     Options,
     check_backward,
@@ -24,8 +25,7 @@ from funcgrad.torch.autograd.gradcheck_modes import (
     check_undefined_backward,
 )
 from funcgrad.torch.autograd.jacobians import GradcheckError, as_tuple, moving
-from funcgrad.torch.autograd.passes import grad
-from funcgrad.torch.contents import as_array
+from funcgrad.torch.tensor_arrays import as_array
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 

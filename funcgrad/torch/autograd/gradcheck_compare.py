@@ -23,7 +23,7 @@ from funcgrad.torch.autograd.jacobians import (
     moving,
     numerical_jacobian,
 )
-from funcgrad.torch.contents import as_array
+from funcgrad.torch.tensor_arrays import as_array
 
 __all__ = ["Options", "check_backward", "check_forward", "differentiable"]
 

@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.autograd import forward_ad
+from funcgrad.torch.autograd.backward_and_grad import grad
 from funcgrad.torch.autograd.function import Function as Operation
 from funcgrad.torch.autograd.functional_checks import zeros_like
 from funcgrad.torch.autograd.jacobians import (
@@ -20,8 +21,7 @@ from funcgrad.torch.autograd.jacobians import (
     moving,
     values,
 )
-from funcgrad.torch.autograd.passes import grad
-from funcgrad.torch.contents import as_array
+from funcgrad.torch.tensor_arrays import as_array
 from funcgrad.transforms.vmap import vmap
 
 __all__ = [

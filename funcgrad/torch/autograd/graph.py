@@ -10,11 +10,11 @@ from typing import Any
 
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.autograd import nodes as _nodes  # noqa: F401 (what nodes can do)
-from funcgrad.torch.autograd.passes import GradientEdge
+from funcgrad.torch.autograd.backward_and_grad import GradientEdge
+from funcgrad.torch.graph_task import current_task
 from funcgrad.torch.hooks import RemovableHandle
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import NodeFace, edge_of
-from funcgrad.torch.task import current_task
 from funcgrad.torch.versions import Version
 
 __all__ = [

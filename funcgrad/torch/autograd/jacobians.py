@@ -13,8 +13,8 @@ import numpy as np
 
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.autograd import forward_ad
-from funcgrad.torch.autograd.passes import grad
-from funcgrad.torch.contents import as_array
+from funcgrad.torch.autograd.backward_and_grad import grad
+from funcgrad.torch.tensor_arrays import as_array
 
 __all__ = [
     "GradcheckError",

@@ -7,8 +7,8 @@ from typing import Any
 
 from funcgrad.core.boundary import hide_frames
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.autograd.passes import backward
-from funcgrad.torch.engine import run
+from funcgrad.torch.autograd.backward_and_grad import backward
+from funcgrad.torch.backward_engine import run
 from funcgrad.torch.hooks import RemovableHandle, add_hook
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad, edge_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.autograd_state import check_differentiable
-from funcgrad.torch.task import queue_callback
+from funcgrad.torch.graph_task import queue_callback
 
 __all__ = ["Variable"]
 

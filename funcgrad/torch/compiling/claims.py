@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from funcgrad.torch.compiling.reach import Reached
+from funcgrad.torch.compiling.captures import Reached
 
 __all__ = ["claimed", "others_trace"]
 

@@ -19,10 +19,10 @@ from funcgrad.errors import outside
 from funcgrad.passes.templates import Templates
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.compiling.captures import PLAIN, Reached, gradient_of, kind_of, name_of, reach
 from funcgrad.torch.compiling.claims import claimed, others_trace
 from funcgrad.torch.compiling.memory import Apart
 from funcgrad.torch.compiling.program import EagerCall, Program
-from funcgrad.torch.compiling.reach import PLAIN, Reached, gradient_of, kind_of, name_of, reach
 from funcgrad.torch.compiling.tracing import CannotCompile, trace
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad

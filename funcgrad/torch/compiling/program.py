@@ -17,7 +17,7 @@ from funcgrad.compile.imports import interpreted
 from funcgrad.graph.ir import Graph
 from funcgrad.passes.templates import Templates
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.compiling.reach import Reached
+from funcgrad.torch.compiling.captures import Reached
 from funcgrad.torch.compiling.schedules import RATE, Moment, Undo
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.nodes import AccumulateGrad, GradNode, edge_of, node_class

@@ -23,7 +23,7 @@ from funcgrad.torch.optim.scheduler import LRScheduler
 from funcgrad.torch.staged import Number, StepStage
 
 if TYPE_CHECKING:
-    from funcgrad.torch.compiling.reach import Reached
+    from funcgrad.torch.compiling.captures import Reached
 
 __all__ = ["RATE", "Moment", "Schedules", "Undo", "is_schedule", "runs_in_python"]
 

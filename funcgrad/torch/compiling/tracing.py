@@ -21,8 +21,8 @@ from funcgrad.graph.build import finish
 from funcgrad.graph.ir import Atom, Graph
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.compiling.captures import PLAIN, Reached, gradient_of
 from funcgrad.torch.compiling.program import Made, Program, Rates, Scalar, Slot, Write
-from funcgrad.torch.compiling.reach import PLAIN, Reached, gradient_of
 from funcgrad.torch.compiling.schedules import Schedules
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad, node_class

@@ -10,9 +10,9 @@ import numpy as np
 import funcgrad.torch as torch
 from funcgrad.core.tracer import Tracer
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.contents import UnknownValueError
 from funcgrad.torch.operations.comparison import known
 from funcgrad.torch.staged import required
+from funcgrad.torch.tensor_arrays import UnknownValueError
 from funcgrad.transforms.batch import BatchTracer
 
 __all__ = [

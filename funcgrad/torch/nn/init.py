@@ -15,10 +15,10 @@ import numpy as np
 from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.absent import absent
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.operations.creation import empty_like
 from funcgrad.torch.operations.sampling import randperm
+from funcgrad.torch.tensor_arrays import as_array
 
 __all__ = [
     "calculate_gain",

@@ -11,7 +11,7 @@ from funcgrad.ops.sums import sum as sum_
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.hot_linear import ADDMM_NODE
+from funcgrad.torch.linear_recorder import ADDMM_NODE
 from funcgrad.torch.operations import axes
 from funcgrad.torch.operations.common import boxed, computed, shape_of
 from funcgrad.torch.operations.products import (

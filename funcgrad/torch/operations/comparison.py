@@ -15,7 +15,6 @@ from funcgrad.ops.index.masks import positions
 from funcgrad.ops.shape import reshape
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.contents import unknown
 from funcgrad.torch.modes import modes
 from funcgrad.torch.operations.common import Zeroing, computed
 from funcgrad.torch.operations.promotion import dtype_of, kind_of
@@ -30,6 +29,7 @@ from funcgrad.torch.operations.record import (
     same,
 )
 from funcgrad.torch.operations.requirements import requires
+from funcgrad.torch.tensor_arrays import unknown
 from funcgrad.transforms.batch import BatchTracer
 
 __all__ = [

@@ -12,13 +12,13 @@ from funcgrad.ops import arithmetic as a
 from funcgrad.ops import transcendental as t
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.base_positions import as_complex, as_real
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import boxed, computed, install, shape_of, warn_once
 from funcgrad.torch.operations.promotion import dtype_of, kind_of
 from funcgrad.torch.operations.record import floats, in_place, node, op, operation
 from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.operations.slicing import select
-from funcgrad.torch.places import as_complex, as_real
 from funcgrad.torch.views import make_view
 
 __all__ = [

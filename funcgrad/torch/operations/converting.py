@@ -13,13 +13,13 @@ from funcgrad.ops.shape import broadcast_to
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.contents import layout
 from funcgrad.torch.device import check_device, contiguous_format, preserve_format
 from funcgrad.torch.memory_formats import WIDEST_FIRST, check_format, dense, in_format
 from funcgrad.torch.nodes import node_class
 from funcgrad.torch.operations.common import boxed, computed, copied, shape_of, warn_once
 from funcgrad.torch.operations.promotion import dtype_of, number
 from funcgrad.torch.operations.record import method_in_place, node, operation
+from funcgrad.torch.tensor_arrays import layout
 from funcgrad.torch.writing import check_overlap, write
 
 __all__ = ["clone", "fill_", "zero_"]

@@ -14,7 +14,6 @@ import numpy as np
 
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.contents import layout
 from funcgrad.torch.device import preserve_format
 from funcgrad.torch.memory_formats import WIDEST_FIRST, check_format
 from funcgrad.torch.operations.data import (
@@ -30,6 +29,7 @@ from funcgrad.torch.operations.promotion import number
 from funcgrad.torch.operations.record import Function, operation
 from funcgrad.torch.operations.results import memory_order
 from funcgrad.torch.operations.signature import names_of
+from funcgrad.torch.tensor_arrays import layout
 
 __all__ = [
     "as_tensor", "asarray", "empty", "empty_like", "empty_strided", "eye", "from_dlpack",

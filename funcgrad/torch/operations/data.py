@@ -13,7 +13,6 @@ from funcgrad.errors import outside
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.autograd_state import check_differentiable
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.device import check_device
 from funcgrad.torch.dimensions import check_requires_grad
 from funcgrad.torch.narrow import refuse_bytes
@@ -21,6 +20,7 @@ from funcgrad.torch.operations.argument_kinds import PYTHON_DTYPES
 from funcgrad.torch.operations.common import install, warn_once
 from funcgrad.torch.operations.converting import to_dtype
 from funcgrad.torch.operations.record import operation
+from funcgrad.torch.tensor_arrays import as_array
 
 __all__ = [
     "as_tensor", "asarray", "finished", "from_dlpack", "from_numpy", "frombuffer", "infer",

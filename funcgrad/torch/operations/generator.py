@@ -13,10 +13,10 @@ import numpy as np
 
 from funcgrad.errors import UnsupportedCallError
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.device import CPU, check_device, device
 from funcgrad.torch.modes import modes
 from funcgrad.torch.narrow import in_kind, is_half
+from funcgrad.torch.tensor_arrays import as_array
 
 __all__ = [
     "Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed",

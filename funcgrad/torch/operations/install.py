@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from funcgrad.core.boundary import hide_frames
 from funcgrad.ops.arithmetic import cast
-from funcgrad.torch import hot
+from funcgrad.torch import recorders
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.common import into, into_each
 from funcgrad.torch.operations.operators import give_operator
@@ -44,9 +44,11 @@ def installed(record: Operation) -> Any:
 
 
 def _fast(record: Operation, general: Callable[..., Any]) -> Callable[..., Any]:
-    """`general` with the paths in front that repeat what it has done (see `hot`, `recipes`)."""
+    """`general` behind the paths that repeat what it has done (see `recorders`, `recipes`)."""
     if record.hot and record.node is not None:
-        fast: Callable[..., Any] = hot.unary(record.core, record.node, general, record.recorders)
+        fast: Callable[..., Any] = recorders.unary(
+            record.core, record.node, general, record.recorders
+        )
         return fast
     if record.quick is not None:
         return _tried(record.quick, general)

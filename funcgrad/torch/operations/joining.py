@@ -11,13 +11,13 @@ from funcgrad.core.types import Array
 from funcgrad.ops import shape as shapes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
-from funcgrad.torch.contents import layout
 from funcgrad.torch.memory_formats import dense, in_format, order_of_images
 from funcgrad.torch.operations.common import axis_of, boxed, computed, shape_of
 from funcgrad.torch.operations.promotion import promoted
 from funcgrad.torch.operations.record import Function, alias, node, operation
 from funcgrad.torch.operations.requirements import requires
 from funcgrad.torch.operations.reshaping import atleast_1d, atleast_2d, atleast_3d, reshape
+from funcgrad.torch.tensor_arrays import layout
 
 __all__ = [
     "block_diag", "cat", "column_stack", "concat", "concatenate", "dstack", "hstack", "row_stack",

@@ -8,10 +8,10 @@ import numpy as np
 
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import LEGACY, Tensor, box
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.operations.common import install
 from funcgrad.torch.operations.data import infer
 from funcgrad.torch.operations.promotion import NUMBERS
+from funcgrad.torch.tensor_arrays import as_array
 
 __all__ = [
     "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor",

@@ -10,7 +10,6 @@ import numpy as np
 from funcgrad.core.types import Array
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import modes
 from funcgrad.torch.narrow import refuse_bytes
 from funcgrad.torch.operations.common import install, told, warn_once
@@ -28,6 +27,7 @@ from funcgrad.torch.storage import (
     root_of,
     storage_of,
 )
+from funcgrad.torch.tensor_arrays import as_array
 from funcgrad.torch.views import AS_STRIDED_NODE, make_view, strided
 from funcgrad.torch.writing import check_writable
 

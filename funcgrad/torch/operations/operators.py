@@ -14,7 +14,7 @@ import numpy as np
 
 from funcgrad.core.boundary import hide_frames
 from funcgrad.core.tracer import Tracer
-from funcgrad.torch import hot
+from funcgrad.torch import recorders
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.operations.promotion import NUMBERS
 
@@ -94,6 +94,6 @@ def _fast(operator: Operator, general: Any) -> Any:
     """`general` with the hot path in front."""
     if operator.core is None:
         return general
-    dunder = hot.binary(operator.core, operator.node, general, operator.tensors)
+    dunder = recorders.binary(operator.core, operator.node, general, operator.tensors)
     dunder.__name__ = dunder.__qualname__ = general.__name__
     return dunder

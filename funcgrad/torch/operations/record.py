@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeVar
 
 from funcgrad.core.tracer import Tracer
 from funcgrad.core.types import Array
-from funcgrad.torch import dtypes, hot
+from funcgrad.torch import dtypes, recorders
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.nodes import OF_CORE, Bends, GradNode, node_class
 from funcgrad.torch.operations.common import boxed, computed
@@ -229,7 +229,9 @@ def op(
         record.node = _row_node(node, core, saves, shows, tells, bends)
     else:
         record.node = node
-    record.hot = promote in (same, floats) and hot.suits(core) and core.primitive.ufunc.nin == 1
+    record.hot = (
+        promote in (same, floats) and recorders.suits(core) and core.primitive.ufunc.nin == 1
+    )
     record.hot = record.hot and "f" not in "".join(refuses or ())
     record.rule = _rule(record, promote, number, refuses or {})
     return installed(record)  # type: ignore[no-any-return]

@@ -12,12 +12,12 @@ from funcgrad.core.tracer import Tracer
 from funcgrad.ops import shape as shapes
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.contents import layout
 from funcgrad.torch.narrow import refuse_bytes
 from funcgrad.torch.operations.common import axis_of, boxed, shape_of, traced
 from funcgrad.torch.operations.converting import contiguous
 from funcgrad.torch.operations.record import Function, NodeClass, node, operation
 from funcgrad.torch.root import RootTracer
+from funcgrad.torch.tensor_arrays import layout
 from funcgrad.torch.views import ALIAS, make_view
 
 __all__ = [

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.optim.optimizer import Group, Optimizer
 from funcgrad.torch.optim.updates import (
     Array,
@@ -27,6 +26,7 @@ from funcgrad.torch.optim.updates import (
     settings,
     zeros_like,
 )
+from funcgrad.torch.tensor_arrays import as_array
 
 __all__ = ["Adamax", "NAdam", "RAdam"]
 

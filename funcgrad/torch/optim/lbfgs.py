@@ -11,9 +11,9 @@ import numpy as np
 
 from funcgrad.kernels.line_search import Point, strong_wolfe
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.optim.optimizer import Closure, Optimizer, evaluated
 from funcgrad.torch.optim.updates import Array, as_real, check_lr, number, opened
+from funcgrad.torch.tensor_arrays import as_array
 
 __all__ = ["LBFGS"]
 

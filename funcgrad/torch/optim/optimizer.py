@@ -18,7 +18,6 @@ import numpy as np
 
 from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.dtypes import bfloat16
 from funcgrad.torch.hooks import RemovableHandle, add_hook
 from funcgrad.torch.modes import enable_grad, no_grad
@@ -26,6 +25,7 @@ from funcgrad.torch.narrow import settle
 from funcgrad.torch.nn.modules.members import typename
 from funcgrad.torch.nn.modules.module import clear_grad
 from funcgrad.torch.optim.updates import Array, Move, carry_out, held
+from funcgrad.torch.tensor_arrays import as_array
 
 __all__ = ["Optimizer", "required"]
 

@@ -15,11 +15,11 @@ from funcgrad.kernels.update_rules import OPTIONS, RULES, numbers_of, prepared
 from funcgrad.kernels.updates import Move
 from funcgrad.ops.arithmetic import cast, greater, maximum, sqrt, where
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.dtypes import float64, get_default_dtype
 from funcgrad.torch.modes import modes
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.staged import staged
+from funcgrad.torch.tensor_arrays import as_array
 
 __all__ = [
     "Array",

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.copying import rebuild
 from funcgrad.torch.device import device
 from funcgrad.torch.nn.parameter import Parameter
 from funcgrad.torch.serialization.names import DTYPES, FACTORIES, STORAGES, StorageType
 from funcgrad.torch.serialization.numpy_values import NUMPY_CALLABLE, NUMPY_NAMES, set_state
 from funcgrad.torch.size import Size
+from funcgrad.torch.tensor_arrays import as_array
 from funcgrad.transforms.node import new
 
 __all__ = ["Reader"]

@@ -15,13 +15,13 @@ import numpy as np
 
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.device import device
 from funcgrad.torch.nn.parameter import Parameter
 from funcgrad.torch.serialization.names import FACTORIES, OF_DTYPE
 from funcgrad.torch.serialization.numpy_values import dtype_state
 from funcgrad.torch.size import Size
 from funcgrad.torch.storage import UntypedStorage, place_of
+from funcgrad.torch.tensor_arrays import as_array
 
 __all__ = ["Writer"]
 

@@ -15,11 +15,11 @@ from typing import Any
 
 from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
+from funcgrad.torch.autograd.backward_and_grad import backward
 from funcgrad.torch.autograd.function import Function
 from funcgrad.torch.autograd.graph import saved_tensors_hooks
-from funcgrad.torch.autograd.passes import backward
+from funcgrad.torch.graph_task import current_task
 from funcgrad.torch.modes import enable_grad, modes, no_grad
-from funcgrad.torch.task import current_task
 from funcgrad.torch.utils.checkpoint_frame import CheckpointError, Frame
 
 __all__ = [

@@ -10,10 +10,10 @@ from typing import Any
 from funcgrad.errors import user_line
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.autograd.graph import saved_tensors_hooks
+from funcgrad.torch.graph_task import current_task
 from funcgrad.torch.modes import enable_grad, modes
 from funcgrad.torch.nodes import AccumulateGrad
 from funcgrad.torch.saved import MODIFIED_TEXT, Packed
-from funcgrad.torch.task import current_task
 
 __all__ = ["CheckpointError", "Frame"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from funcgrad.compile.llvm.entry import calls, guard_checks, kernels, matching, memory, results
+from funcgrad.compile.llvm.entry import attempts, guard_checks, kernels, matching, memory, results
 from funcgrad.compile.llvm.entry.abi import ABI
 from funcgrad.compile.llvm.entry.records import (
     BUILD,
@@ -113,7 +113,7 @@ def text(abi: ABI) -> str:
             f"  {name} = load {kind}, ptr {at}"
         )
 
-    rest = (memory.TEXT, kernels.TEXT, results.TEXT, calls.TEXT)
+    rest = (memory.TEXT, kernels.TEXT, results.TEXT, attempts.TEXT)
     parts = (_HEAD, matching.TEXT, guard_checks.TEXT, *rest)
     module = _READ.sub(read, _GET.sub(get, "".join(parts)))
     for name, value in values.items():

@@ -13,7 +13,7 @@ from funcgrad.errors import AbstractValueError, located
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import index
 from funcgrad.ops import shape as shapes
-from funcgrad.torch import hot_linear
+from funcgrad.torch import linear_recorder
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.modes import no_grad
@@ -31,7 +31,7 @@ __all__ = ["bilinear", "embedding", "linear", "one_hot"]
 
 def _quick(*tensors: Any) -> Tensor | None:
     if len(tensors) == 3 and all(isinstance(x, Tensor) for x in tensors):
-        return hot_linear.linear(*tensors)
+        return linear_recorder.linear(*tensors)
     return None
 
 

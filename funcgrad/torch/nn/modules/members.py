@@ -11,7 +11,7 @@ from typing import Any
 
 from funcgrad.core.boundary import hide_frames
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.nn.modules.everywhere import everywhere
+from funcgrad.torch.nn.modules.global_hooks import everywhere
 from funcgrad.torch.nn.parameter import Buffer, Parameter
 
 __all__ = ["Members", "typename"]

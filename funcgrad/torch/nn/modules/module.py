@@ -1,7 +1,7 @@
 """`Module`: the base class of everything with parameters.
 
-It is put together from what it has (`members`), how it is called (`calls`) and how it is saved
-(`state`); here is the rest: modes, conversion, clearing gradients, and the printed form.
+It is put together from what it has (`members`), how it is called (`module_calls`) and how it is
+saved (`state`); here is the rest: modes, conversion, clearing gradients, and the printed form.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.device import check_device
 from funcgrad.torch.modes import no_grad
-from funcgrad.torch.nn.modules.calls import Calls, new_tables
-from funcgrad.torch.nn.modules.everywhere import (
+from funcgrad.torch.nn.modules.global_hooks import (
     register_module_buffer_registration_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -26,6 +25,7 @@ from funcgrad.torch.nn.modules.everywhere import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from funcgrad.torch.nn.modules.module_calls import Calls, new_tables
 from funcgrad.torch.nn.modules.state import State
 
 __all__ = [

@@ -11,7 +11,7 @@ from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.hooks import RemovableHandle
 from funcgrad.torch.modes import no_grad
-from funcgrad.torch.nn.modules.everywhere import Table, add
+from funcgrad.torch.nn.modules.global_hooks import Table, add
 from funcgrad.torch.nn.modules.members import Members
 from funcgrad.torch.nn.parameter import Parameter, is_lazy
 

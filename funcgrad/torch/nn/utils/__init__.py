@@ -14,7 +14,6 @@ from funcgrad.core.tracer import Tracer
 from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor, box
 from funcgrad.torch.absent import absent
-from funcgrad.torch.contents import as_array
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.narrow import is_half
 from funcgrad.torch.nn.utils import parametrizations, parametrize
@@ -27,6 +26,7 @@ from funcgrad.torch.nn.utils.fusion import (
 from funcgrad.torch.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
 from funcgrad.torch.nn.utils.weight_norm import remove_weight_norm, weight_norm
 from funcgrad.torch.operations.joining import cat
+from funcgrad.torch.tensor_arrays import as_array
 
 __all__ = [
     "clip_grad_norm",

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import FUNCTIONS
+from funcgrad.numpy.function_calls import FUNCTIONS
 from funcgrad.scipy.dispatch import scipy_method
 from funcgrad.scipy.sparse import linalg
 from funcgrad.scipy.sparse.arrays import as_sparse, diags_array

@@ -1,9 +1,10 @@
 """The hot path of a linear layer: ``addmm`` of a bias, rows and a transposed weight.
 
-As in `hot`, what the general path does for such tensors is written out: it makes the same two nodes
-(of the transposition, and of the sum), and decides nothing while it runs. Views, special modes,
-other dtypes and shapes, and what is to be refused take the general path. A recipe has one node, so
-this has none; it takes half the time of the general path forward, and 0.8 of that of both passes.
+As in `recorders`, what the general path does for such tensors is written out: it makes the same two
+nodes (of the transposition, and of the sum), and decides nothing while it runs. Views, special
+modes, other dtypes and shapes, and what is to be refused take the general path. A recipe has one
+node, so this has none; it takes half the time of the general path forward, and 0.8 of that of both
+passes.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from typing import Any
 
-from funcgrad.compile.calls import Call, Memory, bytes_of
+from funcgrad.compile.kernel_calls import Call, Memory, bytes_of
 from funcgrad.compile.loops import Accumulate, Address, For, Load, Store
 from funcgrad.compile.lower import Lowered
 from funcgrad.graph.ir import Equation, Var

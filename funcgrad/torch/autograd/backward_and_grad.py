@@ -13,7 +13,7 @@ from funcgrad.core.types import Array
 from funcgrad.errors import outside
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor, box
-from funcgrad.torch.engine import conjugated, run
+from funcgrad.torch.backward_engine import conjugated, run
 from funcgrad.torch.modes import no_grad
 from funcgrad.torch.nodes import output_types, pick
 from funcgrad.torch.root import RootTracer, bare

@@ -17,7 +17,7 @@ from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.hooks import RemovableHandle, add_hook
 from funcgrad.torch.modes import modes
-from funcgrad.torch.nn.modules.everywhere import Table, add, everywhere
+from funcgrad.torch.nn.modules.global_hooks import Table, add, everywhere
 from funcgrad.torch.nodes import edge_of, node_class
 from funcgrad.torch.root import RootTracer
 from funcgrad.torch.views import make_view

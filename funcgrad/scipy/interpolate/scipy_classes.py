@@ -8,7 +8,7 @@ from typing import Any
 import scipy.interpolate as sp
 
 from funcgrad.errors import UnsupportedCallError, located
-from funcgrad.numpy.calls import FUNCTIONS
+from funcgrad.numpy.function_calls import FUNCTIONS
 from funcgrad.scipy.dispatch import scipy_method
 from funcgrad.scipy.interpolate import cubics, grids, pieces, splines
 from funcgrad.scipy.programs import program

@@ -12,10 +12,10 @@ from typing import Any
 
 from funcgrad.core.types import Array
 from funcgrad.torch.gradients import accumulate_grad, conjugated, in_dtype_of
+from funcgrad.torch.graph_task import GraphTask
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import AccumulateGrad, Pick, edge_of
 from funcgrad.torch.saved import check_saved
-from funcgrad.torch.task import GraphTask
 from funcgrad.torch.ties import fill
 from funcgrad.torch.versions import FREED, writes
 from funcgrad.transforms.results import own
