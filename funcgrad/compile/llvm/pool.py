@@ -4,9 +4,9 @@ A kernel is `void kernel(ptr arguments, i64 first, i64 last, i64 thread)`; the t
 numbered, so that each finds scratch memory of its own. The caller takes chunks as well, so a core
 that something else keeps busy delays nothing but the chunk it has, and where no thread can be made
 the caller does all of it. Workers are native threads that touch Python only for pieces in Python;
-they sleep after a very short spin. Several callers may run kernels at once: each puts its job on a
-list, and workers help whom they find there. A child of fork has no workers and makes its own. It
-imports config and the cache.
+they look for the next job before they sleep, for long only where the last ones came soon. Several
+callers may run kernels at once: each puts its job on a list, and workers help whom they find there.
+A child of fork has no workers and makes its own. It imports config and the cache.
 """
 
 from __future__ import annotations
