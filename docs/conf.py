@@ -9,8 +9,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parent.parent / "tests"))  # programs of names
 
 from draw_performance import main as draw_performance
+from write_compositions import page as page_of_compositions
 from write_coverage import page
 from write_torch_names import page as page_of_names
 
@@ -105,6 +107,7 @@ def generate(app: Any) -> None:
     generated = source / "generated"
     generated.mkdir(exist_ok=True)
     (generated / "coverage.md").write_text(page())
+    (generated / "compositions.md").write_text(page_of_compositions())
     (generated / "torch_names.md").write_text(page_of_names())
     draw_performance(source / "performance.md", generated)
 

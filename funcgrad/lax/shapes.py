@@ -15,8 +15,9 @@ from funcgrad import tree
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.tracer import operand as content
 from funcgrad.core.types import Array
-from funcgrad.errors import UnsupportedCallError, located
+from funcgrad.errors import located
 from funcgrad.ops.arithmetic import cast, real
+from funcgrad.ops.bits import bits
 from funcgrad.ops.index import PLACE, encode
 
 __all__ = [
@@ -71,31 +72,21 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Array:
 
 
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Array:
-    """The bits of an array that is not traced, read in another dtype.
+    """The bits of an array, read in another dtype; their derivative is 0.
 
     Raises
     ------
-    UnsupportedCallError
-        The array is traced: bits have no derivative, and no number under `jit`.
+    ValueError
+        The last axis does not hold the parts of one larger number.
 
     Examples
     --------
     >>> import numpy as np
     >>> from funcgrad import lax
     >>> lax.bitcast_convert_type(np.float32(1.0), np.int32)
-    array(1065353216, dtype=int32)
+    np.int32(1065353216)
     """
-    x = content(operand)
-    if not isinstance(x, np.ndarray | np.generic | float | int):
-        raise UnsupportedCallError(
-            located("bitcast_convert_type: the bits of a traced value cannot be read")
-        )
-    x, wanted = np.asarray(x), np.dtype(new_dtype)
-    if wanted.itemsize == x.dtype.itemsize:
-        return x.view(wanted)
-    if wanted.itemsize < x.dtype.itemsize:
-        return np.ascontiguousarray(x)[..., None].view(wanted)
-    return np.ascontiguousarray(x).view(wanted)[..., 0]
+    return bits(content(operand), new_dtype)
 
 
 def dtype(x: Any) -> np.dtype[Any]:

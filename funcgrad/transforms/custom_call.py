@@ -29,7 +29,15 @@ from funcgrad.transforms.arguments import lower
 from funcgrad.transforms.batch import Batch, BatchTracer, whole
 from funcgrad.transforms.reverse import transpose_linear
 
-__all__ = ["CUSTOM_JVP", "CUSTOM_VJP", "CustomVJPPrimal", "JvpRule", "SymbolicZero", "VjpRule"]
+__all__ = [
+    "CUSTOM_JVP",
+    "CUSTOM_VJP",
+    "CustomVJPPrimal",
+    "JvpRule",
+    "SymbolicZero",
+    "VjpRule",
+    "captured",
+]
 
 Function = Callable[..., Any]
 
@@ -107,16 +115,30 @@ def _with_zeros(given: Sequence[Any], types: Sequence[ArrayType]) -> list[Any]:
     return [SymbolicZero(k) if t is None else t for k, t in zip(types, given, strict=True)]
 
 
+def captured(outputs: Sequence[Any], trace: Any) -> bool:
+    """Whether a function of values one level down has returned one of this level or a later one."""
+    return any(isinstance(o, Tracer) and o.owner.level >= trace.level for o in outputs)
+
+
 def _refuse_captured(outputs: Sequence[Any], trace: Any, name: str) -> None:
-    for o in outputs:
-        if isinstance(o, Tracer) and o.owner.level >= trace.level:
-            raise CustomRuleError(
-                located(
-                    f"{name} has a custom derivative rule and closes over a traced value, whose "
-                    "gradient the rule cannot give; pass that value as an argument (by "
-                    "closure_convert, where a function holds it)"
-                )
+    if captured(outputs, trace):
+        raise CustomRuleError(
+            located(
+                f"{name} has a custom derivative rule and closes over a traced value, whose "
+                "gradient the rule cannot give; pass that value as an argument (by "
+                "closure_convert, where a function holds it)"
             )
+        )
+
+
+def _only_mapped(args: Sequence[Array]) -> bool:
+    """Whether `vmap` alone stands behind the operands: no rule is needed for their values."""
+    for x in args:
+        while isinstance(x, Tracer):
+            if not x.owner.maps:
+                return False
+            x = x.value
+    return True
 
 
 def traced_once(name: str) -> str:
@@ -125,8 +147,8 @@ def traced_once(name: str) -> str:
 
 
 def _staged(fun: Function, types: Sequence[ArrayType], name: str) -> Graph:
-    graph, captured = stage(fun, types, body=traced_once(name))
-    if captured:
+    graph, held = stage(fun, types, body=traced_once(name))
+    if held:
         raise CustomRuleError(
             located(
                 f"{name} has a custom derivative rule and closes over a traced value, whose "
@@ -208,6 +230,14 @@ def _batched_jvp(rule: JvpRule, like: Batch, batched: Sequence[bool]) -> JvpRule
             return [whole(o, trace) for o in outs], [whole(t, trace) for t in moved]
 
     return rule._replace(fun=fun, jvp=jvp)
+
+
+def _results(
+    prim: Primitive, trace: Batch, args: Sequence[Array], params: Params, outs: Sequence[Any]
+) -> Any:
+    """The examples of the results, unless the function closes over examples of the same `vmap`."""
+    _refuse_captured(outs, trace, params["rule"].name)
+    return trace.results(prim, args, params, outs)
 
 
 def _one_by_one(
@@ -293,9 +323,10 @@ class CustomVjp(HigherOrder):
         xs, batched = trace.split(args)
         if params["rule"].single:
             return _one_by_one(self, trace, xs, batched, params)
+        if _only_mapped(args):
+            return tuple(params["rule"].fun(*args))
         outs = bind(self, xs, {"rule": _batched_vjp(params["rule"], trace, batched)})
-        made: Any = trace.results(self, args, params, outs)
-        return made
+        return _results(self, trace, args, params, outs)
 
 
 class PushedBack(Primitive):
@@ -359,11 +390,12 @@ class CustomJvp(HigherOrder):
         xs, batched = trace.split(args)
         if params["rule"].single:
             return _one_by_one(self, trace, xs, batched, params)
+        if _only_mapped(args):
+            return tuple(params["rule"].fun(*args))
         # a tangent may be mapped where its primal is not
         xs = every_lane(trace.size, xs, batched)
         rule = _batched_jvp(params["rule"], trace, [True] * len(xs))
-        made: Any = trace.results(self, args, params, bind(self, xs, {"rule": rule}))
-        return made
+        return _results(self, trace, args, params, bind(self, xs, {"rule": rule}))
 
 
 def _append(prim: Primitive, trace: Any, args: Sequence[Array], params: Params) -> Any:

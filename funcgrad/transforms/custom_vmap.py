@@ -16,7 +16,7 @@ from funcgrad.errors import CustomRuleError, located
 from funcgrad.graph.build import stage
 from funcgrad.transforms.arguments import leaves_of, name_of
 from funcgrad.transforms.batch import BatchTracer
-from funcgrad.transforms.custom_call import traced_once
+from funcgrad.transforms.custom_call import captured, traced_once
 from funcgrad.transforms.results import apart, handed_back
 from funcgrad.transforms.transformed import named
 
@@ -41,6 +41,13 @@ class CustomVmap(HigherOrder):
         graph, _ = stage(rule.fun, types, body=traced_once(rule.name))
         return tuple(o.type for o in graph.outputs)
 
+    def stage(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
+        rule = params["rule"]
+        graph, held = stage(rule.fun, list(map(type_of, args)), body=traced_once(rule.name))
+        if held:  # which no equation can keep: the operations themselves are staged
+            return tuple(rule.fun(*args))
+        return trace.append(self, args, params, tuple(o.type for o in graph.outputs))
+
     def tape(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         return tuple(params["rule"].fun(*args))
 
@@ -49,6 +56,13 @@ class CustomVmap(HigherOrder):
     def map(self, trace: Any, args: Sequence[Array], params: Params) -> Any:
         xs, batched = trace.split(args)
         outs, mapped = params["rule"].batch(trace.size, batched, *xs)
+        if captured(outs, trace):
+            raise CustomRuleError(
+                located(
+                    f"the rule of {params['rule'].name} closes over an example of the vmap that it "
+                    "is the rule for; pass that value as an argument"
+                )
+            )
         return tuple(BatchTracer(o, trace) if m else o for o, m in zip(outs, mapped, strict=True))
 
 

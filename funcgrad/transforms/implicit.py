@@ -123,20 +123,24 @@ def custom_root(
     )
 
     @custom_jvp
-    def root(*operands: Any) -> Any:
-        found = solved(initial_guess, *operands[: count + len(more)])
+    def root(guess: Any, *operands: Any) -> Any:
+        found = solved(guess, *operands[: count + len(more)])
         return with_aux(found, solve) if has_aux else found
 
     @root.defjvp
-    def _(operands: Any, moved: Any) -> Any:
+    def _(given: Any, moved: Any) -> Any:
+        operands, moved = given[1:], moved[1:]
         held = operands[:count]
-        out = root(*operands)
+        out = root(*given)
         x = out[0] if has_aux else out
         residual = jvp(lambda *c: equation(x, *c), held, moved[:count])[1]
         tangent = tree.map(negative, moved_by(x, residual, *held, *operands[count + len(more) :]))
         return out, ((tangent, no_tangents(out[1])) if has_aux else tangent)
 
-    found = root(*consts, *more, *rest) if consts else _plain(solve, f, initial_guess, has_aux)
+    if consts:
+        found = root(initial_guess, *consts, *more, *rest)
+    else:
+        found = _plain(solve, f, initial_guess, has_aux)
     return tuple(found) if has_aux else found
 
 

@@ -104,6 +104,10 @@ PROGRAMS = {
     "collapse": ("lambda x: lax.collapse(x, 0, 2)", X),
     "concatenate": ("lambda x: lax.concatenate([x, x * x], 1)", X),
     "convert_element_type": ("lambda x: lax.convert_element_type(x, np.float32) * 2", X, False),
+    "bitcast_convert_type": ("lambda x: lax.bitcast_convert_type(x, np.int64)", X, False),
+    "bitcast smaller": ("lambda x: lax.bitcast_convert_type(x, np.uint16)", X, False),
+    "bitcast and back": ("lambda x: lax.bitcast_convert_type(lax.bitcast_convert_type(x, "
+                         "np.int32), np.float64)", X),
     "expand_dims": ("lambda x: lax.expand_dims(x, (0, 2))", X),
     "full": ("lambda x: lax.full((2, 2), x[0])", V),
     "full_like": ("lambda x: lax.full_like(x, x[1])", V),

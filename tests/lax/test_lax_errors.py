@@ -57,11 +57,6 @@ def test_refused_by_name(name):
     assert "test_lax_errors.py" in str(caught.value)  # the line of the program
 
 
-def test_bits_of_a_traced_value():
-    with pytest.raises(fg.errors.UnsupportedCallError, match="bits of a traced value"):
-        fg.jit(lambda x: lax.bitcast_convert_type(x, np.int64))(1.0)
-
-
 def test_a_system_without_a_transposed_solver():
     solve = lambda mv, b: b / 2.0
     f = lambda b: lax.custom_linear_solve(lambda x: 2.0 * x, b, solve).sum()

@@ -100,6 +100,78 @@ def test_closing_over_a_traced_value_is_named():
             transform(loss)(2.0)
 
 
+def scaled_by_jvp(w):
+    f = fg.custom_jvp(lambda x: x * w)
+    f.defjvp(lambda xs, ts: (f(*xs), ts[0] * w))
+    return f
+
+
+def scaled_by_vjp(w):
+    f = fg.custom_vjp(lambda x: x * w)
+    f.defvjp(lambda x: (x * w, None), lambda _, g: (g * w,))
+    return f
+
+
+def scaled_by_gradient(w):
+    return fg.custom_gradient(lambda x: (x * w, lambda g: g * w))
+
+
+SCALED = [scaled_by_jvp, scaled_by_vjp, scaled_by_gradient]
+ROWS = np.stack([X, X + 1.0])
+
+
+@pytest.mark.parametrize("scaled", SCALED)
+def test_closing_over_an_example_of_vmap(scaled):
+    """A result held the tracer of the transform that had ended."""
+    f = lambda x: scaled(np.sin(x))(2.0 * x)
+    np.testing.assert_array_equal(fg.vmap(f)(ROWS), np.sin(ROWS) * (2.0 * ROWS))
+    deep = np.stack([ROWS, -ROWS])
+    np.testing.assert_array_equal(fg.vmap(fg.vmap(f))(deep), np.sin(deep) * (2.0 * deep))
+    loss = lambda x: np.sum(f(x))
+    for made in (
+        fg.vmap(fg.grad(loss)),
+        fg.grad(lambda x: np.sum(fg.vmap(f)(x))),
+        lambda x: fg.jvp(fg.vmap(f), (x,), (x,)),
+        fg.jit(fg.vmap(f)),
+    ):
+        with pytest.raises(CustomRuleError, match="closes over a traced value"):
+            made(ROWS)
+
+
+def test_a_rule_of_batching_that_closes_over_a_traced_value():
+    def scaled(x):
+        w = np.sin(x)
+        f = fg.custom_vmap(lambda v: v * w)
+        f.def_vmap(lambda size, batched, v: (v * w, batched[0]))
+        return f(2.0 * x)
+
+    with pytest.raises(CustomRuleError, match="closes over an example of the vmap"):
+        fg.vmap(scaled)(ROWS)
+    np.testing.assert_allclose(fg.jit(scaled)(X), np.sin(X) * 2.0 * X, rtol=1e-15)
+    wanted = 2.0 * (np.cos(X) * X + np.sin(X))
+    for made in (fg.grad, lambda f: fg.jit(fg.grad(f)), lambda f: fg.grad(fg.jit(f))):
+        np.testing.assert_allclose(made(lambda x: np.sum(scaled(x)))(X), wanted, rtol=1e-14)
+
+
+def test_a_root_searched_from_an_example():
+    def root(x, start):
+        def newton(f, y):
+            for _ in range(50):
+                y = y - f(y) / (3 * y * y)
+            return y
+
+        return fg.lax.custom_root(lambda y: y**3 - x, start, newton, lambda g, y: y / g(1.0))
+
+    xs = np.array([0.3, 0.9])
+    for f in (lambda x: root(x, x), lambda x: root(x, 1.0 + 0.0 * x)):
+        found = fg.vmap(f)(xs)
+        assert type(found) is np.ndarray
+        np.testing.assert_allclose(found, np.cbrt(xs), rtol=1e-14)
+        np.testing.assert_allclose(fg.jit(fg.vmap(f))(xs), np.cbrt(xs), rtol=1e-14)
+        for made in (fg.vmap(fg.grad(f)), fg.jit(fg.vmap(fg.grad(f)))):
+            np.testing.assert_allclose(made(xs), xs ** (-2 / 3) / 3, rtol=1e-13)
+
+
 def test_a_rule_that_is_not_linear_has_no_forward_mode():
     f = fg.custom_vjp(lambda x: x)
     f.defvjp(lambda x: (x, None), lambda _, g: (g * g,))
