@@ -10,7 +10,15 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-__all__ = ["Array", "ArrayType", "broadcast_shapes", "is_inexact", "promote", "type_of_raw"]
+__all__ = [
+    "Array",
+    "ArrayType",
+    "broadcast_shapes",
+    "dtype_meant",
+    "is_inexact",
+    "promote",
+    "type_of_raw",
+]
 
 # A NumPy array, a NumPy scalar, a Python number or a traced value. Python's type system cannot
 # say "whatever behaves as an array", so the operations are typed with this name.
@@ -76,6 +84,16 @@ def type_of_raw(value: Any) -> ArrayType:
     known = _WEAK_TYPES.get(type(value))
     # `tuple.__new__` spares a call of Python code, which shows in every traced operation
     return _new(ArrayType, (value.shape, value.dtype, False)) if known is None else known
+
+
+def dtype_meant(dtype: Any) -> np.dtype[Any]:
+    """The dtype that `dtype=` means to ufuncs, reductions and conversions of NumPy.
+
+    They take classes (``np.dtypes.Float32DType``), too, of which ``np.dtype`` would make "object".
+    """
+    if isinstance(dtype, type) and issubclass(dtype, np.dtype):
+        return dtype()
+    return np.dtype(dtype)
 
 
 def is_inexact(dtype: np.dtype[Any]) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from funcgrad.core.storage import Cell, new_array, view
 from funcgrad.core.tracer import Operand, Tracer, concrete, is_scalar, operand, type_of, value
-from funcgrad.core.types import Array
+from funcgrad.core.types import Array, dtype_meant
 from funcgrad.numpy.function_calls import (
     as_array,
     as_zero_dim,
@@ -126,8 +126,9 @@ def full(
 
 def _converted(x: Array, dtype: Any) -> Array:
     """`x` in a dtype, with NumPy's warning where the imaginary parts are lost."""
-    warn_of_real_parts(type_of(x).dtype, np.dtype(dtype))
-    return ops.cast(x, dtype)
+    kind = dtype_meant(dtype)
+    warn_of_real_parts(type_of(x).dtype, kind)
+    return ops.cast(x, kind)
 
 
 def extents_of(shape: Any) -> tuple[int, ...]:

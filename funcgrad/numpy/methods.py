@@ -21,6 +21,7 @@ from funcgrad.core.tracer import (
     type_of,
     value,
 )
+from funcgrad.core.types import dtype_meant
 from funcgrad.errors import (
     AbstractValueError,
     UnsupportedCallError,
@@ -175,15 +176,15 @@ def _astype(
     copy: bool = True,
 ) -> Any:
     """The array in another dtype; integers and bools are locally constant."""
-    kind = _kind(self)
+    kind, dtype = _kind(self), dtype_meant(dtype)
     if not np.can_cast(kind.dtype, dtype, casting):  # type: ignore[arg-type]
         raise TypeError(
             located(
-                f"Cannot cast array data from {kind.dtype!r} to {np.dtype(dtype)!r} "
+                f"Cannot cast array data from {kind.dtype!r} to {dtype!r} "
                 f"according to the rule '{casting}'"
             )
         )
-    warn_of_real_parts(kind.dtype, np.dtype(dtype))
+    warn_of_real_parts(kind.dtype, dtype)
     if is_scalar(self):
         return arithmetic.cast(self.content(), dtype)
     if not copy and order == "A":  # contiguous in one order or the other

@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad.core.storage import new_array, view
 from funcgrad.core.tracer import Operand, operand, type_of
-from funcgrad.core.types import Array, promote
+from funcgrad.core.types import Array, dtype_meant, promote
 from funcgrad.numpy.borrowed import program
 from funcgrad.numpy.creation import array, extents_of, known_integers
 from funcgrad.numpy.function_calls import ABSENT, as_array, numpy_function, refuse
@@ -94,7 +94,7 @@ def linspace(
     start, stop = operand(start), operand(stop)
     # NumPy's order of operations, so that the last bit is the same
     found = promote(type_of(start), type_of(stop), type_of(1.0))
-    wanted = found if dtype is None else np.dtype(dtype)
+    wanted = found if dtype is None else dtype_meant(dtype)
     start, stop = ops.cast(start, found), ops.cast(stop, found)
     delta = ops.subtract(stop, start)
     rank = type_of(delta).ndim

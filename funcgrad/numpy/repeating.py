@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from funcgrad.core.tracer import type_of
+from funcgrad.core.tracer import concrete, type_of, value
 from funcgrad.core.types import Array
+from funcgrad.errors import located
 from funcgrad.numpy.function_calls import as_array, as_zero_dim, known, numpy_function, order_of
 from funcgrad.numpy.joining import join
 from funcgrad.numpy.reshaping import complete_shape
@@ -76,7 +77,9 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
         x, axis = ops.reshape(x, (type_of(x).size,)), 0
     shape = type_of(x).shape
     axis = normalize_axis_index(axis, len(shape))
-    counts = np.asarray(known(repeats, "the shape of repeat()"))
+    if not concrete(repeats):
+        return _pick(x, _repeated(as_array(repeats), shape[axis]), axis)
+    counts = np.asarray(value(repeats))
     if counts.size != 1:
         return _pick(x, np.repeat(np.arange(shape[axis]), counts), axis)
     count = int(counts.reshape(()))
@@ -86,6 +89,27 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     wide = (*shape[: axis + 1], count, *shape[axis + 1 :])
     whole = (*shape[:axis], shape[axis] * count, *shape[axis + 1 :])
     return ops.in_c_order(ops.reshape(ops.broadcast_to(ops.reshape(x, inner), wide), whole))
+
+
+def _repeated(counts: Array, size: int) -> Array:
+    """Each position of an axis as often as traced `counts` say; refused as NumPy refuses them."""
+    aval = type_of(counts)
+    if not np.can_cast(aval.dtype, np.intp):
+        raise TypeError(
+            located(
+                f"Cannot cast array data from {aval.dtype!r} to {np.dtype(np.intp)!r} according to "
+                "the rule 'safe'"
+            )
+        )
+    if aval.ndim > 1 or aval.size not in (1, size):
+        raise ValueError(
+            located(
+                "operands could not be broadcast together with shape "
+                f"({size},) {aval.shape}: repeat() takes a number, or one for each position"
+            )
+        )
+    whole = ops.broadcast_to(ops.reshape(cast(counts, np.intp), (aval.size,)), (size,))
+    return index.repeated(whole, "the number of elements that repeat() gives")
 
 
 @numpy_function(np.resize)

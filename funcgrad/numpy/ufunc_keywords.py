@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from funcgrad.core.tracer import operand, type_of
+from funcgrad.core.types import dtype_meant
 from funcgrad.errors import UnsupportedCallError, located
 from funcgrad.numpy.function_calls import as_array, memory_of
 from funcgrad.ops import arithmetic as a
@@ -65,7 +66,7 @@ def _kinds(
     if dtype is not None:
         if given is not None:
             raise TypeError(located("cannot specify both 'signature' and 'dtype'"))
-        given = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
+        given = (None,) * ufunc.nin + (dtype_meant(dtype),) * ufunc.nout
     avals = [type_of(x) for x in operands]
     known = tuple(_WEAK.get(t.dtype.kind, int) if t.weak else t.dtype for t in avals)
     more = {} if given is None else {"signature": given}

@@ -17,7 +17,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from funcgrad.core.forms import Samples
 from funcgrad.core.primitive import PRIMITIVES, Params, Sample
 from funcgrad.core.tracer import bind, operand, type_of
-from funcgrad.core.types import Array, ArrayType
+from funcgrad.core.types import Array, ArrayType, dtype_meant
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.samples import draw
 from funcgrad.ops.shape import broadcast_to, every_lane, reshape
@@ -136,7 +136,7 @@ def reduced(f: Callable[..., Any]) -> Callable[..., ArrayType]:
 
 
 def given_dtype(dtype: Any) -> np.dtype[Any] | None:
-    return None if dtype is None else np.dtype(dtype)
+    return None if dtype is None else dtype_meant(dtype)
 
 
 def given_number(initial: Any) -> Any:

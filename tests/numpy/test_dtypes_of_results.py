@@ -45,3 +45,32 @@ def test_sums_of_taken_elements_have_the_bits_of_numpy(axis):
                 return np.sum(np.take(y, [0, 3, 3, 5] * 9, axis=axis), axis=over)
 
             np.testing.assert_array_equal(fg.vjp(f, y)[0], f(y))
+
+
+TAKES_CLASSES = {
+    "ufunc": lambda x, d: np.subtract(x, 1.5, dtype=d),
+    "product": lambda x, d: np.matmul(x, x, dtype=d),
+    "outer": lambda x, d: np.multiply.outer(x, x, dtype=d),
+    "accumulate": lambda x, d: np.add.accumulate(x, dtype=d),
+    "reduce": lambda x, d: np.add.reduce(x, dtype=d),
+    "sum": lambda x, d: np.sum(x, dtype=d),
+    "mean": lambda x, d: np.mean(x, dtype=d),
+    "prod": lambda x, d: np.prod(x, dtype=d),
+    "var": lambda x, d: np.var(x, dtype=d),
+    "nansum": lambda x, d: np.nansum(x, dtype=d),
+    "astype": lambda x, d: x.astype(d),
+    "asarray": lambda x, d: fnp.asarray(x, dtype=d),
+    "linspace": lambda x, d: np.linspace(x[0], x[1], 4, dtype=d),
+}
+
+
+@pytest.mark.parametrize("name", TAKES_CLASSES)
+def test_classes_of_dtypes(name: str) -> None:
+    """``np.dtype`` makes "object" of them, what takes a dtype here does not."""
+    f, x = TAKES_CLASSES[name], np.array([0.1, 0.7])
+    for kind in (np.dtypes.Float32DType, np.dtypes.Float64DType):
+        want = f(x, kind)
+        for run in (lambda g: lambda x: fg.vjp(g, x)[0], fg.jit):
+            got = run(lambda x: f(x, kind))(x)  # noqa: B023
+            assert got.dtype == want.dtype
+            np.testing.assert_allclose(got, want, rtol=2 * np.finfo(want.dtype).eps)

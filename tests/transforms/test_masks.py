@@ -61,6 +61,13 @@ OF_VALUES = {
     "in either": lambda x: np.sum(np.union1d(x, [1.0]) ** 2),
     "trimmed": lambda x: np.sum(np.trim_zeros(np.maximum(x, 0.0)) ** 2),
     "trimmed behind": lambda x: np.trim_zeros(np.where(x < 2, x, 0.0), "b").sum() ** 2,
+    "repeated": lambda x: np.sum(np.repeat(x, (x > 0) + np.arange(3)) ** 2),
+    "repeated by one number": lambda x: np.prod(np.repeat(x, np.sum(x > 0)) + 2),
+    "repeated and selected": lambda x: (
+        np.sum(np.repeat(x, np.floor(np.abs(x)).astype(int)))
+        * np.sum(x[np.nonzero(np.floor(np.abs(x)).astype(int))])
+    ),
+    "repeated columns": lambda x: np.sum(np.repeat(np.outer(x, x), x > 0, axis=1) ** 2),
     "roots": lambda x: np.sum(np.abs(np.emath.sqrt(x) + np.emath.log(x)) ** 2),
     "arc": lambda x: np.sum(np.imag(np.emath.arccos(x))),
 }
@@ -105,6 +112,36 @@ def test_a_number_is_traced_once():
     for x in VALUES[::-1] + VALUES:
         np.testing.assert_array_equal(made(x), fg.grad(two_masks)(x))
     assert next(traced) == before + 1
+
+
+def repeated(x, counts):
+    return np.repeat(x, counts)
+
+
+def test_examples_repeat_as_often_as_each_other():
+    x, counts = np.arange(6.0).reshape(2, 3), np.array([[1, 2, 0], [0, 0, 3]])
+    want = np.stack([np.repeat(*pair) for pair in zip(x, counts)])
+    for run in (fg.vmap(repeated), fg.jit(fg.vmap(repeated)), fg.vmap(fg.jit(repeated))):
+        np.testing.assert_array_equal(run(x, counts), want)
+    with pytest.raises(AbstractValueError, match=r"repeat\(\) gives differs .* \(2 to 3\)"):
+        fg.vmap(repeated)(x, np.array([[1, 2, 0], [0, 0, 2]]))
+
+
+@pytest.mark.parametrize("counts", [[1, -1, 3], [1, 2], [[1, 2, 3]], [1.0, 2.0, 3.0], [1, 2, 3, 4]])
+def test_wrong_numbers_of_repetitions(counts):
+    x, counts = np.arange(3.0), np.array(counts)
+    with pytest.raises((TypeError, ValueError)) as theirs:
+        np.repeat(x, counts)
+    with pytest.raises(theirs.type):
+        fg.jit(repeated)(x, counts)
+
+
+def test_negative_repetitions_of_a_known_sum():
+    """The sum is that for which the function was traced; the numbers are not."""
+    made = fg.jit(repeated)
+    made(np.arange(3.0), np.array([1, 2, 0]))
+    with pytest.raises(ValueError, match="negative"):
+        made(np.arange(3.0), np.array([1, 4, -2]))
 
 
 def test_an_inner_jit_sees_the_values_of_the_outer_one():

@@ -15,7 +15,15 @@ from funcgrad.ops.index.anywhere import (
 )
 from funcgrad.ops.index.basic import GETITEM, PLACE, decode, encode, getitem, place
 from funcgrad.ops.index.gather import GATHER, SCATTER_ADD, gather, scatter_add, take_along_axis
-from funcgrad.ops.index.masks import BY_MASK, NONZERO, SizeChanged, anywhere, positions, selected
+from funcgrad.ops.index.masks import (
+    BY_MASK,
+    NONZERO,
+    SizeChanged,
+    anywhere,
+    positions,
+    repeated,
+    selected,
+)
 from funcgrad.ops.index.scatter import ADD_AT, PUT, WINNERS, add_at, set_positions, winners
 
 __all__ = [
@@ -39,6 +47,7 @@ __all__ = [
     "place",
     "anywhere",
     "positions",
+    "repeated",
     "selected",
     "read",
     "reads_view",

@@ -23,7 +23,15 @@ from funcgrad.ops import constant
 from funcgrad.ops.index.basic import getitem
 from funcgrad.ops.shape import reshape
 
-__all__ = ["BY_MASK", "NONZERO", "SizeChanged", "anywhere", "positions", "selected"]
+__all__ = [
+    "BY_MASK",
+    "NONZERO",
+    "SizeChanged",
+    "anywhere",
+    "positions",
+    "repeated",
+    "selected",
+]
 
 DIFFER = -1  # the number of elements where examples select different ones
 
@@ -43,21 +51,33 @@ class SizeChanged(Exception):
         self.mark, self.size = mark, size
 
 
-def _number(x: Any, lanes: int) -> int:
-    """How many elements of each example are not 0, `DIFFER` where there is no such number."""
-    counts = np.unique(np.count_nonzero(x, axis=tuple(range(lanes, np.ndim(x)))))
+def _numbers(x: Any, lanes: int, repeats: bool) -> Any:
+    """How many elements each example selects: those that are not 0, or each as often as it says."""
+    axes = tuple(range(lanes, np.ndim(x)))
+    return np.sum(x, axis=axes, dtype=np.intp) if repeats else np.count_nonzero(x, axis=axes)
+
+
+def _number(x: Any, lanes: int, repeats: bool) -> int:
+    """The number that all examples select, `DIFFER` where there is no such number."""
+    counts = np.unique(_numbers(x, lanes, repeats))
     return int(counts[0]) if len(counts) == 1 else DIFFER if len(counts) else 0
 
 
-def _nonzero(x: Any, size: int, mark: Any, lanes: int = 0) -> Any:
-    found = _number(x, lanes)
+def _nonzero(x: Any, size: int, mark: Any, lanes: int = 0, repeats: bool = False) -> Any:
+    if repeats and np.any(np.less(x, 0)):
+        raise ValueError("repeats may not contain negative values.")  # NumPy's words
+    found = _number(x, lanes, repeats)
     if found != size and 0 not in x.shape[:lanes]:
         raise SizeChanged(mark, found)
-    columns = np.nonzero(x)[lanes:]
-    return np.stack(columns, 1).reshape(*x.shape[:lanes], size, x.ndim - lanes)
+    table = np.stack(np.nonzero(x), 1)
+    if repeats:
+        table = np.repeat(table, x[x != 0], axis=0)
+    return table[:, lanes:].reshape(*x.shape[:lanes], size, x.ndim - lanes)
 
 
-def _nonzero_type(x: ArrayType, *, size: int, mark: Any, lanes: int = 0) -> ArrayType:
+def _nonzero_type(
+    x: ArrayType, *, size: int, mark: Any, lanes: int = 0, repeats: bool = False
+) -> ArrayType:
     return ArrayType((*x.shape[:lanes], size, x.ndim - lanes), np.dtype(np.intp))
 
 
@@ -76,6 +96,8 @@ NONZERO: Linear = linear(
         Sample((np.array([[0, 2], [3, 0]]),), {"size": 2, "mark": -1}),
         Sample((np.array([[0, 2], [3, 0]]),), {"size": 1, "mark": -1, "lanes": 1}),
         Sample((np.zeros((2, 3), bool),), {"size": 0, "mark": -1}),
+        Sample((np.array([2, 0, 1]),), {"size": 3, "mark": -1, "repeats": True}),
+        Sample((np.array([[2, 0], [1, 1]]),), {"size": 2, "mark": -1, "lanes": 1, "repeats": True}),
     ],
 )
 NONZERO.checks = True
@@ -88,32 +110,47 @@ def positions(x: Any, what: str, instead: str = BY_MASK) -> tuple[Array, ...]:
     """
     if concrete(x):
         return np.nonzero(value(x))
+    table = _table(x, what, instead, repeats=False)
+    return tuple(getitem(table, (slice(None), k)) for k in range(type_of(x).ndim))
+
+
+def repeated(counts: Any, what: str) -> Array:
+    """Each position of an array of counts as often as it says: ``repeat(arange(n), counts)``.
+
+    Where their sum cannot be found out, an error calls it `what`.
+    """
+    if concrete(counts):
+        return np.repeat(np.arange(type_of(counts).size), value(counts))
+    return getitem(_table(counts, what, ONE_BY_ONE, repeats=True), (slice(None), 0))
+
+
+def _table(x: Any, what: str, instead: str, repeats: bool) -> Array:
+    """What `NONZERO` selects, a position a row, as many as for the arguments at hand."""
     seen = look(
         x,
         f"{what} depends on values that are not known (of an abstract argument, or in the body of "
         f"a loop or of a cond); {instead}",
     )
     lanes = np.ndim(seen) - type_of(x).ndim
-    size = _number(seen, lanes)
+    size = _number(seen, lanes, repeats)
     if size == DIFFER:
-        counts = np.count_nonzero(seen, axis=tuple(range(lanes, np.ndim(seen))))
+        counts = _numbers(seen, lanes, repeats)
         raise AbstractValueError(
             located(
                 f"{what} differs between the examples that vmap maps over ({counts.min()} to "
                 f"{counts.max()}), which are computed as one array; {instead}"
             )
         )
-    numbers = {"size": size, "mark": _mark(x, lanes)}
-    table = bind(NONZERO, (x,), numbers)
-    return tuple(getitem(table, (slice(None), k)) for k in range(type_of(x).ndim))
+    params = {"size": size, "mark": _mark(x, lanes, repeats)}
+    return bind(NONZERO, (x,), {**params, "repeats": True} if repeats else params)
 
 
-def _mark(x: Any, lanes: int) -> Any:
-    """The variable of a graph that an abstract `x` stands for, for all examples of it."""
+def _mark(x: Any, lanes: int, repeats: bool) -> Any:
+    """The variable of a graph that an abstract `x` stands for, and what of it is counted."""
     while isinstance(x, Tracer) and not (x.abstract and not x.owner.maps):
         x = x.value
     mark = x.payload if isinstance(x, Tracer) else None
-    return (mark, lanes) if lanes else mark
+    return (mark, lanes, repeats) if lanes or repeats else mark
 
 
 def selected(mask: Any, what: str, instead: str = ONE_BY_ONE) -> int:
