@@ -4,7 +4,7 @@ All drawn tests see the same examples in every run, so that a red run can be rep
 ``HYPOTHESIS_PROFILE=random`` looks for new ones.
 
 By default a part of the suite runs that is complete in kind: every test function, with at most
-`CASES` of its parameters (`COSTLY` where each takes seconds) and fewer drawn examples. ``--all``
+`CASES` of its parameters (`COSTLY`, or as many as its mark says, where each takes seconds) and fewer drawn examples. ``--all``
 runs everything, and so does naming a file.
 
 No test starts a process that builds kernels or makes code better, but those that are about it, and
@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-CASES, COSTLY = 6, 3
+CASES, COSTLY = 5, 2
 
 os.environ.setdefault("FUNCGRAD_BUILD_KERNELS", "off")
 os.environ.setdefault("FUNCGRAD_TIERS", "first")  # most programs are called once
@@ -49,7 +49,8 @@ def pytest_generate_tests(metafunc):
     """
     result = yield
     calls = metafunc._calls
-    number = COSTLY if metafunc.definition.get_closest_marker("costly") else CASES
+    costly = metafunc.definition.get_closest_marker("costly")
+    number = CASES if costly is None else costly.kwargs.get("cases", COSTLY)
     if os.environ.get("TESTS_TO_RUN") != "all" and len(calls) > number:
         name = metafunc.definition.nodeid
         ranks = [zlib.crc32(f"{name}[{call.id}]".encode()) for call in calls]

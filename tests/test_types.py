@@ -114,6 +114,7 @@ def by_pyright(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.costly(cases=1)
 @pytest.mark.parametrize("checker", [by_mypy, by_pyright])
 def test_a_checker_sees_what_is_wrong_and_nothing_else(checker, tmp_path_factory):
     folder = tmp_path_factory.getbasetemp()
