@@ -4,8 +4,8 @@ All drawn tests see the same examples in every run, so that a red run can be rep
 ``HYPOTHESIS_PROFILE=random`` looks for new ones.
 
 By default a part of the suite runs that is complete in kind: every test function, with at most
-`CASES` of its parameters (`COSTLY`, or as many as its mark says, where each takes seconds) and fewer drawn examples. ``--all``
-runs everything, and so does naming a file.
+`CASES` of its parameters (`COSTLY`, or as many as its mark says, where each takes seconds) and
+fewer drawn examples. ``--all`` runs everything, and so does naming a file.
 
 No test starts a process that builds kernels or makes code better, but those that are about it, and
 tracebacks show our own frames.

@@ -71,6 +71,6 @@ def test_classes_of_dtypes(name: str) -> None:
     for kind in (np.dtypes.Float32DType, np.dtypes.Float64DType):
         want = f(x, kind)
         for run in (lambda g: lambda x: fg.vjp(g, x)[0], fg.jit):
-            got = run(lambda x: f(x, kind))(x)  # noqa: B023
+            got = run(lambda x: f(x, kind))(x)
             assert got.dtype == want.dtype
             np.testing.assert_allclose(got, want, rtol=2 * np.finfo(want.dtype).eps)
