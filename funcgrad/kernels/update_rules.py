@@ -24,6 +24,7 @@ from funcgrad.ops.arithmetic import (
     sqrt,
     where,
 )
+from funcgrad.ops.transcendental import tanh
 
 __all__ = ["OPTIONS", "OTHER_RULES", "RULES", "arrays_of", "numbers_of", "prepared"]
 
@@ -240,6 +241,22 @@ def lion(
     return x - sign(mean * beta1 + g * rest1) * lr, mean * beta2 + g * rest2
 
 
+def lion_smooth(
+    x: Any, g: Any, mean: Any, *, beta1: Any, rest1: Any, beta2: Any, rest2: Any, steep: Any,
+    lr: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    """`lion` with a smooth sign."""
+    return x - tanh((mean * beta1 + g * rest1) * steep) * lr, mean * beta2 + g * rest2
+
+
+def lion_refined(
+    x: Any, g: Any, mean: Any, *, beta1: Any, rest1: Any, beta2: Any, rest2: Any, lr: Any
+) -> tuple[Any, ...]:
+    """`lion` with steps that shrink as the mean does where that is less than 1."""
+    step = mean * beta1 + g * rest1
+    return x - where(less(absolute(step), 1.0), step, sign(step)) * lr, mean * beta2 + g * rest2
+
+
 def adagrad_under_root(x: Any, g: Any, total: Any, *, eps: Any, rate: Any) -> tuple[Any, ...]:
     """`adagrad` with `eps` under the root; no step where there was no gradient yet."""
     total = total + g * g
@@ -265,10 +282,32 @@ def rmsprop_centered_under_root(
     return x - g / sqrt(variance + eps) * lr, square, mean
 
 
+def rmsprop_corrected(
+    x: Any, g: Any, square: Any, *, alpha: Any, rest: Any, correction: Any, inner: Any, eps: Any,
+    lr: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    """`rmsprop` with the correction of `adam` for the zeros at the start."""
+    square = _mean_square(square, g, alpha, rest)
+    return x - g / (sqrt(square / correction + inner) + eps) * lr, square
+
+
+def rmsprop_centered_corrected(
+    x: Any, g: Any, square: Any, mean: Any, *, alpha: Any, rest: Any, correction: Any, inner: Any,
+    eps: Any, lr: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    """`rmsprop_centered` with the correction of both means."""
+    square, mean = _mean_square(square, g, alpha, rest), mean * alpha + g * rest
+    first = mean / correction
+    variance = square / correction - first * first
+    return x - g / (sqrt(variance + inner) + eps) * lr, square, mean
+
+
 OTHER_RULES: dict[str, Rule] = {
     rule.__name__: rule
     for rule in (
-        *(lion, adam_rooted, adagrad_under_root, rmsprop_under_root, rmsprop_centered_under_root),
+        *(lion, lion_smooth, lion_refined, adam_rooted, adagrad_under_root),
+        *(rmsprop_under_root, rmsprop_centered_under_root),
+        *(rmsprop_corrected, rmsprop_centered_corrected),
     )
 }  # without kernels of their own
 RULES: dict[str, Rule] = {

@@ -8,11 +8,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 import funcgrad.numpy as fnp
-from funcgrad import tree
+from funcgrad import debug, tree
 from funcgrad.core.boundary import boundary
 from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.errors import located
-from funcgrad.ops.arithmetic import where
 from funcgrad.ops.shape import broadcast_to
 from funcgrad.optim.base import (
     GradientTransformation,
@@ -26,7 +25,7 @@ from funcgrad.optim.base import (
     zeros_like,
 )
 from funcgrad.optim.zoom import Conditions, zoom
-from funcgrad.transforms.api import value_and_grad, while_loop
+from funcgrad.transforms.api import cond, value_and_grad, while_loop
 
 __all__ = [
     "LinesearchState",
@@ -217,6 +216,7 @@ def scale_by_zoom_linesearch(
     approx_dec_rtol: Any = 1e-6,
     stepsize_precision: Any = 1e-5,
     initial_guess_strategy: Literal["keep", "one"] = "keep",
+    verbose: bool = False,
 ) -> GradientTransformation:
     """Updates times a length that meets the strong Wolfe conditions, found by cubic interpolation.
 
@@ -237,6 +237,8 @@ def scale_by_zoom_linesearch(
         In a smaller interval it is not searched, if the value falls enough somewhere.
     initial_guess_strategy : "keep" or "one", optional
         The first length is the last one found, or 1.
+    verbose : bool, optional
+        Whether a search after which the value has not fallen says so.
 
     Raises
     ------
@@ -276,7 +278,11 @@ def scale_by_zoom_linesearch(
             return v, _dot(tree.map(fnp.conj, g), d), g
 
         guess = state.learning_rate if initial_guess_strategy == "keep" else 1.0
-        return LinesearchState(*zoom(evaluate, at, _dot(gradient, d), gradient, guess, wanted))
+        slope = _dot(gradient, d)
+        made = LinesearchState(*zoom(evaluate, at, slope, gradient, guess, wanted))
+        if verbose:
+            _tell(made.value < at, made.learning_rate, made.value, at, slope)
+        return made
 
     return _search(find)
 
@@ -287,6 +293,10 @@ def scale_by_backtracking_linesearch(
     decrease_factor: float = 0.8,
     increase_factor: float = 1.5,
     max_learning_rate: float = 1.0,
+    atol: float = 0.0,
+    rtol: float = 0.0,
+    store_grad: bool = False,
+    verbose: bool = False,
 ) -> GradientTransformation:
     """Updates times a length that makes the value fall enough (Armijo's condition).
 
@@ -301,6 +311,13 @@ def scale_by_backtracking_linesearch(
         The first length is the last one times this.
     max_learning_rate : float, optional
         The largest length.
+    atol, rtol : float, optional
+        By how much the value may rise besides, and by which part of itself.
+    store_grad : bool, optional
+        Whether the gradient where the step ends is computed, for `value_and_grad_from_state`; else
+        it is NaN in the state.
+    verbose : bool, optional
+        Whether a search that finds no length says so.
 
     Raises
     ------
@@ -309,7 +326,8 @@ def scale_by_backtracking_linesearch(
 
     Notes
     -----
-    It may be jitted and mapped. The gradient in its state is not computed: it is NaN.
+    It may be jitted and mapped. Where no length is found the step is the last one tried, or none
+    if its value is no number.
 
     Examples
     --------
@@ -330,8 +348,12 @@ def scale_by_backtracking_linesearch(
 
         first = fnp.minimum(state.learning_rate * increase_factor, max_learning_rate)
 
+        def excess(t: Any, v: Any) -> Any:
+            found = v - (1.0 + rtol) * at - slope_rtol * t * slope
+            return fnp.maximum(fnp.where(fnp.isnan(found), np.inf, found), 0.0)
+
         def low(t: Any, v: Any) -> Any:
-            return v <= at + slope_rtol * t * slope
+            return excess(t, v) <= atol
 
         def again(carry: Any) -> Any:
             t, v, k = carry
@@ -343,11 +365,25 @@ def scale_by_backtracking_linesearch(
             return t, value_at(t), k + 1
 
         t, v, _ = while_loop(again, shorter, (fnp.asarray(first), value_at(first), np.int64(0)))
-        good = low(t, v)
-        unknown = tree.map(lambda g: g * np.nan, gradient)
-        return LinesearchState(where(good, t, 0.0), where(good, v, at), unknown)
+        if verbose:
+            _tell(low(t, v), t, v, at, slope)
+        some = fnp.isfinite(excess(t, v))
+        t, v = fnp.where(some, t, 0.0), fnp.where(some, v, at)
+        if not store_grad:
+            return LinesearchState(t, v, tree.map(lambda g: g * np.nan, gradient))
+        return LinesearchState(t, *value_and_grad(function)(apply_updates(params, _times(t, d))))
 
     return _search(find)
+
+
+def _tell(found: Any, *numbers: Any) -> None:
+    """Print what a search knows that has not found a length."""
+
+    def failed(t: Any, v: Any, at: Any, slope: Any) -> None:
+        text = "the line search has found no length: at {} the value is {} after {}, the slope {}"
+        debug.print(text, t, v, at, slope)
+
+    cond(found, lambda *_: None, failed, *numbers)
 
 
 def value_and_grad_from_state(value_fn: Function) -> Function:

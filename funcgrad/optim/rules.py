@@ -7,13 +7,14 @@ after a step; of the parameter 0 that is the step itself. Constants and states a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 import funcgrad.numpy as fnp
 from funcgrad import tree
 from funcgrad.core.tracer import operand
+from funcgrad.errors import located
 from funcgrad.kernels.update_rules import OTHER_RULES, RULES
 from funcgrad.ops.arithmetic import negative
 from funcgrad.optim.base import (
@@ -33,13 +34,16 @@ __all__ = [
     "ScaleByAdamState",
     "ScaleByLionState",
     "ScaleByRStdDevState",
+    "ScaleByRStdDevWithCountState",
     "ScaleByRmsState",
+    "ScaleByRmsWithCountState",
     "ScaleByRssState",
     "TraceState",
     "adadelta",
     "adagrad",
     "adam",
     "adamax",
+    "adamaxw",
     "adamw",
     "lion",
     "nadam",
@@ -126,6 +130,35 @@ class ScaleByRStdDevState(NamedTuple):
     ScaleByRStdDevState(nu=np.float64(0.0), mu=np.float64(0.0))
     """
 
+    nu: Any
+    mu: Any
+
+
+class ScaleByRmsWithCountState(NamedTuple):
+    """The number of steps, and a running mean of the square of the gradient.
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> optim.scale_by_rms(bias_correction=True).init(1.0)
+    ScaleByRmsWithCountState(count=np.int64(0), nu=np.float64(0.0))
+    """
+
+    count: Any
+    nu: Any
+
+
+class ScaleByRStdDevWithCountState(NamedTuple):
+    """The number of steps, and running means of the gradient's square, and of itself.
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> optim.scale_by_stddev(bias_correction=True).init(1.0).count
+    np.int64(0)
+    """
+
+    count: Any
     nu: Any
     mu: Any
 
@@ -360,9 +393,29 @@ def scale_by_radam(
 
 
 def scale_by_lion(
-    b1: float = 0.9, b2: float = 0.99, mu_dtype: Any = None
+    b1: float = 0.9,
+    b2: float = 0.99,
+    mu_dtype: Any = None,
+    *,
+    mode: Literal["hard", "smooth", "refined"] = "hard",
+    smooth_beta: float = 1.0,
 ) -> GradientTransformation:
     """The sign of a mean of the gradient and a running mean of it (Chen et al. 2023).
+
+    Parameters
+    ----------
+    b1, b2 : float, optional
+        How much of the running mean is in a step, and how much of it stays.
+    mu_dtype : dtype, optional
+        That in which the mean is kept.
+    mode : "hard", "smooth" or "refined", optional
+        The sign, ``tanh(smooth_beta * mean)``, or the mean itself where it is less than 1.
+    smooth_beta : float, optional
+
+    Raises
+    ------
+    ValueError
+        `mode` is another one.
 
     Examples
     --------
@@ -371,12 +424,21 @@ def scale_by_lion(
     >>> scaled.update(-5.0, scaled.init(0.0))[0]
     np.float64(-1.0)
     """
+    rules = {"hard": "lion", "smooth": "lion_smooth", "refined": "lion_refined"}
+    if mode not in rules:
+        raise ValueError(located(f"scale_by_lion: mode is one of {list(rules)}, not {mode!r}"))
     numbers = {"beta1": b1, "rest1": 1 - b1, "beta2": b2, "rest2": 1 - b2, "lr": 1.0}
-    return by_rule("lion", ScaleByLionState, lambda _: numbers, first_dtype=mu_dtype)
+    if mode == "smooth":
+        numbers["steep"] = smooth_beta
+    return by_rule(rules[mode], ScaleByLionState, lambda _: numbers, first_dtype=mu_dtype)
 
 
 def scale_by_rms(
-    decay: float = 0.9, eps: float = 1e-8, initial_scale: float = 0.0, eps_in_sqrt: bool = True
+    decay: float = 0.9,
+    eps: float = 1e-8,
+    initial_scale: float = 0.0,
+    eps_in_sqrt: bool = True,
+    bias_correction: bool = False,
 ) -> GradientTransformation:
     """Updates over the root of a running mean of their squares (Hinton 2012).
 
@@ -389,6 +451,8 @@ def scale_by_rms(
         What the mean begins with.
     eps_in_sqrt : bool, optional
         Whether `eps` is added under the root, as in optax; PyTorch adds it to the root.
+    bias_correction : bool, optional
+        Whether the mean is corrected for what it begins with, as in Adam.
 
     Examples
     --------
@@ -397,13 +461,27 @@ def scale_by_rms(
     >>> round(float(scaled.update(5.0, scaled.init(0.0))[0]), 6)
     2.0
     """
+    if bias_correction:
+        corrected = _corrected(decay, eps, eps_in_sqrt)
+        return by_rule("rmsprop_corrected", ScaleByRmsWithCountState, corrected, initial_scale)
     numbers = {"alpha": decay, "rest": 1 - decay, "eps": eps, "lr": 1.0}
     rule = "rmsprop_under_root" if eps_in_sqrt else "rmsprop"
     return by_rule(rule, ScaleByRmsState, lambda _: numbers, initial_scale)
 
 
+def _corrected(decay: float, eps: float, eps_in_sqrt: bool) -> Callable[[Any], dict[str, Any]]:
+    """The numbers of `rmsprop_corrected`."""
+    inner, outer = (eps, 0.0) if eps_in_sqrt else (0.0, eps)
+    fixed = {"alpha": decay, "rest": 1 - decay, "inner": inner, "eps": outer, "lr": 1.0}
+    return lambda count: {**fixed, "correction": 1 - decay**count}
+
+
 def scale_by_stddev(
-    decay: float = 0.9, eps: float = 1e-8, initial_scale: float = 0.0, eps_in_sqrt: bool = True
+    decay: float = 0.9,
+    eps: float = 1e-8,
+    initial_scale: float = 0.0,
+    eps_in_sqrt: bool = True,
+    bias_correction: bool = False,
 ) -> GradientTransformation:
     """`scale_by_rms` with the variance in the place of the mean square (Graves 2013).
 
@@ -414,16 +492,25 @@ def scale_by_stddev(
     >>> round(float(scaled.update(5.0, scaled.init(0.0))[0]), 6)
     2.0
     """
-    numbers = {"alpha": decay, "rest": 1 - decay, "eps": eps, "lr": 1.0}
-    rule = "rmsprop_centered_under_root" if eps_in_sqrt else "rmsprop_centered"
-    made = by_rule(rule, ScaleByRStdDevState, lambda _: numbers)
+    made = _by_deviation(decay, eps, eps_in_sqrt, bias_correction)
 
-    def init(params: Any) -> ScaleByRStdDevState:
-        state: ScaleByRStdDevState = made.init(params)
+    def init(params: Any) -> Any:
+        state = made.init(params)
         nu = tree.map(lambda z: z + fitting(initial_scale, z), state.nu)
         return state._replace(nu=nu) if initial_scale else state
 
     return GradientTransformation(init, made.update)
+
+
+def _by_deviation(
+    decay: float, eps: float, eps_in_sqrt: bool, bias_correction: bool
+) -> GradientTransformation:
+    if bias_correction:
+        corrected = _corrected(decay, eps, eps_in_sqrt)
+        return by_rule("rmsprop_centered_corrected", ScaleByRStdDevWithCountState, corrected)
+    numbers = {"alpha": decay, "rest": 1 - decay, "eps": eps, "lr": 1.0}
+    rule = "rmsprop_centered_under_root" if eps_in_sqrt else "rmsprop_centered"
+    return by_rule(rule, ScaleByRStdDevState, lambda _: numbers)
 
 
 def scale_by_rss(
@@ -635,6 +722,27 @@ def adamax(
     return _descent(scale_by_adamax(b1, b2, eps), learning_rate)
 
 
+def adamaxw(
+    learning_rate: Rate,
+    b1: float = 0.9,
+    b2: float = 0.999,
+    eps: float = 1e-8,
+    weight_decay: float = 1e-4,
+    mask: Any = None,
+) -> GradientTransformation:
+    """`adamax` with weights that decay by themselves, as in `adamw`.
+
+    Examples
+    --------
+    >>> from funcgrad import optim
+    >>> optimizer = optim.adamaxw(0.1, weight_decay=0.5)
+    >>> round(float(optimizer.update(0.0, optimizer.init(1.0), 1.0)[0]), 6)
+    -0.05
+    """
+    decay = add_decayed_weights(weight_decay, mask)
+    return _descent(scale_by_adamax(b1, b2, eps), learning_rate, decay)
+
+
 def radam(
     learning_rate: Rate,
     b1: float = 0.9,
@@ -688,6 +796,7 @@ def rmsprop(
     centered: bool = False,
     momentum: float | None = None,
     nesterov: bool = False,
+    bias_correction: bool = False,
 ) -> GradientTransformation:
     """Hinton's RMSprop; centered, by the variance of the gradient (Graves 2013).
 
@@ -699,6 +808,8 @@ def rmsprop(
     centered : bool, optional
     momentum, nesterov : optional
         As of `sgd`, of the steps.
+    bias_correction : bool, optional
+        As of `scale_by_rms`.
 
     Examples
     --------
@@ -707,7 +818,9 @@ def rmsprop(
     >>> round(float(optimizer.update(5.0, optimizer.init(1.0))[0]), 6)
     -0.2
     """
-    scaled = (scale_by_stddev if centered else scale_by_rms)(decay, eps, initial_scale, eps_in_sqrt)
+    scaled = (scale_by_stddev if centered else scale_by_rms)(
+        decay, eps, initial_scale, eps_in_sqrt, bias_correction
+    )
     heavy = identity() if momentum is None else trace(momentum, nesterov)
     return chain(scaled, scale_by_learning_rate(learning_rate), heavy)
 

@@ -28,6 +28,15 @@ o.rmsprop(0.1, eps_in_sqrt=False, decay=0.7)
 o.rmsprop(0.1, initial_scale=0.5, momentum=0.9, nesterov=True)
 o.rmsprop(0.1, centered=True)
 o.rmsprop(0.1, centered=True, initial_scale=3.0, eps_in_sqrt=False)
+o.rmsprop(0.1, bias_correction=True)
+o.rmsprop(0.1, eps_in_sqrt=False, eps=1e-3, bias_correction=True, momentum=0.5)
+o.rmsprop(0.1, centered=True, eps=1e-2, bias_correction=True)
+o.rmsprop(0.1, centered=True, eps=1e-2, initial_scale=0.5, eps_in_sqrt=False, bias_correction=True)
+o.chain(o.scale_by_rms(0.8, bias_correction=True), o.scale(-0.1))
+o.chain(o.scale_by_lion(mode="smooth", smooth_beta=0.7), o.scale(-0.1))
+o.chain(o.scale_by_lion(mode="refined"), o.scale(-0.1))
+o.adamaxw(0.1, weight_decay=0.2)
+o.adamaxw(0.1, 0.8, 0.9, 1e-8, 0.3, {"w": True, "b": [False, True]})
 o.adagrad(0.1)
 o.adagrad(0.1, initial_accumulator_value=0.0, eps=1e-4)
 o.adadelta(0.5)
@@ -168,6 +177,48 @@ def test_backtracking_line_search_like_optax():
             slope = lambda f, m=m: lambda p, state: m.value_and_grad(f)(p)
             found.append(path(o, m, np, o.chain(o.sgd(0.3), search), slope, 5))
         agree(*found, rtol=1e-6, atol=1e-9)
+
+
+BACKTRACKING = [
+    {"decrease_factor": 0.5, "slope_rtol": 0.3},
+    {"max_backtracking_steps": 1},  # which finds none: the last length that was tried is taken
+    {"max_backtracking_steps": 1, "atol": 2.0},
+    {"max_backtracking_steps": 2, "rtol": 0.5, "increase_factor": 1.0},
+    {"max_learning_rate": 3.0, "store_grad": True},
+]
+
+
+@pytest.mark.parametrize("options", BACKTRACKING, ids=str)
+def test_backtracking_with_options_like_optax(options):
+    optax = pytest.importorskip("optax")
+    import jax
+
+    options = {"max_backtracking_steps": 20, **options}
+    found = []
+    with jax.enable_x64(True):
+        for o, m, np in ((fg.optim, fg, numpy), (optax, jax, jax.numpy)):
+            search = o.scale_by_backtracking_linesearch(**options)
+            if options.get("store_grad"):
+                slope = lambda f, o=o: lambda p, s: o.value_and_grad_from_state(f)(p, state=s)
+            else:
+                slope = lambda f, m=m: lambda p, state: m.value_and_grad(f)(p)
+            found.append(path(o, m, np, o.chain(o.sgd(0.3), search), slope, 5))
+        agree(*found, rtol=1e-6, atol=1e-9)
+
+
+def test_a_search_that_meets_no_number_like_optax():
+    optax = pytest.importorskip("optax")
+    import jax
+
+    found = []
+    with jax.enable_x64(True):
+        for o, np in ((fg.optim, numpy), (optax, jax.numpy)):
+            search = o.scale_by_backtracking_linesearch(3)
+            given = {"value": 1.0, "grad": np.asarray(1.0), "value_fn": lambda x: x * np.nan}
+            x = np.asarray(2.0)
+            updates, state = search.update(-x, search.init(x), x, **given)
+            found.append((updates, state.learning_rate))
+        agree(*found)
 
 
 # functions to be minimised, and where from; the last one ends where values differ by rounding

@@ -81,5 +81,8 @@ def test_optimisers_are_in_one():
     text = "\n".join(programs())
     names = [n for n in fg.optim.__all__ if n[0].islower() and hasattr(optax, n)]
     absent = {n for n in names if not re.search(rf"\b{n}\b", text)}
-    used = {"apply_updates", "global_norm", "value_and_grad_from_state"}  # by the tests themselves
+    used = {  # by the tests themselves
+        "apply_updates", "global_norm", "value_and_grad_from_state", "lbfgs",
+        "scale_by_backtracking_linesearch", "scale_by_zoom_linesearch",
+    }  # fmt: skip
     assert absent - used == set()

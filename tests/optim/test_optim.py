@@ -61,8 +61,9 @@ def test_each_rule_is_stated_once():
     for name in ("adam", "nadam", "radam", "adamax", "momentum", "nesterov", "adadelta"):
         assert name in RULES
     assert {*OTHER_RULES} == {
-        "lion", "adam_rooted", "adagrad_under_root", "rmsprop_under_root",
-        "rmsprop_centered_under_root",
+        "lion", "lion_smooth", "lion_refined", "adam_rooted", "adagrad_under_root",
+        "rmsprop_under_root", "rmsprop_centered_under_root",
+        "rmsprop_corrected", "rmsprop_centered_corrected",
     }  # fmt: skip
 
 
@@ -274,3 +275,23 @@ def test_wrong_calls_are_named(name):
     with pytest.raises(ValueError, match=text) as info:
         call()
     assert __file__ in str(info.value)
+
+
+@pytest.mark.parametrize("made", [lambda f: f, fg.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("search", ["scale_by_backtracking_linesearch", "scale_by_zoom_linesearch"])
+def test_a_verbose_search_tells_what_it_has_not_found(search, made, capsys):
+    search = getattr(fg.optim, search)(3, verbose=True)
+
+    def step(x, f):
+        value, g = fg.value_and_grad(f)(x)
+        return search.update(-g, search.init(x), x, value=value, grad=g, value_fn=f)[0]
+
+    made(lambda x: step(x, lambda v: (v - 1.0) ** 2))(0.8)
+    assert capsys.readouterr().out == ""
+    made(lambda x: step(x, lambda v: np.abs(v) * 1e3 + np.sin(1e6 * v) ** 2))(1e-9)
+    assert "the line search has found no length" in capsys.readouterr().out
+
+
+def test_an_unknown_mode_of_lion():
+    with pytest.raises(ValueError, match=r"mode is one of .*'soft'"):
+        fg.optim.scale_by_lion(mode="soft")
