@@ -20,7 +20,10 @@ from funcgrad.ops.records import ADD
 __all__ = ["add", "add_to", "apply"]
 
 ndarray = np.ndarray
-CHEAP = 1  # addition: as fast as memory gives it out, which threads help only with more of it
+CHEAP = 4  # division: what costs no more is as fast as memory gives it out
+# Bytes of a result from which threads help, which hand the interpreter's lock to each other at each
+# piece: beyond the cache, and before where there is much to compute.
+SHARED, SHARED_COSTLY = 1 << 23, 1 << 21
 BLOCK = 1 << 14  # elements of which such a function is computed at a time
 
 
@@ -43,7 +46,7 @@ def apply(prim: Any, xs: Sequence[Any]) -> Any:
         return None
     if prim.fills:
         out = memory.empty(shape, dtype)
-        _fill(prim.ufunc, prim.cost <= CHEAP, xs, out)
+        _fill(prim.ufunc, prim.cost, xs, out)
         return out
     if prim.in_pieces:
         return _in_blocks(prim.ufunc, xs[0], memory.empty(shape, dtype))
@@ -66,15 +69,14 @@ def add(x: Any, y: Any) -> Any:
 def add_to(x: ndarray[Any, Any], y: Any) -> None:
     """``x += y``, for an `x` that nobody else has."""
     if type(y) is ndarray and y.shape == x.shape and x.flags.carray and y.flags.carray:
-        _fill(np.add, True, (x, y), x)
+        _fill(np.add, ADD.cost, (x, y), x)
     else:
         x += y
 
 
-def _fill(ufunc: Any, cheap: bool, xs: Sequence[Any], out: ndarray[Any, Any]) -> None:
+def _fill(ufunc: Any, cost: int, xs: Sequence[Any], out: ndarray[Any, Any]) -> None:
     """Let a ufunc write its result into `out`: of one shape with `xs`, all without gaps."""
-    least = threads.PARALLEL * (2 if cheap else 1)
-    if out.size < least or config.threads == 1:
+    if out.nbytes < (SHARED if cost <= CHEAP else SHARED_COSTLY) or config.threads == 1:
         ufunc(*xs, out=out)
         return
     whole = out.reshape(-1)

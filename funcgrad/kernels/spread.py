@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.kernels import memory
 from funcgrad.kernels.choice import FEWEST, FLOATS
+from funcgrad.kernels.copies import copy_of, filled
 
 __all__ = ["written_out"]
 
@@ -20,11 +20,8 @@ ndarray = np.ndarray
 
 def written_out(c: ndarray[Any, Any]) -> ndarray[Any, Any]:
     """A copy of `c` that nobody else has."""
-    if c.size < FEWEST or c.dtype not in FLOATS or 0 not in c.strides:
+    if c.size < FEWEST or c.dtype not in FLOATS:
         return c.copy()
-    out = memory.empty(c.shape, c.dtype)
     if any(c.strides):
-        np.copyto(out, c)
-    else:
-        out.fill(c[(0,) * c.ndim])
-    return out
+        return copy_of(c)
+    return filled(c.shape, c[(0,) * c.ndim])

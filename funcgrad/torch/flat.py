@@ -22,14 +22,14 @@ import numpy as np
 from funcgrad.compile.llvm.pool import pool
 from funcgrad.compile.memory import address_of
 from funcgrad.config import config
-from funcgrad.core.forms import Elementwise
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.errors import CompilerError, outside
 from funcgrad.kernels import memory
 from funcgrad.kernels.native import Code
+from funcgrad.kernels.threads import PARALLEL
 from funcgrad.transforms.node import IN_PLACE_FROM
 
-__all__ = ["FEWEST", "HOT", "SMALL", "Form", "least", "pull", "suits", "value"]
+__all__ = ["FEWEST", "HOT", "SMALL", "Form", "costly", "least", "pull", "suits", "value"]
 
 ndarray = np.ndarray
 FEWEST = IN_PLACE_FROM  # elements: smaller tensors have the hot path, if the operation has one
@@ -38,7 +38,7 @@ HOT: set[Primitive] = set()  # the operations that have one
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 NAMES = {"d": "float64", "f": "float32"}
 BOOL = np.dtype(bool)
-COSTLY = 10  # additions: what costs less NumPy does as fast as memory allows
+COSTLY = 10  # additions: what costs less NumPy does as fast in one thread
 CHUNK = 1 << 14  # elements that a thread takes at a time
 PIECE = 1 << 12  # elements of a loss that are added up at once
 SHARED = 1 << 16  # elements: with fewer the second thread comes too late
@@ -78,24 +78,33 @@ class Given(NamedTuple):
 
 @functools.cache
 def suits(prim: Primitive) -> bool:
-    """Whether an operation may be elementwise, and worth code of its own."""
+    """Whether an operation may be elementwise."""
     if not prim.is_ours or prim.opaque or prim.checks:
         return False
     if prim.form == "composite":
         return not (getattr(prim, "linear", True) or prim.multiple)
-    if not isinstance(prim, Elementwise) or not prim.differentiable:
-        return False
-    return prim.in_pieces or prim.cost >= COSTLY
+    return prim.aligned and prim.differentiable
+
+
+@functools.cache
+def costly(prim: Primitive) -> bool:
+    """Whether native code of an operation is faster than NumPy in one thread, too."""
+    return suits(prim) and (
+        prim.form == "composite" or prim.in_pieces or getattr(prim, "cost", 0) >= COSTLY
+    )
 
 
 @functools.cache
 def least(prim: Primitive) -> int:
     """From how many elements on an operation has native code.
 
-    What is made of many calls of NumPy and has no hot path has it for all.
+    What is made of many calls of NumPy and has no hot path has it for all; what is cheap, where
+    threads help.
     """
     if not suits(prim):
         return sys.maxsize
+    if not costly(prim):
+        return PARALLEL
     if prim.form == "composite":
         return SMALL
     return 1 if prim.in_pieces and prim not in HOT else FEWEST
@@ -103,7 +112,7 @@ def least(prim: Primitive) -> int:
 
 def value(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
     """What an operation gives for raw operands; None where this file does not compute it."""
-    first = next((x for x in xs if type(x) is ndarray), None)
+    first = next((x for x in xs if type(x) is ndarray and x.dtype != BOOL), None)
     if first is None or not first.ndim or first.size < least(prim) or not config.kernels:
         return None
     adds, total = _adds(prim), False
@@ -211,8 +220,8 @@ def _given(first: ndarray[Any, Any], xs: Sequence[Any], repeats: bool = False) -
             else:
                 arrays.append(x)
                 kinds.append(MASK if x.dtype == BOOL else ARRAY)
-        elif type(x) is float:
-            numbers.append(x)
+        elif type(x) is float or type(x) is dtype.type:
+            numbers.append(float(x))
             kinds.append(NUMBER)
         elif type(x) is int and abs(x) <= FEW:
             kinds.append(x)

@@ -141,7 +141,7 @@ def _rule(
         saved=tuple(saved),
     )  # fmt: skip
     found = [c for c, w in zip(prim.vjp(node, g), form.wanted, strict=True) if w]
-    if any(c is None for c in found):
+    if any(c is None or c is g for c in found):  # what is handed on as it is needs no memory
         raise Unsuitable
     return found
 

@@ -160,7 +160,7 @@ def unary(op: Any, node: NodeClass, general: Any, recorders: list[Record | None]
     What is written out for its two cases is put into `recorders`, which several functions share.
     """
     prim = op.primitive
-    costly = flat.suits(prim)
+    costly = flat.costly(prim)
     flat.HOT.add(prim)
 
     def function(input: Any = ABSENT, /, *args: Any, **kwargs: Any) -> Tensor:
@@ -193,7 +193,7 @@ def unary(op: Any, node: NodeClass, general: Any, recorders: list[Record | None]
 def binary(op: Any, node: NodeClass, general: Any, tensors: bool = True) -> Any:
     """As `unary`, of a tensor and a Python number or, with `tensors`, a tensor of its kind."""
     prim = op.primitive
-    costly = flat.suits(prim)
+    costly = flat.costly(prim)
     flat.HOT.add(prim)
     recorders: list[Record | None] = [None] * 6
 

@@ -9,6 +9,7 @@ import pytest
 
 import funcgrad
 import funcgrad.torch as ours
+from funcgrad.kernels import threads
 from funcgrad.torch import flat
 
 torch = pytest.importorskip("torch")
@@ -250,3 +251,66 @@ def test_parameters_that_change_at_each_step_get_no_code_for_ever(monkeypatch):
         np.testing.assert_allclose(y.detach().numpy(), np.where(x > 0, x, x * slope))
         np.testing.assert_allclose(leaf.grad.numpy(), np.where(x > 0, 1, slope))
     assert len(flat._codes) == before + 4
+
+
+CHEAP = {
+    "add": lambda t, x, z: x + z,
+    "sub": lambda t, x, z: x - z,
+    "mul": lambda t, x, z: x * z,
+    "div": lambda t, x, z: x / z,
+    "neg": lambda t, x, z: -x + 0 * z,
+    "scaled": lambda t, x, z: x * 2.5 + z * 7,
+    "from_one": lambda t, x, z: (1 - x) * z,
+    "abs": lambda t, x, z: x.abs() * z,
+    "square": lambda t, x, z: x**2 - z,
+    "maximum": lambda t, x, z: t.maximum(x, z),
+    "minimum": lambda t, x, z: t.minimum(x, z),
+    "where": lambda t, x, z: t.where(x > z, x, z),
+    "where_number": lambda t, x, z: t.where(x > 0.5, x, 0.25) * z,
+    "masked_fill": lambda t, x, z: x.masked_fill(z > 0, -3.5) + z,
+    "cast": lambda t, x, z: x.float().double() + z.double(),
+    "clone": lambda t, x, z: x.clone() * z.clone(),
+    "repeated": lambda t, x, z: x.sum() + z.mean(),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", CHEAP)
+def test_cheap_operations_have_the_bits_of_small_tensors(name, dtype):
+    size = threads.PARALLEL + 13
+    rng = np.random.default_rng(5)
+    x, z, g = (rng.normal(0, 3, size).astype(dtype) for _ in range(3))
+    x[: len(ODD)], z[: len(ODD)] = ODD, ODD[::-1]
+    x[20:40] = z[20:40]  # ties
+    found = []
+    for part in (slice(None), slice(64)):
+        leaves = [ours.from_numpy(v[part].copy()).requires_grad_() for v in (x, z)]
+        y = CHEAP[name](ours, *leaves)
+        y.backward(ours.from_numpy(g[part].copy()).to(y.dtype) if y.ndim else None)
+        found.append([v.detach().numpy() for v in (y, *(leaf.grad for leaf in leaves))])
+    for a, b in zip(*found, strict=True):
+        if name == "repeated":  # of other numbers of elements
+            assert not a.ndim or (a == a[0]).all()
+        else:
+            np.testing.assert_array_equal(a[:64].view(np.uint8), b.view(np.uint8))
+
+
+@pytest.mark.parametrize("name", CHEAP)
+def test_cheap_operations_of_large_tensors_are_pytorch_s(name):
+    size = threads.PARALLEL + 13
+    rng = np.random.default_rng(6)
+    x, z = (rng.normal(0, 3, size) for _ in range(2))
+    x[20:40] = z[20:40]
+    g = rng.normal(size=() if name == "repeated" else size)
+    mine, theirs = both(CHEAP[name], [x, z], g)
+    for a, b in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-11)
+
+
+def test_a_copied_gradient_lies_in_memory_of_its_own():
+    size = threads.PARALLEL + 13
+    x, z = (ours.ones(size, requires_grad=True) for _ in range(2))
+    given = ours.full((size,), 2.0)
+    (x + z).backward(given)
+    x.grad.zero_()
+    assert given.sum() == z.grad.sum() == 2 * size

@@ -18,6 +18,8 @@ from funcgrad.core.primitive import Primitive
 from funcgrad.core.tracer import Tracer, layout, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import outside
+from funcgrad.kernels.choice import FEWEST
+from funcgrad.kernels.copies import copy_of
 from funcgrad.ops.arithmetic import cast
 from funcgrad.ops.shape import copied as copied_in
 from funcgrad.torch import flat
@@ -316,6 +318,8 @@ def copied(x: Array) -> Array:
 
 
 def _copy(x: Array) -> Array:
+    if type(x) is np.ndarray and x.flags.c_contiguous and x.size >= FEWEST:
+        return copy_of(x)
     if not isinstance(x, Tracer):
         return np.array(x, order=order_of_copy(x))[()]
     lying = layout(x)
