@@ -22,8 +22,9 @@ from funcgrad.compile.eligible import moves, reduces
 from funcgrad.compile.gemm import gemm
 from funcgrad.compile.host import write_program
 from funcgrad.compile.kernel_calls import Call, calls_of
+from funcgrad.compile.llvm.target import lock
 from funcgrad.compile.loop_kernel import NotNative, loop_kernel
-from funcgrad.compile.loops import OUT_OF_BOUNDS, show
+from funcgrad.compile.loops import NOT_FINITE, OUT_OF_BOUNDS, Kernel, Require, show, statements
 from funcgrad.compile.lower import Lowered, lower
 from funcgrad.compile.scalars import resolve
 from funcgrad.compile.signals import reraise
@@ -40,6 +41,7 @@ from funcgrad.graph.ir import Equation, Graph
 from funcgrad.passes.fuse import fuse
 from funcgrad.passes.pipeline import optimize
 from funcgrad.passes.plan import Plan
+from funcgrad.passes.recurrences import Form
 from funcgrad.passes.region import Region
 from funcgrad.passes.rewrite import rewrite
 
@@ -54,13 +56,34 @@ def _code(source: str) -> types.CodeType:
     return compile(source, f"<program of graph {next(_numbers)}>", "exec")
 
 
-def compile_graph(graph: Graph, backend: Backend, donated: Collection[int] = ()) -> Executable:
-    """The executable of a graph; it may write results into the inputs of the `donated` numbers."""
+def compile_graph(
+    graph: Graph, backend: Backend, donated: Collection[int] = (), form: Form = Form.FINITE
+) -> Executable:
+    """The executable of a graph; it may write results into the inputs of the `donated` numbers.
+
+    In the `form` that is `Form.FINITE` it may be one that another one takes the place of, which is
+    possible in Python only.
+    """
+    if form is Form.FINITE and (donated or effects_of(graph) or _open_ended(graph)):
+        form = Form.EITHER  # numbers that mean nothing end no loop, and are written over nothing
     with uncollected():
-        return Executable(graph, plan_of(graph, backend), backend, donated)
+        return Executable(graph, plan_of(graph, backend, form=form), backend, donated, form)
 
 
-def plan_of(graph: Graph, backend: Backend, within_loops: bool = False) -> Plan:
+def _open_ended(graph: Graph) -> bool:
+    """Whether a graph has a loop whose steps are as many as its numbers say."""
+    if "open-ended" not in graph.derived:
+        params = [p for e in graph.equations for p in e.params.items()]
+        graph.derived["open-ended"] = any(
+            isinstance(p, Graph) and (name == "condition" or _open_ended(p)) for name, p in params
+        )
+    found: bool = graph.derived["open-ended"]
+    return found
+
+
+def plan_of(
+    graph: Graph, backend: Backend, within_loops: bool = False, form: Form = Form.EITHER
+) -> Plan:
     """The graph optimised and fused, `within_loops` without what only Python can run."""
 
     def elementwise(e: Equation) -> bool:
@@ -68,7 +91,12 @@ def plan_of(graph: Graph, backend: Backend, within_loops: bool = False) -> Plan:
 
     if within_loops:
         graph = rewrite(graph, lambda r, e: e.prim.within_loops and e.prim.within_loops(r, e))
-    return fuse(optimize(graph), elementwise, reduces)
+    return fuse(optimize(graph, form=form), elementwise, reduces)
+
+
+def _asks_for_finite(kernel: Kernel) -> bool:
+    found = (s for s in statements(kernel.body) if isinstance(s, Require))
+    return kernel.requires and any(s.kind == NOT_FINITE for s in found)
 
 
 class Executable:
@@ -82,12 +110,20 @@ class Executable:
         The steps that are loop nests, and what they call with what, by the identity of the step.
     shared : tuple of int
         The outputs that are inputs, or show the memory of an earlier output.
+    runs_again : bool
+        Whether another executable, without `passes.recurrences`, takes its place where numbers are
+        not finite. It is made when that happens.
     """
 
     def __init__(
-        self, graph: Graph, plan: Plan, backend: Backend, donated: Collection[int]
+        self,
+        graph: Graph,
+        plan: Plan,
+        backend: Backend,
+        donated: Collection[int],
+        form: Form,
     ) -> None:
-        self.graph, self.plan, self.backend = graph, plan, backend
+        self.graph, self.plan, self.backend, self.form = graph, plan, backend, form
         self.donated = tuple(donated)
         self.products: dict[str, str] = {}
         self.lowered = dict(self.native_steps())
@@ -95,6 +131,8 @@ class Executable:
         self.kernels = list(named.values())
         work = sum(low.work for low in self.lowered.values())
         self.code = backend.compile(self.kernels, work) if self.kernels else None
+        self.runs_again = any(map(_asks_for_finite, self.kernels))
+        self.plain: Executable | None = None
         self.acts = effects_of(graph)
         self.uses_numpy = len(self.lowered) < len(plan.steps)
         inputs = plan.graph.inputs
@@ -131,7 +169,7 @@ class Executable:
 
     def loop(self, e: Equation, name: str) -> Lowered | None:
         """The kernel of a loop whose body has a native form; otherwise a note says why not."""
-        make = functools.partial(plan_of, backend=self.backend, within_loops=True)
+        make = functools.partial(plan_of, backend=self.backend, within_loops=True, form=self.form)
         try:
             return loop_kernel(self.plan, e, self.backend, name, make, self.product)
         except NotNative as why:
@@ -189,6 +227,9 @@ class Executable:
         an index that was out of bounds.
         """
         reraise()
+        if flag[0] & NOT_FINITE:  # all else that failed may have failed for that
+            flag[0] = 0
+            return self.again(leaves)
         if self.acts:  # what has happened has happened
             running.log.again()
         found = self.interpret(*leaves)
@@ -197,6 +238,17 @@ class Executable:
         flag[0] = 0
         shared = self.shared
         return tuple(x if k in shared else np.array(x)[()] for k, x in enumerate(found))
+
+    def again(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """The results of loops as the program has them."""
+        plain = self.plain
+        if plain is None:
+            with lock:
+                plain = self.plain = self.plain or compile_graph(
+                    self.graph, self.backend, form=Form.PLAIN
+                )
+        own = set(plain.shared) - set(self.shared)
+        return tuple(x.copy() if k in own else x for k, x in enumerate(plain(*leaves)))
 
     def show(self) -> str:
         """The optimised graph, the host program, the loops, and the text of the backend."""
@@ -222,4 +274,8 @@ class Executable:
                 types = ", ".join(str(a.type) for a in step.inputs)
                 where = "NumPy" if low is None else low.kernel.name
                 lines.append(f"{where}: {step.prim.name} of {types}")
+        if self.runs_again:
+            lines.append(
+                "where numbers of its loops are not finite, another program takes its place"
+            )
         return "\n".join([*lines, *self.plan.notes])

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Kept",
     "executable",
+    "executable_for_program",
     "execute",
     "get_ready",
     "kept_or_compiled",
@@ -35,12 +36,14 @@ __all__ = [
 ]
 
 
-def compile_graph(graph: Graph, donated: tuple[int, ...]) -> Executable:
+def compile_graph(graph: Graph, donated: tuple[int, ...], for_program: bool = False) -> Executable:
     """The executable of a graph; passes, lowering and llvmlite come with the first one."""
     with importing:
         from funcgrad.compile import executable as compiler
+        from funcgrad.passes.recurrences import Form
 
-    return compiler.compile_graph(graph, _llvm(), donated)
+    form = Form.EITHER if for_program else Form.FINITE
+    return compiler.compile_graph(graph, _llvm(), donated, form)
 
 
 @functools.cache
@@ -68,6 +71,19 @@ def executable(graph: Graph, donated: tuple[int, ...] = ()) -> Executable:
             if found is None:
                 found = graph.derived[key] = compile_graph(graph, donated)
     return found
+
+
+def executable_for_program(graph: Graph) -> Executable:
+    """The compiled form of a graph as one that a program without Python can be made of."""
+    found = executable(graph)
+    if not found.runs_again:
+        return found
+    key = ("executable for a program", config.avx512)
+    with lock:
+        whole: Executable | None = graph.derived.get(key)
+        if whole is None:
+            whole = graph.derived[key] = compile_graph(graph, (), for_program=True)
+    return whole
 
 
 class Kept:

@@ -31,6 +31,7 @@ from funcgrad.compile.small_matrices import small_matrix_step
 from funcgrad.core.types import ArrayType
 from funcgrad.errors import NativeCodeError
 from funcgrad.graph.ir import Equation, Graph
+from funcgrad.passes.recurrences import Form
 
 __all__ = ["Exported", "Function", "Parameter", "write_files"]
 
@@ -139,7 +140,7 @@ def _program(function: Function, target: Target) -> tuple[NativeProgram, str]:
                 f"{each.name} is of dtype {each.type.dtype}; native code takes and returns "
                 f"{', '.join(sorted(NATIVE.values()))}"
             )
-    made = compile_graph(function.graph, _Elsewhere(target))
+    made = compile_graph(function.graph, _Elsewhere(target), form=Form.EITHER)
     program = _Writer(made, f"{function.name}.program").write()
     program = program._replace(text=program.text.replace("define i64", "define internal i64", 1))
     return program, "\n".join([program_module(program, target), _entry(function)])

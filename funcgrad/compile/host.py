@@ -80,14 +80,17 @@ class _Writer:
         self.enter()
         self.steps()
         if any(k.requires for k in self.executable.kernels):
-            everything = "".join(f"{x}, " for x in self.leaves.values())
-            self.add(f"if w.flag[0]: return fail(({everything}), w.flag)")
+            self.leave_if_failed()
         outputs = "".join(f"{self.output(o)}, " for o in self.graph.outputs)
         self.add(f"return ({outputs})")
         return HostProgram("\n".join(self.lines) + "\n", self.names, self.equations)
 
     def add(self, line: str) -> None:
         self.lines.append("    " + line)
+
+    def leave_if_failed(self) -> None:
+        everything = "".join(f"{x}, " for x in self.leaves.values())
+        self.add(f"if w.flag[0]: return fail(({everything}), w.flag)")
 
     # ------------------------------------------------------------------------------- values
 
@@ -232,6 +235,8 @@ class _Writer:
 
     def host_step(self, e: Equation) -> None:
         """An operation in NumPy, into planned memory where it takes `out`."""
+        if self.executable.runs_again:  # it may raise where numbers mean nothing
+            self.leave_if_failed()
         args = [self.value(a) for a in e.inputs]
         if takes_out(e):
             (v,) = e.outputs

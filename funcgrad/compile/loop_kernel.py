@@ -17,6 +17,7 @@ from funcgrad.compile.code import Code, Written
 from funcgrad.compile.inlining import Place, inlined
 from funcgrad.compile.layout import Layout
 from funcgrad.compile.loops import (
+    NOT_FINITE,
     Address,
     Buffer,
     Carry,
@@ -388,11 +389,32 @@ class _LoopKernel:
                     new = aside
                 if new != name:
                     ends.append(Combine(name, new))
+        if self.p.finite:
+            self.require_finite(loop, [(c.name, c.dtype) for c in loop.carries])
         loop.body += ends
         self.hoist(loop)
         self.look_for_signals(loop)
         if self.p.condition is not None:
             self.after_condition(loop)
+
+    def require_finite(self, loop: For, numbers: Sequence[tuple[str, str]]) -> None:
+        """Look at these carries before each step and after the last: 0 times a number is 0."""
+        for name, dtype in numbers:
+            zero, total, nothing, more = Const(0.0, dtype), *(self.fresh("z") for _ in range(3))
+            last, end, held = (self.fresh("z") for _ in range(3))
+            loop.carries.append(Carry(total, dtype, "next", zero))
+            loop.body += [
+                Let(nothing, dtype, "mul", (name, zero)),
+                Let(more, dtype, "add", (total, nothing)),
+                Combine(total, more),
+            ]
+            self.after += [
+                Let(last, dtype, "mul", (name, zero)),
+                Let(end, dtype, "add", (total, last)),
+                Let(held, "bool", "eq", (end, zero)),
+                Require(held, NOT_FINITE),
+            ]
+        self.code.requires = True
 
     def start(self, a: Atom, k: int) -> Operand:
         """Element `k` of the first value of a carry."""

@@ -105,7 +105,8 @@ class Combine(NamedTuple):
     times: Operand | None = None
 
 
-OUT_OF_BOUNDS, SINGULAR, INDEFINITE = 1, 16, 32  # bits of the flag: which requirement failed
+# Bits of the flag: which requirement failed.
+OUT_OF_BOUNDS, SINGULAR, INDEFINITE, NOT_FINITE = 1, 16, 32, 64
 
 
 class Require(NamedTuple):

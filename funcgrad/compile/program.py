@@ -66,6 +66,7 @@ class ProgramWriter:
     lends = False
 
     def __init__(self, executable: Executable, name: str) -> None:
+        assert not executable.runs_again  # which takes Python
         self.executable, self.plan, self.name = executable, executable.plan, name
         self.graph = self.plan.graph
         self.inputs = {v: k for k, v in enumerate(self.graph.inputs)}

@@ -37,6 +37,8 @@ class Loop(NamedTuple):
     segments : tuple of int
         How far apart carries are kept for the backward pass, in loops in loops, the largest
         distance first; those of all steps where there is none (`transforms/segments.py`).
+    finite : bool
+        Whether what it gives means nothing where a carry is not finite: its kernel says so then.
     """
 
     body: Graph
@@ -48,6 +50,7 @@ class Loop(NamedTuple):
     counted: bool = False
     strict: int | None = None
     segments: tuple[int, ...] = ()
+    finite: bool = False
 
     @property
     def params(self) -> Params:

@@ -36,6 +36,8 @@ def fission(graph: Graph) -> Graph:
         p = Loop(**e.params) if e.prim.loops else None
         if p is None or p.condition is not None or p.counted or (p.length or 0) < SHORTEST:
             return None
+        if p.finite:  # its kernel looks at its carries
+            return None
         if has_effect(e):  # its steps run one after the other, all of them
             return None
         small = _divided(Parts(p), e)

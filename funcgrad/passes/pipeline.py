@@ -19,7 +19,7 @@ from funcgrad.passes.long_axes import long_axes
 from funcgrad.passes.long_sums import long_sums
 from funcgrad.passes.loop_outputs import loop_outputs
 from funcgrad.passes.products import products
-from funcgrad.passes.recurrences import recurrences
+from funcgrad.passes.recurrences import Form, recurrences
 from funcgrad.passes.short_axes import short_axes
 from funcgrad.passes.simplify import simplify
 from funcgrad.passes.slices import slices
@@ -57,10 +57,17 @@ PASSES: tuple[Callable[[Graph], Graph], ...] = (
 )
 
 
-def optimize(graph: Graph, look: Callable[[str, Graph], None] | None = None) -> Graph:
-    """The graph after all passes; `look` is shown the graph after each."""
+def optimize(
+    graph: Graph,
+    look: Callable[[str, Graph], None] | None = None,
+    form: Form = Form.EITHER,
+) -> Graph:
+    """The graph after all passes; `look` is shown the graph after each.
+
+    In the `form` that is `Form.FINITE` it holds loops that only kernels can run.
+    """
     for apply in PASSES:
-        graph = apply(graph)
+        graph = recurrences(graph, form) if apply is recurrences else apply(graph)
         if look is not None:
             look(apply.__name__, graph)
     return graph

@@ -9,13 +9,15 @@ that the step computes of them leaves it, in the form that the program gave it.
 
 Products of factors are taken before they meet the carries, which rounds otherwise, and may be
 infinite where each product with a carry is not. So the carries are looked at: where one is not
-finite, the loop as it was runs in the place of the short one. Masks of cotangents, which settle
-within a step or two, are known when these steps run by themselves (`settled`).
+finite, the loop as it was runs in the place of the short one. That is a second loop of the program,
+or another program, which is made where it is first needed (`Form`). Masks of cotangents, which
+settle within a step or two, are known when these steps run by themselves (`settled`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -47,7 +49,7 @@ from funcgrad.passes.loop_parts import IDLE, LANES, Parts, moves
 from funcgrad.passes.rewrite import Rewriter, rewrite
 from funcgrad.passes.settled import Settled, settled
 
-__all__ = ["recurrences"]
+__all__ = ["Form", "recurrences"]
 
 SHORTEST = 32  # steps
 LARGEST = 4  # numbers that a step hands on
@@ -55,9 +57,17 @@ LONGEST = 1000  # equations of a step
 LATENCY = 3.5  # cycles until an operation can read what another one made
 
 
-def recurrences(graph: Graph) -> Graph:
+class Form(Enum):
+    """What stands in the program for the loop as it was."""
+
+    PLAIN = "the loop alone"
+    FINITE = "nothing: the short loop says where its numbers are not finite"
+    EITHER = "a loop that runs where the numbers of the short one are not finite"
+
+
+def recurrences(graph: Graph, form: Form = Form.EITHER) -> Graph:
     """The graph with loops that are linear in a few numbers as short loops over matrices."""
-    if not any(e.prim.loops for e in graph.equations):
+    if form is Form.PLAIN or not any(e.prim.loops for e in graph.equations):
         return graph
 
     def rule(r: Rewriter, e: Equation) -> list[Atom] | None:
@@ -65,7 +75,7 @@ def recurrences(graph: Graph) -> Graph:
         if p is None or p.condition is not None or p.counted or (p.length or 0) < SHORTEST:
             return None
         kinds = None if has_effect(e) else _kinds(p, e, r)
-        small = None if kinds is None else _rewritten(kinds, e)
+        small = None if kinds is None else _rewritten(kinds, e, form)
         return None if small is None else r.inline(small, e.inputs)
 
     return rewrite(graph, rule)
@@ -107,9 +117,9 @@ def _value(a: Atom, r: Rewriter) -> Any:
     return a.value if isinstance(a, Literal) else r.arrays.get(a)
 
 
-def _rewritten(kinds: _Kinds, e: Equation) -> Graph | None:
+def _rewritten(kinds: _Kinds, e: Equation, form: Form) -> Graph | None:
     """The operands of the loop → its results; None if it is best as it is."""
-    program = _Program(kinds, e.prim)
+    program = _Program(kinds, e.prim, form)
     if program.waits is None or not program.pays(program.waits):
         return None
     made, consts = stage(program, [a.type for a in e.inputs])
@@ -126,8 +136,8 @@ class _Program:
     next numbers, the totals and the rows of results.
     """
 
-    def __init__(self, kinds: _Kinds, prim: Primitive) -> None:
-        self.kinds, self.p, self.prim = kinds, kinds.p, prim
+    def __init__(self, kinds: _Kinds, prim: Primitive, form: Form) -> None:
+        self.kinds, self.p, self.prim, self.form = kinds, kinds.p, prim, form
         p, known = kinds.p, kinds.known
         held, carried, rows = p.split([v.type for v in p.body.inputs])
         self.shapes = [carried[k].shape for k in kinds.numbers]
@@ -221,9 +231,15 @@ class _Program:
         return concatenate([left, *rows[::-1]] if self.p.reverse else [*rows, left], 0)
 
     def loop(
-        self, body: Graph, held: int, carries: int, given: Sequence[Array], counted: bool = False
+        self,
+        body: Graph,
+        held: int,
+        carries: int,
+        given: Sequence[Array],
+        counted: bool = False,
+        finite: bool = False,
     ) -> list[Array]:
-        loop = Loop(body, None, held, carries, self.steps, self.p.reverse, counted)
+        loop = Loop(body, None, held, carries, self.steps, self.p.reverse, counted, finite=finite)
         return list(bind(self.prim, given, loop.params))
 
     def chained(
@@ -235,7 +251,10 @@ class _Program:
         elements = self.loop(linear.graph, held, 0, [*constants, *rows])
         types = [ArrayType((), NUMBER)] * (n + len(elements))
         short, _ = stage(lambda *xs: [*linear.applied(xs[:n], xs[n:]), *xs[:n]], types)
-        fast = self.loop(short, 0, n, [*numbers, *elements])
+        alone = self.form is Form.FINITE
+        fast = self.loop(short, 0, n, [*numbers, *elements], finite=alone)
+        if alone:
+            return fast[:n], fast[n:]
         finite = _finite(fast[:n], fast[n:])
         inputs = self.chain.inputs
         own = (*self.chain.outputs, *(inputs[k] for k in self.numbers))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from funcgrad.compile.execute import executable
+from funcgrad.compile.execute import executable_for_program
 from funcgrad.core.types import ArrayType
 from funcgrad.errors import FuncgradError, NativeCodeError, located
 from funcgrad.graph.ir import Graph
@@ -71,7 +71,7 @@ class Native:
         from funcgrad.compile.numba.source import Made
 
         staged = self.stage(arguments, avals)
-        made = executable(staged.graph)
+        made = executable_for_program(staged.graph)
         self.count += 1
         name = f"funcgrad.{self.name}.{id(self)}.{self.count}"
         try:

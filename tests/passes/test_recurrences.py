@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
+from funcgrad.compile.execute import executable_for_program
 from funcgrad.config import config
 from funcgrad.graph.check import check
 from funcgrad.graph.loop import Loop
 from funcgrad.passes import recurrences
 from funcgrad.passes.pipeline import optimize
+from funcgrad.passes.recurrences import Form
 from tests.amount import examples
 
 P = np.array([9.81, 0.1, 1.0, 0.2])
@@ -70,10 +72,12 @@ def matrices(found):
             if not p.counted and {e.prim.name for e in p.body.equations} <= short]  # fmt: skip
 
 
-def as_interpreted(f, *args, rtol=1e-9):
-    """What compiled code gives has to be what the interpreter does."""
+def as_interpreted(f, *args, rtol=1e-9, for_program=False):
+    """What compiled code gives has to be what the interpreter does; that of programs as well."""
     before = config.backend
     found = fg.jit(f)(*args)
+    if for_program:
+        found = executable_for_program(fg.make_graph(f)(*args))(*fg.tree.leaves(args))
     config.backend = "interpreter"
     try:
         agree(found, fg.jit(f)(*args), rtol)
@@ -114,6 +118,15 @@ def test_what_no_carry_depends_on_leaves_with_the_functions_of_it():
     assert sorted(p.carries for p in found) == [1, 2, 2]
     run = [p for p in found if not p.counted]  # the other one runs where numbers are not finite
     assert not {e.prim.name for p in run for e in p.body.equations} & {"cos", "place"}
+
+
+def test_what_runs_where_numbers_are_not_finite_is_no_part_of_the_program():
+    graph = fg.make_graph(fg.value_and_grad(pendulum))(P)
+    found = optimize(graph, lambda _, g: check(g), Form.FINITE)
+    every = [Loop(**e.params) for e in found.equations if e.prim.loops]
+    assert sorted(p.carries for p in every) == [1, 2]
+    assert [p.finite for p in every if p.carries == 2] == [True]
+    assert not any(p.counted for p in every)
 
 
 def test_short_chains_stay():
@@ -385,7 +398,7 @@ def compare(seed, way):
     f = RANDOM_WAYS[way](Drawn(seed))
     p = np.random.default_rng(seed).uniform(0.1, 1.0, 4)
     with np.errstate(all="ignore"):
-        as_interpreted(f, p, rtol=1e-7)
+        as_interpreted(f, p, rtol=1e-7, for_program=bool(seed % 3 == 0))
 
 
 @settings(
