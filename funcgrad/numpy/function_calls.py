@@ -39,6 +39,7 @@ from funcgrad.errors import (
     located,
 )
 from funcgrad.ops import shape
+from funcgrad.ops.arithmetic import cast
 
 __all__ = [
     "ABSENT",
@@ -365,6 +366,19 @@ def known(x: Any, what: str) -> Any:
             )
         )
     return value(x)
+
+
+def safely_whole(x: Array) -> Array:
+    """Counts or positions as NumPy takes them where only what is surely whole will do."""
+    kind = type_of(x).dtype
+    if not np.can_cast(kind, np.intp):
+        raise TypeError(
+            located(
+                f"Cannot cast array data from {kind!r} to {np.dtype(np.intp)!r} according to the "
+                "rule 'safe'"
+            )
+        )
+    return cast(x, np.intp)
 
 
 def as_array(x: Any) -> Array:

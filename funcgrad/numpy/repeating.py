@@ -11,7 +11,14 @@ from numpy.lib.array_utils import normalize_axis_index
 from funcgrad.core.tracer import concrete, type_of, value
 from funcgrad.core.types import Array
 from funcgrad.errors import located
-from funcgrad.numpy.function_calls import as_array, as_zero_dim, known, numpy_function, order_of
+from funcgrad.numpy.function_calls import (
+    as_array,
+    as_zero_dim,
+    known,
+    numpy_function,
+    order_of,
+    safely_whole,
+)
 from funcgrad.numpy.joining import join
 from funcgrad.numpy.reshaping import complete_shape
 from funcgrad.ops import index
@@ -94,13 +101,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
 def _repeated(counts: Array, size: int) -> Array:
     """Each position of an axis as often as traced `counts` say; refused as NumPy refuses them."""
     aval = type_of(counts)
-    if not np.can_cast(aval.dtype, np.intp):
-        raise TypeError(
-            located(
-                f"Cannot cast array data from {aval.dtype!r} to {np.dtype(np.intp)!r} according to "
-                "the rule 'safe'"
-            )
-        )
+    counts = safely_whole(counts)
     if aval.ndim > 1 or aval.size not in (1, size):
         raise ValueError(
             located(
@@ -108,7 +109,7 @@ def _repeated(counts: Array, size: int) -> Array:
                 f"({size},) {aval.shape}: repeat() takes a number, or one for each position"
             )
         )
-    whole = ops.broadcast_to(ops.reshape(cast(counts, np.intp), (aval.size,)), (size,))
+    whole = ops.broadcast_to(ops.reshape(counts, (aval.size,)), (size,))
     return index.repeated(whole, "the number of elements that repeat() gives")
 
 

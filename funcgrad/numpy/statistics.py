@@ -8,10 +8,12 @@ import numpy as np
 
 from funcgrad.core.tracer import Tracer, concrete, operand, type_of, value
 from funcgrad.core.types import Array
-from funcgrad.numpy.function_calls import as_array, numpy_function
+from funcgrad.errors import located
+from funcgrad.numpy.function_calls import as_array, numpy_function, safely_whole
 from funcgrad.numpy.reductions import given, weights_like
 from funcgrad.ops import arithmetic as ops
 from funcgrad.ops import contraction, index, sums
+from funcgrad.ops import nonlinear_reductions as extremes
 from funcgrad.ops import shape as shapes
 
 __all__ = ["average", "bincount", "corrcoef", "cov"]
@@ -177,11 +179,29 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     >>> fg.grad(lambda w: fnp.bincount([0, 1, 1], w)[1])(np.ones(3))
     array([0., 1., 1.])
     """
-    from funcgrad.numpy.function_calls import known
     from funcgrad.numpy.scatter import add_at
 
-    at = np.asarray(known(x, "the length of bincount()"))
-    if weights is None or not isinstance(operand(weights), Tracer):
-        return np.bincount(at, weights, minlength)
-    length = max(int(at.max()) + 1 if at.size else 0, minlength)
-    return add_at(np.zeros(length), at, operand(weights))
+    if not (isinstance(operand(x), Tracer) or isinstance(operand(weights), Tracer)):
+        return np.bincount(value(x), weights, minlength)
+    at = safely_whole(as_array(x))
+    if type_of(at).ndim != 1:
+        raise ValueError(located("bincount() takes an array with one axis"))
+    if weights is not None and type_of(operand(weights)).shape != type_of(at).shape:
+        raise ValueError(located("The weights and list don't have the same length."))
+    if minlength < 0:
+        raise ValueError(located("'minlength' must not be negative"))
+    length = _bins(at, minlength)
+    ones = np.ones((), np.intp if weights is None else np.float64)
+    weights = shapes.broadcast_to(ones, type_of(at).shape) if weights is None else operand(weights)
+    return add_at(np.zeros(length, ones.dtype), at, weights)
+
+
+def _bins(at: Array, minlength: int) -> int:
+    """How many numbers `bincount` gives: asked on every call where the integers are not known."""
+    if type_of(at).size == 0:
+        return minlength
+    most = ops.add(extremes.max(at), 1)
+    none = ops.less(extremes.min(at), 0)  # a negative number of them is refused
+    count = ops.where(none, -1, ops.maximum(most, minlength))
+    what = "the number of elements that bincount() gives"
+    return int(type_of(index.repeated(shapes.reshape(count, (1,)), what)).shape[0])

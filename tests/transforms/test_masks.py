@@ -68,6 +68,10 @@ OF_VALUES = {
         * np.sum(x[np.nonzero(np.floor(np.abs(x)).astype(int))])
     ),
     "repeated columns": lambda x: np.sum(np.repeat(np.outer(x, x), x > 0, axis=1) ** 2),
+    "bins": lambda x: (
+        np.sum(np.bincount(np.abs(x).astype(int), x))
+        * np.sum(np.bincount((x > 0).astype(np.uint8), minlength=4) * x[0])
+    ),
     "roots": lambda x: np.sum(np.abs(np.emath.sqrt(x) + np.emath.log(x)) ** 2),
     "arc": lambda x: np.sum(np.imag(np.emath.arccos(x))),
 }
@@ -134,6 +138,34 @@ def test_wrong_numbers_of_repetitions(counts):
         np.repeat(x, counts)
     with pytest.raises(theirs.type):
         fg.jit(repeated)(x, counts)
+
+
+BINS = [
+    (np.array([0, -1, 2]), {}),
+    (np.array([0.0, 1.0, 2.0]), {}),
+    (np.array([[0, 1, 2]]), {}),
+    (np.array([0, 1, 2]), {"weights": np.ones(2)}),
+    (np.array([0, 1, 2]), {"weights": np.ones((3, 1))}),
+    (np.array([0, 1, 2]), {"minlength": -1}),
+]
+
+
+@pytest.mark.parametrize("x, options", BINS)
+def test_wrong_numbers_to_count(x, options):
+    with pytest.raises((TypeError, ValueError)) as theirs:
+        np.bincount(x, **options)
+    with pytest.raises(theirs.type):
+        fg.jit(lambda x: np.bincount(x, **options))(x)
+
+
+def test_a_negative_number_to_count_that_comes_later():
+    made = fg.jit(np.bincount)
+    for x in ([0, 2, 1], [1, 1, 1], [0, 0, 5], []):
+        got, want = made(np.array(x, np.int32)), np.bincount(np.array(x, np.int32))
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
+    with pytest.raises(ValueError, match="no negative integers"):
+        made(np.array([0, -3, 2], np.int32))
 
 
 def test_negative_repetitions_of_a_known_sum():

@@ -53,6 +53,8 @@ class SizeChanged(Exception):
 
 def _numbers(x: Any, lanes: int, repeats: bool) -> Any:
     """How many elements each example selects: those that are not 0, or each as often as it says."""
+    if repeats and np.any(np.less(x, 0)):
+        raise ValueError("repeat() takes no negative counts, bincount() no negative integers")
     axes = tuple(range(lanes, np.ndim(x)))
     return np.sum(x, axis=axes, dtype=np.intp) if repeats else np.count_nonzero(x, axis=axes)
 
@@ -64,8 +66,6 @@ def _number(x: Any, lanes: int, repeats: bool) -> int:
 
 
 def _nonzero(x: Any, size: int, mark: Any, lanes: int = 0, repeats: bool = False) -> Any:
-    if repeats and np.any(np.less(x, 0)):
-        raise ValueError("repeats may not contain negative values.")  # NumPy's words
     found = _number(x, lanes, repeats)
     if found != size and 0 not in x.shape[:lanes]:
         raise SizeChanged(mark, found)
