@@ -39,10 +39,10 @@ INTEGERS = (
     "a_far", "b_far", "y_far", "a_stack", "b_stack", "y_stack", "a_row", "a_term", "b_term",
     "b_column", "y_row", "beside", "apart", "added",
 )  # fmt: skip
-LEAST = 1 << 23  # multiplications: below, handing parts to the second thread costs what it gains
+LEAST = 1 << 19  # multiplications: below, to call this costs what it gains
 EACH = 1 << 13  # of each product of a stack
 MOST = 1 << 30  # of each: beyond, BLAS is faster
-SHARED = 1 << 21  # multiplications: with fewer the second thread comes too late
+SHARED = 1 << 19  # multiplications: with fewer the second thread comes too late
 FEW = 4  # rows or terms: memory is what counts
 NARROW = 8  # columns
 COPIED = 64  # rows for which it pays to turn a right factor round
