@@ -227,6 +227,9 @@ class _Writer:
                 self.add(f"w.k{number}[{k}] = address({self.name_of(w)})")
         if not call.parallel:
             waiting.append(number)
+            if call.kernel.polls:  # a signal that has ended it ends what comes behind it, too
+                self.flush(waiting)
+                self.leave_if_failed()
             return
         self.flush(waiting)
         assert self.executable.code is not None

@@ -16,6 +16,7 @@ from funcgrad.compile.llvm.entry import (
     Entry,
     Fixed,
     Given,
+    Held,
     Leaf,
     Made,
     Number,
@@ -24,7 +25,7 @@ from funcgrad.compile.llvm.entry import (
     View,
     native,
 )
-from funcgrad.compile.memory import bits
+from funcgrad.compile.memory import address_of, bits
 
 # --- Results -------------------------------------------------------------------------------------
 
@@ -142,6 +143,17 @@ def test_a_flag_that_is_set_discards_the_result(entry, kernels):
         )
     )
     assert all(f(np.ones(3)) is NotImplemented for _ in range(3))
+
+
+def test_kernels_behind_one_that_sets_the_flag_do_not_run(entry, kernels):
+    held = np.zeros(1, np.int64)
+    written = Held(address_of()(held), held)
+    steps = [Step(kernels.put, (At("flag"), 1)), Step(kernels.put, (written, 7))]
+    arguments = dict(leaves=[Leaf((3,), F8)], buffers=[Buffer((3,), F8)], outputs=[Made(0)])
+    for number in (2, 1):
+        f = entry(Program(**arguments, steps=steps[-number:], keep=(kernels, held)))
+        f(np.ones(3))
+        assert held[0] == (7 if number == 1 else 0)
 
 
 def test_more_kernels_than_the_stack_has_room_for(kernels):

@@ -58,6 +58,32 @@ def test_one_signal_after_the_other_ends_a_long_loop():
         signal.signal(signal.SIGALRM, old)
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
+def test_what_comes_behind_a_loop_that_was_ended_does_not_run():
+    """Another loop, which would take as long again, and a function of Python."""
+    seen = []
+
+    def stop(*_):
+        raise InterruptedError
+
+    def f(x):
+        y = fg.fori_loop(0, 10**12, lambda i, c: np.sin(c) + x, x)
+        fg.debug.callback(seen.append, y)
+        return fg.fori_loop(0, 10**12, lambda i, c: np.cos(c) + x, y)
+
+    endless = fg.jit(f)
+    endless.explain(0.3)
+    old = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(InterruptedError):
+            endless(0.3)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    assert not seen
+
+
 def test_a_loop_of_many_steps_keeps_no_rows_for_its_index():
     """The index is counted, where an array of all of them would take gigabytes."""
 

@@ -77,7 +77,7 @@ run:
   %words.offset = get i64 plan.at_words %plan
   %words = getelementptr i8, ptr %scratch, i64 %words.offset
   call void @fill(ptr %plan, ptr %frame, ptr %bases, ptr %words)
-  %status = call i32 @kernels(ptr %plan, ptr %words)
+  %status = call i32 @kernels(ptr %plan, ptr %words, ptr %flag)
   %ran = icmp eq i32 %status, 0
   br i1 %ran, label %look, label %finish
 look:

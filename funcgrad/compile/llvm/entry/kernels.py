@@ -4,7 +4,7 @@ __all__ = ["TEXT"]
 
 TEXT = """
 ; 0, or -1 with an exception.
-define internal i32 @kernels(ptr %plan, ptr %words) #0 {
+define internal i32 @kernels(ptr %plan, ptr %words, ptr %flag) #0 {
 entry:
   %saved = alloca ptr
   %steps = get i64 plan.steps %plan
@@ -18,8 +18,11 @@ let.go:
   br label %each
 each:
   %k = phi i64 [ 0, %entry ], [ 0, %let.go ], [ %k.next, %here ], [ %k.next, %threads ]
-  %end = icmp eq i64 %k, %steps
-  br i1 %end, label %over, label %step
+  %failed = load volatile i64, ptr %flag
+  %fine = icmp eq i64 %failed, 0
+  %left = icmp ne i64 %k, %steps
+  %go = and i1 %fine, %left
+  br i1 %go, label %step, label %over
 step:
   %k.next = add i64 %k, 1
   %k.word = mul i64 %k, {size.step}

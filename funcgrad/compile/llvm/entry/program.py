@@ -60,7 +60,7 @@ class Buffer(NamedTuple):
 
 class At(NamedTuple):
     """An address: `offset` bytes into a "leaf", a "buffer", the "workspace" (64-byte aligned) or
-    the "flag", an int64 that is 0 before the kernels run and must be so after them.
+    the "flag", an int64 that is 0 before the kernels run; where one has set it, no other runs.
     """
 
     base: str

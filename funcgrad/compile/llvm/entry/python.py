@@ -86,8 +86,8 @@ class _Call:
         self.buffers = [_make(b) for b in program.buffers]
         for step in program.steps:
             self.step(step)
-        if self.flag[0]:
-            return NotImplemented
+            if self.flag[0]:
+                return NotImplemented
         return _build(program.result_tree, [self.output(o) for o in program.outputs])
 
     def match(self, tree: Any, x: Any) -> None:
