@@ -4,6 +4,7 @@ import copy
 import importlib
 import pickle
 
+import numpy as np
 import pytest
 
 import funcgrad as fg
@@ -37,3 +38,12 @@ def test_what_holds_them_is_pickled():
     layer = fg.torch.nn.TransformerEncoderLayer(4, 2, 8, activation=fg.torch.nn.functional.gelu)
     again = pickle.loads(pickle.dumps(layer))
     assert again.activation is fg.torch.nn.functional.gelu
+
+
+def test_a_graph_is_copied_as_itself_and_says_what_to_pickle():
+    graph = fg.make_graph(np.sin)(1.0)
+    assert copy.copy(graph) is graph
+    assert copy.deepcopy(graph) is graph
+    for take in (pickle.dumps, lambda g: pickle.dumps({"graph": g}, 2)):
+        with pytest.raises(TypeError, match=r"call make_graph there, or keep the text.*\n.*pickle"):
+            take(graph)

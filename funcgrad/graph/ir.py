@@ -6,9 +6,10 @@ from collections.abc import Callable, Hashable
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from funcgrad.core.boundary import boundary
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.types import ArrayType
-from funcgrad.errors import SourceLine
+from funcgrad.errors import SourceLine, located
 
 __all__ = ["Atom", "Equation", "Graph", "Literal", "Var", "last_number"]
 
@@ -77,6 +78,19 @@ class Graph:
     def __deepcopy__(self, memo: Any) -> Graph:
         """The same: nothing in it changes, and the native code made of it is not copied."""
         return self
+
+    def __copy__(self) -> Graph:
+        return self
+
+    @boundary
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            located(
+                "a graph holds the functions of its operations and of their rules, and cannot be "
+                "pickled; pickle the function that it is the graph of and its arguments, and call "
+                "make_graph there, or keep the text, str(graph)"
+            )
+        )
 
     def batched(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """What is made of it for the size of a batch; those used last are kept."""
