@@ -18,7 +18,8 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any, ParamSpec, TypeGuard, TypeVar
 
 from funcgrad.config import Config, config
-from funcgrad.core.tracer import running, uncompiled
+from funcgrad.core.primitive import Primitive
+from funcgrad.core.tracer import Operand, Trace, running, uncompiled
 from funcgrad.errors import ARGUMENTS, FuncgradError, is_of_numpy, is_ours, nearest
 
 __all__ = [
@@ -130,11 +131,14 @@ def suggest_names(
 
 
 def bound_names(module: str, names: Iterable[str] | None = None) -> None:
-    """Give each public function of a namespace that has no boundary yet one."""
+    """Give each public function of a namespace, and the methods of its classes, a boundary."""
     space = vars(sys.modules[module])
     for name in space["__all__"] if names is None else names:
-        if _needs_boundary(space.get(name)):
-            space[name] = _with_boundary(space[name])
+        found = space.get(name)
+        if _needs_boundary(found):
+            space[name] = _with_boundary(found)
+        elif isinstance(found, type) and not issubclass(found, (Operand, Primitive, Trace)):
+            bound_class(found, "funcgrad.")
 
 
 def bounded_if_ours(function: Callable[P, R]) -> Callable[P, R]:
@@ -145,37 +149,46 @@ def bounded_if_ours(function: Callable[P, R]) -> Callable[P, R]:
     return boundary(function) if _needs_boundary(function) else function
 
 
-def bound_class(cls: type, package: str, names: Container[str] | None = None) -> None:
-    """Give the methods of a class, and of its bases of this package, a boundary each.
+def bound_class(
+    cls: type, package: str, names: Container[str] | None = None, quick: Container[str] = ()
+) -> None:
+    """Give the methods and properties of a class, and of its bases of this package, a boundary.
 
-    All that are public, with the setters of properties, or those with these `names`. Not
-    ``forward``, which the call of a module is about.
+    All that are public, or those with these `names`; but what is `quick` and cannot fail is called
+    and read as it is.
     """
     for base in cls.__mro__:
         if base.__module__.startswith(package):
             for name, value in list(vars(base).items()):
                 public = not name.startswith("_") or name in _CALLED_BY_PYTHON
-                if (public if names is None else name in names) and name != "forward":
-                    bound = _bound_member(value)
+                if public if names is None else name in names:
+                    bound = _bound_member(value, name in quick)
                     if bound is not value:
                         setattr(base, name, bound)
 
 
-def _bound_member(value: Any) -> Any:
+def _bound_member(value: Any, quick: bool) -> Any:
     if isinstance(value, (classmethod, staticmethod)):
         inner = value.__func__
         return type(value)(boundary(inner)) if _needs_boundary(inner) else value
-    if isinstance(value, property) and _needs_boundary(value.fset):
-        return property(value.fget, boundary(value.fset), value.fdel, value.__doc__)
-    return boundary(value) if _needs_boundary(value) else value
+    if isinstance(value, property):
+        get, put = value.fget, value.fset
+        get = boundary(get) if _needs_boundary(get) and not quick else get
+        put = boundary(put) if _needs_boundary(put) else put
+        if get is value.fget and put is value.fset:
+            return value
+        return property(get, put, value.fdel, value.__doc__)
+    return boundary(value) if _needs_boundary(value) and not quick else value
 
 
 # What Python calls for the program, of which the methods that cannot fail are left out.
 _CALLED_BY_PYTHON = frozenset(
     f"__{name}__"
     for name in (
-        *("init", "call", "getitem", "setitem", "delitem", "contains", "len", "iter", "next"),
-        *("enter", "exit", "setattr", "delattr", "add", "iadd", "mul", "imul"),
+        *("new", "init", "call", "getitem", "setitem", "delitem", "contains", "len", "iter"),
+        *("next", "enter", "exit", "setattr", "delattr", "getattr", "reduce_ex", "deepcopy"),
+        *("add", "iadd", "sub", "mul", "imul", "truediv", "matmul", "pow", "array", "format"),
+        *("radd", "rsub", "rmul", "rtruediv", "rmatmul", "array_ufunc", "array_function"),
     )
 )
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from funcgrad.core.boundary import suggest_names
+from funcgrad.core.boundary import publish
 
 __all__ = [
     "COMPLEX",
@@ -194,4 +194,4 @@ def trees(
     return st.recursive(arrays(shapes(0, 2)) if leaves is None else leaves, containers)
 
 
-suggest_names(__name__)
+publish(__name__)

@@ -117,12 +117,23 @@ def absent(module: str) -> None:
         if isinstance(cls, type) and not issubclass(cls, (Operand, Size)):
             bound_class(cls, "funcgrad.torch")
     if theirs == "torch":
-        bound_class(space["Tensor"], "funcgrad.torch", set(_of_pytorch("torch.Tensor")) - _QUICK)
+        known = {*_of_pytorch("torch.Tensor"), *_OF_PYTHON}
+        bound_class(space["Tensor"], "funcgrad.torch", known, _QUICK)
 
 
+_OF_PYTHON = (
+    "__iter__",
+    "__contains__",
+    "__array__",
+    "__format__",
+    "__reduce_ex__",
+    "__deepcopy__",
+)
 _QUICK = {  # they cannot fail
-    *("dim", "ndimension", "numel", "nelement", "element_size"),
-    *("is_complex", "is_floating_point", "is_inference"),
+    *("dim", "ndimension", "numel", "nelement", "element_size", "shape", "dtype", "ndim", "data"),
+    *("is_complex", "is_floating_point", "is_inference", "device", "layout", "itemsize", "nbytes"),
+    *("requires_grad", "is_leaf", "grad_fn", "grad", "output_nr", "retains_grad", "T"),
+    *("is_cpu", "is_cuda", "is_sparse", "is_quantized", "is_meta", "is_mps"),
 }
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from funcgrad.core.boundary import boundary
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.core.types import Array
 from funcgrad.torch import flat, lines
@@ -115,6 +116,7 @@ class NodeFace:
     def requires_grad(self) -> bool:
         return True
 
+    @boundary
     def __call__(self, *grads: Any) -> Any:
         """The gradients of the inputs, given those of the outputs; no hook is called."""
         return CALL_NODE[0](self, grads)

@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from funcgrad.core.boundary import _needs_boundary
+from funcgrad.core.primitive import Primitive
+from funcgrad.core.tracer import Operand
 
 
 @pytest.fixture(autouse=True)
@@ -154,6 +157,15 @@ OUTSIDE = {
     "jit(f).lower": lambda: fg.jit(wrong).lower(X),
     "jit(f).show": lambda: fg.jit(wrong).show(X),
     "a compiled function": lambda: fg.jit(np.sin).lower(X).compile()(X, X),
+    "the structure of a tree": lambda: fg.tree.structure((1, 2)).unflatten([1]),
+    "a tree of another structure": lambda: fg.tree.structure((1, 2)).flatten_up_to(3),
+    "a partial application": lambda: fg.tree.Partial(3),
+    "all keys of one": lambda: iter(KEY),
+    "a scope": lambda: fg.named_scope(3),
+    "a graph in a pickle": lambda: pickle.dumps(fg.make_graph(np.sin)(1.0)),
+    "a sparse array": lambda: fg.scipy.sparse.csr_array(Odd()),
+    "a polynomial": lambda: fg.numpy.polynomial.Polynomial([1.0]).trim(-1.0),
+    "a spline": lambda: fg.scipy.interpolate.CubicSpline(X, X[:2]),
 }
 
 
@@ -168,7 +180,8 @@ def test_frames_of_ours_are_hidden_outside_of_transforms(way):
 SPACES = ["", ".lax", ".lax.linalg", ".nn", ".nn.initializers", ".random", ".optim", ".tree",
           ".tree_util", ".numpy", ".numpy.linalg", ".numpy.fft", ".image", ".flatten_util",
           ".debug", ".testing", ".scipy.linalg", ".scipy.special", ".scipy.stats",
-          ".scipy.signal"]  # fmt: skip
+          ".scipy.signal", ".scipy.sparse", ".scipy.sparse.linalg", ".scipy.interpolate",
+          ".scipy.fft", ".scipy.integrate", ".scipy.ndimage", ".scipy.optimize"]  # fmt: skip
 
 
 def ours_in(error):
@@ -192,6 +205,23 @@ def test_no_function_of_a_namespace_shows_them(space):
                 if ours_in(error):
                     seen.add(name)
     assert not seen
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_no_class_of_a_namespace_shows_them(space):
+    """Their methods, and the properties that compute, have a boundary as functions have."""
+    module = importlib.import_module(f"funcgrad{space}")
+    bare = set()
+    for name in module.__all__:
+        made = getattr(module, name)
+        if not isinstance(made, type) or issubclass(made, (Operand, Primitive)):
+            continue
+        ours = [base for base in made.__mro__ if base.__module__.startswith("funcgrad")]
+        for member, value in (each for base in ours for each in vars(base).items()):
+            inner = getattr(value, "fget", getattr(value, "__func__", value))
+            if not member.startswith("_") and _needs_boundary(inner):
+                bare.add(f"{name}.{member}")
+    assert not bare
 
 
 def test_a_function_is_one_object_that_pickles_and_keeps_its_signature():

@@ -6,12 +6,14 @@ import traceback
 import types
 import warnings
 
+import numpy as np
 import pytest
 
 import funcgrad as fg
 import funcgrad.torch as torch
 from funcgrad.core.boundary import _needs_boundary, bounded
 from funcgrad.torch.absent import _of_pytorch
+from funcgrad.torch.utils.checkpoint import checkpoint
 
 F = torch.nn.functional
 
@@ -85,6 +87,15 @@ WAYS = {
     "func.jvp": lambda: torch.func.jvp(torch.sin, (leaf(),), (torch.ones(2),)),
     "vmap": lambda: torch.vmap(lambda x: x.item())(torch.ones(3)),
     "compile": lambda: torch.compile(lambda x: x @ torch.ones(2))(torch.ones(3)),
+    "forward": lambda: torch.nn.Linear(3, 4).forward(torch.ones(5)),
+    "forward of several": lambda: torch.nn.Sequential(torch.nn.Linear(3, 4)).forward(leaf()[:2]),
+    "property": lambda: leaf().mT,
+    "call of a node": lambda: leaf().exp().grad_fn(1, 2),
+    "NumPy": lambda: np.asarray(leaf()),
+    "iteration": lambda: list(torch.tensor(1.0)),
+    "membership": lambda: "a" in leaf(),
+    "batches": lambda: list(torch.utils.data.DataLoader([1, "a"], batch_size=2)),
+    "checkpoint": lambda: checkpoint(lambda x: x.add("a"), leaf(), use_reentrant=False),
     "name": lambda: torch.tensr,
     "name of a method": lambda: leaf().reshap(3),
 }

@@ -1,9 +1,9 @@
 """``funcgrad.scipy.cluster``: codes of observations, in `funcgrad.scipy.cluster.vq`."""
 
-from funcgrad.core.boundary import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.scipy.cluster import vq
 from funcgrad.scipy.reasons import why_not
 
 __all__ = ["vq"]
 
-suggest_names(__name__, reason=why_not(__name__))
+publish(__name__, reason=why_not(__name__))

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.cluster.vq as sp
 
 import funcgrad.numpy as fnp
-from funcgrad.core.boundary import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import type_of
 from funcgrad.core.types import Array
@@ -86,4 +86,4 @@ def vq(obs: Any, code_book: Any, check_finite: bool = True) -> tuple[Array, Arra
     return code, dist
 
 
-suggest_names(__name__, reason=why_not(__name__))
+publish(__name__, reason=why_not(__name__))

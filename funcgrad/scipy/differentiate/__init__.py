@@ -11,7 +11,7 @@ from typing import Any
 
 import scipy.differentiate as sp
 
-from funcgrad.core.boundary import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.numpy.function_calls import numpy_function
 from funcgrad.scipy.programs import program
 from funcgrad.scipy.reasons import why_not
@@ -50,4 +50,4 @@ def hessian(f: Any, x: Any, **options: Any) -> Any:
     return program(unwrap(sp.hessian))(f, x, **options)
 
 
-suggest_names(__name__, reason=why_not(__name__))
+publish(__name__, reason=why_not(__name__))

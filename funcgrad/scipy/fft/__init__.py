@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from scipy.fft import fftfreq, fftshift, ifftshift, next_fast_len, rfftfreq
 
-from funcgrad.core.boundary import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.scipy.fft.functions import NAMES
 from funcgrad.scipy.reasons import why_not
 
@@ -39,4 +39,4 @@ if TYPE_CHECKING:  # the names of the tables, and SciPy's own, which a checker d
 # isort: on
 # fmt: on
 
-suggest_names(__name__, reason=why_not(__name__))
+publish(__name__, reason=why_not(__name__))

@@ -14,7 +14,7 @@ array([0.33333333, 1.33333333, 0.66666667, 1.33333333, 0.33333333])
 
 from __future__ import annotations
 
-from funcgrad.core.boundary import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.scipy.integrate.samples import (
     cumulative_simpson,
     cumulative_trapezoid,
@@ -26,4 +26,4 @@ from funcgrad.scipy.reasons import why_not
 
 __all__ = ["cumulative_simpson", "cumulative_trapezoid", "romb", "simpson", "trapezoid"]
 
-suggest_names(__name__, reason=why_not(__name__))
+publish(__name__, reason=why_not(__name__))

@@ -15,7 +15,7 @@ np.float64(6.75)
 
 from __future__ import annotations
 
-from funcgrad.core.boundary import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.scipy.interpolate import (  # SciPy's own classes come to ours
     barycentric,  # noqa: F401
     scipy_classes,  # noqa: F401
@@ -52,4 +52,4 @@ __all__ = [
     "splrep",
 ]
 
-suggest_names(__name__, reason=why_not(__name__))
+publish(__name__, reason=why_not(__name__))

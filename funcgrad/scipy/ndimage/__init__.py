@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import scipy.ndimage
 
-from funcgrad.core.boundary import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.scipy.ndimage.filters import convolve, convolve1d, correlate, correlate1d
 from funcgrad.scipy.ndimage.order_statistics import (
     generic_filter,
@@ -104,4 +104,4 @@ if TYPE_CHECKING:  # the names of the tables, and SciPy's own, which a checker d
 # isort: on
 # fmt: on
 
-suggest_names(__name__, reason=why_not(__name__))
+publish(__name__, reason=why_not(__name__))

@@ -15,7 +15,7 @@ np.float64(-3.4375)
 
 from __future__ import annotations
 
-from funcgrad.core.boundary import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.signal import windows
 from funcgrad.scipy.signal.convolution import (
@@ -78,4 +78,4 @@ __all__ = [
     "windows",
 ]
 
-suggest_names(__name__, reason=why_not(__name__))
+publish(__name__, reason=why_not(__name__))

@@ -38,7 +38,7 @@ from scipy.signal.windows import (
 )
 
 import funcgrad.numpy as fnp
-from funcgrad.core.boundary import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
@@ -257,4 +257,4 @@ def general_hamming(
     return _window(HAMMING, M, sym, alpha)
 
 
-suggest_names(__name__, reason=why_not(__name__))
+publish(__name__, reason=why_not(__name__))

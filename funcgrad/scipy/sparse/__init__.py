@@ -15,7 +15,7 @@ Examples
 array([18.,  8.])
 """
 
-from funcgrad.core.boundary import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.sparse import (
     linalg,
@@ -40,4 +40,4 @@ __all__ = [
     "linalg",
 ]
 
-suggest_names(__name__, reason=why_not(__name__))
+publish(__name__, reason=why_not(__name__))

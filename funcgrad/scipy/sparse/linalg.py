@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
-from funcgrad.core.boundary import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.core.tracer import operand, type_of
 from funcgrad.core.types import Array
 from funcgrad.errors import UnsupportedCallError, located
@@ -167,4 +167,4 @@ gmres = _define("gmres")
 lgmres = _define("lgmres")
 minres = _define("minres", symmetric=True)
 
-suggest_names(__name__, reason=why_not(__name__))
+publish(__name__, reason=why_not(__name__))

@@ -26,7 +26,7 @@ import numpy as np
 import scipy.spatial.distance as sp
 
 import funcgrad.numpy as fnp
-from funcgrad.core.boundary import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import concrete, operand, type_of, value
 from funcgrad.core.types import Array
@@ -574,4 +574,4 @@ JENSEN = valued(
     dtype=lambda p, q, base: sp.jensenshannon(np.ones(2, p), np.ones(2, q), base).dtype,
 )
 
-suggest_names(__name__, reason=why_not(__name__))
+publish(__name__, reason=why_not(__name__))

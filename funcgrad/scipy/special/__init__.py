@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from funcgrad.core.boundary import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.numpy.ufuncs import Ufunc
 from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.special import (  # noqa: F401 (they fill NAMES)
@@ -167,4 +167,4 @@ if TYPE_CHECKING:  # the names of the tables, and SciPy's own, which a checker d
 # isort: on
 # fmt: on
 
-suggest_names(__name__, reason=why_not(__name__))
+publish(__name__, reason=why_not(__name__))

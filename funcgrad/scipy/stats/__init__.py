@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import scipy.stats
 
-from funcgrad.core.boundary import suggest_names
+from funcgrad.core.boundary import publish
 from funcgrad.scipy.programs import KNOWN
 from funcgrad.scipy.reasons import why_not
 from funcgrad.scipy.stats import kernel_density  # noqa: F401 (SciPy's own class comes to it)
@@ -91,4 +91,4 @@ if TYPE_CHECKING:  # the names of the tables, and SciPy's own, which a checker d
 # isort: on
 # fmt: on
 
-suggest_names(__name__, reason=why_not(__name__))
+publish(__name__, reason=why_not(__name__))

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from funcgrad.core.boundary import bound_names
 from funcgrad.errors import outside
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.autograd.backward_and_grad import backward
@@ -292,3 +293,6 @@ def _composed(parts: list[Any]) -> Callable[[Any], Any]:
         return input
 
     return run
+
+
+bound_names(__name__, ("checkpoint", "checkpoint_sequential"))

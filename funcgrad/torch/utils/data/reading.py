@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from funcgrad.core.boundary import boundary
 from funcgrad.errors import outside
 from funcgrad.torch.utils.data.fetch import fetcher
 from funcgrad.torch.utils.data.processes import Workers
@@ -56,6 +57,7 @@ class Reading:
     def __len__(self) -> int:
         return len(self.loader.index_sampler)
 
+    @boundary
     def __next__(self) -> Any:
         data = self.next_batch()
         self.count += 1
