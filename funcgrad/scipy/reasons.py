@@ -43,12 +43,7 @@ _OF: dict[str, dict[str, str]] = {
             "pbdn_seq pbdv_seq pbvv_seq riccati_jn riccati_yn mathieu_even_coef mathieu_odd_coef "
             "obl_cv_seq pro_cv_seq clpmn lpmn lpn"
         ),
-        "it has no formula in functions that have a rule": (
-            "chndtridf ncfdtridfd ncfdtridfn ellip_harm ellip_harm_2 ellip_normal "
-            "obl_ang1 obl_ang1_cv obl_cv obl_rad1 obl_rad1_cv obl_rad2 obl_rad2_cv "
-            "pro_ang1 pro_ang1_cv pro_cv pro_rad1 pro_rad1_cv pro_rad2 pro_rad2_cv "
-            "nctdtridf smirnov smirnovi tklmbda"
-        ),
+        "it has no formula in functions that have a rule": ("ellip_harm ellip_harm_2 ellip_normal"),
     },
     "scipy.fft": {
         "it makes an array of constants, or a whole number": (

@@ -2,8 +2,8 @@
 
 Every name, signature and value is SciPy's; with nothing traced SciPy's own function is called.
 SciPy's ufuncs called on traced values (``scipy.special.erf(x)``) come here too. Derivatives exist
-in the arguments, in the parameters of the gamma, beta, t, F and chi-square families to second
-order, and not in orders and degrees: those are named errors, never zero.
+in the arguments, and in orders, degrees and parameters where SciPy takes them between the whole
+numbers. In what SciPy rounds there is none: a named error, never zero.
 
 Examples
 --------
@@ -30,6 +30,7 @@ from funcgrad.scipy.special import (  # noqa: F401 (they fill NAMES)
     bessel,
     elementary,
     elliptic,
+    empirical,
     error,
     functions,
     gamma_functions,
@@ -37,6 +38,7 @@ from funcgrad.scipy.special import (  # noqa: F401 (they fill NAMES)
     integrals,
     native,
     noncentral,
+    periodic,
     polynomials,
 )
 from funcgrad.scipy.special.define import NAMES

@@ -1,7 +1,8 @@
 """Bessel, Hankel, Kelvin, Struve and Airy functions, differentiable in their argument.
 
 Derivatives are those of Abramowitz and Stegun 1964, 9.1.27, 9.6.26, 9.9.14 and 12.1.11 to 12.1.15,
-for complex arguments too where SciPy takes them. There is none in the order.
+for complex arguments too where SciPy takes them. Those by the order are differences of values
+(`differences.py`); `kn` and `yn` round theirs.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from funcgrad.ops.arithmetic import divide, greater, isinf, negative, power, sig
 from funcgrad.ops.bessel import far_or_near, far_quotient, modified
 from funcgrad.ops.transcendental import exp, log
 from funcgrad.scipy.special.define import fixed, over, special, special_outputs
+from funcgrad.scipy.special.differences import above, by_differences, growing, oscillating
 from funcgrad.scipy.special.gamma_functions import gammaln, rgamma
 
+ORDER = (0.3, 2.5)
 ORDERS = [0, 1, 2]
 POSITIVE = (0.5, 4.0)
 WIDE = (-4.0, 4.0)
@@ -26,11 +29,23 @@ WIDE = (-4.0, 4.0)
 # ------------------------------------------------------------------------------- any order
 
 
-def _of_order(ufunc: Any, slope: Callable[..., Any], complex_: bool = False) -> Op:
-    name = ufunc.__name__
-    return special(
-        ufunc, fixed(name, "the order v"), slope, ranges=[ORDERS, POSITIVE], complex_=complex_
-    )
+def _of_order(
+    ufunc: Any,
+    slope: Callable[..., Any],
+    complex_: bool = False,
+    step: Callable[..., Any] = oscillating,
+) -> Op:
+    def itself(v: Any, x: Any) -> Any:
+        return op(v, x)
+
+    by_order, also = by_differences(itself, 0, step), [1] if complex_ else []
+    op: Op = special(ufunc, by_order, slope, ranges=[ORDER, POSITIVE], complex_=also)
+    return op
+
+
+def _of_whole_order(ufunc: Any, slope: Callable[..., Any]) -> Op:
+    refused = fixed(ufunc.__name__, "the order, which is a whole number")
+    return special(ufunc, refused, slope, ranges=[ORDERS, POSITIVE])
 
 
 def _half(f: Op, v: Any, x: Any, sign: float) -> Any:
@@ -44,19 +59,23 @@ def _half(f: Op, v: Any, x: Any, sign: float) -> Any:
 
 jv: Op = _of_order(sp.jv, lambda _, v, x: _half(jv, v, x, -1.0), complex_=True)
 yv: Op = _of_order(sp.yv, lambda _, v, x: _half(yv, v, x, -1.0), complex_=True)
-iv: Op = _of_order(sp.iv, lambda _, v, x: _half(iv, v, x, 1.0), complex_=True)
-kv: Op = _of_order(sp.kv, lambda _, v, x: negative(_half(kv, v, x, 1.0)), complex_=True)
+iv: Op = _of_order(sp.iv, lambda _, v, x: _half(iv, v, x, 1.0), complex_=True, step=growing)
+kv: Op = _of_order(
+    sp.kv, lambda _, v, x: negative(_half(kv, v, x, 1.0)), complex_=True, step=growing
+)
 hankel1: Op = _of_order(sp.hankel1, lambda _, v, z: _half(hankel1, v, z, -1.0), complex_=True)
 hankel2: Op = _of_order(sp.hankel2, lambda _, v, z: _half(hankel2, v, z, -1.0), complex_=True)
-kn: Op = _of_order(sp.kn, lambda _, n, x: negative(_half(kv, n, x, 1.0)))
-yn: Op = _of_order(sp.yn, lambda _, n, x: _half(yv, n, x, -1.0))
+kn: Op = _of_whole_order(sp.kn, lambda _, n, x: negative(_half(kv, n, x, 1.0)))
+yn: Op = _of_whole_order(sp.yn, lambda _, n, x: _half(yv, n, x, -1.0))
 
 # Times exp(-|imag z|), exp(-|real z|), exp(z), exp(-iz) and exp(iz). The first two have no complex
 # derivative; of real numbers the first one is 1.
 jve: Op = _of_order(sp.jve, lambda _, v, x: _half(jve, v, x, -1.0))
 yve: Op = _of_order(sp.yve, lambda _, v, x: _half(yve, v, x, -1.0))
-ive: Op = _of_order(sp.ive, lambda y, v, x: _half(ive, v, x, 1.0) - sign(x) * y)
-kve: Op = _of_order(sp.kve, lambda y, v, x: _kve_slope(y, _half(kve, v, x, 1.0)), complex_=True)
+ive: Op = _of_order(sp.ive, lambda y, v, x: _half(ive, v, x, 1.0) - sign(x) * y, step=growing)
+kve: Op = _of_order(
+    sp.kve, lambda y, v, x: _kve_slope(y, _half(kve, v, x, 1.0)), complex_=True, step=growing
+)
 
 
 def _kve_slope(y: Any, half: Any) -> Any:
@@ -140,13 +159,19 @@ _it2i0k0: tuple[Op, ...] = special_outputs(
     [lambda _, x: negative(divide(k0(x), x))],
     ranges=[POSITIVE],
 )
+
+
+def _moment_step(a: Any, p: Any, v: Any) -> Any:
+    return above(p + v + 1.0, oscillating(p + v, a))
+
+
 # ∫ x^p J_v(2 a x) dx over the unit interval; integration by parts gives its derivative.
 besselpoly: Op = special(
     sp.besselpoly,
     lambda y, a, p, v: divide(jv(v, 2.0 * a) - (p + 1.0) * y, a),
-    fixed("besselpoly", "the power"),
-    fixed("besselpoly", "the order"),
-    ranges=[POSITIVE, ORDERS, ORDERS],
+    by_differences(lambda *xs: besselpoly(*xs), 1, _moment_step),
+    by_differences(lambda *xs: besselpoly(*xs), 2, _moment_step),
+    ranges=[POSITIVE, ORDER, ORDER],
 )
 itstruve0: Op = special(sp.itstruve0, lambda _, x: struve(0.0, x), ranges=[POSITIVE])
 itmodstruve0: Op = special(sp.itmodstruve0, lambda _, x: modstruve(0.0, x), ranges=[POSITIVE])

@@ -33,7 +33,7 @@ def special(
     ufunc: Any,
     *partials: Any,
     ranges: Sequence[Range],
-    complex_: bool = False,
+    complex_: bool | Sequence[int] = False,
     smooth: bool = True,
 ) -> Op:
     """The operation of a ufunc with one output.
@@ -46,8 +46,8 @@ def special(
         As in `elementwise`.
     ranges : sequence of (float, float) or list of int
         For each operand the interval, or the whole numbers, from which samples are drawn.
-    complex_ : bool, optional
-        The partials hold for complex operands too.
+    complex_ : bool or list of int, optional
+        The partials hold for complex operands too: for all, or for those.
     smooth : bool, optional
         False where SciPy's values are so coarse that differences of them are no test.
     """
@@ -110,7 +110,7 @@ def _operand(given: Range, shape: tuple[int, ...], seed: int) -> Any:
     return np.resize(np.asarray(given), shape)
 
 
-def samples(ranges: Sequence[Range], complex_: bool = False) -> list[Sample]:
+def samples(ranges: Sequence[Range], complex_: bool | Sequence[int] = False) -> list[Sample]:
     """Operands of the same shape, broadcast, of single precision, and complex ones."""
     shapes: list[tuple[int, ...]] = [(3,)] * len(ranges)
     wide: list[tuple[int, ...]] = [(2, 1) if k else (3,) for k in range(len(ranges))]
@@ -121,7 +121,11 @@ def samples(ranges: Sequence[Range], complex_: bool = False) -> list[Sample]:
     single = tuple(x.astype(np.float32) if x.dtype.kind == "f" else x for x in drawn[0])
     found = [Sample(args) for args in (*drawn, single)]
     if complex_:
-        turned = tuple(x + 0.5j * draw((3,)) if x.dtype.kind == "f" else x for x in drawn[0])
+        which = range(len(ranges)) if complex_ is True else complex_
+        turned = tuple(
+            x + 0.5j * draw((3,)) if k in which and x.dtype.kind == "f" else x
+            for k, x in enumerate(drawn[0])
+        )
         found.append(Sample(turned))
     return found
 

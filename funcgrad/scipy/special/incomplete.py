@@ -1,13 +1,14 @@
 """Incomplete gamma and beta functions, and the distribution functions that are made of them.
 
-The derivative by the argument is a density; those by parameters are integrals (`parameters.py`), to
-second order. An inverse is differentiated as such: with F(a, x) = p, dx = (dp - ∂F/∂a da) / ∂F/∂x.
-Counts (`k` of Poisson and binomial probabilities, and `n`) are rounded by SciPy: no derivative goes
-through them.
+The derivative by the argument is a density; those by parameters are integrals (`parameters.py`),
+from the third order on differences of these. An inverse is differentiated as such: with
+F(a, x) = p, dx = (dp - ∂F/∂a da) / ∂F/∂x. Counts (`k` of Poisson and binomial probabilities, and
+`n`) are rounded by SciPy: no derivative goes through them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import scipy.special as sp
@@ -28,14 +29,14 @@ from funcgrad.ops.arithmetic import (
 from funcgrad.ops.transcendental import exp, log, log1p
 from funcgrad.scipy.special import parameters
 from funcgrad.scipy.special.bessel import ive
-from funcgrad.scipy.special.define import fixed, special
+from funcgrad.scipy.special.define import special
+from funcgrad.scipy.special.differences import above, by_differences, mild
 from funcgrad.scipy.special.elementary import xlog1py, xlogy
 from funcgrad.scipy.special.gamma_functions import betaln, gammaln, polygamma, psi
 
 SHAPE = (0.4, 3.0)
 UNIT = (0.1, 0.9)
 COUNTS = [0, 1, 2, 4]
-WHOLE = [1, 2, 3]  # parameters by which samples are not differentiated: third derivatives
 
 # ------------------------------------------------------------------------------------ gamma
 
@@ -45,21 +46,22 @@ def gamma_density(a: Any, x: Any) -> Any:
     return exp(xlogy(a - 1.0, x) - x - gammaln(a))
 
 
-def _third(name: str) -> Any:
-    return fixed(name, "its parameters", order="third ")
+def _next(function: Callable[..., Any], k: int) -> Any:
+    """The next derivative by operand `k`, which is a shape."""
+    return by_differences(function, k, lambda *xs: above(0.25 * xs[k], mild(*xs)))
 
 
 _gamma_aa: Op = special(
     Pointwise(parameters.gamma_second, 2),
-    _third("gammainc"),
+    _next(lambda *xs: _gamma_aa(*xs), 0),
     lambda _, a, x: gamma_density(a, x) * (square(log(x) - psi(a)) - polygamma(1, a)),
-    ranges=[WHOLE, SHAPE],
+    ranges=[SHAPE, SHAPE],
 )
 gamma_a: Op = special(
     Pointwise(parameters.gamma_first, 2),
     lambda _, a, x: _gamma_aa(a, x),
     lambda _, a, x: gamma_density(a, x) * (log(x) - psi(a)),
-    ranges=[WHOLE, SHAPE],
+    ranges=[SHAPE, SHAPE],
 )
 gammainc: Op = special(
     sp.gammainc,
@@ -189,9 +191,10 @@ def _second(name: str, i: int, j: int) -> Any:
             bend = bend - polygamma(1, (a, b)[i])
         return beta_density(a, b, x) * (scores[i] * scores[j] + bend)
 
-    third = _third("betainc")
     function = Pointwise(getattr(parameters, name), 3)
-    return special(function, third, third, slope, ranges=[WHOLE, WHOLE, UNIT])
+    third = [_next(lambda *xs: op(*xs), k) for k in (0, 1)]
+    op: Op = special(function, *third, slope, ranges=[SHAPE, SHAPE, UNIT])
+    return op
 
 
 _beta_aa: Op = _second("beta_first_first", 0, 0)
@@ -202,14 +205,14 @@ beta_a: Op = special(
     lambda _, a, b, x: _beta_aa(a, b, x),
     lambda _, a, b, x: _beta_ab(a, b, x),
     lambda _, a, b, x: beta_density(a, b, x) * _scores(a, b, x)[0],
-    ranges=[WHOLE, WHOLE, UNIT],
+    ranges=[SHAPE, SHAPE, UNIT],
 )
 beta_b: Op = special(
     Pointwise(parameters.beta_last, 3),
     lambda _, a, b, x: _beta_ab(a, b, x),
     lambda _, a, b, x: _beta_bb(a, b, x),
     lambda _, a, b, x: beta_density(a, b, x) * _scores(a, b, x)[1],
-    ranges=[WHOLE, WHOLE, UNIT],
+    ranges=[SHAPE, SHAPE, UNIT],
 )
 betainc: Op = special(
     sp.betainc,
@@ -406,11 +409,12 @@ def chndtr_density(x: Any, k: Any, nc: Any) -> Any:
     return 0.5 * exp(-0.5 * square(root - spread) + power) * scaled
 
 
+chndtr_df = by_differences(lambda *xs: chndtr(*xs), 1, lambda *xs: above(xs[1], mild(*xs)))
 chndtr: Op = special(
     sp.chndtr,
     lambda _, x, k, nc: chndtr_density(x, k, nc),
-    fixed("chndtr", "the degrees of freedom"),
+    chndtr_df,
     # the distribution is a Poisson mixture of central ones
     lambda y, x, k, nc: 0.5 * (chndtr(x, k + 2.0, nc) - y),
-    ranges=[SHAPE, [3, 4, 5], (0.5, 2.0)],
+    ranges=[SHAPE, (3.0, 5.0), (0.5, 2.0)],
 )

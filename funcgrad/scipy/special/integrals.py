@@ -1,31 +1,34 @@
 """Exponential and trigonometric integrals, hypergeometric functions, and Lambert's W.
 
-Hypergeometric functions are differentiable in their argument, not in their parameters.
+Derivatives of hypergeometric functions by their parameters are differences of values
+(`differences.py`).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import scipy.special as sp
 
 from funcgrad.core.forms import Op
+from funcgrad.core.tracer import type_of
 from funcgrad.ops.arithmetic import (
     absolute,
     divide,
     equal,
     less,
-    less_equal,
     negative,
     square,
     where,
 )
+from funcgrad.ops.arithmetic.select import real
 from funcgrad.ops.pointwise import sinc
-from funcgrad.ops.transcendental import cos, cosh, exp, log1p
-from funcgrad.scipy.special.define import fixed, special, special_outputs
+from funcgrad.ops.transcendental import cos, exp, log1p
+from funcgrad.scipy.special.define import Range, fixed, special, special_outputs
+from funcgrad.scipy.special.differences import above, by_differences, from_poles, mild
 from funcgrad.scipy.special.elementary import exprel
-from funcgrad.scipy.special.gamma_functions import slope_of
 
 POSITIVE = (0.4, 3.0)
 UNIT = (-0.8, 0.8)
@@ -100,75 +103,92 @@ lambert: Op = special(
 # -------------------------------------------------------------------------- hypergeometric
 
 
-def _parameter(name: str) -> Any:
-    return fixed(name, "its parameters")
+def _mild_from_poles(k: int) -> Callable[..., Any]:
+    """The step by operand `k`, with poles where that is 0, -1, -2, …"""
+    return lambda *xs: from_poles(xs[k], mild(*xs))
+
+
+def _mild_above(k: int) -> Callable[..., Any]:
+    return lambda *xs: above(xs[k], mild(*xs))
 
 
 hyp0f1: Op = special(
     sp.hyp0f1,
-    _parameter("hyp0f1"),
+    by_differences(lambda v, z: hyp0f1(v, z), 0, _mild_from_poles(0)),
     lambda _, v, z: divide(hyp0f1(v + 1.0, z), v),
-    ranges=[[1, 2, 3], UNIT],
-    complex_=True,
+    ranges=[POSITIVE, UNIT],
+    complex_=[1],
 )
+
+
+def _kummer(a: Any, b: Any, z: Any) -> Any:
+    """₁F₁ by SciPy's function of a complex argument: that of a real one has no digit in places."""
+    if type_of(z).dtype.kind == "c":
+        return hyp1f1(a, b, z)
+    return real(hyp1f1(a, b, z + 0j))
+
+
 hyp1f1: Op = special(
     sp.hyp1f1,
-    _parameter("hyp1f1"),
-    _parameter("hyp1f1"),
+    by_differences(_kummer, 0, mild),
+    by_differences(_kummer, 1, _mild_from_poles(1)),
     lambda _, a, b, z: divide(a, b) * hyp1f1(a + 1.0, b + 1.0, z),
-    ranges=[[1, 2, 3], [2, 3, 4], UNIT],
-    complex_=True,
+    ranges=[POSITIVE, POSITIVE, UNIT],
+    complex_=[2],
 )
+
+
+def _gauss(a: Any, b: Any, c: Any, z: Any) -> Any:
+    return hyp2f1(a, b, c, z)
+
+
 hyp2f1: Op = special(
     sp.hyp2f1,
-    _parameter("hyp2f1"),
-    _parameter("hyp2f1"),
-    _parameter("hyp2f1"),
+    by_differences(_gauss, 0, mild),
+    by_differences(_gauss, 1, mild),
+    by_differences(_gauss, 2, _mild_from_poles(2)),
     lambda _, a, b, c, z: divide(a * b, c) * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z),
-    ranges=[[1, 2, 3], [2, 1, 2], [3, 4, 6], (-0.6, 0.6)],
-    complex_=True,
+    ranges=[POSITIVE, POSITIVE, (3.0, 5.0), (-0.6, 0.6)],
+    complex_=[3],
 )
 hyperu: Op = special(
     sp.hyperu,
-    _parameter("hyperu"),
-    _parameter("hyperu"),
+    by_differences(lambda *xs: hyperu(*xs), 0, mild),
+    by_differences(lambda *xs: hyperu(*xs), 1, mild),
     lambda _, a, b, x: negative(a) * hyperu(a + 1.0, b + 1.0, x),
-    ranges=[[1, 2, 1], [2, 1, 1], POSITIVE],
+    ranges=[POSITIVE, POSITIVE, POSITIVE],
 )
 wright_bessel: Op = special(
     sp.wright_bessel,
-    _parameter("wright_bessel"),
-    _parameter("wright_bessel"),
+    by_differences(lambda *xs: wright_bessel(*xs), 0, _mild_above(0)),
+    by_differences(lambda *xs: wright_bessel(*xs), 1, _mild_above(1)),
     lambda _, a, b, x: wright_bessel(a, b + a, x),
-    ranges=[[1, 2, 1], [1, 1, 2], POSITIVE],
+    ranges=[POSITIVE, POSITIVE, POSITIVE],
 )
 log_wright_bessel: Op = special(
     sp.log_wright_bessel,
-    _parameter("log_wright_bessel"),
-    _parameter("log_wright_bessel"),
+    by_differences(lambda *xs: log_wright_bessel(*xs), 0, _mild_above(0)),
+    by_differences(lambda *xs: log_wright_bessel(*xs), 1, _mild_above(1)),
     lambda y, a, b, x: exp(log_wright_bessel(a, b + a, x) - y),
-    ranges=[[1, 2, 1], [1, 1, 2], POSITIVE],
+    ranges=[POSITIVE, POSITIVE, POSITIVE],
 )
 
-# Solutions of w'' = (x²/4 - v - ½) w, w'' = (x²/4 - v - ½) w and w'' = (a - x²/4) w, with w'.
-_pbdv: tuple[Op, ...] = special_outputs(
-    sp.pbdv,
-    [fixed("pbdv", "the order v"), lambda _, v, x: _pbdv[1](v, x)],
-    [fixed("pbdv", "the order v"), lambda _, v, x: (0.25 * x * x - v - 0.5) * _pbdv[0](v, x)],
-    ranges=[[0, 1, 2], (-2.0, 2.0)],
-)
-_pbvv: tuple[Op, ...] = special_outputs(
-    sp.pbvv,
-    [fixed("pbvv", "the order v"), lambda _, v, x: _pbvv[1](v, x)],
-    [fixed("pbvv", "the order v"), lambda _, v, x: (0.25 * x * x - v - 0.5) * _pbvv[0](v, x)],
-    ranges=[[0, 1, 2], (-2.0, 2.0)],
-)
-_pbwa: tuple[Op, ...] = special_outputs(
-    sp.pbwa,
-    [fixed("pbwa", "its parameter"), lambda _, a, x: _pbwa[1](a, x)],
-    [fixed("pbwa", "its parameter"), lambda _, a, x: (a - 0.25 * x * x) * _pbwa[0](a, x)],
-    ranges=[[0, 1, 2], (0.2, 2.0)],
-)
+
+def _parabolic(ufunc: Any, factor: Callable[..., Any], x: Range) -> tuple[Op, ...]:
+    """A solution of w'' = factor(v, x) w, with w'."""
+    by_parameter = [by_differences(lambda *xs, i=i: parts[i](*xs), 0, mild) for i in (0, 1)]
+    parts: tuple[Op, ...] = special_outputs(
+        ufunc,
+        [by_parameter[0], lambda _, v, x: parts[1](v, x)],
+        [by_parameter[1], lambda _, v, x: factor(v, x) * parts[0](v, x)],
+        ranges=[(0.3, 2.5), x],
+    )
+    return parts
+
+
+_pbdv = _parabolic(sp.pbdv, lambda v, x: 0.25 * x * x - v - 0.5, (-2.0, 2.0))
+_pbvv = _parabolic(sp.pbvv, lambda v, x: 0.25 * x * x - v - 0.5, (-2.0, 2.0))
+_pbwa = _parabolic(sp.pbwa, lambda a, x: a - 0.25 * x * x, (0.2, 2.0))
 
 # ---------------------------------------------------------------- Fresnel's modified integrals
 
@@ -187,66 +207,3 @@ def _modified_fresnel(ufunc: Any, sign: float) -> tuple[Op, ...]:
 
 _modfresnelp = _modified_fresnel(sp.modfresnelp, 1.0)
 _modfresnelm = _modified_fresnel(sp.modfresnelm, -1.0)
-
-# ------------------------------------------------------------- Kolmogorov's distribution
-
-
-def _kolmogorov(y: Any) -> Any:
-    """The probability to exceed y: by theta's series, or, below 1, by the transformed one."""
-    near = less(y, 1.0)
-    a, b = where(near, y, 0.5), where(near, 1.5, y)
-    left = sum(exp(divide(-((2 * k - 1) ** 2) * math.pi**2 / 8, square(a))) for k in range(1, 6))
-    right = sum(2 * (-1) ** (k - 1) * exp(-2.0 * k**2 * square(b)) for k in range(1, 6))
-    inside = 1.0 - divide(math.sqrt(2 * math.pi) * left, a)
-    return where(less_equal(y, 0.0), 1.0, where(near, inside, right))
-
-
-kolmogorov: Op = special(sp.kolmogorov, slope_of(_kolmogorov, 0), ranges=[(0.3, 1.8)])
-kolmogi: Op = special(
-    sp.kolmogi, lambda y, _: divide(1.0, slope_of(_kolmogorov, 0)(None, y)), ranges=[(0.1, 0.9)]
-)
-
-# ------------------------------------------------------------------------- Mathieu's functions
-
-# The values a for which y'' + (a - 2 q cos 2x) y = 0 has even, and odd, periodic solutions.
-mathieu_a: Op = special(
-    sp.mathieu_a,
-    fixed("mathieu_a", "the order m"),
-    fixed("mathieu_a", "q"),
-    ranges=[[1, 2, 3], [1, 2, 1]],
-)
-mathieu_b: Op = special(
-    sp.mathieu_b,
-    fixed("mathieu_b", "the order m"),
-    fixed("mathieu_b", "q"),
-    ranges=[[1, 2, 3], [1, 2, 1]],
-)
-
-
-def _mathieu(ufunc: Any, value: Op, modified: bool) -> tuple[Op, ...]:
-    """A solution and its derivative by the angle, in degrees, or by x of the modified equation."""
-    turn = 1.0 if modified else math.pi / 180
-    name = ufunc.__name__
-    none = [fixed(name, "the order m"), fixed(name, "q")]
-
-    def bend(_: Any, m: Any, q: Any, x: Any) -> Any:
-        if modified:
-            factor = value(m, q) - 2.0 * q * cosh(2.0 * x)
-        else:
-            factor = 2.0 * q * cos(2.0 * turn * x) - value(m, q)
-        return turn * factor * parts[0](m, q, x)
-
-    parts: tuple[Op, ...] = special_outputs(
-        ufunc,
-        [*none, lambda _, m, q, x: turn * parts[1](m, q, x)],
-        [*none, bend],
-        ranges=[[1, 2, 3], [1, 2, 1], (0.2, 1.5) if modified else (10.0, 80.0)],
-    )
-    return parts
-
-
-_cem, _sem = _mathieu(sp.mathieu_cem, mathieu_a, False), _mathieu(sp.mathieu_sem, mathieu_b, False)
-_modcem1 = _mathieu(sp.mathieu_modcem1, mathieu_a, True)
-_modcem2 = _mathieu(sp.mathieu_modcem2, mathieu_a, True)
-_modsem1 = _mathieu(sp.mathieu_modsem1, mathieu_b, True)
-_modsem2 = _mathieu(sp.mathieu_modsem2, mathieu_b, True)

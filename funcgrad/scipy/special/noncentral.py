@@ -6,19 +6,18 @@ An inverse is differentiated as such, as in `incomplete`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.special as sp
 
 from funcgrad.core.forms import Op
-from funcgrad.core.tracer import type_of
 from funcgrad.ops.arithmetic import divide, negative, sqrt, square
-from funcgrad.ops.shape import reshape
 from funcgrad.ops.sums import sum as total
 from funcgrad.ops.transcendental import exp, log
-from funcgrad.scipy.special.define import fixed, special
+from funcgrad.scipy.special.define import special
+from funcgrad.scipy.special.differences import above, along, by_differences, mild
 from funcgrad.scipy.special.elementary import xlogy
 from funcgrad.scipy.special.error import ndtr
 from funcgrad.scipy.special.gamma_functions import betaln, gammaln, slope_of
@@ -28,6 +27,7 @@ from funcgrad.scipy.special.incomplete import (
     beta_density,
     chndtr,
     chndtr_density,
+    chndtr_df,
     f_slopes,
     gamma_a,
     gamma_density,
@@ -35,11 +35,7 @@ from funcgrad.scipy.special.incomplete import (
 from funcgrad.scipy.special.integrals import hyp1f1
 
 UNIT = (0.2, 0.8)
-
-
-def along(x: Any) -> Any:
-    """`x` with an axis behind, along which the nodes of an integral lie."""
-    return reshape(x, (*type_of(x).shape, 1))
+MANY, MORE = (3.0, 5.0), (4.0, 6.0)  # degrees of freedom
 
 
 # ------------------------------------------------------------------------ non-central t
@@ -75,6 +71,14 @@ nctdtrit: Op = special(
     ranges=[(2.0, 5.0), (-0.5, 1.5), UNIT],
     smooth=False,  # SciPy searches for it
 )
+nctdtridf: Op = special(
+    sp.nctdtridf,
+    lambda v, _, mu, t: divide(1.0, _BY_DF(None, v, mu, t)),
+    lambda v, _, mu, t: negative(divide(_BY_SHIFT(None, v, mu, t), _BY_DF(None, v, mu, t))),
+    lambda v, _, mu, t: negative(divide(_BY_T(None, v, mu, t), _BY_DF(None, v, mu, t))),
+    ranges=[(0.6, 0.62), (0.5, 0.6), (1.0, 1.1)],
+    smooth=False,
+)
 nctdtrinc: Op = special(
     sp.nctdtrinc,
     lambda mu, v, _, t: negative(divide(_BY_DF(None, v, mu, t), _BY_SHIFT(None, v, mu, t))),
@@ -101,32 +105,54 @@ def _ncf_shift(y: Any, n: Any, d: Any, nc: Any, x: Any) -> Any:
     return 0.5 * (ncfdtr(n + 2.0, d, nc, x * divide(n, n + 2.0)) - y)
 
 
-_FREEDOM = "the degrees of freedom"
-ncfdtr: Op = special(
-    sp.ncfdtr,
-    fixed("ncfdtr", _FREEDOM),
-    fixed("ncfdtr", _FREEDOM),
-    lambda y, n, d, nc, x: _ncf_shift(y, n, d, nc, x),
+def _by_freedom(k: int) -> Callable[..., Any]:
+    return by_differences(lambda *xs: ncfdtr(*xs), k, lambda *xs: above(xs[k], mild(*xs)))
+
+
+_NCF = (
+    _by_freedom(0),
+    _by_freedom(1),
+    _ncf_shift,
     lambda _, n, d, nc, x: _ncf_density(n, d, nc, x),
-    ranges=[[3, 4, 5], [4, 5, 6], (0.5, 1.5), (0.5, 2.0)],
 )
-ncfdtri: Op = special(
-    sp.ncfdtri,
-    fixed("ncfdtri", _FREEDOM),
-    fixed("ncfdtri", _FREEDOM),
-    lambda x, n, d, nc, p: negative(divide(_ncf_shift(p, n, d, nc, x), _ncf_density(n, d, nc, x))),
-    lambda x, n, d, nc, _: divide(1.0, _ncf_density(n, d, nc, x)),
-    ranges=[[3, 4, 5], [4, 5, 6], (0.5, 1.5), UNIT],
-    smooth=False,
+ncfdtr: Op = special(
+    sp.ncfdtr, *_NCF, ranges=[(3.0, 5.0), (4.0, 6.0), (0.5, 1.5), (0.5, 2.0)], smooth=False
 )
-ncfdtrinc: Op = special(
-    sp.ncfdtrinc,
-    fixed("ncfdtrinc", _FREEDOM),
-    fixed("ncfdtrinc", _FREEDOM),
-    lambda nc, n, d, p, x: divide(1.0, _ncf_shift(p, n, d, nc, x)),
-    lambda nc, n, d, p, x: negative(divide(_ncf_density(n, d, nc, x), _ncf_shift(p, n, d, nc, x))),
-    ranges=[[3, 4, 5], [4, 5, 6], (0.2, 0.3), (1.5, 2.0)],
-    smooth=False,
+
+
+def _solved(ufunc: Any, slopes: Sequence[Any], solved: int, given: int, ranges: Any) -> Op:
+    """The inverse of a distribution function F in its operand `solved`.
+
+    F itself is operand `given` of the inverse; the others stand in their order. `slopes` are the
+    rules of F, as of a ufunc.
+    """
+
+    def operands(found: Any, xs: Sequence[Any]) -> tuple[Any, list[Any]]:
+        rest = [x for i, x in enumerate(xs) if i != given]
+        return xs[given], [*rest[:solved], found, *rest[solved:]]
+
+    def partial(k: int) -> Callable[..., Any]:
+        def by(found: Any, *xs: Any) -> Any:
+            value, all_ = operands(found, xs)
+            whole = slopes[solved](value, *all_)
+            if k == given:
+                return divide(1.0, whole)
+            place = k - (k > given)
+            place += place >= solved
+            return negative(divide(slopes[place](value, *all_), whole))
+
+        return by
+
+    return special(ufunc, *map(partial, range(len(slopes))), ranges=ranges, smooth=False)
+
+
+ncfdtri: Op = _solved(sp.ncfdtri, _NCF, 3, 3, [MANY, MORE, (0.5, 1.5), UNIT])
+ncfdtrinc: Op = _solved(sp.ncfdtrinc, _NCF, 2, 2, [MANY, MORE, (0.2, 0.3), (1.5, 2.0)])
+ncfdtridfn: Op = _solved(
+    sp.ncfdtridfn, _NCF, 0, 0, [(0.6, 0.62), (4.0, 6.0), (1.0, 1.5), (2.0, 2.1)]
+)
+ncfdtridfd: Op = _solved(
+    sp.ncfdtridfd, _NCF, 1, 1, [(3.0, 5.0), (0.7, 0.72), (1.0, 1.5), (3.0, 3.1)]
 )
 fdtridfd: Op = special(
     sp.fdtridfd,
@@ -140,26 +166,14 @@ fdtridfd: Op = special(
 # ------------------------------------------------------------------ non-central chi-square
 
 
-def _chi_shift(p: Any, x: Any, k: Any, nc: Any) -> Any:
-    return 0.5 * (chndtr(x, k + 2.0, nc) - p)
-
-
-chndtrix: Op = special(
-    sp.chndtrix,
-    lambda x, _, k, nc: divide(1.0, chndtr_density(x, k, nc)),
-    fixed("chndtrix", _FREEDOM),
-    lambda x, p, k, nc: negative(divide(_chi_shift(p, x, k, nc), chndtr_density(x, k, nc))),
-    ranges=[UNIT, [3, 4, 5], (0.5, 2.0)],
-    smooth=False,
+_CHI = (
+    lambda _, x, k, nc: chndtr_density(x, k, nc),
+    chndtr_df,
+    lambda p, x, k, nc: 0.5 * (chndtr(x, k + 2.0, nc) - p),
 )
-chndtrinc: Op = special(
-    sp.chndtrinc,
-    lambda nc, x, k, p: negative(divide(chndtr_density(x, k, nc), _chi_shift(p, x, k, nc))),
-    fixed("chndtrinc", _FREEDOM),
-    lambda nc, x, k, p: divide(1.0, _chi_shift(p, x, k, nc)),
-    ranges=[(4.0, 5.0), [2, 3, 2], (0.3, 0.5)],
-    smooth=False,
-)
+chndtrix: Op = _solved(sp.chndtrix, _CHI, 0, 0, [UNIT, (3.0, 5.0), (0.5, 2.0)])
+chndtridf: Op = _solved(sp.chndtridf, _CHI, 1, 1, [(4.0, 5.0), (0.3, 0.5), (0.5, 2.0)])
+chndtrinc: Op = _solved(sp.chndtrinc, _CHI, 2, 2, [(4.0, 5.0), (2.0, 3.0), (0.3, 0.5)])
 
 # ---------------------------------------------------------- counts, as continuous variables
 

@@ -5,7 +5,7 @@ derivative of log p, and the second one ∫ p (s s' + ∂s'), of two parameters 
 from 0 to x is minus that from x to the other end; of the two the one is taken that has not the mass
 of p in it, where little cancels. They go through the variable in which p is smooth, log t or
 logit t, away from x, by the rule for a half line of Takahasi and Mori 1974 (exp-sinh), scaled by
-the width of p. Third derivatives are refused.
+the width of p.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Orthogonal polynomials, differentiable in their argument (NIST Handbook 2010, 18.9).
 
-The derivative of a polynomial is one of a degree less in the family with larger parameters. There
-is none in the degree or in the parameters of a family.
+The derivative of a polynomial is one of a degree less in the family with larger parameters. Those
+by the degree, between the whole numbers a function that is no polynomial, and by the parameters of
+a family are differences of values (`differences.py`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,18 +19,31 @@ from funcgrad.core.forms.elementwise import UFUNCS
 from funcgrad.core.types import Array
 from funcgrad.ops.arithmetic import divide, equal, where
 from funcgrad.scipy.special.define import NAMES, Range, fixed, special
+from funcgrad.scipy.special.differences import by_differences, from_poles, mild
 
 DEGREES = [0, 1, 2, 3]
+BETWEEN = (0.3, 3.5)
 INSIDE = (-0.9, 0.9)
-PARAMETER = [1, 2]
+PARAMETER = (0.5, 2.0)
 
 
-def _polynomial(ufunc: Any, slope: Callable[..., Any], *parameters: str, x: Range = INSIDE) -> Op:
+def _polynomial(
+    ufunc: Any, slope: Callable[..., Any], parameters: int = 0, x: Range = INSIDE
+) -> Op:
     """The polynomial `ufunc(n, *parameters, x)`, with its slope where n is not 0."""
-    name = ufunc.__name__
-    whole: Sequence[Range] = [DEGREES, *(PARAMETER for _ in parameters), x]
-    refused = [fixed(name, each) for each in ("the degree n", *parameters)]
-    return special(ufunc, *refused, _masked(slope, 1 + len(parameters)), ranges=whole)
+    by = [by_differences(lambda *xs: op(*xs), k, _steps(k)) for k in range(1 + parameters)]
+    ranges: Sequence[Range] = [BETWEEN, *[PARAMETER] * parameters, x]
+    op: Op = special(ufunc, *by, _masked(slope, 1 + parameters), ranges=ranges)
+    return op
+
+
+def _steps(k: int) -> Callable[..., Any]:
+    """The step by the degree, or by a parameter: with poles at the degree's negative, and below."""
+
+    def step(*xs: Any) -> Any:
+        return from_poles(xs[k] + 1.0, mild(*xs)) if k else mild(*xs, math.pi)
+
+    return step
 
 
 def _masked(slope: Callable[..., Any], count: int) -> Callable[..., Any]:
@@ -56,18 +71,17 @@ def _masked(slope: Callable[..., Any], count: int) -> Callable[..., Any]:
 eval_gegenbauer: Op = _polynomial(
     sp.eval_gegenbauer,
     lambda n, a, x: 2.0 * a * eval_gegenbauer(n - 1, a + 1.0, x),
-    "the parameter alpha",
+    1,
 )
 eval_jacobi: Op = _polynomial(
     sp.eval_jacobi,
     lambda n, a, b, x: 0.5 * (n + a + b + 1.0) * eval_jacobi(n - 1, a + 1.0, b + 1.0, x),
-    "the parameter alpha",
-    "the parameter beta",
+    2,
 )
 eval_genlaguerre: Op = _polynomial(
     sp.eval_genlaguerre,
     lambda n, a, x: -1.0 * eval_genlaguerre(n - 1, a + 1.0, x),
-    "the parameter alpha",
+    1,
 )
 eval_laguerre: Op = _polynomial(
     sp.eval_laguerre, lambda n, x: -1.0 * eval_genlaguerre(n - 1, 1.0, x)
@@ -84,8 +98,9 @@ def _of_whole_degree(ufunc: np.ufunc, slope: Callable[..., Any]) -> Op:
         return ufunc(np.asarray(n).astype(np.int64), x)
 
     evaluate.__name__ = name = ufunc.__name__
-    UFUNCS[ufunc] = op = _polynomial(evaluate, slope)
-    NAMES[name] = ufunc, "No derivative in the degree n."
+    refused = fixed(name, "the degree n, which is a whole number")
+    UFUNCS[ufunc] = op = special(evaluate, refused, _masked(slope, 1), ranges=[DEGREES, INSIDE])
+    NAMES[name] = ufunc, "No derivative in the degree n, which is a whole number."
     return op
 
 
@@ -112,14 +127,13 @@ eval_chebys: Op = _polynomial(sp.eval_chebys, lambda n, x: eval_gegenbauer(n - 1
 eval_sh_jacobi: Op = _polynomial(
     sp.eval_sh_jacobi,
     lambda n, p, q, x: n * eval_sh_jacobi(n - 1, p + 2.0, q + 1.0, x),
-    "the parameter p",
-    "the parameter q",
+    2,
     x=(0.1, 0.9),
 )
 lpmv: Op = special(
     sp.lpmv,
-    fixed("lpmv", "the order m"),
-    fixed("lpmv", "the degree v"),
+    fixed("lpmv", "the order m, which is a whole number"),
+    by_differences(lambda *xs: lpmv(*xs), 1, lambda *xs: mild(*xs, math.pi)),
     lambda y, m, v, x: divide(v * x * y - (v + m) * lpmv(m, v - 1.0, x), x * x - 1.0),
-    ranges=[[0, 1, 1, 2], [1, 2, 3], INSIDE],
+    ranges=[[0, 1, 1, 2], (1.3, 3.5), INSIDE],
 )
