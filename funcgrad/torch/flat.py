@@ -88,9 +88,15 @@ def suits(prim: Primitive) -> bool:
 
 @functools.cache
 def costly(prim: Primitive) -> bool:
-    """Whether native code of an operation is faster than NumPy in one thread, too."""
+    """Whether native code of an operation is faster than NumPy in one thread, too.
+
+    Of what chooses between its operands, NumPy's way back makes masks and multiplies by them.
+    """
     return suits(prim) and (
-        prim.form == "composite" or prim.in_pieces or getattr(prim, "cost", 0) >= COSTLY
+        prim.form == "composite"
+        or prim.in_pieces
+        or prim.cost >= COSTLY
+        or getattr(prim, "chooses", False)
     )
 
 
@@ -150,7 +156,7 @@ def pull(node: Any, g: Any, owned: bool = False) -> list[Any] | None:
     if type(like) is not ndarray or not like.ndim or like.size < least(prim):
         return None
     wanted = tuple(p is not None for p in node.parents)
-    if node.avals is None or any(
+    if node.avals is not None and any(  # else all are of the type of the output
         w and (t.shape != like.shape or t.dtype != like.dtype)
         for w, t in zip(wanted, node.avals, strict=True)
     ):

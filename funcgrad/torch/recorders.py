@@ -4,7 +4,7 @@ As on the core's tapes (`transforms.recorders`), what ``x * y`` does is written 
 operation and each set of operands that require grad, and nothing is decided while it runs. It
 serves tensors of one kind (a floating dtype and a shape, see `RootTape.kind_of`) and Python
 numbers, while operations are recorded; everything else takes the general path, which gives the
-same results and nodes. What is costly has native code (see `flat`) for all but small tensors.
+same results and nodes. For all but small tensors what is costly calls native code (see `flat`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from funcgrad.torch import flat
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.modes import modes
 from funcgrad.torch.nodes import GradNode
-from funcgrad.torch.root import RootTracer
+from funcgrad.torch.root import ROOT, RootTracer
 from funcgrad.transforms.node import new, seq
 from funcgrad.transforms.recorders import quick_pull
 
@@ -38,23 +38,36 @@ class HotNode(Base):
     hot, keeps = True, {keeps}
     prim, params, avals, line, extra = prim, EMPTY, None, None, None
     {constant}
-    quick = True
-    def pull_quick(self, cts, g):
-        out, a, b = self.saved
-        p, q = self.parents
 {pull}
 
 def record(call, t, u):
     a, b = t.value, {other}
     r = RootTracer()
-    r.value = out = {call}(ufunc, a, b)
-    r.kind = t.kind.made
+    {value}
     r.held_version = None
     {node}
     x = new(Tensor)
     x._t = r
     x._grad = x._link = None
     return x
+"""
+
+PULL = """    quick = True
+    def pull_quick(self, cts, g):
+        out, a, b = self.saved
+        p, q = self.parents
+{pull}
+"""
+
+VALUE = """
+    r.value = out = {call}(ufunc, a, b)
+    r.kind = t.kind.made
+"""
+
+NATIVE = """
+    out = native(prim, (a, b), EMPTY)
+    r.value = out = {call}(ufunc, a, b) if out is None else out
+    r.kind = kind_of(out)
 """
 
 ROUNDED = """        if c.dtype is not g.dtype:
@@ -69,8 +82,11 @@ NODE = """
 """
 
 
-def _write(prim: Any, mask: int, number: bool, base: NodeClass) -> Record:
-    """The recorder for operands of `mask` that require grad; the second may be a number."""
+def _write(prim: Any, mask: int, number: bool, base: NodeClass, native: bool) -> Record:
+    """The recorder for operands of `mask` that require grad; the second may be a number.
+
+    With `native` both passes are calls of native code, else NumPy's and lines of the rule.
+    """
     count = prim.ufunc.nin
     pull, scope = quick_pull(prim, mask)
     if number and callable(prim.partials[0]):  # of a Python number it may be a float64
@@ -83,18 +99,21 @@ def _write(prim: Any, mask: int, number: bool, base: NodeClass) -> Record:
     node = NODE.format(
         parents=_listed([f"{t}.node" for t in tensors] + numbers), fields="\n    ".join(fields)
     )
+    # where Python code runs, finalizers may run that compute with tensors, too
+    call = "call" if isinstance(prim.ufunc, np.ufunc) else "modes.silent.copy().run"
     text = TEMPLATE.format(
-        pull=pull or "        ...",
+        pull="" if native else PULL.format(pull=pull or "        ..."),
+        value=(NATIVE if native else VALUE).format(call=call).strip(),
         other="u" if number else "u.value",
         node=node.strip() if mask else "r.node = None",
         constant="\n    ".join(constant),
         keeps=any(flags),
-        # where Python code runs, finalizers may run that compute with tensors, too
-        call="call" if isinstance(prim.ufunc, np.ufunc) else "modes.silent.copy().run",
     )
     if count == 1:
-        text = text.replace("record(call, t, u)", "record(call, t)").replace(
-            "(ufunc, a, b", "(ufunc, a"
+        text = (
+            text.replace("record(call, t, u)", "record(call, t)")
+            .replace("(ufunc, a, b", "(ufunc, a")
+            .replace("(prim, (a, b)", "(prim, (a,)")
         )
         text = text.replace("a, b = t.value, u.value", "a = t.value")
         text = text.replace("p, q =", "p, =").replace("out, a, b = self", "out, a = self")
@@ -102,7 +121,7 @@ def _write(prim: Any, mask: int, number: bool, base: NodeClass) -> Record:
     ufunc = prim.impl if prim.impl is operator.pow else prim.ufunc
     scope |= {"prim": prim, "ufunc": ufunc, "modes": modes, "new": new, "seq": seq}
     scope |= {"RootTracer": RootTracer, "Tensor": Tensor, "EMPTY": EMPTY}
-    scope["Base"] = base
+    scope |= {"Base": base, "native": flat.value, "kind_of": ROOT.kind_of}
     exec(compile(text, f"<funcgrad.torch {prim.name}>", "exec"), scope)
     scope["HotNode"].__name__ = base.__name__
     made: Record = scope["record"]
@@ -157,7 +176,7 @@ def suits(op: Any) -> bool:
 def unary(op: Any, node: NodeClass, general: Any, recorders: list[Record | None]) -> Any:
     """A function that records `op` of a tensor on the hot path, or else calls `general`.
 
-    What is written out for its two cases is put into `recorders`, which several functions share.
+    What is written out for its four cases is put into `recorders`, which several functions share.
     """
     prim = op.primitive
     costly = flat.costly(prim)
@@ -171,10 +190,9 @@ def unary(op: Any, node: NodeClass, general: Any, recorders: list[Record | None]
                 if (
                     type(t) is RootTracer
                     and (kind := t.kind) is not None
-                    and not (costly and kind.large)
                     and (link is None or link.seen == t.held_version.so_far)
                 ):
-                    mask = t.node is not None
+                    mask = (t.node is not None) + 2 * (costly and kind.large)
                     return (recorders[mask] or written(mask))(call, t)
             given = args if input is ABSENT else (input, *args)
             made: Tensor = general(*given, **kwargs)
@@ -183,8 +201,8 @@ def unary(op: Any, node: NodeClass, general: Any, recorders: list[Record | None]
             hide_frames(error)
             raise
 
-    def written(mask: bool) -> Record:
-        record = recorders[mask] = _write(prim, int(mask), False, node)
+    def written(mask: int) -> Record:
+        record = recorders[mask] = _write(prim, mask & 1, False, node, mask >= 2)
         return record
 
     return function
@@ -195,7 +213,7 @@ def binary(op: Any, node: NodeClass, general: Any, tensors: bool = True) -> Any:
     prim = op.primitive
     costly = flat.costly(prim)
     flat.HOT.add(prim)
-    recorders: list[Record | None] = [None] * 6
+    recorders: list[Record | None] = [None] * 12
 
     def dunder(x: Tensor, y: Any) -> Any:
         try:
@@ -204,8 +222,7 @@ def binary(op: Any, node: NodeClass, general: Any, tensors: bool = True) -> Any:
                 return general(x, y)
             if link is not None and link.seen != t.held_version.so_far:
                 return general(x, y)
-            if costly and kind.large:
-                return general(x, y)
+            large = 6 if costly and kind.large else 0
             if isinstance(y, Tensor):
                 if tensors:
                     u, link = y._t, y._link
@@ -218,9 +235,10 @@ def binary(op: Any, node: NodeClass, general: Any, tensors: bool = True) -> Any:
                             mask = 0 if u.node is None else 2
                         else:
                             mask = 1 if u.node is None else 3
+                        mask += large
                         return (recorders[mask] or written(mask))(call, t, u)
             elif type(y) is float or type(y) is int:
-                mask = 4 if t.node is None else 5
+                mask = large + (4 if t.node is None else 5)
                 return (recorders[mask] or written(mask))(call, t, y)
             return general(x, y)
         except Exception as error:
@@ -228,7 +246,8 @@ def binary(op: Any, node: NodeClass, general: Any, tensors: bool = True) -> Any:
             raise
 
     def written(mask: int) -> Record:
-        record = recorders[mask] = _write(prim, mask & 3, mask >= 4, node)
+        case = mask % 6
+        record = recorders[mask] = _write(prim, case & 3, case >= 4, node, mask >= 6)
         return record
 
     return dunder

@@ -314,3 +314,38 @@ def test_a_copied_gradient_lies_in_memory_of_its_own():
     (x + z).backward(given)
     x.grad.zero_()
     assert given.sum() == z.grad.sum() == 2 * size
+
+
+SWITCHING = ("relu", "sigmoid", "sqrt", "maximum", "where")
+
+
+@pytest.mark.parametrize("name", SWITCHING)
+def test_hot_paths_of_native_code_are_the_general_path(name):
+    functions = FUNCTIONS | CHEAP | {"sqrt": lambda t, x: t.sqrt(x.abs())}
+    rng = np.random.default_rng(10)
+    rows = rng.normal(size=(160, 300)), rng.normal(size=(160, 300))
+    arrange = (lambda x: x, lambda x: x.T, lambda x: x[:, ::2])
+    for turn in arrange:
+        outcomes = []
+        for tracked in (True, False):  # anomaly mode takes the general way
+            leaves = [ours.from_numpy(turn(x.copy())).requires_grad_() for x in rows]
+            with ours.autograd.set_detect_anomaly(not tracked):
+                y = functions[name](ours, *leaves[: 2 if name in CHEAP else 1])
+                y.sum().backward()
+            outcomes.append([y, *(x.grad for x in leaves if x.grad is not None)])
+        for a, b in zip(*outcomes, strict=True):
+            assert a.stride() == b.stride()
+            np.testing.assert_array_equal(a.detach().numpy(), b.detach().numpy())
+        assert type(outcomes[0][0].grad_fn).__name__ == type(outcomes[1][0].grad_fn).__name__
+
+
+def test_a_double_backward_through_native_code():
+    x = np.random.default_rng(11).uniform(0.5, 1.5, SIZE)
+    for name in ("sigmoid", "tanh", "log", "relu", "cube"):
+        found = []
+        for t in (ours, torch):
+            leaf = t.from_numpy(x.copy()).requires_grad_()
+            (g,) = t.autograd.grad(FUNCTIONS[name](t, leaf).sum(), leaf, create_graph=True)
+            (g * g).sum().backward() if g.requires_grad else None
+            found.append(np.zeros(1) if leaf.grad is None else leaf.grad.numpy())
+        np.testing.assert_allclose(*found, rtol=1e-12)

@@ -77,7 +77,7 @@ class Operation:
         self.overlap = "same"
         self.operator: Operator | None = None
         self.quick: Callable[..., Any] | None = None
-        self.recorders: list[Any] = [None, None]
+        self.recorders: list[Any] = [None] * 4
 
 
 # --------------------------------------------------------------------------------------- nodes
