@@ -1,6 +1,6 @@
-"""Copies of large arrays, and arrays of one number, written by the threads of the library.
+"""Copies of large arrays, arrays of one number, and sums, by the threads of the library.
 
-A copy is as fast as memory, of which two threads get up to twice as much as one; NumPy has one. The
+These are as fast as memory, of which two threads get up to twice as much as one; NumPy has one. The
 code is made by our compiler when it is first asked for, and lies on disk afterwards. It imports the
 compiler's runtime.
 """
@@ -24,10 +24,11 @@ from funcgrad.kernels.choice import FLOATS
 from funcgrad.kernels.native import Code
 from funcgrad.kernels.threads import PARALLEL
 
-__all__ = ["copy_to", "copy_of", "filled"]
+__all__ = ["copy_of", "copy_to", "filled", "total_of"]
 
 ndarray = np.ndarray
 CHUNK = 1 << 15  # elements
+BLOCK = 1 << 12  # elements that are added up at once
 
 
 def copy_of(x: ndarray[Any, Any]) -> ndarray[Any, Any]:
@@ -60,38 +61,63 @@ def _is_shared(out: ndarray[Any, Any]) -> bool:
 
 def _written(out: ndarray[Any, Any], x: ndarray[Any, Any]) -> bool:
     """Whether native code has written `x`, or its one element everywhere, into `out`."""
-    code = _code(out.dtype.name, not x.ndim)
+    code = _code(out.dtype.name, "repeat" if not x.ndim else "copy")
+    if code is not None:
+        _run(code, x, out, out.size, CHUNK)
+    return code is not None
+
+
+def total_of(x: ndarray[Any, Any]) -> np.float64 | None:
+    """The sum of all elements of an array without gaps; None where NumPy adds.
+
+    Blocks of 4096 elements are added up in the array's precision, and these sums in double.
+    """
+    if x.size < PARALLEL or x.dtype not in FLOATS or not (config.kernels and x.flags.aligned):
+        return None
+    code = _code(x.dtype.name, "add")
     if code is None:
-        return False
+        return None
+    parts = np.empty(-(-x.size // BLOCK), x.dtype)
+    _run(code, x, parts, x.size, BLOCK)
+    return np.add.reduce(parts, dtype=np.float64)  # type: ignore[no-any-return]
+
+
+def _run(code: Code, x: ndarray[Any, Any], out: ndarray[Any, Any], size: int, grain: int) -> None:
     address = address_of()
-    table = array("q", [address(x), address(out), out.size, CHUNK])
-    pool().run(code.address, table.buffer_info()[0], -(-out.size // CHUNK))
-    return True
+    table = array("q", [address(x), address(out), size, grain])
+    pool().run(code.address, table.buffer_info()[0], -(-size // grain))
 
 
 @functools.cache
-def _code(dtype: str, repeats: bool) -> Code | None:
-    about = load.fingerprint(), "copy", dtype, repeats
+def _code(dtype: str, what: str) -> Code | None:
+    about = load.fingerprint(), "copies", dtype, what
     try:
-        return Code.of(cache.written(functools.partial(_text, dtype, repeats), *about, symbols={}))
+        return Code.of(cache.written(functools.partial(_text, dtype, what), *about, symbols={}))
     except CompilerError as error:
         reason = f"copies in several threads cannot be built, NumPy copies instead: {error}"
         warnings.warn(reason, RuntimeWarning, outside())
         return None
 
 
-def _text(dtype: str, repeats: bool) -> str:
-    """The module: elements of `x`, or one that is repeated, become those of `y`."""
-    from funcgrad.compile.loops import Address, Buffer, For, Kernel, Load, Store
+def _text(dtype: str, what: str) -> str:
+    """The module: `y` is "copy", one element that `repeat`s, or the sums of chunks, "add"."""
+    from funcgrad.compile.loops import Address, Buffer, Carry, Combine, For, Kernel, Load, Store
     from funcgrad.kernels.nests import integer, printed  # they are needed once for each
 
     where = (("start", 1), ("i", 1))
-    each = For("i", "some", "vector", [Store(Address("y", where), "v", dtype)])
-    before = []
-    if repeats:
+    each = For("i", "some", "vector")
+    before: list[Any] = []
+    after: list[Any] = []
+    if what == "repeat":
         before = [Load("v", dtype, Address("x", ()))]
     else:
-        each.body.insert(0, Load("v", dtype, Address("x", where)))
+        each.body.append(Load("v", dtype, Address("x", where)))
+    if what == "add":
+        each.body.append(Combine("total", "v"))
+        each.carries.append(Carry("total", dtype, "add"))
+        after = [Store(Address("y", (("chunk", 1),)), "total", dtype)]
+    else:
+        each.body.append(Store(Address("y", where), "v", dtype))
     chunk = For("chunk", "size", "chunks")
     chunk.body = [
         integer("start", "mul", "chunk", "grain"),
@@ -99,6 +125,7 @@ def _text(dtype: str, repeats: bool) -> str:
         integer("some", "min", "left", "grain"),
         *before,
         each,
+        *after,
     ]
     buffers = [Buffer("x", dtype, "input"), Buffer("y", dtype, "output")]
     return printed(Kernel("call", buffers, ["size", "grain"], [], [chunk]))

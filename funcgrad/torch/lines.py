@@ -21,12 +21,14 @@ from funcgrad.compile.memory import address_of
 from funcgrad.config import config
 from funcgrad.core.primitive import Params, Primitive
 from funcgrad.kernels import memory
+from funcgrad.kernels.copies import total_of
 from funcgrad.kernels.native import Code
 from funcgrad.ops.affine import ADDMM
 from funcgrad.ops.channels import BATCH_NORM
 from funcgrad.ops.normalization import LAYER_NORM
 from funcgrad.ops.product import MATMUL
 from funcgrad.ops.softmax import LOG_SOFTMAX, SOFTMAX
+from funcgrad.ops.sums import MEAN, SUM
 from funcgrad.torch import matrix_products
 from funcgrad.torch.flat import FEWEST, FLOATS
 from funcgrad.torch.flat import NAMES as DTYPES
@@ -315,6 +317,18 @@ def _running_sum_pull(node: Any, g: Any) -> list[Any] | None:
     return [out]
 
 
+def _whole_sum(prim: Primitive, xs: Sequence[Any], params: Params) -> Any:
+    """The sum or the mean of all elements."""
+    (x,) = xs
+    if type(x) is not ndarray or len(params["axes"]) != x.ndim or params["dtype"] is not None:
+        return None
+    total = total_of(x) if x.flags.c_contiguous else None
+    if total is None:
+        return None
+    made = x.dtype.type(total / x.size if prim is MEAN else total)
+    return np.full((1,) * x.ndim, made) if params["keepdims"] else made
+
+
 VALUES: dict[Primitive, Callable[[Primitive, Sequence[Any], Params], Any]] = {
     SOFTMAX: _softmax,
     LOG_SOFTMAX: _softmax,
@@ -322,6 +336,8 @@ VALUES: dict[Primitive, Callable[[Primitive, Sequence[Any], Params], Any]] = {
     LAYER_NORM: _layer_norm,
     MATMUL: matrix_products.product,
     ADDMM: matrix_products.affine,
+    SUM: _whole_sum,
+    MEAN: _whole_sum,
 }
 RULES: dict[Any, Callable[[Any, Any], list[Any] | None]] = {
     SOFTMAX: _softmax_pull,

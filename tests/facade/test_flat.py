@@ -316,6 +316,55 @@ def test_a_copied_gradient_lies_in_memory_of_its_own():
     assert given.sum() == z.grad.sum() == 2 * size
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("layout", ["whole", "turned", "gaps"])
+def test_sums_of_large_tensors_are_as_accurate_as_pytorch_s(dtype, layout):
+    rng = np.random.default_rng(7)
+    x = rng.normal(1, 3, (700, 511)).astype(dtype)
+    arrange = {"whole": lambda x: x, "turned": lambda x: x.T, "gaps": lambda x: x[:, ::2]}[layout]
+    exact = arrange(x).astype(np.longdouble)
+    for of in ("sum", "mean"):
+        for keep in (False, True):
+            leaf = ours.from_numpy(x.copy()).requires_grad_()
+            y = getattr(arrange(leaf), of)((0, 1), keepdim=keep)
+            y.backward(ours.full_like(y, 2))
+            assert tuple(y.shape) == ((1, 1) if keep else ())
+            error = abs(float(y) - float(getattr(exact, of)()))
+            assert error <= 4 * np.finfo(dtype).eps * float(getattr(abs(exact), of)())
+            expected = torch.from_numpy(x.copy()).requires_grad_()
+            z = getattr(arrange(expected), of)((0, 1), keepdim=keep)
+            z.backward(torch.full_like(z, 2))
+            np.testing.assert_allclose(leaf.grad.numpy(), expected.grad.numpy(), rtol=1e-6)
+
+
+def test_what_is_no_number_is_seen_in_the_sum_of_a_large_tensor():
+    x = ours.ones(threads.PARALLEL + 13)
+    for place in (0, 5000, -1):
+        for number in (np.nan, np.inf):
+            y = x.clone()
+            y[place] = number
+            assert str(y.sum().item()) == str(y.mean().item()) == str(number)
+
+
+def test_sums_have_the_same_bits_with_one_thread_and_several(monkeypatch):
+    x = ours.from_numpy(np.random.default_rng(8).normal(size=threads.PARALLEL * 3).astype("f4"))
+    found = set()
+    for count in (1, 2, 3):
+        monkeypatch.setattr(funcgrad.config, "threads", count)
+        found.add(x.sum().item())
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("shapes", [((1, 700_000), (700_000, 1)), ((2, 900, 1), (2, 1, 800))])
+def test_outer_products_of_large_factors(shapes):
+    rng = np.random.default_rng(9)
+    x, y = (rng.normal(size=shape) for shape in shapes)
+    g = rng.normal(size=(x @ y).shape)
+    mine, theirs = both(lambda t, x, y: x @ y, [x, y], g)
+    for a, b in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-10)
+
+
 SWITCHING = ("relu", "sigmoid", "sqrt", "maximum", "where")
 
 
