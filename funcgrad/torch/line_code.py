@@ -337,7 +337,8 @@ def _layer_norm(n: Nest) -> Kernel:
 def _layer_norm_backward(n: Nest) -> Kernel:
     """(h - mean(h) - n mean(h n)) / deviation, for h = g w and n = (x - mean) / deviation.
 
-    Σ g n and Σ g over the rows of a piece are added to what lies in `cw` and `cb`.
+    Σ g n and Σ g over the rows of a piece are added to what lies in `cw` and `cb`, `apart` from
+    those of the next piece.
     """
     for name in ("g", "x", "w"):
         n.array(name)
@@ -350,7 +351,7 @@ def _layer_norm_backward(n: Nest) -> Kernel:
         d = n.let(inner, "mul", n.let(inner, "sub", x, mean), inverse)
         h = n.let(inner, "mul", g, n.load(inner, "w", *where[1:]))
         for name, term in (("cw", n.let(inner, "mul", g, d)), ("cb", g)):
-            to = Address(name, (("chunk", "columns"), *where[1:]))
+            to = Address(name, (("chunk", "apart"), *where[1:]))
             inner.append(Accumulate(to, "add", term, n.dtype))
         return [h, n.let(inner, "mul", h, d)]
 
@@ -362,7 +363,9 @@ def _layer_norm_backward(n: Nest) -> Kernel:
     h = n.let(inner, "mul", g, n.load(inner, "w", (j, 1)))
     rest = n.let(inner, "sub", n.let(inner, "sub", h, middle), n.let(inner, "mul", d, slope))
     n.store(inner, n.let(inner, "mul", rest, inverse), "cx", ("away", 1), (j, 1))
-    return n.kernel(["samples", "eps"], chunk)
+    kernel = n.kernel(["samples", "eps"], chunk)
+    kernel.integers.append("apart")
+    return kernel
 
 
 KERNELS: dict[str, Callable[[Nest], Kernel]] = {

@@ -42,6 +42,7 @@ ndarray = np.ndarray
 BLOCK = 64  # columns side by side
 LONGEST = 4096  # columns of a row that are added up as one block
 PIECE = 1 << 14  # elements of rows that a thread takes at a time
+LINES = 128  # bytes between sums of two threads: a line of the cache that both write goes round
 SHARED = 1 << 16  # elements: with fewer the second thread comes too late
 NAMES: dict[Primitive, str] = {SOFTMAX: "softmax", LOG_SOFTMAX: "log_softmax"}
 
@@ -269,11 +270,12 @@ def _layer_norm_pull(node: Any, g: Any) -> list[Any] | None:
     columns = rows.shape[1]
     integers, chunks = _rows(x.size, columns)
     cx = memory.empty(x.shape, x.dtype)
-    sums = memory.zeros((2, chunks, columns), x.dtype)
+    apart = columns + LINES // x.itemsize
+    sums = memory.zeros((2, chunks, apart), x.dtype)
     numbers = [float(columns), float(node.params["eps"])]
     arrays = [_dense(g), rows, scale, cx, *sums]
-    _run("layer_norm_backward", arrays, integers, numbers, chunks)
-    found = [cx, *np.add.reduce(sums, 1)]
+    _run("layer_norm_backward", arrays, [*integers, apart], numbers, chunks)
+    found = [cx, *np.add.reduce(sums[:, :, :columns], 1)]
     return _wanted(node, found, (True, scaled, moved))
 
 
