@@ -91,9 +91,9 @@ def dtype_meant(dtype: Any) -> np.dtype[Any]:
 
     They take classes (``np.dtypes.Float32DType``), too, of which ``np.dtype`` would make "object".
     """
-    if isinstance(dtype, type) and issubclass(dtype, np.dtype):
-        return dtype()
-    return np.dtype(dtype)
+    of_class = isinstance(dtype, type) and issubclass(dtype, np.dtype)
+    meant: np.dtype[Any] = dtype() if of_class else np.dtype(dtype)
+    return meant
 
 
 def is_inexact(dtype: np.dtype[Any]) -> bool:
