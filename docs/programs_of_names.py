@@ -73,7 +73,7 @@ PROGRAMS: dict[str, dict[str, str]] = {
         "np.reshape(x, (3, 1, 1)), np.array([1, 1, 1], np.int32), "
         "lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,)))",
         "real": "lambda x: lax.real(lax.complex(x, x) * (2 + 1j))",
-        "reduce_precision": "lambda x: lax.reduce_precision(x, 8, 23)",
+        "reduce_precision": "lambda x: lax.reduce_precision(x, 10, 52)",
         "scaled_dot": "lambda x: lax.scaled_dot(np.outer(x, x), np.outer(x, x), "
         "lhs_scale=np.ones((3, 1)), rhs_scale=np.ones((1, 3)))",
         "scan": "lambda x: lax.scan(lambda c, v: (c * v, np.sin(c)), 1.0, x)",

@@ -20,6 +20,7 @@ from funcgrad.errors import located
 from funcgrad.ops import bessel, gamma, normal
 from funcgrad.ops import error as error_functions
 from funcgrad.ops import logistic as logistic_functions
+from funcgrad.ops.bits import fewer_bits
 
 __all__ = [
     "RoundingMethod",
@@ -477,10 +478,14 @@ def operand_dtype(x: Any) -> np.dtype[Any]:
 def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Array:
     """`operand` rounded to a format of so many bits, its dtype kept; linear for derivatives.
 
+    What is too large becomes infinite, and what is too small 0.
+
     Raises
     ------
     ValueError
-        The format is none of float16, bfloat16, float32 and float64.
+        There is no bit of exponent, or a negative number of bits.
+    TypeError
+        The operand holds no floating point numbers.
 
     Examples
     --------
@@ -488,29 +493,16 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Ar
     >>> lax.reduce_precision(1.0001, 5, 10)
     np.float64(1.0)
     """
-    kind = operand_dtype(operand)
-    if (exponent_bits, mantissa_bits) == (8, 7):
-        return fnp.astype(_bfloat16(fnp.astype(fnp.asarray(operand), np.float32)), kind)[()]
-    found = _FORMATS.get((exponent_bits, mantissa_bits))
-    if found is None:
+    if exponent_bits < 1 or mantissa_bits < 0:
         raise ValueError(
             located(
-                f"reduce_precision: no format of {exponent_bits} bits of exponent and "
-                f"{mantissa_bits} of mantissa; there are (5, 10), (8, 7), (8, 23) and (11, 52)"
+                f"reduce_precision: no format has {exponent_bits} bits of exponent and "
+                f"{mantissa_bits} of mantissa"
             )
         )
-    if np.dtype(found).itemsize >= kind.itemsize:
-        return fnp.positive(operand)
-    return fnp.astype(fnp.astype(fnp.asarray(operand), found), kind)[()]
-
-
-_FORMATS = {(5, 10): np.float16, (8, 23): np.float32, (11, 52): np.float64}
-
-
-def _bfloat16(x: Any) -> Any:
-    """Rounded by Dekker's splitting: what is left of a product with 2^16 + 1 is the upper half."""
-    c = fnp.multiply(x, np.float32(65537))
-    return fnp.where(fnp.isfinite(c), c - (c - x), x)
+    if (kind := operand_dtype(operand)).kind != "f":
+        raise TypeError(located(f"reduce_precision: floating point numbers are needed, not {kind}"))
+    return fewer_bits(content(operand), int(exponent_bits), int(mantissa_bits))
 
 
 def shift_right_logical(x: Any, y: Any) -> Array:

@@ -1,4 +1,4 @@
-"""The bits of an array, read in another dtype."""
+"""The bits of an array, read in another dtype, or fewer of them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.core.forms import Linear, linear
 from funcgrad.core.primitive import Sample
 from funcgrad.core.tracer import bind, type_of
 from funcgrad.core.types import Array, ArrayType
 from funcgrad.errors import located
 from funcgrad.ops.constant import Constant, constant
 
-__all__ = ["BITS", "bits"]
+__all__ = ["BITS", "FEWER_BITS", "bits", "fewer_bits"]
 
 
 def _bits(x: Any, dtype: np.dtype[Any]) -> Any:
@@ -64,3 +65,44 @@ def bits(x: Array, dtype: Any) -> Array:
             )
         )
     return bind(BITS, (x,), {"dtype": wanted})
+
+
+def _fewer(x: Any, exponent: int, mantissa: int) -> Any:
+    """As XLA's `ReducePrecision`: to the nearest, in the middle to even; what is too small is 0."""
+    x = np.asarray(x)
+    kind, info = np.dtype(f"u{x.dtype.itemsize}"), np.finfo(x.dtype)
+    word = kind.type
+    found = np.ascontiguousarray(x.astype(info.dtype)).reshape(x.shape).view(kind)
+    exponents, sign = (
+        word((1 << info.nexp) - 1) << word(info.nmant),
+        found & word(1 << 8 * kind.itemsize - 1),
+    )
+    if mantissa < info.nmant:
+        cut = word(info.nmant - mantissa)
+        last = word(1) << cut
+        found = found + ((found >> cut & word(1)) + (last >> word(1)) - word(1)) & ~(last - word(1))
+    if exponent < info.nexp:
+        middle, reach = (1 << info.nexp - 1) - 1, (1 << exponent - 1) - 1
+        size = found & exponents
+        found = np.where(size > word(middle + reach << info.nmant), sign | exponents, found)
+        found = np.where(size <= word(middle - reach << info.nmant), sign, found)
+    return np.where(np.isnan(x), x, found.view(info.dtype)).astype(x.dtype)[()]
+
+
+FEWER_BITS: Linear = linear(
+    "reduce_precision",
+    _fewer,
+    (lambda g, x, **formats: bind(FEWER_BITS, (g,), formats),),
+    lambda x, **_: ArrayType(x.shape, x.dtype),
+    lambda size, xs, batched, params: bind(FEWER_BITS, xs, params),
+    lambda: [  # without rounding, by which it would not be linear
+        Sample((np.array([0.3, -1.7, 70000.0]),), {"exponent": 10, "mantissa": 52}),
+        Sample((np.array([[0.3, -1e7]], np.float32),), {"exponent": 7, "mantissa": 30}),
+    ],
+    moves="stays",
+)
+
+
+def fewer_bits(x: Array, exponent: int, mantissa: int) -> Array:
+    """`x` rounded to a format of so many bits, its dtype kept; so are cotangents."""
+    return bind(FEWER_BITS, (x,), {"exponent": exponent, "mantissa": mantissa})

@@ -66,6 +66,13 @@ PROGRAMS = {
     "real": ("lambda x: lax.real(lax.complex(x, x) * lax.complex(x, x))", X),
     "reciprocal": ("lambda x: lax.reciprocal(x)", X),
     "reduce_precision": ("lambda x: lax.reduce_precision(x, 5, 10)", X),
+    "reduce_precision of few bits": ("lambda x: lax.reduce_precision(x, 3, 0)", X, False),
+    "reduce_precision of any bits": (
+        "lambda x: [lax.reduce_precision(x * y, e, m) for e, m in [(5, 10), (8, 7), (6, 9), "
+        "(4, 20), (2, 52), (11, 0), (1, 1), (12, 60)] for y in (1.0, 1e-5, 31234.5, 1e300, 1e-310, "
+        "np.inf)]", X, False),
+    "reduce_precision of other numbers": (
+        "lambda x: lax.reduce_precision((x * 1e-3).astype(np.float16), 4, 5)", X, False),
     "reduce_precision single": ("lambda x: lax.reduce_precision(x, 8, 23)", X),
     "reduce_precision bfloat16": ("lambda x: lax.reduce_precision(x.astype(np.float32), 8, 7)", X,
                                   False),
@@ -105,7 +112,8 @@ PROGRAMS = {
     "concatenate": ("lambda x: lax.concatenate([x, x * x], 1)", X),
     "convert_element_type": ("lambda x: lax.convert_element_type(x, np.float32) * 2", X, False),
     "bitcast_convert_type": ("lambda x: lax.bitcast_convert_type(x, np.int64)", X, False),
-    "bitcast smaller": ("lambda x: lax.bitcast_convert_type(x, np.uint16)", X, False),
+    "bitcast smaller": ("lambda x: lax.bitcast_convert_type(x.astype(np.float32), np.uint16)", X,
+                        False),
     "bitcast and back": ("lambda x: lax.bitcast_convert_type(lax.bitcast_convert_type(x, "
                          "np.int32), np.float64)", X),
     "expand_dims": ("lambda x: lax.expand_dims(x, (0, 2))", X),

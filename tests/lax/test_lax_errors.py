@@ -12,7 +12,9 @@ CASES = {
     "integer_pow": (lambda: lax.integer_pow(2.0, 0.5), TypeError, "must be an integer"),
     "select": (lambda: lax.select(X > 0, X, np.ones(3)), TypeError, "arrays of one shape"),
     "select_n": (lambda: lax.select_n(X > 0, X, X, X), TypeError, "between two cases"),
-    "reduce_precision": (lambda: lax.reduce_precision(X, 4, 3), ValueError, "no format of 4 bits"),
+    "reduce_precision": (lambda: lax.reduce_precision(X, 0, 3), ValueError, "has 0 bits"),
+    "reduce_precision of integers": (
+        lambda: lax.reduce_precision(3, 5, 10), TypeError, "floating point numbers are needed"),
     "clz": (lambda: lax.clz(1.5), TypeError, "an integer is needed"),
     "broadcast_in_dim": (
         lambda: lax.broadcast_in_dim(X, (2, 3), (1, 0)), ValueError, "broadcast_dimensions=(1, 0)"),
