@@ -1,9 +1,10 @@
 """Random programs with loops: compiled loops agree with the same loops written out in Python.
 
 Programs are drawn from a number: several carries of several kinds and dtypes, Python numbers among
-them, rows, none of them perhaps, tables that are read by an index, masks, branches, factorisations,
-loops in loops, loops that end by themselves, each example for itself, in any order and nested. Each
-is run with the loops of funcgrad and with Python's, under nests of transforms.
+them, few and many steps, rows, none of them perhaps, tables that are read by an index, masks,
+branches, factorisations, loops in loops, loops that end by themselves, each example for itself, in
+any order and nested. Each is run with the loops of funcgrad and with Python's, under nests of
+transforms.
 
 ``python -m tests.test_random_loops FIRST LAST`` runs the seeds between, one way each.
 """
@@ -11,6 +12,8 @@ is run with the loops of funcgrad and with Python's, under nests of transforms.
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack, contextmanager
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -19,6 +22,8 @@ from hypothesis import strategies as st
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
+from funcgrad.config import config
+from funcgrad.passes import fission, recurrences
 from tests.amount import examples
 
 TABLE = np.cos(np.arange(20.0)).reshape(5, 4)
@@ -150,6 +155,8 @@ class Draws:
         made = self.update(self.among("number", "vector"))
         inner = self.loop(depth - 1) if depth and self.rng.random() < 0.6 else None
         length, reverse = int(self.among(0, 1, 2, 2, 3, 3, 6, 6)), bool(self.rng.integers(2))
+        if inner is None and self.rng.random() < 0.08:
+            length = int(self.among(17, 33, 40))  # such as passes take apart
         more_options = self.among(
             {}, {}, {}, {}, {"checkpoint": True}, {"checkpoint": 2}, {"unroll": 2}
         )
@@ -316,6 +323,17 @@ def drawn(count):
     return settings(max_examples=examples(count, least=2), deadline=None, derandomize=True)
 
 
+@contextmanager
+def short_ones_in_parts():
+    """Loops of few steps are taken apart as those of many are, whatever is quicker."""
+    with ExitStack() as stack:
+        for passes in (fission, recurrences):
+            stack.enter_context(patch.object(passes, "SHORTEST", 1))
+        stack.enter_context(patch.object(recurrences._Program, "pays", lambda *_: True))
+        stack.enter_context(patch.object(config, "cache", False))
+        yield
+
+
 def compare(way, seed):
     program = Draws(seed).program()
     compiled, plain = WAYS[way]
@@ -330,6 +348,13 @@ def compare(way, seed):
 @given(SEEDS)
 def test_compiled_loops_are_the_loops_written_out(way, seed):
     compare(way, seed)
+
+
+@drawn(8)
+@given(SEEDS)
+def test_short_loops_in_parts(seed):
+    with short_ones_in_parts():
+        compare(sorted(WAYS)[seed % 3], seed)
 
 
 @drawn(8)  # each takes ten times as long as a gradient
@@ -396,7 +421,10 @@ def run(first, last):
     for seed in range(first, last):
         way = "compare jit of hessian" if seed % 40 == 0 else whole[seed % len(whole)]
         try:
-            if way.startswith("compare"):
+            if way.startswith("compare") and seed % 2:
+                with short_ones_in_parts():
+                    compare(way.removeprefix("compare "), seed)
+            elif way.startswith("compare"):
                 compare(way.removeprefix("compare "), seed)
             elif way == "examples":
                 test_examples_run_their_own_steps.hypothesis.inner_test(seed)
