@@ -135,6 +135,47 @@ def test_what_has_no_native_form_is_said():
     np.testing.assert_allclose(fg.jit(f)(np.arange(4.0)), f(np.arange(4.0)))
 
 
+WITHOUT_NATIVE_FORM = {
+    "eigh": lambda m: np.linalg.eigh(m)[0],
+    "svd": lambda m: np.linalg.svd(m)[1],
+    "qr": lambda m: np.linalg.qr(m)[1][0],
+    "dft": lambda m: np.real(np.fft.fft(m[0])) + np.imag(np.fft.fft(m[1])),
+}
+DERIVED = {
+    "value": lambda f: f,
+    "gradient": fg.grad,
+    "Hessian": fg.hessian,
+    "examples": lambda f: lambda x: fg.vmap(fg.grad(f))(np.stack([x, x * 0.5])),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_NATIVE_FORM)
+@pytest.mark.parametrize("way", DERIVED)
+def test_loops_of_python_are_those_written_out_and_name_the_operation(name, way):
+    def f(x, scan=fg.scan):
+        def step(c, r):
+            m = np.outer(c, c) + np.diag(np.array([1.0, 2.0, 3.0])) + r * 0.1
+            return np.tanh(WITHOUT_NATIVE_FORM[name](m) + c * 0.1), np.sum(c)
+
+        c, ys = scan(step, x, np.arange(3.0))
+        return np.sum(c) + np.sum(ys * ys)
+
+    def written_out(step, c, rows):
+        ys = []
+        for r in rows:
+            c, y = step(c, r)
+            ys.append(y)
+        return c, np.stack(ys)
+
+    x = np.array([0.3, 0.2, 0.9])
+    compiled = fg.jit(DERIVED[way](f))
+    plain = DERIVED[way](lambda x: f(x, written_out))
+    np.testing.assert_allclose(compiled(x), plain(x), rtol=1e-7, atol=1e-12)
+    if way in ("value", "gradient"):
+        said = [n for n in compiled.explain(x).split("\n") if "step by step in Python" in n]
+        assert any(f"{name} of float64" in n and __file__ in n for n in said)
+
+
 def test_a_key_that_a_step_draws_from_makes_the_loop_one_of_python():
     """Arrays of dtypes without a native form, behind a part that has one."""
     key = fg.random.key(3)
