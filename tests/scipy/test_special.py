@@ -164,11 +164,38 @@ def test_third_derivatives_by_parameters():
     near(by_b, float(mpmath.diff(lambda b: beta(1.5, b, 0.4), 2, 3)), 1e-10)
 
 
+@pytest.mark.parametrize("a", [1e-8, 1e-3])
+def test_shapes_so_small_that_the_mass_is_at_the_end(a):
+    for x in (1e-3, 0.3, 9.0):
+        wanted = slope(lambda t: lower(t, mpmath.mpf(x)), a)
+        near(fg.grad(sp.gammainc)(a, x), wanted, 1e-10)
+    for b, x in ((0.7, 1e-3), (30.0, 1e-3), (30.0, 0.3)):
+        by_a, by_b = fg.grad(sp.betainc, (0, 1))(a, b, x)
+        near(by_a, slope(lambda t: beta(t, b, mpmath.mpf(x)), a), 1e-10)
+        near(by_b, slope(lambda t: beta(a, t, mpmath.mpf(x)), b), 1e-10)
+
+
+@pytest.mark.parametrize("angle", [1e-9, -1e-4, 0.3, 1.5, 2.0, -7.0])
+@pytest.mark.parametrize("m", [-1e3, -0.5, 1e-9, 0.3, 0.999])
+def test_incomplete_elliptic_integrals_by_the_parameter(angle, m):
+    for function, exact in ((sp.ellipkinc, mpmath.ellipf), (sp.ellipeinc, mpmath.ellipe)):
+        near(fg.grad(function, 1)(angle, m), slope(lambda t: exact(angle, t), m), 1e-11)
+
+
+@pytest.mark.parametrize("n, k", [(5.0, 7.0), (5.5, 6.5), (5.0, -1.0), (5.0, -3.0), (300.0, 302.0)])
+def test_binomial_coefficients_where_they_are_zero(n, k):
+    by_n, by_k = fg.grad(sp.binom, (0, 1))(n, k)
+    assert abs(by_n - slope(lambda t: mpmath.binomial(t, k), n)) <= 1e-12 * abs(by_n)
+    near(by_k, slope(lambda t: mpmath.binomial(n, t), k), 1e-12)
+
+
 def student(v, t):
     return 1 - mpmath.betainc(v / 2, 0.5, 0, v / (v + t * t), regularized=True) / 2
 
 
-@pytest.mark.parametrize("v, t", [(1.5, 0.3), (4.0, 2.0), (30.0, 1e-3), (200.0, 3.0)])
+@pytest.mark.parametrize(
+    "v, t", [(1.5, 0.3), (4.0, 2.0), (30.0, 1e-3), (200.0, 3.0), (1e4, 0.7), (1e4, 20.0)]
+)
 def test_students_t_by_the_degrees_of_freedom(v, t):
     near(fg.grad(sp.stdtr)(v, t), slope(lambda s: student(s, mpmath.mpf(t)), v), 1e-9)
     near(fg.grad(sp.stdtr)(v, -t), -slope(lambda s: student(s, mpmath.mpf(t)), v), 1e-9)

@@ -1,7 +1,7 @@
 """Elliptic integrals and Jacobi's functions in the parameter m = k² (NIST Handbook 2010, 19, 22).
 
-The textbook derivatives by m divide what cancels at m = 0; near it the integrals themselves are
-taken there: hypergeometric series of complete ones, a Gauss rule for incomplete ones.
+The textbook derivatives by m divide what cancels at m = 0, and at small angles: near m = 0 those of
+complete integrals are hypergeometric series, those of incomplete ones are Carlson's integrals.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from funcgrad.ops.arithmetic import (
 from funcgrad.ops.constant import STOP_GRADIENT
 from funcgrad.ops.shape import reshape
 from funcgrad.ops.sums import sum as total
-from funcgrad.ops.transcendental import arctan2, exp, sin
+from funcgrad.ops.transcendental import arctan2, cos, exp, sin
 from funcgrad.scipy.special.define import special, special_outputs
 from funcgrad.scipy.special.gamma_functions import slope_of
 from funcgrad.scipy.special.integrals import hyp2f1
@@ -79,33 +79,26 @@ def _delta(phi: Any, m: Any) -> Any:
     return sqrt(1.0 - m * square(sin(phi)))
 
 
-def _gauss(phi: Any, m: Any) -> Any:
-    """∫ sin²θ / √(1 - m sin²θ) from 0 to |φ| <= π/2, for small m."""
-    phi, m = _with_axis(phi), _with_axis(m)
-    theta = phi * (0.5 * (NODES + 1.0))
-    values = divide(square(sin(theta)), _delta(theta, m)) * (0.5 * WEIGHTS)
-    return total(values * phi, -1)
-
-
-def _with_axis(x: Any) -> Any:
-    return reshape(x, (*type_of(x).shape, 1))
+def _within(phi: Any) -> tuple[Any, Any]:
+    """The number of half turns in `phi`, and the angle that is left."""
+    turns = rint(divide(phi, math.pi))
+    return turns, phi - math.pi * turns
 
 
 def _quotient(phi: Any, m: Any) -> Any:
-    """(F - E) / m, the third integral D of Legendre's kind."""
-    near = less(absolute(m), SMALL)
-    small, apart = where(near, m, 0.0), where(near, 0.5, m)
-    turns = rint(divide(phi, math.pi))
-    series = _gauss(phi - math.pi * turns, small)
-    whole = _gauss(math.pi / 2 + 0.0 * phi, small)
-    formula = divide(ellipkinc(phi, apart) - ellipeinc(phi, apart), apart)
-    return where(near, series + 2.0 * turns * whole, formula)
+    """(F - E) / m, by a Carlson integral, in which nothing cancels (19.25.10)."""
+    turns, rest = _within(phi)
+    s, c = sin(rest), cos(rest)
+    inner = s * square(s) * elliprd(square(c), 1.0 - m * square(s), 1.0 + 0.0 * s) / 3.0
+    return inner - 4.0 * turns * _complete_slopes(m)[1]
 
 
-def _first_slope(y: Any, phi: Any, m: Any) -> Any:
-    rest = 1.0 - m
-    turn = divide(sin(2.0 * phi), 4.0 * rest * _delta(phi, m))
-    return divide(y - _quotient(phi, m), 2.0 * rest) - turn
+def _first_slope(_: Any, phi: Any, m: Any) -> Any:
+    """∫ sin² / (2 Δ³), the same integral with the last two of its operands exchanged."""
+    turns, rest = _within(phi)
+    s, c = sin(rest), cos(rest)
+    inner = s * square(s) * elliprd(square(c), 1.0 + 0.0 * s, 1.0 - m * square(s)) / 6.0
+    return inner + 2.0 * turns * _complete_slopes(m)[0]
 
 
 ellipkinc: Op = special(

@@ -119,9 +119,14 @@ def _less(a: Any, b: Any) -> Any:
     return where(near, negative(h) * series, psi(a) - psi(a + b))
 
 
+def _is_pole(x: Any) -> Any:
+    """Whether Γ has a pole at `x`."""
+    return logical_and(less_equal(x, 0), equal(x, floor(x)))
+
+
 def _reciprocal_slope(y: Any, x: Any) -> Any:
     """-ψ(x) / Γ(x); (-1)ⁿ n! at -n, where Γ has a pole."""
-    pole = logical_and(less_equal(x, 0), equal(x, floor(x)))
+    pole = _is_pole(x)
     at_pole = cos(math.pi * where(pole, x, 0.0)) * gamma(1.0 - where(pole, x, 0.0))
     return where(pole, at_pole, negative(y) * psi(where(pole, 1.0, x)))
 
@@ -139,10 +144,36 @@ betaln: Op = special(
     lambda _, a, b: _less(b, a),
     ranges=[POSITIVE, POSITIVE],
 )
+
+
+def _at_pole(n: Any, k: Any, x: Any, pole: Any) -> Any:
+    """The slope of Γ(n+1) / (Γ(k+1) Γ(x)) by x, where x = n - k + 1 has a pole of Γ."""
+    held = where(pole, x, 0.0)
+    ratio = divide(1.0, poch(where(pole, n, 1.0) + 1.0, where(pole, k - n, 0.0)))
+    return where(pole, ratio * _reciprocal_slope(0.0, held), 0.0)
+
+
+def _binom_by_n(y: Any, n: Any, k: Any) -> Any:
+    left = n - k + 1.0
+    pole = logical_and(_is_pole(left), n >= 0.0)
+    inside = negative(y) * _less(where(pole, 1.0, left), k)
+    return where(pole, _at_pole(n, k, left, pole), inside)
+
+
+def _binom_by_k(y: Any, n: Any, k: Any) -> Any:
+    left, right = n - k + 1.0, k + 1.0
+    over_left = logical_and(_is_pole(left), n >= 0.0)
+    over_right = logical_and(_is_pole(right), n >= 0.0)
+    inside = y * (psi(where(over_left, 1.0, left)) - psi(where(over_right, 1.0, right)))
+    at_left = negative(_at_pole(n, k, left, over_left))
+    at_right = _at_pole(n, n - k, right, over_right)
+    return where(over_left, at_left, where(over_right, at_right, inside))
+
+
 binom: Op = special(
     sp.binom,
-    lambda y, n, k: y * (psi(n + 1.0) - psi(n - k + 1.0)),
-    lambda y, n, k: y * (psi(n - k + 1.0) - psi(k + 1.0)),
+    lambda y, n, k: _binom_by_n(y, n, k),
+    lambda y, n, k: _binom_by_k(y, n, k),
     ranges=[(4.2, 6.0), (0.4, 3.0)],
 )
 poch: Op = special(

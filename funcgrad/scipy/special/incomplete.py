@@ -19,6 +19,7 @@ from funcgrad.ops.arithmetic import (
     absolute,
     divide,
     floor,
+    greater,
     less,
     negative,
     sign,
@@ -320,13 +321,22 @@ def t_density(v: Any, t: Any) -> Any:
 def t_df(v: Any, t: Any) -> Any:
     """The derivative by v: for t > 0 the function is 1 - I(v/2, 1/2, z)/2 where z = v / (v + t²).
 
-    In the middle it is 1/2 + I(1/2, v/2, 1 - z)/2, of which less cancels.
+    In the middle it is 1/2 + I(1/2, v/2, 1 - z)/2, of which less cancels. Of many degrees of
+    freedom all but v⁻² of these cancels; there SciPy's values themselves, which lie on a power
+    series in 1/v, are compared.
     """
+    many = greater(v, 300.0)
+    far = negative(_t_far(None, where(many, v, 300.0), negative(absolute(t))))
+    v = where(many, 1.0, v)
     whole = v + square(t)
     moved = divide(t_density(v, t) * absolute(t), v)  # the density at z times dz/dv
     tail = -0.5 * beta_a(0.5 * v, 0.5, divide(v, whole)) - moved
     middle = 0.5 * beta_b(0.5, 0.5 * v, divide(square(t), whole)) - moved
-    return 0.5 * sign(t) * where(less(square(t), v), middle, tail)
+    near = 0.5 * where(less(square(t), v), middle, tail)
+    return sign(t) * where(many, far, near)
+
+
+_t_far = by_differences(lambda *xs: stdtr(*xs), 0, lambda v, _: divide(v, 32.0))
 
 
 stdtr: Op = special(

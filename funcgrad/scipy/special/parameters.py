@@ -26,8 +26,8 @@ __all__ = [
     "gamma_second",
 ]
 
-STEP = 1 / 24
-_K = np.arange(-96, 79) * STEP
+STEP = 1 / 48
+_K = np.arange(-192, 157) * STEP
 NODES = np.exp(np.pi / 2 * np.sinh(_K))  # from 1e-19 to 1e9 widths
 WEIGHTS = STEP * np.pi / 2 * np.cosh(_K) * NODES
 
@@ -59,9 +59,11 @@ def _half_line(integrand: Callable[[Any], Any], scale: Any) -> Any:
 def _gamma_parts(a: Any, x: Any, weight: Callable[[Any], Any]) -> Any:
     """∫ p(t) weight(log t) from 0 to x, or minus that from x on, whichever is small."""
     start = np.log(x)
-    side = np.where(x < np.maximum(a, 1.0), -1.0, 1.0)
+    side = np.where(x < a, -1.0, 1.0)  # of small shapes the mass is near 0
     tail = np.where(side < 0, np.minimum(a, np.sqrt(a)), np.maximum(np.sqrt(a), 1.0))
     scale = 1.0 / np.maximum(np.abs(a - x), tail)
+    flat = np.where(side > 0, -start, 0.0)  # where p is cut off behind a plateau
+    scale = np.maximum(scale, flat)
 
     def integrand(r: Any) -> Any:
         w = start + side * r
@@ -95,7 +97,10 @@ def _beta_parts(a: Any, b: Any, x: Any, weight: Callable[[Any, Any], Any]) -> An
     side = np.where(x * (a + b) < a, -1.0, 1.0)
     slope = np.abs(a * (1 - x) - b * x)
     tail = np.minimum(np.where(side < 0, a, b), np.sqrt(a * b / (a + b)))
-    scale = 1.0 / np.maximum(slope, tail)
+    # Behind a plateau p is cut off at logit t = -log b, or log a; beyond 0 it falls as exp(-b t).
+    outward = np.where(side < 0, a, b)
+    plateau = np.maximum(-side * start - np.log(np.maximum(outward, 1.0)), 0.0)
+    scale = np.minimum(1.0 / np.maximum(slope, tail), plateau + 1.0 / np.minimum(outward, 1.0))
 
     def integrand(r: Any) -> Any:
         w = start + side * r
