@@ -1,8 +1,8 @@
 """The methods of SciPy's distributions on traced values.
 
 The value is SciPy's own method's, bit for bit; the derivatives are those of the formulas of the
-row of the distribution (`families`, `discrete`), and under `jit` the formula is the program. A
-quantile x of q has ``f(x) dx = dq - dF(x)``, with F the integral at a fixed place.
+row of the distribution (`families`, `written`, `discrete`), and under `jit` the formula is the
+program. A quantile x of q has ``f(x) dx = dq - dF(x)``, with F the integral at a fixed place.
 """
 
 from __future__ import annotations
@@ -44,13 +44,14 @@ from funcgrad.scipy.dispatch import scipy_method
 from funcgrad.scipy.special.define import fixed
 from funcgrad.scipy.stats.discrete import DISCRETE
 from funcgrad.scipy.stats.families import FAMILIES, Family
+from funcgrad.scipy.stats.written import WRITTEN
 from funcgrad.scipy.valued import Valued, valued
 from funcgrad.transforms.jvp import jvp
 from funcgrad.transforms.vjp import vjp
 
 __all__ = ["COUNT", "ROWS", "method", "number", "record"]
 
-ROWS: dict[str, Family] = {**FAMILIES, **DISCRETE}
+ROWS: dict[str, Family] = {**FAMILIES, **WRITTEN, **DISCRETE}
 CONTINUOUS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 COUNTS = ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 MOMENTS = ("mean", "var", "std", "median", "entropy")
