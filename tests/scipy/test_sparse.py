@@ -201,3 +201,11 @@ def test_errors():
         fg.vjp(lambda b: solvers.cg(spl.aslinearoperator(SYMMETRIC), b)[0], X)
     with pytest.raises(UnsupportedCallError, match="made of its parts"):
         ours.csr_array(DENSE)
+
+
+@pytest.mark.parametrize("transform", [fg.grad, fg.jit])
+def test_a_factor_in_compiled_code_takes_no_traced_values_by_name(transform):
+    a = sp.csc_array(np.diag([2.0, 4.0]))
+    for solve in (spl.splu(a).solve, spl.factorized(a)):
+        with pytest.raises(UnsupportedCallError, match="compiled code, which takes no"):
+            transform(lambda b, solve=solve: np.sum(solve(b)))(np.ones(2))

@@ -36,7 +36,7 @@ __all__ = [
     "zoom",
 ]
 
-MODES = ("constant", "nearest", "mirror", "reflect", "grid-mirror", "grid-wrap")
+MODES = ("constant", "nearest", "mirror", "reflect", "grid-mirror", "grid-wrap", "wrap")
 MARGIN = 12  # elements by which SciPy continues an image whose mode its filter does not know
 
 # ------------------------------------------------------------------------------- coefficients
@@ -149,6 +149,10 @@ def _inside(c: Array, n: int, mode: str) -> Array:
         return fnp.clip(c, 0, n - 1)
     if mode == "grid-wrap":
         return c % n
+    if mode == "wrap":  # the first and the last element are taken for one; both ends remain
+        period = max(n - 1, 1)
+        below, above = c + period * (fnp.floor(-c / period) + 1), c - period * fnp.floor(c / period)
+        return fnp.where(c < 0, below, fnp.where(c > n - 1, above, c)) if n > 1 else 0.0 * c
     if mode == "mirror":
         period = max(2 * n - 2, 1)
         c = c % period
@@ -306,7 +310,7 @@ def _checked(name: str, x: Any, output: Any, order: int, mode: str, rank: int = 
     if type_of(x).ndim < rank:
         raise RuntimeError("input and output rank must be > 0")
     if mode not in MODES:
-        if mode in ("wrap", "grid-constant"):
+        if mode == "grid-constant":
             raise UnsupportedCallError(
                 located(
                     f"scipy.ndimage.{name}: mode={mode!r} is not supported on traced values; take "
