@@ -57,6 +57,11 @@ ONE_BY_ONE = """
     F.interpolate(i, scale_factor=2)
     x.float() * 1.1 | x.half() | x.double() | x + t.ones(6) | x * t.arange(6) | x.clone()
     x + t.ones(6, dtype=t.float16) | x * t.tensor(0.1) | x + t.tensor(0.1, dtype=t.float64)
+    v.max(0).values | v.min(0).values | v.mode().values | v.kthvalue(2).values | v.median(0).values
+    v.gather(0, t.tensor(1)) | v.take(t.tensor(1)) | v[t.tensor(1)] | v.nanmedian(0).values
+    x * t.tensor(0.3, requires_grad=True) | t.tensor(0.3, requires_grad=True) - x
+    x / t.tensor(0.3, requires_grad=True) | t.where(x > 0, x, t.tensor(0.1, requires_grad=True))
+    x @ m + v.sum().float() * 2
     x.T.contiguous() | x.clone().mul_(0.3).add_(0.1) | x.clone().fill_(0.1)
     t.full_like(x, 0.1) + x
     t.linspace(0, 1, 6, dtype=t.bfloat16) * x | t.arange(0, 0.6, 0.1, dtype=t.bfloat16) * x

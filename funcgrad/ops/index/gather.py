@@ -47,9 +47,15 @@ def _gather_samples() -> list[Sample]:
     ]
 
 
+def _gathered(x: Any, *indices: Any) -> Any:
+    x = np.asarray(x)
+    # an element that is alone comes as a scalar, which would be none of bfloat16
+    return x[indices] if x.dtype.isnative else x[(*indices, ...)]
+
+
 GATHER: Linear = linear(
     "gather",
-    lambda x, *indices: np.asarray(x)[indices],
+    _gathered,
     (lambda g, x, *indices: scatter_add(g, x, indices),),
     _gather_type,
     _gather_batch,

@@ -91,13 +91,15 @@ def boxed_all(xs: Sequence[Array], node: NodeClass) -> tuple[Tensor, ...]:
 
 def computed(core: Callable[..., Any], *xs: Any, **params: Any) -> Any:
     """``core(*xs)`` without NumPy's warnings, and with PyTorch's error of shapes."""
+    narrow = False
     for x in xs:
         if type(x) is Pending:
             xs, core, params = _cast_inside(core, xs, params)
             break
-        if is_narrow(x) and core is not cast and not isinstance(core, Composite):
+        narrow = narrow or is_narrow(x)
+    else:
+        if narrow and core is not cast and not isinstance(core, Composite):
             core, params = NARROW, {"core": core, "params": params}
-            break
     if not modes.grad and modes.dual is None:
         prim = getattr(core, "primitive", core)
         least = min(flat.least(prim), flat.FEWEST) if isinstance(prim, Primitive) else flat.SMALL
