@@ -16,6 +16,7 @@ from funcgrad.torch.tensor_arrays import layout
 
 __all__ = [
     "WIDEST_FIRST", "check_format", "dense", "in_format", "is_in_format", "order_of_images",
+    "order_of_lines",
 ]  # fmt: skip
 
 # The dimensions from the widest step to the narrowest.
@@ -61,19 +62,28 @@ def in_format(x: Array, order: Sequence[int] | None) -> Array:
 
 def order_of_images(*xs: Tensor) -> tuple[int, ...] | None:
     """The order of images whose channels lie next to each other, if PyTorch takes all for such."""
-    if not all(map(_are_images, xs)):
+    if not all(_are_images(a.shape, a.strides) for a in map(layout, xs)):
         return None
     return (0, *range(2, xs[0].ndim), 1)
 
 
-def _are_images(x: Tensor) -> bool:
+def order_of_lines(x: Tensor) -> tuple[int, ...] | None:
+    """The same of lines, which PyTorch takes as images of one row."""
     array = layout(x)
-    rank, least = array.ndim, 0
-    if rank not in (4, 5):
+    if array.ndim != 3:
+        return None
+    (n, c, width), (far, next_, step) = array.shape, array.strides
+    found = _are_images((n, c, 1, width), (far, next_, width * step, step))
+    return (0, 2, 1) if found else None
+
+
+def _are_images(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    rank, least = len(shape), 0
+    if rank not in (4, 5) or strides[1] == 0:  # channels that are one say nothing
         return False
     for k in (1, *range(rank - 1, 1, -1), 0):
-        n, step = array.shape[k], array.strides[k]
-        if n == 0 or step < least or (k == 0 and least == array.strides[1]):
+        n, step = shape[k], strides[k]
+        if n == 0 or step < least or (k == 0 and least == strides[1]):
             return False
         least = step * n if n > 1 else step
     return True

@@ -162,6 +162,47 @@ def test_operands_that_lie_otherwise_are_laid_as_pytorch_does(call, first, secon
             assert np.asarray(mine) == pytest.approx(np.asarray(theirs), **close)
 
 
+LOSSES = """
+F.mse_loss(x, y, reduction="none")
+F.l1_loss(x, y, reduction="none")
+F.smooth_l1_loss(x, y, reduction="none")
+F.huber_loss(x, y, reduction="none")
+F.soft_margin_loss(x / 9, y.detach().cos(), reduction="none")
+F.kl_div(x, y, reduction="none")
+F.poisson_nll_loss(x / 9, y, reduction="none")
+F.binary_cross_entropy(x / 99, y / 99, reduction="none")
+F.binary_cross_entropy(x / 99, y / 99, y.detach(), reduction="none")
+F.binary_cross_entropy_with_logits(x / 9, y / 99, reduction="none")
+F.binary_cross_entropy_with_logits(x / 9, y / 99, x.detach(), reduction="none")
+F.binary_cross_entropy_with_logits(x / 9, y / 99, pos_weight=x.detach(), reduction="none")
+F.gaussian_nll_loss(x, y, t.ones(2, 3, 4), reduction="none")
+F.nll_loss(x, (y[:, 0] % 3).long(), reduction="none")
+F.cross_entropy(x, (y[:, 0] % 3).long(), reduction="none")
+F.batch_norm(x, y[0, :, 0].detach(), y[0, :, 1].detach() + 1)
+F.rms_norm(x / 9, (4,))
+F.rms_norm(x / 9, (4,), y[0, 0])
+F.adaptive_avg_pool1d(x, 2)
+F.adaptive_max_pool1d(x, 2)
+F.avg_pool1d(x, 2)
+F.lp_pool1d(x, 2, 2)
+F.max_pool1d(x, 2)
+x.index_select(1, t.tensor([1, 0, 1]))
+x.repeat_interleave(t.tensor([1, 0, 2]), 1)
+t.addr(x[0], y[0, :, 0], y[0, 0])
+"""
+
+
+@pytest.mark.parametrize("call", LOSSES.strip().splitlines())
+def test_losses_of_elements_are_laid_as_pytorch_does(call):
+    close = dict(rel=1e-4, abs=1e-4, nan_ok=True)
+    for names in itertools.product(LAYOUTS, ("contiguous", "permuted", "expanded")):
+        made, expected = (result(t, call, *(LAYOUTS[n] for n in names)) for t in (ours, torch))
+        assert made[0] == expected[0], names
+        for mine, theirs in zip((made[1], *made[2]), (expected[1], *expected[2]), strict=True):
+            if theirs is not None:
+                assert np.asarray(mine) == pytest.approx(np.asarray(theirs), **close), names
+
+
 @pytest.mark.parametrize("call", SINGLE.strip().splitlines())
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_one_operand_is_laid_as_pytorch_does(call, layout):
@@ -235,6 +276,8 @@ F.interpolate(x, scale_factor=2)
 F.interpolate(x, size=(3, 3), mode="bilinear")
 F.max_pool2d(x, 2)
 F.avg_pool2d(x, 2)
+F.adaptive_avg_pool2d(x, (2, 3))
+F.adaptive_max_pool2d(x, (3, 2))
 F.pixel_shuffle(t.cat((x, x, x, x), 1), 2)
 F.unfold(x, 2)
 """

@@ -8,6 +8,8 @@ import pytest
 import funcgrad.torch as ours
 from funcgrad.torch import flat
 
+from .both import same
+
 theirs = pytest.importorskip("torch")
 
 
@@ -171,3 +173,15 @@ def test_errors_of_margins(name):
         texts.append((str(caught.value), [c.__name__ for c in type(caught.value).__mro__]))
     assert texts[0][0].startswith(texts[1][0])
     assert texts[1][1][0] in texts[0][1]
+
+
+def test_targets_of_soft_margins_are_not_differentiated():
+    def program(torch, say):
+        x, y = torch.tensor([0.5, -2.0]), torch.tensor([1.0, -1.0], requires_grad=True)
+        loss = torch.nn.functional.soft_margin_loss
+        with torch.no_grad():
+            say(loss(x, y))
+        say(loss(x.requires_grad_(), y.detach()))
+        say(loss(x, y))
+
+    same(program)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 import pytest
 
@@ -240,7 +243,52 @@ def modules(torch, say):
     say(nn.MaxUnpool2d(2), nn.MaxUnpool2d(2)(y, at), nn.MaxUnpool2d(2)(y, at, output_size=(9, 9)))
 
 
-@pytest.mark.parametrize("program", [refusals, modules], ids=lambda program: program.__name__)
+def borders(torch, say):
+    """Borders are at most half of the windows, whose dilation does not count."""
+    f = torch.nn.functional
+    for rank, k, p, d, shown in itertools.product((1, 2, 3), (1, 2, 3), (1, 2, 3), (1, 3), (0, 1)):
+        try:
+            x = torch.arange(9.0**rank).reshape(1, 1, *(9,) * rank)
+            y = getattr(f, f"max_pool{rank}d")(x, k, 2, p, d, return_indices=bool(shown))
+            say(y[0].shape if shown else y.sum())
+        except RuntimeError as error:
+            say(rank, k, p, d, shown, error)
+    for k, p in (((2, 4), (1, 3)), ((4, 2), (3, 1))):
+        try:
+            f.max_pool2d(torch.ones(1, 1, 9, 9), k, 1, p, 3)
+        except RuntimeError as error:
+            say(error)
+
+
+def windows_of_the_border_alone(torch, say):
+    """They have no element: dilation steps over images that are small."""
+    f = torch.nn.functional
+    for shape, *numbers in (
+        ((2, 8, 1), (4, 2), (4, 2), (2, 1), (2, 2)), ((2, 1, 3), (2, 3), 1, 1, (2, 1)),
+        ((1, 2, 2), 2, 1, 1, 3),
+    ):  # fmt: skip
+        x = torch.arange(1.0, 1 + math.prod(shape)).reshape(1, *shape)
+        for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+            say(f.max_pool2d(x.to(dtype), *numbers), f.max_pool2d(-x.to(dtype), *numbers, True))
+            say(f.max_pool2d(x.to(dtype), *numbers, return_indices=True)[0])
+        say(f.max_pool3d(x[:, :, None], (1, 2, 2), 1, (0, 1, 1), (1, 2, 2)))
+    say(f.max_pool1d(torch.ones(1, 1, 1), 2, 1, 1, 2))
+
+
+def test_windows_of_the_border_alone_move_nothing():
+    x = ours.arange(1.0, 5.0).reshape(1, 1, 2, 2).requires_grad_()
+    y = ours.nn.functional.max_pool2d(x, 2, 1, 1, 3)
+    assert y.tolist() == [[[[-math.inf]]]]
+    y.sum().backward()
+    assert x.grad.tolist() == [[[[0.0, 0.0], [0.0, 0.0]]]]
+    assert type(y.grad_fn).__name__ == "MaxPool2DWithIndicesBackward0"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [refusals, modules, borders, windows_of_the_border_alone],
+    ids=lambda program: program.__name__,
+)
 def test_program_says_the_same(program):
     same(program)
 

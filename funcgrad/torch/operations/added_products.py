@@ -28,7 +28,12 @@ __all__ = ["addbmm", "addmm", "addmv", "addmv_", "addr", "baddbmm"]
 
 
 def _added(
-    core: Any, node: NodeClass, arguments: tuple[str, str], check: Any, result: Any
+    core: Any,
+    node: NodeClass,
+    arguments: tuple[str, str],
+    check: Any,
+    result: Any,
+    lies: str = "",
 ) -> Function[Tensor]:
     """``beta * input + alpha * product`` as one operation, its method and in-place method.
 
@@ -56,7 +61,7 @@ def _added(
         return boxed(computed(core, x, y, z, beta=beta, alpha=alpha), node)
 
     function.__doc__ = f"``beta * input + alpha * ({y_} @ {z_})``."
-    return operation(name, signature, overlap="any")(function)
+    return operation(name, signature, overlap="any", lies=lies)(function)
 
 
 def _check_added(x: Array, y: Array, name: str) -> None:
@@ -96,7 +101,7 @@ addmv = _added(
 )  # fmt: skip
 addr = _added(
     _composite("addr", contraction.outer), node("Addr", "_ vec1 vec2", tells="alpha beta"),
-    ("vec1", "vec2"), _check_outer, lambda y, z: (y[0], z[0]),
+    ("vec1", "vec2"), _check_outer, lambda y, z: (y[0], z[0]), lies="first",
 )  # fmt: skip
 baddbmm = _added(
     affine.addmm, node("Baddbmm", "_ batch1 batch2", tells="alpha beta"), ("batch1", "batch2"),

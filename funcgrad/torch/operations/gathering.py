@@ -127,7 +127,7 @@ def gather(input: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) ->
 
 @operation(
     "index_select", "input, int dim, Tensor index, *, out", variants="method", remembers=True,
-    positions="unsigned",
+    positions="unsigned", lies="contiguous",
 )  # fmt: skip
 @requires("rank(index) <= 1: IndexError: index_select(): Index is supposed to be a vector")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:

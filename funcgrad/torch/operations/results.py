@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.torch._tensor import Tensor
-from funcgrad.torch.memory_formats import order_of_images
+from funcgrad.torch.memory_formats import order_of_images, order_of_lines
 from funcgrad.torch.root import ROOT, RootTracer
 
 __all__ = ["Order", "laid", "lay", "lying", "memory_order", "order_of", "order_of_operands"]
@@ -24,8 +24,8 @@ Order = Callable[[Any, Sequence[Any]], Sequence[int] | None]
 
 def lying(rule: Rule, how: str | Order) -> Rule:
     """`rule`, with results that lie as its ``operands``, the last one first (``swapped``), as the
-    ``first`` alone or the first if those are ``images``, ``contiguous``, of matrices by
-    ``columns``, or in the order that `how` gives.
+    ``first`` alone or the first if those are ``images`` (or ``lines`` of one), ``contiguous``, of
+    matrices by ``columns``, or in the order that `how` gives.
     """
     ordered = ORDERS[how] if isinstance(how, str) else how
 
@@ -65,12 +65,18 @@ def _as_images(made: Any, given: Sequence[Any]) -> Sequence[int]:
     return order if order is not None and len(order) == made.ndim else range(made.ndim)
 
 
+def _as_lines(made: Any, given: Sequence[Any]) -> Sequence[int]:
+    order = order_of_lines(given[0])
+    return range(made.ndim) if order is None else order
+
+
 ORDERS: dict[str, Order] = {
     "operands": order_of_operands,
     "swapped": lambda made, given: order_of_operands(made, given[::-1]),
     "first": lambda made, given: order_of_operands(made, given[:1]),
     "contiguous": lambda made, given: range(made.ndim),
     "images": _as_images,
+    "lines": _as_lines,
     "columns": lambda made, given: _by_columns(made) if made.ndim == given[0].ndim else None,
 }
 

@@ -21,6 +21,7 @@ from funcgrad.torch.nn.functional.pooling import PICKED
 from funcgrad.torch.operations.common import boxed, computed, shape_of, widened
 from funcgrad.torch.operations.promotion import dtype_of
 from funcgrad.torch.operations.record import node, operation, refuse
+from funcgrad.torch.operations.results import laid
 from funcgrad.torch.root import bare
 
 __all__ = [
@@ -130,7 +131,8 @@ def _average(rank: int) -> Callable[..., Tensor]:
             whole: Tensor = input.mean(tuple(range(-rank, 0)), keepdim=True)
             return whole
         _check_extents(name, shape_of(x), len(shape_of(x)) - 1 if rank == 3 else rank)
-        return boxed(computed(MEANS, x, sizes=sizes), AVG_NODES[rank])
+        out = boxed(computed(MEANS, x, sizes=sizes), AVG_NODES[rank])
+        return laid(out, "images" if rank > 1 else "lines", input)  # type: ignore[no-any-return]
 
     pool.__name__ = pool.__qualname__ = name
     pool.__doc__ = (
@@ -178,7 +180,9 @@ def _largest(rank: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
         _check_extents(name, shape_of(x), len(shape_of(x)) - 1)
         refuse({"bciu": name}, x)
         at = _positions(bare(x), sizes)
-        return boxed(computed(PICKED, x, at, axes=rank), MAX_NODES[rank]), box(at)
+        how = "images" if rank > 1 else "lines"
+        found = boxed(computed(PICKED, x, at, axes=rank), MAX_NODES[rank])
+        return laid(found, how, input), laid(box(at), how, input)
 
     def pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
         found = with_indices(input, output_size)

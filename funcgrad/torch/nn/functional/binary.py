@@ -12,6 +12,7 @@ from funcgrad.ops.activation import log_sigmoid
 from funcgrad.torch import dtypes
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
+from funcgrad.torch.modes import modes
 from funcgrad.torch.nn.functional.common import (
     constant,
     reduced,
@@ -24,6 +25,7 @@ from funcgrad.torch.operations.common import (
 )
 from funcgrad.torch.operations.promotion import content, dtype_of, kind_of, promoted
 from funcgrad.torch.operations.record import node
+from funcgrad.torch.operations.results import laid
 from funcgrad.torch.remembered import remembered
 from funcgrad.torch.staged import bounded
 
@@ -99,7 +101,8 @@ def binary_cross_entropy(
             if not (least >= 0 and most <= 1):  # nor is NaN
                 raise RuntimeError(f"all elements of {what} should be between 0 and 1")
     weights = () if weight is None else (content(weight, "binary_cross_entropy", "weight", 3),)
-    return boxed(computed(BCE, p, y, *weights, reduction=reduction), BCE_NODE)
+    out = boxed(computed(BCE, p, y, *weights, reduction=reduction), BCE_NODE)
+    return laid(out, "first", input)  # type: ignore[no-any-return]
 
 
 def _binary_entropy_of_logits(
@@ -158,7 +161,7 @@ def binary_cross_entropy_with_logits(
     given = [w for w in (weight, pos_weight) if w is not None]
     xs = promoted(name, input, target, *given)
     out = computed(BCE_LOGITS, *xs, weighted=weight is not None, reduction=reduction)
-    return boxed(out, BCE_LOGITS_NODE)
+    return laid(boxed(out, BCE_LOGITS_NODE), "first", target)  # type: ignore[no-any-return]
 
 
 def _soft_margin(x: Array, y: Array, reduction: str) -> Array:
@@ -179,5 +182,11 @@ def soft_margin_loss(
 ) -> Tensor:
     """``log(1 + exp(-y x))`` for targets of -1 and 1."""
     reduction = reduction_of(reduction, size_average, reduce)
+    if modes.grad and target.requires_grad:
+        raise RuntimeError(
+            "The function 'soft_margin_loss' is not differentiable with respect to argument "
+            "'target'. This input cannot have requires_grad True."
+        )
     x, y = promoted("soft_margin_loss", input, target.detach())
-    return boxed(computed(SOFT_MARGIN, x, y, reduction=reduction), SOFT_MARGIN_NODE)
+    out = boxed(computed(SOFT_MARGIN, x, y, reduction=reduction), SOFT_MARGIN_NODE)
+    return laid(out, "operands", input, target)  # type: ignore[no-any-return]

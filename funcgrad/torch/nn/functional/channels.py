@@ -32,6 +32,7 @@ from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.operations.requirements import requirements, requires
+from funcgrad.torch.operations.results import laid
 from funcgrad.torch.remembered import remembered
 from funcgrad.torch.saved import check_saved
 from funcgrad.torch.saved_parameters import READ_MOMENTS, read_parameter
@@ -176,7 +177,8 @@ def batch_norm(
             assert running_mean is not None
             assert running_var is not None
             given = (x, w, b, running_mean.content(), running_var.content())
-            return told(boxed(computed(BY_KNOWN, *given, **params), node), **shown)
+            known = boxed(computed(BY_KNOWN, *given, **params), node)
+            return told(laid(known, "images", input), **shown)
         core = HALF_BATCH_NORM if is_half(dtype_of(x)) else ops.batch_norm
         y, mean, var = boxed_all(computed(core, x, w, b, **params), node)
         if running_mean is not None and running_var is not None and input.numel():

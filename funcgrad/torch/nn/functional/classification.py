@@ -28,6 +28,7 @@ from funcgrad.torch.operations.promotion import content, dtype_of, kind_of
 from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import refuse_kinds
 from funcgrad.torch.operations.requirements import requires
+from funcgrad.torch.operations.results import laid
 from funcgrad.torch.staged import bounded
 
 __all__ = ["cross_entropy", "nll_loss"]
@@ -162,7 +163,8 @@ def _nll(
     _check_target(shape_of(x), y, ignore)
     node = NLL_NODE if flat else NLL_2D_NODE
     w = () if weight is None else (_check_weight(weight, x, flat),)
-    return boxed(computed(NLL, x, y, *w, reduction=reduction, ignore=ignore), node)
+    out = boxed(computed(NLL, x, y, *w, reduction=reduction, ignore=ignore), node)
+    return laid(out, "contiguous")  # type: ignore[no-any-return]
 
 
 # ---------------------------------------------------------------------------- cross entropy

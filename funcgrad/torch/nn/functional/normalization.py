@@ -24,6 +24,7 @@ from funcgrad.torch.operations.dense import dense_or
 from funcgrad.torch.operations.promotion import content, dtype_of
 from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import refuse_kinds
+from funcgrad.torch.operations.results import laid
 from funcgrad.torch.operations.sampling import order_of
 from funcgrad.torch.remembered import remembered
 from funcgrad.torch.writing import check_writable, write
@@ -151,7 +152,8 @@ def rms_norm(
         size = by_number(wide.pow(2).mean(axes, keepdim=True) + least, "Add").rsqrt()
         out: Tensor = wide * size
         out = out if weight is None else out * weight
-        return out if out.dtype is input.dtype else out.to(input.dtype)
+        out = out if out.dtype is input.dtype else out.to(input.dtype)
+        return laid(out, "contiguous")  # type: ignore[no-any-return]
     except Exception as error:
         hide_frames(error)
         raise

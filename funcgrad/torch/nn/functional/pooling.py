@@ -78,6 +78,18 @@ class Pool(NamedTuple):
         at = np.arange(c)[:, None] * s - self.padding[axis]
         return at + np.arange(self.kernel[axis]) * d
 
+    @property
+    def empty(self) -> Array | None:
+        """Which windows lie in the border alone; None where there is none, as without dilation."""
+        if max(self.dilation) == 1:
+            return None
+        held = [
+            ((at >= 0) & (at < n)).sum(1)
+            for at, n in zip(map(self.inside, range(len(self.size))), self.size, strict=True)
+        ]
+        found: Array = functools.reduce(np.multiply, np.ix_(*held)) == 0
+        return found if found.any() else None
+
 
 # ---------------------------------------------------------------------------------- arguments
 
@@ -196,12 +208,13 @@ def _positions(x: Array, pool: Pool) -> Array:
         if native is not None:
             return native
     kind, rank = dtype_of(x), len(pool.size)
-    lowest = -np.inf if kind.kind == "f" else np.iinfo(kind).min
+    lowest = _lowest(kind)
     wide = padded(x, ((0, 0),) * (len(shape_of(x)) - rank) + tuple(pool.widths), lowest)
     steps = [math.prod(pool.size[k + 1 :]) for k in range(rank)]
     places = [pool.inside(k) * steps[k] for k in range(rank)]
-    best: Any = kind.type(lowest)
-    at: Any = _sum_of(_first_inside(pool, k) * steps[k] for k in range(rank))
+    best: Any = lowest
+    first = _sum_of(_first_inside(pool, k) * steps[k] for k in range(rank))
+    at: Any = np.minimum(first, math.prod(pool.size) - 1)  # of those in the border alone, too
     for offsets in itertools.product(*map(range, pool.kernel)):
         y = indexing.getitem(wide, (Ellipsis, *(pool.part(k, j) for k, j in enumerate(offsets))))
         flat = _sum_of(places[k][:, j] for k, j in enumerate(offsets))
@@ -253,19 +266,68 @@ def _recorded(xs: Sequence[Any], params: Params) -> tuple[Any, Inside] | None:
 PICKED = Composite("max_pool", _picked, linear=False, fixed=1, recorded=_recorded)
 
 
+def _picked_or_lowest(x: Array, at: Array, pool: Pool) -> Array:
+    """As `_picked`, and the lowest number of windows that lie in the border alone."""
+    return a.where(pool.empty, _lowest(dtype_of(x)), _picked(x, at, len(pool.size)))
+
+
+PICKED_OR_LOWEST = Composite("max_pool_with_border", _picked_or_lowest, linear=False, fixed=1)
+
+
+def _lowest(kind: np.dtype[Any]) -> Any:
+    return kind.type(-np.inf if kind.kind == "f" else np.iinfo(kind).min)
+
+
+def _check_padding(rank: int, shown: bool, kernel: Any, padding: Any, dilation: Any) -> None:
+    """Raise where a border is wider than half of the windows, whose dilation does not count."""
+    if padding == 0:
+        return
+    name = f"max_pool{rank}d"
+    k, p = spread(name, "kernel_size", kernel, rank), spread(name, "padding", padding, rank)
+    d = spread(name, "dilation", dilation, rank)
+    if min(k) < 1 or all(n <= extent // 2 for n, extent in zip(p, k, strict=True)):
+        return
+    if rank == 1 and not shown:
+        raise RuntimeError(
+            "max_pool1d() padding should be at most half of kernel size, but got "
+            f"padding={p[0]} and kernel_size={k[0]}"
+        )
+    if any(n > ((extent - 1) * apart + 1) // 2 for n, extent, apart in zip(p, k, d, strict=True)):
+        return  # which the windows refuse
+    told = (
+        "kT: {2} kW: {0} kH: {1} padT: {5} padW: {3} padH: {4}"
+        if rank == 3
+        else "padW = {2}, padH = {3}, kW = {0}, kH = {1}"
+    )
+    wide, border = ((1, *k), (0, *p)) if rank == 1 else (k, p)
+    numbers = told.format(*wide[:-3:-1], *wide[:-2], *border[:-3:-1], *border[:-2])
+    raise RuntimeError(
+        f"pad should be smaller than or equal to half of kernel size, but got {numbers}"
+    )
+
+
 def _largest(
     name: str, input: Tensor, rank: int, shown: bool, *numbers: Any
 ) -> tuple[Tensor, Tensor | None]:
     x = input.content()
     refuse({"bc": name}, x)
     check_images(name, shape_of(x), rank)
+    kernel, _, padding, dilation, _ = numbers
+    _check_padding(rank, shown, kernel, padding, dilation)
     pool = pool_of(name, shape_of(x), rank, *numbers)
     at = _positions(bare(x), pool)
-    found = boxed(computed(PICKED, x, at, axes=rank), MAX_NODES[rank])
-    y = laid(found, "images", input)
+    picked = (
+        computed(PICKED, x, at, axes=rank)
+        if pool.empty is None
+        else computed(PICKED_OR_LOWEST, x, at, pool=pool)
+    )
+    found = boxed(picked, MAX_NODES[rank])
+    # lines without a gradient and positions go another way in PyTorch
+    how = "lines" if rank == 1 and (shown or found.requires_grad) else "images"
+    y = laid(found, how, input)
     # apart from what the way back reads, which native code trusts
     shown_at = at.copy() if type(at) is np.ndarray and shown else at
-    return y, laid(box(shown_at), "images", input) if shown else None
+    return y, laid(box(shown_at), how, input) if shown else None
 
 
 def _max_pool(rank: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -381,7 +443,8 @@ AVG_POOL = (
 def _avg_pool(rank: int) -> Callable[..., Tensor]:
     signature = AVG_POOL + (", int divisor_override=None, *, out" if rank > 1 else "")
     doc = OF_MEANS.format(rank)
-    row = operation(f"avg_pool{rank}d", signature, variants="", doc=doc, lies="images")
+    row = operation(f"avg_pool{rank}d", signature, variants="", doc=doc,
+                    lies="images" if rank > 1 else "lines")  # fmt: skip
     return row(functools.partial(_mean, rank))
 
 

@@ -25,6 +25,7 @@ from funcgrad.torch.operations.common import (
 from funcgrad.torch.operations.promotion import content, promoted
 from funcgrad.torch.operations.record import node
 from funcgrad.torch.operations.recorded import refuse_kinds
+from funcgrad.torch.operations.results import laid
 from funcgrad.torch.remembered import remembered
 
 __all__ = ["huber_loss", "l1_loss", "mse_loss", "smooth_l1_loss"]
@@ -48,9 +49,11 @@ def _elementwise(
 ) -> Tensor:
     content(input, name)
     content(target, name, "target", 2)
-    x, y = promoted(name, *_broadcast(input, target))
+    given = _broadcast(input, target)
+    x, y = promoted(name, *given)
     refuse_kinds(kernel, "biuc", x)
-    return boxed(computed(prim, x, y, **params), NODES[name])
+    how = "first" if name == "huber_loss" else "operands"
+    return laid(boxed(computed(prim, x, y, **params), NODES[name]), how, *given)  # type: ignore[no-any-return]
 
 
 NODES = {
