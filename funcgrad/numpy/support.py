@@ -173,6 +173,8 @@ def _stated(function: Any) -> Support | None:
     owner = getattr(function, "__self__", None)
     if isinstance(owner, (np.ufunc, Ufunc)):
         return _of_method(owner, function.__name__)
+    if any(c.__name__ in ("rv_generic", "rv_frozen") for c in type(owner).__mro__):
+        return _of_distribution(owner, function.__name__)
     if getattr(function, "__objclass__", None) is np.ndarray:
         return _of_array_method(function.__name__)
     _load(getattr(function, "__module__", None) or "")
@@ -183,6 +185,13 @@ def _stated(function: Any) -> Support | None:
     if found is None:
         return None
     return _of_record(getattr(found, "record", Record()))
+
+
+def _of_distribution(owner: Any, name: str) -> Support | None:
+    """A method of a distribution of SciPy's, which may be frozen."""
+    table = importlib.import_module("funcgrad.scipy.stats.distributions")
+    found = table.record_of(owner, name)
+    return None if found is None else _of_primitive(found)
 
 
 def _load(module: str) -> None:

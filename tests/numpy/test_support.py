@@ -89,12 +89,24 @@ def test_the_page_on_coverage_is_made_of_the_answers() -> None:
     assert fg.supports(np.ndarray.searchsorted).kind == "locally constant"
 
 
+def test_methods_of_distributions() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    assert fg.supports(stats.norm.logpdf).transforms == ("reverse", "forward", "jit", "vmap")
+    assert fg.supports(stats.burr12(2.0, 3.0).median).kind == "differentiable"
+    assert fg.supports(stats.poisson.ppf).kind == "locally constant"
+    for refused in (stats.kappa4.logpdf, stats.norminvgauss.cdf, stats.norm.rvs):
+        assert fg.supports(refused).kind == "no derivative"
+
+
 def test_scipy_answers_too() -> None:
     special = pytest.importorskip("scipy.special")
     linalg = pytest.importorskip("scipy.linalg")
     assert fg.supports(special.erf) and fg.supports(special.logsumexp)
     assert fg.supports(linalg.expm)
-    assert not fg.supports(special.smirnov) and "no formula" in fg.supports(special.smirnov).reason
+    assert (
+        not fg.supports(special.ellip_normal)
+        and "no formula" in fg.supports(special.ellip_normal).reason
+    )
 
 
 @pytest.mark.parametrize("module", ["linalg", "special"])

@@ -49,7 +49,7 @@ from funcgrad.scipy.valued import Valued, valued
 from funcgrad.transforms.jvp import jvp
 from funcgrad.transforms.vjp import vjp
 
-__all__ = ["COUNT", "ROWS", "method", "number", "record"]
+__all__ = ["COUNT", "ROWS", "method", "number", "record", "record_of"]
 
 ROWS: dict[str, Family] = {**FAMILIES, **WRITTEN, **DISCRETE}
 CONTINUOUS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
@@ -292,16 +292,24 @@ def number(x: Any) -> Array:
     return cast(x, np.float64)
 
 
+def record_of(dist: Any, name: str) -> Valued | Explicit | Constant | None:
+    """The record of a method of a distribution, which may be frozen, or None."""
+    dist = getattr(dist, "dist", dist)
+    row = str(dist.name)
+    if type(getattr(sps, row, None)) is not type(dist):  # another with that name
+        return None
+    name = "ppf" if name == "median" else name
+    known = row in ROWS and name in {*CONTINUOUS, *COUNTS, *MOMENTS}
+    return record(row, name) if known else None
+
+
 def method(dist: Any, name: str, given: Sequence[Any], keywords: dict[str, Any]) -> Array:
     """``dist.name(*given, **keywords)`` where something is traced."""
-    row = str(dist.name)
-    if type(getattr(sps, row, None)) is not type(dist):  # of another with that name
-        row = ""
     if name == "median":
         given, name = (0.5, *given), "ppf"
     elif name not in MOMENTS and not given:  # the place by its name
         given = (keywords.pop(next(k for k in keywords if k in "xqk")),)
-    found = None if row not in ROWS else record(row, name)
+    found = record_of(dist, name)
     if found is None:
         raise UnsupportedCallError(
             located(
