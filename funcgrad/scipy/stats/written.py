@@ -147,7 +147,6 @@ _SHAPES: dict[str, tuple[float, ...]] = {
     "trapezoid": (0.2, 0.8),
     "truncexpon": (4.69,),
     "truncweibull_min": (2.5, 0.25, 1.75),
-    "tukeylambda": (3.13,),
     "vonmises_line": (3.99,),
     "wald": (),
 }
