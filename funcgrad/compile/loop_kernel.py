@@ -45,6 +45,7 @@ from funcgrad.compile.small_matrices import small_matrix_step
 from funcgrad.compile.steps import step_of
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
 from funcgrad.graph.loop import Loop
+from funcgrad.ops.product import MATMUL
 from funcgrad.passes.plan import Plan
 from funcgrad.passes.region import Region
 from funcgrad.passes.views import View, whole
@@ -58,6 +59,7 @@ PADDING = 64  # elements behind a local buffer, over which the last lanes of a l
 FOREVER = 1 << 62
 LONG = 2e7  # additions, some 20 ms: from there on a loop looks for signals,
 BETWEEN = 2e6  # and does about so much before it looks again
+TURNED = 1 << 16  # elements of a matrix that is turned round before a loop, at the most
 SMALL_PRODUCT = 2048  # multiplications, up to which a product is written as plain loops
 
 PlanOf = Callable[[Graph], Plan]
@@ -182,6 +184,8 @@ class _LoopKernel:
         """The statements of a graph whose inputs lie at `places`, to which others are added."""
         plan = self.plan_of(graph)
         out: list[Any] = []
+        if graph is self.p.body:
+            self.turn_factors(plan, places)
         for step in plan.steps:
             found = self.kernels(plan, step)
             self.hold(plan, places)  # a loop within may have brought more
@@ -189,6 +193,28 @@ class _LoopKernel:
                 out += self.part(written, places)
         self.hold(plan, places)
         return out, plan
+
+    def turn_factors(self, plan: Plan, places: dict[Var, Place]) -> None:
+        """Lay matrices that no step changes as products read them, before the loop."""
+        fixed = set(self.p.body.inputs[: self.p.consts])
+        for step in plan.steps:
+            if isinstance(step, Region) or step.prim is not MATMUL:
+                continue
+            a = step.inputs[1]
+            if (
+                not isinstance(a, Var)
+                or a in plan.uniform
+                or _multiplications(step) <= SMALL_PRODUCT
+            ):
+                continue
+            view = plan.views[a]
+            if view.base not in fixed or view.strides[-1] == 1 or a.type.size > TURNED:
+                continue
+            dtype = NATIVE[a.type.dtype]
+            turned = Var(a.type, -1 - len(places))
+            places[turned] = Place(self.buffer(dtype, a.type.size))
+            self.before += self.copy(view, places[view.base], places[turned], a.type.shape, dtype)
+            plan.views[a] = whole(turned)
 
     def hold(self, plan: Plan, places: dict[Var, Place]) -> None:
         """Make the constants of a body those of the program."""

@@ -125,6 +125,26 @@ def test_what_nobody_writes_is_read_before_the_loop():
     assert not any(type(s).__name__ == "Load" for s in statements(loop.body))
 
 
+@pytest.mark.parametrize("rows", [5, 16])
+def test_factors_that_no_step_changes_are_turned_round_before_the_loop(rows):
+    """Backward, a step multiplies by the transpose of what it multiplies by forward."""
+    u, x = np.cos(np.arange(32.0 * 40)).reshape(32, 40) * 0.1, np.ones((rows, 32))
+
+    def f(u, x):
+        return np.sum(fg.scan(lambda h, _: (np.tanh((h @ u)[:, :32] + x), None), x, None, 20)[0])
+
+    found, executable = loops_of(fg.make_graph(fg.grad(f, (0, 1)))(u, x))
+    back = found[-1]
+    inputs = {b.name for k in executable.kernels for b in k.buffers if b.role == "input"}
+    reads = [s for s in statements(back.body) if type(s).__name__ == "Load"]
+    of_all_steps = [s for s in reads if s.address.buffer in inputs and not any(
+        t.startswith(("r_", "t_")) for t, _ in s.address.terms)]  # fmt: skip
+    assert not of_all_steps
+    compiled, plain = fg.jit(fg.grad(f, (0, 1))), fg.grad(f, (0, 1))
+    for a, b in zip(compiled(u, x), plain(u, x), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
 def test_what_has_no_native_form_is_said():
     def f(x):
         return fg.scan(lambda c, _: (np.sort(c) + np.fft.fft(c).real, None), x, length=3)[0]
