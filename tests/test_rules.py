@@ -14,6 +14,7 @@ import funcgrad as fg
 import funcgrad.ops.activation
 import funcgrad.ops.affine
 import funcgrad.ops.bessel
+import funcgrad.ops.bits
 import funcgrad.ops.channels
 import funcgrad.ops.gamma
 import funcgrad.ops.logcumsumexp
