@@ -171,7 +171,7 @@ def _bound_member(value: Any, quick: bool) -> Any:
     if isinstance(value, (classmethod, staticmethod)):
         inner = value.__func__
         return type(value)(boundary(inner)) if _needs_boundary(inner) else value
-    if isinstance(value, property):
+    if type(value) is property:  # a class of its own may answer for more than values
         get, put = value.fget, value.fset
         get = boundary(get) if _needs_boundary(get) and not quick else get
         put = boundary(put) if _needs_boundary(put) else put
