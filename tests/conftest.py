@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-CASES, COSTLY = 5, 2
+CASES, COSTLY = 4, 2
 
 os.environ.setdefault("FUNCGRAD_BUILD_KERNELS", "off")
 os.environ.setdefault("FUNCGRAD_TIERS", "first")  # most programs are called once
