@@ -122,6 +122,11 @@ def nanmean(
     return _ratio(total, _counted(mask, axis, keep, where))
 
 
+def _nan_of_none(found: Array, count: Array) -> Array:
+    """NaN, which does not move with any element, where none counts."""
+    return ops.where(ops.equal(count, 0), type_of(found).dtype.type(np.nan), found)
+
+
 def _ratio(total: Array, count: Array) -> Array:
     with np.errstate(invalid="ignore", divide="ignore"):
         return ops.cast(ops.divide(total, count), type_of(total).dtype)
@@ -275,16 +280,32 @@ def nanmedian(
     >>> fg.grad(fnp.nanmedian)(np.array([1.0, np.nan, 3.0]))
     array([0.5, 0. , 0.5])
     """
-    x, kept = one_axis(as_array(a), axis)
+    x = as_array(a)
+    if not type_of(x).size:
+        return nanmean(x, axis, keepdims=keepdims)
+    x, kept = one_axis(x, axis)
     last = type_of(x).ndim - 1
     ordered = sorting.sort(x, last)
     count = sums.sum(ops.logical_not(ops.isnan(ordered)), last, True)
     at = [ops.maximum(ops.floor_divide(ops.subtract(count, k), 2), 0) for k in (1, 0)]
     pair = shapes.concatenate([index.take_along_axis(ordered, i, last) for i in at], last)
     low, high = (take_slice(pair, last, k) for k in (0, 1))
-    odd = ops.equal(ops.remainder(shapes.reshape(count, type_of(low).shape), 2), 1)
+    count = shapes.reshape(count, type_of(low).shape)
+    odd = ops.equal(ops.remainder(count, 2), 1)
     found = ops.where(odd, low, ops.divide(ops.add(low, high), 2.0))
+    if _inexact(x):
+        found = _nan_of_none(found, count)
     return shapes.reshape(found, kept) if given(keepdims) else found
+
+
+def _nan_quantile(
+    name: str, a: Any, q: Any, axis: Any, method: str, keepdims: Any, weights: Any
+) -> Array:
+    keep, x = bool(given(keepdims)), as_array(a)
+    if not type_of(x).size:  # NumPy's, which drops the axes of q
+        return nanmean(x, axis, keepdims=keep)
+    skip = type_of(x).dtype.kind == "f"
+    return quantile_of(name, x, operand(q), axis, method, keep, weights, skip)
 
 
 @numpy_function(np.nanquantile)
@@ -311,9 +332,7 @@ def nanquantile(
     array([0. , 0. , 0.5, 0.5])
     """
     refuse("nanquantile", interpolation=interpolation)
-    keep, x = bool(given(keepdims)), as_array(a)
-    skip = type_of(x).dtype.kind == "f"
-    return quantile_of("nanquantile", x, operand(q), axis, method, keep, weights, skip)
+    return _nan_quantile("nanquantile", a, q, axis, method, keepdims, weights)
 
 
 @numpy_function(np.nanpercentile)
@@ -340,9 +359,7 @@ def nanpercentile(
     array([0. , 0. , 0.5, 0.5])
     """
     refuse("nanpercentile", interpolation=interpolation)
-    keep, x = bool(given(keepdims)), as_array(a)
-    skip = type_of(x).dtype.kind == "f"
-    return quantile_of("nanpercentile", x, operand(q), axis, method, keep, weights, skip)
+    return _nan_quantile("nanpercentile", a, q, axis, method, keepdims, weights)
 
 
 def _nan_position(function: Any, a: Any, axis: Any, keepdims: Any, worst: float) -> Array:

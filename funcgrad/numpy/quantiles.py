@@ -51,7 +51,8 @@ def median(
     extent = type_of(x).shape[-1]
     half = extent // 2
     if extent == 0:
-        return sums.mean(x, last, False)
+        found = sums.mean(x, last, False)
+        return _keep(found, kept) if keepdims else found
     inexact = type_of(x).dtype.kind in "fc"
     places = [half] if extent % 2 else [half - 1, half]
     ordered = sorting.partition(x, places + [extent - 1] * inexact, last)
@@ -217,13 +218,16 @@ def quantile_of(
     ordered = shapes.moveaxis(x, -1, 0)
     count: Any = type_of(ordered).shape[0]
     if mask is not None:
-        count = ops.maximum(ops.subtract(count, sums.sum(mask, last, False, np.intp)), 1)
+        held = ops.subtract(count, sums.sum(mask, last, False, np.intp))
+        count = ops.maximum(held, 1)
     if weights is None:
         found = _between(ordered, q, count, method, weak)
     else:
         found = _pick(ordered, _by_weight(weights, q, count), True)
     if not skip_nan and type_of(x).dtype.kind == "f":
         found = _nan_wins(index.getitem(ordered, (-1,)), found)
+    elif skip_nan:  # NaN does not move with any element where none counts
+        found = ops.where(ops.equal(held, 0), type_of(found).dtype.type(np.nan), found)
     rank = type_of(q).ndim
     if skip_nan and rank and type_of(found).ndim > rank:  # NumPy moves the axes of q to the front
         whole = type_of(found).ndim

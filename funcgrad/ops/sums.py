@@ -6,12 +6,13 @@ They stand on `reduction`; the other reductions stand on them.
 from __future__ import annotations
 
 from builtins import max as larger
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad.core.algebra import algebra
-from funcgrad.core.forms import linear
+from funcgrad.core.forms import Linear, linear
 from funcgrad.core.layout import ordered
 from funcgrad.core.primitive import Params, Sample
 from funcgrad.core.tracer import bind, operand, type_of
@@ -171,20 +172,27 @@ def _mean_transpose(g: Any, x: ArrayType, *mask: Any, axes: Axes, **_: Any) -> A
     return where(mask[0], c, 0.0) if mask else c
 
 
-MEAN = linear(
-    "mean",
-    _mean,
-    (_mean_transpose,),
-    reduced(np.mean),
-    shift("mean"),
-    sample=with_samples(
-        standard_samples(dtype=None),
-        Sample((COMPLEX,), {**ROWS, "dtype": None}),
-        Sample((draw((2, 3)).astype(np.float32),), {**ROWS, "dtype": np.dtype(float)}),
-        Sample((np.arange(6).reshape(2, 3),), {**ROWS, "dtype": None}),
-        Sample((draw((2, 3)).astype(np.float16),), {**ROWS, "dtype": None}, smooth=False),
-    ),
-    moves="adds",
+class _Mean(Linear):
+    """The mean of nothing is NaN, whatever `x` is: its tangent is 0, as its cotangent is."""
+
+    def jvp(self, y: Any, xs: Sequence[Array], ts: Sequence[Array | None], params: Params) -> Any:
+        x, *mask = xs
+        kind, axes = type_of(x), params["axes"]
+        if ts[0] is None or (not mask and extent(kind.shape, axes)):
+            return super().jvp(y, xs, ts, params)
+        t = cast(ts[0], wide(type_of(ts[0]).dtype))
+        count = maximum(counted(kind, tuple(mask), axes), 1.0)
+        total = divide(bind(SUM, (t, *mask), {**params, "keepdims": True}), count)
+        return cast(reshape(total, type_of(y).shape), type_of(y).dtype)
+
+
+MEAN = _Mean("mean", _mean, (_mean_transpose,), reduced(np.mean), shift("mean"), "adds")
+MEAN.sample = with_samples(
+    standard_samples(dtype=None),
+    Sample((COMPLEX,), {**ROWS, "dtype": None}),
+    Sample((draw((2, 3)).astype(np.float32),), {**ROWS, "dtype": np.dtype(float)}),
+    Sample((np.arange(6).reshape(2, 3),), {**ROWS, "dtype": None}),
+    Sample((draw((2, 3)).astype(np.float16),), {**ROWS, "dtype": None}, smooth=False),
 )
 
 
