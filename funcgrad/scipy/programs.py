@@ -320,7 +320,7 @@ _IN_ALL = {
         "gmean zscore sem skew kurtosis moment "
         "circmean circvar circstd pointbiserialr alexandergovern "
         "tvar tstd tsem yeojohnson yeojohnson_llf pmean theilslopes chisquare "
-        "power_divergence expectile false_discovery_control sigmaclip "
+        "power_divergence false_discovery_control sigmaclip "
         "obrientransform"
     ),
     "scipy.signal": (

@@ -33,6 +33,7 @@ from funcgrad.scipy.stats.data import (
     spearmanr,
 )
 from funcgrad.scipy.stats.distributions import ROWS
+from funcgrad.scipy.stats.expectile import expectile
 from funcgrad.scipy.stats.multivariate import RECORDS
 
 _SEVERAL = [*sorted({name for name, _ in RECORDS}), "gaussian_kde"]
@@ -40,6 +41,7 @@ _PROGRAMS = sorted(n.rpartition(".")[2] for n in KNOWN if n.startswith("scipy.st
 globals().update({n: getattr(scipy.stats, n) for n in (*ROWS, *_SEVERAL, *_PROGRAMS)})
 
 __all__ = [
+    "expectile",
     "hmean",
     "linregress",
     "mode",
@@ -65,7 +67,7 @@ if TYPE_CHECKING:  # the names of the tables, and SciPy's own, which a checker d
         differential_entropy as differential_entropy, dirichlet as dirichlet,
         dpareto_lognorm as dpareto_lognorm, dweibull as dweibull,
         energy_distance as energy_distance, entropy as entropy, erlang as erlang,
-        expectile as expectile, expon as expon, exponnorm as exponnorm, exponpow as exponpow,
+        expon as expon, exponnorm as exponnorm, exponpow as exponpow,
         exponweib as exponweib, f as f, f_oneway as f_oneway,
         false_discovery_control as false_discovery_control, fatiguelife as fatiguelife,
         fisk as fisk, foldcauchy as foldcauchy, foldnorm as foldnorm, gamma as gamma,
