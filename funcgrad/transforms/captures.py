@@ -30,6 +30,7 @@ __all__ = [
     "announce",
     "capture",
     "content",
+    "reached_by",
     "reaches_traced",
     "sources_of",
     "watches_of",
@@ -125,6 +126,14 @@ def sources_of(f: Any) -> tuple[list[Any], bool]:
     found.more(f, ())
     found.run()
     return found.generators, found.random
+
+
+def reached_by(f: Any) -> tuple[list[np.ndarray[Any, Any]], list[Any]]:
+    """The arrays and the generators of random numbers that `f` can reach."""
+    found = Captures(package_of(f))
+    found.more(f, ())
+    found.run()
+    return found.arrays, found.generators
 
 
 def reaches_traced(f: Any) -> bool:

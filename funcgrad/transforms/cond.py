@@ -18,11 +18,10 @@ from funcgrad.core.boundary import boundary
 from funcgrad.core.forms import HigherOrder, filled
 from funcgrad.core.layout import Ask, key_of, standard
 from funcgrad.core.primitive import Params, Primitive
-from funcgrad.core.tracer import Tracer, bind, concrete, type_of, value
+from funcgrad.core.tracer import bind, concrete, type_of, value
 from funcgrad.core.tracer import operand as as_operand
-from funcgrad.core.types import Array, ArrayType, is_inexact, promote
+from funcgrad.core.types import Array, ArrayType, is_inexact
 from funcgrad.errors import located
-from funcgrad.graph.build import stage
 from funcgrad.graph.effects import effects_of, guarded
 from funcgrad.graph.interpret import evaluate
 from funcgrad.graph.ir import Atom, Equation, Graph, Literal, Var
@@ -37,10 +36,8 @@ from funcgrad.ops.shape import zeros
 from funcgrad.passes.rewrite import Rewriter
 from funcgrad.transforms.arguments import (
     NOT_GIVEN,
-    computed,
     given_by_name,
     leaves_of,
-    name_of,
 )
 from funcgrad.transforms.call import (
     Marks,
@@ -52,10 +49,17 @@ from funcgrad.transforms.call import (
     split_marks,
     tangent_graph,
 )
+from funcgrad.transforms.known_branch import (
+    common_type,
+    run_branch,
+    same_trees,
+    staged_function,
+    unless_again,
+)
 from funcgrad.transforms.loop import LOOP
 from funcgrad.transforms.loop_graphs import INTEGER, staged_graph
 from funcgrad.transforms.loop_of_examples import each_chosen
-from funcgrad.transforms.results import handed_back, handed_in
+from funcgrad.transforms.results import handed_back
 from funcgrad.transforms.rolling import rolled
 
 __all__ = ["choose", "cond"]
@@ -388,10 +392,11 @@ def cond(
     pred : scalar
         A bool or a number, of which 0 is false. It may be traced.
     true_fun, false_fun : callable
-        Functions of the operands. They may close over traced values. Where `pred` is known, one
-        of them is called and nothing is asked of the other. Under `jit` both are traced, and under
-        `vmap` with a `pred` for each example both run: they have to return trees of the same
-        structure, shapes and kinds of number.
+        Functions of the operands, which return trees of the same structure, shapes and dtypes.
+        They may close over traced values. Where `pred` is known, one of them runs; the other one is
+        traced when the two meet operands of these types first, to compare the types of what they
+        return. Under `jit` both are traced, and under `vmap` with a `pred` for each example both
+        run.
     *operands
         Trees of arrays. What a function writes into them the caller does not see.
     operand : tree of arrays, optional
@@ -408,7 +413,7 @@ def cond(
     ValueError
         `pred` is no scalar.
     TypeError
-        The functions return different trees, shapes or dtypes.
+        `pred` is no bool or real number, or the functions return different trees, shapes or dtypes.
 
     Examples
     --------
@@ -420,16 +425,20 @@ def cond(
     """
     operands = given_by_name(operands, operand, "cond")
     condition = as_operand(pred)
-    if type_of(condition).shape != ():
+    aval = type_of(condition)
+    if aval.shape != ():
         raise ValueError(
             located(
-                f"the condition of cond has shape {type_of(condition).shape}, not (); choose "
-                "between the elements of arrays with funcgrad.numpy.where"
+                f"the condition of cond has shape {aval.shape}, not (); choose between the "
+                "elements of arrays with funcgrad.numpy.where"
             )
         )
+    if aval.dtype.kind not in "biuf":
+        raise TypeError(
+            located(f"the condition of cond has type {aval}; it is a single bool or real number")
+        )
     if concrete(condition):
-        chosen = true_fun if value(condition) else false_fun
-        return computed(chosen(*handed_in(operands)), chosen)
+        return run_branch((true_fun, false_fun), 0 if value(condition) else 1, operands, "cond")
     return choose(condition, true_fun, false_fun, operands, "cond")
 
 
@@ -437,18 +446,18 @@ def choose(
     condition: Array, true_fun: Function, false_fun: Function, operands: Sequence[Any], what: str
 ) -> Any:
     """`cond` where the condition is not known; errors call it `what`."""
+    functions = (true_fun, false_fun)
+    unless_again(functions)
     leaves, definition = leaves_of(operands, f"the operands of {what}")
     (one, mine, out), (other, theirs, out_other) = (
-        _branch(f, leaves, definition, what) for f in (true_fun, false_fun)
+        staged_function(f, leaves, definition, what) for f in functions
     )
-    if out != out_other:
-        raise TypeError(
-            located(
-                f"the functions of {what} return different trees: {name_of(true_fun)} {out}, "
-                f"{name_of(false_fun)} {out_other}"
-            )
-        )
-    results = _common_types(one, other, out, what)
+    same_trees(functions, (out, out_other), what)
+    results = [
+        common_type(a.type, b.type, path, what)
+        for path, a, b in zip(tree.paths(out), one.outputs, other.outputs, strict=True)
+    ]
+    one, other = rolled(one).graph, rolled(other).graph
     given = [*leaves, *mine, *theirs]
     types = [type_of(x) for x in given]
     own, first = range(len(leaves)), len(leaves) + len(mine)
@@ -458,35 +467,6 @@ def choose(
     )
     given = [condition, *given]
     return handed_back(out, bind(COND, given, _params(branches)), given)
-
-
-def _branch(
-    f: Function, leaves: Sequence[Array], definition: tree.TreeDef, what: str
-) -> tuple[Graph, list[Tracer], tree.TreeDef]:
-    """The graph of a branch, the traced values that it adopted, and the tree of its result."""
-    out: list[tree.TreeDef] = []
-
-    def flat(*xs: Any) -> list[Any]:
-        outputs, made = leaves_of(f(*tree.unflatten(definition, xs)), ("the output", f))
-        out.append(made)
-        return outputs
-
-    traced = f"a function of {what}, which is traced whether it is taken or not,"
-    graph, consts = stage(flat, [type_of(x) for x in leaves], leaves, body=traced)
-    return rolled(graph).graph, consts, out[0]
-
-
-def _common_types(one: Graph, other: Graph, out: tree.TreeDef, what: str) -> list[ArrayType]:
-    """The types of the results; a Python number takes the dtype of the other branch."""
-    found = []
-    for path, a, b in zip(tree.paths(out), one.outputs, other.outputs, strict=True):
-        x, y = a.type, b.type
-        if x.shape != y.shape or (x.dtype != y.dtype and not (x.weak or y.weak)):
-            raise TypeError(
-                located(f"the functions of {what} return {x} and {y} as the output{path}")
-            )
-        found.append(x if x == y else ArrayType(x.shape, promote(x, y)))
-    return found
 
 
 def _fitted(

@@ -8,16 +8,17 @@ and after. A generator that is made inside the function, or comes as a static ar
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad.errors import EFFECTS, located, warn_at_line
 
-__all__ = ["GENERATORS", "Draws", "SharedDraws", "warn"]
+__all__ = ["GENERATORS", "Draws", "SharedDraws", "undrawn", "warn"]
 
 GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 
@@ -91,6 +92,19 @@ def _mark() -> Any:
     return mark
 
 
+@contextlib.contextmanager
+def undrawn(generators: Sequence[Any]) -> Iterator[None]:
+    """What is drawn meanwhile has not been: the sources are put back."""
+    kept = np.random.get_state(legacy=False), random.getstate(), list(map(_state, generators))
+    try:
+        yield
+    finally:
+        np.random.set_state(kept[0])
+        random.setstate(kept[1])
+        for g, state in zip(generators, kept[2], strict=True):
+            _put_back(g, state)
+
+
 def warn(name: str) -> None:
     """Say that the numbers are drawn anew at every call, at the price of tracing anew."""
     warn_at_line(
@@ -110,6 +124,15 @@ def _state(g: Any) -> Any:
     if isinstance(g, np.random.RandomState):
         return g.get_state(legacy=False)
     return (g.bit_generator if isinstance(g, np.random.Generator) else g).state
+
+
+def _put_back(g: Any, state: Any) -> None:
+    if isinstance(g, random.Random):
+        g.setstate(state)
+    elif isinstance(g, np.random.RandomState):
+        g.set_state(state)
+    else:
+        (g.bit_generator if isinstance(g, np.random.Generator) else g).state = state
 
 
 def _comparable(state: Any) -> Any:

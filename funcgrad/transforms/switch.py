@@ -10,9 +10,9 @@ from funcgrad.core.tracer import concrete, type_of, value
 from funcgrad.core.tracer import operand as as_operand
 from funcgrad.errors import located
 from funcgrad.ops.arithmetic import less
-from funcgrad.transforms.arguments import NOT_GIVEN, computed, given_by_name, name_of
+from funcgrad.transforms.arguments import NOT_GIVEN, given_by_name, name_of
 from funcgrad.transforms.cond import choose
-from funcgrad.transforms.results import handed_in
+from funcgrad.transforms.known_branch import run_branch
 
 __all__ = ["switch"]
 
@@ -30,8 +30,7 @@ def switch(
     index : int scalar
         Below 0 it counts as 0, beyond the last branch as the last one.
     branches : sequence of callable
-        Functions of the operands, with the same trees, shapes and dtypes of results where the index
-        is traced (see `cond`).
+        Functions of the operands, with the same trees, shapes and dtypes of results (see `cond`).
     *operands
         Trees of arrays.
     operand : tree of arrays, optional
@@ -41,6 +40,11 @@ def switch(
     -------
     tree
         What the chosen function returns; the others contribute exactly 0 to its gradient.
+
+    Raises
+    ------
+    TypeError
+        `index` is no integer, or two functions return different trees, shapes or dtypes.
 
     Examples
     --------
@@ -59,8 +63,8 @@ def switch(
     if aval.shape or aval.dtype.kind not in "iu":
         raise TypeError(located(f"switch: the index has type {aval}; it has to be one integer"))
     if concrete(chosen):
-        branch = branches[min(max(int(value(chosen)), 0), len(branches) - 1)]
-        return computed(branch(*handed_in(operands)), branch)
+        place = min(max(int(value(chosen)), 0), len(branches) - 1)
+        return run_branch(branches, place, operands, "switch")
     return _halves(chosen, branches, 0)(*operands)
 
 

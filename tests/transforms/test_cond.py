@@ -124,7 +124,7 @@ def test_one_choice_for_all_examples():
     np.testing.assert_allclose(mapped(-1.0, xs), np.cos(xs))
 
 
-def test_only_the_chosen_function_is_called_where_the_condition_is_known():
+def test_what_the_other_function_raises_is_not_asked_for_where_the_condition_is_known():
     def never(x):
         raise AssertionError
 
@@ -171,10 +171,94 @@ def test_a_python_number_takes_the_dtype_of_the_other_branch():
         ),
     ],
 )
-def test_errors_name_the_line(f, error, text):
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("way", [lambda f: f, fg.jit, fg.grad], ids=["plain", "jit", "grad"])
+def test_errors_name_the_line(f, error, text, sign, way):
+    """Also where the condition is known, and whichever of the two is taken."""
     with pytest.raises(error, match=text) as info:
-        fg.jit(f)(POINTS[0])
+        way(f)(sign * POINTS[0])
     assert __file__ in str(info.value)
+
+
+@pytest.mark.parametrize("way", [lambda f: f, fg.jit], ids=["plain", "jit"])
+@pytest.mark.parametrize("k", [0, 1, 2])
+def test_all_functions_of_a_switch_agree(k, way):
+    f = way(lambda k, x: fg.switch(k, [np.sin, np.cos, lambda v: v[None]], x))
+    with pytest.raises(TypeError, match=r"switch return float64\[2\] and float64\[1,2\]"):
+        f(k, POINTS[0])
+
+
+@pytest.mark.parametrize("way", [lambda f: f, fg.jit], ids=["plain", "jit"])
+def test_a_condition_is_a_bool_or_a_real_number(way):
+    f = way(lambda p: fg.cond(p, np.sin, np.cos, 1.0))
+    assert f(0.5) == f(True) == f(3) == np.sin(1.0)
+    assert f(0.0) == f(False) == np.cos(1.0)
+    with pytest.raises(TypeError, match=r"type complex128\*\[\]; it is a single bool or real"):
+        f(1j)
+
+
+class TestTheFunctionThatDoesNotRun:
+    """It is asked once for the types that it gives, and for nothing else."""
+
+    def test_is_traced_once_for_operands_of_one_type(self):
+        seen = []
+
+        def other(x):
+            seen.append(type(x))
+            return -x
+
+        for x in (1.0, 2.0, np.ones(2), np.zeros(2)):
+            fg.cond(True, np.sin, other, x)
+        assert len(seen) == 2 and float not in seen and np.ndarray not in seen
+
+    def test_draws_no_numbers(self):
+        own = np.random.default_rng(1)
+        np.random.seed(3)
+        state = np.random.get_state(legacy=False)["state"]["pos"], own.bit_generator.state
+        other = lambda: own.normal() + np.random.normal()
+        assert fg.cond(True, lambda: 0.5, other) == 0.5
+        assert state == (
+            np.random.get_state(legacy=False)["state"]["pos"],
+            own.bit_generator.state,
+        )
+
+    def test_writes_into_nothing(self):
+        total, x = np.zeros(2), np.ones(2)
+
+        def other(v):
+            total[:] = 5.0
+            v[0] = 7.0
+            return v
+
+        assert fg.cond(True, np.sin, other, x)[0] == np.sin(1.0)
+        assert not total.any() and x.all()
+        total[0] = 1.0  # it can be written into again
+
+    def test_has_no_effects(self, capsys):
+        def other(x):
+            fg.debug.print("{}", x)
+            return x
+
+        assert fg.cond(True, np.sin, other, 0.0) == 0.0
+        assert not capsys.readouterr().out
+
+    def test_does_not_warn(self, recwarn):
+        x = np.array([-1.0])
+        assert fg.cond(False, lambda: np.log(x), lambda: x) == -1.0
+        assert not recwarn
+
+    def test_may_call_itself(self):
+        def factorial(n):
+            return fg.cond(n == 0, lambda n: 1.0, lambda n: n * factorial(n - 1.0), n)
+
+        assert factorial(4.0) == 24.0
+        assert fg.grad(factorial)(2.0) == 3.0
+
+    def test_may_give_what_is_no_array(self):
+        assert fg.cond(True, lambda: "yes", lambda: 1.0) == "yes"
+
+    def test_may_be_given_what_is_no_array(self):
+        assert fg.cond(True, lambda name, x: x, lambda name, x: -x, "a", 2.0) == 2.0
 
 
 def test_the_graph_shows_both_branches():
