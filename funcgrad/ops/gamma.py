@@ -26,6 +26,7 @@ __all__ = ["Gammas", "digamma", "gammas", "lgamma", "polygamma", "zeta"]
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798,
              -174611 / 330)  # fmt: skip
 FAR = 10.0  # from here on the asymptotic series hold
+LARGE = 330.0  # exponents: no power of numbers from `FAR` on is above 0
 
 
 def _poles(x: Any) -> Any:
@@ -40,9 +41,9 @@ def _zeta(s: Any, q: Any) -> Any:
     s, q = np.broadcast_arrays(np.asarray(s, float), np.asarray(q, float))
     s, q = s.reshape(-1), q.reshape(-1)
     poles = _poles(q)
-    valid = ~poles & ((q > 0) | (s == np.floor(s)))
+    valid = ~poles & np.isfinite(q) & ((q > 0) | (s == np.floor(s)))
     start = np.where(valid, q, 1.0)
-    far = FAR + np.where(np.isfinite(s), np.maximum(s, 0.0), 0.0)
+    far = FAR + np.where(np.isfinite(s), np.clip(s, 0.0, LARGE), 0.0)
     out = np.zeros_like(start)
     for _ in range(int(np.ceil((far - start).max(initial=0.0)))):
         out += np.where(start < far, start**-s, 0.0)
@@ -50,7 +51,7 @@ def _zeta(s: Any, q: Any) -> Any:
     out += start ** (1 - s) / (s - 1) + 0.5 * start**-s
     factor, power = s, start ** (-s - 1)
     for k, number in enumerate(BERNOULLI, 1):
-        out += number / math.factorial(2 * k) * factor * power
+        out += np.where(power == 0, 0.0, number / math.factorial(2 * k) * factor * power)
         factor = factor * (s + 2 * k - 1) * (s + 2 * k)
         power = power / (start * start)
     out[~valid] = np.nan

@@ -58,16 +58,13 @@ def _most(x: Any, axis: int) -> Any:
 
 
 def _shifted(x: Any, axis: int) -> Any:
-    most = _most(x, axis)
-    finite = np.isfinite(most)
-    if not np.logical_and.reduce(finite, None):
-        most = np.where(finite, most, 0).astype(x.dtype)
-    return np.subtract(x, most)
+    """`x` less its maximum: an infinite one makes the row NaN, as in JAX and PyTorch."""
+    return np.subtract(x, np.maximum.reduce(x, axis, keepdims=True, initial=-np.inf))
 
 
 def _softmax(x: Any, axis: int) -> Any:
     with np.errstate(all="ignore"):
-        e = np.subtract(x, _most(x, axis))  # an infinite maximum makes the row NaN, as in SciPy
+        e = _shifted(x, axis)
         np.exp(e, e)
         e /= np.add.reduce(e, axis, keepdims=True)
         return e

@@ -213,15 +213,9 @@ def _norm(e: Equation) -> Body | None:
     return body
 
 
-def _most(x: Array, axis: int) -> Array:
-    return _reduce(MAX, x, (axis,), True, initial=None)
-
-
 def _shifted(x: Array, axis: int) -> Array:
-    """`x` less its maximum along an axis, where that is finite."""
-    most = _most(x, axis)
-    finite = ops.where(ops.isfinite(most), most, type_of(x).dtype.type(0))
-    return ops.subtract(x, finite)
+    """`x` less its maximum along an axis."""
+    return ops.subtract(x, _reduce(MAX, x, (axis,), True, initial=None))
 
 
 def _total(x: Array, axis: int) -> Array:
@@ -230,7 +224,7 @@ def _total(x: Array, axis: int) -> Array:
 
 def _softmax(e: Equation) -> Body | None:
     def body(x: Array) -> Array:
-        powers = exp(ops.subtract(x, _most(x, e.params["axis"])))
+        powers = exp(_shifted(x, e.params["axis"]))
         return ops.divide(powers, _total(powers, e.params["axis"]))
 
     return body if _native(e) else None
