@@ -27,7 +27,7 @@ import numpy as np
 from funcgrad.config import config
 from funcgrad.core.algebra import algebra
 
-__all__ = ["SMALLEST", "clear", "empty", "held", "zeros"]
+__all__ = ["SMALLEST", "clear", "empty", "held", "is_shown_once", "zeros"]
 
 ndarray = np.ndarray
 SMALLEST = 1 << 16  # bytes; the C library keeps what is smaller
@@ -112,6 +112,25 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> ndarray[Any, Any]:
     out = empty(shape, dtype)
     out.fill(0)
     return out
+
+
+def is_shown_once(x: ndarray[Any, Any]) -> bool:
+    """Whether `x`, a view, shows all of an array's memory and nothing else refers to that array.
+
+    It may then be handed out as it is. What the caller knows the array by does not count, nor do
+    the arrays that are known here.
+    """
+    whole = x.base
+    if type(whole) is not ndarray or not COUNTED or not (whole.flags.owndata and x.flags.writeable):
+        return False
+    if x.nbytes != whole.nbytes or x.dtype != whole.dtype or not x.flags.c_contiguous:
+        return False
+    others = getrefcount(whole) - ALONE - 1  # the variable here, and `x`
+    if others == 1:
+        known = tuple(_arrays.get((whole.shape, whole.dtype, "C"), ()))
+        others -= any(y is whole for y in known)
+        known = ()
+    return others == 0 and not getweakrefcount(whole)
 
 
 def _touch(key: Key) -> None:

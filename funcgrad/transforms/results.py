@@ -26,6 +26,7 @@ from funcgrad import tree
 from funcgrad.core.storage import Box, boxed
 from funcgrad.core.tracer import Trace, Tracer, running, twin, type_of
 from funcgrad.core.types import is_inexact
+from funcgrad.kernels.memory import SMALLEST, is_shown_once
 from funcgrad.kernels.spread import written_out
 from funcgrad.transforms.arguments import lower, name_of, no_tangent, present, rebuild
 
@@ -97,7 +98,10 @@ def apart(found: Sequence[Any], given: Sequence[Any]) -> list[Any]:
 def _apart(
     found: Sequence[Any], given: Sequence[Any], copied: Callable[[ndarray[Any, Any]], Any]
 ) -> list[Any]:
-    """Results, of which arrays are no views, none twice, and none among those that are `given`."""
+    """Results, of which arrays show no memory twice, and none of those that are `given`.
+
+    They are no views, except of memory that nobody else knows.
+    """
     seen: set[int] | None = None
     out = []
     for x in found:
@@ -106,11 +110,18 @@ def _apart(
                 both = (y for g in given for y in (g, getattr(g, "base", None)))
                 seen = {id(y) for y in both if y is not None}
             x = _whole(x)
-            if x.base is not None or not x.flags.writeable or id(x) in seen:
+            if not _may_keep(x, seen):
                 x = copied(x)
-            seen.add(id(x))
+            seen.add(id(x if x.base is None else x.base))
         out.append(x)
     return out
+
+
+def _may_keep(x: ndarray[Any, Any], seen: set[int]) -> bool:
+    """Whether a result is an array of the caller's own as it is."""
+    if x.base is None:
+        return x.flags.writeable and id(x) not in seen
+    return x.nbytes >= SMALLEST and id(x.base) not in seen and is_shown_once(x)
 
 
 def _whole(x: ndarray[Any, Any]) -> ndarray[Any, Any]:

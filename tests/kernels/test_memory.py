@@ -146,3 +146,47 @@ def test_large_products_lie_in_memory_used_before():
     first = address(product.MATMUL.impl(x, x))
     assert address(product.MATMUL.impl(x, x)) == first
     np.testing.assert_array_equal(product.MATMUL.impl(x, x), np.matmul(x, x))
+
+
+def gradient_of_rows(x):
+    return fg.grad(lambda x: np.sum(np.sin(x.reshape(-1, 64))))(x)
+
+
+def test_a_gradient_that_is_a_view_of_memory_of_its_own_is_not_copied_and_stays():
+    x = np.linspace(0.1, 1, 1 << 16)
+    first = gradient_of_rows(x)
+    assert first.shape == x.shape and first.flags.writeable
+    kept = first.copy()
+    for _ in range(20):
+        gradient_of_rows(x + 1)
+    np.testing.assert_array_equal(first, kept)
+    first[:] = 0
+    np.testing.assert_array_equal(gradient_of_rows(x), kept)
+
+
+@pytest.mark.parametrize("make", [np.empty, memory.empty])
+def test_only_a_view_of_memory_that_nobody_else_knows_is_shown_once(make):
+    whole = make((1 << 15,), DOUBLE)
+    x = whole.reshape(-1, 64)
+    assert not memory.is_shown_once(x)  # `whole` is known here
+    del whole
+    assert memory.is_shown_once(x)
+    other = x[:1]
+    assert not memory.is_shown_once(x)
+    del other
+    assert memory.is_shown_once(x)
+    assert not memory.is_shown_once(x[1:])
+    x.flags.writeable = False
+    assert not memory.is_shown_once(x)
+
+
+def test_views_of_one_memory_and_of_what_was_given_become_arrays_apart():
+    x = np.linspace(0.1, 1, 1 << 16)
+    g = np.ones((1 << 10, 64))
+    _, pull = fg.vjp(lambda x: x.reshape(-1, 64), x)
+    (c,) = pull(g)
+    assert not np.shares_memory(c, g)
+    _, pull = fg.vjp(lambda x, z: np.sin((x + z).reshape(-1, 64)), x, x + 1)
+    a, b = pull(g)
+    assert not np.shares_memory(a, b)
+    assert a.flags.writeable and b.flags.writeable
