@@ -144,6 +144,7 @@ def draw(path, ours, theirs):
             style = {"color": "black", "linestyle": ":", "marker": ".", "markevery": 2}
             axes.plot(epochs, line, label="" if k else "PyTorch", **style)
         axes.set(xlabel="epoch", ylabel="loss (nats)", title=name)
+        axes.xaxis.get_major_locator().set_params(integer=True)  # there is no half epoch
         if PROGRAMS[name][1] is entropy:
             axes.set_yscale("log")
         axes.legend()

@@ -107,9 +107,10 @@ def _modes(x: Any, axis: int) -> Any:
     lines = np.moveaxis(x, axis, -1)
     out = np.empty(lines.shape[:-1], np.intp)
     for at in np.ndindex(out.shape):
-        values, counts = np.unique(lines[at], return_counts=True)
+        # NaN equals nothing, so each is one of a kind, and they come last
+        values, counts = np.unique(lines[at], return_counts=True, equal_nan=False)
         (places,) = np.nonzero(lines[at] == values[np.argmax(counts)])
-        out[at] = places[-1]
+        out[at] = places[-1] if places.size else 0  # nothing but NaN
     return out[()]
 
 

@@ -181,9 +181,9 @@ def _nothing_changed(f: Function) -> Iterator[None]:
             locks.release()
 
 
-def _code(f: Any) -> Hashable:
+def _code(f: Any) -> Any:
     """What functions have in common that were made by one line of a program."""
-    code: Hashable = getattr(f, "__code__", None)
+    code = getattr(f, "__code__", None)
     if code is not None:
         return code
     if isinstance(f, functools.partial):
@@ -193,6 +193,6 @@ def _code(f: Any) -> Hashable:
     return f if type(f).__module__ in ("builtins", "numpy") else type(f)
 
 
-def _kind(x: Any) -> Hashable:
+def _kind(x: Any) -> Any:
     kind = type(x)
     return (x.dtype, x.shape) if kind is np.ndarray else getattr(x, "type", kind)

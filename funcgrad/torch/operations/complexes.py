@@ -162,7 +162,7 @@ def _angle(x: Array) -> Array:
     if dtype_of(x).kind == "c":
         return t.arctan2(a.imag(x), a.real(x))
     flat = a.where(a.less(x, 0), np.pi, a.where(a.isnan(x), np.nan, 0.0))
-    return a.add(a.multiply(a.where(a.isnan(x), 0.0, x), 0.0), a.cast(flat, dtype_of(x)))
+    return a.add(a.multiply(a.where(a.isfinite(x), x, 0.0), 0.0), a.cast(flat, dtype_of(x)))
 
 
 ANGLE = Composite("angle", _angle)

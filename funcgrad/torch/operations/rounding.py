@@ -117,7 +117,9 @@ def _sgn(x: Array) -> Array:
 
 sgn = op("sgn", ONE, core=_sgn, node="Sgn", saves="result self", remembers=False,
          doc="The sign of a real number, ``z / |z|`` of a complex one, 0 at 0.")  # fmt: skip
-HEAVISIDE = Underivable("heaviside", lambda x, y: a.cast(a.heaviside(x, y), dtype_of(x)))
+HEAVISIDE = Underivable(  # of NaN 0, where NumPy's has NaN
+    "heaviside", lambda x, y: a.where(a.equal(x, 0), y, a.cast(a.greater(x, 0), dtype_of(x)))
+)
 
 
 def _of_one_dtype(_: str, input: Tensor, values: Tensor) -> Sequence[Array]:

@@ -26,11 +26,11 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _mantissa(x: Any, power: Any) -> Any:
-    return multiply(x, power)
+def _mantissa(x: Any, power: Any, rest: Any) -> Any:
+    return multiply(multiply(x, power), rest)  # one factor of a denormal number would be infinite
 
 
-MANTISSA = Composite("frexp", _mantissa, fixed=1)
+MANTISSA = Composite("frexp", _mantissa, fixed=2)
 FREXP = node("Frexp")
 
 
@@ -51,8 +51,10 @@ def frexp(input: Tensor) -> Any:
     if dtype_of(x).kind != "f":
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     found = cast(computed(pointwise.exponent, x), np.dtype(np.int32))
-    power = computed(lambda e: pointwise.ldexp(np.ones((), dtype_of(x))[()], e), -found)
-    made = boxed(computed(MANTISSA, x, power), FREXP)
+    half = -found // 2
+    one = np.ones((), dtype_of(x))[()]
+    powers = (computed(lambda e: pointwise.ldexp(one, e), e) for e in (half, -found - half))
+    made = boxed(computed(MANTISSA, x, *powers), FREXP)
     return return_types.frexp(made, box(found))
 
 

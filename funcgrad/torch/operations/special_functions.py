@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from funcgrad.core.types import Array
 from funcgrad.ops import arithmetic as a
 from funcgrad.ops import bessel, error, gamma, normal, pointwise
 from funcgrad.ops import transcendental as t
-from funcgrad.ops.samples import draw
+from funcgrad.ops.samples import draw, unary
 from funcgrad.torch._tensor import Tensor
 from funcgrad.torch.composite import Composite
 from funcgrad.torch.operations.common import boxed, computed
@@ -28,6 +29,13 @@ __all__ = [
 
 ONE = "input, *, out"
 OR_NUMBERS = "input, other, *, out | Number self, other, *, out | input, Number other, *, out"
+
+
+def _stated(name: str, value: Callable[..., Array], partial: Callable[..., Array]) -> Any:
+    """A function whose derivative PyTorch has where the rules of its value give none."""
+    made: Any = elementwise(value, partial, name=f"{name}_of_number", sample=unary(0.1, 0.9))
+    made.primitive.composed = value
+    return made
 
 
 def _real(name: str, core: Any, kind: str) -> Function[Tensor]:
@@ -60,11 +68,12 @@ i1e = _special("i1e", bessel.i1e, "SpecialI1E", "result self")
 
 def _entropy(x: Array) -> Array:
     inner = a.where(a.greater(x, 0), x, 1.0)
-    inside = a.negative(a.multiply(x, t.log(inner)))
-    return a.where(a.greater_equal(x, 0), inside, a.where(a.isnan(x), x, -np.inf))
+    inside = a.negative(a.multiply(inner, t.log(inner)))
+    beyond = a.where(a.equal(x, 0), 0.0, a.where(a.isnan(x), x, -np.inf))
+    return a.where(a.greater(x, 0), inside, beyond)
 
 
-ENTR = Composite("entr", _entropy)
+ENTR = Composite("entr", _stated("entr", _entropy, lambda _, x: a.subtract(-1.0, t.log(x))))
 entr = _special("entr", ENTR, "SpecialEntr", "self")
 NDTR = Composite("ndtr", normal.ndtr)
 ndtr = op(
@@ -133,9 +142,16 @@ def _logit(x: Array, eps: float | None) -> Array:
     if eps is not None:
         low, high = (dtype_of(x).type(v) for v in (eps, 1 - eps))
         x = a.where(a.less(x, low), low, a.where(a.greater(x, high), high, x))
-    return t.log(a.divide(x, a.subtract(1.0, x)))
+    return _log_odds(x)
 
 
+def _log_odds_slope(_: Array, x: Array) -> Array:
+    inside = a.logical_and(a.greater_equal(x, 0), a.less_equal(x, 1))
+    slope = a.divide(1.0, a.multiply(x, a.subtract(1.0, x)))
+    return a.where(inside, slope, np.nan)
+
+
+_log_odds = _stated("logit", lambda x: t.log(a.divide(x, a.subtract(1.0, x))), _log_odds_slope)
 LOGIT = Composite("logit", _logit)
 
 
