@@ -53,16 +53,7 @@ from funcgrad.optim.lbfgs import (
     scale_by_zoom_linesearch,
     value_and_grad_from_state,
 )
-from funcgrad.optim.rules import (
-    ScaleByAdaDeltaState,
-    ScaleByAdamState,
-    ScaleByLionState,
-    ScaleByRmsState,
-    ScaleByRmsWithCountState,
-    ScaleByRssState,
-    ScaleByRStdDevState,
-    ScaleByRStdDevWithCountState,
-    TraceState,
+from funcgrad.optim.optimisers import (
     adadelta,
     adagrad,
     adam,
@@ -74,6 +65,9 @@ from funcgrad.optim.rules import (
     nadamw,
     radam,
     rmsprop,
+    sgd,
+)
+from funcgrad.optim.scalings import (
     scale_by_adadelta,
     scale_by_adam,
     scale_by_adamax,
@@ -82,7 +76,6 @@ from funcgrad.optim.rules import (
     scale_by_rms,
     scale_by_rss,
     scale_by_stddev,
-    sgd,
     trace,
 )
 from funcgrad.optim.schedules import (
@@ -96,6 +89,17 @@ from funcgrad.optim.schedules import (
     warmup_constant_schedule,
     warmup_cosine_decay_schedule,
     warmup_exponential_decay_schedule,
+)
+from funcgrad.optim.states import (
+    ScaleByAdaDeltaState,
+    ScaleByAdamState,
+    ScaleByLionState,
+    ScaleByRmsState,
+    ScaleByRmsWithCountState,
+    ScaleByRssState,
+    ScaleByRStdDevState,
+    ScaleByRStdDevWithCountState,
+    TraceState,
 )
 
 __all__ = [
